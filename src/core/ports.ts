@@ -1,0 +1,314 @@
+/**
+ * The sockets the rooms plug into. Rooms speak these types and know no other room; agent.ts joins them.
+ */
+import type { Reading, Waveform } from "./reading.ts";
+import type { Kind, Sensor } from "./sensor.ts";
+
+/** Time as a part takes it, so that tests can turn it by hand. */
+export interface Clock {
+  /** Wall clock, ms since 1970 UTC. May jump. */
+  now(): number;
+  /** Monotonic, ms; for every interval and timeout. */
+  monotonic(): number;
+  /** Resolves after `ms`, or at once when aborted (it never rejects). */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** The part of pino that rooms use: fields first, then the message. */
+export interface Logger {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/* ---------- poll ← gateway ---------- */
+
+export interface DayRequest {
+  readonly sensor: Pick<Sensor, "code" | "type">;
+  readonly kind: Kind;
+  /** yyyy-MM-dd, a calendar day of the gateway's zone. */
+  readonly date: string;
+}
+
+/** An answer whose head has arrived with a 2xx status; the body follows as it comes. */
+export interface DayAnswer {
+  /** The gateway's clock: HTTP `Date`, ms UTC; null where it sent none. */
+  readonly gatewayTimeMs: number | null;
+  /** Decoded bytes (gzip undone). Throws GatewayFailure when cut, stalled, too slow or too large. */
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/** One POST of a read operation. Rejects with a GatewayFailure (gateway/failure.ts). */
+export interface RecordSource {
+  read(request: DayRequest, signal: AbortSignal): Promise<DayAnswer>;
+}
+
+/**
+ * How the failure of a call is to be treated (services 5 "HTTP classes").
+ * transient: back off and retry · request: retry at 5 min · configuration: slow retry, hands needed ·
+ * service_status: Key.StatusNumber ≠ 0, retry at the normal interval · too_large: what was complete is kept.
+ */
+export type FailureClass =
+  | "transient"
+  | "request"
+  | "configuration"
+  | "service_status"
+  | "not_json"
+  | "truncated"
+  | "too_large"
+  | "aborted";
+
+/* ---------- poll → store ---------- */
+
+export interface DayKey {
+  readonly sensor: string;
+  readonly kind: Kind;
+  /** yyyy-MM-dd in the gateway's zone. */
+  readonly day: string;
+}
+
+/** What is remembered of a day's last good read. Small, and written only when something was new. */
+export interface DayProgress {
+  /** Decoder checkpoint (core/decode/day-reader.ts): how far the bytes are known, and their hash. Opaque to the store. */
+  readonly checkpoint: string | null;
+  /** Records of the day seen in its last full read. */
+  readonly records: number;
+}
+
+export interface AppendResult {
+  /** Readings stored now. */
+  readonly stored: number;
+  /** Readings skipped because their identity was stored before (or dropped before). */
+  readonly duplicates: number;
+}
+
+/**
+ * Takes the readings of ONE answer; they and the poll progress become durable together, in one transaction, or not at all.
+ * Large answers spill their samples to disk on the way, so memory stays flat; a discarded or crashed answer leaves nothing.
+ */
+export interface AnswerWriter {
+  /** True when this identity is stored, was stored and removed since, or was added to this writer already. */
+  isKnown(timeMs: number, id: string): boolean;
+  /** The reading must not be known. Resolves when the writer can take the next one (back-pressure while spilling). */
+  add(reading: Reading): void | Promise<void>;
+  /** Resolves once durable; commits of several answers may share one transaction. */
+  commit(progress: DayProgress): Promise<AppendResult>;
+  /** Forgets everything added. */
+  discard(): void;
+}
+
+export interface ReadingLog {
+  progress(key: DayKey): DayProgress | null;
+  begin(key: DayKey): AnswerWriter;
+  /** Newest stored reading time of a sensor and kind, ms; null when none. Readings flagged time_in_future do not count. */
+  newestTimeMs(sensor: string, kind: Kind): number | null;
+  /** False when the memory of that day's identities is gone: reading it again could send doubles (backfill refuses it). */
+  canReread(key: DayKey): boolean;
+}
+
+/* ---------- store → publish ---------- */
+
+/**
+ * One queue of the outbox. Every lane has its own delivery state over the same stored readings, so that one lagging does
+ * not hold another: json (live + history topics), plain (live only), waveform (JSON waveform messages), sparkplug, and
+ * sparkplugWaveform (Bytes metrics).
+ */
+export const LANES = ["json", "plain", "waveform", "sparkplug", "sparkplugWaveform"] as const;
+export type Lane = (typeof LANES)[number];
+
+/** A reading as stored: the JSON members are texts ready to be pasted into a payload. */
+export interface StoredReading {
+  /** Storage order; never reused. */
+  readonly seq: number;
+  readonly id: string;
+  readonly sensor: string;
+  readonly kind: Kind;
+  readonly timeMs: number;
+  readonly offsetMinutes: number | null;
+  /** When the agent stored it, ms (our clock). */
+  readonly storedAtMs: number;
+  /** JSON objects as text. */
+  readonly values: string;
+  readonly units: string;
+  readonly quality: string;
+  readonly attributes: string;
+  readonly raw: string;
+  /** File ids of stored waveform channels, by channel number; empty when none was stored. */
+  readonly waveforms: readonly WaveformRef[];
+}
+
+export interface WaveformRef {
+  readonly fileId: number;
+  readonly channel: number;
+  readonly axis: "H" | "V" | "A";
+}
+
+export interface StoredWaveform extends Omit<Waveform, "channels"> {
+  readonly fileId: number;
+  readonly sensor: string;
+  readonly timeMs: number;
+  readonly readingId: string;
+  readonly channel: number;
+  readonly axis: "H" | "V" | "A";
+  readonly samples: Int16Array;
+}
+
+export interface OutboxEntry {
+  readonly reading: StoredReading;
+  /**
+   * True: newest pending of its sensor and kind, newer than everything published live before, and not flagged
+   * time_in_future. It goes to the live topic (Sparkplug: not historical). Everything else is history.
+   */
+  readonly live: boolean;
+}
+
+/**
+ * sent: the broker took it; the row leaves · kept: unknown or transient, try again · refused: the broker said no; the
+ * sensor and kind back off in this lane, others go on · oversize: larger than the link's limit; parked until the
+ * limit changes (`unpark`), counted once · skipped: nothing to send in this lane (a history reading on plain); leaves.
+ */
+export type DeliveryOutcome = "sent" | "kept" | "refused" | "oversize" | "skipped";
+
+export interface Outbox {
+  /**
+   * Leases up to `max` pending entries of a lane, which no later lease returns until they are settled or released.
+   * live: one per sensor and kind at most. backlog: oldest first per sensor and kind, fair between them.
+   */
+  lease(lane: Lane, which: "live" | "backlog", max: number): OutboxEntry[];
+  /** Ends leases. Durable in batches (LANE_COMMIT_MS); resolves when this batch is. */
+  settle(
+    lane: Lane,
+    outcomes: readonly { readonly entry: OutboxEntry; readonly outcome: DeliveryOutcome }[],
+  ): Promise<void>;
+  /** The link is gone: every lease of the lane is pending again. */
+  release(lane: Lane): void;
+  /** A new connection may allow more: oversize entries and refused backs-off are tried again. */
+  unpark(lane: Lane): void;
+  /** Resolves when something may have become leasable in this lane, or when aborted. */
+  changed(lane: Lane, signal: AbortSignal): Promise<void>;
+  depth(lane: Lane): LaneDepth;
+}
+
+export interface LaneDepth {
+  readonly readings: number;
+  /** Reading time of the oldest pending one, ms; null when empty. */
+  readonly oldestTimeMs: number | null;
+}
+
+export interface WaveformReader {
+  /** Null when the samples are gone (retention) or never were. */
+  read(fileId: number): StoredWaveform | null;
+}
+
+/** Readings that were given up, to be published on agent/gap (contract 6). */
+export interface Gap {
+  readonly gapId: number;
+  readonly sensor: string;
+  readonly kind: Kind;
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly count: number;
+  readonly reason: string;
+}
+export interface GapLog {
+  pendingGaps(max: number): Gap[];
+  settleGaps(gapIds: readonly number[]): void;
+}
+
+/* ---------- publish → broker ---------- */
+
+export interface Message {
+  readonly topic: string;
+  readonly payload: string | Uint8Array;
+  readonly qos: 0 | 1;
+  readonly retain: boolean;
+  /** MQTT 5 only. */
+  readonly contentType?: string;
+  readonly userProperties?: Readonly<Record<string, string>>;
+  readonly correlationData?: Uint8Array;
+}
+
+/** delivered: PUBACK < 0x80 (QoS 0: written) · refused: PUBACK ≥ 0x80 or no subscriber where one is required · oversize: not sent · lost: link gone first. */
+export type PublishOutcome =
+  | { readonly result: "delivered" }
+  | { readonly result: "refused"; readonly code: number }
+  | { readonly result: "oversize"; readonly bytes: number; readonly limitBytes: number }
+  | { readonly result: "lost" };
+
+export interface MessageLink {
+  /** Waits for a connected session; false once aborted. */
+  ready(signal: AbortSignal): Promise<boolean>;
+  readonly isConnected: boolean;
+  /** Counts sessions: changes with every new connection. */
+  readonly session: number;
+  /** In-flight messages the broker and the settings allow. */
+  readonly inflightMax: number;
+  /** Never rejects, never queues: without a connection it is lost. */
+  publish(message: Message): Promise<PublishOutcome>;
+}
+
+/* ---------- state shown by http, stats and status ---------- */
+
+export interface LinkState {
+  readonly name: "mqtt" | "sparkplug";
+  readonly isConnected: boolean;
+  readonly url: string;
+  readonly since: number | null;
+  readonly lastError: string | null;
+  /** Sparkplug with a primary host: whether it is online. */
+  readonly hostOnline?: boolean | null;
+}
+
+export interface GatewayState {
+  readonly isUp: boolean;
+  readonly url: string;
+  readonly lastAnswerAtMs: number | null;
+  readonly lastError: string | null;
+  readonly lastErrorClass: FailureClass | null;
+  /** Gateway clock minus ours, ms; null when it sends no Date. */
+  readonly skewMs: number | null;
+}
+
+export interface SensorState {
+  readonly code: string;
+  readonly state: "online" | "silent" | "unknown";
+  /** Newest reading time over its kinds, ms. */
+  readonly lastReadingMs: number | null;
+  readonly batteryV: number | null;
+  readonly kinds: readonly {
+    readonly kind: Kind;
+    readonly lastReadingMs: number | null;
+    /** Learned cadence, s; null before three records. */
+    readonly cadenceS: number | null;
+    readonly lastReadAtMs: number | null;
+    readonly lastError: string | null;
+  }[];
+}
+
+export interface BufferState {
+  readonly lanes: Readonly<Partial<Record<Lane, LaneDepth>>>;
+  readonly readings: number;
+  readonly databaseBytes: number;
+  readonly limitBytes: number;
+  readonly diskFreeBytes: number | null;
+  /** Hours of outage the free space still holds at the recent rate; null while unknown. */
+  readonly hoursUntilFull: number | null;
+  readonly dropped: Readonly<Record<string, number>>;
+  readonly alarm: string | null;
+  readonly isWritable: boolean;
+}
+
+export interface AgentStatus {
+  readonly site: string;
+  readonly version: string;
+  readonly startedAtMs: number;
+  readonly nowMs: number;
+  readonly timezone: string;
+  readonly gateway: GatewayState;
+  readonly links: readonly LinkState[];
+  readonly buffer: BufferState;
+  readonly sensors: readonly SensorState[];
+  readonly delivered: number;
+  readonly clock: { readonly skewMs: number | null; readonly isPlausible: boolean };
+}

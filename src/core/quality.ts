@@ -1,0 +1,39 @@
+export type Quality = "good" | "uncertain" | "bad";
+
+/** Why a value is not good (contract 5). */
+export const REASONS = [
+  "wire_break",
+  "under_range",
+  "over_range",
+  "clipped",
+  "flatline",
+  "too_short",
+  "sample_rate_low",
+  "missing",
+  "not_a_number",
+  "no_calibration",
+  "inconsistent",
+] as const;
+export type Reason = (typeof REASONS)[number];
+
+/** Quality of one value that is not good; good values carry none. */
+export interface Doubt {
+  readonly quality: "uncertain" | "bad";
+  readonly reason: Reason;
+}
+
+/** A converted value with its quality: `doubt` null is good; bad always has value null. */
+export interface Graded<T = number> {
+  readonly value: T | null;
+  readonly doubt: Doubt | null;
+}
+
+export const good = <T>(value: T): Graded<T> => ({ value, doubt: null });
+export const uncertain = <T>(value: T, reason: Reason): Graded<T> => ({
+  value,
+  doubt: { quality: "uncertain", reason },
+});
+export const bad = (reason: Reason): Graded<never> => ({
+  value: null,
+  doubt: { quality: "bad", reason },
+});

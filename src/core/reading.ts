@@ -1,0 +1,56 @@
+import type { Doubt } from "./quality.ts";
+import type { JsonValue } from "./record.ts";
+import type { Kind } from "./sensor.ts";
+
+export type Value = number | string | boolean | null;
+
+/** Raw samples of one axis, to be stored beside the reading. */
+export interface WaveformChannel {
+  /** 1…3, as in the wire's channel{n}. */
+  readonly channel: number;
+  readonly axis: "H" | "V" | "A";
+  /** Signed 16-bit counts; G = count × calibration. */
+  readonly samples: Int16Array;
+}
+
+export interface Waveform {
+  readonly sampleRateHz: number;
+  /** G per count. */
+  readonly calibration: number;
+  readonly recordingReason: number | null;
+  readonly channels: readonly WaveformChannel[];
+}
+
+/** One converted record: values in engineering units with quality, ready to store and publish (contract 6). */
+export interface Reading {
+  /** 32 hex digits; see identity.ts. */
+  readonly id: string;
+  readonly sensor: string;
+  readonly kind: Kind;
+  readonly timeMs: number;
+  readonly offsetMinutes: number | null;
+  readonly values: Readonly<Record<string, Value>>;
+  readonly units: Readonly<Record<string, string>>;
+  /** Only values that are not good. */
+  readonly quality: Readonly<Record<string, Doubt>>;
+  /** utc_offset, flags, version, … (contract 5). */
+  readonly attributes: Readonly<Record<string, JsonValue>>;
+  /** The raw record without its samples, neutral names: what PUBLISH_RAW adds. */
+  readonly raw: Readonly<Record<string, JsonValue>>;
+  /** Null for scalar kinds and for accel records whose samples could not be kept. */
+  readonly waveform: Waveform | null;
+}
+
+/** Flags that appear in `attributes.flags` (contract 5, services.md). */
+export type Flag =
+  | "time_in_future"
+  | "channel_length_mismatch"
+  | "partial_answer"
+  | "channel_count_mismatch"
+  | "sample_out_of_range"
+  | "sample_not_integer"
+  | "not_an_array"
+  | "too_many_samples"
+  | "counter_restart"
+  | "time_from_time_data"
+  | "recording_reason_unknown";

@@ -1,0 +1,71 @@
+import type { Kind } from "./sensor.ts";
+
+export type JsonValue =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly JsonValue[]
+  | { readonly [key: string]: JsonValue };
+
+/** An instant, with the writer's UTC offset where the wire told it. The offset never shifts the instant. */
+export interface Timestamp {
+  readonly ms: number;
+  readonly offsetMinutes: number | null;
+}
+
+/** One axis of an acceleration record as it arrived. */
+export type ChannelSamples =
+  | { readonly state: "absent" }
+  | { readonly state: "ok"; readonly samples: Int16Array }
+  | {
+      /** Not convertible: a sample is no integer, or does not fit 16 bits, or this is no array. */
+      readonly state: "damaged";
+      readonly reason:
+        | "sample_out_of_range"
+        | "sample_not_integer"
+        | "not_an_array"
+        | "too_many_samples";
+      /** Stands in for the samples in the record's identity. */
+      readonly digest: string;
+    };
+
+/** A field that could not be read. It spoils itself alone (services 2, rule 9). */
+export interface FieldFault {
+  readonly field: string;
+  readonly reason: "not_a_number" | "wrong_type" | "bad_time" | "time_implausible" | "iso_time";
+}
+
+export type TimeField = "time_data" | "realnodetime" | "startPeriod" | "endPeriod";
+
+/**
+ * A record as decoded: raw counts and wire fields under their neutral names (core/wire/names.ts), nothing converted.
+ * "Not given" (null, missing) is an absent key; a number field whose text was no finite number is NaN.
+ */
+export interface RawRecord {
+  readonly kind: Kind;
+  /** `sensor_code` as trimmed text; null where the record carries none. */
+  readonly sensorCode: string | null;
+  /** Known scalar fields other than times and sensor_code, by neutral name, with no prototype. */
+  readonly fields: Readonly<Record<string, number | string | boolean>>;
+  /** Plausible times only (services 3.2). */
+  readonly times: Readonly<Partial<Record<TimeField, Timestamp>>>;
+  /** accel only: channel1…channel3. */
+  readonly channels: readonly ChannelSamples[];
+  /** Unknown members, kept for the raw store; no prototype. */
+  readonly extra: Readonly<Record<string, JsonValue>>;
+  readonly faults: readonly FieldFault[];
+}
+
+/** Why a whole record was not used; each is a value of gateside_records_rejected_total{reason}. */
+export type RejectReason =
+  | "foreign_record"
+  | "no_time"
+  | "not_an_object"
+  | "malformed"
+  | "record_too_large";
+
+export interface Reject {
+  readonly reason: RejectReason;
+  readonly detail: string;
+}

@@ -1,0 +1,88 @@
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
+
+/** Every metric the agent keeps, by contract name (contract 7). Rooms get this object and touch what is theirs. */
+export function createMetrics() {
+  const registry = new Registry();
+  const registers = [registry];
+  const counter = <L extends string>(name: string, help: string, labelNames: L[] = []) =>
+    new Counter({ name: `gateside_${name}`, help, labelNames, registers });
+  const gauge = <L extends string>(name: string, help: string, labelNames: L[] = []) =>
+    new Gauge({ name: `gateside_${name}`, help, labelNames, registers });
+  const histogram = <L extends string>(
+    name: string,
+    help: string,
+    buckets: number[],
+    labelNames: L[] = [],
+  ) => new Histogram({ name: `gateside_${name}`, help, buckets, labelNames, registers });
+
+  return {
+    registry,
+    gatewayUp: gauge("gateway_up", "1 while the last call to the gateway was answered."),
+    gatewayRequests: counter("gateway_requests_total", "Calls to the gateway by outcome class.", [
+      "outcome",
+    ]),
+    gatewayBytes: counter("gateway_bytes_total", "Body bytes received from the gateway."),
+    gatewaySkew: gauge("gateway_clock_skew_seconds", "Gateway clock minus ours."),
+    pollDuration: histogram(
+      "poll_duration_seconds",
+      "One read of a sensor's day, request to commit.",
+      [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300],
+    ),
+    unchangedDays: counter(
+      "unchanged_days_total",
+      "Reads that found nothing new and wrote nothing.",
+    ),
+    readings: counter("readings_total", "Readings stored.", ["kind"]),
+    duplicates: counter("duplicate_records_total", "Records that were stored before."),
+    rejected: counter("records_rejected_total", "Records not used, by reason.", ["reason"]),
+    fieldFaults: counter("field_faults_total", "Fields not used, by reason.", ["reason"]),
+    wireOddities: counter("wire_oddities_total", "Tolerated deviations of answers, by what.", [
+      "oddity",
+    ]),
+    vanished: counter(
+      "vanished_records_total",
+      "Records seen before that an answer no longer showed.",
+    ),
+    outbox: gauge("outbox_readings", "Readings not yet delivered, by lane.", ["lane"]),
+    outboxOldestAge: gauge("outbox_oldest_age_seconds", "Age of the oldest undelivered reading."),
+    delivered: counter("delivered_total", "Messages the broker acknowledged.", ["lane"]),
+    deliveryFailures: counter(
+      "delivery_failures_total",
+      "Publishes that did not succeed, by reason.",
+      ["reason"],
+    ),
+    dropped: counter("dropped_total", "Readings given up, by reason.", ["reason"]),
+    brokerConnected: gauge("broker_connected", "1 while the MQTT session stands.", ["link"]),
+    brokerConnects: counter("broker_connects_total", "MQTT sessions opened.", ["link"]),
+    freshness: histogram(
+      "freshness_seconds",
+      "Reading time (gateway clock) to PUBACK of live readings.",
+      [0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 900, 3600],
+    ),
+    databaseBytes: gauge("database_bytes", "Files of the store, WAL included."),
+    diskWrittenBytes: counter("store_written_bytes_total", "Bytes the store handed to the disk."),
+    diskFreeBytes: gauge("disk_free_bytes", "Free space on the store's disk."),
+    hoursUntilFull: gauge(
+      "buffer_hours_until_full",
+      "Hours of outage the buffer still holds at the recent rate.",
+    ),
+    commits: counter("store_commits_total", "Transactions committed."),
+    commitDuration: histogram(
+      "store_commit_seconds",
+      "Duration of a commit.",
+      [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5],
+    ),
+    commands: counter("commands_total", "Sensor-setting commands, by outcome.", ["outcome"]),
+    httpRequests: counter("http_requests_total", "HTTP requests by route and status class.", [
+      "route",
+      "status",
+    ]),
+    eventLoopDelay: gauge("event_loop_delay_seconds", "Event-loop delay over the last minute.", [
+      "quantile",
+    ]),
+    residentMemory: gauge("resident_memory_bytes", "Resident memory of the process."),
+    buildInfo: gauge("build_info", "1; version and Node as labels.", ["version", "node"]),
+  };
+}
+
+export type Metrics = ReturnType<typeof createMetrics>;
