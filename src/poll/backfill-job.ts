@@ -1,0 +1,38 @@
+/** Days that a person asked for: each is read once through the ordinary way, and nothing stored is stored twice. */
+export class BackfillJob {
+  readonly total: number;
+  #done = 0;
+  #stored = 0;
+  readonly #failures: string[] = [];
+  #finish: () => void = () => {};
+  /** Resolves when every day was read or given up. */
+  readonly finished: Promise<void>;
+
+  constructor(total: number) {
+    this.total = total;
+    this.finished = new Promise((resolve) => {
+      this.#finish = resolve;
+    });
+    if (total === 0) this.#finish();
+  }
+
+  get done(): number {
+    return this.#done;
+  }
+  /** Readings stored that were not there before. */
+  get stored(): number {
+    return this.#stored;
+  }
+  /** One line per day that could not be read. */
+  get failures(): readonly string[] {
+    return this.#failures;
+  }
+
+  /** One day of one sensor and kind is through; `failure` null when it was read. */
+  settle(stored: number, failure: string | null): void {
+    this.#done += 1;
+    this.#stored += stored;
+    if (failure !== null) this.#failures.push(failure);
+    if (this.#done >= this.total) this.#finish();
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * Learns when a sensor's next record will be visible at the gateway, so that it is fetched within seconds of being due.
+ *
+ * Two estimates: the period (median of the last steps between record times) and the lag (from a record's time to its
+ * being visible). The lag is steered by hits and misses: a read that came too early moves it up to where the record was
+ * found, each first-try hit moves it down a little. Hits move little and misses move much, so nine reads in ten hit.
+ */
+const STEPS_KEPT = 9;
+const STEPS_NEEDED = 2;
+/** A hit lowers the lag by this, ms: it finds a gateway that became faster within minutes. */
+const HIT_STEP_MS = 200;
+/** After a miss the record is looked for again this much later, doubling, ms. */
+export const MISS_RETRY_MS = 2_000;
+
+export class Cadence {
+  #steps: number[] = [];
+  #newestMs: number | null = null;
+  #lagMs = 1_500;
+  #lastReadMs: number | null = null;
+  #misses = 0;
+
+  /** Period between records, ms; null before three records. */
+  get periodMs(): number | null {
+    if (this.#steps.length < STEPS_NEEDED) return null;
+    const sorted = this.#steps.toSorted((a, b) => a - b);
+    return sorted[Math.floor(sorted.length / 2)] ?? null;
+  }
+
+  get newestMs(): number | null {
+    return this.#newestMs;
+  }
+
+  /** What the store remembers from before this process. */
+  seed(newestMs: number | null): void {
+    this.#newestMs ??= newestMs;
+  }
+
+  /**
+   * A good read of the running day took place.
+   * @param gatewayNowMs when, by the gateway's clock
+   * @param newTimesMs times of the records that were new, any order
+   * @param isFirst true where this is the first read of the day: its records say nothing of the lag
+   */
+  observe(gatewayNowMs: number, newTimesMs: readonly number[], isFirst: boolean): void {
+    const before = this.#newestMs;
+    const fresh = newTimesMs
+      .filter((ms) => before === null || ms > before)
+      .toSorted((a, b) => a - b);
+    let last = before;
+    for (const ms of fresh) {
+      if (last !== null && ms > last) this.#steps.push(ms - last);
+      last = ms;
+    }
+    if (this.#steps.length > STEPS_KEPT) this.#steps = this.#steps.slice(-STEPS_KEPT);
+    this.#newestMs = last;
+    if (fresh.length === 0) {
+      const due = this.#dueAtMs();
+      if (due !== null && gatewayNowMs >= due) this.#misses += 1;
+    } else {
+      if (!isFirst && this.#lastReadMs !== null && last !== null)
+        this.#learnLag(gatewayNowMs, last);
+      this.#misses = 0;
+    }
+    this.#lastReadMs = gatewayNowMs;
+  }
+
+  /** When to read next, gateway time in ms; null while the cadence is unknown or the sensor is long overdue. */
+  nextReadMs(gatewayNowMs: number): number | null {
+    const due = this.#dueAtMs();
+    const period = this.periodMs;
+    if (due === null || period === null) return null;
+    if (this.#misses === 0) return Math.max(due, gatewayNowMs);
+    const retry = gatewayNowMs + MISS_RETRY_MS * 2 ** Math.min(this.#misses - 1, 12);
+    // Too long overdue to be looked for: aim at the next one that the rhythm promises.
+    if (retry - due < period / 2) return retry;
+    const cycles = Math.ceil((gatewayNowMs - due + MISS_RETRY_MS) / period);
+    return due + cycles * period;
+  }
+
+  #dueAtMs(): number | null {
+    const period = this.periodMs;
+    return period === null || this.#newestMs === null
+      ? null
+      : this.#newestMs + period + this.#lagMs;
+  }
+
+  #learnLag(gatewayNowMs: number, recordMs: number): void {
+    const foundLagMs = gatewayNowMs - recordMs;
+    const period = this.periodMs;
+    if (period !== null && foundLagMs > period) return; // Found by chance, long after: no measure of the lag.
+    if (this.#misses > 0) this.#lagMs = Math.max(this.#lagMs, foundLagMs);
+    else this.#lagMs = Math.max(0, Math.min(this.#lagMs, foundLagMs) - HIT_STEP_MS);
+  }
+}

@@ -1,0 +1,81 @@
+import { addDays, dayEndMs, dayOf } from "../core/zone.ts";
+
+/** After this long past its end a day is closed: it gets one last read and is left alone. */
+export const DAY_CLOSES_AFTER_MS = 26 * 3_600_000;
+/** Between the late grace and the closing of a day. */
+export const LATE_INTERVAL_MS = 30 * 60_000;
+
+export interface DayRules {
+  /** IANA zone whose calendar day the gateway means. */
+  readonly zone: string;
+  readonly lateGraceMs: number;
+  readonly backfillDays: number;
+}
+
+/** today: the running day · late: ended, still open for late records · missed: closed, but not read since it closed. */
+export type DayPhase = "today" | "late" | "missed";
+
+export interface DayDue {
+  readonly phase: DayPhase;
+  /** Not before this instant of the gateway's clock, ms. For today the cadence decides (schedule.ts). */
+  readonly dueAtMs: number;
+}
+
+/**
+ * The days that are "today": by the configured zone, and by the offset that the gateway's own records carry where that
+ * places it on another day (a zone set wrong, or the minutes around midnight): then both are read.
+ */
+export function currentDays(
+  gatewayNowMs: number,
+  zone: string,
+  recordOffsetMinutes: number | null,
+): string[] {
+  const byZone = dayOf(gatewayNowMs, zone);
+  if (recordOffsetMinutes === null) return [byZone];
+  const byRecord = new Date(gatewayNowMs + recordOffsetMinutes * 60_000).toISOString().slice(0, 10);
+  return byRecord === byZone ? [byZone] : [byZone, byRecord];
+}
+
+/** Every day that may be due at this moment, today first, then backwards. */
+export function openDays(
+  gatewayNowMs: number,
+  rules: DayRules,
+  recordOffsetMinutes: number | null,
+): string[] {
+  const current = currentDays(gatewayNowMs, rules.zone, recordOffsetMinutes);
+  const today = current[0] as string;
+  // Two days back still holds a day that ended less than 26 h ago.
+  const reach = Math.max(2, rules.backfillDays);
+  const past = Array.from({ length: reach }, (_, index) => addDays(today, -1 - index));
+  return [...current, ...past.filter((day) => !current.includes(day))];
+}
+
+/**
+ * When a day is to be read next; null when it needs no further read.
+ * @param lastOkAtMs gateway time of its last good read by this process, null when there was none
+ * @param intervalMs the normal interval of this sensor
+ */
+export function dayDue(
+  day: string,
+  gatewayNowMs: number,
+  rules: DayRules,
+  lastOkAtMs: number | null,
+  intervalMs: number,
+  recordOffsetMinutes: number | null = null,
+): DayDue | null {
+  if (currentDays(gatewayNowMs, rules.zone, recordOffsetMinutes).includes(day)) {
+    return { phase: "today", dueAtMs: lastOkAtMs === null ? 0 : lastOkAtMs + intervalMs };
+  }
+  const endMs = dayEndMs(day, rules.zone);
+  if (gatewayNowMs < endMs) return null; // A day to come.
+  const closesMs = endMs + DAY_CLOSES_AFTER_MS;
+  if (gatewayNowMs < closesMs) {
+    if (lastOkAtMs === null || lastOkAtMs < endMs) return { phase: "late", dueAtMs: 0 };
+    const step = gatewayNowMs < endMs + rules.lateGraceMs ? intervalMs : LATE_INTERVAL_MS;
+    return { phase: "late", dueAtMs: Math.min(lastOkAtMs + step, closesMs) };
+  }
+  const isInReach = day >= addDays(dayOf(gatewayNowMs, rules.zone), -rules.backfillDays);
+  if (lastOkAtMs !== null && lastOkAtMs >= closesMs) return null;
+  // The closing read of a day that this process followed comes even where BACKFILL_DAYS is 0.
+  return isInReach || lastOkAtMs !== null ? { phase: "missed", dueAtMs: 0 } : null;
+}

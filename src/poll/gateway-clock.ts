@@ -1,0 +1,47 @@
+import type { Clock } from "../core/ports.ts";
+
+/** HTTP `Date` has whole seconds: on average the true time is half a second later. */
+const DATE_GRAIN_MS = 500;
+/** Differences up to this are the header's grain and the line's delay, not a change of the clock. */
+const TOLERANCE_MS = 1_500;
+/** A change beyond this is a clock that was set or jumped. */
+export const JUMP_MS = 5 * 60_000;
+
+/**
+ * The gateway's clock, carried on by monotonic time between answers, so that a box without a clock chip, or whose own clock
+ * is set, still asks for the right day. Our clock stands in until an answer carried a `Date`.
+ */
+export class GatewayClock {
+  readonly #clock: Clock;
+  #anchor: { readonly gatewayMs: number; readonly monotonic: number } | null = null;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** ms since 1970. */
+  now(): number {
+    const anchor = this.#anchor;
+    if (anchor === null) return this.#clock.now();
+    return anchor.gatewayMs + (this.#clock.monotonic() - anchor.monotonic);
+  }
+
+  /** True once an answer told the time. */
+  get isKnown(): boolean {
+    return this.#anchor !== null;
+  }
+
+  /** Gateway clock minus ours, ms; null before it is known. */
+  get skewMs(): number | null {
+    return this.#anchor === null ? null : this.now() - this.#clock.now();
+  }
+
+  /** An answer came with this `Date`. Returns how far the clock turned out to have jumped, ms (0 for none). */
+  observe(dateMs: number): number {
+    const told = dateMs + DATE_GRAIN_MS;
+    const difference = told - this.now();
+    if (this.#anchor !== null && Math.abs(difference) <= TOLERANCE_MS) return 0;
+    this.#anchor = { gatewayMs: told, monotonic: this.#clock.monotonic() };
+    return Math.abs(difference) > JUMP_MS ? difference : 0;
+  }
+}

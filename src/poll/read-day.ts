@@ -1,0 +1,425 @@
+import type { DayItem, DayReader, DayResult } from "../core/decode/day-reader.ts";
+import { CallFailure } from "../core/failure.ts";
+import { readingId, readingTime } from "../core/identity.ts";
+import type {
+  AnswerWriter,
+  Clock,
+  DayKey,
+  FailureClass,
+  Logger,
+  ReadingLog,
+  RecordSource,
+} from "../core/ports.ts";
+import type { Reading } from "../core/reading.ts";
+import type { RawRecord, RejectReason } from "../core/record.ts";
+import { type Kind, type Sensor, sameCode } from "../core/sensor.ts";
+import { readingSteps } from "../core/to-reading.ts";
+import type { Metrics } from "../lib/metrics.ts";
+
+/** A turn of the event loop is given after this much work, ms. */
+const SLICE_MS = 8;
+/** While a cut answer may have to be marked, this much of it is held in memory at most. */
+const HELD_BYTES_MAX = 32 * 1024 * 1024;
+/** Bodies whose known part changed so often in a row are read whole from then on (newest first, rewritten days). */
+const PREFIX_MISSES_MAX = 3;
+/** Record hashes kept over all days that are read whole; beyond it records are decoded and looked up in the store. */
+const KNOWN_HASHES_MAX = 500_000;
+
+export interface ReadRequest {
+  readonly sensor: Sensor;
+  readonly kind: Kind;
+  readonly day: string;
+  /** True from the third cut answer on: what is complete counts, marked `partial_answer`. */
+  readonly takeCut: boolean;
+  /** Told the answer's HTTP `Date`; returns the gateway's now, ms. */
+  readonly gatewayNow: (dateMs: number | null) => number;
+}
+
+export type DayRead =
+  | {
+      readonly ok: true;
+      readonly durationMs: number;
+      readonly stored: number;
+      /** Times of the records that were new, ms. */
+      readonly newTimesMs: readonly number[];
+      /** UTC offset of the newest new record, minutes. */
+      readonly offsetMinutes: number | null;
+    }
+  | {
+      readonly ok: false;
+      readonly durationMs: number;
+      readonly failureClass: FailureClass;
+      /** Nothing of the gateway could be reached, so other keys would fail too. */
+      readonly isGatewayFault: boolean;
+      readonly retryAfterMs: number | null;
+      readonly message: string;
+    };
+
+/** One read of one day of one sensor; never rejects for anything that the wire can do. */
+export type ReadDay = (request: ReadRequest, signal: AbortSignal) => Promise<DayRead>;
+
+export interface ReadDayParts {
+  readonly source: RecordSource;
+  readonly log: ReadingLog;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly createReader: (
+    kind: Kind,
+    checkpoint: string | null,
+    isKnownBytes: ((hash: bigint) => boolean) | null,
+  ) => DayReader;
+  /** Told of every stored reading once durable (live events). */
+  readonly onStored?: (readings: readonly Reading[]) => void;
+}
+
+/** Builds the one-day read over its parts. */
+export function createReadDay(parts: ReadDayParts): ReadDay {
+  const scanned = new ScannedDays(KNOWN_HASHES_MAX);
+  return async (request, signal) => {
+    const startedAt = parts.clock.monotonic();
+    const read = new OneRead(parts, request, scanned, signal);
+    const outcome = await read.run().catch((error: unknown) => read.failure(error));
+    const durationMs = parts.clock.monotonic() - startedAt;
+    parts.metrics.pollDuration.observe(durationMs / 1000);
+    return { ...outcome, durationMs };
+  };
+}
+
+type Outcome =
+  | Omit<DayRead & { ok: true }, "durationMs">
+  | Omit<DayRead & { ok: false }, "durationMs">;
+
+class OneRead {
+  readonly #parts: ReadDayParts;
+  readonly #request: ReadRequest;
+  readonly #scanned: ScannedDays;
+  readonly #signal: AbortSignal;
+  readonly #key: DayKey;
+  #sliceStartedAt = 0;
+
+  constructor(
+    parts: ReadDayParts,
+    request: ReadRequest,
+    scanned: ScannedDays,
+    signal: AbortSignal,
+  ) {
+    this.#parts = parts;
+    this.#request = request;
+    this.#scanned = scanned;
+    this.#signal = signal;
+    this.#key = { sensor: request.sensor.code, kind: request.kind, day: request.day };
+  }
+
+  async run(): Promise<Outcome> {
+    const checkpoint = this.#parts.log.progress(this.#key)?.checkpoint ?? null;
+    const known = this.#scanned.of(this.#key);
+    // A gateway that rewrites what it sent before is read whole; records are known by the hash of their bytes.
+    if (known === null) {
+      const outcome = await this.#answer(checkpoint, null);
+      if (outcome !== "prefix_changed") {
+        if (checkpoint !== null && outcome.ok) this.#scanned.forgive(this.#key);
+        return outcome;
+      }
+      this.#scanned.blame(this.#key);
+    }
+    const again = await this.#answer(null, this.#scanned.of(this.#key));
+    if (again === "prefix_changed")
+      throw new Error("a read without a checkpoint has no prefix to change");
+    return again;
+  }
+
+  /** One answer, from the request to the commit. */
+  async #answer(
+    checkpoint: string | null,
+    known: Set<bigint> | null,
+  ): Promise<Outcome | "prefix_changed"> {
+    const { source, log, metrics, clock } = this.#parts;
+    const { sensor, kind, day } = this.#request;
+    const answer = await source.read({ sensor, kind, date: day }, this.#signal);
+    const gatewayNowMs = this.#request.gatewayNow(answer.gatewayTimeMs);
+    const reader = this.#parts.createReader(kind, checkpoint, known && ((hash) => known.has(hash)));
+    const batch = new Batch(log.begin(this.#key), this.#request.takeCut);
+    this.#sliceStartedAt = clock.monotonic();
+    try {
+      let failure: CallFailure | null = null;
+      try {
+        for await (const chunk of answer.body) {
+          for (const item of reader.push(chunk)) await this.#take(item, batch, gatewayNowMs);
+          if (reader.isOver || batch.isFull) break;
+          await this.#breathe();
+        }
+      } catch (error) {
+        if (!(error instanceof CallFailure) || !isCut(error.failureClass)) throw error;
+        failure = error;
+      }
+      const result = reader.end();
+      for (const [oddity, count] of Object.entries(result.oddities)) {
+        metrics.wireOddities.inc({ oddity }, count);
+      }
+      if (result.outcome === "prefix_changed") {
+        batch.discard();
+        return "prefix_changed";
+      }
+      return await this.#conclude(batch, result, failure, checkpoint, known);
+    } catch (error) {
+      batch.discard();
+      throw error;
+    }
+  }
+
+  async #conclude(
+    batch: Batch,
+    result: DayResult,
+    failure: CallFailure | null,
+    checkpoint: string | null,
+    known: Set<bigint> | null,
+  ): Promise<Outcome> {
+    const { log, metrics } = this.#parts;
+    if (result.outcome === "complete" && failure === null) {
+      const before = log.progress(this.#key);
+      if (before !== null && result.records < before.records) {
+        metrics.vanished.inc(before.records - result.records);
+      }
+      const isSettled = batch.isEmpty && (result.unchanged || before !== null);
+      if (isSettled || (batch.isEmpty && result.records === 0)) {
+        // Nothing new: nothing is written (engineering target 5).
+        metrics.unchangedDays.inc();
+        batch.discard();
+        if (known) for (const hash of batch.hashes) known.add(hash);
+        return batch.outcome(0);
+      }
+      return this.#commit(batch, result.checkpoint, result.records, known);
+    }
+    if (result.outcome === "service_status") {
+      throw new CallFailure({
+        failureClass: "service_status",
+        statusNumber: result.statusNumber,
+        message: `the gateway answered status ${result.statusNumber}: ${result.description}`,
+      });
+    }
+    const cut = failure ?? failureOf(result);
+    const mayTake = this.#request.takeCut && !result.sawNonZeroKey && isCut(cut.failureClass);
+    if (!mayTake || batch.isEmpty) throw cut;
+    this.#parts.logger.warn(
+      { ...this.#key, detail: cut.message },
+      "the answer is cut again and again; its complete records are taken, marked partial_answer",
+    );
+    batch.mark("partial_answer");
+    return this.#commit(batch, checkpoint, log.progress(this.#key)?.records ?? 0, known);
+  }
+
+  async #commit(
+    batch: Batch,
+    checkpoint: string | null,
+    records: number,
+    known: Set<bigint> | null,
+  ): Promise<Outcome> {
+    const { metrics } = this.#parts;
+    const { stored, duplicates } = await batch.commit({ checkpoint, records });
+    metrics.readings.inc({ kind: this.#request.kind }, stored);
+    if (duplicates > 0) metrics.duplicates.inc(duplicates);
+    if (known) for (const hash of batch.hashes) known.add(hash);
+    this.#parts.onStored?.(batch.newest());
+    return batch.outcome(stored);
+  }
+
+  async #take(item: DayItem, batch: Batch, gatewayNowMs: number): Promise<void> {
+    const { metrics } = this.#parts;
+    if ("reject" in item) return this.#reject(item.reject.reason, item.reject.detail);
+    const { record } = item;
+    for (const fault of record.faults) metrics.fieldFaults.inc({ reason: fault.reason });
+    const { sensor } = this.#request;
+    if (record.sensorCode !== null && !sameCode(record.sensorCode, sensor.code)) {
+      return this.#reject("foreign_record", `a record of sensor ${record.sensorCode}`);
+    }
+    const time = readingTime(record);
+    if (time === null) return this.#reject("no_time", "a record without a plausible time");
+    const id = readingId(sensor.code, this.#request.kind, time.time.ms, record);
+    batch.hashes.push(item.bytesHash);
+    if (batch.writer.isKnown(time.time.ms, id) || batch.holds(id)) return;
+    await batch.add(await this.#convert(record, id, time, gatewayNowMs), this.#signal);
+    await this.#breathe();
+  }
+
+  async #convert(
+    record: RawRecord,
+    id: string,
+    time: NonNullable<ReturnType<typeof readingTime>>,
+    gatewayNowMs: number,
+  ): Promise<Reading> {
+    const steps = readingSteps(record, this.#request.sensor, {
+      id,
+      time: time.time,
+      timeSource: time.source,
+      gatewayNowMs,
+    });
+    for (;;) {
+      const step = steps.next();
+      if (step.done) return step.value;
+      await this.#breathe();
+    }
+  }
+
+  /** Gives the event loop a turn when this read has held it for a slice. */
+  async #breathe(): Promise<void> {
+    if (this.#parts.clock.monotonic() - this.#sliceStartedAt < SLICE_MS) return;
+    await new Promise((resolve) => setImmediate(resolve));
+    this.#sliceStartedAt = this.#parts.clock.monotonic();
+  }
+
+  #reject(reason: RejectReason, detail: string): void {
+    this.#parts.metrics.rejected.inc({ reason });
+    this.#parts.logger.debug({ ...this.#key, reason, detail }, "record not used");
+  }
+
+  failure(error: unknown): Outcome {
+    if (error instanceof CallFailure) {
+      return {
+        ok: false,
+        failureClass: this.#signal.aborted ? "aborted" : error.failureClass,
+        isGatewayFault: error.isGatewayFault,
+        retryAfterMs: error.retryAfterMs,
+        message: error.message,
+      };
+    }
+    // The store's faults (a full disk, an I/O error) heal; the day is simply read again.
+    const message = error instanceof Error ? error.message : String(error);
+    return {
+      ok: false,
+      failureClass: "transient",
+      isGatewayFault: false,
+      retryAfterMs: null,
+      message,
+    };
+  }
+}
+
+/** The readings of one answer on their way into the store. */
+class Batch {
+  readonly writer: AnswerWriter;
+  /** Hashes of the bytes of the records that this answer showed. */
+  readonly hashes: bigint[] = [];
+  readonly #hold: boolean;
+  #held: Reading[] = [];
+  #heldIds = new Set<string>();
+  #heldBytes = 0;
+  #times: number[] = [];
+  #newest: Reading | null = null;
+
+  /** @param hold keeps readings back until the end of the answer tells whether they must be marked. */
+  constructor(writer: AnswerWriter, hold: boolean) {
+    this.writer = writer;
+    this.#hold = hold;
+  }
+
+  get isEmpty(): boolean {
+    return this.#times.length === 0;
+  }
+  /** No more can be held: the rest is for the next read. */
+  get isFull(): boolean {
+    return this.#heldBytes > HELD_BYTES_MAX;
+  }
+  holds(id: string): boolean {
+    return this.#heldIds.has(id);
+  }
+
+  async add(reading: Reading, _signal: AbortSignal): Promise<void> {
+    this.#times.push(reading.timeMs);
+    if (this.#newest === null || reading.timeMs > this.#newest.timeMs) this.#newest = reading;
+    if (!this.#hold) {
+      await this.writer.add(reading);
+      return;
+    }
+    this.#held.push(reading);
+    this.#heldIds.add(reading.id);
+    this.#heldBytes += 1_000;
+    for (const channel of reading.waveform?.channels ?? [])
+      this.#heldBytes += channel.samples.byteLength;
+  }
+
+  mark(flag: "partial_answer"): void {
+    this.#held = this.#held.map((reading) => {
+      const flags = Array.isArray(reading.attributes["flags"]) ? reading.attributes["flags"] : [];
+      return { ...reading, attributes: { ...reading.attributes, flags: [...flags, flag] } };
+    });
+  }
+
+  async commit(progress: { checkpoint: string | null; records: number }) {
+    for (const reading of this.#held) await this.writer.add(reading);
+    return this.writer.commit(progress);
+  }
+
+  discard(): void {
+    this.writer.discard();
+  }
+
+  newest(): readonly Reading[] {
+    return this.#newest === null ? [] : [this.#newest];
+  }
+
+  outcome(stored: number): Outcome {
+    return {
+      ok: true,
+      stored,
+      newTimesMs: this.#times,
+      offsetMinutes: this.#newest?.offsetMinutes ?? null,
+    };
+  }
+}
+
+/** Days whose known part changes from read to read, with the hashes of the records they showed. Bounded, oldest forgotten. */
+class ScannedDays {
+  readonly #days = new Map<string, { misses: number; hashes: Set<bigint> | null }>();
+  readonly #hashesMax: number;
+
+  constructor(hashesMax: number) {
+    this.#hashesMax = hashesMax;
+  }
+
+  of(key: DayKey): Set<bigint> | null {
+    return this.#days.get(name(key))?.hashes ?? null;
+  }
+
+  blame(key: DayKey): void {
+    const day = this.#days.get(name(key)) ?? { misses: 0, hashes: null };
+    this.#days.delete(name(key));
+    this.#days.set(name(key), day);
+    day.misses += 1;
+    if (day.misses >= PREFIX_MISSES_MAX) day.hashes ??= new Set();
+    let total = 0;
+    for (const { hashes } of this.#days.values()) total += hashes?.size ?? 0;
+    for (const [oldest, { hashes }] of this.#days) {
+      if (total <= this.#hashesMax || oldest === name(key)) break;
+      total -= hashes?.size ?? 0;
+      this.#days.delete(oldest);
+    }
+  }
+
+  forgive(key: DayKey): void {
+    this.#days.delete(name(key));
+  }
+}
+
+function name(key: DayKey): string {
+  return `${key.day} ${key.kind} ${key.sensor}`;
+}
+
+function isCut(failureClass: FailureClass): boolean {
+  return failureClass === "truncated" || failureClass === "too_large";
+}
+
+function failureOf(result: DayResult): CallFailure {
+  const messages = {
+    truncated: "the answer ended before it was complete",
+    too_large: "the answer is larger than the limits of a day",
+    not_json: "the answer is no JSON",
+    malformed: "the answer is not the JSON of a day",
+  } as const;
+  const outcome = result.outcome as keyof typeof messages;
+  const detail = "detail" in result && result.detail ? `: ${result.detail}` : "";
+  return new CallFailure({
+    failureClass: outcome === "malformed" ? "not_json" : outcome,
+    message: messages[outcome] + detail,
+  });
+}

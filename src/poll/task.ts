@@ -1,0 +1,100 @@
+import type { Kind, Sensor } from "../core/sensor.ts";
+import type { Backoff } from "../lib/backoff.ts";
+import { Heap } from "../lib/heap.ts";
+import type { BackfillJob } from "./backfill-job.ts";
+import type { Cadence } from "./cadence.ts";
+
+/** One sensor's one kind: what is polled. */
+export interface Stream {
+  readonly sensor: Sensor;
+  readonly kind: Kind;
+  readonly cadence: Cadence;
+  readonly intervalMs: number;
+  readonly days: Map<string, Task>;
+  /** Grows while answers take longer than half the interval (services 8, fault 25). */
+  slowdown: number;
+  /** Our clock, ms. */
+  lastReadAtMs: number | null;
+  lastDurationMs: number;
+  lastError: string | null;
+  /** UTC offset of its newest record, minutes. */
+  offsetMinutes: number | null;
+}
+
+export const PRIORITY = { today: 0, late: 1, missed: 2, asked: 3 } as const;
+export type Priority = (typeof PRIORITY)[keyof typeof PRIORITY];
+
+/** One (sensor, kind, day) that is due some time. */
+export interface Task {
+  readonly stream: Stream;
+  readonly day: string;
+  readonly backoff: Backoff;
+  priority: Priority;
+  /** Gateway time of its last good read by this process, ms. */
+  lastOkAtMs: number | null;
+  isRunning: boolean;
+  /** Queue entries with an older ticket are void. */
+  ticket: number;
+  /** Cut answers in a row: the third is taken as far as it is complete. */
+  cuts: number;
+  jobs: BackfillJob[];
+}
+
+interface Entry {
+  readonly task: Task;
+  readonly ticket: number;
+  readonly dueAt: number;
+}
+
+/** Reads of days gone by wait for the running days, but after so many of those one of them goes first. */
+const STARVATION_LIMIT = 8;
+
+/** Tasks by due time (monotonic ms); among those due the running day goes first. */
+export class TaskQueue {
+  readonly #waiting = new Heap<Entry>((a, b) => a.dueAt < b.dueAt);
+  readonly #today = new Heap<Entry>((a, b) => a.dueAt < b.dueAt);
+  readonly #past = new Heap<Entry>(
+    (a, b) =>
+      a.task.priority < b.task.priority ||
+      (a.task.priority === b.task.priority && a.dueAt < b.dueAt),
+  );
+  #sincePast = 0;
+
+  /** Sets the task's one place in the queue; an earlier one is void. */
+  put(task: Task, dueAt: number): void {
+    task.ticket += 1;
+    this.#waiting.push({ task, ticket: task.ticket, dueAt });
+  }
+
+  /** The next task that is due, or null. */
+  take(now: number): Task | null {
+    for (let next = this.#waiting.peek(); next && next.dueAt <= now; next = this.#waiting.peek()) {
+      this.#waiting.pop();
+      if (isValid(next))
+        (next.task.priority === PRIORITY.today ? this.#today : this.#past).push(next);
+    }
+    const pastFirst = this.#sincePast >= STARVATION_LIMIT;
+    const entry = pastFirst
+      ? (popValid(this.#past) ?? popValid(this.#today))
+      : (popValid(this.#today) ?? popValid(this.#past));
+    if (!entry) return null;
+    this.#sincePast = entry.task.priority === PRIORITY.today ? this.#sincePast + 1 : 0;
+    return entry.task;
+  }
+
+  /** When something falls due, monotonic ms; 0 when something is due already, null when nothing waits. */
+  nextDueAt(): number | null {
+    while (this.#waiting.peek() && !isValid(this.#waiting.peek() as Entry)) this.#waiting.pop();
+    if (this.#today.size + this.#past.size > 0) return 0;
+    return this.#waiting.peek()?.dueAt ?? null;
+  }
+}
+
+function isValid(entry: Entry): boolean {
+  return entry.ticket === entry.task.ticket && !entry.task.isRunning;
+}
+
+function popValid(heap: Heap<Entry>): Entry | null {
+  for (let entry = heap.pop(); entry; entry = heap.pop()) if (isValid(entry)) return entry;
+  return null;
+}

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Cadence } from "../../src/poll/cadence.ts";
+
+const MINUTE = 60_000;
+
+/** A sensor that records every `periodMs` and shows each record `lagMs(n)` later; returns requests and delays. */
+function follow(
+  periodMs: number,
+  lagMs: (n: number) => number,
+  records: number,
+  intervalMs: number,
+) {
+  const cadence = new Cadence();
+  const start = 1_760_000_000_000;
+  const visibleAt = (n: number) => start + n * periodMs + lagMs(n);
+  let now = start + 3 * periodMs + 1_000;
+  let seen = 0;
+  const delays: number[] = [];
+  let requests = 0;
+  let isFirst = true;
+  let counted = 0;
+  while (seen < records) {
+    const fresh: number[] = [];
+    while (visibleAt(seen) <= now) {
+      fresh.push(start + seen * periodMs);
+      if (seen > 20) delays.push(now - visibleAt(seen));
+      seen += 1;
+    }
+    if (seen > 20) requests += 1;
+    if (seen > 20) counted += fresh.length;
+    cadence.observe(now, fresh, isFirst);
+    isFirst = false;
+    now = Math.max(now + 50, Math.min(cadence.nextReadMs(now) ?? Infinity, now + intervalMs));
+  }
+  delays.sort((a, b) => a - b);
+  return {
+    requestsPerRecord: requests / counted,
+    median: delays[Math.floor(delays.length / 2)] ?? 0,
+    p95: delays[Math.floor(delays.length * 0.95)] ?? 0,
+  };
+}
+
+test("cadence – a steady sensor is read once per record, within seconds of its record being visible", () => {
+  for (const lag of [500, 4_000, 20_000]) {
+    const { requestsPerRecord, median, p95 } = follow(10 * MINUTE, () => lag, 400, 60 * MINUTE);
+    assert.ok(requestsPerRecord <= 1.3, `lag ${lag}: ${requestsPerRecord} requests per record`);
+    assert.ok(median <= 5_000 && p95 <= 15_000, `lag ${lag}: ${median} and ${p95} ms late`);
+  }
+});
+
+test("cadence – a radio delay that varies by seconds is followed all the same", () => {
+  let seed = 7;
+  const random = () => {
+    seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
+    return seed / 2 ** 31;
+  };
+  const lags = Array.from({ length: 1_000 }, () => 1_000 + 6_000 * random());
+  const { requestsPerRecord, median, p95 } = follow(
+    10 * MINUTE,
+    (n) => lags[n] ?? 1_000,
+    600,
+    60 * MINUTE,
+  );
+  assert.ok(requestsPerRecord <= 1.3, `${requestsPerRecord} requests per record`);
+  assert.ok(median <= 5_000 && p95 <= 15_000, `${median} and ${p95} ms late`);
+});
+
+test("cadence – nothing is promised before three records", () => {
+  const cadence = new Cadence();
+  cadence.observe(1_000_000, [100_000, 160_000], true);
+  assert.equal(cadence.nextReadMs(1_000_000), null);
+  cadence.observe(1_060_000, [220_000], false);
+  assert.equal(cadence.periodMs, 60_000);
+});
+
+test("cadence – a sensor that fell silent is not looked for every few seconds", () => {
+  const cadence = new Cadence();
+  let now = 10_000_000;
+  cadence.observe(now, [9_000_000, 9_600_000 - 300_000, 9_900_000], true);
+  let reads = 0;
+  const end = now + 6 * 3_600_000;
+  while (now < end) {
+    now = Math.max(now + 50, cadence.nextReadMs(now) ?? now + 3_600_000);
+    cadence.observe(now, [], false);
+    reads += 1;
+  }
+  assert.ok(reads < 6 * 12 * 3, `${reads} reads in six hours of silence`);
+});
+
+test("cadence – a late record older than the newest changes nothing", () => {
+  const cadence = new Cadence();
+  cadence.observe(1_000_000, [700_000, 800_000, 900_000], true);
+  cadence.observe(1_010_000, [750_000], false);
+  assert.equal(cadence.periodMs, 100_000);
+  assert.equal(cadence.newestMs, 900_000);
+});
