@@ -1,0 +1,157 @@
+/**
+ * Payload bytes (sparkplug.proto): our metrics in, bytes out, and commands back.
+ * Only types that every host reads alike are written: no UInt32 (hosts differ in its field), no Float (24 bits).
+ */
+import { create, fromBinary, isFieldSet, toBinary } from "@bufbuild/protobuf";
+import {
+  MetricSchema,
+  PayloadSchema,
+  type PropertyValue,
+  type Metric as WireMetric,
+} from "./generated/sparkplug_pb.ts";
+
+export const DATATYPES = {
+  Int32: 3,
+  Int64: 4,
+  Double: 10,
+  Boolean: 11,
+  String: 12,
+  Bytes: 17,
+} as const;
+export type Datatype = keyof typeof DATATYPES;
+export type MetricValue = number | bigint | boolean | string | Uint8Array | null;
+
+/** Quality, engUnit and the like. `value` null goes out as is_null. */
+export interface Property {
+  readonly key: string;
+  readonly type: "Int32" | "Double" | "String";
+  readonly value: number | string | null;
+}
+
+export interface Metric {
+  readonly name: string;
+  readonly type: Datatype;
+  /** ms since 1970 UTC. */
+  readonly timeMs: number;
+  readonly value: MetricValue;
+  readonly isHistorical?: boolean;
+  readonly properties?: readonly Property[];
+}
+
+export interface Payload {
+  /** When it is sent, ms since 1970 UTC. */
+  readonly timeMs: number;
+  /** Null in an NDEATH, which has none. */
+  readonly seq: number | null;
+  readonly metrics: readonly Metric[];
+}
+
+export function encodePayload(payload: Payload): Uint8Array {
+  const message = create(PayloadSchema, { timestamp: BigInt(Math.trunc(payload.timeMs)) });
+  if (payload.seq !== null) message.seq = BigInt(payload.seq);
+  // Non-historical metrics stand in time order over the whole list; so do historical ones (stable sort).
+  message.metrics = [...payload.metrics].sort((a, b) => a.timeMs - b.timeMs).map(toWire);
+  return toBinary(PayloadSchema, message);
+}
+
+function toWire(metric: Metric): WireMetric {
+  const wire = create(MetricSchema, {
+    name: metric.name,
+    timestamp: BigInt(Math.trunc(metric.timeMs)),
+    // A SHOULD of 3.0 leaves it out of DATA; decoders built on Tahu's JavaScript read null without it.
+    datatype: DATATYPES[metric.type],
+  });
+  if (metric.isHistorical) wire.isHistorical = true;
+  const value = toWireValue(metric.type, metric.value);
+  if (value === null) wire.isNull = true;
+  else wire.value = value;
+  if (metric.properties && metric.properties.length > 0) {
+    wire.properties = {
+      $typeName: "gateside.sparkplug.PropertySet",
+      keys: metric.properties.map((p) => p.key),
+      values: metric.properties.map(toWireProperty),
+    };
+  }
+  return wire;
+}
+
+/** Null where there is no value of that type: null itself, NaN and infinities, and a value of another type. */
+function toWireValue(type: Datatype, value: MetricValue): WireMetric["value"] | null {
+  switch (type) {
+    case "Double":
+      return typeof value === "number" && Number.isFinite(value)
+        ? { case: "doubleValue", value }
+        : null;
+    case "Int32":
+      return typeof value === "number" && Number.isInteger(value) && value === (value | 0)
+        ? { case: "intValue", value: value >>> 0 }
+        : null;
+    case "Int64": {
+      const whole =
+        typeof value === "number" && Number.isSafeInteger(value) ? BigInt(value) : value;
+      return typeof whole === "bigint" && BigInt.asIntN(64, whole) === whole
+        ? { case: "longValue", value: BigInt.asUintN(64, whole) }
+        : null;
+    }
+    case "Boolean":
+      return typeof value === "boolean" ? { case: "booleanValue", value } : null;
+    case "String":
+      return typeof value === "string" ? { case: "stringValue", value } : null;
+    case "Bytes":
+      return value instanceof Uint8Array ? { case: "bytesValue", value } : null;
+  }
+}
+
+function toWireProperty(property: Property): PropertyValue {
+  const { type } = property;
+  const wire = toWireValue(type, property.value);
+  const base = { $typeName: "gateside.sparkplug.PropertyValue", type: DATATYPES[type] } as const;
+  if (wire?.case === "intValue" || wire?.case === "doubleValue" || wire?.case === "stringValue") {
+    return { ...base, isNull: false, value: wire };
+  }
+  return { ...base, isNull: true, value: { case: undefined } };
+}
+
+/** One metric of a command. Datatype is what the sender said, null where it said nothing. */
+export interface CommandMetric {
+  readonly name: string;
+  readonly datatype: number | null;
+  readonly value: MetricValue;
+}
+
+/** The named metrics of an NCMD or DCMD; null when the bytes are no payload. Never throws. */
+export function decodeCommand(bytes: Uint8Array): CommandMetric[] | null {
+  let metrics: WireMetric[];
+  try {
+    metrics = fromBinary(PayloadSchema, bytes, { readUnknownFields: false }).metrics;
+  } catch {
+    // Anyone may publish anything there; undecodable bytes are the sender's trouble.
+    return null;
+  }
+  return metrics
+    .filter((metric) => isFieldSet(metric, MetricSchema.field.name))
+    .map((metric) => {
+      const datatype = isFieldSet(metric, MetricSchema.field.datatype) ? metric.datatype : null;
+      return { name: metric.name, datatype, value: readValue(metric, datatype) };
+    });
+}
+
+function readValue(metric: WireMetric, datatype: number | null): MetricValue {
+  const { value } = metric;
+  if (metric.isNull || value.case === undefined) return null;
+  switch (value.case) {
+    case "intValue":
+      // Int8, Int16 and Int32 travel as two's complement in 32 bits.
+      return datatype !== null && datatype >= 1 && datatype <= 3 ? value.value | 0 : value.value;
+    case "longValue":
+      return datatype === DATATYPES.Int64 || datatype === null
+        ? BigInt.asIntN(64, value.value)
+        : value.value;
+    case "floatValue":
+    case "doubleValue":
+    case "booleanValue":
+    case "stringValue":
+    case "bytesValue":
+      return value.value;
+  }
+}

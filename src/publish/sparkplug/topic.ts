@@ -1,0 +1,97 @@
+import { topicLevel } from "../../core/topic-level.ts";
+
+/** Verbs an edge node publishes; the D ones carry a device level. */
+export type NodeVerb = "NBIRTH" | "NDATA" | "NDEATH";
+export type DeviceVerb = "DBIRTH" | "DDATA" | "DDEATH";
+
+const NAMESPACE = "spBv1.0";
+
+/** What comes in: a command to the node, a command to a device, a state of some host, or nothing of ours. */
+export type Incoming =
+  | { readonly what: "ncmd" }
+  | { readonly what: "dcmd"; readonly device: string }
+  | { readonly what: "state"; readonly host: string }
+  | { readonly what: "other" };
+
+/** Names of one edge node (`SPARKPLUG_GROUP_ID`/`SPARKPLUG_NODE_ID`). */
+export class NodeTopics {
+  readonly group: string;
+  readonly node: string;
+
+  constructor(group: string, node: string) {
+    this.group = group;
+    this.node = node;
+  }
+  ofNode(verb: NodeVerb): string {
+    return `${NAMESPACE}/${this.group}/${verb}/${this.node}`;
+  }
+  ofDevice(verb: DeviceVerb, device: string): string {
+    return `${NAMESPACE}/${this.group}/${verb}/${this.node}/${device}`;
+  }
+  /** Filters to subscribe with QoS 1, before any birth. */
+  filters(hostId: string | null): string[] {
+    const commands = [
+      `${NAMESPACE}/${this.group}/NCMD/${this.node}`,
+      `${NAMESPACE}/${this.group}/DCMD/${this.node}/#`,
+    ];
+    // STATE last: its retained message may start the births, and the commands must be granted by then.
+    return hostId === null ? commands : [...commands, stateTopic(hostId)];
+  }
+  parse(topic: string): Incoming {
+    const [namespace, group, verb, node, device, ...rest] = topic.split("/");
+    if (namespace !== NAMESPACE || rest.length > 0) return { what: "other" };
+    if (group === "STATE" && verb !== undefined && node === undefined) {
+      return { what: "state", host: verb };
+    }
+    if (group !== this.group || node !== this.node) return { what: "other" };
+    if (verb === "NCMD" && device === undefined) return { what: "ncmd" };
+    if (verb === "DCMD" && device !== undefined) return { what: "dcmd", device };
+    return { what: "other" };
+  }
+}
+
+/** Capital B, host after STATE; the form of 2.2 (`STATE/<id>`) is another protocol. */
+export function stateTopic(hostId: string): string {
+  return `${NAMESPACE}/STATE/${hostId}`;
+}
+
+/** A sensor code as device id. */
+export function deviceId(code: string): string {
+  return topicLevel(code.trim());
+}
+
+/** Why these ids cannot be used, one line each; empty when they can. To be asked before any network work. */
+export function sparkplugFaults(
+  ids: { readonly group: string; readonly node: string; readonly host: string | null },
+  sensorCodes: readonly string[],
+): string[] {
+  const faults: string[] = [];
+  const named: [string, string | null][] = [
+    ["SPARKPLUG_GROUP_ID", ids.group],
+    ["SPARKPLUG_NODE_ID", ids.node],
+    ["SPARKPLUG_HOST_ID", ids.host],
+  ];
+  for (const [name, id] of named) {
+    if (id === null) continue;
+    if (id === "") faults.push(`${name} is empty`);
+    else if (topicLevel(id) !== id || Buffer.from(id).toString() !== id) {
+      faults.push(
+        `${name} "${id}" holds a character that a topic level cannot carry (+ # / or control)`,
+      );
+    }
+  }
+  if (ids.group === "STATE") {
+    faults.push('SPARKPLUG_GROUP_ID "STATE" is the namespace of host states');
+  }
+  const seen = new Map<string, string>();
+  for (const code of sensorCodes) {
+    // Ids that differ by case alone are one tag for hosts on case-blind stores.
+    const key = deviceId(code).toLowerCase();
+    const other = seen.get(key);
+    if (key === "") faults.push(`sensor code "${code}" is no Sparkplug device id`);
+    else if (other !== undefined) {
+      faults.push(`sensor codes "${other}" and "${code}" would be one Sparkplug device id`);
+    } else seen.set(key, code);
+  }
+  return faults;
+}
