@@ -151,7 +151,9 @@ export class Poller {
     if (plan === this.#planned) return;
     this.#planned = plan;
     for (const stream of this.#streams) {
-      for (const day of byOffset.get(stream.offsetMinutes) ?? []) {
+      const open = byOffset.get(stream.offsetMinutes) ?? [];
+      this.#forgetOthers(stream, open);
+      for (const day of open) {
         if (stream.days.has(day)) continue;
         const due = dayDue(day, now, this.#options, null, stream.intervalMs, stream.offsetMinutes);
         if (due === null) continue;
@@ -159,6 +161,15 @@ export class Poller {
         // Before anything is known of the gateway, the running day of one stream asks for all.
         this.#queue.put(task, this.#parts.clock.monotonic());
       }
+    }
+  }
+
+  /** Days that a wrong clock had us plan, or that passed, are not owed any more. */
+  #forgetOthers(stream: Stream, open: readonly string[]): void {
+    for (const [day, task] of stream.days) {
+      if (open.includes(day) || task.isRunning || task.jobs.length > 0) continue;
+      task.ticket += 1;
+      stream.days.delete(day);
     }
   }
 

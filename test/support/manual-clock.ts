@@ -43,6 +43,8 @@ export class ManualClock implements Clock {
   /** Passes time: both clocks go on, sleepers wake in order, pending microtasks run between them. */
   async advance(ms: number): Promise<void> {
     const end = this.#monotonic + ms;
+    // What is under way goes to sleep first, or it would find the time gone already.
+    await new Promise((resolve) => setImmediate(resolve));
     for (;;) {
       const due = this.#sleepers.filter((s) => s.at <= end).sort((a, b) => a.at - b.at)[0];
       if (!due) break;

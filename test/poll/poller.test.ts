@@ -1,0 +1,294 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import type { Kind, Sensor } from "../../src/core/sensor.ts";
+import { silentLogger } from "../../src/lib/logger.ts";
+import { Poller, type PollOptions } from "../../src/poll/poller.ts";
+import type { DayRead, ReadRequest } from "../../src/poll/read-day.ts";
+import { ManualClock } from "../support/manual-clock.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+function sensor(code: string, ...kinds: Kind[]): Sensor {
+  return { code, type: 1, kinds: kinds.length > 0 ? kinds : ["rpm"], channels: {} };
+}
+
+interface Call {
+  readonly sensor: string;
+  readonly day: string;
+  readonly atMs: number;
+}
+
+/** Runs a poller over a scripted gateway and a clock turned by hand. */
+function setUp(
+  t: TestContext,
+  sensors: readonly Sensor[],
+  answer: (
+    request: ReadRequest,
+    call: number,
+    clock: ManualClock,
+  ) => Partial<DayRead> | Promise<Partial<DayRead>>,
+  options: Partial<PollOptions> = {},
+  startAt = "2026-11-20T12:00:00Z",
+  gatewayDate: (clock: ManualClock) => number | null = (clock) => clock.now(),
+) {
+  const clock = new ManualClock(startAt);
+  const calls: Call[] = [];
+  let running = 0;
+  let runningMost = 0;
+  const poller = new Poller(
+    {
+      clock,
+      logger: silentLogger,
+      newestTimeMs: () => null,
+      readDay: async (request) => {
+        calls.push({ sensor: request.sensor.code, day: request.day, atMs: clock.now() });
+        running += 1;
+        runningMost = Math.max(runningMost, running);
+        const given = await answer(request, calls.length, clock);
+        running -= 1;
+        if (given.ok !== false) request.gatewayNow(gatewayDate(clock));
+        const base =
+          given.ok === false
+            ? {
+                ok: false,
+                failureClass: "transient",
+                isGatewayFault: false,
+                retryAfterMs: null,
+                message: "x",
+              }
+            : { ok: true, stored: 0, newTimesMs: [], offsetMinutes: null };
+        return { durationMs: 10, ...base, ...given } as DayRead;
+      },
+    },
+    {
+      zone: "UTC",
+      lateGraceMs: 2 * HOUR,
+      backfillDays: 2,
+      intervalMs: MINUTE,
+      concurrency: 2,
+      random: () => 0.5,
+      ...options,
+    },
+    sensors,
+  );
+  const ending = new AbortController();
+  const done = poller.run(ending.signal);
+  t.after(async () => {
+    ending.abort();
+    await done;
+  });
+  return { clock, calls, poller, runningMost: () => runningMost };
+}
+
+test("poller – reads today first, then the days before", async (t) => {
+  const { clock, calls } = setUp(t, [sensor("1"), sensor("2")], () => ({}));
+  await clock.advance(2_000);
+  const days = calls.map((c) => c.day);
+  assert.deepEqual(days.slice(0, 2), ["2026-11-20", "2026-11-20"]);
+  assert.deepEqual([...days].sort().slice(0, 4), [
+    "2026-11-18",
+    "2026-11-18",
+    "2026-11-19",
+    "2026-11-19",
+  ]);
+});
+
+test("poller – a box that boots in 1970 asks by the gateway's clock once it is known", async (t) => {
+  const gatewayAt = Date.parse("2026-11-20T12:00:00Z");
+  const { clock, calls, poller } = setUp(
+    t,
+    [sensor("1"), sensor("2"), sensor("3")],
+    () => ({}),
+    {},
+    "1970-01-01T00:00:10Z",
+    (c) => gatewayAt + c.monotonic(),
+  );
+  await clock.advance(20_000);
+  assert.equal(calls[0]?.day, "1970-01-01");
+  assert.ok(
+    calls.filter((c) => c.day < "2026").length <= 2,
+    "the rest is asked by the gateway's day",
+  );
+  for (const code of ["1", "2", "3"]) {
+    assert.ok(
+      calls.some((c) => c.sensor === code && c.day === "2026-11-20"),
+      `sensor ${code}`,
+    );
+  }
+  assert.equal(Math.abs(poller.gatewayClock.now() - (gatewayAt + clock.monotonic())) < 2_000, true);
+});
+
+test("poller – one poisoned day backs off alone", async (t) => {
+  const { clock, calls } = setUp(t, [sensor("1"), sensor("2")], (request) =>
+    request.sensor.code === "1" && request.day === "2026-11-19" ? { ok: false } : {},
+  );
+  await clock.advance(10 * MINUTE);
+  const poisoned = calls.filter((c) => c.sensor === "1" && c.day === "2026-11-19").length;
+  const healthy = calls.filter((c) => c.sensor === "2" && c.day === "2026-11-20").length;
+  assert.ok(poisoned >= 3 && poisoned <= 12, `${poisoned} tries of the poisoned day`);
+  assert.ok(healthy >= 9, `${healthy} reads of the other sensor`);
+});
+
+test("poller – a gateway that is gone is knocked at ever more rarely, and back within its back-off", async (t) => {
+  let isDown = true;
+  const { clock, calls } = setUp(t, [sensor("1"), sensor("2"), sensor("3")], () =>
+    isDown ? { ok: false, isGatewayFault: true } : {},
+  );
+  await clock.advance(HOUR);
+  assert.ok(calls.length < 40, `${calls.length} knocks in an hour`);
+  isDown = false;
+  const before = calls.length;
+  await clock.advance(6 * MINUTE);
+  for (const code of ["1", "2", "3"]) {
+    assert.ok(
+      calls.slice(before).some((c) => c.sensor === code),
+      `sensor ${code} is read again`,
+    );
+  }
+});
+
+test("poller – Retry-After holds everything for as long as it says", async (t) => {
+  const { clock, calls } = setUp(t, [sensor("1"), sensor("2")], (_request, call) =>
+    call === 3 ? { ok: false, retryAfterMs: 120_000 } : {},
+  );
+  await clock.advance(1_000);
+  const before = calls.length;
+  await clock.advance(110_000);
+  assert.ok(calls.length - before <= 1, "at most the read that was under way");
+  await clock.advance(60_000);
+  assert.ok(calls.length > before + 1);
+});
+
+test("poller – the interval is the longest time between two reads of the running day", async (t) => {
+  const { clock, calls } = setUp(t, [sensor("1")], () => ({}));
+  await clock.advance(10 * MINUTE);
+  const times = calls.filter((c) => c.day === "2026-11-20").map((c) => c.atMs);
+  for (let i = 1; i < times.length; i++) {
+    const gapMs = (times[i] as number) - (times[i - 1] as number);
+    assert.ok(gapMs <= MINUTE + 100, `${gapMs} ms`);
+  }
+});
+
+test("poller – at midnight the new day starts and the old one stays open for late records", async (t) => {
+  const { clock, calls } = setUp(t, [sensor("1")], () => ({}), {}, "2026-11-20T23:50:00Z");
+  await clock.advance(40 * MINUTE);
+  const afterMidnight = calls.filter((c) => c.atMs >= Date.parse("2026-11-21T00:05:00Z"));
+  assert.ok(afterMidnight.filter((c) => c.day === "2026-11-21").length >= 20);
+  assert.ok(afterMidnight.filter((c) => c.day === "2026-11-20").length >= 20);
+});
+
+test("poller – a day missed while the gateway was down is read when it is back", async (t) => {
+  let isDown = false;
+  const { clock, calls } = setUp(
+    t,
+    [sensor("1")],
+    () => (isDown ? { ok: false, isGatewayFault: true } : {}),
+    {},
+    "2026-11-20T20:00:00Z",
+  );
+  await clock.advance(5 * MINUTE);
+  isDown = true;
+  await clock.advance(40 * HOUR); // Over the whole of the 21st.
+  isDown = false;
+  const before = calls.length;
+  await clock.advance(10 * MINUTE);
+  const days = new Set(calls.slice(before).map((c) => c.day));
+  for (const day of ["2026-11-20", "2026-11-21", "2026-11-22"]) assert.ok(days.has(day), day);
+});
+
+test("poller – a gateway clock that is set back does not stop the polling", async (t) => {
+  let offset = 0;
+  const { clock, calls } = setUp(
+    t,
+    [sensor("1")],
+    () => ({}),
+    {},
+    "2026-11-20T12:00:00Z",
+    (c) => c.now() + offset,
+  );
+  await clock.advance(5 * MINUTE);
+  offset = -3 * 24 * HOUR;
+  await clock.advance(2 * MINUTE);
+  const before = calls.length;
+  await clock.advance(5 * MINUTE);
+  const reads = calls.slice(before).filter((c) => c.day === "2026-11-17").length;
+  assert.ok(reads >= 4, `${reads} reads of the gateway's new day`);
+});
+
+test("poller – our own clock being set does not disturb it", async (t) => {
+  const gatewayAt = Date.parse("2026-11-20T12:00:00Z");
+  const { clock, calls } = setUp(
+    t,
+    [sensor("1")],
+    () => ({}),
+    {},
+    "2026-11-20T12:00:00Z",
+    (c) => gatewayAt + c.monotonic(),
+  );
+  await clock.advance(2 * MINUTE);
+  clock.set(Date.parse("2031-01-01T00:00:00Z"));
+  const before = calls.length;
+  await clock.advance(5 * MINUTE);
+  assert.ok(calls.slice(before).length >= 5);
+  assert.ok(calls.slice(before).every((c) => c.day <= "2026-11-20"));
+});
+
+test("poller – never more reads at once than allowed, and one alone before the first answer", async (t) => {
+  const releases: (() => void)[] = [];
+  const { clock, calls, runningMost } = setUp(
+    t,
+    Array.from({ length: 10 }, (_, i) => sensor(String(i))),
+    () => new Promise((resolve) => releases.push(() => resolve({}))),
+    { concurrency: 3 },
+  );
+  await clock.advance(1_000);
+  assert.equal(calls.length, 1);
+  releases.shift()?.();
+  for (let i = 0; i < 50; i++) {
+    await clock.advance(10);
+    releases.shift()?.();
+  }
+  assert.equal(runningMost(), 3);
+  while (releases.length > 0) {
+    releases.shift()?.();
+    await clock.advance(1);
+  }
+});
+
+test("poller – a backfill by hand reads its days once, says how far it is, and ends", async (t) => {
+  const { clock, calls, poller } = setUp(t, [sensor("1"), sensor("2")], (request) =>
+    request.day === "2026-01-02" && request.sensor.code === "2"
+      ? { ok: false, message: "no" }
+      : { stored: 3 },
+  );
+  await clock.advance(1_000);
+  const job = poller.backfill(["2026-01-01", "2026-01-02"], null);
+  assert.equal(job.total, 4);
+  await clock.advance(5_000);
+  await job.finished;
+  assert.equal(job.stored, 9);
+  assert.deepEqual(job.failures, ["2 rpm 2026-01-02: no"]);
+  await clock.advance(HOUR);
+  assert.equal(calls.filter((c) => c.day.startsWith("2026-01")).length, 4);
+});
+
+test("poller – a sensor is silent after three of its intervals and online again with its next record", async (t) => {
+  let newest: number[] = [];
+  const { clock, poller } = setUp(t, [sensor("1")], (request) => {
+    if (request.day !== "2026-11-20") return {};
+    const given = newest;
+    newest = [];
+    return { newTimesMs: given };
+  });
+  assert.equal(poller.sensorStates()[0]?.state, "unknown");
+  const start = Date.parse("2026-11-20T12:00:00Z");
+  newest = [start - 10 * MINUTE, start - 5 * MINUTE, start];
+  await clock.advance(MINUTE);
+  assert.equal(poller.sensorStates()[0]?.state, "online");
+  await clock.advance(16 * MINUTE);
+  assert.equal(poller.sensorStates()[0]?.state, "silent");
+  newest = [clock.now()];
+  await clock.advance(2 * MINUTE);
+  assert.equal(poller.sensorStates()[0]?.state, "online");
+});
