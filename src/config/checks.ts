@@ -1,0 +1,193 @@
+/** Parsing and checks of single settings that JSON Schema cannot express. Each answers the value or a fault. */
+import { readFileSync } from "node:fs";
+import { createSecureContext } from "node:tls";
+import { errorCode } from "./environment.ts";
+import { type Fault, shown } from "./fault.ts";
+
+export type Note = (fault: Fault) => void;
+
+/** An address without its credentials, and the credentials apart. */
+export interface Address {
+  readonly url: string;
+  readonly username: string | null;
+  readonly password: string | null;
+}
+
+export function parseAddress(
+  name: string,
+  text: string,
+  schemes: readonly string[],
+  note: Note,
+): Address | null {
+  const wanted = `give an address such as ${schemes[0]}://host`;
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    // The text is not repeated: it may hold a password.
+    note({ place: name, problem: "is no complete address", remedy: wanted });
+    return null;
+  }
+  const scheme = url.protocol.slice(0, -1);
+  if (!schemes.includes(scheme) || url.host === "") {
+    note({
+      place: name,
+      problem: `${shown(`${scheme}:`)} is not a scheme that works here`,
+      remedy: `${wanted}; schemes: ${schemes.join(", ")}`,
+    });
+    return null;
+  }
+  const fragmentless = scheme.startsWith("mqtt") || scheme.startsWith("http");
+  if (url.hash !== "" || (fragmentless && url.search !== "")) {
+    note({
+      place: name,
+      problem: "has a query or fragment",
+      remedy: "leave out what follows ? and #",
+    });
+    return null;
+  }
+  if (scheme.startsWith("mqtt") && url.pathname !== "" && url.pathname !== "/") {
+    note({
+      place: name,
+      problem: `has the path ${shown(url.pathname)}`,
+      remedy: "give scheme, host and port only; topics are set by MQTT_TOPIC_PREFIX",
+    });
+    return null;
+  }
+  const username = decode(url.username);
+  const password = decode(url.password);
+  url.username = "";
+  url.password = "";
+  return { url: url.href.replace(/\/+$/, ""), username, password };
+}
+
+function decode(text: string): string | null {
+  if (text === "") return null;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Headers that the client itself must own. */
+const OWN_HEADERS =
+  /^(content-length|content-type|transfer-encoding|connection|keep-alive|upgrade|expect|te|trailer)$/i;
+
+/** `Name: value`, or a JSON object of several. Values are secrets and never repeated in a fault. */
+export function parseHeaders(text: string, note: Note): Record<string, string> {
+  const place = "GATEWAY_HEADERS";
+  const remedy = 'give `Name: value`, or {"Name":"value",…} as JSON';
+  const pairs: [string, unknown][] = [];
+  if (text.startsWith("{")) {
+    let parsed: unknown;
+    try {
+      parsed = JSON.parse(text);
+    } catch {
+      note({ place, problem: "starts like a JSON object but is not valid JSON", remedy });
+      return {};
+    }
+    pairs.push(...Object.entries(parsed ?? {}));
+  } else {
+    const colon = text.indexOf(":");
+    if (colon < 0) {
+      note({ place, problem: "has no colon after a header name", remedy });
+      return {};
+    }
+    pairs.push([text.slice(0, colon).trim(), text.slice(colon + 1).trim()]);
+  }
+  const headers: Record<string, string> = {};
+  for (const [name, value] of pairs) {
+    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) {
+      note({ place, problem: "holds a name that is no HTTP header name", remedy });
+    } else if (OWN_HEADERS.test(name)) {
+      note({ place, problem: `${name} is set by the agent itself`, remedy: "leave it out" });
+    } else if (typeof value !== "string" || !/^[\t\x20-\x7e\u0080-\u00ff]+$/.test(value)) {
+      note({
+        place,
+        problem: `the value of ${name} is no header text`,
+        remedy: "give a non-empty text of one line",
+      });
+    } else {
+      headers[name] = value;
+    }
+  }
+  return headers;
+}
+
+export function parseFormats<F extends string>(text: string, known: readonly F[], note: Note): F[] {
+  const formats: F[] = [];
+  for (const part of text.split(",").map((p) => p.trim())) {
+    if (part === "") continue;
+    const format = known.find((f) => f === part);
+    if (format === undefined) {
+      note({
+        place: "PUBLISH_FORMATS",
+        problem: `${shown(part)} is no format`,
+        remedy: `give one or more of ${known.join(", ")}, comma-separated`,
+      });
+    } else if (!formats.includes(format)) formats.push(format);
+  }
+  return formats;
+}
+
+/** Null when the zone is unknown to this Node. */
+export function isTimezone(name: string): boolean {
+  // Offsets such as +02:00 pass on newer Nodes only, and have no summer time.
+  if (!/^[A-Za-z]/.test(name)) return false;
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function isLoopback(host: string): boolean {
+  const bare = host.replace(/^\[|\]$/g, "").toLowerCase();
+  return (
+    bare === "localhost" ||
+    bare === "::1" ||
+    /^(::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(bare)
+  );
+}
+
+export interface TlsFiles {
+  readonly ca?: { readonly name: string; readonly path: string };
+  readonly cert?: { readonly name: string; readonly path: string };
+  readonly key?: { readonly name: string; readonly path: string };
+}
+
+/** The files exist, are PEM, and the key belongs to the certificate. */
+export function checkTlsFiles(files: TlsFiles, note: Note): void {
+  const context: { ca?: Buffer; cert?: Buffer; key?: Buffer } = {};
+  let isComplete = true;
+  for (const role of ["ca", "cert", "key"] as const) {
+    const file = files[role];
+    if (!file) continue;
+    try {
+      const content = readFileSync(file.path);
+      if (!content.includes("-----BEGIN ")) throw new Error("is no PEM file");
+      // Each alone first, so that the fault names the right file; a key only with its certificate.
+      if (role !== "key") createSecureContext({ [role]: content });
+      context[role] = content;
+    } catch (error) {
+      isComplete = false;
+      note({
+        place: file.name,
+        problem: `${file.path} cannot be used (${errorCode(error)})`,
+        remedy: "give a PEM file that this user can read",
+      });
+    }
+  }
+  if (!isComplete || !context.cert || !context.key || !files.key) return;
+  try {
+    createSecureContext(context);
+  } catch (error) {
+    note({
+      place: files.key.name,
+      problem: `the key does not fit the certificate (${errorCode(error)})`,
+      remedy: "give the key, without a pass phrase, that the certificate was made for",
+    });
+  }
+}

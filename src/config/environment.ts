@@ -1,0 +1,149 @@
+/**
+ * Where settings come from: the environment, a `.env` file, and the NAME_FILE form of secrets. Values of the
+ * environment win over the file's. An empty value counts as not given, as an EnvironmentFile line `NAME=` means it.
+ */
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { parseEnv } from "node:util";
+import { editDistance, nearest } from "../lib/nearest.ts";
+import { type Fault, shown } from "./fault.ts";
+import { isSettingName, SETTING_NAMES, SETTINGS, type SettingName } from "./settings-table.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+export type Origin = "default" | "environment" | ".env" | `${string}_FILE`;
+
+export interface GivenSettings {
+  readonly values: Partial<Record<SettingName, string>>;
+  readonly origins: Partial<Record<SettingName, Origin>>;
+  readonly faults: readonly Fault[];
+  readonly warnings: readonly Fault[];
+}
+
+/** A secret is a line or two; a larger file is a wrong path. */
+const SECRET_BYTES_MAX = 65_536;
+
+/** `_FILE` names of secrets, e.g. MQTT_PASSWORD_FILE. */
+const FILE_NAMES = SETTING_NAMES.filter((name) => SETTINGS[name].secret).map((n) => `${n}_FILE`);
+
+/** Prefixes that are ours alone: any unknown name that has one is worth a warning. */
+const OUR_PREFIXES = ["GATEWAY_", "MQTT_", "SPARKPLUG_"];
+
+export function gatherSettings(
+  environment: Environment,
+  cwd: string,
+  envFile: string | null,
+): GivenSettings {
+  const faults: Fault[] = [];
+  const warnings: Fault[] = [];
+  const fromFile = readEnvFile(cwd, envFile, faults);
+  const values: Partial<Record<SettingName, string>> = {};
+  const origins: Partial<Record<SettingName, Origin>> = {};
+
+  const lookUp = (name: string): { value: string; origin: Origin } | null => {
+    const own = environment[name]?.trim();
+    if (own) return { value: own, origin: "environment" };
+    const filed = fromFile[name]?.trim();
+    return filed ? { value: filed, origin: ".env" } : null;
+  };
+
+  for (const name of SETTING_NAMES) {
+    const direct = lookUp(name);
+    const file = SETTINGS[name].secret ? lookUp(`${name}_FILE`) : null;
+    if (direct && file) {
+      faults.push({
+        place: name,
+        problem: `both ${name} and ${name}_FILE are given`,
+        remedy: "keep one of the two",
+      });
+    } else if (direct) {
+      values[name] = direct.value;
+      origins[name] = direct.origin;
+    } else if (file) {
+      const secret = readSecret(name, resolve(cwd, file.value), faults);
+      // A fault was noted; a stand-in keeps the missing-value fault from repeating it.
+      values[name] = secret ?? "";
+      origins[name] = `${name}_FILE`;
+    }
+  }
+  const names = new Set([...Object.keys(environment), ...Object.keys(fromFile)]);
+  for (const name of [...names].sort()) {
+    const warning = unknownName(name);
+    if (warning) warnings.push(warning);
+  }
+  return { values, origins, faults, warnings };
+}
+
+function readEnvFile(cwd: string, envFile: string | null, faults: Fault[]): Environment {
+  const path = resolve(cwd, envFile ?? ".env");
+  try {
+    return parseEnv(readFileSync(path, "utf8").replace(/^\uFEFF/, ""));
+  } catch (error) {
+    const code = errorCode(error);
+    if (envFile !== null || (code !== "ENOENT" && code !== "ENOTDIR")) {
+      faults.push({
+        place: path,
+        problem: `cannot be read (${code})`,
+        remedy: "give a readable file of NAME=value lines",
+      });
+    }
+    return {};
+  }
+}
+
+function readSecret(name: SettingName, path: string, faults: Fault[]): string | null {
+  const place = `${name}_FILE`;
+  try {
+    const content = readFileSync(path);
+    if (content.length > SECRET_BYTES_MAX) {
+      faults.push({
+        place,
+        problem: `${path} has ${content.length} bytes, more than a secret can`,
+        remedy: `give a file of at most ${SECRET_BYTES_MAX} bytes`,
+      });
+      return null;
+    }
+    const text = content.toString("utf8").trim();
+    if (text !== "") return text;
+    faults.push({ place, problem: `${path} is empty`, remedy: `write ${name} into it` });
+  } catch (error) {
+    faults.push({
+      place,
+      problem: `${path} cannot be read (${errorCode(error)})`,
+      remedy: "give a file that this user can read",
+    });
+  }
+  return null;
+}
+
+/** A name that looks like one of ours but is none. */
+function unknownName(name: string): Fault | null {
+  const known = [...SETTING_NAMES, ...FILE_NAMES];
+  if (known.includes(name)) return null;
+  const closest = nearest(name, known);
+  if (closest === null) return null;
+  const isOurs = OUR_PREFIXES.some((prefix) => name.startsWith(prefix));
+  // Other prefixes (HTTP_, DATA_, LOG_ …) are everybody's (HTTP_PROXY), so only a slip is taken for a typing error.
+  const isSlip = name.length >= 8 && editDistance(name, closest) <= (name.length >= 12 ? 2 : 1);
+  if (!isOurs && !isSlip) return null;
+  const bare = name.endsWith("_FILE") ? name.slice(0, -"_FILE".length) : "";
+  if (isSettingName(bare)) {
+    return {
+      place: name,
+      problem: `${bare} is no secret and has no _FILE form`,
+      remedy: `give ${bare} itself`,
+    };
+  }
+  return {
+    place: name,
+    problem: "is no known setting and has no effect",
+    remedy: `did you mean ${closest}?`,
+  };
+}
+
+export function errorCode(error: unknown): string {
+  if (error instanceof Error) {
+    const code: unknown = Reflect.get(error, "code");
+    return typeof code === "string" ? code : error.message;
+  }
+  return shown(error);
+}

@@ -1,0 +1,20 @@
+/** Something wrong in what the operator wrote: where, what was seen, and how to put it right. */
+export interface Fault {
+  /** Environment name, or a path inside the site file such as `sensors[2].channels.current1.clamp`. */
+  readonly place: string;
+  readonly problem: string;
+  readonly remedy: string;
+}
+
+/** One readable line. */
+export function faultLine(fault: Fault): string {
+  const place = fault.place === "" ? "" : `${fault.place}: `;
+  // A value may hold line breaks or terminal codes; a fault stays one line.
+  return `${place}${fault.problem}; ${fault.remedy}`.replace(/\p{Cc}+/gu, " ");
+}
+
+/** A value as shown in a fault: JSON, shortened. */
+export function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 80 ? `${text.slice(0, 77)}…` : text;
+}

@@ -1,0 +1,142 @@
+/**
+ * Strict JSON with the place of a mistake. JSON.parse names no line (and for short texts no position), and passes over
+ * a key that is given twice; people write this file by hand.
+ */
+export interface JsonFault {
+  readonly line: number;
+  readonly column: number;
+  readonly problem: string;
+}
+export type ParsedJson =
+  | { readonly value: unknown; readonly doubles: readonly JsonFault[] }
+  | { readonly fault: JsonFault };
+
+/** Deeper nesting is no site file; it keeps the recursion bounded. */
+const DEPTH_MAX = 64;
+
+export function parseJsonText(text: string): ParsedJson {
+  const scanner = new Scanner(text);
+  const mistake = scanner.scan();
+  if (mistake) return { fault: placeOf(text, mistake.at, mistake.problem) };
+  return {
+    value: JSON.parse(text),
+    doubles: scanner.doubles.map(({ at, problem }) => placeOf(text, at, problem)),
+  };
+}
+
+function placeOf(text: string, at: number, problem: string): JsonFault {
+  const before = text.slice(0, at).split("\n");
+  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1, problem };
+}
+
+class Mistake extends Error {
+  readonly at: number;
+  readonly problem: string;
+  constructor(at: number, problem: string) {
+    super(problem);
+    this.at = at;
+    this.problem = problem;
+  }
+}
+
+class Scanner {
+  readonly doubles: { at: number; problem: string }[] = [];
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  scan(): Mistake | null {
+    try {
+      this.#value(0);
+      this.#blanks();
+      if (this.#at < this.#text.length) this.#fail("more text after the end");
+      return null;
+    } catch (error) {
+      if (error instanceof Mistake) return error;
+      throw error;
+    }
+  }
+
+  #fail(problem: string): never {
+    throw new Mistake(this.#at, problem);
+  }
+
+  #blanks(): void {
+    while (/[ \t\r\n]/.test(this.#text[this.#at] ?? "")) this.#at += 1;
+  }
+
+  #seen(): string {
+    const next = this.#text[this.#at];
+    if (next === undefined) return "the end of the file";
+    const isComment = /^\/[/*]/.test(this.#text.slice(this.#at, this.#at + 2));
+    return isComment ? "a comment, which JSON has not" : JSON.stringify(next);
+  }
+
+  #value(depth: number): void {
+    if (depth > DEPTH_MAX) this.#fail(`nested deeper than ${DEPTH_MAX}`);
+    this.#blanks();
+    const next = this.#text[this.#at];
+    if (next === "{") this.#object(depth);
+    else if (next === "[") this.#array(depth);
+    else if (next === '"') this.#string();
+    else {
+      const literal = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.])/y;
+      literal.lastIndex = this.#at;
+      const match = literal.exec(this.#text);
+      if (!match) this.#fail(`expected a value but found ${this.#seen()}`);
+      this.#at += match[0].length;
+    }
+  }
+
+  #object(depth: number): void {
+    const keys = new Set<string>();
+    this.#at += 1;
+    this.#blanks();
+    if (this.#take("}")) return;
+    for (;;) {
+      this.#blanks();
+      const at = this.#at;
+      if (this.#text[at] !== '"') this.#fail(`expected a key in quotes but found ${this.#seen()}`);
+      const key = this.#string();
+      if (keys.has(key))
+        this.doubles.push({ at, problem: `the key ${JSON.stringify(key)} is given twice` });
+      keys.add(key);
+      this.#blanks();
+      if (!this.#take(":")) this.#fail(`expected ":" but found ${this.#seen()}`);
+      this.#value(depth + 1);
+      this.#blanks();
+      if (this.#take("}")) return;
+      if (!this.#take(",")) this.#fail(`expected "," or "}" but found ${this.#seen()}`);
+    }
+  }
+
+  #array(depth: number): void {
+    this.#at += 1;
+    this.#blanks();
+    if (this.#take("]")) return;
+    for (;;) {
+      this.#value(depth + 1);
+      this.#blanks();
+      if (this.#take("]")) return;
+      if (!this.#take(",")) this.#fail(`expected "," or "]" but found ${this.#seen()}`);
+    }
+  }
+
+  #take(character: string): boolean {
+    if (this.#text[this.#at] !== character) return false;
+    this.#at += 1;
+    return true;
+  }
+
+  #string(): string {
+    const whole = /"(?:[^"\\\p{Cc}]|[\u007f-\u009f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/uy;
+    whole.lastIndex = this.#at;
+    const match = whole.exec(this.#text);
+    if (!match) this.#fail("a text that does not end on its line, or holds a wrong escape");
+    this.#at += match[0].length;
+    return String(JSON.parse(match[0]));
+  }
+}

@@ -1,0 +1,331 @@
+/**
+ * Every process setting once (contract 3): name, type, default, bounds, whether it is a secret, and what it means.
+ * The JSON Schema given to env-schema, the types, the `check` command and the documentation all come from here.
+ */
+interface Common {
+  readonly doc: string;
+  /** Holds a credential: never shown, and may be given as NAME_FILE. */
+  readonly secret?: true;
+}
+interface TextSpec extends Common {
+  readonly type: "text";
+  readonly default?: string;
+  readonly required?: true;
+  /** Whole value must match; `form` says it in words. */
+  readonly pattern?: string;
+  readonly form?: string;
+}
+interface NumberSpec extends Common {
+  readonly type: "integer" | "number";
+  readonly default: number;
+  readonly minimum: number;
+  readonly maximum: number;
+}
+interface BooleanSpec extends Common {
+  readonly type: "boolean";
+  readonly default: boolean;
+}
+interface ChoiceSpec extends Common {
+  readonly type: "choice";
+  readonly choices: readonly string[];
+  readonly default: string;
+}
+export type SettingSpec = TextSpec | NumberSpec | BooleanSpec | ChoiceSpec;
+
+const SPARKPLUG_ID = {
+  type: "text",
+  pattern: "^[^+#/\\u0000-\\u001f]{1,128}$",
+  form: "a name without + # / or control characters",
+} as const;
+
+const SPECS = {
+  GATEWAY_URL: {
+    type: "text",
+    required: true,
+    secret: true,
+    doc: "Base address of the gateway service, http:// or https://.",
+  },
+  GATEWAY_SERVICE: {
+    type: "text",
+    default: "SensorService.svc",
+    pattern: "^[A-Za-z0-9._~-]+(/[A-Za-z0-9._~-]+)*$",
+    form: "a path without leading or trailing slash",
+    doc: "Path of the service below GATEWAY_URL.",
+  },
+  WIRE_WORD: {
+    type: "text",
+    default: "sensor",
+    pattern: "^[a-z][A-Za-z0-9]{0,31}$",
+    form: "letters and digits, the first a small letter",
+    doc: "The word the vendor's wire names carry where ours say sensor.",
+  },
+  GATEWAY_GENERATION: {
+    type: "choice",
+    choices: ["1", "2"],
+    default: "2",
+    doc: "Generation of the gateway; UpdateConfig exists on 1 only.",
+  },
+  GATEWAY_TIMEZONE: {
+    type: "text",
+    doc: "IANA zone of the gateway's calendar day; the system's unless given.",
+  },
+  GATEWAY_HEADERS: {
+    type: "text",
+    secret: true,
+    doc: "Extra request headers: `Name: value`, or a JSON object of several.",
+  },
+  GATEWAY_CA_FILE: { type: "text", doc: "PEM file of a private CA for an https gateway." },
+  GATEWAY_TIMEOUT_MS: {
+    type: "integer",
+    default: 30_000,
+    minimum: 100,
+    maximum: 600_000,
+    doc: "Longest wait for the first byte of an answer, ms.",
+  },
+  GATEWAY_CONCURRENCY: {
+    type: "integer",
+    default: 2,
+    minimum: 1,
+    maximum: 32,
+    doc: "Requests in flight at once.",
+  },
+  GATEWAY_MAX_BODY_MB: {
+    type: "integer",
+    default: 512,
+    minimum: 1,
+    maximum: 65_536,
+    doc: "A larger answer is given up, MB.",
+  },
+  GATEWAY_EMPTY_STATUSES: {
+    type: "text",
+    pattern: "^\\s*-?\\d{1,9}(\\s*,\\s*-?\\d{1,9})*\\s*$",
+    form: "whole numbers, comma-separated",
+    doc: "Status numbers this gateway uses for a day without records.",
+  },
+  SITE_FILE: { type: "text", default: "config/site.json", doc: "The site file." },
+  DATA_DIR: { type: "text", default: "data", doc: "Directory that holds gateside.db." },
+  POLL_INTERVAL_S: {
+    type: "integer",
+    default: 60,
+    minimum: 1,
+    maximum: 3600,
+    doc: "Longest time between two reads of a sensor's current day, s.",
+  },
+  BACKFILL_DAYS: {
+    type: "integer",
+    default: 7,
+    minimum: 0,
+    maximum: 366,
+    doc: "Days before today that are read on first start, and the longest gap closed.",
+  },
+  LATE_GRACE_S: {
+    type: "integer",
+    default: 7200,
+    minimum: 0,
+    maximum: 93_600,
+    doc: "How long after its midnight a day is read at the normal interval, s.",
+  },
+  HISTORY_DAYS: {
+    type: "integer",
+    default: 30,
+    minimum: 1,
+    maximum: 3660,
+    doc: "Days that delivered readings stay for local queries; at least BACKFILL_DAYS + 2.",
+  },
+  WAVEFORM_DAYS: {
+    type: "integer",
+    default: 7,
+    minimum: 0,
+    maximum: 3660,
+    doc: "The same for waveform samples.",
+  },
+  BUFFER_MAX_MB: {
+    type: "integer",
+    default: 2048,
+    minimum: 8,
+    maximum: 16_777_216,
+    doc: "What the agent keeps its files in DATA_DIR to, WAL included, MB.",
+  },
+  DISK_FREE_MIN_MB: {
+    type: "integer",
+    default: 256,
+    minimum: 0,
+    maximum: 16_777_216,
+    doc: "Free space on that disk the agent leaves alone, MB; 0 = no floor.",
+  },
+  MQTT_URL: {
+    type: "text",
+    required: true,
+    secret: true,
+    doc: "The broker: mqtt://, mqtts://, ws:// or wss://.",
+  },
+  MQTT_VERSION: {
+    type: "choice",
+    choices: ["5", "4"],
+    default: "5",
+    doc: "5, or 4 for MQTT 3.1.1.",
+  },
+  MQTT_CLIENT_ID: {
+    type: "text",
+    pattern: "^[^\\u0000-\\u001f]{1,128}$",
+    form: "1 to 128 characters, no control characters",
+    doc: "MQTT client id; gateside-{site} unless given.",
+  },
+  MQTT_USERNAME: { type: "text", secret: true, doc: "MQTT user name." },
+  MQTT_PASSWORD: { type: "text", secret: true, doc: "MQTT password." },
+  MQTT_CA_FILE: { type: "text", doc: "PEM file of the CA that signed the broker's certificate." },
+  MQTT_CERT_FILE: { type: "text", doc: "PEM file of our client certificate." },
+  MQTT_KEY_FILE: { type: "text", doc: "PEM file of our private key." },
+  MQTT_TOPIC_PREFIX: {
+    type: "text",
+    default: "gateside",
+    pattern: "^(?!\\$)(?!spBv1\\.0(/|$))[^+#/\\u0000-\\u001f]+(/[^+#/\\u0000-\\u001f]+)*$",
+    form: "topic levels without + # or $ at the start, no leading or trailing /, not spBv1.0",
+    doc: "First level or levels of every JSON and plain topic.",
+  },
+  MQTT_INFLIGHT: {
+    type: "integer",
+    default: 100,
+    minimum: 1,
+    maximum: 65_535,
+    doc: "QoS 1 publishes awaiting PUBACK at once.",
+  },
+  MQTT_BACKLOG_RATE: {
+    type: "number",
+    default: 0,
+    minimum: 0,
+    maximum: 1_000_000,
+    doc: "Most backlog messages a second; 0 = as fast as the broker acknowledges.",
+  },
+  MQTT_REQUIRE_SUBSCRIBER: {
+    type: "boolean",
+    default: false,
+    doc: "MQTT 5: a PUBACK that says nobody is subscribed counts as not delivered.",
+  },
+  PUBLISH_FORMATS: {
+    type: "text",
+    default: "json",
+    doc: "Any of json, plain, sparkplug, comma-separated.",
+  },
+  PUBLISH_RAW: {
+    type: "boolean",
+    default: false,
+    doc: "Add the raw values of the record to each JSON reading.",
+  },
+  PUBLISH_WAVEFORMS: {
+    type: "choice",
+    choices: ["always", "alarm", "never"],
+    default: "alarm",
+    doc: "Which waveforms are published; alarm = recording_reason 3 or 1.",
+  },
+  SPARKPLUG_GROUP_ID: { ...SPARKPLUG_ID, doc: "Sparkplug group; the site unless given." },
+  SPARKPLUG_NODE_ID: { ...SPARKPLUG_ID, default: "gateside", doc: "Sparkplug edge node." },
+  SPARKPLUG_HOST_ID: {
+    ...SPARKPLUG_ID,
+    doc: "Sparkplug primary host; nothing is sent while it is offline.",
+  },
+  COMMANDS_ENABLED: {
+    type: "boolean",
+    default: false,
+    doc: "Accept sensor-setting commands over MQTT.",
+  },
+  HTTP_HOST: {
+    type: "text",
+    default: "127.0.0.1",
+    pattern: "^[A-Za-z0-9.:_%\\[\\]-]+$",
+    form: "an address or host name",
+    doc: "Address the HTTP side listens on.",
+  },
+  HTTP_PORT: {
+    type: "text",
+    default: "8080",
+    pattern: "^(off|0|[1-9][0-9]{0,4})$",
+    form: "a whole number from 0 to 65535, or off",
+    doc: "Port of the HTTP side; 0 = any free one, off = no HTTP.",
+  },
+  HTTP_TOKEN: {
+    type: "text",
+    secret: true,
+    pattern: "^[\\u0021-\\u007e]+$",
+    form: "printable ASCII characters without blanks",
+    doc: "Bearer token; required when HTTP_HOST is not a loopback address.",
+  },
+  LOG_LEVEL: {
+    type: "choice",
+    choices: ["trace", "debug", "info", "warn", "error", "fatal", "silent"],
+    default: "info",
+    doc: "pino level.",
+  },
+} as const satisfies Record<string, SettingSpec>;
+
+export type SettingName = keyof typeof SPECS;
+
+type ValueOf<S> = S extends { type: "integer" | "number" }
+  ? number
+  : S extends { type: "boolean" }
+    ? boolean
+    : S extends { choices: readonly (infer C)[] }
+      ? C
+      : S extends { default: string } | { required: true }
+        ? string
+        : string | undefined;
+/** Values by environment name, coerced and bounded, before cross checks. */
+export type RawSettings = { readonly [N in SettingName]: ValueOf<(typeof SPECS)[N]> };
+
+export const SETTINGS: Readonly<Record<SettingName, SettingSpec>> = SPECS;
+export const SETTING_NAMES = Object.keys(SPECS) as SettingName[];
+
+export function isSettingName(name: string): name is SettingName {
+  return Object.hasOwn(SPECS, name);
+}
+
+/** The table as JSON Schema, for env-schema. */
+export function settingsSchema(): object {
+  const properties: Record<string, object> = {};
+  const required: string[] = [];
+  for (const name of SETTING_NAMES) {
+    const spec = SETTINGS[name];
+    properties[name] = property(spec);
+    if (spec.type === "text" && spec.required) required.push(name);
+  }
+  return { type: "object", properties, required };
+}
+
+function property(spec: SettingSpec): object {
+  switch (spec.type) {
+    case "text":
+      return {
+        type: "string",
+        ...(spec.default === undefined ? {} : { default: spec.default }),
+        ...(spec.pattern === undefined ? {} : { pattern: spec.pattern }),
+      };
+    case "choice":
+      return { type: "string", enum: spec.choices, default: spec.default };
+    case "boolean":
+      return { type: "boolean", default: spec.default };
+    case "integer":
+    case "number":
+      return {
+        type: spec.type,
+        minimum: spec.minimum,
+        maximum: spec.maximum,
+        default: spec.default,
+      };
+  }
+}
+
+/** What a value of this setting must look like, in words. */
+export function expectation(spec: SettingSpec): string {
+  switch (spec.type) {
+    case "integer":
+      return `give a whole number from ${spec.minimum} to ${spec.maximum}`;
+    case "number":
+      return `give a number from ${spec.minimum} to ${spec.maximum}`;
+    case "boolean":
+      return "give true or false";
+    case "choice":
+      return `give one of ${spec.choices.join(", ")}`;
+    case "text":
+      return spec.form === undefined ? `it is: ${spec.doc}` : `give ${spec.form}`;
+  }
+}

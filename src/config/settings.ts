@@ -1,0 +1,154 @@
+/** Process settings (contract 3): gathered, coerced by env-schema, cross-checked, and named as the program uses them. */
+import envSchema from "env-schema";
+import { topicLevel } from "../core/topic-level.ts";
+import { type Environment, gatherSettings, type Origin } from "./environment.ts";
+import { type Fault, shown } from "./fault.ts";
+import { refineSettings } from "./settings-refine.ts";
+import type { Settings, UnboundSettings } from "./settings-shape.ts";
+import {
+  expectation,
+  isSettingName,
+  type RawSettings,
+  SETTING_NAMES,
+  SETTINGS,
+  type SettingName,
+  settingsSchema,
+} from "./settings-table.ts";
+
+export type { Settings, UnboundSettings } from "./settings-shape.ts";
+
+export interface LoadOptions {
+  readonly cwd: string;
+  /** Read instead of `.env`; must exist. */
+  readonly envFile?: string | null;
+  /** Commands that touch neither gateway nor broker do without their addresses, which are then empty. */
+  readonly linksOptional?: boolean;
+}
+
+export interface LoadedSettings {
+  /** Null when there are faults. */
+  readonly settings: UnboundSettings | null;
+  readonly faults: readonly Fault[];
+  readonly warnings: readonly Fault[];
+  readonly origins: Readonly<Record<SettingName, Origin>>;
+  /** For `check`: value in effect as text, secrets masked; empty where there is none. */
+  readonly shown: Readonly<Record<SettingName, string>>;
+}
+
+/** The process' own environment: nothing else reads it. */
+export function processEnvironment(): Environment {
+  return process.env;
+}
+
+export function loadSettings(environment: Environment, options: LoadOptions): LoadedSettings {
+  const given = gatherSettings(environment, options.cwd, options.envFile ?? null);
+  const faults = [...given.faults];
+  const warnings = [...given.warnings];
+  const values: Record<string, string> = { ...given.values };
+  normaliseBooleans(values);
+  if (options.linksOptional) {
+    values["GATEWAY_URL"] ??= "";
+    values["MQTT_URL"] ??= "";
+  }
+
+  const raw = coerce(values, faults);
+  const settings = refineSettings(raw, options.cwd, faults, warnings);
+  const origins = Object.fromEntries(
+    SETTING_NAMES.map((name) => [name, given.origins[name] ?? "default"]),
+  ) as Record<SettingName, Origin>;
+  return {
+    settings: faults.length === 0 ? settings : null,
+    faults,
+    warnings,
+    origins,
+    shown: show(raw, settings),
+  };
+}
+
+/** Fills what defaults to the site's name. */
+export function bindSite(settings: UnboundSettings, site: string): Settings {
+  const name = topicLevel(site);
+  return {
+    ...settings,
+    mqttClientId: settings.mqttClientId ?? `gateside-${name}`,
+    sparkplugGroupId: settings.sparkplugGroupId ?? name,
+  };
+}
+
+function normaliseBooleans(values: Record<string, string>): void {
+  const words: Record<string, string> = { 1: "true", yes: "true", on: "true" };
+  Object.assign(words, { 0: "false", no: "false", off: "false" });
+  for (const name of SETTING_NAMES) {
+    const text = values[name]?.toLowerCase();
+    if (SETTINGS[name].type === "boolean" && text !== undefined) values[name] = words[text] ?? text;
+  }
+}
+
+interface SchemaError {
+  readonly instancePath: string;
+  readonly keyword: string;
+  readonly params: Readonly<Record<string, unknown>>;
+}
+
+/** Types, defaults and bounds by env-schema. A faulty value is noted and stands at its default from here on. */
+function coerce(given: Readonly<Record<string, string>>, faults: Fault[]): RawSettings {
+  const values = { ...given };
+  try {
+    return envSchema<RawSettings>({ schema: settingsSchema(), data: values, env: false });
+  } catch (error) {
+    const errors = (error as { errors?: readonly SchemaError[] }).errors;
+    if (errors === undefined) throw error;
+    const faulty = new Set<SettingName>();
+    for (const { instancePath, keyword, params } of errors) {
+      const name = keyword === "required" ? params["missingProperty"] : instancePath.slice(1);
+      if (typeof name !== "string" || !isSettingName(name) || faulty.has(name)) continue;
+      faulty.add(name);
+      // An empty stand-in means that NAME_FILE could not be read, which is a fault already.
+      if (given[name] === "") continue;
+      faults.push(schemaFault(name, keyword, given[name]));
+    }
+    const kept: Record<string, string> = {};
+    for (const [name, value] of Object.entries(given)) {
+      if (!isSettingName(name) || !faulty.has(name)) kept[name] = value;
+    }
+    for (const name of ["GATEWAY_URL", "MQTT_URL"]) kept[name] ??= "";
+    return envSchema<RawSettings>({ schema: settingsSchema(), data: kept, env: false });
+  }
+}
+
+function schemaFault(name: SettingName, keyword: string, value: string | undefined): Fault {
+  const spec = SETTINGS[name];
+  if (keyword === "required")
+    return { place: name, problem: "is required and not given", remedy: expectation(spec) };
+  const seen = spec.secret ? "the value given" : shown(value);
+  const problems: Record<string, string> = {
+    minimum: "is too small",
+    maximum: "is too large",
+    enum: "is none of the choices",
+    type: spec.type === "integer" ? "is no whole number" : `is no ${spec.type}`,
+    pattern: "does not have the right form",
+  };
+  return {
+    place: name,
+    problem: `${seen} ${problems[keyword] ?? "is not valid"}`,
+    remedy: expectation(spec),
+  };
+}
+
+function show(raw: RawSettings, settings: UnboundSettings): Record<SettingName, string> {
+  const special: Partial<Record<SettingName, string>> = {
+    GATEWAY_URL: settings.gatewayUrl,
+    MQTT_URL: settings.mqttUrl.replace(/\?.*$/, "?…"),
+    GATEWAY_TIMEZONE: settings.gatewayTimezone,
+    HISTORY_DAYS: String(settings.historyDays),
+    SITE_FILE: settings.siteFile,
+    DATA_DIR: settings.dataDir,
+  };
+  return Object.fromEntries(
+    SETTING_NAMES.map((name) => {
+      const value = special[name] ?? String(raw[name] ?? "");
+      const isHidden = SETTINGS[name].secret && special[name] === undefined && value !== "";
+      return [name, isHidden ? "********" : value];
+    }),
+  ) as Record<SettingName, string>;
+}

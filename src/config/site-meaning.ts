@@ -1,0 +1,288 @@
+/**
+ * What the schema cannot say of a site file: what belongs together. It is checked even where the schema found faults,
+ * so that an operator sees all of them at once; parts of the wrong shape are the schema's business and passed over.
+ */
+import { KINDS, type Kind, normalCode } from "../core/sensor.ts";
+import { topicLevel } from "../core/topic-level.ts";
+import { type Fault, shown } from "./fault.ts";
+
+export interface Meaning {
+  readonly faults: readonly Fault[];
+  readonly warnings: readonly Fault[];
+}
+type Dict = Readonly<Record<string, unknown>>;
+
+/** Channel names by kind, and the members that mean something there (besides `name`). */
+const CHANNELS: Readonly<
+  Record<Kind, { word: string; count: number; members: readonly string[] }>
+> = {
+  accel: { word: "channel", count: 3, members: ["axis"] },
+  current: { word: "current", count: 3, members: ["clamp"] },
+  currentV2: { word: "current", count: 4, members: ["clamp"] },
+  accCurrent: { word: "current", count: 4, members: [] },
+  loop: { word: "channel", count: 4, members: ["unit", "low", "high", "resistorOhm"] },
+  dryContact: { word: "input", count: 4, members: ["invert"] },
+  rpm: { word: "", count: 0, members: [] },
+};
+const AXES = ["H", "V", "A"];
+
+export function checkMeaning(written: unknown, sparkplug: boolean): Meaning {
+  const faults: Fault[] = [];
+  const warnings: Fault[] = [];
+  const site = dict(written);
+  const sensors = Array.isArray(site?.["sensors"]) ? site["sensors"].map(dict) : [];
+  checkCodes(sensors, sparkplug, faults);
+  for (const [i, sensor] of sensors.entries()) {
+    if (sensor) checkSensor(sensor, `sensors[${i}]`, faults, warnings);
+  }
+  checkLocations(sensors, warnings);
+  return { faults, warnings };
+}
+
+function dict(value: unknown): Dict | null {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Dict)
+    : null;
+}
+
+function checkCodes(sensors: readonly (Dict | null)[], sparkplug: boolean, faults: Fault[]): void {
+  const byCode = new Map<string, number>();
+  const byLevel = new Map<string, number>();
+  for (const [i, sensor] of sensors.entries()) {
+    const code = sensor?.["code"];
+    if (typeof code !== "string") continue;
+    const place = `sensors[${i}].code`;
+    const level = topicLevel(code.trim());
+    if (level === "agent") {
+      faults.push({
+        place,
+        problem: `${shown(code)} is the topic level of the agent itself`,
+        remedy: "give the sensor's serial number",
+      });
+    }
+    if (sparkplug && level !== code) {
+      faults.push({
+        place,
+        problem: `${shown(code)} holds + # / or a control character, which Sparkplug does not allow`,
+        remedy: "give the code without them, or take sparkplug out of PUBLISH_FORMATS",
+      });
+    }
+    const twin = byCode.get(normalCode(code));
+    const alias = byLevel.get(level);
+    if (twin !== undefined) {
+      faults.push({
+        place,
+        problem: `${shown(code)} is the same sensor as sensors[${twin}]`,
+        remedy: "keep one, with all its kinds (leading zeros do not count)",
+      });
+    } else if (alias !== undefined) {
+      faults.push({
+        place,
+        problem: `${shown(code)} would share the topic ${shown(level)} with sensors[${alias}]`,
+        remedy: "give codes that differ in more than + # /",
+      });
+    }
+    if (twin === undefined) byCode.set(normalCode(code), i);
+    if (alias === undefined) byLevel.set(level, i);
+  }
+}
+
+function checkSensor(sensor: Dict, place: string, faults: Fault[], warnings: Fault[]): void {
+  const named: unknown = sensor["kinds"];
+  if (!Array.isArray(named)) return;
+  const kinds = KINDS.filter((kind) => named.includes(kind));
+  // A misspelt kind is a fault of the schema; what its channels would be is then unknown.
+  const isComplete = named.every((name) => KINDS.some((kind) => kind === name));
+  const channels = dict(sensor["channels"]);
+  checkPresence(kinds, channels, place, faults);
+  for (const [name, value] of Object.entries(channels ?? {})) {
+    const channel = dict(value);
+    const isUnknown = !isComplete && !kinds.some((kind) => fits(name, kind));
+    if (channel && !isUnknown && /^(channel|current|input)[1-4]$/.test(name))
+      checkChannel(name, channel, kinds, `${place}.channels.${name}`, faults);
+  }
+  if (kinds.includes("accel") && channels) checkAxes(channels, place, warnings);
+  checkClass(sensor, kinds, place, faults, warnings);
+}
+
+/** Kinds that publish nothing without channels, and channel lists that leave a kind without any. */
+function checkPresence(
+  kinds: readonly Kind[],
+  channels: Dict | null,
+  place: string,
+  faults: Fault[],
+): void {
+  for (const kind of kinds) {
+    const needs = NEEDS[kind];
+    if (needs === undefined) continue;
+    const { word, count } = CHANNELS[kind];
+    const hasOne = Object.keys(channels ?? {}).some((name) => fits(name, kind));
+    if (!hasOne) {
+      faults.push({
+        place: `${place}.channels`,
+        problem: `lists no channel for ${kind}, so nothing of it would be published`,
+        remedy: `add ${word}1${count > 1 ? ` to ${word}${count}` : ""} with ${needs}`,
+      });
+    }
+  }
+}
+const NEEDS: Readonly<Partial<Record<Kind, string>>> = {
+  current: "a clamp each",
+  currentV2: "a clamp each",
+  loop: "unit, low and high each",
+};
+
+function fits(name: string, kind: Kind): boolean {
+  const { word, count } = CHANNELS[kind];
+  const n = Number(name.slice(-1));
+  return word !== "" && name.slice(0, -1) === word && n <= count;
+}
+
+function checkChannel(
+  name: string,
+  channel: Dict,
+  kinds: readonly Kind[],
+  place: string,
+  faults: Fault[],
+): void {
+  const users = kinds.filter((kind) => fits(name, kind));
+  if (users.length === 0) {
+    const usable = kinds
+      .filter((kind) => CHANNELS[kind].count > 0)
+      .map((kind) => `${CHANNELS[kind].word}1…${CHANNELS[kind].count} (${kind})`);
+    faults.push({
+      place,
+      problem: `fits none of the sensor's kinds (${kinds.join(", ")})`,
+      remedy: usable.length > 0 ? `use ${usable.join(", ")}, or leave it out` : "leave it out",
+    });
+    return;
+  }
+  const members = new Set(["name", ...users.flatMap((kind) => CHANNELS[kind].members)]);
+  const all = new Set(KINDS.flatMap((kind) => CHANNELS[kind].members));
+  for (const member of Object.keys(channel)) {
+    if (all.has(member) && !members.has(member)) {
+      faults.push({
+        place: `${place}.${member}`,
+        problem: `means nothing for ${users.join(" and ")}`,
+        remedy: "leave it out",
+      });
+    }
+  }
+  if (users.some((kind) => kind === "current" || kind === "currentV2") && !("clamp" in channel)) {
+    faults.push({
+      place: `${place}.clamp`,
+      problem: "is missing, and without it the channel cannot be amperes",
+      remedy: "give the rating of the fitted clamp: 50, 100, 250 or 500",
+    });
+  }
+  // With accel on the same channel, its loop half is optional as a whole.
+  const isLoop =
+    users.includes("loop") &&
+    (!users.includes("accel") || ["unit", "low", "high"].some((member) => member in channel));
+  if (isLoop) checkRange(channel, place, faults);
+}
+
+function checkRange(channel: Dict, place: string, faults: Fault[]): void {
+  const remedies = {
+    unit: "give the engineering unit, e.g. bar",
+    low: "give the value at 4 mA",
+    high: "give the value at 20 mA",
+  };
+  for (const [member, remedy] of Object.entries(remedies)) {
+    if (!(member in channel))
+      faults.push({ place: `${place}.${member}`, problem: "is missing", remedy });
+  }
+  if (typeof channel["low"] === "number" && channel["low"] === channel["high"]) {
+    faults.push({
+      place: `${place}.high`,
+      problem: `${shown(channel["high"])} is also the value of low, so the range is empty`,
+      remedy: "give the values at 4 mA and at 20 mA",
+    });
+  }
+}
+
+function checkAxes(channels: Dict, place: string, warnings: Fault[]): void {
+  const taken = new Map<string, string>();
+  for (const [i, standard] of AXES.entries()) {
+    const name = `channel${i + 1}`;
+    const channel = dict(channels[name]);
+    if (!channel) continue;
+    const axis = typeof channel["axis"] === "string" ? channel["axis"] : standard;
+    const other = taken.get(axis);
+    if (other !== undefined) {
+      warnings.push({
+        place: `${place}.channels.${name}.axis`,
+        problem: `${axis} is also the axis of ${other}`,
+        remedy: "give each channel its own direction",
+      });
+    }
+    taken.set(axis, name);
+  }
+}
+
+function checkClass(
+  sensor: Dict,
+  kinds: readonly Kind[],
+  place: string,
+  faults: Fault[],
+  warnings: Fault[],
+): void {
+  for (const member of ["machineClass", "limits", "checkDisplacement", "fullScaleCounts"]) {
+    if (member in sensor && !kinds.includes("accel")) {
+      warnings.push({
+        place: `${place}.${member}`,
+        problem: "has no effect without the kind accel",
+        remedy: "leave it out, or add the kind",
+      });
+    }
+  }
+  const limits: unknown = sensor["limits"];
+  if (Array.isArray(limits) && limits.length === 3) {
+    const [a, b, c] = limits.map(Number);
+    if (a !== undefined && b !== undefined && c !== undefined && !(a < b && b < c)) {
+      faults.push({
+        place: `${place}.limits`,
+        problem: `${shown(limits)} does not rise`,
+        remedy: "give [A/B, B/C, C/D] from the lowest to the highest",
+      });
+    }
+  }
+  const machineClass = sensor["machineClass"];
+  const isGroup = typeof machineClass === "string" && machineClass.startsWith("group");
+  if (sensor["checkDisplacement"] === true && !isGroup) {
+    faults.push({
+      place: `${place}.checkDisplacement`,
+      problem: "has displacement limits for the machine classes group1 and group2 only",
+      remedy: "give such a machineClass, or leave it out",
+    });
+  }
+}
+
+/** One id with two parents or two names: the query service could answer only one of them. */
+function checkLocations(sensors: readonly (Dict | null)[], warnings: Fault[]): void {
+  const seen = new Map<string, { text: string; index: number }>();
+  const note = (key: string, text: string, index: number, place: string, what: string) => {
+    const before = seen.get(key);
+    if (before === undefined) seen.set(key, { text, index });
+    else if (before.text !== text) {
+      warnings.push({
+        place,
+        problem: `${what} differs from sensors[${before.index}], which has the same id`,
+        remedy: "make them agree",
+      });
+    }
+  };
+  for (const [i, sensor] of sensors.entries()) {
+    const location = dict(sensor?.["location"]);
+    if (!location) continue;
+    const place = `sensors[${i}].location`;
+    note(`area ${location["area"]}`, String(location["company"]), i, `${place}.company`, "company");
+    note(`machine ${location["machine"]}`, String(location["area"]), i, `${place}.area`, "area");
+    const names = dict(location["names"]);
+    for (const level of ["company", "area", "machine"]) {
+      const name = names?.[level];
+      if (typeof name === "string")
+        note(`${level} name ${location[level]}`, name, i, `${place}.names.${level}`, "the name");
+    }
+  }
+}
