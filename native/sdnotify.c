@@ -1,0 +1,52 @@
+/*
+ * sd_notify for Node: one datagram to the socket that systemd names in NOTIFY_SOCKET. Node has no AF_UNIX datagrams, and a
+ * child process per watchdog ping would cost 5 ms and NotifyAccess=all. N-API only, so one file serves every Node.
+ *   send(path, text) -> 0 or errno; EAGAIN when the manager lags (the ping is dropped).
+ */
+#define NAPI_VERSION 6
+#include <errno.h>
+#include <node_api.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static int send_datagram(const char *path, size_t length, const char *text, size_t size) {
+  struct sockaddr_un address;
+  memset(&address, 0, sizeof address);
+  address.sun_family = AF_UNIX;
+  if (length == 0 || length >= sizeof address.sun_path) return EINVAL;
+  if (path[0] != '/' && path[0] != '@') return EINVAL;
+  memcpy(address.sun_path, path, length);
+  if (path[0] == '@') address.sun_path[0] = '\0'; /* The abstract namespace. */
+  int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return errno;
+  ssize_t sent = sendto(fd, text, size, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&address,
+                        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
+  int error = sent < 0 ? errno : 0;
+  close(fd);
+  return error;
+}
+
+static napi_value send_call(napi_env env, napi_callback_info info) {
+  size_t count = 2;
+  napi_value arguments[2], result;
+  char path[128], text[1024];
+  size_t path_length, text_length;
+  if (napi_get_cb_info(env, info, &count, arguments, NULL, NULL) != napi_ok || count < 2 ||
+      napi_get_value_string_utf8(env, arguments[0], path, sizeof path, &path_length) != napi_ok ||
+      napi_get_value_string_utf8(env, arguments[1], text, sizeof text, &text_length) != napi_ok) {
+    napi_throw_type_error(env, NULL, "send(path, text) takes two strings");
+    return NULL;
+  }
+  napi_create_int32(env, send_datagram(path, path_length, text, text_length), &result);
+  return result;
+}
+
+NAPI_MODULE_INIT() {
+  napi_value function;
+  napi_create_function(env, "send", NAPI_AUTO_LENGTH, send_call, NULL, &function);
+  napi_set_named_property(env, exports, "send", function);
+  return exports;
+}

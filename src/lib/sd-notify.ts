@@ -1,0 +1,55 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+
+interface NativeNotify {
+  /** 0 or an errno. */
+  send(path: string, text: string): number;
+}
+
+export interface SystemdNotifier {
+  /** Start-up is over: queue open, loops running. */
+  ready(status: string): void;
+  stopping(): void;
+  /** Feeds the watchdog; call it only while everything is well. */
+  alive(): void;
+  /** How often `alive` is due, ms; null when the unit has no watchdog. */
+  readonly aliveEveryMs: number | null;
+}
+
+const NONE: SystemdNotifier = { ready() {}, stopping() {}, alive() {}, aliveEveryMs: null };
+
+/**
+ * Speaks sd_notify where systemd asked for it (NOTIFY_SOCKET), else does nothing. The small native module is used where
+ * it was built; otherwise `systemd-notify`, which needs NotifyAccess=all.
+ * @param nativePath where sdnotify.node lies
+ */
+export function createSystemdNotifier(
+  env: { readonly [name: string]: string | undefined },
+  nativePath: string,
+  pid = process.pid,
+): SystemdNotifier {
+  const socket = env["NOTIFY_SOCKET"];
+  if (!socket) return NONE;
+  const send = existsSync(nativePath) ? nativeSender(nativePath, socket) : commandSender;
+  const isOurWatchdog = !env["WATCHDOG_PID"] || Number(env["WATCHDOG_PID"]) === pid;
+  const watchdogUs = Number(env["WATCHDOG_USEC"]);
+  return {
+    ready: (status) => send(`READY=1\nSTATUS=${status}`),
+    stopping: () => send("STOPPING=1"),
+    alive: () => send("WATCHDOG=1"),
+    aliveEveryMs: isOurWatchdog && watchdogUs > 0 ? Math.floor(watchdogUs / 2000) : null,
+  };
+}
+
+function nativeSender(nativePath: string, socket: string): (text: string) => void {
+  // The bundle is CommonJS and the sources are modules: a require of our own serves both.
+  const native = createRequire(nativePath)(nativePath) as NativeNotify;
+  return (text) => {
+    native.send(socket, text); // A lagging manager drops a ping; the next one comes.
+  };
+}
+
+function commandSender(text: string): void {
+  execFile("systemd-notify", text.split("\n"), { timeout: 5_000 }, () => {});
+}
