@@ -1,0 +1,224 @@
+import type { ChannelConfig, Kind, MachineClass, Site } from "../core/sensor.ts";
+import { chance, mix } from "./random.ts";
+
+export type Defect = "bearing" | "unbalance" | "misalignment" | "looseness";
+
+/** A machine of the simulated plant. What it does at a time follows from this alone (machines.ts). */
+export interface Machine {
+  readonly id: number;
+  readonly seed: number;
+  readonly name: string;
+  readonly area: number;
+  readonly speedRpm: number;
+  readonly machineClass: MachineClass;
+  /** Part of each cycle in which it runs. */
+  readonly runFraction: number;
+  readonly cycleMs: number;
+  readonly ratedA: number;
+  readonly defect: Defect;
+  /** From healthy to severe; then it is repaired and the defect starts anew. */
+  readonly growthMs: number;
+  readonly growthPhase: number;
+}
+
+export interface PlantSensor {
+  readonly code: string;
+  readonly type: number;
+  readonly name: string;
+  readonly seed: number;
+  readonly kinds: readonly Kind[];
+  readonly machine: Machine;
+  /** Measurement point on the machine, and its name. */
+  readonly point: number;
+  readonly pointName: string;
+  readonly channels: Readonly<Record<string, ChannelConfig>>;
+  /** accel only: 3 axes, or 2 with channel3 null. */
+  readonly axes: 2 | 3;
+}
+
+export interface PlantOptions {
+  readonly seed: number;
+  readonly sensors: number;
+  /** Sensors with waveforms at most; the rest of a large plant is scalar. */
+  readonly accelSensorsMax: number;
+  /** Days a defect takes from healthy to severe. */
+  readonly growthDays: number;
+}
+
+export interface Plant {
+  readonly machines: readonly Machine[];
+  readonly sensors: readonly PlantSensor[];
+  readonly byCode: ReadonlyMap<string, PlantSensor>;
+}
+
+/** Type codes of this plant. A site would take them from its own gateway. */
+export const SENSOR_TYPES = {
+  triaxial: 3,
+  biaxial: 50,
+  generalPurpose: 60,
+  loop: 26,
+  dryContact: 27,
+  current: 30,
+  currentV2: 31,
+  rpm: 40,
+} as const;
+
+const MACHINE_NAMES = ["Pump", "Fan", "Compressor", "Conveyor", "Mixer", "Blower"] as const;
+const AREA_NAMES = ["Boiler house", "Water treatment", "Packing hall", "Mill", "Utilities"] as const;
+const DEFECTS = ["bearing", "unbalance", "bearing", "misalignment", "looseness"] as const;
+const SPEEDS_RPM = [1485, 2970, 1480, 985, 1490, 2955] as const;
+const CLASSES = ["group2-rigid", "group2-rigid", "group1-rigid", "class2", "class2"] as const;
+const MACHINES_PER_AREA = 5;
+const HOUR_MS = 3_600_000;
+
+interface Fitting {
+  readonly type: number;
+  readonly kinds: readonly Kind[];
+  readonly pointName: string;
+  readonly axes: 2 | 3;
+  readonly channels: Readonly<Record<string, ChannelConfig>>;
+}
+
+/** What is fitted to every machine, in this order: seven sensors that speak all seven kinds. */
+const FITTINGS: readonly Fitting[] = [
+  {
+    type: SENSOR_TYPES.triaxial,
+    kinds: ["accel"],
+    pointName: "DE bearing",
+    axes: 3,
+    channels: { channel1: { axis: "H" }, channel2: { axis: "V" }, channel3: { axis: "A" } },
+  },
+  {
+    type: SENSOR_TYPES.currentV2,
+    kinds: ["currentV2", "accCurrent"],
+    pointName: "Feeder",
+    axes: 3,
+    channels: {
+      current1: { clamp: 100, name: "L1" },
+      current2: { clamp: 100, name: "L2" },
+      current3: { clamp: 250, name: "L3" },
+      current4: { clamp: 50, name: "N" },
+    },
+  },
+  {
+    type: SENSOR_TYPES.loop,
+    kinds: ["loop"],
+    pointName: "Tank",
+    axes: 3,
+    channels: {
+      channel1: { name: "Tank level", unit: "%", low: 0, high: 100 },
+      channel2: { name: "Discharge pressure", unit: "bar", low: 0, high: 10 },
+      channel3: { name: "Flow", unit: "m3/h", low: 0, high: 120 },
+    },
+  },
+  {
+    type: SENSOR_TYPES.rpm,
+    kinds: ["rpm"],
+    pointName: "Shaft",
+    axes: 3,
+    channels: {},
+  },
+  {
+    type: SENSOR_TYPES.dryContact,
+    kinds: ["dryContact"],
+    pointName: "Contacts",
+    axes: 3,
+    channels: {
+      input1: { name: "Door open" },
+      input2: { name: "Running" },
+      input3: { name: "Tank level high" },
+      input4: { name: "Spare" },
+    },
+  },
+  {
+    type: SENSOR_TYPES.current,
+    kinds: ["current"],
+    pointName: "Cabinet",
+    axes: 3,
+    channels: {
+      current1: { clamp: 100, name: "L1" },
+      current2: { clamp: 100, name: "L2" },
+      current3: { clamp: 500, name: "L3" },
+    },
+  },
+  {
+    type: SENSOR_TYPES.biaxial,
+    kinds: ["accel"],
+    pointName: "NDE bearing",
+    axes: 2,
+    channels: { channel1: { axis: "H" }, channel2: { axis: "V" } },
+  },
+];
+
+/** A plant from a seed: the same seed and size give the same machines, serials and defects. */
+export function createPlant(options: PlantOptions): Plant {
+  const machines: Machine[] = [];
+  const sensors: PlantSensor[] = [];
+  let accelSensors = 0;
+  for (let i = 0; i < options.sensors; i++) {
+    const index = Math.floor(i / FITTINGS.length);
+    const machine = (machines[index] ??= createMachine(index, options));
+    let fitting = FITTINGS[i % FITTINGS.length] as Fitting;
+    if (fitting.kinds.includes("accel") && ++accelSensors > options.accelSensorsMax) {
+      fitting = FITTINGS[3] as Fitting;
+    }
+    const { type, kinds, pointName, axes, channels } = fitting;
+    const point = (i % FITTINGS.length) + 1;
+    sensors.push({
+      code: String(100_200_300 + i * 37),
+      name: `${machine.name} ${pointName}`,
+      seed: mix(options.seed, 1000 + i),
+      machine,
+      ...{ type, kinds, pointName, axes, channels, point },
+    });
+  }
+  return { machines, sensors, byCode: new Map(sensors.map((sensor) => [sensor.code, sensor])) };
+}
+
+function createMachine(index: number, options: PlantOptions): Machine {
+  const seed = mix(options.seed, index + 1);
+  const pick = <T>(list: readonly T[]): T => list[index % list.length] as T;
+  return {
+    id: 40 + index,
+    seed,
+    name: `${pick(MACHINE_NAMES)} ${index + 1}`,
+    area: 1 + Math.floor(index / MACHINES_PER_AREA),
+    speedRpm: pick(SPEEDS_RPM),
+    machineClass: pick(CLASSES),
+    runFraction: 0.72 + 0.26 * chance(seed, 1),
+    cycleMs: Math.round((5 + 9 * chance(seed, 2)) * HOUR_MS),
+    ratedA: Math.round(25 + 60 * chance(seed, 3)),
+    defect: pick(DEFECTS),
+    growthMs: options.growthDays * 24 * HOUR_MS * (0.8 + 0.4 * chance(seed, 4)),
+    growthPhase: chance(seed, 5),
+  };
+}
+
+/** The site file for this plant (contract 4): with it an agent needs nothing else to be commissioned. */
+export function plantSite(plant: Plant, site = "simulated-plant"): Site {
+  return {
+    site,
+    sensors: plant.sensors.map((sensor) => ({
+      code: sensor.code,
+      type: sensor.type,
+      name: sensor.name,
+      kinds: sensor.kinds,
+      location: {
+        company: 1,
+        area: sensor.machine.area,
+        machine: sensor.machine.id,
+        point: sensor.point,
+        names: {
+          company: "Simulated plant",
+          area: AREA_NAMES[(sensor.machine.area - 1) % AREA_NAMES.length] as string,
+          machine: sensor.machine.name,
+          point: sensor.pointName,
+        },
+      },
+      channels: sensor.channels,
+      ...(sensor.kinds.includes("accel")
+        ? { machineClass: sensor.machine.machineClass, speedRpm: sensor.machine.speedRpm }
+        : {}),
+    })),
+  };
+}
