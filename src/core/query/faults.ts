@@ -1,0 +1,198 @@
+/** What is wrong now, in plain words with the remedy: what the dashboard and `status` show. */
+import type { AgentStatus, FailureClass } from "../ports.ts";
+import type { Site } from "../sensor.ts";
+
+export interface Fault {
+  /** Stable name, for tests and links. */
+  readonly code: string;
+  readonly severity: "error" | "warning";
+  /** What it is about: gateway, broker, buffer, clock, or a sensor's code. */
+  readonly subject: string;
+  readonly what: string;
+  readonly remedy: string;
+  /** ms; null where unknown. */
+  readonly sinceMs: number | null;
+}
+
+/** Past this the gateway's clock is said to be wrong (services 5 "Clock"). */
+const SKEW_MAX_MS = 5 * 60_000;
+const HOURS_LEFT_MIN = 24;
+
+const GATEWAY_REMEDY: Readonly<Record<FailureClass, string>> = {
+  transient:
+    "Check that the gateway is powered and reachable from this box (ping it), and that GATEWAY_URL is its address.",
+  request:
+    "The gateway does not know the request: check GATEWAY_URL, GATEWAY_SERVICE and WIRE_WORD, then the sensor's type.",
+  configuration:
+    "The gateway refuses this box: check GATEWAY_HEADERS, a proxy in between, and the certificate (GATEWAY_CA_FILE).",
+  service_status:
+    "The gateway answered with an error number of its own. If this number means a day without records, add it to GATEWAY_EMPTY_STATUSES.",
+  not_json:
+    "Something else than the gateway's service answers at this address, often a login page: check GATEWAY_URL and GATEWAY_SERVICE.",
+  truncated: "Answers arrive cut: check the network path and any proxy with a size or time limit.",
+  too_large:
+    "A day's answer exceeds GATEWAY_MAX_BODY_MB: raise it, or let the sensor send less often.",
+  aborted: "The agent was stopping; nothing to do.",
+};
+
+export function currentFaults(status: AgentStatus, site: Site): Fault[] {
+  return [
+    ...gatewayFaults(status),
+    ...linkFaults(status),
+    ...bufferFaults(status),
+    ...clockFaults(status),
+    ...sensorFaults(status, site),
+  ];
+}
+
+function gatewayFaults({ gateway }: AgentStatus): Fault[] {
+  if (gateway.isUp) return [];
+  return [
+    {
+      code: "gateway_down",
+      severity: "error",
+      subject: "gateway",
+      what: `The gateway does not answer as it should${gateway.lastError === null ? "" : `: ${gateway.lastError}`}. Its days are read again when it is back.`,
+      remedy: GATEWAY_REMEDY[gateway.lastErrorClass ?? "transient"],
+      sinceMs: gateway.lastAnswerAtMs,
+    },
+  ];
+}
+
+function linkFaults({ links }: AgentStatus): Fault[] {
+  const faults: Fault[] = [];
+  for (const link of links) {
+    if (!link.isConnected) {
+      faults.push({
+        code: "broker_down",
+        severity: "error",
+        subject: "broker",
+        what: `The ${link.name} session with the broker is down${link.lastError === null ? "" : `: ${link.lastError}`}. Readings wait in the buffer.`,
+        remedy:
+          "Check that the broker runs and MQTT_URL reaches it; then user name, password, certificates, and that no other client uses the same MQTT_CLIENT_ID.",
+        sinceMs: link.since,
+      });
+    } else if (link.hostOnline === false) {
+      faults.push({
+        code: "host_offline",
+        severity: "warning",
+        subject: "broker",
+        what: "The Sparkplug primary host is offline. Readings wait in the buffer.",
+        remedy: "Start the SCADA host, or check SPARKPLUG_HOST_ID against its own id.",
+        sinceMs: link.since,
+      });
+    }
+  }
+  return faults;
+}
+
+function bufferFaults({ buffer }: AgentStatus): Fault[] {
+  const faults: Fault[] = [];
+  const add = (code: string, severity: Fault["severity"], what: string, remedy: string): void => {
+    faults.push({ code, severity, subject: "buffer", what, remedy, sinceMs: null });
+  };
+  if (buffer.alarm !== null) {
+    add(
+      "buffer_alarm",
+      "error",
+      buffer.alarm,
+      "Check the disk: free space, read-only state, and the system's log for I/O errors.",
+    );
+  } else if (!buffer.isWritable) {
+    add(
+      "buffer_read_only",
+      "error",
+      "The buffer cannot be written.",
+      "Free space on the disk of DATA_DIR and check that it is writable for this user.",
+    );
+  }
+  if (buffer.hoursUntilFull !== null && buffer.hoursUntilFull < HOURS_LEFT_MIN) {
+    add(
+      "buffer_nearly_full",
+      "warning",
+      `At the present rate the buffer holds ${Math.max(0, Math.floor(buffer.hoursUntilFull))} h more of outage.`,
+      "Bring the broker back, or raise BUFFER_MAX_MB where the disk allows; lower WAVEFORM_DAYS or HISTORY_DAYS to make room.",
+    );
+  }
+  const dropped = Object.entries(buffer.dropped).filter(([, count]) => count > 0);
+  if (dropped.length > 0) {
+    add(
+      "readings_dropped",
+      "warning",
+      `Readings were given up: ${dropped.map(([reason, count]) => `${count} (${reason.replaceAll("_", " ")})`).join(", ")}.`,
+      "See the gaps for sensors and times. Raise BUFFER_MAX_MB or shorten outages to keep more.",
+    );
+  }
+  return faults;
+}
+
+function clockFaults({ clock }: AgentStatus): Fault[] {
+  const faults: Fault[] = [];
+  if (!clock.isPlausible) {
+    faults.push({
+      code: "clock_implausible",
+      severity: "error",
+      subject: "clock",
+      what: "This box's clock shows an impossible time.",
+      remedy: "Set the clock (timedatectl) and give the box a time server it can reach.",
+      sinceMs: null,
+    });
+  }
+  if (clock.skewMs !== null && Math.abs(clock.skewMs) > SKEW_MAX_MS) {
+    const minutes = Math.round(Math.abs(clock.skewMs) / 60_000);
+    faults.push({
+      code: "clock_skew",
+      severity: "warning",
+      subject: "clock",
+      what: `The gateway's clock is ${minutes} min ${clock.skewMs > 0 ? "ahead of" : "behind"} this box's.`,
+      remedy:
+        "Set the wrong one of the two. Times of readings are the gateway's and are never corrected.",
+      sinceMs: null,
+    });
+  }
+  return faults;
+}
+
+function sensorFaults(status: AgentStatus, site: Site): Fault[] {
+  const faults: Fault[] = [];
+  const configured = new Map(site.sensors.map((sensor) => [sensor.code, sensor]));
+  for (const sensor of status.sensors) {
+    const name = configured.get(sensor.code)?.name ?? `Sensor ${sensor.code}`;
+    if (sensor.state === "silent") {
+      faults.push({
+        code: "sensor_silent",
+        severity: "warning",
+        subject: sensor.code,
+        what: `${name} has sent nothing for more than three of its intervals.`,
+        remedy:
+          "Check its battery and its radio path to the gateway; then look at the sensor in the gateway's own page.",
+        sinceMs: sensor.lastReadingMs,
+      });
+    }
+    const limitV = configured.get(sensor.code)?.batteryLowV;
+    if (limitV !== undefined && sensor.batteryV !== null && sensor.batteryV < limitV) {
+      faults.push({
+        code: "battery_low",
+        severity: "warning",
+        subject: sensor.code,
+        what: `The battery of ${name} is at ${sensor.batteryV} V, below its limit of ${limitV} V.`,
+        remedy: "Change the battery at the next round.",
+        sinceMs: null,
+      });
+    }
+    for (const { kind, lastError } of sensor.kinds) {
+      // While the gateway is down every read fails; that is one fault, not one per sensor.
+      if (lastError === null || !status.gateway.isUp) continue;
+      faults.push({
+        code: "read_failing",
+        severity: "warning",
+        subject: sensor.code,
+        what: `Reading ${kind} of ${name} fails: ${lastError}.`,
+        remedy:
+          "Check the sensor's code, type and kinds in the site file; `gateside probe` shows one read in full.",
+        sinceMs: null,
+      });
+    }
+  }
+  return faults;
+}

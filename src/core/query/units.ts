@@ -1,0 +1,95 @@
+import type { Site } from "../sensor.ts";
+import type { SignalUnit } from "./ports.ts";
+
+/** Labels of the unit codes 0…6 (services 4.2). */
+export const UNIT_LABELS: Readonly<Record<SignalUnit, string>> = {
+  0: "G",
+  1: "mm/s²",
+  2: "mm/s",
+  3: "in/s",
+  4: "µm",
+  5: "mils",
+  6: "GE",
+};
+
+/** Our own codes, clear of the vendor's small numbers (contract 7: degC, V, A, Ah, mA, rpm). */
+const OWN_UNITS = [
+  [101, "degC"],
+  [102, "V"],
+  [103, "A"],
+  [104, "Ah"],
+  [105, "mA"],
+  [106, "rpm"],
+] as const;
+
+/** Loop units get codes from here on. */
+const SITE_CODE_MIN = 1_000;
+const SITE_CODE_SPAN = 1_000_000;
+
+export interface UnitEntry {
+  readonly code: number;
+  readonly label: string;
+}
+
+/** One spelling for what is the same unit: `mm/s^2`, `mm/s2`; both micro signs and `um`; letter case (services 4.2). */
+export function normalUnit(label: string): string {
+  return label
+    .trim()
+    .toLowerCase()
+    .replace(/\^?2|²/g, "2")
+    .replace(/[µμ]/g, "u");
+}
+
+/** The units this site can answer with, each with its code. */
+export class UnitTable {
+  readonly entries: readonly UnitEntry[];
+  readonly #byLabel: ReadonlyMap<string, UnitEntry>;
+  readonly #byCode: ReadonlyMap<number, UnitEntry>;
+
+  constructor(site: Site) {
+    const entries: UnitEntry[] = [
+      ...Object.entries(UNIT_LABELS).map(([code, label]) => ({ code: Number(code), label })),
+      ...OWN_UNITS.map(([code, label]) => ({ code, label })),
+    ];
+    const labels = new Set(entries.map(({ label }) => normalUnit(label)));
+    const codes = new Set(entries.map(({ code }) => code));
+    for (const label of loopUnits(site)) {
+      if (labels.has(normalUnit(label))) continue;
+      labels.add(normalUnit(label));
+      const code = siteCode(label, codes);
+      codes.add(code);
+      entries.push({ code, label });
+    }
+    this.entries = entries;
+    this.#byLabel = new Map(entries.map((entry) => [normalUnit(entry.label), entry]));
+    this.#byCode = new Map(entries.map((entry) => [entry.code, entry]));
+  }
+
+  ofLabel(label: string): UnitEntry | null {
+    return this.#byLabel.get(normalUnit(label)) ?? null;
+  }
+  ofCode(code: number): UnitEntry | null {
+    return this.#byCode.get(code) ?? null;
+  }
+}
+
+/** Sorted, so that two units that would share a code get theirs in the same order at every start. */
+function loopUnits(site: Site): string[] {
+  const units = new Set<string>();
+  for (const sensor of site.sensors) {
+    if (!sensor.kinds.includes("loop")) continue;
+    for (const { unit } of Object.values(sensor.channels)) if (unit !== undefined) units.add(unit);
+  }
+  return [...units].sort();
+}
+
+/** From the text alone (FNV-1a), so that editing other sensors of the site file never renumbers a unit. */
+function siteCode(label: string, taken: ReadonlySet<number>): number {
+  let hash = 0x811c9dc5;
+  for (const byte of Buffer.from(normalUnit(label), "utf8")) {
+    hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
+  }
+  let code = SITE_CODE_MIN + (hash % SITE_CODE_SPAN);
+  while (taken.has(code)) code += 1;
+  return code;
+}

@@ -1,0 +1,146 @@
+import type { FastifyInstance } from "fastify";
+import type { SensorState, StoredReading } from "../core/ports.ts";
+import type { Sensor } from "../core/sensor.ts";
+import { normalCode } from "../core/sensor.ts";
+import { integer, objectOf, SENSOR, text } from "./api-schemas.ts";
+import { BREATH_EVERY, breathe } from "./breath.ts";
+import type { HttpParts } from "./parts.ts";
+import { problem } from "./problem.ts";
+import { readingJson } from "./reading-json.ts";
+
+interface SensorsQuery {
+  readonly q?: string;
+  readonly area?: number;
+  readonly machine?: number;
+  readonly state?: string;
+  readonly limit: number;
+  readonly cursor: number;
+}
+
+export const SENSORS_QUERY = objectOf({
+  q: text(100, "Part of code, name, area or machine; any letter case."),
+  area: integer(-1, 2_147_483_647),
+  machine: integer(-1, 2_147_483_647),
+  state: { type: "string", enum: ["online", "silent", "unknown"] },
+  limit: integer(1, 2000, 500),
+  cursor: integer(0, 1_000_000, 0),
+});
+
+/** The sensors by area and machine with their newest readings. */
+export function registerSensorsApi(
+  app: FastifyInstance,
+  parts: Pick<HttpParts, "site" | "status" | "history">,
+): void {
+  app.get<{ Querystring: SensorsQuery }>(
+    "/api/v1/sensors",
+    { schema: { querystring: SENSORS_QUERY } },
+    async (request, reply) => {
+      const { limit, cursor } = request.query;
+      const states = stateByCode(parts.status.status().sensors);
+      const found = inOrder(parts.site.sensors).filter((sensor) =>
+        isWanted(sensor, states.get(sensor.code), request.query),
+      );
+      const texts: string[] = [];
+      for (const sensor of found.slice(cursor, cursor + limit)) {
+        texts.push(sensorJson(sensor, states.get(sensor.code), parts));
+        if (texts.length % BREATH_EVERY === 0) await breathe();
+      }
+      const next = cursor + limit < found.length ? cursor + limit : null;
+      return reply
+        .type("application/json; charset=utf-8")
+        .send(`{"total":${found.length},"next":${next},"sensors":[${texts.join(",")}]}`);
+    },
+  );
+  app.get<{ Params: { code: string } }>(
+    "/api/v1/sensors/:code",
+    { schema: { params: objectOf({ code: SENSOR }, ["code"]) } },
+    (request, reply) => {
+      const code = normalCode(request.params.code);
+      const sensor = parts.site.sensors.find((one) => normalCode(one.code) === code);
+      if (sensor === undefined) {
+        return reply.code(404).send(problem(404, "no sensor of this code in the site file"));
+      }
+      const state = stateByCode(parts.status.status().sensors).get(sensor.code);
+      return reply.type("application/json; charset=utf-8").send(sensorJson(sensor, state, parts));
+    },
+  );
+}
+
+function stateByCode(states: readonly SensorState[]): Map<string, SensorState> {
+  return new Map(states.map((state) => [state.code, state]));
+}
+
+/** By area, machine and point; sensors without a place last. */
+function inOrder(sensors: readonly Sensor[]): Sensor[] {
+  const place = ({ location }: Sensor): number[] =>
+    location === undefined
+      ? [Infinity]
+      : [location.company, location.area, location.machine, location.point];
+  return [...sensors].sort((a, b) => {
+    const [left, right] = [place(a), place(b)];
+    for (let i = 0; i < 4; i++) {
+      const [l, r] = [left[i] ?? 0, right[i] ?? 0];
+      if (l !== r) return l < r ? -1 : 1;
+    }
+    return 0;
+  });
+}
+
+function isWanted(sensor: Sensor, state: SensorState | undefined, query: SensorsQuery): boolean {
+  const { location } = sensor;
+  if ((query.area ?? -1) !== -1 && location?.area !== query.area) return false;
+  if ((query.machine ?? -1) !== -1 && location?.machine !== query.machine) return false;
+  if (query.state !== undefined && (state?.state ?? "unknown") !== query.state) return false;
+  if (query.q === undefined) return true;
+  const names = [sensor.code, sensor.name, ...Object.values(location?.names ?? {})];
+  const wanted = query.q.toLowerCase();
+  return names.some((name) => name?.toLowerCase().includes(wanted) === true);
+}
+
+function sensorJson(
+  sensor: Sensor,
+  state: SensorState | undefined,
+  parts: Pick<HttpParts, "history">,
+): string {
+  const latest: string[] = [];
+  let zone: string | null = null;
+  for (const kind of sensor.kinds) {
+    const reading = parts.history.latest(sensor.code, kind);
+    if (reading === null) continue;
+    if (kind === "accel") zone = worstZone(reading);
+    latest.push(`"${kind}":${readingJson(reading)}`);
+  }
+  const { code, type, name, description, model, kinds, location, channels } = sensor;
+  const { machineClass, speedRpm, batteryLowV } = sensor;
+  const head = JSON.stringify({
+    code,
+    type,
+    name: name ?? null,
+    description: description ?? null,
+    model: model ?? null,
+    kinds,
+    location: location ?? null,
+    channels,
+    machineClass: machineClass ?? null,
+    limits: sensor.limits ?? null,
+    speedRpm: speedRpm ?? null,
+    batteryLowV: batteryLowV ?? null,
+    state: state?.state ?? "unknown",
+    lastReadingMs: state?.lastReadingMs ?? null,
+    batteryV: state?.batteryV ?? null,
+    reads: state?.kinds ?? [],
+    zone,
+  });
+  return `${head.slice(0, -1)},"latest":{${latest.join(",")}}}`;
+}
+
+/** Machine zone = the worst over its axes (signal-definitions 8); null where none is known. */
+function worstZone(reading: StoredReading): string | null {
+  let worst: string | null = null;
+  const values = JSON.parse(reading.values) as Record<string, unknown>;
+  for (const [name, value] of Object.entries(values)) {
+    if (!name.endsWith("_zone") || typeof value !== "string") continue;
+    if (worst === null || value > worst) worst = value;
+  }
+  return worst;
+}

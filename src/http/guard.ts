@@ -1,0 +1,150 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import {
+  bearerToken,
+  FailureLimit,
+  Sessions,
+  sessionCookie,
+  sessionSetCookie,
+  TokenCheck,
+} from "./auth.ts";
+import { isHostAllowed, isSameOrigin } from "./host-check.ts";
+import type { HttpOptions, HttpParts } from "./parts.ts";
+import { problem } from "./problem.ts";
+import { SIGN_IN_CSS, signInPage } from "./sign-in-page.ts";
+
+/** Scripts, styles and pictures come from us alone; nothing inline, nothing framed. No exceptions. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const SECURITY_HEADERS = {
+  "content-security-policy": CONTENT_SECURITY_POLICY,
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+  "referrer-policy": "no-referrer",
+  "cross-origin-resource-policy": "same-origin",
+  "cross-origin-opener-policy": "same-origin",
+  "permissions-policy": "camera=(), geolocation=(), microphone=()",
+};
+
+/** Reachable without a token: the probe, the way in, and the query service, whose token is in the body. */
+const OPEN_PATHS = new Set(["/healthz", "/sign-in", "/sign-in.css", "/sign-out"]);
+const QUERY_SERVICE = "/ApiWeb.svc/";
+
+/** Who may ask: host names, origins, token, dashboard sessions; and the headers that every answer carries. */
+export function registerGuard(
+  app: FastifyInstance,
+  parts: Pick<HttpParts, "clock" | "logger">,
+  options: HttpOptions,
+): void {
+  const token = new TokenCheck(options.token);
+  const sessions = new Sessions(parts.clock);
+  const failures = new FailureLimit(parts.clock);
+
+  // On the raw response, so that streams and early refusals carry them too.
+  app.addHook("onRequest", (request, reply, done) => {
+    reply.headers(SECURITY_HEADERS);
+    const isAsking = request.method === "GET" || request.method === "HEAD";
+    if (!isHostAllowed(options.host, request.headers.host)) {
+      return void reply
+        .code(403)
+        .send(problem(403, "this address is answered as localhost or 127.0.0.1 only"));
+    }
+    if (!isAsking && !isSameOrigin(request.headers)) {
+      return void reply.code(403).send(problem(403, "requests of other origins are not answered"));
+    }
+    done();
+  });
+
+  app.addHook("onRequest", (request, reply, done) => {
+    const path = request.url.split("?", 1)[0] ?? "";
+    if (!token.isRequired || OPEN_PATHS.has(path) || path.startsWith(QUERY_SERVICE)) return done();
+    const session = sessionCookie(request.headers.cookie);
+    if (session !== null && sessions.use(session)) return done();
+    const bearer = bearerToken(request.headers.authorization);
+    if (bearer !== null) {
+      const waitS = failures.retryAfterS(request.ip);
+      if (waitS > 0) return void tooMany(reply, waitS);
+      if (token.matches(bearer)) return done();
+      failures.failed(request.ip);
+    }
+    return void refuse(request, reply, path, bearer !== null);
+  });
+
+  app.get("/sign-in", (_request, reply) =>
+    reply.headers(NEVER_KEPT).type(HTML).send(signInPage("")),
+  );
+  app.get("/sign-in.css", (_request, reply) =>
+    reply.header("cache-control", "max-age=3600").type("text/css; charset=utf-8").send(SIGN_IN_CSS),
+  );
+
+  void app.register((scope, _options, done) => {
+    scope.addContentTypeParser(
+      "application/x-www-form-urlencoded",
+      { parseAs: "string", bodyLimit: 4096 },
+      (_request, body, parsed) =>
+        parsed(null, Object.fromEntries(new URLSearchParams(String(body)))),
+    );
+    scope.post("/sign-in", (request, reply) => {
+      const waitS = failures.retryAfterS(request.ip);
+      if (waitS > 0) return tooMany(reply, waitS);
+      const isForm = request.headers["content-type"]?.startsWith("application/x-www-form") ?? false;
+      if (!token.matches(tokenOf(request.body))) {
+        failures.failed(request.ip);
+        parts.logger.warn({ address: request.ip }, "sign-in with a wrong token");
+        if (!isForm) return reply.code(401).send(problem(401, "wrong token"));
+        return reply
+          .code(401)
+          .headers(NEVER_KEPT)
+          .type(HTML)
+          .send(signInPage("That token is not right."));
+      }
+      const isSecure = request.headers["x-forwarded-proto"] === "https";
+      reply.header("set-cookie", sessionSetCookie(sessions.open(), isSecure));
+      return isForm ? reply.code(303).header("location", "/").send() : reply.code(204).send();
+    });
+    scope.post("/sign-out", (request, reply) => {
+      const session = sessionCookie(request.headers.cookie);
+      if (session !== null) sessions.close(session);
+      return reply.header("set-cookie", sessionSetCookie(null, false)).code(204).send();
+    });
+    done();
+  });
+}
+
+const HTML = "text/html; charset=utf-8";
+const NEVER_KEPT = { "cache-control": "no-store" };
+
+function tokenOf(body: unknown): string {
+  if (typeof body !== "object" || body === null || !("token" in body)) return "";
+  return typeof body.token === "string" ? body.token.trim() : "";
+}
+
+function tooMany(reply: FastifyReply, waitS: number): FastifyReply {
+  return reply
+    .code(429)
+    .header("retry-after", String(waitS))
+    .send(problem(429, `too many wrong tokens; try again in ${waitS} s`));
+}
+
+/** People get the page to sign in with, programs a short answer. */
+function refuse(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  path: string,
+  isWrong: boolean,
+): FastifyReply {
+  reply.code(401).header("www-authenticate", 'Bearer realm="gateside"').headers(NEVER_KEPT);
+  const wantsPage = request.method === "GET" && (path === "/" || path === "/index.html");
+  if (wantsPage) return reply.type(HTML).send(signInPage(""));
+  return reply.send(problem(401, isWrong ? "wrong token" : "sign in, or send the bearer token"));
+}

@@ -1,0 +1,65 @@
+import type { FastifyInstance } from "fastify";
+import type { AgentStatus } from "../core/ports.ts";
+import type { HttpParts } from "./parts.ts";
+
+interface Readiness {
+  readonly ok: boolean;
+  readonly detail: string;
+}
+
+/** Gateway, broker and buffer, each with its state in plain words (contract 7). */
+export function readiness(status: AgentStatus): {
+  readonly gateway: Readiness;
+  readonly broker: Readiness;
+  readonly buffer: Readiness;
+} {
+  const { gateway, links, buffer } = status;
+  const down = links.filter((link) => !link.isConnected || link.hostOnline === false);
+  return {
+    gateway: {
+      ok: gateway.isUp,
+      detail: gateway.isUp ? "answering" : (gateway.lastError ?? "no answer yet"),
+    },
+    broker: {
+      ok: links.length > 0 && down.length === 0,
+      detail:
+        down.length === 0
+          ? "connected"
+          : down
+              .map((link) =>
+                link.isConnected
+                  ? `${link.name}: primary host is offline`
+                  : `${link.name}: ${link.lastError ?? "not connected"}`,
+              )
+              .join("; "),
+    },
+    buffer: {
+      ok: buffer.isWritable && buffer.alarm === null,
+      detail: buffer.alarm ?? (buffer.isWritable ? "writable" : "not writable"),
+    },
+  };
+}
+
+/** `/healthz`: is the process doing its work. `/readyz`: is everything it depends on well, too. */
+export function registerHealth(
+  app: FastifyInstance,
+  parts: Pick<HttpParts, "health" | "status">,
+): void {
+  app.get("/healthz", (_request, reply) => {
+    const checks = parts.health.parts();
+    const isWell = checks.every((check) => check.isWell);
+    return reply.code(isWell ? 200 : 503).send({
+      status: isWell ? "ok" : "failing",
+      checks: Object.fromEntries(
+        checks.map(({ name, isWell: ok, detail }) => [name, { ok, detail }]),
+      ),
+    });
+  });
+  app.get("/readyz", (_request, reply) => {
+    const checks = readiness(parts.status.status());
+    const isReady = checks.gateway.ok && checks.broker.ok && checks.buffer.ok;
+    return reply
+      .code(isReady ? 200 : 503)
+      .send({ status: isReady ? "ready" : "not ready", checks });
+  });
+}

@@ -1,0 +1,35 @@
+/** DNS rebinding: a page elsewhere makes its own name resolve to 127.0.0.1, but its requests still carry that name in `Host`. */
+
+/** True for addresses and names that mean this machine alone. */
+export function isLoopbackHost(host: string): boolean {
+  const name = host.replace(/^\[|\]$/g, "").toLowerCase();
+  if (name === "localhost" || name === "::1" || name === "0:0:0:0:0:0:0:1") return true;
+  return /^(::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name);
+}
+
+/** The name in a `Host` header, without its port; null where it is malformed. */
+export function hostName(header: string | undefined): string | null {
+  if (header === undefined) return null;
+  const match = /^(\[[0-9a-fA-F:.]+\]|[^:[\]\s/@]+)(:\d{1,5})?$/.exec(header.trim());
+  return match?.[1] ?? null;
+}
+
+/** While bound to loopback only loopback names are answered; a tunnel may change the port, so it is not compared. */
+export function isHostAllowed(boundHost: string, header: string | undefined): boolean {
+  if (!isLoopbackHost(boundHost)) return true;
+  const name = hostName(header);
+  return name !== null && isLoopbackHost(name);
+}
+
+/** False for a request that a page of another origin sent: browsers say so in one of these two headers. */
+export function isSameOrigin(headers: {
+  readonly origin?: string | undefined;
+  readonly host?: string | undefined;
+  readonly "sec-fetch-site"?: string | string[] | undefined;
+}): boolean {
+  const site = headers["sec-fetch-site"];
+  if (typeof site === "string" && site !== "same-origin" && site !== "none") return false;
+  if (headers.origin === undefined) return true;
+  const match = /^https?:\/\/(.+)$/.exec(headers.origin);
+  return match?.[1] !== undefined && match[1].toLowerCase() === headers.host?.toLowerCase();
+}

@@ -1,0 +1,92 @@
+import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
+import type { FastifyInstance } from "fastify";
+import type { AgentStatus } from "../core/ports.ts";
+import type { Metrics } from "../lib/metrics.ts";
+import type { HttpParts } from "./parts.ts";
+
+/** The sampler's own timer, ms; it is part of every sample and is taken off. */
+const RESOLUTION_MS = 50;
+const WINDOW_MS = 60_000;
+const QUANTILES = [
+  ["p50", 50],
+  ["p99", 99],
+  ["max", 100],
+] as const;
+
+/** Event-loop delay over the last one to two minutes, s by quantile. */
+export class LoopDelay {
+  readonly #histogram: IntervalHistogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  #timer: NodeJS.Timeout | null = null;
+  #last: readonly number[] = QUANTILES.map(() => 0);
+
+  start(): void {
+    this.#histogram.enable();
+    this.#timer = setInterval(() => {
+      this.#last = this.#read();
+      this.#histogram.reset();
+    }, WINDOW_MS).unref();
+  }
+  stop(): void {
+    this.#histogram.disable();
+    if (this.#timer !== null) clearInterval(this.#timer);
+  }
+  /** The worse of the running and the last whole minute, so that a scrape just after a turn misses nothing. */
+  seconds(): readonly number[] {
+    return this.#read().map((value, index) => Math.max(value, this.#last[index] ?? 0));
+  }
+  #read(): number[] {
+    if (this.#histogram.count === 0) return QUANTILES.map(() => 0);
+    return QUANTILES.map(([, percent]) =>
+      Math.max(0, this.#histogram.percentile(percent) / 1e9 - RESOLUTION_MS / 1000),
+    );
+  }
+}
+
+/** Gauges that show a state are set when they are read, from the same status that people see. */
+export function refreshGauges(metrics: Metrics, status: AgentStatus): void {
+  metrics.gatewayUp.set(status.gateway.isUp ? 1 : 0);
+  if (status.gateway.skewMs !== null) metrics.gatewaySkew.set(status.gateway.skewMs / 1000);
+  for (const link of status.links) {
+    metrics.brokerConnected.set({ link: link.name }, link.isConnected ? 1 : 0);
+  }
+  let oldestMs: number | null = null;
+  for (const [lane, depth] of Object.entries(status.buffer.lanes)) {
+    metrics.outbox.set({ lane }, depth.readings);
+    if (depth.oldestTimeMs !== null) {
+      oldestMs = Math.min(oldestMs ?? depth.oldestTimeMs, depth.oldestTimeMs);
+    }
+  }
+  metrics.outboxOldestAge.set(
+    oldestMs === null ? 0 : Math.max(0, (status.nowMs - oldestMs) / 1000),
+  );
+  metrics.databaseBytes.set(status.buffer.databaseBytes);
+  if (status.buffer.diskFreeBytes !== null) metrics.diskFreeBytes.set(status.buffer.diskFreeBytes);
+  // Unknown is not a number of hours: a rule `< 24` must not fire on it.
+  metrics.hoursUntilFull.set(status.buffer.hoursUntilFull ?? Number.NaN);
+  metrics.residentMemory.set(process.memoryUsage.rss());
+  metrics.buildInfo.set({ version: status.version, node: process.version }, 1);
+}
+
+export function registerMetrics(
+  app: FastifyInstance,
+  parts: Pick<HttpParts, "metrics" | "status">,
+): void {
+  const { metrics, status } = parts;
+  const loopDelay = new LoopDelay();
+  app.addHook("onReady", (done) => {
+    loopDelay.start();
+    done();
+  });
+  app.addHook("onClose", (_app, done) => {
+    loopDelay.stop();
+    done();
+  });
+  app.get("/metrics", async (_request, reply) => {
+    refreshGauges(metrics, status.status());
+    loopDelay.seconds().forEach((seconds, index) => {
+      const quantile = QUANTILES[index]?.[0];
+      if (quantile !== undefined) metrics.eventLoopDelay.set({ quantile }, seconds);
+    });
+    return reply.type(metrics.registry.contentType).send(await metrics.registry.metrics());
+  });
+}

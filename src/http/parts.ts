@@ -1,0 +1,50 @@
+import type { Clock, Logger } from "../core/ports.ts";
+import type {
+  BackfillJobs,
+  GapReader,
+  HealthSource,
+  HistoryReader,
+  LiveSource,
+  SeriesMaker,
+  SettingsCommands,
+  StatusSource,
+  WaveformReader,
+} from "../core/query/ports.ts";
+import type { Site } from "../core/sensor.ts";
+import type { Metrics } from "../lib/metrics.ts";
+
+/** What the HTTP room is handed. A null part answers "not available here". */
+export interface HttpParts {
+  readonly site: Site;
+  readonly status: StatusSource;
+  readonly health: HealthSource;
+  readonly history: HistoryReader;
+  readonly waveforms: WaveformReader;
+  /** Spectra and waveforms in any unit, from stored samples. */
+  readonly series: SeriesMaker;
+  readonly gaps: GapReader;
+  readonly live: LiveSource;
+  readonly backfill: BackfillJobs | null;
+  /** Local sensor settings (contract 2 `settings`); null where the agent offers none. */
+  readonly settings: SettingsCommands | null;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface HttpOptions {
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+  /** Null: no token, loopback only. */
+  readonly token: string | null;
+  readonly version: string;
+  /** IANA zone of the gateway: zone-less dates of the query service are in it. */
+  readonly timezone: string;
+  /** The word the wire names carry (contract 3 WIRE_WORD). */
+  readonly wireWord: string;
+  /** Directory of the built dashboard; null serves none. */
+  readonly dashboardDir: string | null;
+  /** Most rows of one history answer. */
+  readonly historyRowsMax?: number;
+}

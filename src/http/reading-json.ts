@@ -1,0 +1,12 @@
+import type { StoredReading } from "../core/ports.ts";
+
+/** A stored reading as the API answers it: the members of contract 6, pasted from the store's own JSON texts. */
+export function readingJson(reading: StoredReading): string {
+  const { seq, id, sensor, kind, timeMs, waveforms } = reading;
+  return (
+    `{"seq":${seq},"id":${JSON.stringify(id)},"sensor":${JSON.stringify(sensor)},"kind":"${kind}",` +
+    `"time":"${new Date(timeMs).toISOString()}","timeMs":${timeMs},"storedAtMs":${reading.storedAtMs},` +
+    `"values":${reading.values},"units":${reading.units},"quality":${reading.quality},` +
+    `"attributes":${reading.attributes},"waveforms":${JSON.stringify(waveforms)}}`
+  );
+}

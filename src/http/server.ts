@@ -1,0 +1,132 @@
+import type { AddressInfo } from "node:net";
+import { type FastifyError, type FastifyInstance, type FastifyRequest, fastify } from "fastify";
+import { registerApi } from "./api.ts";
+import { registerDashboard } from "./dashboard.ts";
+import { registerGuard } from "./guard.ts";
+import { registerHealth } from "./health.ts";
+import { registerMetrics } from "./metrics.ts";
+import type { HttpOptions, HttpParts } from "./parts.ts";
+import { problem } from "./problem.ts";
+import { registerQueryService } from "./query-service.ts";
+
+/** Requests to us are small questions (services 6). */
+const BODY_BYTES_MAX = 1024 * 1024;
+/** Together with the deadlines below: what a flood of idle connections can hold. */
+const CONNECTIONS_MAX = 256;
+const HEADER_BYTES_MAX = 16 * 1024;
+/** A client that takes longer to say what it wants is not worth a connection. */
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+const KEEP_ALIVE_TIMEOUT_MS = 30_000;
+/** How long `close` lets running answers end; the process has ten seconds in all. */
+const CLOSE_GRACE_MS = 2_000;
+/** Names in paths are sensor codes and operations. */
+const PARAM_LENGTH_MAX = 200;
+
+export interface HttpServer {
+  /** Resolves to the base address once connections are taken. Rejects where the port is taken. */
+  listen(): Promise<string>;
+  /** The base address; null while not listening. */
+  readonly address: string | null;
+  /** Ends live streams, lets running answers finish for a moment, then cuts what is left. */
+  close(): Promise<void>;
+}
+
+/** The agent's whole HTTP side (contract 7). */
+export function createHttpServer(parts: HttpParts, options: HttpOptions): HttpServer {
+  const app = createApp(parts, options);
+  let address: string | null = null;
+  return {
+    get address() {
+      return address;
+    },
+    async listen() {
+      await app.listen({ host: options.host, port: options.port });
+      const bound = app.server.address() as AddressInfo;
+      address = `http://${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}`;
+      return address;
+    },
+    async close() {
+      address = null;
+      const cut = setTimeout(() => app.server.closeAllConnections(), CLOSE_GRACE_MS);
+      try {
+        await app.close();
+      } finally {
+        clearTimeout(cut);
+      }
+    },
+  };
+}
+
+/** The routes without a socket, for `inject` in tests. */
+export function createApp(parts: HttpParts, options: HttpOptions): FastifyInstance {
+  const app = fastify({
+    bodyLimit: BODY_BYTES_MAX,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    // 0: an answer may take as long as its reader does; slow asking is ended by the two request deadlines.
+    connectionTimeout: 0,
+    http: {
+      maxHeaderSize: HEADER_BYTES_MAX,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: 2_000,
+    },
+    routerOptions: {
+      maxParamLength: PARAM_LENGTH_MAX,
+      caseSensitive: true,
+      ignoreTrailingSlash: false,
+    },
+    forceCloseConnections: "idle",
+    return503OnClosing: true,
+    trustProxy: false,
+    logger: false,
+    // Ids of requests would only be log noise.
+    genReqId: () => "",
+    ajv: {
+      customOptions: {
+        removeAdditional: false,
+        coerceTypes: true,
+        useDefaults: true,
+        allErrors: true,
+      },
+    },
+  });
+  app.server.maxConnections = CONNECTIONS_MAX;
+
+  app.addHook("onResponse", (request, reply, done) => {
+    parts.metrics.httpRequests.inc({
+      route: request.routeOptions.url ?? "other",
+      status: `${Math.floor(reply.statusCode / 100)}xx`,
+    });
+    done();
+  });
+  registerGuard(app, parts, options);
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    const status = statusOf(error);
+    if (status >= 500) {
+      parts.logger.error({ err: error, route: request.routeOptions.url }, "request failed");
+    }
+    return reply
+      .code(status)
+      .send(problem(status, status >= 500 ? "internal fault" : error.message));
+  });
+  app.setNotFoundHandler((request, reply) =>
+    reply.code(404).send(problem(404, `nothing at ${pathOf(request)}`)),
+  );
+
+  registerHealth(app, parts);
+  registerMetrics(app, parts);
+  registerApi(app, parts, options);
+  registerQueryService(app, parts, options);
+  registerDashboard(app, options.dashboardDir);
+  return app;
+}
+
+function statusOf(error: FastifyError): number {
+  const status = error.statusCode ?? 500;
+  return error.validation !== undefined ? 400 : status >= 400 && status < 600 ? status : 500;
+}
+
+function pathOf(request: FastifyRequest): string {
+  return (request.url.split("?", 1)[0] ?? "").slice(0, PARAM_LENGTH_MAX);
+}

@@ -1,0 +1,280 @@
+import assert from "node:assert/strict";
+import { connect } from "node:net";
+import { test } from "node:test";
+import { createApp, createHttpServer } from "../../src/http/server.ts";
+import { agentStatus, OPTIONS, testParts } from "../support/http-parts.ts";
+
+const local = { host: "localhost" };
+
+test("server – a foreign Host name gets nothing while bound to loopback", async (t) => {
+  const app = createApp(testParts(), OPTIONS);
+  t.after(() => app.close());
+  for (const host of [
+    "evil.example",
+    "evil.example:8080",
+    "127.0.0.1.evil.example",
+    "a@localhost",
+    "[::2]",
+  ]) {
+    const answer = await app.inject({ url: "/api/v1/status", headers: { host } });
+    assert.equal(answer.statusCode, 403, host);
+  }
+  for (const host of ["localhost", "LOCALHOST:9", "127.0.0.1:8080", "[::1]:8080", "127.9.9.9"]) {
+    const answer = await app.inject({ url: "/api/v1/status", headers: { host } });
+    assert.equal(answer.statusCode, 200, host);
+  }
+});
+
+test("server – bound to the network any Host name is answered", async (t) => {
+  const app = createApp(testParts(), { ...OPTIONS, host: "0.0.0.0", token: "t0ken" });
+  t.after(() => app.close());
+  const headers = { host: "box7.plant.example", authorization: "Bearer t0ken" };
+  assert.equal((await app.inject({ url: "/api/v1/status", headers })).statusCode, 200);
+});
+
+test("server – a request that a page of another origin sent is refused before it does anything", async (t) => {
+  const app = createApp(testParts(), OPTIONS);
+  t.after(() => app.close());
+  for (const headers of [
+    { origin: "http://evil.example" },
+    { origin: "null" },
+    { "sec-fetch-site": "cross-site" },
+  ]) {
+    const answer = await app.inject({
+      method: "POST",
+      url: "/api/v1/settings",
+      headers: { ...local, ...headers },
+      payload: {},
+    });
+    assert.equal(answer.statusCode, 403);
+    assert.equal(answer.headers["access-control-allow-origin"], undefined);
+  }
+  const own = { ...local, origin: "http://localhost", "sec-fetch-site": "same-origin" };
+  const answer = await app.inject({
+    method: "POST",
+    url: "/api/v1/settings",
+    headers: own,
+    payload: {},
+  });
+  assert.equal(answer.statusCode, 200);
+});
+
+test("server – with a token all but healthz want it", async (t) => {
+  const parts = testParts();
+  const app = createApp(parts, { ...OPTIONS, token: "t0ken" });
+  t.after(() => app.close());
+  const paths = [
+    "/",
+    "/metrics",
+    "/readyz",
+    "/api/v1/status",
+    "/api/v1/events",
+    "/api/v1/openapi.json",
+    "/nothing",
+  ];
+  for (const url of paths) {
+    await parts.clock.advance(60_000); // One address may be wrong ten times a minute.
+    for (const authorization of ["", "Bearer wrong", "Basic t0ken", "Bearer t0ken2", "bearer"]) {
+      const answer = await app.inject({ url, headers: { ...local, authorization } });
+      assert.equal(answer.statusCode, 401, `${url} ${authorization}`);
+      assert.match(String(answer.headers["www-authenticate"]), /^Bearer/);
+      assert.ok(!answer.body.includes("t0ken"));
+    }
+  }
+  assert.equal((await app.inject({ url: "/healthz", headers: local })).statusCode, 200);
+  const authorization = "Bearer t0ken";
+  for (const url of ["/", "/metrics", "/readyz", "/api/v1/status"]) {
+    assert.equal(
+      (await app.inject({ url, headers: { ...local, authorization } })).statusCode,
+      200,
+      url,
+    );
+  }
+});
+
+test("server – sign-in gives a cookie no script can read, sign-out ends it, and idleness does", async (t) => {
+  const parts = testParts();
+  const app = createApp(parts, { ...OPTIONS, token: "t0ken" });
+  t.after(() => app.close());
+  const signIn = (token: string) =>
+    app.inject({ method: "POST", url: "/sign-in", headers: local, payload: { token } });
+  assert.equal((await signIn("wrong")).statusCode, 401);
+  const answer = await signIn("t0ken");
+  assert.equal(answer.statusCode, 204);
+  const setCookie = String(answer.headers["set-cookie"]);
+  assert.match(setCookie, /; HttpOnly; SameSite=Strict;/);
+  const cookie = setCookie.split(";")[0] ?? "";
+  const status = async () =>
+    (await app.inject({ url: "/api/v1/status", headers: { ...local, cookie } })).statusCode;
+  assert.equal(await status(), 200);
+  await parts.clock.advance(23 * 3_600_000);
+  assert.equal(await status(), 200);
+  await parts.clock.advance(24 * 3_600_000 + 1);
+  assert.equal(await status(), 401);
+});
+
+test("server – sign-in by a form without script leads to the dashboard; a browser without session gets the page", async (t) => {
+  const app = createApp(testParts(), { ...OPTIONS, token: "t0ken" });
+  t.after(() => app.close());
+  const page = await app.inject({ url: "/", headers: local });
+  assert.equal(page.statusCode, 401);
+  assert.match(page.body, /<form method="post" action="\/sign-in">/);
+  assert.equal((await app.inject({ url: "/sign-in.css", headers: local })).statusCode, 200);
+  const answer = await app.inject({
+    method: "POST",
+    url: "/sign-in",
+    headers: { ...local, "content-type": "application/x-www-form-urlencoded" },
+    payload: "token=t0ken",
+  });
+  assert.equal(answer.statusCode, 303);
+  assert.equal(answer.headers.location, "/");
+});
+
+test("server – guessing is slowed: after ten wrong tokens an address waits, even with the right one", async (t) => {
+  const parts = testParts();
+  const app = createApp(parts, { ...OPTIONS, token: "t0ken" });
+  t.after(() => app.close());
+  const signIn = (token: string) =>
+    app.inject({ method: "POST", url: "/sign-in", headers: local, payload: { token } });
+  for (let i = 0; i < 10; i++) assert.equal((await signIn(`wrong ${i}`)).statusCode, 401);
+  const blocked = await signIn("t0ken");
+  assert.equal(blocked.statusCode, 429);
+  assert.ok(Number(blocked.headers["retry-after"]) > 0);
+  const other = await app.inject({
+    method: "POST",
+    url: "/sign-in",
+    headers: local,
+    payload: { token: "t0ken" },
+    remoteAddress: "10.0.0.9",
+  });
+  assert.equal(other.statusCode, 204);
+  await parts.clock.advance(60_000);
+  assert.equal((await signIn("t0ken")).statusCode, 204);
+});
+
+test("server – every answer carries the security headers, refusals too", async (t) => {
+  const app = createApp(testParts(), { ...OPTIONS, token: "t0ken" });
+  t.after(() => app.close());
+  for (const url of ["/healthz", "/api/v1/status", "/nowhere"]) {
+    const { headers } = await app.inject({ url, headers: local });
+    const policy = String(headers["content-security-policy"]);
+    assert.match(policy, /default-src 'none'/);
+    assert.ok(!/unsafe|\*|https?:/.test(policy), policy);
+    assert.equal(headers["x-content-type-options"], "nosniff");
+  }
+});
+
+test("health – 503 names the part that is not well; ready needs gateway, broker and buffer", async (t) => {
+  const parts = testParts();
+  const app = createApp(parts, OPTIONS);
+  t.after(() => app.close());
+  const get = async (url: string) => {
+    const answer = await app.inject({ url, headers: local });
+    return { status: answer.statusCode, body: answer.json() };
+  };
+  assert.equal((await get("/healthz")).status, 200);
+  parts.setHealth([
+    { name: "loop", isWell: true, detail: "" },
+    { name: "database", isWell: false, detail: "disk I/O error" },
+  ]);
+  const failing = await get("/healthz");
+  assert.equal(failing.status, 503);
+  assert.equal(failing.body.checks.database.detail, "disk I/O error");
+
+  assert.equal((await get("/readyz")).status, 200);
+  const { gateway, buffer, links } = agentStatus();
+  const unready = [
+    ["gateway", { gateway: { ...gateway, isUp: false, lastError: "connect ECONNREFUSED" } }],
+    ["broker", { links: links.map((link) => ({ ...link, isConnected: false })) }],
+    ["broker", { links: links.map((link) => ({ ...link, hostOnline: false })) }],
+    ["broker", { links: [] }],
+    ["buffer", { buffer: { ...buffer, isWritable: false } }],
+    ["buffer", { buffer: { ...buffer, alarm: "disk full" } }],
+  ] as const;
+  for (const [name, change] of unready) {
+    parts.setStatus(agentStatus(change));
+    const answer = await get("/readyz");
+    assert.equal(answer.status, 503);
+    for (const [part, check] of Object.entries(answer.body.checks)) {
+      assert.equal((check as { ok: boolean }).ok, part !== name, `${name}: ${part}`);
+    }
+  }
+});
+
+test("metrics – the contract's names are there, and gauges follow the status", async (t) => {
+  const parts = testParts();
+  const app = createApp(parts, OPTIONS);
+  t.after(() => app.close());
+  const scrape = async () => (await app.inject({ url: "/metrics", headers: local })).body;
+  const text = await scrape();
+  for (const line of [
+    "gateside_gateway_up 1",
+    'gateside_broker_connected{link="mqtt"} 1',
+    'gateside_outbox_readings{lane="json"} 3',
+    "gateside_outbox_oldest_age_seconds 5",
+    "gateside_database_bytes 4096",
+    "gateside_freshness_seconds_count 0",
+    "gateside_gateway_clock_skew_seconds 0.25",
+  ]) {
+    assert.ok(text.split("\n").includes(line), line);
+  }
+  assert.match(text, /gateside_event_loop_delay_seconds\{quantile="p99"\} /);
+  for (const line of text.split("\n")) assert.match(line, /^(#.*|gateside_.*|)$/);
+  parts.setStatus(agentStatus({ gateway: { ...agentStatus().gateway, isUp: false } }));
+  assert.ok((await scrape()).split("\n").includes("gateside_gateway_up 0"));
+});
+
+test("server – a connection that does not finish its request is ended, and close does not wait for idle ones", async (t) => {
+  const server = createHttpServer(testParts(), OPTIONS);
+  const address = new URL(await server.listen());
+  const idle = connect(Number(address.port), address.hostname);
+  await new Promise((resolve) => idle.once("connect", resolve));
+  const ended = new Promise((resolve) => idle.once("close", resolve));
+  t.after(() => idle.destroy());
+  assert.equal(server.address, address.href.replace(/\/$/, ""));
+  await server.close();
+  await ended;
+  assert.equal(server.address, null);
+});
+
+test("server – two servers on one port: the second says so", async (t) => {
+  const first = createHttpServer(testParts(), OPTIONS);
+  const address = new URL(await first.listen());
+  t.after(() => first.close());
+  const second = createHttpServer(testParts(), { ...OPTIONS, port: Number(address.port) });
+  t.after(() => second.close());
+  await assert.rejects(second.listen(), { code: "EADDRINUSE" });
+});
+
+test("events – a stream begins with the status, brings readings as they are stored, and ends with the server", async (t) => {
+  const parts = testParts();
+  const server = createHttpServer(parts, OPTIONS);
+  const address = await server.listen();
+  t.after(() => server.close());
+  const answer = await fetch(`${address}/api/v1/events`);
+  assert.equal(answer.headers.get("content-type"), "text/event-stream; charset=utf-8");
+  assert.ok(answer.headers.get("content-security-policy"));
+  const reader = (answer.body ?? assert.fail("no body")).getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  const until = async (pattern: RegExp): Promise<void> => {
+    while (!pattern.test(text)) {
+      const { done, value } = await reader.read();
+      assert.ok(!done, "the stream ended early");
+      text += decoder.decode(value, { stream: true });
+    }
+  };
+  await until(/^event: status\ndata: \{.*\}\n\n/m);
+  assert.equal(parts.subscribers, 1);
+  const reading = parts.history.add({
+    sensor: "40001",
+    kind: "rpm",
+    timeMs: 0,
+    values: { rpm: 1480 },
+  });
+  parts.emit({ type: "reading", reading });
+  await until(/^event: reading\ndata: \{.*"values":\{"rpm":1480\}.*\}\n\n/m);
+  await server.close();
+  for (;;) if ((await reader.read()).done) break;
+  assert.equal(parts.subscribers, 0);
+});

@@ -1,0 +1,254 @@
+import type {
+  AgentStatus,
+  Gap,
+  StoredReading,
+  StoredWaveform,
+  WaveformRef,
+} from "../../src/core/ports.ts";
+import type {
+  BackfillJobs,
+  HealthPart,
+  HistoryRange,
+  LiveEvent,
+  SeriesMaker,
+  SettingsCommands,
+} from "../../src/core/query/ports.ts";
+import type { Kind, Site } from "../../src/core/sensor.ts";
+import type { HttpOptions, HttpParts } from "../../src/http/parts.ts";
+import { silentLogger } from "../../src/lib/logger.ts";
+import { createMetrics } from "../../src/lib/metrics.ts";
+import { ManualClock } from "./manual-clock.ts";
+
+export const NOW = Date.parse("2026-11-20T12:00:00Z");
+
+export const SITE: Site = {
+  site: "plant-7",
+  sensors: [
+    {
+      code: "10234",
+      type: 3,
+      name: "Pump 4 drive end",
+      kinds: ["accel"],
+      location: {
+        company: 1,
+        area: 2,
+        machine: 40,
+        point: 1,
+        names: { company: "Acme", area: "Boiler house", machine: "Pump 4", point: "DE bearing" },
+      },
+      channels: { channel1: { axis: "H" }, channel2: { axis: "V" }, channel3: { axis: "A" } },
+      machineClass: "group2-rigid",
+      speedRpm: 1480,
+    },
+    {
+      code: "20871",
+      type: 9,
+      kinds: ["currentV2", "accCurrent"],
+      channels: { current1: { clamp: 100, name: "L1" }, current2: { clamp: 100, name: "L2" } },
+      location: { company: 1, area: 2, machine: 40, point: 2 },
+    },
+    {
+      code: "30007",
+      type: 12,
+      kinds: ["loop"],
+      channels: { channel1: { name: "Suction pressure", unit: "bar", low: 0, high: 10 } },
+      location: { company: 1, area: 3, machine: 41, point: 1 },
+    },
+    { code: "40001", type: 40, kinds: ["rpm"], channels: {} },
+  ],
+};
+
+export interface ReadingInput {
+  readonly sensor: string;
+  readonly kind: Kind;
+  readonly timeMs: number;
+  readonly values: object;
+  readonly units?: object;
+  readonly quality?: object;
+  readonly attributes?: object;
+  readonly raw?: object;
+  readonly waveforms?: readonly WaveformRef[];
+}
+
+/** A history in memory that keeps the port's promises. */
+export class MemoryHistory {
+  readonly readings: StoredReading[] = [];
+  /** Rows handed out, to show that a query does not walk further than it must. */
+  rowsRead = 0;
+
+  add(input: ReadingInput): StoredReading {
+    const seq = this.readings.length + 1;
+    const reading: StoredReading = {
+      seq,
+      id: seq.toString(16).padStart(32, "0"),
+      sensor: input.sensor,
+      kind: input.kind,
+      timeMs: input.timeMs,
+      offsetMinutes: null,
+      storedAtMs: input.timeMs + 1000,
+      values: JSON.stringify(input.values),
+      units: JSON.stringify(input.units ?? {}),
+      quality: JSON.stringify(input.quality ?? {}),
+      attributes: JSON.stringify(input.attributes ?? {}),
+      raw: JSON.stringify(input.raw ?? {}),
+      waveforms: input.waveforms ?? [],
+    };
+    this.readings.push(reading);
+    return reading;
+  }
+  latest(sensor: string, kind: Kind): StoredReading | null {
+    return this.#sorted(sensor, kind).at(-1) ?? null;
+  }
+  page(range: HistoryRange): StoredReading[] {
+    const { fromMs, toMs, order, after, limit } = range;
+    const inRange = this.#sorted(range.sensor, range.kind).filter(
+      ({ timeMs }) => timeMs >= fromMs && timeMs < toMs,
+    );
+    const walked = order === "ascending" ? inRange : inRange.reverse();
+    const sign = order === "ascending" ? 1 : -1;
+    const rest =
+      after === null
+        ? walked
+        : walked.filter((one) => sign * (one.timeMs - after.timeMs || one.seq - after.seq) > 0);
+    const page = rest.slice(0, limit);
+    this.rowsRead += page.length;
+    return page;
+  }
+  #sorted(sensor: string, kind: Kind): StoredReading[] {
+    return this.readings
+      .filter((one) => one.sensor === sensor && one.kind === kind)
+      .sort((a, b) => a.timeMs - b.timeMs || a.seq - b.seq);
+  }
+}
+
+export function agentStatus(change: Partial<AgentStatus> = {}): AgentStatus {
+  return {
+    site: "plant-7",
+    version: "0.1.0",
+    startedAtMs: NOW - 3_600_000,
+    nowMs: NOW,
+    timezone: "UTC",
+    gateway: {
+      isUp: true,
+      url: "http://gateway",
+      lastAnswerAtMs: NOW - 1000,
+      lastError: null,
+      lastErrorClass: null,
+      skewMs: 250,
+    },
+    links: [{ name: "mqtt", isConnected: true, url: "mqtt://broker", since: NOW, lastError: null }],
+    buffer: {
+      lanes: { json: { readings: 3, oldestTimeMs: NOW - 5000 } },
+      readings: 10,
+      databaseBytes: 4096,
+      limitBytes: 2 ** 31,
+      diskFreeBytes: 1e9,
+      hoursUntilFull: 500,
+      dropped: {},
+      alarm: null,
+      isWritable: true,
+    },
+    sensors: [
+      { code: "10234", state: "online", lastReadingMs: NOW - 60_000, batteryV: 3.6, kinds: [] },
+    ],
+    delivered: 7,
+    clock: { skewMs: 250, isPlausible: true },
+    ...change,
+  };
+}
+
+/** Counts times calibration for unit 0, nothing for the others. */
+const PLAIN_SERIES: SeriesMaker = {
+  waveform: (stored, unit) => ({
+    values:
+      unit === 0
+        ? Float64Array.from(stored.samples, (count) => count * stored.calibration)
+        : new Float64Array(0),
+    step: 1 / stored.sampleRateHz,
+    firstIndex: 0,
+    doubt: null,
+  }),
+  spectrum: (stored) => ({
+    values: Float64Array.of(0, 1, 0.5),
+    step: stored.sampleRateHz / stored.samples.length,
+    firstIndex: 0,
+    doubt: null,
+    peaks: [{ frequencyHz: 10, amplitude: 1 }],
+  }),
+};
+
+export interface TestParts extends HttpParts {
+  readonly history: MemoryHistory;
+  readonly clock: ManualClock;
+  setStatus(status: AgentStatus): void;
+  setHealth(parts: readonly HealthPart[]): void;
+  addWaveform(waveform: StoredWaveform): void;
+  emit(event: LiveEvent): void;
+  readonly subscribers: number;
+}
+
+export function testParts(change: Partial<HttpParts> = {}): TestParts {
+  let status = agentStatus();
+  let health: readonly HealthPart[] = [
+    { name: "loop", isWell: true, detail: "" },
+    { name: "database", isWell: true, detail: "" },
+  ];
+  const waveforms = new Map<number, StoredWaveform>();
+  const listeners = new Set<(event: LiveEvent) => void>();
+  const gaps: Gap[] = [];
+  const backfill: BackfillJobs = {
+    start: () => ({ accepted: false, reason: "busy", detail: "a backfill is running" }),
+    current: () => null,
+  };
+  const settings: SettingsCommands = {
+    execute: () =>
+      Promise.resolve({ ok: true, outcome: "queued", statusNumber: 0, description: "OK" }),
+    lastQueuedAtMs: () => null,
+  };
+  return {
+    site: SITE,
+    status: { status: () => status },
+    health: { parts: () => health },
+    waveforms: { read: (fileId) => waveforms.get(fileId) ?? null },
+    series: PLAIN_SERIES,
+    gaps: { recent: (max) => gaps.slice(0, max) },
+    live: {
+      subscribe(listener) {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    },
+    backfill,
+    settings,
+    metrics: createMetrics(),
+    logger: silentLogger,
+    ...change,
+    history: new MemoryHistory(),
+    clock: new ManualClock(NOW),
+    setStatus(next) {
+      status = next;
+    },
+    setHealth(next) {
+      health = next;
+    },
+    addWaveform(waveform) {
+      waveforms.set(waveform.fileId, waveform);
+    },
+    emit(event) {
+      for (const listener of listeners) listener(event);
+    },
+    get subscribers() {
+      return listeners.size;
+    },
+  };
+}
+
+export const OPTIONS: HttpOptions = {
+  host: "127.0.0.1",
+  port: 0,
+  token: null,
+  version: "0.1.0",
+  timezone: "UTC",
+  wireWord: "sensor",
+  dashboardDir: null,
+};
