@@ -1,0 +1,13 @@
+import type { RawRecord } from "../record.ts";
+import type { ValueSheet } from "./value-sheet.ts";
+import { isCarried, numberField } from "./value-sheet.ts";
+
+/** Ampere-hours as received: the service states them in Ah, so no clamp factor applies (services 3.5). */
+export function convertAccumulatedCurrent(record: RawRecord, sheet: ValueSheet): void {
+  for (let n = 1; n <= 4; n++) {
+    const name = `accumulated_current${n}`;
+    if (isCarried(record, name)) sheet.number(name, "Ah", numberField(record, name));
+  }
+  const start = record.times.startPeriod;
+  if (start !== undefined) sheet.attributes.startPeriod = new Date(start.ms).toISOString();
+}

@@ -1,0 +1,24 @@
+import type { Graded } from "../quality.ts";
+import { bad, good } from "../quality.ts";
+import type { RawRecord } from "../record.ts";
+import type { Sensor } from "../sensor.ts";
+import type { ValueSheet } from "./value-sheet.ts";
+import { isCarried } from "./value-sheet.ts";
+
+/** 0 or 1, also as a boolean, and its opposite where the channel is inverted. */
+export function contactValue(wire: unknown, invert: boolean): Graded<boolean> {
+  if (wire === undefined || wire === null) return bad("missing");
+  if (wire === true || wire === 1) return good(!invert);
+  if (wire === false || wire === 0) return good(invert);
+  return bad("not_a_number");
+}
+
+export function convertDryContact(record: RawRecord, sensor: Sensor, sheet: ValueSheet): void {
+  for (let n = 1; n <= 4; n++) {
+    const name = `input${n}`;
+    if (!isCarried(record, name)) continue;
+    const config = Object.hasOwn(sensor.channels, name) ? sensor.channels[name] : undefined;
+    // A field that could not be read is there, and is no contact state.
+    sheet.boolean(name, contactValue(record.fields[name] ?? Number.NaN, config?.invert === true));
+  }
+}

@@ -1,0 +1,14 @@
+import type { Graded } from "../quality.ts";
+import { bad } from "../quality.ts";
+import type { RawRecord } from "../record.ts";
+import type { ValueSheet } from "./value-sheet.ts";
+import { numberField } from "./value-sheet.ts";
+
+/** Shaft speed, r/min; a speed has no sign. */
+export function rpmValue(reading: Graded): Graded {
+  return reading.value !== null && reading.value < 0 ? bad("under_range") : reading;
+}
+
+export function convertRpm(record: RawRecord, sheet: ValueSheet): void {
+  sheet.number("rpm", "rpm", rpmValue(numberField(record, "RPM")));
+}

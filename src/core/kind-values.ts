@@ -1,0 +1,64 @@
+import { ACCEL_VALUES, hasZone, publishedChannels } from "./convert/accel.ts";
+import { currentChannels, loopChannels } from "./convert/channels.ts";
+import type { Kind, Sensor } from "./sensor.ts";
+
+/** A value that readings of a sensor's kind can carry. */
+export interface KindValue {
+  readonly name: string;
+  /** Null for booleans and texts, which have none. */
+  readonly unit: string | null;
+  readonly type: "number" | "boolean" | "string";
+}
+
+const number = (name: string, unit: string): KindValue => ({ name, unit, type: "number" });
+
+const HEALTH: readonly KindValue[] = [number("battery", "V"), number("module_temperature", "degC")];
+
+const FOUR = [1, 2, 3, 4] as const;
+
+/** Every value a configured sensor can publish for a kind, in the order readings have them. */
+export function kindValues(sensor: Sensor, kind: Kind): KindValue[] {
+  switch (kind) {
+    case "accel":
+      return accelValues(sensor);
+    case "current":
+      return [...currentChannels(sensor, 3).map(({ name }) => number(name, "A")), ...HEALTH];
+    case "currentV2":
+      return [
+        ...currentChannels(sensor, 4).flatMap(({ name }) =>
+          ["min", "max", "avg"].map((part) => number(`${name}_${part}`, "A")),
+        ),
+        ...HEALTH,
+      ];
+    case "accCurrent":
+      return FOUR.map((n) => number(`accumulated_current${n}`, "Ah"));
+    case "loop":
+      return [
+        ...loopChannels(sensor).flatMap(({ name, config }) => [
+          number(name, config.unit ?? "1"),
+          number(`${name}_ma`, "mA"),
+        ]),
+        ...HEALTH,
+      ];
+    case "dryContact":
+      return [
+        ...FOUR.map((n): KindValue => ({ name: `input${n}`, unit: null, type: "boolean" })),
+        ...HEALTH,
+      ];
+    case "rpm":
+      return [number("rpm", "rpm"), ...HEALTH];
+    default:
+      return kind satisfies never;
+  }
+}
+
+function accelValues(sensor: Sensor): KindValue[] {
+  const values = publishedChannels(sensor, true).flatMap((channel): KindValue[] => {
+    const numbers = ACCEL_VALUES.map(([suffix, unit]) =>
+      number(`channel${channel.number}_${suffix}`, unit),
+    );
+    if (!hasZone(sensor)) return numbers;
+    return [...numbers, { name: `channel${channel.number}_zone`, unit: null, type: "string" }];
+  });
+  return [...values, number("temperature", "degC")];
+}

@@ -1,0 +1,116 @@
+/** All overall values of one axis of one record, with their quality. */
+import type { Doubt, Graded } from "../quality.ts";
+import type { AxisOptions, Bands } from "./bands.ts";
+import type { Group, SignalFlag } from "./checks.ts";
+import { checkRecord } from "./checks.ts";
+import { envelopeRms } from "./envelope.ts";
+import { DftPlans } from "./fft.ts";
+import type { CountFacts, Statistics } from "./statistics.ts";
+import { statistics } from "./statistics.ts";
+import { derivedPeakToPeak, motionOverall } from "./velocity.ts";
+import { hann, taper } from "./window.ts";
+
+export interface AxisAnalysis {
+  /** G */
+  readonly accelRms: Graded;
+  readonly accelPeak: Graded;
+  readonly accelPeakToPeak: Graded;
+  /** 1 */
+  readonly crestFactor: Graded;
+  readonly kurtosis: Graded;
+  /** mm/s RMS */
+  readonly velocityRms: Graded;
+  /** um */
+  readonly displacementRms: Graded;
+  readonly displacementPeakToPeak: Graded;
+  /** GE */
+  readonly envelopeRms: Graded;
+  /** Flags of signal-definitions 2, in their order. */
+  readonly flags: readonly SignalFlag[];
+  /** Null is good. */
+  readonly doubts: Readonly<Record<Group, Doubt | null>>;
+  /** Samples at full scale; null where the record could not be looked at. */
+  readonly clipCount: number | null;
+}
+
+interface Spectral {
+  readonly velocityRms: number | null;
+  readonly displacementRms: number | null;
+  readonly envelopeRms: number | null;
+}
+
+export function analyseAxis(samples: Int16Array, options: AxisOptions): AxisAnalysis {
+  const { flags, doubts, facts, bands } = checkRecord(samples, options);
+  const stats: Partial<Statistics> =
+    facts === null || bands === null ? {} : statistics(samples, facts, options.calibration);
+  const spectral = spectralValues(samples, options, facts, bands, doubts);
+  const accel = (value: number | undefined) => grade(value ?? null, doubts.accel);
+  return {
+    accelRms: accel(stats.rms),
+    accelPeak: accel(stats.peak),
+    accelPeakToPeak: accel(stats.peakToPeak),
+    crestFactor: accel(stats.crestFactor),
+    kurtosis: accel(stats.kurtosis),
+    velocityRms: grade(spectral.velocityRms, doubts.velocity),
+    displacementRms: grade(spectral.displacementRms, doubts.displacement),
+    displacementPeakToPeak: grade(
+      spectral.displacementRms === null ? null : derivedPeakToPeak(spectral.displacementRms),
+      doubts.displacement,
+    ),
+    envelopeRms: grade(spectral.envelopeRms, doubts.envelope),
+    flags,
+    doubts,
+    clipCount: facts?.clipCount ?? null,
+  };
+}
+
+/**
+ * Velocity, displacement and envelope. They need the transforms of two real signals, the record under the Hann window and
+ * under the envelope's taper: one complex transform of both as real and imaginary part gives them for the price of one.
+ */
+function spectralValues(
+  samples: Int16Array,
+  options: AxisOptions,
+  facts: CountFacts | null,
+  bands: Bands | null,
+  doubts: Readonly<Record<Group, Doubt | null>>,
+): Spectral {
+  const none: Spectral = { velocityRms: null, displacementRms: null, envelopeRms: null };
+  const hasMotion = doubts.velocity?.quality !== "bad";
+  const hasEnvelope = doubts.envelope?.quality !== "bad";
+  if (facts === null || bands === null || (!hasMotion && !hasEnvelope)) return none;
+  const { calibration, sampleRateHz, plans = new DftPlans() } = options;
+  const size = samples.length;
+  const window = plans.table(`hann/${size}`, size, () => hann(size));
+  const edges = plans.table(`taper/${size}`, size, () => taper(size, bands.envEdge));
+  const plan = plans.complex(size);
+  packBoth(samples, facts.mean, window.weights, edges, plan.input);
+  plan.run();
+  const motion = hasMotion
+    ? motionOverall(plan.output, window, bands, sampleRateHz, calibration)
+    : null;
+  return {
+    velocityRms: motion?.velocityRms ?? null,
+    displacementRms: motion?.displacementRms ?? null,
+    envelopeRms: hasEnvelope ? envelopeRms(plans, plan, bands, calibration) : null,
+  };
+}
+
+function packBoth(
+  samples: Int16Array,
+  mean: number,
+  window: Float64Array,
+  edges: Float64Array,
+  target: Float64Array,
+): void {
+  for (let n = 0; n < samples.length; n++) {
+    const d = (samples[n] ?? 0) - mean;
+    target[2 * n] = d * (window[n] ?? 0);
+    target[2 * n + 1] = d * (edges[n] ?? 0);
+  }
+}
+
+/** A bad group has no value, whatever was calculated. */
+function grade(value: number | null, doubt: Doubt | null): Graded {
+  return doubt?.quality === "bad" ? { value: null, doubt } : { value, doubt };
+}

@@ -1,0 +1,153 @@
+/**
+ * The exact N-point DFT of any length: X[k] = sum x[n]·exp(-j·2π·k·n/N), no padding, no truncation.
+ *
+ * Powers of two go to fft.js. Every other length goes through Bluestein's chirp transform (Bluestein 1970): with
+ * k·n = (k² + n² - (k-n)²)/2 the DFT is a convolution with a chirp, done by power-of-two transforms; exact to rounding.
+ *
+ * Complex data lie interleaved (re, im, re, im, …) in Float64Array: one array type keeps the code monomorphic.
+ */
+import FFT from "fft.js";
+
+/** A transform of one length with its own work space. */
+export interface DftPlan {
+  readonly size: number;
+  /** Filled by the caller before `run`, 2·size numbers. */
+  readonly input: Float64Array;
+  /** X[0..size-1] after `run`, until the plan runs again. */
+  readonly output: Float64Array;
+  /** Forward transform of `input` into `output`; `input` stays. */
+  run(): void;
+}
+
+/** Doubles all kept plans may hold: 32 MB, room for every length a site sees in practice. */
+const KEPT_SIZE_MAX = 1 << 22;
+
+/**
+ * Plans and tables by length, made once and kept within a bound; the longest unused goes first. Not to be shared between
+ * calculations that interleave: a plan's work space is overwritten by its next use.
+ */
+export class DftPlans {
+  readonly #kept = new Map<string, { readonly part: unknown; readonly size: number }>();
+  #keptSize = 0;
+
+  /** The plan for complex transforms of `size` points; size >= 1. */
+  complex(size: number): DftPlan {
+    const isPowerOfTwo = (size & (size - 1)) === 0;
+    // Four arrays of 2·size for a power of two (input, output, tables); Bluestein holds an inner plan twice as long.
+    const room = isPowerOfTwo ? 6 * size : 4 * size + 8 * powerOfTwoFrom(2 * size - 1);
+    return this.table(`dft/${size}`, room, () =>
+      isPowerOfTwo ? powerOfTwoPlan(size) : bluesteinPlan(size),
+    );
+  }
+
+  /** Any table worth keeping, made by `make` where it is not there; `size` in doubles. */
+  table<T>(key: string, size: number, make: () => T): T {
+    const found = this.#kept.get(key);
+    if (found !== undefined) {
+      // Maps keep insertion order: putting it back at the end makes the first entry the longest unused.
+      this.#kept.delete(key);
+      this.#kept.set(key, found);
+      // The key names what was made, so the part has the type its maker gave it.
+      return found.part as T;
+    }
+    const part = make();
+    this.#kept.set(key, { part, size });
+    this.#keptSize += size;
+    for (const [oldKey, old] of this.#kept) {
+      if (this.#keptSize <= KEPT_SIZE_MAX || oldKey === key) break;
+      this.#kept.delete(oldKey);
+      this.#keptSize -= old.size;
+    }
+    return part;
+  }
+
+  /** Doubles held now. */
+  get keptSize(): number {
+    return this.#keptSize;
+  }
+}
+
+export function powerOfTwoFrom(least: number): number {
+  let size = 1;
+  while (size < least) size *= 2;
+  return size;
+}
+
+function powerOfTwoPlan(size: number): DftPlan {
+  const input = new Float64Array(2 * size);
+  const output = new Float64Array(2 * size);
+  if (size === 1) return { size, input, output, run: () => output.set(input) };
+  const fft = new FFT(size);
+  return { size, input, output, run: () => fft.transform(output, input) };
+}
+
+function bluesteinPlan(size: number): DftPlan {
+  const input = new Float64Array(2 * size);
+  const output = new Float64Array(2 * size);
+  const inner = powerOfTwoPlan(powerOfTwoFrom(2 * size - 1));
+  const chirp = chirpOf(size);
+  const kernel = kernelOf(chirp, inner);
+  const work = inner.input;
+
+  const run = () => {
+    work.fill(0, 2 * size);
+    for (let i = 0; i < 2 * size; i += 2) {
+      const re = input[i] ?? 0;
+      const im = input[i + 1] ?? 0;
+      const c = chirp[i] ?? 0;
+      const s = chirp[i + 1] ?? 0;
+      work[i] = re * c - im * s;
+      work[i + 1] = re * s + im * c;
+    }
+    inner.run();
+    const mid = inner.output;
+    // The inverse transform is the forward one of the conjugate, conjugated: one direction serves for both.
+    for (let i = 0; i < work.length; i += 2) {
+      const re = mid[i] ?? 0;
+      const im = mid[i + 1] ?? 0;
+      const c = kernel[i] ?? 0;
+      const s = kernel[i + 1] ?? 0;
+      work[i] = re * c - im * s;
+      work[i + 1] = -(re * s + im * c);
+    }
+    inner.run();
+    for (let i = 0; i < 2 * size; i += 2) {
+      const re = mid[i] ?? 0;
+      const im = -(mid[i + 1] ?? 0);
+      const c = chirp[i] ?? 0;
+      const s = chirp[i + 1] ?? 0;
+      output[i] = re * c - im * s;
+      output[i + 1] = re * s + im * c;
+    }
+  };
+  return { size, input, output, run };
+}
+
+/** exp(-j·π·n²/N); n² is taken modulo 2N in whole numbers, so that large n lose no phase. */
+function chirpOf(size: number): Float64Array {
+  const chirp = new Float64Array(2 * size);
+  for (let n = 0; n < size; n++) {
+    const angle = (Math.PI * ((n * n) % (2 * size))) / size;
+    chirp[2 * n] = Math.cos(angle);
+    chirp[2 * n + 1] = -Math.sin(angle);
+  }
+  return chirp;
+}
+
+/** Transform of the conjugate chirp, laid out circularly, with the inverse transform's 1/L folded in. */
+function kernelOf(chirp: Float64Array, inner: DftPlan): Float64Array {
+  const { input, size } = inner;
+  input.fill(0);
+  for (let i = 0; i < chirp.length; i += 2) {
+    const re = chirp[i] ?? 0;
+    const im = -(chirp[i + 1] ?? 0);
+    input[i] = re;
+    input[i + 1] = im;
+    if (i > 0) {
+      input[2 * size - i] = re;
+      input[2 * size - i + 1] = im;
+    }
+  }
+  inner.run();
+  return inner.output.map((value) => value / size);
+}

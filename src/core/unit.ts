@@ -1,0 +1,32 @@
+/** Units and the exact factors between them (signal-definitions 1 and 4). */
+
+/** 1 G = 9.8 m/s²: the unit in which the samples' service declares its calibration, not standard gravity. */
+export const MM_S2_PER_G = 9800;
+export const UM_S2_PER_G = MM_S2_PER_G * 1000;
+export const MM_PER_INCH = 25.4;
+export const UM_PER_MIL = 25.4;
+export const CPM_PER_HZ = 60;
+
+/** Unit codes of waveforms and spectra, as the query service numbers them. */
+export const SIGNAL_UNITS = ["G", "mm/s2", "mm/s", "in/s", "um", "mils", "GE"] as const;
+export type SignalUnit = 0 | 1 | 2 | 3 | 4 | 5 | 6;
+
+export const GE_UNIT = 6 satisfies SignalUnit;
+
+export type Axis = "H" | "V" | "A";
+
+/** Direction of an axis code: 1 horizontal, 2 vertical, 3 axial; any other number stays a number and is unknown. */
+export function axisName(code: number): Axis | "unknown" {
+  switch (code) {
+    case 1:
+      return "H";
+    case 2:
+      return "V";
+    case 3:
+      return "A";
+    default:
+      return "unknown";
+  }
+}
+
+export const AXIS_CODES: Readonly<Record<Axis, number>> = { H: 1, V: 2, A: 3 };
