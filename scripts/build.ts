@@ -1,0 +1,142 @@
+/**
+ * Makes dist/: one CommonJS bundle, the native module beside it, the dashboard's files with compressed twins, and the
+ * licence texts of everything bundled. The result needs nothing but Node.
+ */
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { extname, join } from "node:path";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { build, type Metafile } from "esbuild";
+
+const DIST = "dist";
+const DASHBOARD_SOURCE = join("src", "dashboard");
+const DASHBOARD = join(DIST, "dashboard");
+
+/** Small files gain nothing from compression. */
+const COMPRESS_BYTES_MIN = 512;
+
+async function main(): Promise<void> {
+  rmSync(DIST, { recursive: true, force: true });
+  mkdirSync(DIST, { recursive: true });
+  const bundled = await bundleProgram();
+  copyNativeModule();
+  const shown = await bundleDashboard();
+  writeLicences([bundled, ...shown]);
+}
+
+async function bundleProgram(): Promise<Metafile> {
+  // CommonJS, because a package that asks for `require` at run time must find it. Names are kept for error texts.
+  const { metafile } = await build({
+    entryPoints: [join("src", "main.ts")],
+    outfile: join(DIST, "gateside.js"),
+    bundle: true,
+    platform: "node",
+    target: "node20",
+    format: "cjs",
+    minify: true,
+    keepNames: true,
+    legalComments: "none",
+    banner: { js: "#!/usr/bin/env node" },
+    define: { __BUNDLED__: "true" },
+    metafile: true,
+    logLevel: "warning",
+  });
+  writeFileSync(join(DIST, "package.json"), `${JSON.stringify({ type: "commonjs" })}\n`);
+  return metafile;
+}
+
+function copyNativeModule(): void {
+  const name = "better_sqlite3.node";
+  copyFileSync(join("node_modules", "better-sqlite3", "build", "Release", name), join(DIST, name));
+}
+
+/** Scripts and styles are bundled; pages and pictures are copied. Without an index page there is no dashboard. */
+async function bundleDashboard(): Promise<Metafile[]> {
+  if (!existsSync(join(DASHBOARD_SOURCE, "index.html"))) return [];
+  mkdirSync(DASHBOARD, { recursive: true });
+  const files = readdirSync(DASHBOARD_SOURCE, { withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => entry.name);
+  const entries = files.filter((name) => /^(main|index|app)\.(ts|js)$/.test(name));
+  const styles = files.filter((name) => name.endsWith(".css"));
+  const results: Metafile[] = [];
+  for (const name of [...entries, ...styles]) {
+    const { metafile } = await build({
+      entryPoints: [join(DASHBOARD_SOURCE, name)],
+      outdir: DASHBOARD,
+      bundle: true,
+      platform: "browser",
+      target: "es2022",
+      format: "esm",
+      minify: true,
+      legalComments: "none",
+      metafile: true,
+      logLevel: "warning",
+    });
+    results.push(metafile);
+  }
+  for (const name of files) {
+    if (/\.(html|svg|png|ico|woff2|webmanifest|txt)$/.test(name))
+      copyFileSync(join(DASHBOARD_SOURCE, name), join(DASHBOARD, name));
+  }
+  compress(DASHBOARD);
+  return results;
+}
+
+function compress(directory: string): void {
+  for (const name of readdirSync(directory)) {
+    const path = join(directory, name);
+    const content = readFileSync(path);
+    const isText = [".html", ".js", ".css", ".svg", ".txt"].includes(extname(name));
+    if (!isText || content.length < COMPRESS_BYTES_MIN) continue;
+    writeFileSync(`${path}.gz`, gzipSync(content, { level: 9 }));
+    const params = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY };
+    writeFileSync(`${path}.br`, brotliCompressSync(content, { params }));
+  }
+}
+
+/** Text of every package that ended up in a bundle, in order of name, so that the file is the same on every build. */
+function writeLicences(metafiles: readonly Metafile[]): void {
+  const packages = new Set<string>(["node_modules/better-sqlite3"]);
+  for (const { inputs } of metafiles) {
+    for (const input of Object.keys(inputs)) {
+      const directory = /^.*node_modules\/(@[^/]+\/)?[^/]+/.exec(input)?.[0];
+      if (directory !== undefined) packages.add(directory);
+    }
+  }
+  const texts = new Map<string, string>();
+  for (const directory of packages) {
+    const about = JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as {
+      name: string;
+      version: string;
+      license?: string;
+    };
+    const title = `${about.name} ${about.version} (${about.license ?? "see below"})`;
+    const names = readdirSync(directory).filter((name) =>
+      /^(licen[cs]e|copying|notice)/i.test(name),
+    );
+    const parts = names
+      .sort()
+      .map((name) => join(directory, name))
+      .map((path) => readFileSync(path, "utf8").trim());
+    texts.set(title, parts.join("\n\n") || `Licence: ${about.license ?? "not stated"}`);
+  }
+  const line = "=".repeat(80);
+  const body = [...texts]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([title, text]) => `${line}\n${title}\n${line}\n\n${text}\n`)
+    .join("\n");
+  writeFileSync(
+    join(DIST, "THIRD-PARTY-LICENCES.txt"),
+    `Gateside contains the packages below, each under its own licence.\n\n${body}`,
+  );
+}
+
+void main();

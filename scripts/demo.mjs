@@ -1,0 +1,63 @@
+// The one command of a fresh clone: installs and builds what is missing or outdated, then runs the demo.
+// Plain JavaScript without packages, because it runs before there are any.
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const NODE_MIN = [20, 20, 0];
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const bundle = join(root, "dist", "gateside.js");
+
+function fail(message) {
+  console.error(`error: ${message}`);
+  process.exit(1);
+}
+
+function isOldNode() {
+  const version = process.versions.node.split(".").map(Number);
+  const i = NODE_MIN.findIndex((part, at) => version[at] !== part);
+  return i >= 0 && version[i] < NODE_MIN[i];
+}
+
+/** Newest change below a path, ms; 0 where there is nothing. */
+function changedAt(path) {
+  if (!existsSync(path)) return 0;
+  const about = statSync(path);
+  if (!about.isDirectory()) return about.mtimeMs;
+  return Math.max(0, ...readdirSync(path).map((name) => changedAt(join(path, name))));
+}
+
+function step(what, npmWords) {
+  console.error(`${what}: npm ${npmWords.join(" ")}`);
+  // npm's own messages go to stderr, so that stdout carries readings alone.
+  const { status, error } = spawnSync("npm", npmWords, {
+    cwd: root,
+    stdio: ["ignore", 2, 2],
+    shell: process.platform === "win32",
+  });
+  if (status !== 0) fail(`${what} failed${error ? ` (${error.message})` : ""}`);
+}
+
+if (isOldNode())
+  fail(`Node ${NODE_MIN.join(".")} or newer is needed; this is ${process.versions.node}`);
+
+const installedAt = changedAt(join(root, "node_modules", ".package-lock.json"));
+const isMissing = !existsSync(join(root, "node_modules", "esbuild", "package.json"));
+if (isMissing || installedAt < changedAt(join(root, "package-lock.json")))
+  step("Installing packages", ["ci", "--no-audit", "--no-fund"]);
+
+const sources = ["src", "package.json", "package-lock.json", join("config", "site.schema.json")];
+const sourceAt = Math.max(
+  changedAt(join(root, "scripts", "build.ts")),
+  ...sources.map((path) => changedAt(join(root, path))),
+);
+if (changedAt(bundle) < sourceAt) step("Building", ["run", "build", "--silent"]);
+
+const demo = spawn(process.execPath, [bundle, "demo", ...process.argv.slice(2)], {
+  stdio: "inherit",
+});
+// A terminal's Ctrl-C reaches the demo by itself; other signals are handed on, and this process waits for it.
+process.on("SIGINT", () => {});
+process.on("SIGTERM", () => demo.kill("SIGTERM"));
+demo.on("exit", (code, signal) => process.exit(signal ? 1 : (code ?? 1)));

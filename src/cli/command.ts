@@ -1,0 +1,100 @@
+/** What every command of the program is made of; see commands.ts for the table. */
+import type { Environment } from "../config/environment.ts";
+
+/** A flag `--name`. Values are checked by the command; the parser only knows whether there is one. */
+export interface FlagSpec {
+  readonly name: string;
+  /** Name of the value in the help, e.g. `DATE`; a flag without one is a switch. */
+  readonly value?: string;
+  readonly doc: string;
+  readonly default?: string;
+  readonly required?: boolean;
+  /** May be given several times. */
+  readonly many?: boolean;
+}
+
+/** Somewhere to write text; a process stream fits. */
+export interface TextSink {
+  /** False asks the writer to wait for `drain`, as Node's streams do. */
+  write(text: string | Uint8Array): boolean;
+  once?(event: "drain" | "close", listener: () => void): unknown;
+  off?(event: "drain" | "close", listener: () => void): unknown;
+  readonly isTTY?: boolean;
+  readonly writable?: boolean;
+}
+
+export interface CommandContext {
+  readonly flags: Flags;
+  readonly env: Environment;
+  readonly cwd: string;
+  readonly stdout: TextSink;
+  readonly stderr: TextSink;
+  /** Aborted by the first SIGTERM or SIGINT, and when the reader of stdout has gone. */
+  readonly signal: AbortSignal;
+}
+
+/** Answers the exit code. */
+export type CommandHandler = (context: CommandContext) => Promise<number>;
+
+export interface Command {
+  readonly name: string;
+  readonly summary: string;
+  /** Further paragraphs of the help. */
+  readonly details?: string;
+  readonly flags: readonly FlagSpec[];
+  readonly examples: readonly string[];
+  /** Loaded only when the command runs, so that `check` pays for no broker and `--help` for nothing. */
+  readonly load: () => Promise<{ readonly run: CommandHandler }>;
+}
+
+/** A mistake on the command line: printed as one line, exit code 2. */
+export class UsageError extends Error {}
+
+/** The flags of one call, already known to the command's table. */
+export class Flags {
+  readonly #values: ReadonlyMap<string, readonly string[]>;
+
+  constructor(values: ReadonlyMap<string, readonly string[]>) {
+    this.#values = values;
+  }
+
+  has(name: string): boolean {
+    return this.#values.has(name);
+  }
+  /** The value, its default, or null. */
+  text(name: string): string | null {
+    return this.#values.get(name)?.at(-1) ?? null;
+  }
+  all(name: string): readonly string[] {
+    return this.#values.get(name) ?? [];
+  }
+  required(name: string): string {
+    const value = this.text(name);
+    if (value === null || value === "") throw new UsageError(`--${name} is required`);
+    return value;
+  }
+  number(name: string, bounds: { min: number; max: number; isInteger?: boolean }): number | null {
+    const text = this.text(name);
+    if (text === null) return null;
+    const value = Number(text);
+    const isWrong =
+      text.trim() === "" ||
+      !(value >= bounds.min && value <= bounds.max) ||
+      (bounds.isInteger === true && !Number.isInteger(value));
+    if (isWrong) {
+      const what = bounds.isInteger ? "a whole number" : "a number";
+      throw new UsageError(
+        `--${name} ${JSON.stringify(text)} is not ${what} from ${bounds.min} to ${bounds.max}`,
+      );
+    }
+    return value;
+  }
+  choice<C extends string>(name: string, choices: readonly C[]): C | null {
+    const text = this.text(name);
+    if (text === null) return null;
+    const choice = choices.find((c) => c === text);
+    if (choice === undefined)
+      throw new UsageError(`--${name} ${JSON.stringify(text)} is none of ${choices.join(", ")}`);
+    return choice;
+  }
+}

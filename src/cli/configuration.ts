@@ -1,0 +1,92 @@
+/** Settings and site file together, as the commands want them: whole, or every fault at once. */
+import { readFileSync } from "node:fs";
+import { errorCode } from "../config/environment.ts";
+import { type Fault, faultLine } from "../config/fault.ts";
+import { bindSite, type LoadedSettings, loadSettings, type Settings } from "../config/settings.ts";
+import { loadSite } from "../config/site.ts";
+import type { Site } from "../core/sensor.ts";
+import type { CommandContext, FlagSpec } from "./command.ts";
+
+export const ENVIRONMENT_FLAG: FlagSpec = {
+  name: "environment",
+  value: "FILE",
+  doc: "read settings from FILE instead of .env (the environment still wins)",
+};
+
+/** Wrong settings or site file: one line per fault on stderr, exit code 2. */
+export class ConfigurationError extends Error {
+  readonly faults: readonly Fault[];
+  constructor(faults: readonly Fault[]) {
+    super(faults.map(faultLine).join("\n"));
+    this.faults = faults;
+  }
+}
+
+export interface Configuration {
+  readonly settings: Settings;
+  readonly site: Site;
+}
+
+export interface ConfigurationReport {
+  readonly configuration: Configuration | null;
+  readonly faults: readonly Fault[];
+  readonly warnings: readonly Fault[];
+  readonly loaded: LoadedSettings;
+  /** Also there when the settings have faults, so that both are checked at once. */
+  readonly site: Site | null;
+}
+
+export interface ConfigurationNeeds {
+  /** The command calls neither gateway nor broker, so their addresses may be missing. */
+  readonly linksOptional?: boolean;
+}
+
+type Place = Pick<CommandContext, "env" | "cwd" | "flags">;
+
+export function examineConfiguration(
+  context: Place,
+  needs: ConfigurationNeeds = {},
+): ConfigurationReport {
+  const loaded = loadSettings(context.env, {
+    cwd: context.cwd,
+    envFile: context.flags.text("environment"),
+    linksOptional: needs.linksOptional ?? false,
+  });
+  const sparkplug = loaded.shown.PUBLISH_FORMATS.includes("sparkplug");
+  const { site, faults, warnings } = readSite(loaded.shown.SITE_FILE, sparkplug);
+  return {
+    loaded,
+    site,
+    faults: [...loaded.faults, ...faults],
+    warnings: [...loaded.warnings, ...warnings],
+    configuration:
+      loaded.settings && site ? { settings: bindSite(loaded.settings, site.site), site } : null,
+  };
+}
+
+/** Throws a ConfigurationError; prints warnings. Touches neither network nor DATA_DIR. */
+export function loadConfiguration(
+  context: Place & Pick<CommandContext, "stderr">,
+  needs: ConfigurationNeeds = {},
+): Configuration {
+  const report = examineConfiguration(context, needs);
+  for (const warning of report.warnings) context.stderr.write(`warning: ${faultLine(warning)}\n`);
+  if (report.configuration === null || report.faults.length > 0)
+    throw new ConfigurationError(report.faults);
+  return report.configuration;
+}
+
+function readSite(path: string, sparkplug: boolean): ReturnType<typeof loadSite> {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    const fault: Fault = {
+      place: "SITE_FILE",
+      problem: `${path} cannot be read (${errorCode(error)})`,
+      remedy: "give the path of a site file; `gateside discover` drafts one",
+    };
+    return { site: null, faults: [fault], warnings: [] };
+  }
+  return loadSite(text, path, { sparkplug });
+}

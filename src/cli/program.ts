@@ -1,0 +1,81 @@
+import type { Environment } from "../config/environment.ts";
+import { faultLine } from "../config/fault.ts";
+import { nearest } from "../lib/nearest.ts";
+import { VERSION } from "../lib/version.ts";
+import { type Command, type TextSink, UsageError } from "./command.ts";
+import { COMMANDS } from "./commands.ts";
+import { ConfigurationError } from "./configuration.ts";
+import { commandHelp, programHelp } from "./help.ts";
+import { parseFlags } from "./parse-flags.ts";
+
+export interface ProgramContext {
+  /** Words after the program's name. */
+  readonly words: readonly string[];
+  readonly env: Environment;
+  readonly cwd: string;
+  readonly stdout: TextSink;
+  readonly stderr: TextSink;
+  readonly signal: AbortSignal;
+}
+
+/** Exit codes: 0 done, 1 tried and failed, 2 wrong command line, settings or site file. */
+export async function runProgram(
+  context: ProgramContext,
+  commands: readonly Command[] = COMMANDS,
+): Promise<number> {
+  const { words, stdout, stderr } = context;
+  const [name, ...rest] = words;
+  if (name === undefined) {
+    stderr.write(programHelp(commands));
+    return 2;
+  }
+  if (name === "--help" || name === "-h" || name === "help") {
+    const command = commands.find((c) => c.name === rest[0]);
+    stdout.write(command ? commandHelp(command) : programHelp(commands));
+    return 0;
+  }
+  if (name === "--version" || name === "-v") {
+    stdout.write(`${VERSION}\n`);
+    return 0;
+  }
+  const command = commands.find((c) => c.name === name);
+  if (!command) {
+    const closest = nearest(
+      name,
+      commands.map((c) => c.name),
+    );
+    stderr.write(
+      `error: ${JSON.stringify(name)} is no command; did you mean ${closest}? \`gateside --help\` lists them\n`,
+    );
+    return 2;
+  }
+  if (rest.includes("--help") || rest.includes("-h")) {
+    stdout.write(commandHelp(command));
+    return 0;
+  }
+  try {
+    const flags = parseFlags(rest, command.flags);
+    const { run } = await command.load();
+    return await run({ ...context, flags });
+  } catch (error) {
+    return report(error, command, stderr);
+  }
+}
+
+function report(error: unknown, command: Command, stderr: TextSink): number {
+  if (error instanceof ConfigurationError) {
+    for (const fault of error.faults) stderr.write(`error: ${faultLine(fault)}\n`);
+    return 2;
+  }
+  if (error instanceof UsageError) {
+    stderr.write(`error: ${error.message} (\`gateside ${command.name} --help\`)\n`);
+    return 2;
+  }
+  if (error instanceof Error) {
+    // Expected failures carry a code and a message for people; all else is our mistake and shows where.
+    const isExpected = "code" in error;
+    stderr.write(`error: ${isExpected ? error.message : (error.stack ?? error.message)}\n`);
+    return 1;
+  }
+  throw error;
+}

@@ -1,0 +1,15 @@
+/** Rows of texts as aligned columns; the last column is not padded. */
+export function table(rows: readonly (readonly string[])[], indent = "  "): string {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, cell.length);
+  }
+  return rows
+    .map((row) => {
+      const cells = row.map((cell, i) =>
+        i === row.length - 1 ? cell : cell.padEnd(widths[i] ?? 0),
+      );
+      return `${indent}${cells.join("  ").trimEnd()}\n`;
+    })
+    .join("");
+}

@@ -1,0 +1,22 @@
+/** Where the files beside the program lie: next to the bundle once built, in the project's dist while developing. */
+import { join, resolve } from "node:path";
+
+/** Set by scripts/build.ts. */
+declare const __BUNDLED__: boolean | undefined;
+
+export const isBundled: boolean = typeof __BUNDLED__ !== "undefined" && __BUNDLED__;
+
+/** A file shipped beside the bundle; null while developing, where packages find their own. */
+export function besideBundle(name: string): string | null {
+  return isBundled ? join(__dirname, name) : null;
+}
+
+/** Absolute path for better-sqlite3's `nativeBinding`; undefined lets the package look itself. */
+export function nativeBinding(): string | undefined {
+  return besideBundle("better_sqlite3.node") ?? undefined;
+}
+
+/** Directory of the built dashboard. */
+export function dashboardDirectory(): string {
+  return besideBundle("dashboard") ?? resolve("dist", "dashboard");
+}
