@@ -1,0 +1,89 @@
+import type {
+  DeliveryOutcome,
+  Lane,
+  Logger,
+  Message,
+  OutboxEntry,
+  PublishOutcome,
+} from "../core/ports.ts";
+import type { Metrics } from "../lib/metrics.ts";
+import { reasonName } from "./link-errors.ts";
+
+/** Troubles remembered so that each is logged once; older ones make room and may be logged again. */
+const REMEMBERED_MAX = 1000;
+
+/** Counts what becomes of messages, and tells the log about each refused topic and each oversize message once. */
+export class DeliveryReport {
+  readonly #parts: {
+    readonly logger: Logger;
+    readonly metrics: Pick<Metrics, "delivered" | "deliveryFailures">;
+  };
+  /** Topic → reason it is refused for. */
+  readonly #refused = new Map<string, string>();
+  readonly #oversize = new Set<string>();
+  readonly #delivered = new Map<Lane, number>();
+  delivered = 0;
+
+  constructor(parts: {
+    readonly logger: Logger;
+    readonly metrics: Pick<Metrics, "delivered" | "deliveryFailures">;
+  }) {
+    this.#parts = parts;
+  }
+
+  judge(lane: Lane, entry: OutboxEntry, message: Message, answer: PublishOutcome): DeliveryOutcome {
+    const { logger, metrics } = this.#parts;
+    const { topic } = message;
+    switch (answer.result) {
+      case "delivered":
+        this.delivered += 1;
+        this.#delivered.set(lane, (this.#delivered.get(lane) ?? 0) + 1);
+        if (this.#refused.size > 0 && this.#refused.delete(topic)) {
+          logger.info({ lane, topic }, "the broker accepts this topic again");
+        }
+        return "sent";
+      case "lost":
+        metrics.deliveryFailures.inc({ reason: "lost" });
+        return "kept";
+      case "oversize": {
+        const key = `${topic} ${entry.reading.id}`;
+        if (this.#oversize.has(key)) return "oversize";
+        this.#oversize.add(key);
+        forgetOldest(this.#oversize);
+        metrics.deliveryFailures.inc({ reason: "oversize" });
+        const { bytes, limitBytes } = answer;
+        logger.error(
+          { lane, topic, id: entry.reading.id, bytes, limitBytes },
+          "message is larger than the broker takes: raise its packet limit",
+        );
+        return "oversize";
+      }
+      case "refused": {
+        const reason = reasonName(answer.code);
+        metrics.deliveryFailures.inc({ reason });
+        if (this.#refused.get(topic) !== reason) {
+          this.#refused.set(topic, reason);
+          forgetOldest(this.#refused);
+          logger.error({ lane, topic, reason }, "the broker refuses this topic; it is tried again");
+        }
+        return "refused";
+      }
+    }
+  }
+
+  /** Counters are touched once per burst. */
+  flush(): void {
+    for (const [lane, count] of this.#delivered) {
+      this.#parts.metrics.delivered.inc({ lane }, count);
+    }
+    this.#delivered.clear();
+  }
+}
+
+function forgetOldest(memory: Map<string, string> | Set<string>): void {
+  if (memory.size <= REMEMBERED_MAX) return;
+  for (const key of memory.keys()) {
+    memory.delete(key);
+    return;
+  }
+}

@@ -1,0 +1,333 @@
+import mqtt, { type IConnackPacket, type MqttClient } from "mqtt";
+import type { Message, PublishOutcome } from "../core/ports.ts";
+import {
+  connackFailure,
+  disconnectFailure,
+  errorCode,
+  type LinkFailure,
+  transportFailure,
+} from "./link-errors.ts";
+import {
+  ACK_TIMEOUT_MS,
+  clientOptions,
+  type InboundMessage,
+  type MqttLinkOptions,
+  publishProperties,
+  type Subscription,
+  type Will,
+} from "./link-options.ts";
+
+export type Done = (outcome: PublishOutcome) => void;
+
+/** How a session, or the attempt to open one, ended. */
+export interface SessionEnd {
+  readonly failure: LinkFailure;
+  readonly wasOpen: boolean;
+  /** False when no CONNECT can have left this machine. */
+  readonly connectSent: boolean;
+  /** Reason code of the broker's DISCONNECT or refusing CONNACK. */
+  readonly code: number | null;
+  /** The other side ended it, while QoS 1 publishes awaited their PUBACK. */
+  readonly brokeWithInflight: boolean;
+  readonly byPeer: boolean;
+  /** Bytes of the largest packet that was in flight. */
+  readonly largestInflight: number;
+  readonly acks: number;
+}
+
+interface Pending {
+  readonly done: Done;
+  readonly bytes: number;
+  readonly qos: 0 | 1;
+  /** Watch tick it was sent in. */
+  readonly tick: number;
+}
+
+const REFUSED_UNSPECIFIED = 0x80;
+const NO_SUBSCRIBER = 0x10;
+const PACKET_TOO_LARGE = 0x95;
+/** Messages of our own (states, statistics, answers) that wait for a free slot; lanes keep count and never wait here. */
+const WAITING_MAX = 1024;
+/** In isolation, so many acknowledged one by one let the window open again. */
+export const ISOLATION_ACKS = 500;
+/** The watch looks this often per acknowledgement limit. */
+const TICKS_PER_TIMEOUT = 4;
+/** One message unanswered for so many limits while others are answered ends the session too. */
+const SINGLE_ACK_TIMEOUTS = 4;
+
+/**
+ * One CONNECT and what follows it, over one mqtt.js client that is never used again. Every publish ends exactly once:
+ * by its PUBACK, or lost when the session ends. With `isolate` one message is in flight at a time, so that one on which
+ * the broker closes the connection is found and reported refused instead of being tried for ever.
+ */
+export class MqttSession {
+  readonly #options: MqttLinkOptions;
+  readonly #isolate: boolean;
+  readonly #pending = new Set<Pending>();
+  readonly #waiting: { message: Message; bytes: number; done: Done }[] = [];
+  #client: MqttClient | null = null;
+  #connack: IConnackPacket | null = null;
+  #connectSent = false;
+  #failure: LinkFailure | null = null;
+  #code: number | null = null;
+  #isLocalEnd = false;
+  #finish: ((end: SessionEnd) => void) | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #inflight = 0;
+  #acks = 0;
+  #ackReason = 0;
+  #tick = 0;
+
+  constructor(options: MqttLinkOptions, isolate: boolean) {
+    this.#options = options;
+    this.#isolate = isolate;
+  }
+
+  get isOpen(): boolean {
+    return this.#connack !== null && this.#finish !== null;
+  }
+  /** QoS 1 publishes sent or waiting, not yet answered. */
+  get inflight(): number {
+    return this.#inflight + this.#waiting.length;
+  }
+  get inflightMax(): number {
+    if (this.#isolate && this.#acks < ISOLATION_ACKS) return 1;
+    return Math.max(1, Math.min(this.#options.inflight, this.receiveMaximum ?? 65_535));
+  }
+  get receiveMaximum(): number | null {
+    return this.#connack?.properties?.receiveMaximum ?? null;
+  }
+  get maximumPacketSize(): number | null {
+    return this.#connack?.properties?.maximumPacketSize ?? null;
+  }
+  get retainAvailable(): boolean {
+    return this.#connack?.properties?.retainAvailable !== false;
+  }
+  get isQos1Available(): boolean {
+    return this.#connack?.properties?.maximumQoS !== 0;
+  }
+
+  /** Connects; resolves when it is all over. `onOpen` follows the CONNACK. */
+  run(
+    will: Will | null,
+    onOpen: () => void,
+    onMessage: (message: InboundMessage) => void,
+  ): Promise<SessionEnd> {
+    return new Promise((resolve) => {
+      this.#finish = resolve;
+      let client: MqttClient;
+      try {
+        client = mqtt.connect(clientOptions(this.#options, will));
+      } catch (err) {
+        // Unusable certificates are found when the TLS context is made, before anything is sent.
+        this.#end(transportFailure(err));
+        return;
+      }
+      this.#client = client;
+      this.#watchConnect(client);
+      client.on("packetreceive", (packet) => {
+        // mqtt.js keeps reason 0x10 to itself; its callback follows in the same turn.
+        if (packet.cmd === "puback") this.#ackReason = packet.reasonCode ?? 0;
+      });
+      client.on("connect", (connack) => {
+        if (this.#finish === null) return;
+        this.#connack = connack;
+        this.#connectSent = true;
+        this.#startWatch();
+        onOpen();
+      });
+      client.on("message", (topic, payload, packet) => {
+        onMessage({ topic, payload, qos: packet.qos, retain: packet.retain, ...packet.properties });
+      });
+      client.on("disconnect", (packet) => {
+        this.#code = packet.reasonCode ?? 0;
+        this.#end(disconnectFailure(this.#code, this.#options.clientId));
+      });
+      client.on("error", (err) => {
+        const code = errorCode(err);
+        if (typeof code === "number" && this.#connack === null) {
+          this.#connectSent = true;
+          this.#code = code;
+          this.#end(connackFailure(code, this.#options.clientId));
+        } else this.#end(transportFailure(err));
+      });
+      client.on("close", () =>
+        this.#end({
+          text:
+            this.#connack === null
+              ? "the connection was closed before the broker answered CONNECT"
+              : "the broker closed the connection",
+          needsHands: false,
+        }),
+      );
+    });
+  }
+
+  subscribe(subscriptions: readonly Subscription[]): Promise<string[]> {
+    const client = this.#client;
+    if (!client || subscriptions.length === 0) return Promise.resolve([]);
+    return Promise.all(
+      subscriptions.map(
+        ({ topic, qos }) =>
+          new Promise<string[]>((resolve) => {
+            client.subscribe(topic, { qos }, (err, granted) => {
+              const isRefused = err !== null || granted?.some((grant) => grant.qos >= 128);
+              resolve(isRefused === true ? [topic] : []);
+            });
+          }),
+      ),
+    ).then((refused) => refused.flat());
+  }
+
+  /** Sends now, or once the window has room; `done` is called exactly once. */
+  send(message: Message, bytes: number, done: Done): void {
+    const client = this.#client;
+    if (!client || !this.isOpen) return done({ result: "lost" });
+    if (message.qos === 1 && this.#inflight >= this.inflightMax) {
+      if (this.#waiting.length >= WAITING_MAX) return done({ result: "lost" });
+      this.#waiting.push({ message, bytes, done });
+      return;
+    }
+    const pending: Pending = { done, bytes, qos: message.qos, tick: this.#tick };
+    this.#pending.add(pending);
+    if (message.qos === 1) this.#inflight += 1;
+    const retain = message.retain && this.retainAvailable;
+    const properties = this.#options.version === 5 ? publishProperties(message) : undefined;
+    const { topic, payload, qos } = message;
+    client.publish(
+      topic,
+      typeof payload === "string"
+        ? payload
+        : Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength),
+      properties === undefined ? { qos, retain } : { qos, retain, properties },
+      (err) => this.#answered(pending, err ?? null),
+    );
+  }
+
+  #answered(pending: Pending, err: Error | null): void {
+    const code = err === null ? 0 : errorCode(err);
+    // Without a code it was no PUBACK: the connection is ending, and `#end` says what becomes of the message.
+    if (typeof code !== "number" || !this.#pending.delete(pending)) return;
+    if (pending.qos === 1) {
+      this.#inflight -= 1;
+      this.#acks += 1;
+    }
+    const reason = err === null && pending.qos === 1 ? this.#ackReason : code;
+    this.#ackReason = 0;
+    const isRefused =
+      reason >= REFUSED_UNSPECIFIED ||
+      (reason === NO_SUBSCRIBER && this.#options.requireSubscriber === true);
+    pending.done(isRefused ? { result: "refused", code: reason } : { result: "delivered" });
+    this.#sendWaiting();
+  }
+
+  #sendWaiting(): void {
+    while (this.#waiting.length > 0 && this.#inflight < this.inflightMax) {
+      const next = this.#waiting.shift();
+      if (next) this.send(next.message, next.bytes, next.done);
+    }
+  }
+
+  /** Ends without a word to the broker, which then publishes the will. */
+  abort(text: string): void {
+    this.#isLocalEnd = true;
+    this.#end({ text, needsHands: false });
+  }
+
+  /** DISCONNECT; gives up after `timeoutMs` on a broker that does not take it. */
+  async disconnect(timeoutMs: number): Promise<void> {
+    const client = this.#client;
+    if (!client || !this.isOpen || this.#pending.size > 0) return this.abort("closed");
+    this.#isLocalEnd = true;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, timeoutMs);
+      const done = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      const reasonCode = this.#options.disconnectReason ?? 0;
+      if (this.#options.version === 5) client.end(false, { reasonCode }, done);
+      else client.end(false, done);
+    });
+    this.#end({ text: "closed", needsHands: false });
+  }
+
+  /** Learns whether the transport came up, i.e. whether the CONNECT that mqtt.js has queued was sent. */
+  #watchConnect(client: MqttClient): void {
+    const scheme = new URL(this.#options.url).protocol;
+    if (scheme === "mqtt:" || scheme === "mqtts:") {
+      client.stream.once(scheme === "mqtt:" ? "connect" : "secureConnect", () => {
+        this.#connectSent = true;
+      });
+    } else {
+      // A web socket stream does not tell: taken as sent, unless the address could not even be reached.
+      this.#connectSent = true;
+      client.stream.once("error", (err: unknown) => {
+        const code = errorCode(err);
+        if (code === "ECONNREFUSED" || code === "ENOTFOUND") this.#connectSent = false;
+      });
+    }
+  }
+
+  /** One timer for all messages: a broker that leaves publishes unanswered has lost them, or the link is half open. */
+  #startWatch(): void {
+    const timeoutMs = this.#options.ackTimeoutMs ?? ACK_TIMEOUT_MS;
+    let acksSeen = 0;
+    let quietTicks = 0;
+    this.#timer = setInterval(() => {
+      this.#tick += 1;
+      const oldest = this.#oldestTick();
+      quietTicks = oldest === null || this.#acks !== acksSeen ? 0 : quietTicks + 1;
+      acksSeen = this.#acks;
+      const isStuck =
+        oldest !== null && this.#tick - oldest > TICKS_PER_TIMEOUT * SINGLE_ACK_TIMEOUTS;
+      if (quietTicks > TICKS_PER_TIMEOUT || isStuck) {
+        this.abort(`a publish was not acknowledged within ${Math.round(timeoutMs / 1000)} s`);
+      }
+    }, timeoutMs / TICKS_PER_TIMEOUT);
+  }
+
+  #oldestTick(): number | null {
+    for (const pending of this.#pending) if (pending.qos === 1) return pending.tick;
+    return null;
+  }
+
+  #end(failure: LinkFailure): void {
+    const finish = this.#finish;
+    if (finish === null) return;
+    this.#finish = null;
+    this.#failure ??= failure;
+    if (this.#timer) clearInterval(this.#timer);
+    const unanswered = [...this.#pending];
+    const brokeWithInflight = !this.#isLocalEnd && this.#inflight > 0;
+    const isCulprit = this.#isolate && this.inflightMax === 1 && this.#inflight === 1;
+    this.#pending.clear();
+    this.#inflight = 0;
+    // Destroys the socket and forgets the client; its callbacks find nothing pending any more.
+    this.#client?.end(true);
+    this.#client?.stream.destroy();
+    let largestInflight = 0;
+    for (const { done, bytes, qos } of unanswered) {
+      largestInflight = Math.max(largestInflight, bytes);
+      if (qos === 1 && brokeWithInflight && isCulprit) done(this.#culpritOutcome(bytes));
+      else done({ result: "lost" });
+    }
+    for (const { done } of this.#waiting.splice(0)) done({ result: "lost" });
+    finish({
+      failure: this.#failure,
+      wasOpen: this.#connack !== null,
+      connectSent: this.#connectSent,
+      code: this.#code,
+      brokeWithInflight,
+      byPeer: !this.#isLocalEnd,
+      largestInflight,
+      acks: this.#acks,
+    });
+  }
+
+  #culpritOutcome(bytes: number): PublishOutcome {
+    return this.#code === PACKET_TOO_LARGE
+      ? { result: "oversize", bytes, limitBytes: bytes - 1 }
+      : { result: "refused", code: this.#code ?? REFUSED_UNSPECIFIED };
+  }
+}

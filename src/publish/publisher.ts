@@ -1,0 +1,271 @@
+import type {
+  Clock,
+  DeliveryOutcome,
+  Logger,
+  Message,
+  MessageLink,
+  Outbox,
+  OutboxEntry,
+  PublishOutcome,
+} from "../core/ports.ts";
+import type { Metrics } from "../lib/metrics.ts";
+import { DeliveryReport } from "./delivery-report.ts";
+import { type LaneOptions, LaneQueue } from "./lane-queue.ts";
+import { TokenBucket } from "./token-bucket.ts";
+
+/** A link as the publisher drives it: with a callback instead of a promise per message. */
+export interface PublisherLink extends MessageLink {
+  /** QoS 1 publishes awaiting their acknowledgement, everybody's. */
+  readonly inflight: number;
+  send(message: Message, done: (outcome: PublishOutcome) => void): void;
+}
+
+export interface PublisherParts {
+  readonly link: PublisherLink;
+  readonly outbox: Outbox;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Pick<Metrics, "delivered" | "deliveryFailures" | "freshness">;
+  /** The gateway's clock, ms: what freshness is measured by. */
+  readonly gatewayNow: () => number;
+}
+
+export interface PublisherOptions {
+  /** In the order of their right of way. */
+  readonly lanes: readonly LaneOptions[];
+  /** MQTT_BACKLOG_RATE, messages a second; 0 = as fast as the broker acknowledges. */
+  readonly backlogRatePerS: number;
+}
+
+/** While a backlog drains, new live readings are looked for this often, and after each window of messages. */
+const LIVE_CHECK_MS = 100;
+/** An idle publisher looks whether the session is still the same one. */
+const IDLE_CHECK_MS = 1000;
+/** In flight at shutdown: waited for this long (contract 2). */
+const SHUTDOWN_MS = 5000;
+/** The store refused a settlement (disk full): tried again after this pause. */
+const STORE_PAUSE_MS = 1000;
+/** Waveforms in flight at once: each may be as large as a hundred readings, and a new reading waits behind them. */
+const BACKGROUND_INFLIGHT_MAX = 4;
+
+/** An entry with several messages is settled when all are answered, by the worst answer. */
+interface Ticket {
+  readonly entry: OutboxEntry;
+  readonly queue: LaneQueue;
+  left: number;
+  outcome: DeliveryOutcome;
+}
+
+const SEVERITY: Readonly<Record<DeliveryOutcome, number>> = {
+  skipped: 0,
+  sent: 0,
+  refused: 1,
+  oversize: 2,
+  kept: 3,
+};
+
+/**
+ * Drains lanes of the outbox over one link. Right of way: live readings of every lane, then their backlog in turn, then
+ * background lanes. Works in bursts: acknowledgements of one turn of the event loop are settled together, and the window
+ * is refilled once after them.
+ */
+export class Publisher {
+  readonly #parts: PublisherParts;
+  readonly #queues: LaneQueue[];
+  readonly #bucket: TokenBucket;
+  readonly #report: DeliveryReport;
+  readonly #settling = new Set<Promise<void>>();
+  #turn = 0;
+  #sinceLiveCheck = 0;
+  #liveCheckAt = 0;
+  #storeFailed = false;
+  #isWoken = false;
+  #wakeUp: (() => void) | null = null;
+
+  constructor(parts: PublisherParts, options: PublisherOptions) {
+    this.#parts = parts;
+    this.#queues = options.lanes.map((lane) => new LaneQueue(parts.outbox, lane));
+    this.#bucket = new TokenBucket(parts.clock, options.backlogRatePerS);
+    this.#report = new DeliveryReport(parts);
+  }
+
+  /** Messages the broker has acknowledged since the start. */
+  get delivered(): number {
+    return this.#report.delivered;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { link, clock, outbox } = this.#parts;
+    while (await link.ready(signal)) {
+      // The broker may allow now what it refused before.
+      for (const { lane } of this.#queues) outbox.unpark(lane);
+      await this.#drain(link.session, signal);
+      await this.#finish(signal);
+      if (this.#storeFailed) await clock.sleep(STORE_PAUSE_MS, signal);
+      this.#storeFailed = false;
+    }
+  }
+
+  async #drain(session: number, signal: AbortSignal): Promise<void> {
+    const { link } = this.#parts;
+    const ended = new AbortController();
+    const stop = () => this.#wake();
+    signal.addEventListener("abort", stop, { once: true });
+    for (const queue of this.#queues) queue.markChanged();
+    while (link.isConnected && link.session === session && !signal.aborted && !this.#storeFailed) {
+      this.#settle();
+      this.#pump();
+      for (const queue of this.#queues) {
+        if (queue.watch(ended.signal, () => this.#wake())) this.#wake();
+      }
+      await this.#nextEvent();
+    }
+    ended.abort();
+    signal.removeEventListener("abort", stop);
+  }
+
+  /** Answers still to come are awaited at shutdown; after a lost link there are none. Then all leases end. */
+  async #finish(signal: AbortSignal): Promise<void> {
+    const { clock, link } = this.#parts;
+    const until = clock.monotonic() + SHUTDOWN_MS;
+    const hasOutstanding = () => this.#queues.some((queue) => queue.outstanding > 0);
+    while (signal.aborted && link.isConnected && hasOutstanding() && clock.monotonic() < until) {
+      await this.#nextEvent();
+    }
+    this.#settle();
+    await Promise.all(this.#settling);
+    for (const queue of this.#queues) queue.release();
+  }
+
+  #pump(): void {
+    const now = this.#parts.clock.monotonic();
+    if (
+      this.#sinceLiveCheck >= this.#parts.link.inflightMax ||
+      now - this.#liveCheckAt >= LIVE_CHECK_MS
+    ) {
+      this.#sinceLiveCheck = 0;
+      this.#liveCheckAt = now;
+      for (const queue of this.#queues) if (queue.hasBacklog) queue.markLive();
+    }
+    for (const queue of this.#queues) {
+      if (!queue.isBackground && !this.#sendAll(queue, "live")) return;
+    }
+    this.#turn += 1;
+    const count = this.#queues.length;
+    for (let i = 0; i < count; i++) {
+      const queue = this.#queues[(this.#turn + i) % count];
+      if (queue && !queue.isBackground) this.#sendAll(queue, "backlog");
+    }
+    if (this.#queues.some((queue) => !queue.isBackground && !queue.isIdle)) return;
+    for (const queue of this.#queues) {
+      if (queue.isBackground && this.#sendAll(queue, "live")) this.#sendAll(queue, "backlog");
+    }
+  }
+
+  /** Sends while there is room; true when the queue ran dry first. */
+  #sendAll(queue: LaneQueue, which: "live" | "backlog"): boolean {
+    while (this.#hasRoom(queue)) {
+      if (which === "backlog" && !this.#bucket.hasToken) return false;
+      if (which === "backlog" && this.#sinceLiveCheck >= this.#parts.link.inflightMax) {
+        this.#wake();
+        return false;
+      }
+      const entry = which === "live" ? queue.nextLive() : queue.nextBacklog();
+      if (entry === null) return true;
+      this.#send(queue, entry, which);
+    }
+    return false;
+  }
+
+  #hasRoom(queue: LaneQueue): boolean {
+    const { link } = this.#parts;
+    if (queue.isBackground && queue.outstanding >= BACKGROUND_INFLIGHT_MAX) return false;
+    // With the window taken by others and nothing of ours to wake us, one may queue at the link.
+    return link.inflight < link.inflightMax || this.#outstanding === 0;
+  }
+
+  get #outstanding(): number {
+    let sum = 0;
+    for (const queue of this.#queues) sum += queue.outstanding;
+    return sum;
+  }
+
+  #send(queue: LaneQueue, entry: OutboxEntry, which: "live" | "backlog"): void {
+    const messages = queue.encode(entry);
+    if (messages.length === 0) {
+      queue.record(entry, "skipped");
+      this.#wake();
+      return;
+    }
+    if (which === "backlog") this.#bucket.take(messages.length);
+    this.#sinceLiveCheck += messages.length;
+    queue.outstanding += messages.length;
+    const ticket: Ticket = { entry, queue, left: messages.length, outcome: "sent" };
+    for (const message of messages) {
+      this.#parts.link.send(message, (outcome) => this.#answered(ticket, message, outcome));
+    }
+  }
+
+  #answered(ticket: Ticket, message: Message, answer: PublishOutcome): void {
+    const { queue, entry } = ticket;
+    queue.outstanding = Math.max(0, queue.outstanding - 1);
+    const outcome = this.#report.judge(queue.lane, entry, message, answer);
+    if (SEVERITY[outcome] > SEVERITY[ticket.outcome]) ticket.outcome = outcome;
+    ticket.left -= 1;
+    if (ticket.left === 0) {
+      queue.record(entry, ticket.outcome);
+      if (entry.live && ticket.outcome === "sent") {
+        const age = this.#parts.gatewayNow() - entry.reading.timeMs;
+        this.#parts.metrics.freshness.observe(Math.max(0, age) / 1000);
+      }
+    }
+    this.#wake();
+  }
+
+  #settle(): void {
+    this.#report.flush();
+    for (const queue of this.#queues) {
+      const settled = queue.settle();
+      if (!settled) continue;
+      const tracked = settled
+        .catch((err: unknown) => {
+          // What was sent stays leased until released, and is sent again: better twice than lost.
+          this.#parts.logger.error({ err, lane: queue.lane }, "deliveries could not be recorded");
+          this.#storeFailed = true;
+        })
+        .finally(() => {
+          this.#settling.delete(tracked);
+          if (!queue.isIdle || this.#storeFailed) this.#wake();
+        });
+      this.#settling.add(tracked);
+    }
+  }
+
+  /** Resolves after this turn of the event loop once something has happened, so that a burst is handled once. */
+  async #nextEvent(): Promise<void> {
+    if (!this.#isWoken) {
+      const waitMs = this.#waitMs();
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, waitMs);
+        this.#wakeUp = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+      this.#wakeUp = null;
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+    this.#isWoken = false;
+  }
+
+  #waitMs(): number {
+    if (!this.#queues.some((queue) => queue.hasBacklog)) return IDLE_CHECK_MS;
+    return Math.min(LIVE_CHECK_MS, Math.max(1, this.#bucket.waitMs || LIVE_CHECK_MS));
+  }
+
+  #wake(): void {
+    if (this.#isWoken) return;
+    this.#isWoken = true;
+    this.#wakeUp?.();
+  }
+}

@@ -1,0 +1,81 @@
+import type { Message, StoredWaveform, WaveformReader } from "../core/ports.ts";
+import { createTimeText, type Encode } from "./encoder.ts";
+import { createTopics } from "./topics.ts";
+
+export interface WaveformEncoderOptions {
+  readonly prefix: string;
+  readonly site: string;
+  /** PUBLISH_WAVEFORMS; with `never` the lane is not built. */
+  readonly which: "always" | "alarm";
+}
+
+const RECORDING_REASONS: Readonly<Record<number, string>> = {
+  1: "requested",
+  2: "scheduled",
+  3: "alarm",
+};
+
+export function recordingReasonText(reason: number | null): string {
+  return (reason === null ? undefined : RECORDING_REASONS[reason]) ?? "unknown";
+}
+
+/** `alarm` means: recorded for an alarm, or because somebody asked for it. */
+export function isWanted(which: "always" | "alarm", reason: number | null): boolean {
+  return which === "always" || reason === 3 || reason === 1;
+}
+
+/** Mean-free acceleration in G as base64 of 32-bit little-endian floats. */
+export function packWaveform(samples: Int16Array, calibration: number): string {
+  let sum = 0;
+  for (const sample of samples) sum += sample;
+  const mean = samples.length === 0 ? 0 : sum / samples.length;
+  const bytes = Buffer.alloc(samples.length * 4);
+  let at = 0;
+  for (const sample of samples) at = bytes.writeFloatLE((sample - mean) * calibration, at);
+  return bytes.toString("base64");
+}
+
+/** One message per channel of a stored measurement; samples that retention has removed are not sent. */
+export function createWaveformEncoder(
+  waveforms: WaveformReader,
+  options: WaveformEncoderOptions,
+): Encode {
+  const topics = createTopics(options.prefix, options.site);
+  const timeText = createTimeText();
+  const encode = (waveform: StoredWaveform): Message => ({
+    topic: topics.waveform(waveform.sensor, waveform.channel),
+    payload: JSON.stringify({
+      v: 1,
+      id: waveform.readingId,
+      site: options.site,
+      sensor: waveform.sensor,
+      time: timeText(waveform.timeMs),
+      channel: `channel${waveform.channel}`,
+      axis: waveform.axis,
+      unit: "G",
+      sampleRate: waveform.sampleRateHz,
+      samples: waveform.samples.length,
+      recordingReason: recordingReasonText(waveform.recordingReason),
+      base64: packWaveform(waveform.samples, waveform.calibration),
+    }),
+    qos: 1,
+    retain: false,
+    contentType: "application/json",
+    userProperties: { id: waveform.readingId, kind: "accel" },
+  });
+  return ({ reading }): readonly Message[] => {
+    const messages: Message[] = [];
+    // Most recordings are scheduled ones: their samples are not even read from the store.
+    const { recording_reason: reason }: { recording_reason?: unknown } = JSON.parse(
+      reading.attributes,
+    );
+    if (typeof reason === "number" && !isWanted(options.which, reason)) return messages;
+    for (const { fileId } of reading.waveforms) {
+      const waveform = waveforms.read(fileId);
+      if (waveform && isWanted(options.which, waveform.recordingReason)) {
+        messages.push(encode(waveform));
+      }
+    }
+    return messages;
+  };
+}
