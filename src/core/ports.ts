@@ -35,11 +35,11 @@ export interface DayRequest {
 export interface DayAnswer {
   /** The gateway's clock: HTTP `Date`, ms UTC; null where it sent none. */
   readonly gatewayTimeMs: number | null;
-  /** Decoded bytes (gzip undone). Throws GatewayFailure when cut, stalled, too slow or too large. */
+  /** Decoded bytes (gzip undone). Throws CallFailure when cut, stalled, too slow or too large. */
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** One POST of a read operation. Rejects with a GatewayFailure (gateway/failure.ts). */
+/** One POST of a read operation. Rejects with a CallFailure (failure.ts). */
 export interface RecordSource {
   read(request: DayRequest, signal: AbortSignal): Promise<DayAnswer>;
 }

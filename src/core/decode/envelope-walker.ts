@@ -1,0 +1,411 @@
+import type { JsonValue } from "../record.ts";
+import { ENVELOPE } from "../wire/names.ts";
+import { isSpace, JsonText, NESTING_MAX } from "./json-text.ts";
+import { type Oddities, readNumber } from "./scalars.ts";
+import { ValueScanner } from "./value-scanner.ts";
+
+/*
+ * Walks an answer's outer structure while it arrives: an array of envelopes, one envelope, or either of them wrapped in
+ * a member named for the operation (services 2, rule 2). Every element of a Value array is cut out whole and handed on.
+ *
+ * Between two calls all it knows is its state, its stack of open containers and, inside a value, the scanner's place:
+ * the first two fit in a checkpoint, which is why a day can be taken up again in the middle.
+ */
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+const BOM = [0xef, 0xbb, 0xbf];
+/** Envelopes within wrappers within envelopes: no server writes more. */
+const FRAMES_MAX = 8;
+
+const STATES = [
+  "start",
+  "firstElement",
+  "element",
+  "afterElement",
+  "firstMember",
+  "member",
+  "colon",
+  "memberValue",
+  "afterMember",
+  "firstItem",
+  "item",
+  "afterItem",
+  "end",
+] as const;
+type State = (typeof STATES)[number];
+
+/** An open container: an array of envelopes, an envelope (or the object around one), or a Value array. */
+interface Frame {
+  readonly type: "envelopes" | "envelope" | "items";
+  hasKey: boolean;
+  hasValue: boolean;
+  isWrapper: boolean;
+  /** StatusNumber and Description given without a Key around them. */
+  bareStatus: number | null;
+  bareDescription: string;
+}
+
+type Role = "key" | "value" | "wrapper" | "status" | "description" | "other";
+type Token = "name" | "member" | "item";
+
+export type WalkVerdict =
+  | { readonly outcome: "not_json" }
+  | { readonly outcome: "malformed"; readonly detail: string }
+  | {
+      readonly outcome: "service_status";
+      readonly statusNumber: number;
+      readonly description: string;
+    };
+
+/** Takes the elements of Value arrays: bytes[start..end), nested `depth` deep inside the answer. */
+export type ItemSink = (bytes: Buffer, start: number, end: number, nesting: number) => void;
+
+export interface WalkerOptions {
+  readonly onItem: ItemSink;
+  readonly oddities: Oddities;
+  /** Names of the member that may wrap the whole answer, in lower case. */
+  readonly wrapperNames: readonly string[];
+}
+
+export class EnvelopeWalker {
+  readonly #options: WalkerOptions;
+  readonly #scanner = new ValueScanner();
+  #state: State = "start";
+  #frames: Frame[] = [];
+  #token: Token | null = null;
+  #role: Role = "other";
+  #bomBytes = 0;
+  #verdict: WalkVerdict | null = null;
+
+  constructor(options: WalkerOptions) {
+    this.#options = options;
+  }
+
+  /** What ended the walk before its time; null while nothing did. */
+  get verdict(): WalkVerdict | null {
+    return this.#verdict;
+  }
+  /** True once the answer has ended well; only white space may follow. */
+  get isComplete(): boolean {
+    return this.#state === "end" && this.#verdict === null;
+  }
+  get hasStarted(): boolean {
+    return this.#state !== "start";
+  }
+  /** True while the bytes kept are those of an item, not of the structure. */
+  get isInsideItem(): boolean {
+    return this.#token === "item";
+  }
+
+  /** State and stack, for a checkpoint taken right after an item. */
+  snapshot(): string {
+    const frames = this.#frames.map((frame) =>
+      frame.type === "envelope"
+        ? `o${(frame.hasKey ? 1 : 0) + (frame.hasValue ? 2 : 0) + (frame.isWrapper ? 4 : 0)}`
+        : frame.type === "envelopes"
+          ? "a"
+          : "v",
+    );
+    return [this.#state, ...frames].join(" ");
+  }
+
+  /** Takes up at a snapshot; false when the text is none. */
+  restore(snapshot: string): boolean {
+    const [state, ...marks] = snapshot.split(" ");
+    if (state !== "afterItem" && state !== "afterMember") return false;
+    const frames = marks.map(frameFrom);
+    if (frames.length === 0 || frames.length > FRAMES_MAX) return false;
+    if (frames.some((frame) => frame === null)) return false;
+    this.#state = state;
+    this.#frames = frames.filter((frame) => frame !== null);
+    return true;
+  }
+
+  /**
+   * Goes on at bytes[from], up to `end`. Returns the index of the first byte that must be there again, at `from`, in
+   * the next call: the start of an unfinished value, or `end`.
+   */
+  walk(bytes: Buffer, from: number, end: number): number {
+    let at = from;
+    while (this.#verdict === null) {
+      if (this.#token !== null) {
+        const stop = this.#scanner.scan(bytes, at, end);
+        if (stop < 0) return at;
+        this.#finishToken(this.#token, bytes, at, stop);
+        at = stop;
+        continue;
+      }
+      while (at < end && isSpace(bytes[at] ?? 0)) at += 1;
+      if (at >= end) return at;
+      if (this.#step(bytes[at] ?? 0)) at += 1;
+    }
+    return at;
+  }
+
+  /** The unfinished item is too large to keep: it is only walked past from here. */
+  forgetItem(bytes: Buffer, from: number, end: number): void {
+    this.#scanner.forget(bytes, from, end);
+  }
+
+  /** Takes one structural byte; true when it is used up, false when a value begins with it (or the walk is over). */
+  #step(byte: number): boolean {
+    switch (this.#state) {
+      case "start":
+        return this.#start(byte);
+      case "firstElement":
+      case "element":
+        if (byte === OPEN_OBJECT) return this.#push("envelope", "firstMember");
+        if (byte === CLOSE_ARRAY && this.#state === "firstElement") return this.#pop();
+        return this.#unexpected(byte, "an envelope");
+      case "afterElement":
+        if (byte === COMMA) return this.#to("element");
+        if (byte === CLOSE_ARRAY) return this.#pop();
+        return this.#unexpected(byte, "the next envelope");
+      case "firstMember":
+      case "member":
+        if (byte === QUOTE) return this.#begin("name");
+        if (byte === CLOSE_OBJECT && this.#state === "firstMember") return this.#closeEnvelope();
+        return this.#unexpected(byte, "a member");
+      case "colon":
+        return byte === COLON ? this.#to("memberValue") : this.#unexpected(byte, "a colon");
+      case "memberValue":
+        return this.#memberValue(byte);
+      case "afterMember":
+        if (byte === COMMA) return this.#to("member");
+        if (byte === CLOSE_OBJECT) return this.#closeEnvelope();
+        return this.#unexpected(byte, "the next member");
+      case "firstItem":
+      case "item":
+        if (byte === CLOSE_ARRAY && this.#state === "firstItem") return this.#pop();
+        return this.#begin("item");
+      case "afterItem":
+        if (byte === COMMA) return this.#to("item");
+        if (byte === CLOSE_ARRAY) return this.#pop();
+        return this.#unexpected(byte, "the next record");
+      case "end":
+        return this.#unexpected(byte, "nothing more");
+    }
+  }
+
+  #start(byte: number): boolean {
+    if (byte === BOM[this.#bomBytes]) {
+      this.#bomBytes += 1;
+      if (this.#bomBytes === BOM.length) this.#options.oddities.add("bom");
+      return true;
+    }
+    const isBomWhole = this.#bomBytes === 0 || this.#bomBytes === BOM.length;
+    if (isBomWhole && byte === OPEN_ARRAY) return this.#push("envelopes", "firstElement");
+    if (isBomWhole && byte === OPEN_OBJECT) {
+      this.#options.oddities.add("bare_object");
+      return this.#push("envelope", "firstMember");
+    }
+    return this.#end({ outcome: "not_json" });
+  }
+
+  #memberValue(byte: number): boolean {
+    const frame = this.#top();
+    if (this.#role === "value" && byte === OPEN_ARRAY) {
+      frame.hasValue = true;
+      return this.#push("items", "firstItem");
+    }
+    if (this.#role === "value" && byte === OPEN_OBJECT) {
+      // An object where an array is expected is a list of one.
+      frame.hasValue = true;
+      this.#options.oddities.add("value_object");
+      return this.#begin("item");
+    }
+    if (this.#role === "wrapper" && (byte === OPEN_ARRAY || byte === OPEN_OBJECT)) {
+      frame.isWrapper = true;
+      this.#options.oddities.add("wrapped_answer");
+      return byte === OPEN_ARRAY
+        ? this.#push("envelopes", "firstElement")
+        : this.#push("envelope", "firstMember");
+    }
+    return this.#begin("member");
+  }
+
+  #finishToken(token: Token, bytes: Buffer, start: number, end: number): void {
+    this.#token = null;
+    if (start === end) {
+      this.#unexpected(bytes[start] ?? 0, "a value");
+      return;
+    }
+    if (token === "item") {
+      // The state moves on first: the sink may take a snapshot.
+      this.#state = this.#top().type === "items" ? "afterItem" : "afterMember";
+      this.#options.onItem(bytes, start, end, this.#frames.length + this.#scanner.deepest);
+      return;
+    }
+    const value = this.#parse(bytes, start, end);
+    if (value === undefined) return;
+    if (token === "name") {
+      this.#role = this.#roleOf(typeof value === "string" ? value : "");
+      this.#state = "colon";
+    } else {
+      this.#state = "afterMember";
+      this.#readMember(value);
+    }
+  }
+
+  #parse(bytes: Buffer, start: number, end: number): JsonValue | undefined {
+    try {
+      if (this.#frames.length + this.#scanner.deepest > NESTING_MAX) {
+        throw new SyntaxError(`nested deeper than ${NESTING_MAX}`);
+      }
+      return JsonText.parse(bytes, start, end);
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      this.#end({ outcome: "malformed", detail: error.message });
+      return undefined;
+    }
+  }
+
+  #readMember(value: JsonValue): void {
+    const frame = this.#top();
+    if (this.#role === "key" && value !== null) return this.#readKey(value);
+    if (this.#role === "value" && value !== null) {
+      this.#end({ outcome: "malformed", detail: "Value is neither a list nor an object" });
+    } else if (this.#role === "status") {
+      frame.bareStatus = readStatus(value, this.#options.oddities);
+    } else if (this.#role === "description" && typeof value === "string") {
+      frame.bareDescription = value;
+    }
+  }
+
+  #readKey(value: JsonValue): void {
+    const { oddities } = this.#options;
+    const status = readStatus(memberOf(value, ENVELOPE.statusNumber), oddities);
+    if (status === null) {
+      this.#end({ outcome: "malformed", detail: "Key holds no status number" });
+      return;
+    }
+    this.#top().hasKey = true;
+    if (status === 0) return;
+    const description = memberOf(value, ENVELOPE.description);
+    this.#end({
+      outcome: "service_status",
+      statusNumber: status,
+      description: typeof description === "string" ? description : "",
+    });
+  }
+
+  #closeEnvelope(): boolean {
+    const frame = this.#top();
+    if (!frame.hasKey && !frame.isWrapper) {
+      if (frame.bareStatus !== null && frame.bareStatus !== 0) {
+        return this.#end({
+          outcome: "service_status",
+          statusNumber: frame.bareStatus,
+          description: frame.bareDescription,
+        });
+      }
+      if (!frame.hasValue) {
+        return this.#end({
+          outcome: "malformed",
+          detail: "an envelope with neither Key nor Value",
+        });
+      }
+      this.#options.oddities.add("key_missing");
+    }
+    return this.#pop();
+  }
+
+  #roleOf(name: string): Role {
+    const folded = name.toLowerCase();
+    if (folded === ENVELOPE.key.toLowerCase()) return "key";
+    if (folded === ENVELOPE.value.toLowerCase()) return "value";
+    if (folded === ENVELOPE.statusNumber.toLowerCase()) return "status";
+    if (folded === ENVELOPE.description.toLowerCase()) return "description";
+    return this.#options.wrapperNames.includes(folded) ? "wrapper" : "other";
+  }
+
+  #top(): Frame {
+    const frame = this.#frames.at(-1);
+    if (!frame) throw new Error("no container is open");
+    return frame;
+  }
+
+  #begin(token: Token): false {
+    this.#token = token;
+    this.#scanner.begin();
+    return false;
+  }
+
+  #to(state: State): true {
+    this.#state = state;
+    return true;
+  }
+
+  #push(type: Frame["type"], state: State): boolean {
+    if (this.#frames.length === FRAMES_MAX) {
+      return this.#end({ outcome: "malformed", detail: "too many envelopes in each other" });
+    }
+    this.#frames.push(newFrame(type));
+    return this.#to(state);
+  }
+
+  #pop(): true {
+    this.#frames.pop();
+    const parent = this.#frames.at(-1)?.type;
+    if (parent === undefined) return this.#to("end");
+    return this.#to(parent === "envelopes" ? "afterElement" : "afterMember");
+  }
+
+  #unexpected(byte: number, wanted: string): false {
+    // A zero byte between structural characters is how 16-bit text looks.
+    if (byte === 0) return this.#end({ outcome: "not_json" });
+    return this.#end({ outcome: "malformed", detail: `byte ${byte} where ${wanted} should be` });
+  }
+
+  #end(verdict: WalkVerdict): false {
+    this.#verdict ??= verdict;
+    return false;
+  }
+}
+
+function newFrame(type: Frame["type"]): Frame {
+  return {
+    type,
+    hasKey: false,
+    hasValue: false,
+    isWrapper: false,
+    bareStatus: null,
+    bareDescription: "",
+  };
+}
+
+function frameFrom(mark: string): Frame | null {
+  if (mark === "a") return newFrame("envelopes");
+  if (mark === "v") return newFrame("items");
+  const flags = /^o([0-7])$/.exec(mark);
+  if (!flags) return null;
+  const bits = Number(flags[1]);
+  return {
+    ...newFrame("envelope"),
+    hasKey: (bits & 1) !== 0,
+    hasValue: (bits & 2) !== 0,
+    isWrapper: (bits & 4) !== 0,
+  };
+}
+
+/** A member in any letter case, the exact name first. */
+export function memberOf(value: JsonValue, name: string): JsonValue | undefined {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  const members = value as { readonly [name: string]: JsonValue };
+  if (Object.hasOwn(members, name)) return members[name];
+  const found = Object.keys(members).find((key) => key.toLowerCase() === name.toLowerCase());
+  return found === undefined ? undefined : members[found];
+}
+
+/** A status number, also as text; null when it is none. */
+export function readStatus(value: JsonValue | undefined, oddities: Oddities): number | null {
+  if (typeof value === "string") oddities.add("status_as_text");
+  const status = readNumber(value, oddities);
+  return status !== undefined && Number.isInteger(status) ? status : null;
+}

@@ -1,0 +1,94 @@
+import type { FailureClass } from "./ports.ts";
+
+/** What exactly went wrong with a call; the class says how to treat it. */
+export type FailureCode =
+  | "connect"
+  | "name_resolution"
+  | "tls"
+  | "connection_lost"
+  | "first_byte_timeout"
+  | "gap_timeout"
+  | "total_timeout"
+  | "too_slow"
+  | "http_status"
+  | "redirect"
+  | "bad_encoding"
+  | "not_json"
+  | "malformed"
+  | "truncated"
+  | "service_status"
+  | "transient"
+  | "request"
+  | "configuration"
+  | "too_large"
+  | "aborted";
+
+/** Nothing of the gateway was reached, so every other call would fail the same way. */
+const GATEWAY_FAULTS: ReadonlySet<FailureCode> = new Set(["connect", "name_resolution", "tls"]);
+
+export interface FailureFacts {
+  readonly message: string;
+  readonly failureClass: FailureClass;
+  /** The class's own name unless told. */
+  readonly code?: FailureCode;
+  /** Wait that the service asked for (Retry-After), ms; never above 10 minutes. */
+  readonly retryAfterMs?: number | null;
+  readonly httpStatus?: number | null;
+  /** Key.StatusNumber. Not an HTTP status, whatever the number looks like (services 1, trap). */
+  readonly statusNumber?: number | null;
+  /** Start of the answer's text, for a person to read. */
+  readonly snippet?: string | null;
+  readonly cause?: unknown;
+}
+
+/** A call to a service that gave nothing usable. Lives in core so that rooms can catch it without knowing the caller. */
+export class CallFailure extends Error {
+  override readonly name = "CallFailure";
+  readonly failureClass: FailureClass;
+  readonly code: FailureCode;
+  readonly retryAfterMs: number | null;
+  readonly httpStatus: number | null;
+  readonly statusNumber: number | null;
+  readonly snippet: string | null;
+
+  constructor(facts: FailureFacts) {
+    super(facts.message, facts.cause === undefined ? undefined : { cause: facts.cause });
+    this.failureClass = facts.failureClass;
+    this.code = facts.code ?? facts.failureClass;
+    this.retryAfterMs = facts.retryAfterMs ?? null;
+    this.httpStatus = facts.httpStatus ?? null;
+    this.statusNumber = facts.statusNumber ?? null;
+    this.snippet = facts.snippet ?? null;
+  }
+
+  /** True when the back-off belongs to the gateway, false when to this sensor, kind and day alone. */
+  get isGatewayFault(): boolean {
+    return GATEWAY_FAULTS.has(this.code) || this.retryAfterMs !== null;
+  }
+
+  /** False only where trying again cannot help before somebody changes something. */
+  get isRetryable(): boolean {
+    return this.failureClass !== "configuration" && this.failureClass !== "aborted";
+  }
+}
+
+/** How many characters of a strange answer are shown. */
+export const SNIPPET_CHARACTERS_MAX = 200;
+
+/** The start of an answer as one line of printable text. */
+export function snippetOf(bytes: Uint8Array): string {
+  const text = new TextDecoder().decode(bytes.subarray(0, SNIPPET_CHARACTERS_MAX * 4));
+  return text
+    .replace(/\p{Cc}+/gu, " ")
+    .replace(/\s+/g, " ")
+    .trim()
+    .slice(0, SNIPPET_CHARACTERS_MAX);
+}
+
+/** Class of an HTTP status that is not 2xx (services 5, "HTTP classes"). */
+export function classOfHttpStatus(status: number): FailureClass {
+  if (status >= 300 && status < 400) return "configuration";
+  if (status === 401 || status === 403 || status === 407) return "configuration";
+  if (status === 408 || status === 429 || status >= 500) return "transient";
+  return "request";
+}

@@ -1,0 +1,103 @@
+import { createHash } from "node:crypto";
+import type { JsonValue, RawRecord, Reject, TimeField, Timestamp } from "./record.ts";
+import type { Kind } from "./sensor.ts";
+import { normalCode, sameCode } from "./sensor.ts";
+
+/** Farther than this from time_data, realnodetime is not believed (contract 5). */
+const NODE_TIME_DISTANCE_MAX_MS = 24 * 3_600_000;
+const ID_HEX_DIGITS = 32;
+
+export interface ReadingTime {
+  readonly time: Timestamp;
+  readonly source: TimeField;
+}
+
+/** The time of the reading that a record becomes (contract 5); null when it carries none to go by. */
+export function readingTime(record: RawRecord): ReadingTime | null {
+  const { time_data: stored, realnodetime: measured } = record.times;
+  if (record.kind === "accCurrent") {
+    return timeFrom(record, "endPeriod") ?? timeFrom(record, "startPeriod");
+  }
+  if (record.kind === "accel" && stored && measured && record.fields.hasrealtime !== false) {
+    const isNear = Math.abs(measured.ms - stored.ms) <= NODE_TIME_DISTANCE_MAX_MS;
+    if (isNear) return timeFrom(record, "realnodetime");
+  }
+  return timeFrom(record, "time_data");
+}
+
+function timeFrom(record: RawRecord, source: TimeField): ReadingTime | null {
+  const time = record.times[source];
+  return time ? { time, source } : null;
+}
+
+/** Why a whole record is of no use to the sensor that was asked for; null when it is. */
+export function findReject(record: RawRecord, sensorCode: string): Reject | null {
+  if (record.sensorCode !== null && !sameCode(record.sensorCode, sensorCode)) {
+    return { reason: "foreign_record", detail: `names sensor ${record.sensorCode}` };
+  }
+  if (readingTime(record) === null) return { reason: "no_time", detail: "no plausible time" };
+  return null;
+}
+
+/**
+ * The reading's id: 128 bits of SHA-256 over the canonical text of the record (ARCHITECTURE.md "Identity").
+ * Every line is `name JSON`, so no two contents share a text. UTC offsets are left out: they never move the instant.
+ */
+export function readingId(
+  sensorCode: string,
+  kind: Kind,
+  timeMs: number,
+  record: RawRecord,
+): string {
+  const hash = createHash("sha256");
+  hash.update(canonicalText(sensorCode, kind, timeMs, record));
+  record.channels.forEach((channel, index) => {
+    if (channel.state === "absent") return;
+    const name = `channel${index + 1}`;
+    if (channel.state === "damaged") hash.update(`${name} damaged ${channel.digest}\n`);
+    else hash.update(`${name} ${channel.samples.length}\n`).update(littleEndian(channel.samples));
+  });
+  return hash.digest("hex").slice(0, ID_HEX_DIGITS);
+}
+
+function canonicalText(sensorCode: string, kind: Kind, timeMs: number, record: RawRecord): string {
+  let text = `${JSON.stringify(normalCode(sensorCode))} ${kind} ${timeMs}\n`;
+  for (const name of Object.keys(record.fields).sort()) {
+    const value = record.fields[name];
+    if (value !== undefined) text += `${name} ${canonicalJson(value)}\n`;
+  }
+  for (const name of (Object.keys(record.times) as TimeField[]).sort()) {
+    text += `${name} ${record.times[name]?.ms}\n`;
+  }
+  for (const name of Object.keys(record.extra).sort()) {
+    const value = record.extra[name];
+    // Null and missing mean the same (services 2, rule 6).
+    if (value !== undefined && value !== null) {
+      text += `extra ${JSON.stringify(name)} ${canonicalJson(value)}\n`;
+    }
+  }
+  return text;
+}
+
+/** JSON with sorted members and one spelling for each number. */
+export function canonicalJson(value: JsonValue): string {
+  if (typeof value === "number") return Number.isNaN(value) ? "NaN" : JSON.stringify(value);
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  const members: string[] = [];
+  for (const name of Object.keys(value).sort()) {
+    const member = value[name];
+    if (member !== undefined) members.push(`${JSON.stringify(name)}:${canonicalJson(member)}`);
+  }
+  return `{${members.join(",")}}`;
+}
+
+const isArray = (value: JsonValue): value is readonly JsonValue[] => Array.isArray(value);
+
+const isLittleEndian = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
+
+/** The samples' bytes, low byte first on every machine. */
+function littleEndian(samples: Int16Array): Uint8Array {
+  const bytes = new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength);
+  return isLittleEndian ? bytes : Buffer.from(bytes).swap16();
+}

@@ -1,0 +1,111 @@
+import type { Kind } from "../sensor.ts";
+import {
+  API_OPERATIONS,
+  API_SERVICE,
+  type Field,
+  READ_OPERATIONS,
+  RECORD_FIELDS,
+} from "./names.ts";
+
+export interface WireNameOptions {
+  /** What the vendor writes where the neutral name says sensor (WIRE_WORD). */
+  readonly word: string;
+  /** Path of the gateway service (GATEWAY_SERVICE). */
+  readonly service: string;
+}
+
+/** Finds the field that a member of a record is, in two steps (services 2, rule 5). */
+export interface FieldLookup {
+  /** By the exact name, with either word. */
+  readonly exact: ReadonlyMap<string, Field>;
+  /** By the name in lower case. */
+  readonly folded: ReadonlyMap<string, Field>;
+}
+
+/** This operation's name holds the word in every vendor's interface (contract 3). */
+const KEEPS_WORD: ReadonlySet<string> = new Set([API_OPERATIONS.dataBySensor]);
+
+export function createWireNames(options: WireNameOptions): WireNames {
+  return new WireNames(options);
+}
+
+/** Neutral names to wire names and back, for one vendor's word. Make one and share it. */
+export class WireNames {
+  readonly word: string;
+  readonly #lower: string;
+  readonly #upper: string;
+  readonly #service: string;
+  readonly #records = new Map<Kind, FieldLookup>();
+
+  constructor({ word, service }: WireNameOptions) {
+    // A word in capitals has no letter case of its own to keep.
+    const plain = word === word.toUpperCase() ? word.toLowerCase() : word;
+    this.word = word;
+    this.#lower = plain.charAt(0).toLowerCase() + plain.slice(1);
+    this.#upper = plain.charAt(0).toUpperCase() + plain.slice(1);
+    this.#service = service.replace(/^\/+|\/+$/g, "");
+  }
+
+  /** The vendor's spelling of a field or operation. */
+  wire(neutral: string): string {
+    if (KEEPS_WORD.has(neutral)) return neutral;
+    return neutral.replaceAll("sensor", this.#lower).replaceAll("Sensor", this.#upper);
+  }
+
+  /** Which of `neutrals` a wire name is, with either word: the exact one, else by letters alone; undefined when none. */
+  neutral(wireName: string, neutrals: readonly string[]): string | undefined {
+    for (const name of neutrals) if (wireName === name || wireName === this.wire(name)) return name;
+    const folded = wireName.toLowerCase();
+    return neutrals.find(
+      (name) => folded === name.toLowerCase() || folded === this.wire(name).toLowerCase(),
+    );
+  }
+
+  /** An object's member by its neutral name: exact wire name first, then exact neutral, then any letter case. */
+  member(object: Readonly<Record<string, unknown>>, neutral: string): unknown {
+    const wire = this.wire(neutral);
+    if (Object.hasOwn(object, wire)) return object[wire];
+    if (Object.hasOwn(object, neutral)) return object[neutral];
+    const wanted = [wire.toLowerCase(), neutral.toLowerCase()];
+    const name = Object.keys(object).find((key) => wanted.includes(key.toLowerCase()));
+    return name === undefined ? undefined : object[name];
+  }
+
+  /** The same object under the vendor's names. */
+  toWire(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+    return Object.fromEntries(
+      Object.entries(fields).map(([name, value]) => [this.wire(name), value]),
+    );
+  }
+
+  /** Path of a gateway operation below the base address, with no leading slash. */
+  gatewayPath(operation: string): string {
+    return `${this.#service}/${this.wire(operation)}`;
+  }
+
+  readPath(kind: Kind): string {
+    return this.gatewayPath(READ_OPERATIONS[kind]);
+  }
+
+  /** Path of an analytics operation, with no leading slash. */
+  apiPath(operation: string): string {
+    return `${API_SERVICE}/${this.wire(operation)}`;
+  }
+
+  recordFields(kind: Kind): FieldLookup {
+    const made = this.#records.get(kind);
+    if (made) return made;
+    const exact = new Map<string, Field>();
+    const folded = new Map<string, Field>();
+    for (const [name, type] of Object.entries(RECORD_FIELDS[kind])) {
+      const field = { name, type };
+      for (const spelling of [name, this.wire(name)]) {
+        exact.set(spelling, field);
+        folded.set(spelling.toLowerCase(), field);
+      }
+    }
+    const lookup = { exact, folded };
+    this.#records.set(kind, lookup);
+    return lookup;
+  }
+}
