@@ -1,0 +1,237 @@
+/**
+ * One sensor as a Sparkplug device: which metrics it has, what its birth says, and what a reading becomes.
+ * `Quality` is sent in births, with every value that is not good, and once more when a value is good again: DATA without
+ * the property does not say "good again" to every host.
+ */
+import type { StoredReading } from "../../core/ports.ts";
+import type { Doubt } from "../../core/quality.ts";
+import { SCADA_QUALITY, sparkplugQuality } from "../../core/quality-map.ts";
+import type { Kind } from "../../core/sensor.ts";
+import type { Datatype, Metric, Property } from "./payload.ts";
+import { deviceId } from "./topic.ts";
+
+/** One metric a device can carry. */
+export interface MetricShape {
+  readonly name: string;
+  readonly type: Datatype;
+  readonly unit: string | null;
+  /** Where its value comes from; null for metrics that no reading fills (settings, waveforms). */
+  readonly source: { readonly kind: Kind; readonly value: string } | null;
+  /** Further properties its birth declares, e.g. the axis of a waveform. */
+  readonly properties?: readonly Property[];
+}
+
+/** A stored reading with its JSON members read. */
+export interface ParsedReading {
+  readonly kind: Kind;
+  readonly timeMs: number;
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly units: Readonly<Record<string, unknown>>;
+  readonly quality: Readonly<Record<string, Doubt>>;
+}
+
+export function parseReading(reading: StoredReading): ParsedReading {
+  return {
+    kind: reading.kind,
+    timeMs: reading.timeMs,
+    values: JSON.parse(reading.values),
+    units: JSON.parse(reading.units),
+    quality: JSON.parse(reading.quality),
+  };
+}
+
+export const metricName = (kind: Kind, value: string): string => `${kind}/${value}`;
+
+const GOOD = SCADA_QUALITY.good.sparkplug;
+const BAD = SCADA_QUALITY.bad.sparkplug;
+const STALE = SCADA_QUALITY.stale.sparkplug;
+
+/** What hosts were last told of a metric: by data that counts as current, and by any message at all. */
+interface ToldQuality {
+  current: number;
+  last: number;
+}
+
+export class Device {
+  readonly id: string;
+  readonly code: string;
+  readonly #shapes = new Map<string, MetricShape>();
+  readonly #told = new Map<string, ToldQuality>();
+
+  constructor(code: string, shapes: readonly MetricShape[]) {
+    this.id = deviceId(code);
+    this.code = code;
+    for (const shape of shapes) this.#shapes.set(shape.name, shape);
+  }
+
+  /** Kinds its metrics come from. */
+  get kinds(): Kind[] {
+    return [
+      ...new Set([...this.#shapes.values()].flatMap((s) => (s.source ? [s.source.kind] : []))),
+    ];
+  }
+  shape(name: string): MetricShape | undefined {
+    return this.#shapes.get(name);
+  }
+
+  /** True when the metric is new, so that a new birth is due. */
+  add(shape: MetricShape): boolean {
+    if (this.#shapes.has(shape.name)) return false;
+    this.#shapes.set(shape.name, shape);
+    return true;
+  }
+  /** A message was made and not sent: say every quality again. */
+  forgetTold(): void {
+    for (const told of this.#told.values()) {
+      told.current = BAD;
+      told.last = BAD;
+    }
+  }
+
+  /** Takes in metrics no one announced (the site file changed since the reading); true when a new birth is due. */
+  learn(reading: ParsedReading): boolean {
+    let hasNew = false;
+    for (const [value, content] of Object.entries(reading.values)) {
+      const name = metricName(reading.kind, value);
+      if (this.#shapes.has(name)) continue;
+      const unit = reading.units[value];
+      this.#shapes.set(name, {
+        name,
+        type: typeOf(content),
+        unit: typeof unit === "string" ? unit : null,
+        source: { kind: reading.kind, value },
+      });
+      hasNew = true;
+    }
+    return hasNew;
+  }
+
+  /**
+   * Every metric with its newest value, or null where there is none. `isStale`: the sensor is silent and is born only so
+   * that its backlog can be told.
+   */
+  birth(nowMs: number, newest: ReadonlyMap<Kind, ParsedReading>, isStale: boolean): Metric[] {
+    this.#told.clear();
+    return [...this.#shapes.values()].map((shape) => {
+      const { source } = shape;
+      if (source === null) return this.#unfilled(shape, nowMs);
+      const reading = newest.get(source.kind);
+      const content = scalar(shape.type, reading?.values[source.value]);
+      const doubt = reading?.quality[source.value] ?? null;
+      const quality = content === null ? BAD : isStale ? STALE : sparkplugQuality(doubt);
+      this.#told.set(shape.name, { current: quality, last: quality });
+      const reason = doubt?.reason ?? (content === null ? "missing" : null);
+      return {
+        name: shape.name,
+        type: shape.type,
+        timeMs: reading?.timeMs ?? nowMs,
+        value: content,
+        properties: [
+          ...qualityProperties(quality, reason),
+          ...unitProperties(shape),
+          ...(shape.properties ?? []),
+        ],
+      };
+    });
+  }
+
+  /** All values of one reading: each record is told whole, changed or not, so that a recording host misses none. */
+  data(reading: ParsedReading, isHistorical: boolean): Metric[] {
+    return Object.entries(reading.values).flatMap(([value, raw]) => {
+      const shape = this.#shapes.get(metricName(reading.kind, value));
+      if (!shape) return [];
+      const content = scalar(shape.type, raw);
+      const doubt = reading.quality[value] ?? null;
+      const quality = content === null ? BAD : sparkplugQuality(doubt);
+      const reason = doubt?.reason ?? (content === null ? "missing" : null);
+      return [
+        {
+          name: shape.name,
+          type: shape.type,
+          timeMs: reading.timeMs,
+          value: content,
+          isHistorical,
+          properties: this.#qualityNews(shape.name, quality, reason, isHistorical),
+        },
+      ];
+    });
+  }
+
+  /** A value that comes from elsewhere than `values`: waveforms and settings. */
+  other(
+    name: string,
+    metric: Pick<Metric, "timeMs" | "value" | "isHistorical" | "properties">,
+  ): Metric {
+    const type = this.#shapes.get(name)?.type ?? "String";
+    return {
+      ...metric,
+      name,
+      type,
+      properties: [
+        ...this.#qualityNews(name, GOOD, null, metric.isHistorical === true),
+        ...(metric.properties ?? []),
+      ],
+    };
+  }
+
+  #unfilled(shape: MetricShape, nowMs: number): Metric {
+    // A waveform is too large for a birth; its tag is stale until the next one. Settings cannot be read back.
+    const isStale = shape.type === "Bytes";
+    if (isStale) this.#told.set(shape.name, { current: STALE, last: STALE });
+    return {
+      name: shape.name,
+      type: shape.type,
+      timeMs: nowMs,
+      value: null,
+      properties: [
+        ...(isStale ? qualityProperties(STALE, null) : []),
+        ...unitProperties(shape),
+        ...(shape.properties ?? []),
+      ],
+    };
+  }
+
+  #qualityNews(
+    name: string,
+    quality: number,
+    reason: string | null,
+    isHistorical: boolean,
+  ): Property[] {
+    const told = this.#told.get(name);
+    const isNews =
+      reason !== null ||
+      quality !== GOOD ||
+      (told !== undefined && (told.current !== GOOD || told.last !== GOOD));
+    if (told) {
+      // An uncertain value has Quality 192 and a reason; it must be taken back like a bad one.
+      const mark = reason === null ? quality : BAD;
+      told.last = mark;
+      if (!isHistorical) told.current = mark;
+    }
+    return isNews ? qualityProperties(quality, reason) : [];
+  }
+}
+
+function qualityProperties(quality: number, reason: string | null): Property[] {
+  return [
+    { key: "Quality", type: "Int32", value: quality },
+    { key: "Reason", type: "String", value: reason },
+  ];
+}
+
+function unitProperties(shape: MetricShape): Property[] {
+  return shape.unit === null ? [] : [{ key: "engUnit", type: "String", value: shape.unit }];
+}
+
+/** Null and anything of another type than the metric's is no value. */
+function scalar(type: Datatype, raw: unknown): number | string | boolean | null {
+  if (type === "Double") return typeof raw === "number" && Number.isFinite(raw) ? raw : null;
+  if (type === "Boolean") return typeof raw === "boolean" ? raw : null;
+  if (type === "String") return typeof raw === "string" ? raw : null;
+  return null;
+}
+
+function typeOf(content: unknown): Datatype {
+  if (typeof content === "boolean") return "Boolean";
+  return typeof content === "string" ? "String" : "Double";
+}

@@ -1,0 +1,89 @@
+import type { Logger } from "../../core/ports.ts";
+import { settingsOf } from "./device-command.ts";
+import { decodeCommand } from "./payload.ts";
+import type { PrimaryHost } from "./primary-host.ts";
+import { REBIRTH_METRIC } from "./session.ts";
+import type { NodeTopics } from "./topic.ts";
+
+export interface InboxParts {
+  readonly topics: NodeTopics;
+  readonly host: PrimaryHost | null;
+  readonly logger: Logger;
+  readonly onNews: () => void;
+  /** Settings for a device, by its id; null where commands are not enabled. */
+  readonly onSettings:
+    | ((device: string, settings: Readonly<Record<string, number>>) => void)
+    | null;
+}
+
+/** What came in during one session, remembered until the session's own turn. Nothing that arrives can throw. */
+export class Inbox {
+  readonly #parts: InboxParts;
+  #isRebirthDue = false;
+  #hasHostLeft = false;
+
+  constructor(parts: InboxParts) {
+    this.#parts = parts;
+  }
+  /** A rebirth request since the last call; several at once are one. */
+  takeRebirth(): boolean {
+    const isDue = this.#isRebirthDue;
+    this.#isRebirthDue = false;
+    return isDue;
+  }
+  /** The primary host said offline in this session. */
+  get hasHostLeft(): boolean {
+    return this.#hasHostLeft;
+  }
+  /** Births begin: what the host was before does not matter. */
+  begin(): void {
+    this.#hasHostLeft = false;
+    this.#isRebirthDue = false;
+  }
+  get mayBeBorn(): boolean {
+    return this.#parts.host === null || this.#parts.host.isOnline;
+  }
+
+  receive(topic: string, payload: Uint8Array): void {
+    const { topics, host, logger } = this.#parts;
+    const incoming = topics.parse(topic);
+    switch (incoming.what) {
+      case "state": {
+        const wasOnline = host?.isOnline ?? false;
+        const change = host?.apply(incoming.host, payload) ?? "ignored";
+        if (change === "ignored") {
+          logger.info({ topic }, "a host state that does not count was ignored");
+          return;
+        }
+        if (change === "offline" && wasOnline) this.#hasHostLeft = true;
+        break;
+      }
+      case "ncmd":
+        // By name and value alone: hosts send it with and without datatype, QoS 0 or 1.
+        if (
+          !this.#decode(topic, payload).some((m) => m.name === REBIRTH_METRIC && m.value === true)
+        ) {
+          return;
+        }
+        this.#isRebirthDue = true;
+        break;
+      case "dcmd": {
+        const settings = settingsOf(this.#decode(topic, payload));
+        if (!this.#parts.onSettings || settings === null) return;
+        this.#parts.onSettings(incoming.device, settings);
+        break;
+      }
+      case "other":
+        return;
+    }
+    this.#parts.onNews();
+  }
+
+  #decode(topic: string, payload: Uint8Array) {
+    const metrics = decodeCommand(payload);
+    if (metrics === null) {
+      this.#parts.logger.warn({ topic, bytes: payload.length }, "undecodable command was ignored");
+    }
+    return metrics ?? [];
+  }
+}

@@ -1,0 +1,178 @@
+/** Hands messages of one session to the link, one after the other: the single queue that owns seq. */
+import type { OutboxEntry, WaveformReader } from "../../core/ports.ts";
+import type { NodeConnection } from "./connection.ts";
+import { type Device, type ParsedReading, parseReading } from "./device.ts";
+import type { DeviceBook } from "./device-book.ts";
+import type { Metric } from "./payload.ts";
+import type { SparkplugLane } from "./proof-window.ts";
+import type { NodeSession, Outgoing } from "./session.ts";
+import {
+  waveformBytes,
+  waveformMetricName,
+  waveformProperties,
+  waveformShape,
+} from "./waveform.ts";
+
+/** lost: the session is over; what was in the message is unproven. */
+export type SendResult = "sent" | "oversize" | "lost";
+
+/** One reading on its way. */
+export interface Item {
+  readonly entry: OutboxEntry;
+  readonly reading: ParsedReading;
+  readonly isHistorical: boolean;
+}
+/** Readings of one device that go out in one message. */
+export interface Group {
+  readonly device: Device;
+  readonly items: readonly Item[];
+}
+
+/** A message stays small enough for every host and broker, and gives way to live data and commands soon. */
+export const METRICS_MAX = 500;
+
+/** Entries by device, in their order, in messages of bounded size. */
+export function groupByDevice(
+  entries: readonly OutboxEntry[],
+  book: DeviceBook,
+  isHistorical: (entry: OutboxEntry) => boolean,
+): Group[] {
+  const groups: { device: Device; items: Item[]; metrics: number }[] = [];
+  const open = new Map<Device, (typeof groups)[number]>();
+  for (const entry of entries) {
+    const device = book.ofSensor(entry.reading.sensor);
+    const reading = parseReading(entry.reading);
+    const count = Object.keys(reading.values).length;
+    let group = open.get(device);
+    if (!group || group.metrics + count > METRICS_MAX) {
+      group = { device, items: [], metrics: 0 };
+      groups.push(group);
+      open.set(device, group);
+    }
+    group.items.push({ entry, reading, isHistorical: isHistorical(entry) });
+    group.metrics += count;
+  }
+  return groups;
+}
+
+export interface SenderParts {
+  readonly session: NodeSession;
+  readonly connection: NodeConnection;
+  readonly book: DeviceBook;
+  readonly waveforms: WaveformReader;
+  readonly now: () => number;
+  /** The message was handed to the link, whole, with these entries. */
+  readonly onSent: (lane: SparkplugLane, entries: readonly OutboxEntry[]) => void;
+  /** A message is larger than the broker takes. */
+  readonly onOversize: (what: string, lane: SparkplugLane, entries: readonly OutboxEntry[]) => void;
+}
+
+export class Sender {
+  readonly #parts: SenderParts;
+  /** Devices whose birth the broker does not take: none of their data can be sent in this session. */
+  readonly #unbirthable = new Set<Device>();
+
+  constructor(parts: SenderParts) {
+    this.#parts = parts;
+  }
+
+  async send(message: Outgoing): Promise<SendResult> {
+    const { result } = await this.#parts.connection.publish(message.topic, message.payload);
+    if (result === "oversize") return "oversize";
+    if (result !== "delivered") return "lost";
+    message.spend();
+    return "sent";
+  }
+
+  async birth(device: Device): Promise<SendResult> {
+    const { session, book, now, onOversize } = this.#parts;
+    if (this.#unbirthable.has(device)) return "oversize";
+    const nowMs = now();
+    const metrics = book.birthMetrics(device, nowMs);
+    const result = await this.send(session.dbirth(nowMs, device.id, metrics));
+    if (result === "oversize") {
+      this.#unbirthable.add(device);
+      onOversize(`DBIRTH of ${device.id}`, "sparkplug", []);
+    }
+    return result;
+  }
+
+  /** False when the link went; nothing is sent for a device before its birth. */
+  async readings(group: Group): Promise<boolean> {
+    const { session, now, onSent, onOversize } = this.#parts;
+    const { device, items } = group;
+    const entries = items.map((item) => item.entry);
+    const hasNew = items.reduce((any, item) => device.learn(item.reading) || any, false);
+    if (hasNew || !session.isDeviceBorn(device.id)) {
+      const born = await this.birth(device);
+      if (born === "lost") return false;
+      if (born === "oversize") {
+        onOversize(`DBIRTH of ${device.id}`, "sparkplug", entries);
+        return true;
+      }
+    }
+    const metrics = items.flatMap((item) => device.data(item.reading, item.isHistorical));
+    if (metrics.length === 0) {
+      onSent("sparkplug", entries);
+      return true;
+    }
+    const result = await this.send(session.ddata(now(), device.id, metrics));
+    // Unproven rather than unsent: some of it may have left before the link broke.
+    if (result !== "oversize") onSent("sparkplug", entries);
+    if (result === "lost") return false;
+    if (result === "oversize") return this.#halves(group, entries);
+    return true;
+  }
+
+  async #halves(group: Group, entries: readonly OutboxEntry[]): Promise<boolean> {
+    const { device, items } = group;
+    // Qualities of a message that was not sent were not told.
+    device.forgetTold();
+    if (items.length === 1) {
+      this.#parts.onOversize(`DDATA of ${device.id}`, "sparkplug", entries);
+      return true;
+    }
+    const middle = Math.ceil(items.length / 2);
+    return (
+      (await this.readings({ device, items: items.slice(0, middle) })) &&
+      (await this.readings({ device, items: items.slice(middle) }))
+    );
+  }
+
+  /** The channels of one measurement, a message each. False when the link went. */
+  async waveforms(entry: OutboxEntry, isHistorical: boolean): Promise<boolean> {
+    const { session, book, waveforms, now, onSent, onOversize } = this.#parts;
+    const device = book.ofSensor(entry.reading.sensor);
+    const stored = entry.reading.waveforms.flatMap(({ fileId }) => waveforms.read(fileId) ?? []);
+    const isNew = stored.reduce(
+      (any, { channel, axis }) => device.add(waveformShape(channel, axis)) || any,
+      false,
+    );
+    if (stored.length > 0 && (isNew || !session.isDeviceBorn(device.id))) {
+      const born = await this.birth(device);
+      if (born === "lost") return false;
+      if (born === "oversize") {
+        onOversize(`DBIRTH of ${device.id}`, "sparkplugWaveform", [entry]);
+        return true;
+      }
+    }
+    let isTooLarge = false;
+    for (const waveform of stored) {
+      const metric: Metric = device.other(waveformMetricName(waveform.channel), {
+        timeMs: waveform.timeMs,
+        value: waveformBytes(waveform),
+        isHistorical,
+        properties: waveformProperties(waveform),
+      });
+      const result = await this.send(session.ddata(now(), device.id, [metric]));
+      if (result === "oversize") isTooLarge = true;
+      if (result === "lost") {
+        onSent("sparkplugWaveform", [entry]);
+        return false;
+      }
+    }
+    if (isTooLarge) onOversize(`waveform of ${device.id}`, "sparkplugWaveform", [entry]);
+    else onSent("sparkplugWaveform", [entry]);
+    return true;
+  }
+}

@@ -1,0 +1,39 @@
+import type { StoredWaveform } from "../../core/ports.ts";
+import type { MetricShape } from "./device.ts";
+import type { Property } from "./payload.ts";
+
+export const waveformMetricName = (channel: number): string => `accel/waveform/channel${channel}`;
+
+export function waveformShape(channel: number, axis: string): MetricShape {
+  return {
+    name: waveformMetricName(channel),
+    type: "Bytes",
+    unit: "G",
+    source: null,
+    properties: [
+      { key: "axis", type: "String", value: axis },
+      { key: "sampleRate", type: "Double", value: null },
+    ],
+  };
+}
+
+export function waveformProperties(waveform: StoredWaveform): Property[] {
+  return [
+    { key: "axis", type: "String", value: waveform.axis },
+    { key: "sampleRate", type: "Double", value: waveform.sampleRateHz },
+  ];
+}
+
+/** The mean-free acceleration in G as 32-bit little-endian floats, as in the JSON waveform payload. */
+export function waveformBytes(waveform: StoredWaveform): Uint8Array {
+  const { samples, calibration } = waveform;
+  let sum = 0;
+  for (const sample of samples) sum += sample;
+  const mean = samples.length === 0 ? 0 : sum / samples.length;
+  const bytes = new Uint8Array(samples.length * 4);
+  const view = new DataView(bytes.buffer);
+  for (const [index, sample] of samples.entries()) {
+    view.setFloat32(index * 4, (sample - mean) * calibration, true);
+  }
+  return bytes;
+}
