@@ -3,6 +3,7 @@ export class BackfillJob {
   readonly total: number;
   #done = 0;
   #stored = 0;
+  #known = 0;
   readonly #failures: string[] = [];
   #finish: () => void = () => {};
   /** Resolves when every day was read or given up. */
@@ -23,15 +24,20 @@ export class BackfillJob {
   get stored(): number {
     return this.#stored;
   }
+  /** Records that were stored before. */
+  get known(): number {
+    return this.#known;
+  }
   /** One line per day that could not be read. */
   get failures(): readonly string[] {
     return this.#failures;
   }
 
   /** One day of one sensor and kind is through; `failure` null when it was read. */
-  settle(stored: number, failure: string | null): void {
+  settle(stored: number, known: number, failure: string | null): void {
     this.#done += 1;
     this.#stored += stored;
+    this.#known += known;
     if (failure !== null) this.#failures.push(failure);
     if (this.#done >= this.total) this.#finish();
   }

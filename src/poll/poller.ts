@@ -285,7 +285,7 @@ export class Poller {
       stream.offsetMinutes = read.offsetMinutes;
     }
     task.lastOkAtMs = now;
-    this.#settleJobs(task, read.stored, null);
+    this.#settleJobs(task, read.stored, read.known, null);
     this.#requeue(task);
   }
 
@@ -349,6 +349,7 @@ export class Poller {
       this.#settleJobs(
         task,
         0,
+        0,
         `${stream.sensor.code} ${stream.kind} ${task.day}: ${read.message}`,
       );
     if (task.priority === PRIORITY.asked) {
@@ -388,8 +389,8 @@ export class Poller {
     }
   }
 
-  #settleJobs(task: Task, stored: number, failure: string | null): void {
-    for (const job of task.jobs.splice(0)) job.settle(stored, failure);
+  #settleJobs(task: Task, stored: number, known: number, failure: string | null): void {
+    for (const job of task.jobs.splice(0)) job.settle(stored, known, failure);
   }
 }
 

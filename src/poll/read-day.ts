@@ -1,8 +1,7 @@
 import type { DayItem, DayReader, DayResult } from "../core/decode/day-reader.ts";
 import { CallFailure } from "../core/failure.ts";
-import { readingId, readingTime } from "../core/identity.ts";
+import { findReject, type ReadingTime, readingId, readingTime } from "../core/identity.ts";
 import type {
-  AnswerWriter,
   Clock,
   DayKey,
   FailureClass,
@@ -12,16 +11,14 @@ import type {
 } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
 import type { RawRecord, RejectReason } from "../core/record.ts";
-import { type Kind, type Sensor, sameCode } from "../core/sensor.ts";
+import type { Kind, Sensor } from "../core/sensor.ts";
 import { readingSteps } from "../core/to-reading.ts";
 import type { Metrics } from "../lib/metrics.ts";
+import { AnswerBatch } from "./answer-batch.ts";
+import { ScannedDays } from "./scanned-days.ts";
 
 /** A turn of the event loop is given after this much work, ms. */
 const SLICE_MS = 8;
-/** While a cut answer may have to be marked, this much of it is held in memory at most. */
-const HELD_BYTES_MAX = 32 * 1024 * 1024;
-/** Bodies whose known part changed so often in a row are read whole from then on (newest first, rewritten days). */
-const PREFIX_MISSES_MAX = 3;
 /** Record hashes kept over all days that are read whole; beyond it records are decoded and looked up in the store. */
 const KNOWN_HASHES_MAX = 500_000;
 
@@ -40,6 +37,8 @@ export type DayRead =
       readonly ok: true;
       readonly durationMs: number;
       readonly stored: number;
+      /** Records that the store had already. */
+      readonly known: number;
       /** Times of the records that were new, ms. */
       readonly newTimesMs: readonly number[];
       /** UTC offset of the newest new record, minutes. */
@@ -69,8 +68,8 @@ export interface ReadDayParts {
     checkpoint: string | null,
     isKnownBytes: ((hash: bigint) => boolean) | null,
   ) => DayReader;
-  /** Told of every stored reading once durable (live events). */
-  readonly onStored?: (readings: readonly Reading[]) => void;
+  /** Told of the newest reading of each answer once it is durable (live events). */
+  readonly onStored?: (newest: Reading) => void;
 }
 
 /** Builds the one-day read over its parts. */
@@ -139,7 +138,7 @@ class OneRead {
     const answer = await source.read({ sensor, kind, date: day }, this.#signal);
     const gatewayNowMs = this.#request.gatewayNow(answer.gatewayTimeMs);
     const reader = this.#parts.createReader(kind, checkpoint, known && ((hash) => known.has(hash)));
-    const batch = new Batch(log.begin(this.#key), this.#request.takeCut);
+    const batch = new AnswerBatch(log.begin(this.#key), this.#request.takeCut);
     this.#sliceStartedAt = clock.monotonic();
     try {
       let failure: CallFailure | null = null;
@@ -169,7 +168,7 @@ class OneRead {
   }
 
   async #conclude(
-    batch: Batch,
+    batch: AnswerBatch,
     result: DayResult,
     failure: CallFailure | null,
     checkpoint: string | null,
@@ -187,18 +186,13 @@ class OneRead {
         metrics.unchangedDays.inc();
         batch.discard();
         if (known) for (const hash of batch.hashes) known.add(hash);
-        return batch.outcome(0);
+        return this.#done(batch, 0, result.records);
       }
       return this.#commit(batch, result.checkpoint, result.records, known);
     }
-    if (result.outcome === "service_status") {
-      throw new CallFailure({
-        failureClass: "service_status",
-        statusNumber: result.statusNumber,
-        message: `the gateway answered status ${result.statusNumber}: ${result.description}`,
-      });
-    }
-    const cut = failure ?? failureOf(result);
+    // What the service said outranks how the line broke.
+    const cut =
+      result.outcome === "service_status" ? failureOf(result) : (failure ?? failureOf(result));
     const mayTake = this.#request.takeCut && !result.sawNonZeroKey && isCut(cut.failureClass);
     if (!mayTake || batch.isEmpty) throw cut;
     this.#parts.logger.warn(
@@ -210,7 +204,7 @@ class OneRead {
   }
 
   async #commit(
-    batch: Batch,
+    batch: AnswerBatch,
     checkpoint: string | null,
     records: number,
     known: Set<bigint> | null,
@@ -220,32 +214,42 @@ class OneRead {
     metrics.readings.inc({ kind: this.#request.kind }, stored);
     if (duplicates > 0) metrics.duplicates.inc(duplicates);
     if (known) for (const hash of batch.hashes) known.add(hash);
-    this.#parts.onStored?.(batch.newest());
-    return batch.outcome(stored);
+    if (batch.newest !== null) this.#parts.onStored?.(batch.newest);
+    return this.#done(batch, stored, Math.max(0, records - stored));
   }
 
-  async #take(item: DayItem, batch: Batch, gatewayNowMs: number): Promise<void> {
+  #done(batch: AnswerBatch, stored: number, known: number): Outcome {
+    return {
+      ok: true,
+      stored,
+      known,
+      newTimesMs: batch.timesMs,
+      offsetMinutes: batch.newest?.offsetMinutes ?? null,
+    };
+  }
+
+  async #take(item: DayItem, batch: AnswerBatch, gatewayNowMs: number): Promise<void> {
     const { metrics } = this.#parts;
     if ("reject" in item) return this.#reject(item.reject.reason, item.reject.detail);
     const { record } = item;
     for (const fault of record.faults) metrics.fieldFaults.inc({ reason: fault.reason });
     const { sensor } = this.#request;
-    if (record.sensorCode !== null && !sameCode(record.sensorCode, sensor.code)) {
-      return this.#reject("foreign_record", `a record of sensor ${record.sensorCode}`);
-    }
     const time = readingTime(record);
-    if (time === null) return this.#reject("no_time", "a record without a plausible time");
+    const reject = findReject(record, sensor.code);
+    if (reject !== null || time === null) {
+      return this.#reject(reject?.reason ?? "no_time", reject?.detail ?? "no plausible time");
+    }
     const id = readingId(sensor.code, this.#request.kind, time.time.ms, record);
     batch.hashes.push(item.bytesHash);
     if (batch.writer.isKnown(time.time.ms, id) || batch.holds(id)) return;
-    await batch.add(await this.#convert(record, id, time, gatewayNowMs), this.#signal);
+    await batch.add(await this.#convert(record, id, time, gatewayNowMs));
     await this.#breathe();
   }
 
   async #convert(
     record: RawRecord,
     id: string,
-    time: NonNullable<ReturnType<typeof readingTime>>,
+    time: ReadingTime,
     gatewayNowMs: number,
   ): Promise<Reading> {
     const steps = readingSteps(record, this.#request.sensor, {
@@ -295,131 +299,42 @@ class OneRead {
   }
 }
 
-/** The readings of one answer on their way into the store. */
-class Batch {
-  readonly writer: AnswerWriter;
-  /** Hashes of the bytes of the records that this answer showed. */
-  readonly hashes: bigint[] = [];
-  readonly #hold: boolean;
-  #held: Reading[] = [];
-  #heldIds = new Set<string>();
-  #heldBytes = 0;
-  #times: number[] = [];
-  #newest: Reading | null = null;
-
-  /** @param hold keeps readings back until the end of the answer tells whether they must be marked. */
-  constructor(writer: AnswerWriter, hold: boolean) {
-    this.writer = writer;
-    this.#hold = hold;
-  }
-
-  get isEmpty(): boolean {
-    return this.#times.length === 0;
-  }
-  /** No more can be held: the rest is for the next read. */
-  get isFull(): boolean {
-    return this.#heldBytes > HELD_BYTES_MAX;
-  }
-  holds(id: string): boolean {
-    return this.#heldIds.has(id);
-  }
-
-  async add(reading: Reading, _signal: AbortSignal): Promise<void> {
-    this.#times.push(reading.timeMs);
-    if (this.#newest === null || reading.timeMs > this.#newest.timeMs) this.#newest = reading;
-    if (!this.#hold) {
-      await this.writer.add(reading);
-      return;
-    }
-    this.#held.push(reading);
-    this.#heldIds.add(reading.id);
-    this.#heldBytes += 1_000;
-    for (const channel of reading.waveform?.channels ?? [])
-      this.#heldBytes += channel.samples.byteLength;
-  }
-
-  mark(flag: "partial_answer"): void {
-    this.#held = this.#held.map((reading) => {
-      const flags = Array.isArray(reading.attributes["flags"]) ? reading.attributes["flags"] : [];
-      return { ...reading, attributes: { ...reading.attributes, flags: [...flags, flag] } };
-    });
-  }
-
-  async commit(progress: { checkpoint: string | null; records: number }) {
-    for (const reading of this.#held) await this.writer.add(reading);
-    return this.writer.commit(progress);
-  }
-
-  discard(): void {
-    this.writer.discard();
-  }
-
-  newest(): readonly Reading[] {
-    return this.#newest === null ? [] : [this.#newest];
-  }
-
-  outcome(stored: number): Outcome {
-    return {
-      ok: true,
-      stored,
-      newTimesMs: this.#times,
-      offsetMinutes: this.#newest?.offsetMinutes ?? null,
-    };
-  }
-}
-
-/** Days whose known part changes from read to read, with the hashes of the records they showed. Bounded, oldest forgotten. */
-class ScannedDays {
-  readonly #days = new Map<string, { misses: number; hashes: Set<bigint> | null }>();
-  readonly #hashesMax: number;
-
-  constructor(hashesMax: number) {
-    this.#hashesMax = hashesMax;
-  }
-
-  of(key: DayKey): Set<bigint> | null {
-    return this.#days.get(name(key))?.hashes ?? null;
-  }
-
-  blame(key: DayKey): void {
-    const day = this.#days.get(name(key)) ?? { misses: 0, hashes: null };
-    this.#days.delete(name(key));
-    this.#days.set(name(key), day);
-    day.misses += 1;
-    if (day.misses >= PREFIX_MISSES_MAX) day.hashes ??= new Set();
-    let total = 0;
-    for (const { hashes } of this.#days.values()) total += hashes?.size ?? 0;
-    for (const [oldest, { hashes }] of this.#days) {
-      if (total <= this.#hashesMax || oldest === name(key)) break;
-      total -= hashes?.size ?? 0;
-      this.#days.delete(oldest);
-    }
-  }
-
-  forgive(key: DayKey): void {
-    this.#days.delete(name(key));
-  }
-}
-
-function name(key: DayKey): string {
-  return `${key.day} ${key.kind} ${key.sensor}`;
-}
-
 function isCut(failureClass: FailureClass): boolean {
   return failureClass === "truncated" || failureClass === "too_large";
 }
 
+/** Why an answer that did not end well was given up. */
 function failureOf(result: DayResult): CallFailure {
-  const messages = {
-    truncated: "the answer ended before it was complete",
-    too_large: "the answer is larger than the limits of a day",
-    not_json: "the answer is no JSON",
-    malformed: "the answer is not the JSON of a day",
-  } as const;
-  const outcome = result.outcome as keyof typeof messages;
-  const detail = "detail" in result && result.detail ? `: ${result.detail}` : "";
-  return new CallFailure({
-    failureClass: outcome === "malformed" ? "not_json" : outcome,
-    message: messages[outcome] + detail,
-  });
+  switch (result.outcome) {
+    case "service_status":
+      return new CallFailure({
+        failureClass: "service_status",
+        statusNumber: result.statusNumber,
+        message: `the gateway answers status ${result.statusNumber}: ${result.description}`,
+      });
+    case "too_large":
+      return new CallFailure({
+        failureClass: "too_large",
+        message: `the day is larger than its limits: ${result.detail}`,
+      });
+    case "not_json":
+      return new CallFailure({
+        failureClass: "not_json",
+        snippet: result.snippet,
+        message: `the answer is no JSON: ${result.snippet}`,
+      });
+    case "malformed":
+      return new CallFailure({
+        failureClass: "not_json",
+        code: "malformed",
+        message: `the answer is not a day's JSON: ${result.detail}`,
+      });
+    case "truncated":
+    case "complete":
+    case "prefix_changed":
+      return new CallFailure({
+        failureClass: "truncated",
+        message: "the answer ended before it was complete",
+      });
+  }
 }

@@ -57,7 +57,7 @@ function setUp(
                 retryAfterMs: null,
                 message: "x",
               }
-            : { ok: true, stored: 0, newTimesMs: [], offsetMinutes: null };
+            : { ok: true, stored: 0, known: 0, newTimesMs: [], offsetMinutes: null };
         return { durationMs: 10, ...base, ...given } as DayRead;
       },
     },

@@ -1,0 +1,93 @@
+import type { Clock, DayKey } from "../core/ports.ts";
+import type {
+  BackfillJobs,
+  BackfillProgress,
+  BackfillRequest,
+  BackfillStart,
+} from "../core/query/ports.ts";
+import type { Site } from "../core/sensor.ts";
+import { addDays, isDay } from "../core/zone.ts";
+import type { BackfillJob } from "../poll/backfill-job.ts";
+
+/** One request covers at most this many days: more is asked in parts. */
+const DAYS_MAX = 400;
+/** Failures told in an answer. */
+const NOTES_MAX = 100;
+
+export interface BackfillParts {
+  readonly site: Site;
+  readonly clock: Clock;
+  /** Queues the reads; see Poller.backfill. */
+  readonly read: (days: readonly string[], sensor: string | null) => BackfillJob;
+  /** False where a day's identities are forgotten, so that reading it could send doubles. */
+  readonly canReread: (key: DayKey) => boolean;
+}
+
+/** Runs one backfill at a time on behalf of the command line and the dashboard. */
+export function createBackfillJobs(parts: BackfillParts): BackfillJobs {
+  let last: { readonly progress: () => BackfillProgress } | null = null;
+  let count = 0;
+
+  const start = (request: BackfillRequest): BackfillStart => {
+    const fault = faultOf(request, parts.site);
+    if (fault !== null) return { accepted: false, reason: "invalid", detail: fault };
+    const running = last?.progress();
+    if (running?.state === "running") {
+      const detail = `a backfill of ${running.request.from} to ${running.request.to} is running`;
+      return { accepted: false, reason: "busy", detail };
+    }
+    const { days, refused } = split(request, parts);
+    const job = parts.read(days, request.sensor);
+    count += 1;
+    const id = count;
+    const startedAtMs = parts.clock.now();
+    let endedAtMs: number | null = null;
+    void job.finished.then(() => {
+      endedAtMs = parts.clock.now();
+    });
+    const progress = (): BackfillProgress => {
+      const isDone = job.done >= job.total;
+      const isFailed = isDone && job.total > 0 && job.failures.length === job.total;
+      return {
+        job: id,
+        request,
+        state: !isDone ? "running" : isFailed ? "failed" : "done",
+        startedAtMs,
+        endedAtMs,
+        reads: { done: job.done, failed: job.failures.length, total: job.total },
+        stored: job.stored,
+        duplicates: job.known,
+        notes: [...refused, ...job.failures].slice(0, NOTES_MAX),
+      };
+    };
+    last = { progress };
+    return { accepted: true, progress: progress() };
+  };
+  return { start, current: () => last?.progress() ?? null };
+}
+
+function faultOf({ from, to, sensor }: BackfillRequest, site: Site): string | null {
+  for (const day of [from, to])
+    if (!isDay(day)) return `${JSON.stringify(day)} is no day like 2026-11-20`;
+  if (to < from) return `the last day, ${to}, is before the first, ${from}`;
+  if (addDays(from, DAYS_MAX) <= to) return `more than ${DAYS_MAX} days; ask for them in parts`;
+  if (sensor !== null && !site.sensors.some(({ code }) => code === sensor)) {
+    return `sensor ${sensor} is not in the site file`;
+  }
+  return null;
+}
+
+/** Newest day first, as on a start; days that would send doubles are named instead of read. */
+function split(request: BackfillRequest, { site, canReread }: BackfillParts) {
+  const days: string[] = [];
+  const refused: string[] = [];
+  for (let day = request.to; day >= request.from; day = addDays(day, -1)) {
+    const isSafe = site.sensors
+      .filter(({ code }) => request.sensor === null || code === request.sensor)
+      .every(({ code, kinds }) => kinds.every((kind) => canReread({ sensor: code, kind, day })));
+    if (isSafe) days.push(day);
+    else
+      refused.push(`${day}: not read; its records are forgotten here, so they could be sent twice`);
+  }
+  return { days, refused };
+}

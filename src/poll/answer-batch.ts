@@ -1,0 +1,76 @@
+import type { AnswerWriter, AppendResult, DayProgress } from "../core/ports.ts";
+import type { Reading } from "../core/reading.ts";
+
+/** While a cut answer may have to be marked, this much of it is held in memory at most. */
+const HELD_BYTES_MAX = 32 * 1024 * 1024;
+/** What a reading weighs without its samples, roughly. */
+const READING_BYTES = 1_000;
+
+/** The readings of one answer on their way into the store. */
+export class AnswerBatch {
+  readonly writer: AnswerWriter;
+  /** Hashes of the bytes of the records that this answer showed. */
+  readonly hashes: bigint[] = [];
+  readonly #hold: boolean;
+  #held: Reading[] = [];
+  #heldIds = new Set<string>();
+  #heldBytes = 0;
+  #times: number[] = [];
+  #newest: Reading | null = null;
+
+  /** @param hold keeps readings back until the end of the answer tells whether they must be marked. */
+  constructor(writer: AnswerWriter, hold: boolean) {
+    this.writer = writer;
+    this.#hold = hold;
+  }
+
+  get isEmpty(): boolean {
+    return this.#times.length === 0;
+  }
+  /** No more can be held: the rest is for the next read. */
+  get isFull(): boolean {
+    return this.#heldBytes > HELD_BYTES_MAX;
+  }
+  holds(id: string): boolean {
+    return this.#heldIds.has(id);
+  }
+
+  async add(reading: Reading): Promise<void> {
+    this.#times.push(reading.timeMs);
+    if (this.#newest === null || reading.timeMs > this.#newest.timeMs) this.#newest = reading;
+    if (!this.#hold) {
+      await this.writer.add(reading);
+      return;
+    }
+    this.#held.push(reading);
+    this.#heldIds.add(reading.id);
+    this.#heldBytes += READING_BYTES;
+    for (const channel of reading.waveform?.channels ?? [])
+      this.#heldBytes += channel.samples.byteLength;
+  }
+
+  mark(flag: "partial_answer"): void {
+    this.#held = this.#held.map((reading) => {
+      const flags = Array.isArray(reading.attributes["flags"]) ? reading.attributes["flags"] : [];
+      return { ...reading, attributes: { ...reading.attributes, flags: [...flags, flag] } };
+    });
+  }
+
+  async commit(progress: DayProgress): Promise<AppendResult> {
+    for (const reading of this.#held) await this.writer.add(reading);
+    return this.writer.commit(progress);
+  }
+
+  discard(): void {
+    this.writer.discard();
+  }
+
+  get newest(): Reading | null {
+    return this.#newest;
+  }
+
+  /** Times of the readings, ms. */
+  get timesMs(): readonly number[] {
+    return this.#times;
+  }
+}
