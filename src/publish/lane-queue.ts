@@ -14,6 +14,9 @@ const BACKLOG_PAGE = 500;
 const BACKGROUND_PAGE = 16;
 /** Entries sent or answered whose settlement is not durable yet: a slow disk slows the drain instead of filling memory. */
 const UNSETTLED_MAX = 8192;
+/** Outcomes are handed to the store in batches: large ones make its syncs rare, old ones are not kept waiting. */
+const SETTLE_ENTRIES = 1000;
+export const SETTLE_MS = 25;
 
 /** What one lane has leased and not yet settled. Leases in pages ahead of the window, so that the window stays full. */
 export class LaneQueue {
@@ -32,6 +35,7 @@ export class LaneQueue {
   #outcomes: { entry: OutboxEntry; outcome: DeliveryOutcome }[] = [];
   #unsettled = 0;
   #hasKept = false;
+  #settledAt = 0;
   /** Messages sent and not answered. */
   outstanding = 0;
 
@@ -102,10 +106,23 @@ export class LaneQueue {
     if (outcome === "kept") this.#hasKept = true;
   }
 
-  /** Hands over what was recorded since; null where there is nothing. Rejects as the store does. */
-  settle(): Promise<void> | null {
+  get hasOutcomes(): boolean {
+    return this.#outcomes.length > 0;
+  }
+
+  /** Hands over what was recorded, where it is much, old, or all there is; else null. Rejects as the store does. */
+  settle(now: number): Promise<void> | null {
     const outcomes = this.#outcomes;
-    if (outcomes.length === 0) return null;
+    if (outcomes.length === 0) {
+      this.#settledAt = now;
+      return null;
+    }
+    const isDue =
+      this.outstanding === 0 ||
+      outcomes.length >= SETTLE_ENTRIES ||
+      now - this.#settledAt >= SETTLE_MS;
+    if (!isDue) return null;
+    this.#settledAt = now;
     this.#outcomes = [];
     const hasKept = this.#hasKept;
     this.#hasKept = false;
@@ -139,6 +156,7 @@ export class LaneQueue {
     this.#liveAt = 0;
     this.#backlogAt = 0;
     this.#unsettled = 0;
+    this.#settledAt = 0;
     this.outstanding = 0;
     this.markChanged();
     this.#outbox.release(this.lane);

@@ -10,7 +10,7 @@ import type {
 } from "../core/ports.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { DeliveryReport } from "./delivery-report.ts";
-import { type LaneOptions, LaneQueue } from "./lane-queue.ts";
+import { type LaneOptions, LaneQueue, SETTLE_MS } from "./lane-queue.ts";
 import { TokenBucket } from "./token-bucket.ts";
 
 /** A link as the publisher drives it: with a callback instead of a promise per message. */
@@ -113,7 +113,7 @@ export class Publisher {
     signal.addEventListener("abort", stop, { once: true });
     for (const queue of this.#queues) queue.markChanged();
     while (link.isConnected && link.session === session && !signal.aborted && !this.#storeFailed) {
-      this.#settle();
+      this.#settle(this.#parts.clock.monotonic());
       this.#pump();
       for (const queue of this.#queues) {
         if (queue.watch(ended.signal, () => this.#wake())) this.#wake();
@@ -132,7 +132,7 @@ export class Publisher {
     while (signal.aborted && link.isConnected && hasOutstanding() && clock.monotonic() < until) {
       await this.#nextEvent();
     }
-    this.#settle();
+    this.#settle(Number.POSITIVE_INFINITY);
     await Promise.all(this.#settling);
     for (const queue of this.#queues) queue.release();
   }
@@ -222,10 +222,10 @@ export class Publisher {
     this.#wake();
   }
 
-  #settle(): void {
+  #settle(now: number): void {
     this.#report.flush();
     for (const queue of this.#queues) {
-      const settled = queue.settle();
+      const settled = queue.settle(now);
       if (!settled) continue;
       const tracked = settled
         .catch((err: unknown) => {
@@ -259,6 +259,7 @@ export class Publisher {
   }
 
   #waitMs(): number {
+    if (this.#queues.some((queue) => queue.hasOutcomes)) return SETTLE_MS;
     if (!this.#queues.some((queue) => queue.hasBacklog)) return IDLE_CHECK_MS;
     return Math.min(LIVE_CHECK_MS, Math.max(1, this.#bucket.waitMs || LIVE_CHECK_MS));
   }

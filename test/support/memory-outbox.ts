@@ -7,54 +7,43 @@ import type {
   StoredReading,
 } from "../../src/core/ports.ts";
 
-interface Row {
-  readonly reading: StoredReading;
-  state: "pending" | "leased" | "refused" | "oversize";
-  refusals: number;
+interface LaneRows {
+  /** By seq; kept in order of seq. */
+  pending: Map<number, StoredReading>;
+  readonly leased: Map<number, StoredReading>;
+  readonly parked: Map<number, StoredReading>;
+  /** Newest pending reading of each sensor and kind that may go live. */
+  readonly candidates: Map<string, StoredReading>;
+  readonly marks: Map<string, number>;
+  readonly waiting: Set<() => void>;
 }
 
 /** Our own port by hand, in memory: one queue per lane, with what tests need to look at. */
 export class MemoryOutbox implements Outbox {
-  readonly #rows = new Map<Lane, Map<number, Row>>();
-  readonly #marks = new Map<string, number>();
-  readonly #waiting = new Map<Lane, Set<() => void>>();
+  readonly #lanes = new Map<Lane, LaneRows>();
   /** Every outcome in order. */
   readonly settled: { lane: Lane; entry: OutboxEntry; outcome: DeliveryOutcome }[] = [];
-  /** Set to make the next settlements fail, as a full disk does. */
+  /** Set to make the next settlement fail, as a full disk does. */
   failure: Error | null = null;
-  leases = 0;
 
   add(lane: Lane, readings: readonly StoredReading[]): void {
     const rows = this.#lane(lane);
-    for (const reading of readings)
-      rows.set(reading.seq, { reading, state: "pending", refusals: 0 });
-    this.#notify(lane);
+    for (const reading of readings) this.#pend(rows, reading);
+    this.#notify(rows);
   }
 
   lease(lane: Lane, which: "live" | "backlog", max: number): OutboxEntry[] {
-    this.leases += 1;
+    const rows = this.#lane(lane);
     const entries: OutboxEntry[] = [];
-    const newest = new Map<string, Row>();
-    if (which === "live") {
-      for (const row of this.#lane(lane).values()) {
-        const { sensor, kind, timeMs } = row.reading;
-        const key = `${lane} ${sensor} ${kind}`;
-        if (row.state !== "pending" || timeMs <= (this.#marks.get(key) ?? -Infinity)) continue;
-        if (timeMs > (newest.get(key)?.reading.timeMs ?? -Infinity)) newest.set(key, row);
-      }
-      for (const [key, row] of newest) {
-        if (entries.length === max) break;
-        row.state = "leased";
-        this.#marks.set(key, row.reading.timeMs);
-        entries.push({ reading: row.reading, live: true });
-      }
-      return entries;
-    }
-    for (const row of this.#lane(lane).values()) {
+    const from = which === "live" ? rows.candidates.values() : rows.pending.values();
+    for (const reading of from) {
       if (entries.length === max) break;
-      if (row.state !== "pending") continue;
-      row.state = "leased";
-      entries.push({ reading: row.reading, live: false });
+      rows.pending.delete(reading.seq);
+      rows.leased.set(reading.seq, reading);
+      const key = `${reading.sensor} ${reading.kind}`;
+      if (rows.candidates.get(key) === reading) rows.candidates.delete(key);
+      if (which === "live") rows.marks.set(key, reading.timeMs);
+      entries.push({ reading, live: which === "live" });
     }
     return entries;
   }
@@ -70,37 +59,45 @@ export class MemoryOutbox implements Outbox {
     }
     const rows = this.#lane(lane);
     for (const { entry, outcome } of outcomes) {
+      const { reading } = entry;
       this.settled.push({ lane, entry, outcome });
-      const row = rows.get(entry.reading.seq);
-      if (!row) continue;
-      if (outcome === "sent" || outcome === "skipped") rows.delete(entry.reading.seq);
-      else if (outcome === "kept") row.state = "pending";
-      else {
-        row.state = outcome;
-        row.refusals += 1;
+      if (!rows.leased.delete(reading.seq)) continue;
+      if (outcome === "kept") this.#pend(rows, reading);
+      else if (outcome === "refused" || outcome === "oversize") {
+        rows.parked.set(reading.seq, reading);
       }
     }
-    if (outcomes.some(({ outcome }) => outcome === "kept")) this.#notify(lane);
+    this.#notify(rows);
     return Promise.resolve();
   }
 
   release(lane: Lane): void {
-    for (const row of this.#lane(lane).values()) if (row.state === "leased") row.state = "pending";
-    this.#notify(lane);
+    this.#unhold(lane, "leased");
   }
 
   unpark(lane: Lane): void {
-    for (const row of this.#lane(lane).values()) {
-      if (row.state === "refused" || row.state === "oversize") row.state = "pending";
-    }
-    this.#notify(lane);
+    this.#unhold(lane, "parked");
+  }
+
+  #unhold(lane: Lane, which: "leased" | "parked"): void {
+    const rows = this.#lane(lane);
+    for (const reading of rows[which].values()) this.#pend(rows, reading);
+    rows[which].clear();
+    rows.pending = new Map([...rows.pending].sort(([a], [b]) => a - b));
+    this.#notify(rows);
+  }
+
+  #pend(rows: LaneRows, reading: StoredReading): void {
+    rows.pending.set(reading.seq, reading);
+    const key = `${reading.sensor} ${reading.kind}`;
+    const newest = rows.candidates.get(key)?.timeMs ?? rows.marks.get(key) ?? -Infinity;
+    if (reading.timeMs > newest) rows.candidates.set(key, reading);
   }
 
   changed(lane: Lane, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       if (signal.aborted) return resolve();
-      const waiting = this.#waiting.get(lane) ?? new Set();
-      this.#waiting.set(lane, waiting);
+      const { waiting } = this.#lane(lane);
       const done = () => {
         waiting.delete(done);
         signal.removeEventListener("abort", done);
@@ -112,18 +109,32 @@ export class MemoryOutbox implements Outbox {
   }
 
   depth(lane: Lane): LaneDepth {
-    const times = [...this.#lane(lane).values()].map((row) => row.reading.timeMs);
-    return { readings: times.length, oldestTimeMs: times.length ? Math.min(...times) : null };
+    const { pending, leased, parked } = this.#lane(lane);
+    const [first] = pending.values();
+    return {
+      readings: pending.size + leased.size + parked.size,
+      oldestTimeMs: first?.timeMs ?? null,
+    };
   }
 
-  #lane(lane: Lane): Map<number, Row> {
-    const rows = this.#rows.get(lane) ?? new Map<number, Row>();
-    this.#rows.set(lane, rows);
+  #lane(lane: Lane): LaneRows {
+    let rows = this.#lanes.get(lane);
+    if (!rows) {
+      rows = {
+        pending: new Map(),
+        leased: new Map(),
+        parked: new Map(),
+        candidates: new Map(),
+        marks: new Map(),
+        waiting: new Set(),
+      };
+      this.#lanes.set(lane, rows);
+    }
     return rows;
   }
 
-  #notify(lane: Lane): void {
-    for (const done of this.#waiting.get(lane) ?? []) done();
+  #notify(rows: LaneRows): void {
+    for (const done of rows.waiting) done();
   }
 }
 
