@@ -1,4 +1,4 @@
-import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { Aedes } from "aedes";
 
 export interface DemoBrokerOptions {
@@ -15,13 +15,13 @@ export interface DemoBroker {
   close(): Promise<void>;
 }
 
-/** Memory is all this broker has: what it queues per client is held to this many packets. */
-const QUEUED_PER_CLIENT_MAX = 1000;
+/** What a client may send before its session stands; more ends the connection. */
+const QUEUED_BEFORE_CONNECT_MAX = 42;
 
 /** A small MQTT 3.1.1 broker for `demo`, in this process and on loopback only. It is not for plants. */
 export async function startBroker(options: DemoBrokerOptions = {}): Promise<DemoBroker> {
   const broker = await Aedes.createBroker({
-    queueLimit: QUEUED_PER_CLIENT_MAX,
+    queueLimit: QUEUED_BEFORE_CONNECT_MAX,
     connectTimeout: 10_000,
     maxClientsIdLength: 256,
   });

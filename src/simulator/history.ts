@@ -91,7 +91,12 @@ export class History {
   }
 
   /** Records whose stamp lies in a calendar day of the gateway and that it has by now, in order. */
-  day(sensor: PlantSensor, kind: Kind, day: string, extraDelayMs?: (n: number) => number): RecordRef[] {
+  day(
+    sensor: PlantSensor,
+    kind: Kind,
+    day: string,
+    extraDelayMs?: (n: number) => number,
+  ): RecordRef[] {
     const startMs = this.#zone.startOf(day);
     if (Number.isNaN(startMs)) return [];
     const endMs = this.#zone.endOf(day);
@@ -220,7 +225,9 @@ export class History {
     switch (kind) {
       case "rpm": {
         const { speedRpm } = machineState(machine, trueMs);
-        return { RPM: speedRpm === 0 ? 0 : round(speedRpm * (1 + 0.001 * (chance(seed, n, 8) - 0.5)), 1) };
+        return {
+          RPM: speedRpm === 0 ? 0 : round(speedRpm * (1 + 0.001 * (chance(seed, n, 8) - 0.5)), 1),
+        };
       }
       case "current": {
         const amps = phaseCurrentsA(machine, trueMs);
@@ -260,7 +267,9 @@ function clampFactor(sensor: PlantSensor, n: number): number {
 
 /** Minimum, maximum and average since the last message, from a few looks in between. */
 function currentSpread(sensor: PlantSensor, trueMs: number, cadenceMs: number): PlainRecord {
-  const looks = [0, 1, 2, 3, 4, 5].map((i) => phaseCurrentsA(sensor.machine, trueMs - (i * cadenceMs) / 6));
+  const looks = [0, 1, 2, 3, 4, 5].map((i) =>
+    phaseCurrentsA(sensor.machine, trueMs - (i * cadenceMs) / 6),
+  );
   const out: Record<string, number> = {};
   for (let n = 1; n <= 4; n++) {
     const raw = looks.map((amps) => (amps[n - 1] ?? 0) / clampFactor(sensor, n));
@@ -274,7 +283,11 @@ function currentSpread(sensor: PlantSensor, trueMs: number, cadenceMs: number): 
 /** Volts over 100 ohm: 0.4 V at 4 mA, 2.0 V at 20 mA. The fourth input is not wired. */
 function loopVoltages(sensor: PlantSensor, trueMs: number): PlainRecord {
   const { load, isRunning } = machineState(sensor.machine, trueMs);
-  const shares = [tankLevel(sensor.machine, trueMs), isRunning ? 0.3 + 0.5 * load : 0.02, load * 0.85];
+  const shares = [
+    tankLevel(sensor.machine, trueMs),
+    isRunning ? 0.3 + 0.5 * load : 0.02,
+    load * 0.85,
+  ];
   const volts = shares.map((share, i) =>
     isWireBroken(sensor, i + 1, trueMs) ? 0.001 : round(0.4 + 1.6 * share, 4),
   );

@@ -25,13 +25,16 @@ export function machineState(machine: Machine, ms: number): MachineState {
   const shifted = ms + chance(machine.seed, 6) * machine.cycleMs;
   const cycle = Math.floor(shifted / machine.cycleMs);
   const within = shifted - cycle * machine.cycleMs;
-  const runMs = machine.cycleMs * (machine.runFraction + 0.04 * (chance(machine.seed, cycle, 7) - 0.5));
+  const runMs =
+    machine.cycleMs * (machine.runFraction + 0.04 * (chance(machine.seed, cycle, 7) - 0.5));
   const isRunning = within < runMs;
   const sinceMs = isRunning ? within : within - runMs;
   // Motors are up in seconds and coast for longer.
   const turning = isRunning ? 1 - Math.exp(-sinceMs / 4000) : Math.exp(-sinceMs / 25_000);
   const load = isRunning ? loadAt(machine, ms) * (1 - Math.exp(-sinceMs / 20_000)) : 0;
-  const warm = isRunning ? 1 - Math.exp(-sinceMs / (30 * MINUTE_MS)) : Math.exp(-sinceMs / (45 * MINUTE_MS));
+  const warm = isRunning
+    ? 1 - Math.exp(-sinceMs / (30 * MINUTE_MS))
+    : Math.exp(-sinceMs / (45 * MINUTE_MS));
   const slip = 1 + 0.012 * (0.7 - load);
   return {
     isRunning,
@@ -61,17 +64,30 @@ function severityAt(machine: Machine, ms: number): number {
 }
 
 export function ambientC(ms: number): number {
-  return 17 + 5 * Math.sin((TURN * ms) / DAY_MS - 1.8) + 6 * Math.sin((TURN * ms) / (365.25 * DAY_MS) - 2);
+  return (
+    17 +
+    5 * Math.sin((TURN * ms) / DAY_MS - 1.8) +
+    6 * Math.sin((TURN * ms) / (365.25 * DAY_MS) - 2)
+  );
 }
 
 /** Phase currents, A. The third phase carries a little less, the neutral the unbalance. */
-export function phaseCurrentsA(machine: Machine, ms: number): readonly [number, number, number, number] {
+export function phaseCurrentsA(
+  machine: Machine,
+  ms: number,
+): readonly [number, number, number, number] {
   const { load, isRunning } = machineState(machine, ms);
-  const noise = (phase: number) => 1 + 0.02 * (chance(machine.seed, Math.floor(ms / 1000), 20 + phase) - 0.5);
+  const noise = (phase: number) =>
+    1 + 0.02 * (chance(machine.seed, Math.floor(ms / 1000), 20 + phase) - 0.5);
   if (!isRunning) return [0.02 * noise(1), 0.02 * noise(2), 0.02 * noise(3), 0.01 * noise(4)];
   // The magnetising current is there even without load.
   const amps = machine.ratedA * Math.hypot(0.32, load);
-  return [amps * noise(1), amps * 1.012 * noise(2), amps * 0.985 * noise(3), amps * 0.03 * noise(4)];
+  return [
+    amps * noise(1),
+    amps * 1.012 * noise(2),
+    amps * 0.985 * noise(3),
+    amps * 0.03 * noise(4),
+  ];
 }
 
 /** The counter of a module restarts every few days; ampere-hours since then, by steps of ten minutes. */
@@ -88,7 +104,8 @@ export function accumulatedAh(
     const hours = Math.min(stepMs, ms - at) / HOUR_MS;
     // The start of a step stands for the step, so that the sum up to a time never depends on what comes after it.
     const amps = phaseCurrentsA(machine, at);
-    for (let phase = 0; phase < 4; phase++) sums[phase] = (sums[phase] ?? 0) + (amps[phase] ?? 0) * hours;
+    for (let phase = 0; phase < 4; phase++)
+      sums[phase] = (sums[phase] ?? 0) + (amps[phase] ?? 0) * hours;
   }
   return { startMs, phases: sums };
 }

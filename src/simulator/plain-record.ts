@@ -21,14 +21,18 @@ export function isTime(value: PlainValue): value is PlainTime {
 
 /** For the control side: times stay objects, samples become base64 of little-endian 16-bit counts, NaN its name. */
 export function toTransport(record: PlainRecord, withSamples: boolean): Record<string, unknown> {
-  const out: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(record)) {
-    if (value instanceof Int16Array) {
-      out[name] = withSamples
-        ? { int16: Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("base64") }
-        : { samples: value.length };
-    } else if (typeof value === "number" && !Number.isFinite(value)) out[name] = String(value);
-    else out[name] = value;
-  }
-  return out;
+  // Not by assignment: one fault adds a member named __proto__.
+  return Object.fromEntries(
+    Object.entries(record).map(([name, value]) => {
+      if (value instanceof Int16Array) return [name, samplesOf(value, withSamples)];
+      const isToken = typeof value === "number" && !Number.isFinite(value);
+      return [name, isToken ? String(value) : value];
+    }),
+  );
+}
+
+function samplesOf(samples: Int16Array, withSamples: boolean): object {
+  if (!withSamples) return { samples: samples.length };
+  const bytes = Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength);
+  return { int16: bytes.toString("base64") };
 }

@@ -64,7 +64,13 @@ export const SENSOR_TYPES = {
 } as const;
 
 const MACHINE_NAMES = ["Pump", "Fan", "Compressor", "Conveyor", "Mixer", "Blower"] as const;
-const AREA_NAMES = ["Boiler house", "Water treatment", "Packing hall", "Mill", "Utilities"] as const;
+const AREA_NAMES = [
+  "Boiler house",
+  "Water treatment",
+  "Packing hall",
+  "Mill",
+  "Utilities",
+] as const;
 const DEFECTS = ["bearing", "unbalance", "bearing", "misalignment", "looseness"] as const;
 const SPEEDS_RPM = [1485, 2970, 1480, 985, 1490, 2955] as const;
 const CLASSES = ["group2-rigid", "group2-rigid", "group1-rigid", "class2", "class2"] as const;
@@ -169,7 +175,12 @@ export function createPlant(options: PlantOptions): Plant {
       name: `${machine.name} ${pointName}`,
       seed: mix(options.seed, 1000 + i),
       machine,
-      ...{ type, kinds, pointName, axes, channels, point },
+      type,
+      kinds,
+      pointName,
+      axes,
+      channels,
+      point,
     });
   }
   return { machines, sensors, byCode: new Map(sensors.map((sensor) => [sensor.code, sensor])) };

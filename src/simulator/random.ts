@@ -5,7 +5,8 @@
 
 /** Mixes two whole numbers into 32 bits. */
 export function mix(a: number, b: number): number {
-  let h = Math.imul((a ^ b) | 0, 0x9e3779b1) ^ Math.imul(Math.floor(b / 4294967296) | 0, 0x7feb352d);
+  let h =
+    Math.imul((a ^ b) | 0, 0x9e3779b1) ^ Math.imul(Math.floor(b / 4294967296) | 0, 0x7feb352d);
   h = Math.imul(h ^ (a >>> 15) ^ 0x5bd1e995, 0x85ebca6b);
   h ^= h >>> 13;
   h = Math.imul(h + (b | 0), 0xc2b2ae35);

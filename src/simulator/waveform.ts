@@ -1,6 +1,6 @@
 import { machineState } from "./machines.ts";
 import type { Machine, PlantSensor } from "./plant.ts";
-import { RandomSequence, chance, mix } from "./random.ts";
+import { chance, mix, RandomSequence } from "./random.ts";
 
 /** m/s² in one G, as the services' documentation has it. */
 const G_MS2 = 9.8;
@@ -52,7 +52,13 @@ export function synthesise(
   if (shaftHz > 1) {
     const speedShare = (state.speedRpm / machine.speedRpm) ** 2;
     for (const tone of tonesOf(machine, shaftHz, state.severity, axis)) {
-      addTone(signal, tone.hz, tone.g * gain * speedShare, random.next() * TURN, shape.sampleRateHz);
+      addTone(
+        signal,
+        tone.hz,
+        tone.g * gain * speedShare,
+        random.next() * TURN,
+        shape.sampleRateHz,
+      );
     }
     const severity = machine.defect === "bearing" ? state.severity : 0.05 * state.severity;
     addImpacts(signal, shaftHz, 2.6 * severity * gain, random, shape.sampleRateHz);
@@ -61,14 +67,16 @@ export function synthesise(
 }
 
 function tonesOf(machine: Machine, hz: number, severity: number, axis: number): Tone[] {
-  const grown = (defect: Machine["defect"], mms: number) => (machine.defect === defect ? mms * severity : 0);
+  const grown = (defect: Machine["defect"], mms: number) =>
+    machine.defect === defect ? mms * severity : 0;
   // A bad bearing gives play, so the shaft's own vibration rises with it.
   const unbalance = 0.7 + grown("unbalance", 6.5) + grown("bearing", 3.2);
   const misalignment = (0.2 + grown("misalignment", 6)) * (axis === 2 ? 1.8 : 1);
   const looseness = grown("looseness", 3.5) + grown("bearing", 1.4);
   const tones = [toneOf(hz, unbalance), toneOf(2 * hz, misalignment), toneOf(100, 0.12)];
   if (looseness > 0.01) {
-    for (const order of [0.5, 1.5, 2, 3, 4, 5]) tones.push(toneOf(order * hz, looseness / (1 + order)));
+    for (const order of [0.5, 1.5, 2, 3, 4, 5])
+      tones.push(toneOf(order * hz, looseness / (1 + order)));
   }
   return tones;
 }

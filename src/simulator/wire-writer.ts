@@ -77,7 +77,8 @@ export class WireWriter {
     if (typeof value === "number") return this.#number(value);
     if (typeof value === "string") return this.#string(value);
     if (value instanceof Int16Array) return this.#int16(value);
-    if (isTime(value)) return this.#string(this.#spelling.isoTimes ? isoTime(value) : netTime(value));
+    if (isTime(value))
+      return this.#string(this.#spelling.isoTimes ? isoTime(value) : netTime(value));
     return `[${value.map((sample) => this.#number(sample)).join()}]`;
   }
 

@@ -1,0 +1,136 @@
+/** From a question for a day to the records that answer it, faults included. */
+import type { Kind } from "../core/sensor.ts";
+import type { FaultBook, FaultSet } from "./faults.ts";
+import type { GatewayClock } from "./gateway-clock.ts";
+import type { History, RecordRef } from "./history.ts";
+import type { PlainRecord } from "./plain-record.ts";
+import type { Plant, PlantSensor } from "./plant.ts";
+import {
+  applyRecordFaults,
+  applySteps,
+  extraDelay,
+  type Item,
+  type Step,
+} from "./record-faults.ts";
+import type { Zone } from "./zone.ts";
+
+export interface DayQuestion {
+  readonly kind: Kind;
+  readonly type: number;
+  readonly code: string;
+  readonly day: string;
+}
+
+const MEGABYTES_DEFAULT = 120;
+
+export interface TruthRecord {
+  readonly sensor: string;
+  readonly kind: Kind;
+  readonly n: number;
+  /** The time that a reading of it carries, on the gateway's clock, ms. */
+  readonly timeMs: number;
+  /** The gateway's calendar day that holds it. */
+  readonly day: string;
+  /** When the gateway had it, the plant's true time, ms. */
+  readonly visibleAtMs: number;
+  readonly record: PlainRecord;
+}
+
+export class DayAnswers {
+  readonly #plant: Plant;
+  readonly #history: History;
+  readonly #zone: Zone;
+  readonly #clock: GatewayClock;
+  readonly #faults: FaultBook;
+
+  constructor(plant: Plant, history: History, zone: Zone, clock: GatewayClock, faults: FaultBook) {
+    this.#plant = plant;
+    this.#history = history;
+    this.#zone = zone;
+    this.#clock = clock;
+    this.#faults = faults;
+  }
+
+  /** Whose records answer to a serial: a swapped sensor's successor speaks for its machine. */
+  sensorOf(code: string): PlantSensor | undefined {
+    const own = this.#plant.byCode.get(code);
+    if (own) return own;
+    const swap = this.#faults
+      .list()
+      .find(({ spec }) => spec.name === "sensor-swapped" && spec.text === code);
+    return swap && this.#plant.byCode.get(swap.spec.sensor ?? "");
+  }
+
+  items({ kind, type, code, day }: DayQuestion, faults: FaultSet): Iterable<Item> {
+    const sensor = this.sensorOf(code.trim().replace(/^0+(?=\d)/, ""));
+    const expected = faults.get("type-changed")?.spec.status ?? sensor?.type;
+    if (!sensor?.kinds.includes(kind) || type !== expected) return [];
+    let refs = this.#history.day(sensor, kind, day, extraDelay(faults));
+    const swap = faults.get("sensor-swapped");
+    if (swap) {
+      const isNew = code === swap.spec.text;
+      refs = refs.filter((ref) => ref.trueMs >= swap.sinceMs === isNew);
+      if (isNew) {
+        const steps: Step[] = [["sensor-swapped", 0, code]];
+        return applyRecordFaults(refs, faults).map((item) => ({
+          ref: item.ref,
+          steps: [...steps, ...item.steps],
+        }));
+      }
+    }
+    const items = applyRecordFaults(refs, faults);
+    const big = faults.get("big-day");
+    const model = items[0];
+    return big && model ? this.#grown(items, model, day, kind, big.spec.megabytes) : items;
+  }
+
+  /** Further records at even distances over the day so far; made one by one, so that none has to be held. */
+  *#grown(
+    items: readonly Item[],
+    model: Item,
+    day: string,
+    kind: Kind,
+    megabytes = MEGABYTES_DEFAULT,
+  ): Generator<Item> {
+    yield* items;
+    const startMs = this.#zone.startOf(day);
+    const endMs = Math.min(this.#zone.endOf(day), this.#clock.now());
+    const bytes = kind === "accel" ? 3 * 4096 * 5.5 : 230;
+    const count = Math.ceil((megabytes * 1e6) / bytes);
+    for (let i = 0; i < count; i++) {
+      const atMs = Math.floor(startMs + ((i + 0.5) * Math.max(1, endMs - startMs)) / count);
+      yield { ref: model.ref, steps: [...model.steps, ["big-day", i, atMs]] };
+    }
+  }
+
+  record(sensor: PlantSensor, kind: Kind, item: Item): PlainRecord {
+    return applySteps(this.#history.record(sensor, kind, item.ref), item.steps);
+  }
+
+  /** Records measured in [from, to) on the gateway's clock that it has by now, without any fault. */
+  *truth(sensor: PlantSensor, kind: Kind, fromMs: number, toMs: number): Generator<TruthRecord> {
+    const now = this.#clock.trueNow();
+    for (const range of this.#clock.trueRanges(fromMs, toMs)) {
+      for (const ref of this.#history.between(
+        sensor,
+        kind,
+        range.fromMs,
+        Math.min(range.toMs, now + 1),
+      )) {
+        if (ref.visibleMs <= now) yield this.truthOf(sensor, kind, ref);
+      }
+    }
+  }
+
+  truthOf(sensor: PlantSensor, kind: Kind, ref: RecordRef): TruthRecord {
+    return {
+      sensor: sensor.code,
+      kind,
+      n: ref.n,
+      timeMs: ref.trueMs + this.#clock.offsetAt(ref.trueMs),
+      day: this.#zone.dayOf(this.#history.dayStampMs(sensor, kind, ref)),
+      visibleAtMs: ref.visibleMs,
+      record: this.record(sensor, kind, { ref, steps: [] }),
+    };
+  }
+}

@@ -1,0 +1,99 @@
+import type { Clock } from "../core/ports.ts";
+import type { Kind } from "../core/sensor.ts";
+import { systemClock } from "../lib/clock.ts";
+import type { WaveformShape } from "./waveform.ts";
+
+export type EmptyDay = "empty" | "null" | "missing" | "empty-array" | { readonly status: number };
+export type SettingsAnswer = "envelope" | "bare" | "key-only" | "wrapped";
+
+export interface SimulatorOptions {
+  readonly clock?: Clock;
+  /** Loopback unless given. */
+  readonly host?: string;
+  /** 0 = any free one. */
+  readonly port?: number;
+  readonly seed?: number;
+  readonly sensors?: number;
+  /** How many times faster than ours the plant's time runs. */
+  readonly speed?: number;
+  /** IANA zone of the gateway. */
+  readonly zone?: string;
+  /** The vendor's word where the contract says sensor. */
+  readonly word?: string;
+  readonly servicePath?: string;
+  readonly generation?: 1 | 2;
+  /** Plant time at the start, ms UTC; now unless given. */
+  readonly startMs?: number;
+  /** How wrong the gateway's clock is, ms. */
+  readonly clockOffsetMs?: number;
+  readonly historyDays?: number;
+  /** Seconds between two records, by kind. */
+  readonly cadenceS?: Readonly<Partial<Record<Kind, number>>>;
+  readonly waveform?: Partial<WaveformShape>;
+  readonly accelSensorsMax?: number;
+  readonly growthDays?: number;
+  readonly dayRule?: "time_data" | "realnodetime";
+  readonly emptyDay?: EmptyDay;
+  /** A string where an integer is due, and the reverse, answers 400. */
+  readonly strictTypes?: boolean;
+  /** Status of the page for a fault in the handler. */
+  readonly faultStatus?: 400 | 500;
+  /** Memory for waveforms kept ready, MB. */
+  readonly cacheMb?: number;
+  readonly settings?: {
+    /** One JSON file per sensor is written here; in memory only without it. */
+    readonly dir?: string;
+    readonly order?: readonly (502 | 503 | 504 | 505 | 506)[];
+    readonly ranges?: readonly number[];
+    /** Type codes that take settings. */
+    readonly types?: readonly number[];
+    readonly answer?: SettingsAnswer;
+  };
+}
+
+const CADENCE_S: Readonly<Record<Kind, number>> = {
+  accel: 600,
+  current: 60,
+  currentV2: 60,
+  accCurrent: 900,
+  loop: 30,
+  dryContact: 60,
+  rpm: 60,
+};
+
+/** Every option with its default. */
+export function withDefaults(options: SimulatorOptions) {
+  const clock = options.clock ?? systemClock;
+  return {
+    clock,
+    host: options.host ?? "127.0.0.1",
+    port: options.port ?? 0,
+    seed: options.seed ?? 1,
+    sensors: options.sensors ?? 14,
+    speed: options.speed ?? 1,
+    zone: options.zone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone,
+    word: options.word ?? "sensor",
+    servicePath: (options.servicePath ?? "SensorService.svc").replace(/^\/+|\/+$/g, ""),
+    generation: options.generation ?? 2,
+    startMs: options.startMs ?? clock.now(),
+    clockOffsetMs: options.clockOffsetMs ?? 0,
+    historyDays: options.historyDays ?? 30,
+    cadenceS: { ...CADENCE_S, ...options.cadenceS },
+    waveform: { sampleRateHz: 6400, samples: 4096, rangeG: 8, ...options.waveform },
+    accelSensorsMax: options.accelSensorsMax ?? 100,
+    growthDays: options.growthDays ?? 14,
+    dayRule: options.dayRule ?? "time_data",
+    emptyDay: options.emptyDay ?? "empty",
+    strictTypes: options.strictTypes ?? false,
+    faultStatus: options.faultStatus ?? 400,
+    cacheMb: options.cacheMb ?? 64,
+    settings: {
+      dir: options.settings?.dir ?? null,
+      order: options.settings?.order ?? [506, 502, 503, 504, 505],
+      ranges: options.settings?.ranges ?? [2, 4, 8, 16],
+      types: options.settings?.types ?? [3, 50, 60],
+      answer: options.settings?.answer ?? "envelope",
+    },
+  } as const;
+}
+export type SimulatorConfig = ReturnType<typeof withDefaults>;
