@@ -1,4 +1,7 @@
-/** A site or sensor code as one MQTT topic level: `+ # /` and control characters become `_` (contract 6). */
+/** `+ # /`, control characters, and halves of surrogate pairs, which have no UTF-8 form. */
+const UNSAFE = /[+#/]|\p{Control}|\p{Surrogate}/gu;
+
+/** A site or sensor code as one MQTT topic level (contract 6). */
 export function topicLevel(text: string): string {
-  return text.replace(/[+#/\p{Cc}]/gu, "_");
+  return text.replace(UNSAFE, "_");
 }

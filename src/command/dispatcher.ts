@@ -1,0 +1,330 @@
+/**
+ * Sensor settings, once only and one at a time: checked, logged before the gateway is called, called at most once in
+ * ten seconds, answered. A request that comes again gets the first outcome; it never acts twice, over restarts too,
+ * because its entry is durable before the call.
+ */
+import { createHash } from "node:crypto";
+import type {
+  CommandEntry,
+  CommandLog,
+  CommandResult,
+  LoggedOutcome,
+  SensorSettings,
+  SettingsGateway,
+} from "../core/command.ts";
+import { CallFailure } from "../core/failure.ts";
+import type { Clock, Logger, Message } from "../core/ports.ts";
+import type { Sensor } from "../core/sensor.ts";
+import { checkSettings, namedSensor, refusal } from "./save-settings.ts";
+
+/** Contract 8. */
+const CALL_SPACING_MS = 10_000;
+const WAITING_MAX = 10;
+const CORRELATION_MEMORY_MS = 24 * 3_600_000;
+const PAYLOAD_MEMORY_MS = 60_000;
+/** One call and, after lost answers, two more with the same values (services 3.7). */
+const CALLS_MAX = 3;
+/** What of a request is kept, characters; a valid one has about 130. */
+const LOGGED_PAYLOAD_MAX = 1024;
+/** A larger request is not parsed, bytes. */
+const REQUEST_BYTES_MAX = 16_384;
+
+export interface DispatcherParts {
+  readonly gateway: SettingsGateway;
+  readonly log: CommandLog;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Counts outcomes: metrics.commands.inc({ outcome }). */
+  readonly counter: { inc(labels: { outcome: string }): void };
+}
+export interface DispatcherOptions {
+  readonly sensors: readonly Sensor[];
+  readonly generation: 1 | 2;
+  readonly wireWord: string;
+}
+
+/** An MQTT request as it arrived. */
+export interface CommandMessage {
+  readonly topic: string;
+  readonly payload: Uint8Array;
+  readonly responseTopic?: string;
+  readonly correlationData?: Uint8Array;
+  /** The broker kept it from earlier: it would act again on every connection. */
+  readonly retain?: boolean;
+}
+
+interface Request {
+  readonly entry: CommandEntry;
+  readonly memoryMs: number;
+  readonly body: unknown;
+  readonly refused: string | null;
+}
+
+export class Dispatcher {
+  readonly #parts: DispatcherParts;
+  readonly #options: DispatcherOptions;
+  readonly #stop = new AbortController();
+  /** Requests under way by key, so that a redelivery joins its first. */
+  readonly #running = new Map<string, Promise<CommandResult>>();
+  /** The end of the queue to the gateway. */
+  #turn: Promise<void> = Promise.resolve();
+  /** Commands accepted and not answered; of these, the ones whose first call has not begun. */
+  #accepted = 0;
+  #waiting = 0;
+  /** Monotonic, ms; null until the log was asked for the call before our start. */
+  #lastCallAt: number | null = null;
+
+  constructor(parts: DispatcherParts, options: DispatcherOptions) {
+    this.#parts = parts;
+    this.#options = options;
+  }
+
+  /** Executes an MQTT request and hands the answer to `reply`. Never rejects. */
+  async handleMessage(
+    message: CommandMessage,
+    reply: (answer: Message) => Promise<unknown> | void,
+  ): Promise<CommandResult> {
+    const result = await this.#once(this.#requestOf(message));
+    const { correlationData } = message;
+    try {
+      await reply({
+        topic: replyTopic(message),
+        payload: JSON.stringify(result),
+        qos: 1,
+        retain: false,
+        contentType: "application/json",
+        ...(correlationData === undefined ? {} : { correlationData }),
+      });
+    } catch (error) {
+      this.#parts.logger.warn({ err: error }, "answer to a command was not sent");
+    }
+    return result;
+  }
+
+  /** Executes a request of the HTTP side or the command line. Never rejects. */
+  execute(
+    request: Readonly<Record<string, unknown>>,
+    source: "http" | "cli" = "http",
+  ): Promise<CommandResult> {
+    const payload = JSON.stringify(request);
+    return this.#once({
+      entry: this.#entry(source, `${source}:${digest(payload)}`, payload, request),
+      memoryMs: PAYLOAD_MEMORY_MS,
+      body: request,
+      refused: null,
+    });
+  }
+
+  lastQueuedAtMs(sensor: string): number | null {
+    return this.#parts.log.lastQueued(sensor)?.finishedAtMs ?? null;
+  }
+
+  /** Ends waits and calls; what was under way is answered. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await Promise.allSettled(this.#running.values());
+  }
+
+  #requestOf(message: CommandMessage): Request {
+    const text = new TextDecoder().decode(message.payload.subarray(0, REQUEST_BYTES_MAX));
+    let body: unknown = null;
+    let refused = message.retain ? "a retained request is not executed" : null;
+    if (message.payload.length > REQUEST_BYTES_MAX)
+      refused ??= `the request has ${message.payload.length} bytes, more than ${REQUEST_BYTES_MAX}`;
+    else {
+      try {
+        body = JSON.parse(text);
+      } catch {
+        refused ??= "the request is not valid JSON";
+      }
+    }
+    const correlation = message.correlationData;
+    // Two clients may count their requests alike; their response topics tell them apart.
+    const key = correlation
+      ? `mqtt-correlation:${digest(message.responseTopic ?? "", correlation)}`
+      : `mqtt-payload:${digest(message.payload)}`;
+    return {
+      entry: this.#entry("mqtt", key, text, body),
+      memoryMs: correlation ? CORRELATION_MEMORY_MS : PAYLOAD_MEMORY_MS,
+      body,
+      refused,
+    };
+  }
+
+  #entry(source: CommandEntry["source"], key: string, text: string, body: unknown): CommandEntry {
+    return {
+      receivedAtMs: this.#parts.clock.now(),
+      key,
+      sensor: namedSensor(body, this.#options.wireWord),
+      source,
+      payload: text.slice(0, LOGGED_PAYLOAD_MAX),
+    };
+  }
+
+  async #once(request: Request): Promise<CommandResult> {
+    const { key } = request.entry;
+    const running = this.#running.get(key);
+    if (running) return running;
+    const promise = this.#perform(request).catch((error: unknown): CommandResult => {
+      this.#parts.logger.error({ err: error }, "command could not be logged or executed");
+      return local("the agent could not log the command, so it was not executed");
+    });
+    this.#running.set(key, promise);
+    try {
+      return await promise;
+    } finally {
+      this.#running.delete(key);
+    }
+  }
+
+  async #perform(request: Request): Promise<CommandResult> {
+    const { log, clock, logger, counter } = this.#parts;
+    const { entry } = request;
+    const before = log.findByKey(entry.key, entry.receivedAtMs - request.memoryMs);
+    if (before) return remembered(before);
+
+    this.#lastCallAt ??= this.#lastCallBeforeStart();
+    const command = log.begin(entry);
+    const result = await this.#decide(request);
+    counter.inc({ outcome: result.outcome });
+    logger.info({ sensor: entry.sensor, source: entry.source, ...result }, "sensor settings");
+    try {
+      log.finish(command, result, clock.now());
+    } catch (error) {
+      // The gateway has answered: that answer counts, whatever the disk says.
+      logger.error({ err: error, command }, "outcome of a command was not stored");
+    }
+    return result;
+  }
+
+  async #decide(request: Request): Promise<CommandResult> {
+    if (request.refused !== null) return local(request.refused);
+    const { sensors, wireWord } = this.#options;
+    const checked = checkSettings(request.body, sensors, wireWord);
+    if ("whyNots" in checked) return refusal(checked.whyNots);
+    const { clock } = this.#parts;
+    const mustWait = this.#accepted > 0 || clock.monotonic() < this.#nextCallAt();
+    if (mustWait && this.#waiting >= WAITING_MAX)
+      return local(`${WAITING_MAX} commands are waiting already, try again later`);
+    return this.#inTurn(checked.settings, mustWait);
+  }
+
+  #nextCallAt(): number {
+    return (this.#lastCallAt ?? Number.NEGATIVE_INFINITY) + CALL_SPACING_MS;
+  }
+
+  /** The spacing holds over a restart. A wall clock that jumped can only make us wait one spacing too long. */
+  #lastCallBeforeStart(): number {
+    const { log, clock } = this.#parts;
+    const at = log.lastCallAtMs();
+    if (at === null) return Number.NEGATIVE_INFINITY;
+    const ageMs = clock.now() - at;
+    return clock.monotonic() - Math.max(0, ageMs);
+  }
+
+  /** One at a time, in order of arrival. */
+  async #inTurn(settings: SensorSettings, mustWait: boolean): Promise<CommandResult> {
+    const before = this.#turn;
+    let done = () => {};
+    this.#turn = new Promise((resolve) => {
+      done = resolve;
+    });
+    this.#accepted += 1;
+    if (mustWait) this.#waiting += 1;
+    try {
+      await before;
+      return await this.#call(settings, mustWait);
+    } finally {
+      this.#accepted -= 1;
+      done();
+    }
+  }
+
+  async #call(settings: SensorSettings, mustWait: boolean): Promise<CommandResult> {
+    const { gateway, clock } = this.#parts;
+    const operation = this.#options.generation === 1 ? "UpdateConfig" : "saveSettings";
+    const { signal } = this.#stop;
+    let lost: CallFailure | null = null;
+    let wasReached = false;
+    for (let calls = 0; calls < CALLS_MAX; calls++) {
+      const waitMs = this.#nextCallAt() - clock.monotonic();
+      if (waitMs > 0) await clock.sleep(waitMs, signal);
+      if (calls === 0 && mustWait) this.#waiting -= 1;
+      if (signal.aborted) break;
+      this.#lastCallAt = clock.monotonic();
+      try {
+        const answer = await gateway.queueSettings(operation, settings, signal);
+        return resultOf(answer);
+      } catch (error) {
+        if (!(error instanceof CallFailure)) throw error;
+        lost = error;
+        const verdict = verdictOf(error);
+        if (verdict === "refused") {
+          return {
+            ok: false,
+            outcome: "rejected_service",
+            statusNumber: error.statusNumber,
+            description: error.message,
+          };
+        }
+        wasReached ||= verdict === "lost";
+      }
+    }
+    if (!wasReached) {
+      const why = lost === null ? "the agent is stopping" : lost.message;
+      return local(`the gateway was not reached, nothing was queued: ${why}`);
+    }
+    return {
+      ok: false,
+      outcome: "unknown",
+      statusNumber: null,
+      description: `no answer came, the settings may or may not be queued: ${lost?.message ?? ""}`,
+    };
+  }
+}
+
+const INTERRUPTED: CommandResult = {
+  ok: false,
+  outcome: "unknown",
+  statusNumber: null,
+  description: "the agent stopped before this request was answered; it is not executed again",
+};
+
+function remembered({ outcome, statusNumber, description }: LoggedOutcome): CommandResult {
+  if (outcome === null) return INTERRUPTED;
+  return { ok: outcome === "queued", outcome, statusNumber, description: description ?? "" };
+}
+
+function local(description: string): CommandResult {
+  return { ok: false, outcome: "rejected_local", statusNumber: null, description };
+}
+
+function resultOf(answer: { statusNumber: number; description: string }): CommandResult {
+  const ok = answer.statusNumber === 0;
+  return {
+    ok,
+    outcome: ok ? "queued" : "rejected_service",
+    statusNumber: answer.statusNumber,
+    description: answer.description,
+  };
+}
+
+/** refused: the service said no, for good · lost: it may have acted · unreached: it never saw the request. */
+function verdictOf(failure: CallFailure): "refused" | "lost" | "unreached" {
+  if (failure.statusNumber !== null) return "refused";
+  if (["connect", "name_resolution", "tls"].includes(failure.code)) return "unreached";
+  const isNo = failure.failureClass === "request" || failure.failureClass === "configuration";
+  return isNo ? "refused" : "lost";
+}
+
+/** An answer goes where the request asked, unless that is no topic to publish on, or this very one. */
+function replyTopic({ topic, responseTopic }: CommandMessage): string {
+  const isUsable = responseTopic && !/[+#\0]/.test(responseTopic) && responseTopic !== topic;
+  return isUsable ? responseTopic : `${topic}/result`;
+}
+
+function digest(...parts: readonly (string | Uint8Array)[]): string {
+  const hash = createHash("sha256");
+  for (const part of parts) hash.update(part).update("\0");
+  return hash.digest("hex").slice(0, 32);
+}

@@ -1,0 +1,135 @@
+/** A message or a command line → checked, bounded sensor settings, or every reason why not (services 3.7; pure). */
+import type { CommandResult, SensorSettings } from "../core/command.ts";
+import { type JsonValue } from "../core/record.ts";
+import { type Sensor, sameCode } from "../core/sensor.ts";
+
+/** Inclusive: exactly these pass. */
+const INTERVAL_SEND_DATA_MIN = 10;
+const INTERVAL_RMS_MIN = 30;
+const ALARM_MIN = 0.5;
+/** The service's integers have 32 bits; its own upper bounds are not known. */
+const INTEGER_MAX = 2_147_483_647;
+const ALARM_MAX = 1_000_000;
+
+/** Documented numbers for what is refused here as the service would (services 3.9). */
+const STATUS = { range: 502, intervalSendData: 503, intervalRms: 504, alarm: 505 } as const;
+
+export interface WhyNot {
+  readonly problem: string;
+  /** The documented number that says the same; null where there is none. */
+  readonly statusNumber: number | null;
+}
+export type CheckedSettings =
+  | { readonly settings: SensorSettings }
+  | { readonly whyNots: readonly WhyNot[] };
+
+const NUMBERS = ["IntervalSendData", "Range", "IntervalRMS", "alarm1", "alarm2", "alarm3"] as const;
+
+/**
+ * The fields of contract 8. `wireWord` is understood in place of `sensor`, as in every request to us.
+ * All eight fields that go out come from these seven and the sensor's type, which the site file knows.
+ */
+export function checkSettings(
+  request: unknown,
+  sensors: readonly Pick<Sensor, "code" | "type">[],
+  wireWord: string,
+): CheckedSettings {
+  if (typeof request !== "object" || request === null || Array.isArray(request))
+    return { whyNots: [{ problem: "the request is no JSON object", statusNumber: null }] };
+  const fields = new Map<string, unknown>(Object.entries(request));
+  const whyNots: WhyNot[] = [];
+  const refuse = (problem: string, statusNumber: number | null = null) =>
+    void whyNots.push({ problem, statusNumber });
+
+  const sensor = findSensor(fields, sensors, wireWord, refuse);
+  const integer = (name: (typeof NUMBERS)[number], min: number, status: number, unit: string) => {
+    const value = numberOf(fields, name, refuse);
+    if (value === null) return 0;
+    if (!Number.isInteger(value)) refuse(`${name} ${value} is not a whole number`);
+    else if (value < min)
+      refuse(`${name} ${value} is below the least allowed, ${min} ${unit}`, status);
+    else if (value > INTEGER_MAX) refuse(`${name} ${value} is above ${INTEGER_MAX}`);
+    return value;
+  };
+  const alarm = (name: "alarm1" | "alarm2" | "alarm3") => {
+    const value = numberOf(fields, name, refuse);
+    if (value === null) return 0;
+    if (value < ALARM_MIN)
+      refuse(`${name} ${value} is below the least allowed, ${ALARM_MIN} mm/s`, STATUS.alarm);
+    else if (value > ALARM_MAX) refuse(`${name} ${value} is above ${ALARM_MAX} mm/s`);
+    return value;
+  };
+
+  const settings = {
+    intervalSendDataMin: integer(
+      "IntervalSendData",
+      INTERVAL_SEND_DATA_MIN,
+      STATUS.intervalSendData,
+      "min",
+    ),
+    rangeG: integer("Range", 1, STATUS.range, "G"),
+    intervalRmsS: integer("IntervalRMS", INTERVAL_RMS_MIN, STATUS.intervalRms, "s"),
+    alarms: [alarm("alarm1"), alarm("alarm2"), alarm("alarm3")] as const,
+  };
+  const known = new Set<string>(["sensor", wireWord, ...NUMBERS]);
+  for (const name of fields.keys()) {
+    if (!known.has(name))
+      refuse(`${JSON.stringify(name.slice(0, 40))} is no field of this command`);
+  }
+  if (whyNots.length > 0 || sensor === null) return { whyNots };
+  return { settings: { code: sensor.code, type: sensor.type, ...settings } };
+}
+
+/** How a refusal is answered: every reason in words, and the first documented number among them. */
+export function refusal(whyNots: readonly WhyNot[]): CommandResult {
+  return {
+    ok: false,
+    outcome: "rejected_local",
+    statusNumber: whyNots.find((w) => w.statusNumber !== null)?.statusNumber ?? null,
+    description: whyNots.map((w) => w.problem).join("; "),
+  };
+}
+
+/** The sensor as a request names it, for the audit; empty where it names none. */
+export function namedSensor(request: unknown, wireWord: string): string {
+  if (typeof request !== "object" || request === null) return "";
+  const fields: Readonly<Record<string, JsonValue>> = { ...request };
+  const named = fields["sensor"] ?? fields[wireWord];
+  return typeof named === "string" || typeof named === "number" ? String(named).slice(0, 64) : "";
+}
+
+function findSensor(
+  fields: ReadonlyMap<string, unknown>,
+  sensors: readonly Pick<Sensor, "code" | "type">[],
+  wireWord: string,
+  refuse: (problem: string) => void,
+): Pick<Sensor, "code" | "type"> | null {
+  const named = fields.get("sensor") ?? fields.get(wireWord);
+  const code = typeof named === "number" ? String(named) : named;
+  if (typeof code !== "string") {
+    refuse(named === undefined ? "sensor is missing" : "sensor is not a serial number");
+    return null;
+  }
+  const sensor = sensors.find((s) => sameCode(s.code, code));
+  if (!/^\d{1,15}$/.test(code.trim())) {
+    refuse(`sensor ${JSON.stringify(code.slice(0, 64))} is not a serial number of 1 to 15 digits`);
+    return null;
+  }
+  if (!sensor) {
+    refuse(`sensor ${code.trim()} is not in the site file`);
+    return null;
+  }
+  return { code: sensor.code.trim(), type: sensor.type };
+}
+
+function numberOf(
+  fields: ReadonlyMap<string, unknown>,
+  name: string,
+  refuse: (problem: string) => void,
+): number | null {
+  const value = fields.get(name);
+  if (value === undefined || value === null) refuse(`${name} is missing`);
+  else if (typeof value !== "number" || !Number.isFinite(value)) refuse(`${name} is not a number`);
+  else return value;
+  return null;
+}

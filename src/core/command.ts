@@ -1,0 +1,71 @@
+/** Sensor settings on their way to the gateway (contract 8): the nouns, and the sockets of the command room. */
+
+export type CommandOutcome = "rejected_local" | "rejected_service" | "queued" | "unknown";
+
+/** The answer to a command. Status 0 means queued, never applied; null where no documented number fits. */
+export interface CommandResult {
+  readonly ok: boolean;
+  readonly outcome: CommandOutcome;
+  readonly statusNumber: number | null;
+  readonly description: string;
+}
+
+/** Checked and bounded: what one call of the gateway carries. */
+export interface SensorSettings {
+  /** Serial number, 1 to 15 digits. */
+  readonly code: string;
+  /** The vendor's type code. */
+  readonly type: number;
+  /** Minutes between full data sends. */
+  readonly intervalSendDataMin: number;
+  /** Measuring range, G. */
+  readonly rangeG: number;
+  /** Seconds between alarm checks. */
+  readonly intervalRmsS: number;
+  /** Alarm thresholds of the three axes, mm/s. */
+  readonly alarms: readonly [number, number, number];
+}
+
+/** UpdateConfig exists on generation 1 alone. */
+export type SettingsOperation = "saveSettings" | "UpdateConfig";
+
+/** One POST that queues settings. */
+export interface SettingsGateway {
+  /** Resolves with the answer's Key, whatever its number; rejects with a CallFailure (core/failure.ts) when there is none. */
+  queueSettings(
+    operation: SettingsOperation,
+    settings: SensorSettings,
+    signal: AbortSignal,
+  ): Promise<{ readonly statusNumber: number; readonly description: string }>;
+}
+
+export interface CommandEntry {
+  /** When it came, ms (our clock). */
+  readonly receivedAtMs: number;
+  /** Equal for a request and its redelivery. */
+  readonly key: string;
+  /** As the request names it; empty where it names none. */
+  readonly sensor: string;
+  readonly source: "mqtt" | "http" | "cli";
+  /** The request as it came, shortened. */
+  readonly payload: string;
+}
+
+/** Every command with its time and outcome: the audit, and the memory that keeps a redelivery from acting twice. */
+export interface CommandLog {
+  /** Durable when it returns, which is before the gateway is called. Answers the entry's number. */
+  begin(entry: CommandEntry): number;
+  finish(command: number, result: Omit<CommandResult, "ok">, finishedAtMs: number): void;
+  /** The newest entry of this key received at `sinceMs` or later; its outcome is null where the agent stopped before it. */
+  findByKey(key: string, sinceMs: number): LoggedOutcome | null;
+  /** The newest command that queued settings of this sensor. */
+  lastQueued(sensor: string): { readonly finishedAtMs: number | null } | null;
+  /** When the newest command came that may have called the gateway, ms (our clock); null when there was none. */
+  lastCallAtMs(): number | null;
+}
+
+export interface LoggedOutcome {
+  readonly outcome: CommandOutcome | null;
+  readonly statusNumber: number | null;
+  readonly description: string | null;
+}

@@ -1,0 +1,300 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { Dispatcher } from "../../src/command/dispatcher.ts";
+import type {
+  CommandEntry,
+  CommandLog,
+  CommandResult,
+  LoggedOutcome,
+  SettingsGateway,
+} from "../../src/core/command.ts";
+import { CallFailure } from "../../src/core/failure.ts";
+import type { Message } from "../../src/core/ports.ts";
+import { silentLogger } from "../../src/lib/logger.ts";
+import { ManualClock } from "../support/manual-clock.ts";
+
+const TOPIC = "gateside/plant-7/agent/cmd/saveSettings";
+const REQUEST = {
+  sensor: "10234",
+  IntervalSendData: 60,
+  Range: 8,
+  IntervalRMS: 60,
+  alarm1: 4.5,
+  alarm2: 4.5,
+  alarm3: 4.5,
+};
+const bytes = (value: unknown) => Buffer.from(JSON.stringify(value));
+
+class MemoryLog implements CommandLog {
+  readonly entries: (CommandEntry & LoggedOutcome & { finishedAtMs: number | null })[] = [];
+  begin(entry: CommandEntry): number {
+    const nothing = { outcome: null, statusNumber: null, description: null, finishedAtMs: null };
+    return this.entries.push({ ...entry, ...nothing }) - 1;
+  }
+  finish(command: number, result: Omit<CommandResult, "ok">, finishedAtMs: number): void {
+    const entry = this.entries[command];
+    assert.ok(entry);
+    const { outcome, statusNumber, description } = result;
+    this.entries[command] = { ...entry, outcome, statusNumber, description, finishedAtMs };
+  }
+  findByKey(key: string, sinceMs: number): LoggedOutcome | null {
+    return this.entries.findLast((e) => e.key === key && e.receivedAtMs >= sinceMs) ?? null;
+  }
+  lastQueued(sensor: string): { finishedAtMs: number | null } | null {
+    return this.entries.findLast((e) => e.sensor === sensor && e.outcome === "queued") ?? null;
+  }
+  lastCallAtMs(): number | null {
+    return this.entries.findLast((e) => e.outcome !== "rejected_local")?.receivedAtMs ?? null;
+  }
+}
+
+type Answer = { statusNumber: number; description: string } | CallFailure;
+
+interface Bench {
+  readonly clock: ManualClock;
+  readonly log: MemoryLog;
+  /** Monotonic times of the calls, ms. */
+  readonly calls: { at: number; operation: string; range: number }[];
+  readonly replies: Message[];
+  answers: Answer[];
+  dispatcher: Dispatcher;
+  restart(): Promise<void>;
+  send(request: unknown, extra?: object): Promise<CommandResult>;
+}
+
+function bench(t: TestContext, generation: 1 | 2 = 2): Bench {
+  const clock = new ManualClock();
+  const log = new MemoryLog();
+  const calls: Bench["calls"] = [];
+  const replies: Message[] = [];
+  const gateway: SettingsGateway = {
+    queueSettings(operation, settings) {
+      calls.push({ at: clock.monotonic(), operation, range: settings.rangeG });
+      const answer = made.answers.shift() ?? { statusNumber: 0, description: "OK" };
+      return answer instanceof CallFailure ? Promise.reject(answer) : Promise.resolve(answer);
+    },
+  };
+  const make = () =>
+    new Dispatcher(
+      { gateway, log, clock, logger: silentLogger, counter: { inc() {} } },
+      {
+        sensors: [{ code: "10234", type: 3, kinds: ["accel"], channels: {} }],
+        generation,
+        wireWord: "sensor",
+      },
+    );
+  const made: Bench = {
+    clock,
+    log,
+    calls,
+    replies,
+    answers: [],
+    dispatcher: make(),
+    async restart() {
+      await made.dispatcher.close();
+      made.dispatcher = make();
+    },
+    send: (request, extra = {}) =>
+      made.dispatcher.handleMessage(
+        { topic: TOPIC, payload: request instanceof Buffer ? request : bytes(request), ...extra },
+        (message) => void replies.push(message),
+      ),
+  };
+  t.after(() => made.dispatcher.close());
+  return made;
+}
+
+const lost = () =>
+  new CallFailure({
+    message: "no answer in 30 s",
+    failureClass: "transient",
+    code: "first_byte_timeout",
+  });
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+test("dispatcher – a request that is no JSON is answered, logged and not executed", async (t) => {
+  const b = bench(t);
+  const result = await b.send(Buffer.from("{nope"));
+  assert.equal(result.outcome, "rejected_local");
+  assert.equal(b.calls.length, 0);
+  assert.equal(b.log.entries[0]?.outcome, "rejected_local");
+  assert.equal(b.replies[0]?.topic, `${TOPIC}/result`);
+  assert.deepEqual(JSON.parse(String(b.replies[0]?.payload)), result);
+});
+
+test("dispatcher – a retained request is not executed, as it would act again on every connection", async (t) => {
+  const b = bench(t);
+  assert.equal((await b.send(REQUEST, { retain: true })).outcome, "rejected_local");
+  assert.equal(b.calls.length, 0);
+});
+
+test("dispatcher – a 50x of the gateway is final", async (t) => {
+  const b = bench(t);
+  b.answers = [{ statusNumber: 506, description: "type takes no settings" }];
+  assert.deepEqual(await b.send(REQUEST), {
+    ok: false,
+    outcome: "rejected_service",
+    statusNumber: 506,
+    description: "type takes no settings",
+  });
+  await b.clock.advance(60_000);
+  assert.equal(b.calls.length, 1);
+});
+
+test("dispatcher – a lost answer is repeated twice, 10 s apart, then unknown", async (t) => {
+  const b = bench(t);
+  b.answers = [lost(), lost(), lost()];
+  const result = b.send(REQUEST);
+  await settle();
+  await b.clock.advance(9_999);
+  assert.equal(b.calls.length, 1);
+  await b.clock.advance(50_001);
+  assert.equal((await result).outcome, "unknown");
+  assert.equal((await result).statusNumber, null);
+  assert.deepEqual(
+    b.calls.map((c) => c.at),
+    [0, 10_000, 20_000],
+  );
+});
+
+test("dispatcher – a repeat that is answered counts", async (t) => {
+  const b = bench(t);
+  b.answers = [lost()];
+  const result = b.send(REQUEST);
+  await settle();
+  await b.clock.advance(10_000);
+  assert.equal((await result).outcome, "queued");
+});
+
+test("dispatcher – a gateway that never saw the request leaves no doubt", async (t) => {
+  const b = bench(t);
+  const refused = () =>
+    new CallFailure({ message: "connection refused", failureClass: "transient", code: "connect" });
+  b.answers = [refused(), refused(), refused()];
+  const result = b.send(REQUEST);
+  await settle();
+  await b.clock.advance(30_000);
+  assert.equal((await result).outcome, "rejected_local");
+  assert.match((await result).description, /not reached.*connection refused/);
+});
+
+test("dispatcher – the same correlation data within 24 h gets the first outcome, over a restart too", async (t) => {
+  const b = bench(t);
+  const extra = { responseTopic: "reply/to/me", correlationData: Buffer.from([1, 2, 255]) };
+  const first = await b.send(REQUEST, extra);
+  assert.equal(first.outcome, "queued");
+  await b.restart();
+  await b.clock.advance(23.9 * 3_600_000);
+  assert.deepEqual(await b.send(REQUEST, extra), first);
+  assert.equal(b.calls.length, 1);
+  assert.deepEqual(
+    b.replies.map((r) => [r.topic, r.correlationData]),
+    [
+      ["reply/to/me", extra.correlationData],
+      ["reply/to/me", extra.correlationData],
+    ],
+  );
+  await b.clock.advance(0.2 * 3_600_000);
+  await b.send(REQUEST, extra);
+  assert.equal(b.calls.length, 2);
+});
+
+test("dispatcher – one that a crash cut short is not executed again", async (t) => {
+  const b = bench(t);
+  const correlationData = Buffer.from("a");
+  await b.send(REQUEST, { correlationData });
+  const entry = b.log.entries[0];
+  assert.ok(entry);
+  b.log.entries[0] = { ...entry, outcome: null };
+  await b.restart();
+  assert.equal((await b.send(REQUEST, { correlationData })).outcome, "unknown");
+  assert.equal(b.calls.length, 1);
+});
+
+test("dispatcher – two clients that count their requests alike are told apart", async (t) => {
+  const b = bench(t);
+  const correlationData = Buffer.from("1");
+  await b.send(REQUEST, { correlationData, responseTopic: "a" });
+  const second = b.send({ ...REQUEST, Range: 16 }, { correlationData, responseTopic: "b" });
+  await settle();
+  await b.clock.advance(10_000);
+  await second;
+  assert.deepEqual(
+    b.calls.map((c) => c.range),
+    [8, 16],
+  );
+});
+
+test("dispatcher – without correlation data the same payload within a minute is one request", async (t) => {
+  const b = bench(t);
+  const both = [b.send(REQUEST), b.send(REQUEST)];
+  assert.deepEqual(await both[0], await both[1]);
+  await b.clock.advance(60_000);
+  await b.send(REQUEST);
+  assert.equal(b.calls.length, 1);
+  await b.clock.advance(1);
+  await b.send(REQUEST);
+  assert.equal(b.calls.length, 2);
+});
+
+test("dispatcher – one call in 10 s, ten wait, the next is refused", async (t) => {
+  const b = bench(t);
+  const results = Array.from({ length: 12 }, (_, i) => b.send({ ...REQUEST, Range: i + 1 }));
+  assert.match((await results[11])?.description ?? "", /10 commands are waiting/);
+  await settle();
+  await b.clock.advance(200_000);
+  const outcomes = (await Promise.all(results)).map((r) => r.outcome);
+  assert.deepEqual(outcomes, [...Array.from({ length: 11 }, () => "queued"), "rejected_local"]);
+  assert.deepEqual(
+    b.calls.map((c) => [c.at, c.range]),
+    Array.from({ length: 11 }, (_, i) => [i * 10_000, i + 1]),
+  );
+  assert.equal(b.log.entries.length, 12);
+});
+
+test("dispatcher – the spacing of calls holds over a restart", async (t) => {
+  const b = bench(t);
+  await b.send(REQUEST);
+  await b.restart();
+  await b.clock.advance(4_000);
+  const second = b.send({ ...REQUEST, Range: 16 });
+  await settle();
+  await b.clock.advance(20_000);
+  await second;
+  assert.deepEqual(
+    b.calls.map((c) => c.at),
+    [0, 10_000],
+  );
+});
+
+test("dispatcher – generation 1 is asked by UpdateConfig", async (t) => {
+  const b = bench(t, 1);
+  await b.send(REQUEST);
+  assert.equal(b.calls[0]?.operation, "UpdateConfig");
+});
+
+test("dispatcher – closing answers what waits without calling", async (t) => {
+  const b = bench(t);
+  await b.send(REQUEST);
+  const waiting = b.send({ ...REQUEST, Range: 16 });
+  await settle();
+  await b.dispatcher.close();
+  assert.equal((await waiting).outcome, "rejected_local");
+  assert.equal(b.calls.length, 1);
+});
+
+test("dispatcher – a log that cannot be written keeps the command from being executed", async (t) => {
+  const b = bench(t);
+  b.log.begin = () => {
+    throw new Error("disk full");
+  };
+  assert.equal((await b.send(REQUEST)).outcome, "rejected_local");
+  assert.equal(b.calls.length, 0);
+});
+
+test("dispatcher – tells when settings of a sensor were last queued", async (t) => {
+  const b = bench(t);
+  assert.equal(b.dispatcher.lastQueuedAtMs("10234"), null);
+  await b.dispatcher.execute(REQUEST);
+  assert.equal(b.dispatcher.lastQueuedAtMs("10234"), b.clock.now());
+});
