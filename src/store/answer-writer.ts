@@ -1,0 +1,256 @@
+import { setImmediate as immediate } from "node:timers/promises";
+import type { AnswerWriter, AppendResult, DayKey, DayProgress } from "../core/ports.ts";
+import type { Reading } from "../core/reading.ts";
+import type { PendingRow } from "./outbox.ts";
+import {
+  type PendingReading,
+  type PendingWaveform,
+  sampleBytes,
+  storedBytes,
+  toPending,
+} from "./pending-answer.ts";
+import type { ReadingLogOptions, ReadingLogParts } from "./reading-log.ts";
+import type { StoreFailure } from "./store-failure.ts";
+import { formatRefs, hashOf } from "./stored-reading.ts";
+import type { Stream } from "./streams.ts";
+import type { WriteJob } from "./write-queue.ts";
+
+export interface AnswerContext {
+  readonly key: DayKey;
+  readonly stream: Stream;
+  /** Identities of this stream that wait for their commit, this answer's included once it does. */
+  readonly waiting: Set<string>;
+  readonly stored: (count: number, newestMs: number | null, bytes: number) => void;
+}
+
+/** Packed samples held in memory before they go to disk ahead of their answer, bytes. */
+const SPILL_BYTES = 8 << 20;
+/** Samples per spilling transaction: what a slow card takes without holding up the loop. */
+const SPILL_SLICE_BYTES = 512 << 10;
+
+const INSERT_SQL = `INSERT INTO readings (stream, time_ms, id, is_future, offset_minutes, stored_at_ms, unit_set,
+  "values", quality, attributes, raw, waveforms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const PROGRESS_SQL = `INSERT INTO day_progress (day, stream, checkpoint, records) VALUES (?, ?, ?, ?)
+  ON CONFLICT DO UPDATE SET checkpoint = excluded.checkpoint, records = excluded.records`;
+
+/** The readings of one answer on their way into one transaction. */
+export class SqliteAnswerWriter implements AnswerWriter {
+  readonly #parts: ReadingLogParts;
+  readonly #options: ReadingLogOptions;
+  readonly #context: AnswerContext;
+  readonly #readings: PendingReading[] = [];
+  readonly #ids = new Set<string>();
+  readonly #staged: number[] = [];
+  #bytes = 0;
+  #duplicates = 0;
+  #isOver = false;
+
+  constructor(parts: ReadingLogParts, options: ReadingLogOptions, context: AnswerContext) {
+    this.#parts = parts;
+    this.#options = options;
+    this.#context = context;
+  }
+
+  isKnown(timeMs: number, id: string): boolean {
+    const { stream, waiting } = this.#context;
+    const isKnown =
+      this.#ids.has(id) ||
+      waiting.has(id) ||
+      this.#parts.identities.has(stream.stream, timeMs, id, hashOf(id));
+    if (isKnown) this.#duplicates += 1;
+    return isKnown;
+  }
+
+  add(reading: Reading): void | Promise<void> {
+    if (this.#ids.has(reading.id)) return;
+    const pending = toPending(reading, this.#options.waveformPolicy(reading));
+    this.#ids.add(reading.id);
+    this.#readings.push(pending);
+    this.#bytes += sampleBytes(pending);
+    if (this.#bytes > SPILL_BYTES) return this.#spill();
+  }
+
+  /** Moves the samples to disk in small transactions. The answer's commit takes them over. */
+  async #spill(): Promise<void> {
+    let slice: [PendingReading, PendingWaveform][] = [];
+    let bytes = 0;
+    for (const reading of this.#readings) {
+      for (const waveform of reading.waveforms) {
+        if (waveform.samples === null) continue;
+        slice.push([reading, waveform]);
+        bytes += waveform.samples.length;
+        if (bytes < SPILL_SLICE_BYTES) continue;
+        this.#writeAhead(slice);
+        slice = [];
+        bytes = 0;
+        await immediate();
+        if (this.#isOver) return;
+      }
+    }
+    this.#writeAhead(slice);
+    this.#bytes = 0;
+  }
+
+  #writeAhead(slice: readonly (readonly [PendingReading, PendingWaveform])[]): void {
+    if (slice.length === 0) return;
+    const { queue, waveforms } = this.#parts;
+    queue.direct("store samples", () => {
+      for (const [reading, waveform] of slice) {
+        waveforms.insert(this.#context.stream.stream, reading, waveform);
+        if (waveform.fileId !== null) waveforms.stage(waveform.fileId);
+      }
+    });
+    for (const [, waveform] of slice) {
+      waveform.samples = null;
+      if (waveform.fileId !== null) this.#staged.push(waveform.fileId);
+    }
+  }
+
+  commit(progress: DayProgress): Promise<AppendResult> {
+    this.#isOver = true;
+    const { stream, waiting } = this.#context;
+    const before = this.#readings.length === 0 ? this.#storedProgress() : null;
+    if (before?.checkpoint === progress.checkpoint && before.records === progress.records) {
+      // An unchanged day wears nothing.
+      return Promise.resolve({ stored: 0, duplicates: this.#duplicates });
+    }
+    for (const id of this.#ids) waiting.add(id);
+    return new Promise((resolve, reject) => {
+      const rows: PendingRow[] = [];
+      const job: WriteJob = {
+        what: `store readings of sensor ${stream.sensor} ${stream.kind}`,
+        rows: this.#readings.length + 1,
+        run: () => this.#write(progress, rows),
+        committed: () => {
+          this.#leaveWaiting();
+          this.#parts.outbox.inserted(rows);
+          this.#context.stored(rows.length, newestOf(rows), this.#storedBytes());
+          const doubles = this.#readings.length - rows.length;
+          resolve({ stored: rows.length, duplicates: this.#duplicates + doubles });
+        },
+        failed: (failure: StoreFailure) => {
+          this.#leaveWaiting();
+          this.#unstage();
+          reject(failure);
+        },
+      };
+      this.#parts.queue.enqueue(job, this.#options.commitWindowMs);
+    });
+  }
+
+  #storedBytes(): number {
+    return this.#readings.reduce((sum, reading) => sum + storedBytes(reading), 0);
+  }
+
+  #storedProgress(): DayProgress | null {
+    const { key, stream } = this.#context;
+    const row = this.#parts.db
+      .write<DayProgress>(
+        "SELECT checkpoint, records FROM day_progress WHERE day = ? AND stream = ?",
+      )
+      .get(key.day, stream.stream);
+    return row ?? null;
+  }
+
+  #leaveWaiting(): void {
+    for (const id of this.#ids) this.#context.waiting.delete(id);
+  }
+
+  *#write(progress: DayProgress, rows: PendingRow[]): Generator<void, void, void> {
+    const { db, identities, streams } = this.#parts;
+    const { key, stream } = this.#context;
+    rows.length = 0;
+    streams.write(stream);
+    for (const reading of this.#readings) {
+      // Another answer may have brought it between `isKnown` and now.
+      if (identities.has(stream.stream, reading.timeMs, reading.id, reading.hash)) {
+        this.#dropSamples(reading);
+      } else rows.push(this.#insert(reading));
+      yield;
+    }
+    db.write(PROGRESS_SQL).run(key.day, stream.stream, progress.checkpoint, progress.records);
+  }
+
+  #insert(reading: PendingReading): PendingRow {
+    const { clock, db, outbox, streams, waveforms } = this.#parts;
+    const { stream } = this.#context.stream;
+    const unitSet = streams.internUnits(reading.units);
+    streams.writeUnits(unitSet);
+    const refs = reading.waveforms.map((waveform) => {
+      if (waveform.samples !== null) waveforms.insert(stream, reading, waveform);
+      else if (waveform.fileId !== null) waveforms.unstage(waveform.fileId);
+      return { fileId: waveform.fileId ?? 0, channel: waveform.channel, axis: waveform.axis };
+    });
+    const { lastInsertRowid } = db
+      .write(INSERT_SQL)
+      .run(
+        stream,
+        reading.timeMs,
+        Buffer.from(reading.id, "hex"),
+        reading.isFuture ? 1 : 0,
+        reading.offsetMinutes,
+        clock.now(),
+        unitSet,
+        reading.values,
+        reading.quality,
+        reading.attributes,
+        reading.raw,
+        formatRefs(refs),
+      );
+    const row: PendingRow = {
+      stream,
+      hour: reading.hour,
+      timeMs: reading.timeMs,
+      seq: Number(lastInsertRowid),
+      isFuture: reading.isFuture,
+      hasWaveform: reading.isWaveformOwed,
+    };
+    outbox.insert(row);
+    return row;
+  }
+
+  #dropSamples(reading: PendingReading): void {
+    for (const { fileId, samples } of reading.waveforms) {
+      if (samples !== null || fileId === null) continue;
+      this.#parts.waveforms.delete(fileId);
+      this.#parts.waveforms.unstage(fileId);
+    }
+  }
+
+  discard(): void {
+    this.#isOver = true;
+    this.#readings.length = 0;
+    this.#unstage();
+  }
+
+  /** Removes spilled samples, a few at a time; what a full disk leaves behind goes at the next start. */
+  #unstage(): void {
+    const { queue, waveforms } = this.#parts;
+    const staged = this.#staged.splice(0);
+    if (staged.length === 0) return;
+    queue.enqueue(
+      {
+        what: "remove samples of an unfinished answer",
+        rows: staged.length,
+        *run() {
+          for (const fileId of staged) {
+            waveforms.delete(fileId);
+            waveforms.unstage(fileId);
+            yield;
+          }
+        },
+        committed() {},
+        failed() {},
+      },
+      1000,
+    );
+  }
+}
+
+function newestOf(rows: readonly PendingRow[]): number | null {
+  let newest: number | null = null;
+  for (const { timeMs, isFuture } of rows) {
+    if (!isFuture && (newest === null || timeMs > newest)) newest = timeMs;
+  }
+  return newest;
+}

@@ -1,0 +1,132 @@
+import { closeSync, existsSync, fsyncSync, openSync, rmSync, statfsSync, writeSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Clock, Logger } from "../core/ports.ts";
+import { type BufferLimits, PAGE_BYTES } from "./buffer-limits.ts";
+import { type Database, sizeOf } from "./database.ts";
+
+interface MonitorParts {
+  readonly db: Database;
+  readonly limits: BufferLimits;
+  readonly diskFreeMinBytes: number;
+  readonly diskFreeBytes: (() => number | null) | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Growth is judged over at least this long, and forgets what is older. */
+const GROWTH_MIN_MS = 5 * 60_000;
+const GROWTH_SPAN_MS = 2 * 3_600_000;
+const HOUR_MS = 3_600_000;
+const BALLAST_CHUNK_BYTES = 64 << 10;
+
+/** Sizes: of our files, of the disk, and how they grow. */
+export class BufferMonitor {
+  readonly #parts: MonitorParts;
+  readonly #ballastPath: string;
+  /** What the operator should know even while all works; null when nothing. */
+  alarm: string | null = null;
+  #samples: { readonly at: number; readonly written: number }[] = [];
+  #owedShare = 0;
+
+  constructor(parts: MonitorParts) {
+    this.#parts = parts;
+    this.#ballastPath = join(dirname(parts.db.path), "gateside.ballast");
+  }
+
+  start(): void {
+    this.#parts.db.capPages(this.#parts.limits.pagesMax);
+    this.restoreBallast();
+  }
+
+  /** All files of the store, bytes. */
+  filesBytes(): number {
+    const { path } = this.#parts.db;
+    const files = [path, `${path}-wal`, `${path}-shm`, this.#ballastPath];
+    return files.reduce((sum, file) => sum + sizeOf(file), 0);
+  }
+
+  /** Free space of the disk, bytes; null where it cannot be told. */
+  diskFreeBytes(): number | null {
+    if (this.#parts.diskFreeBytes !== undefined) return this.#parts.diskFreeBytes();
+    try {
+      const { bavail, bsize } = statfsSync(dirname(this.#parts.db.path));
+      return bavail * bsize;
+    } catch {
+      return null;
+    }
+  }
+
+  /** Pages of the file and how many of them are free. */
+  pages(): { readonly all: number; readonly free: number } {
+    const { writer } = this.#parts.db;
+    return {
+      all: Number(writer.pragma("page_count", { simple: true })),
+      free: Number(writer.pragma("freelist_count", { simple: true })),
+    };
+  }
+
+  /** How far the free space of the disk is below the floor, bytes; negative while it is above. */
+  diskShortageBytes(): number {
+    const free = this.diskFreeBytes();
+    return free === null ? Number.NEGATIVE_INFINITY : this.#parts.diskFreeMinBytes - free;
+  }
+
+  /** Pages the file may have now: the cap, or less where the disk has no room for it. */
+  pagesAllowed(all: number): number {
+    const room = Math.floor(-this.diskShortageBytes() / PAGE_BYTES);
+    return Math.min(this.#parts.limits.pagesMax, all + Math.max(0, room));
+  }
+
+  /** Space given up on a full disk, so that SQLite can write what frees more. */
+  dropBallast(): boolean {
+    if (!existsSync(this.#ballastPath)) return false;
+    rmSync(this.#ballastPath, { force: true });
+    return true;
+  }
+
+  /** Written with zeros, not merely sized: a sparse file holds nothing back. */
+  restoreBallast(): void {
+    const { ballastBytes } = this.#parts.limits;
+    if (sizeOf(this.#ballastPath) === ballastBytes) return;
+    if (this.diskShortageBytes() > -2 * ballastBytes) return;
+    try {
+      const file = openSync(this.#ballastPath, "w", 0o640);
+      try {
+        const chunk = new Uint8Array(BALLAST_CHUNK_BYTES);
+        for (let written = 0; written < ballastBytes; ) {
+          written += writeSync(file, chunk, 0, Math.min(chunk.length, ballastBytes - written));
+        }
+        fsyncSync(file);
+      } finally {
+        closeSync(file);
+      }
+    } catch (error) {
+      rmSync(this.#ballastPath, { force: true });
+      this.#parts.logger.debug({ err: error }, "no room for the ballast file");
+    }
+  }
+
+  /**
+   * Notes how many bytes all readings so far took, and the share of the stored ones that is still owed. The rate over
+   * the last hours follows from it, and what could be given up for new ones.
+   */
+  sample(storedBytes: number, owedShare: number): void {
+    this.#owedShare = owedShare;
+    const at = this.#parts.clock.monotonic();
+    this.#samples.push({ at, written: storedBytes });
+    while ((this.#samples[0]?.at ?? at) < at - GROWTH_SPAN_MS) this.#samples.shift();
+  }
+
+  /** Hours of outage the free space still holds at the recent rate; null while unknown. */
+  hoursUntilFull(): number | null {
+    const first = this.#samples[0];
+    const last = this.#samples.at(-1);
+    if (first === undefined || last === undefined || last.at - first.at < GROWTH_MIN_MS)
+      return null;
+    const bytesPerHour = ((last.written - first.written) / (last.at - first.at)) * HOUR_MS;
+    if (bytesPerHour <= 0) return null;
+    const { all, free } = this.pages();
+    const roomBytes = (this.pagesAllowed(all) - (all - free) * this.#owedShare) * PAGE_BYTES;
+    return Math.max(0, roomBytes / bytesPerHour);
+  }
+}

@@ -1,0 +1,121 @@
+import type { Database, Row } from "./database.ts";
+import type { WriteQueue } from "./write-queue.ts";
+
+export interface NewCommand {
+  readonly receivedAtMs: number;
+  /** What makes two requests the same: a digest of the correlation data, or of the payload. */
+  readonly key: string;
+  readonly sensor: string;
+  /** Where it came from: mqtt, cli, … */
+  readonly source: string;
+  /** The request as text. */
+  readonly payload: string;
+}
+
+export interface CommandOutcome {
+  readonly outcome: "rejected_local" | "rejected_service" | "queued" | "unknown";
+  readonly statusNumber: number | null;
+  readonly description: string;
+}
+
+export interface LoggedCommand extends NewCommand {
+  readonly command: number;
+  /** Null while the call runs, and for one that a crash cut short. */
+  readonly outcome: CommandOutcome["outcome"] | null;
+  readonly statusNumber: number | null;
+  readonly description: string | null;
+  readonly finishedAtMs: number | null;
+}
+
+const COLUMNS =
+  "command, received_at_ms, key, sensor, source, payload, outcome, status_number, description, finished_at_ms";
+
+/** Every command with its time and outcome: the audit, and the memory that makes it happen once. Both writes are durable. */
+export class CommandLog {
+  readonly #db: Database;
+  readonly #queue: WriteQueue;
+
+  constructor(db: Database, queue: WriteQueue) {
+    this.#db = db;
+    this.#queue = queue;
+  }
+
+  /** Before the gateway is called, so that a crash in between is remembered as an unknown outcome. */
+  begin(command: NewCommand): number {
+    return this.#queue.direct("keep a command", () =>
+      Number(
+        this.#db
+          .write(
+            "INSERT INTO commands (received_at_ms, key, sensor, source, payload) VALUES (?, ?, ?, ?, ?)",
+          )
+          .run(command.receivedAtMs, command.key, command.sensor, command.source, command.payload)
+          .lastInsertRowid,
+      ),
+    );
+  }
+
+  finish(command: number, outcome: CommandOutcome, finishedAtMs: number): void {
+    this.#queue.direct("keep a command's outcome", () => {
+      this.#db
+        .write(
+          "UPDATE commands SET outcome = ?, status_number = ?, description = ?, finished_at_ms = ? WHERE command = ?",
+        )
+        .run(outcome.outcome, outcome.statusNumber, outcome.description, finishedAtMs, command);
+    });
+  }
+
+  /** The newest command with this key since a time. */
+  findByKey(key: string, sinceMs: number): LoggedCommand | null {
+    const [row] = this.#db
+      .read(
+        `SELECT ${COLUMNS} FROM commands WHERE key = ? AND received_at_ms >= ?
+         ORDER BY received_at_ms DESC, command DESC LIMIT 1`,
+      )
+      .all(key, sinceMs);
+    return row === undefined ? null : toCommand(row);
+  }
+
+  /** Newest first. */
+  list(max: number): LoggedCommand[] {
+    return this.#db
+      .read(`SELECT ${COLUMNS} FROM commands ORDER BY command DESC LIMIT ?`)
+      .all(max)
+      .map(toCommand);
+  }
+
+  /** Newest settings that the gateway queued for a sensor. */
+  lastQueued(sensor: string): LoggedCommand | null {
+    const [row] = this.#db
+      .read(
+        `SELECT ${COLUMNS} FROM commands WHERE sensor = ? AND outcome = 'queued' ORDER BY command DESC LIMIT 1`,
+      )
+      .all(sensor);
+    return row === undefined ? null : toCommand(row);
+  }
+
+  /** The newest call to the gateway, to keep commands apart over a restart; null when there was none. */
+  lastCallAtMs(): number | null {
+    const [row] = this.#db
+      .read(
+        `SELECT received_at_ms FROM commands WHERE outcome IS NULL OR outcome <> 'rejected_local'
+         ORDER BY command DESC LIMIT 1`,
+      )
+      .all();
+    return (row?.[0] ?? null) as number | null;
+  }
+}
+
+function toCommand(row: Row): LoggedCommand {
+  return {
+    command: row[0] as number,
+    receivedAtMs: row[1] as number,
+    key: row[2] as string,
+    sensor: row[3] as string,
+    source: row[4] as string,
+    payload: row[5] as string,
+    outcome: row[6] as LoggedCommand["outcome"],
+    statusNumber: row[7] as number | null,
+    description: row[8] as string | null,
+    finishedAtMs: row[9] as number | null,
+  };
+}

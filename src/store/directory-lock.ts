@@ -1,0 +1,40 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import Sqlite from "better-sqlite3";
+import { StoreFailure } from "./store-failure.ts";
+
+/**
+ * One running agent per directory. The lock is a kernel file lock that SQLite takes on an empty file of its own: it ends
+ * with the process however that ends, and no stale file or reused process id can keep the next one out.
+ */
+export class DirectoryLock {
+  readonly #db: Sqlite.Database;
+
+  private constructor(db: Sqlite.Database) {
+    this.#db = db;
+  }
+
+  static take(dataDir: string, nativeBinding?: string): DirectoryLock {
+    let db: Sqlite.Database | null = null;
+    try {
+      mkdirSync(dataDir, { recursive: true, mode: 0o750 });
+      db = new Sqlite(join(dataDir, "gateside.lock"), {
+        timeout: 0,
+        ...(nativeBinding === undefined ? {} : { nativeBinding }),
+      });
+      db.pragma("journal_mode = OFF");
+      db.exec("BEGIN EXCLUSIVE");
+      return new DirectoryLock(db);
+    } catch (error) {
+      db?.close();
+      if (error instanceof Sqlite.SqliteError && error.code.startsWith("SQLITE_BUSY")) {
+        throw new StoreFailure("in_use", `another agent is running on ${dataDir}`, error);
+      }
+      throw StoreFailure.from(error, `cannot lock ${dataDir}`);
+    }
+  }
+
+  release(): void {
+    this.#db.close();
+  }
+}

@@ -1,0 +1,34 @@
+import type { Database } from "./database.ts";
+import type { WriteQueue } from "./write-queue.ts";
+
+/** Small values that must outlive the process: Sparkplug's bdSeq, horizons, counters. */
+export class Meta {
+  readonly #db: Database;
+  readonly #queue: WriteQueue;
+
+  constructor(db: Database, queue: WriteQueue) {
+    this.#db = db;
+    this.#queue = queue;
+  }
+
+  get(name: string): string | null {
+    const row = this.#db
+      .write<{ value: string }>("SELECT value FROM meta WHERE name = ?")
+      .get(name);
+    return row?.value ?? null;
+  }
+
+  /** Durable when it returns. Throws StoreFailure. */
+  set(name: string, value: string): void {
+    this.#queue.direct(`keep ${name}`, () => this.put(name, value));
+  }
+
+  /** As part of a transaction that is running. */
+  put(name: string, value: string): void {
+    this.#db
+      .write(
+        "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+      )
+      .run(name, value);
+  }
+}

@@ -1,0 +1,67 @@
+export type StoreFailureCode =
+  /** Another agent holds the directory. */
+  | "in_use"
+  /** The file was written by a newer program. */
+  | "schema_newer"
+  /** No database where one was to be read. */
+  | "missing"
+  /** The page cap or the disk is full. */
+  | "full"
+  /** The file or its directory cannot be written. */
+  | "readonly"
+  /** The disk failed. */
+  | "io"
+  /** The file is damaged. */
+  | "corrupt"
+  | "closed"
+  /** A fault of this program. */
+  | "internal";
+
+/** How the store fails. Nothing of a failed append or settlement was counted. */
+export class StoreFailure extends Error {
+  override readonly name = "StoreFailure";
+  readonly code: StoreFailureCode;
+  /** True when the same call may work once the disk is well again. */
+  readonly isRetryable: boolean;
+  /** SQLite's own word for it, e.g. SQLITE_IOERR_FSYNC. */
+  readonly sqliteCode: string | null;
+
+  constructor(code: StoreFailureCode, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+    this.isRetryable = code === "full" || code === "readonly" || code === "io";
+    this.sqliteCode = sqliteCode(cause);
+  }
+
+  static from(cause: unknown, subject: string): StoreFailure {
+    if (cause instanceof StoreFailure) return cause;
+    const code = classify(sqliteCode(cause) ?? systemCode(cause));
+    const detail = cause instanceof Error ? cause.message : String(cause);
+    return new StoreFailure(code, `${subject}: ${detail}`, cause);
+  }
+}
+
+function sqliteCode(cause: unknown): string | null {
+  const code = systemCode(cause);
+  return code?.startsWith("SQLITE_") ? code : null;
+}
+
+function systemCode(cause: unknown): string | null {
+  return cause instanceof Error && "code" in cause && typeof cause.code === "string"
+    ? cause.code
+    : null;
+}
+
+function classify(code: string | null): StoreFailureCode {
+  if (code === null) return "internal";
+  if (code === "SQLITE_FULL" || code === "ENOSPC" || code === "EDQUOT") return "full";
+  if (code.startsWith("SQLITE_READONLY") || code === "EROFS" || code === "EACCES") {
+    return "readonly";
+  }
+  if (code === "EPERM" || code === "SQLITE_PERM" || code === "SQLITE_AUTH") return "readonly";
+  if (code.startsWith("SQLITE_CORRUPT") || code === "SQLITE_NOTADB") return "corrupt";
+  if (code === "SQLITE_IOERR_CORRUPTFS") return "io";
+  if (code.startsWith("SQLITE_IOERR") || code.startsWith("SQLITE_CANTOPEN")) return "io";
+  if (code.startsWith("SQLITE_BUSY") || code === "SQLITE_PROTOCOL" || code === "EIO") return "io";
+  return "internal";
+}

@@ -1,0 +1,81 @@
+import type { StoredWaveform, WaveformReader } from "../core/ports.ts";
+import { decodeSamples } from "../lib/waveform-codec.ts";
+import type { Database } from "./database.ts";
+import type { PendingReading, PendingWaveform } from "./pending-answer.ts";
+import type { Streams } from "./streams.ts";
+
+const READ_SQL = `SELECT stream, time_ms, reading_id, channel, axis, sample_rate_hz, calibration,
+  recording_reason, sample_count, encoding, samples FROM waveforms WHERE file_id = ?`;
+const INSERT_SQL = `INSERT INTO waveforms (stream, time_ms, reading_id, channel, axis, sample_rate_hz,
+  calibration, recording_reason, sample_count, encoding, samples) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+/** The samples of a measurement, one row per axis. File ids are positive 32-bit numbers and never reused. */
+export class Waveforms implements WaveformReader {
+  readonly #db: Database;
+  readonly #streams: Streams;
+
+  constructor(db: Database, streams: Streams) {
+    this.#db = db;
+    this.#streams = streams;
+  }
+
+  read(fileId: number): StoredWaveform | null {
+    const [row] = this.#db.read(READ_SQL).all(fileId);
+    if (row === undefined) return null;
+    const { sensor } = this.#streams.get(row[0] as number);
+    return {
+      fileId,
+      sensor,
+      timeMs: row[1] as number,
+      readingId: (row[2] as Buffer).toString("hex"),
+      channel: row[3] as number,
+      axis: row[4] as StoredWaveform["axis"],
+      sampleRateHz: row[5] as number,
+      calibration: row[6] as number,
+      recordingReason: row[7] as number | null,
+      samples: decodeSamples(row[9] as number, row[10] as Buffer, row[8] as number),
+    };
+  }
+
+  /** Writes one axis and gives it its file id, inside the caller's transaction. */
+  insert(stream: number, reading: PendingReading, waveform: PendingWaveform): void {
+    const { lastInsertRowid } = this.#db
+      .write(INSERT_SQL)
+      .run(
+        stream,
+        reading.timeMs,
+        Buffer.from(reading.id, "hex"),
+        waveform.channel,
+        waveform.axis,
+        waveform.sampleRateHz,
+        waveform.calibration,
+        waveform.recordingReason,
+        waveform.sampleCount,
+        waveform.encoding,
+        waveform.samples,
+      );
+    waveform.fileId = Number(lastInsertRowid);
+  }
+
+  /** Written ahead of its answer: goes again unless the answer is committed. */
+  stage(fileId: number): void {
+    this.#db.write("INSERT INTO staged_waveforms (file_id) VALUES (?)").run(fileId);
+  }
+
+  unstage(fileId: number): void {
+    this.#db.write("DELETE FROM staged_waveforms WHERE file_id = ?").run(fileId);
+  }
+
+  delete(fileId: number): void {
+    this.#db.write("DELETE FROM waveforms WHERE file_id = ?").run(fileId);
+  }
+
+  /** Removes what an answer left behind that a crash interrupted. */
+  sweepStaged(): void {
+    const staged = this.#db
+      .write<{ file_id: number }>("SELECT file_id FROM staged_waveforms")
+      .all();
+    for (const { file_id } of staged) this.delete(file_id);
+    if (staged.length > 0) this.#db.write("DELETE FROM staged_waveforms").run();
+  }
+}
