@@ -119,11 +119,11 @@ export class MqttLink implements MessageLink {
 
   ready(signal: AbortSignal): Promise<boolean> {
     if (signal.aborted || this.#isClosing) return Promise.resolve(false);
-    if (this.#isReady) return Promise.resolve(true);
+    if (this.#isReady && this.isConnected) return Promise.resolve(true);
     return new Promise((resolve) => {
       const look = () => {
         const isOver = signal.aborted || this.#isClosing;
-        if (!isOver && !this.#isReady) return;
+        if (!isOver && !(this.#isReady && this.isConnected)) return;
         this.#readyListeners.delete(look);
         signal.removeEventListener("abort", look);
         resolve(!isOver);

@@ -96,18 +96,23 @@ export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mo
     execFileSync("mosquitto_passwd", ["-U", passwordFile], { stdio: "ignore" });
   };
   const lines = [
-    `listener ${port} 127.0.0.1`,
+    // Debian's libwebsockets takes an interface where MQTT takes an address.
+    `listener ${port}${options.websockets ? "" : " 127.0.0.1"}`,
     `allow_anonymous ${options.passwords ? "false" : "true"}`,
     "log_dest stderr",
     "log_type error",
     "log_type warning",
     "log_type notice",
     "set_tcp_nodelay true",
-    "max_queued_messages 0",
+    // Room for a slow subscriber; 0 (no limit) makes 2.0.11 close a session after a denied publish.
+    "max_queued_messages 1000000",
   ];
   // Root would be dropped to a user who cannot read the temporary directory.
   if (process.getuid?.() === 0) lines.push("user root");
-  if (options.websockets) lines.push("protocol websockets");
+  // 2.0.11 does not start with a web socket listener alone.
+  if (options.websockets) {
+    lines.push("protocol websockets", `listener ${await freePort()} 127.0.0.1`);
+  }
   if (options.maxPacketSize !== undefined) lines.push(`max_packet_size ${options.maxPacketSize}`);
   if (options.receiveMaximum !== undefined) {
     lines.push(`max_inflight_messages ${options.receiveMaximum}`);

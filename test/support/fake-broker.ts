@@ -1,0 +1,124 @@
+import { createServer, type Socket } from "node:net";
+
+/** A PUBLISH as it came over the wire. */
+export interface WirePublish {
+  readonly topic: string;
+  readonly packetId: number;
+  readonly packetBytes: number;
+}
+
+export interface FakeBrokerOptions {
+  readonly version: 4 | 5;
+  /** Bytes of MQTT 5 CONNACK properties, e.g. [0x21, 0, 1] for receive maximum 1. */
+  readonly connackProperties?: readonly number[];
+  /** What to do with a PUBLISH; acknowledges it unless told. */
+  onPublish?(publish: WirePublish, connection: FakeConnection): void;
+  onConnect?(connection: FakeConnection): void;
+}
+
+export interface FakeConnection {
+  /** 1 for the first session, and so on. */
+  readonly number: number;
+  ack(packetId: number): void;
+  /** MQTT 5 DISCONNECT with a reason, then the socket is closed. */
+  disconnect(reason: number): void;
+  destroy(): void;
+}
+
+export interface FakeBroker {
+  readonly url: string;
+  /** CONNECTs so far. */
+  readonly connects: number;
+  readonly publishes: WirePublish[];
+  /** Most publishes that were unanswered at once. */
+  readonly unansweredMax: number;
+  close(): Promise<void>;
+}
+
+/** A broker that does what real ones do only on bad days. It speaks just enough MQTT, written here byte by byte. */
+export async function startFakeBroker(options: FakeBrokerOptions): Promise<FakeBroker> {
+  const isV5 = options.version === 5;
+  const sockets = new Set<Socket>();
+  const publishes: WirePublish[] = [];
+  let connects = 0;
+  let unansweredMax = 0;
+
+  const serve = (socket: Socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+    socket.on("error", () => socket.destroy());
+    let unanswered = 0;
+    let connection: FakeConnection | null = null;
+    const open = () => {
+      connects += 1;
+      const properties = options.connackProperties ?? [];
+      const body = isV5 ? [0, 0, properties.length, ...properties] : [0, 0];
+      socket.write(Buffer.from([0x20, body.length, ...body]));
+      const opened: FakeConnection = {
+        number: connects,
+        ack(packetId) {
+          unanswered -= 1;
+          socket.write(Buffer.from([0x40, 2, packetId >> 8, packetId & 0xff]));
+        },
+        disconnect: (reason) => socket.end(Buffer.from([0xe0, 2, reason, 0])),
+        destroy: () => socket.destroy(),
+      };
+      connection = opened;
+      options.onConnect?.(opened);
+    };
+    const handle = (packet: Buffer, bodyAt: number) => {
+      const type = (packet[0] ?? 0) >> 4;
+      if (type === 1) open();
+      if (type === 12) socket.write(Buffer.from([0xd0, 0]));
+      if (type !== 3 || !connection) return;
+      const topicBytes = packet.readUInt16BE(bodyAt);
+      const topic = packet.toString("utf8", bodyAt + 2, bodyAt + 2 + topicBytes);
+      const qos = ((packet[0] ?? 0) >> 1) & 3;
+      const packetId = qos === 0 ? 0 : packet.readUInt16BE(bodyAt + 2 + topicBytes);
+      const publish = { topic, packetId, packetBytes: packet.length };
+      publishes.push(publish);
+      if (qos === 0) return;
+      unanswered += 1;
+      unansweredMax = Math.max(unansweredMax, unanswered);
+      if (options.onPublish) options.onPublish(publish, connection);
+      else connection.ack(packetId);
+    };
+    let pending = Buffer.alloc(0);
+    socket.on("data", (chunk: Buffer) => {
+      pending = Buffer.concat([pending, chunk]);
+      for (;;) {
+        let length = 0;
+        let at = 1;
+        let shift = 0;
+        while (at < pending.length) {
+          const byte = pending[at++] ?? 0;
+          length += (byte & 0x7f) * 2 ** shift;
+          shift += 7;
+          if (byte < 0x80) break;
+        }
+        if (at < 2 || pending.length < at + length || (pending[at - 1] ?? 0) >= 0x80) return;
+        handle(pending.subarray(0, at + length), at);
+        pending = pending.subarray(at + length);
+      }
+    });
+  };
+
+  const server = createServer(serve);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return {
+    url: `mqtt://127.0.0.1:${address.port}`,
+    get connects() {
+      return connects;
+    },
+    publishes,
+    get unansweredMax() {
+      return unansweredMax;
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
