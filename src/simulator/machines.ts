@@ -90,7 +90,7 @@ export function phaseCurrentsA(
   ];
 }
 
-/** The counter of a module restarts every few days; ampere-hours since then, by steps of ten minutes. */
+/** The counter of a module restarts every few days; ampere-hours since then, by steps of an hour. */
 export function accumulatedAh(
   machine: Machine,
   ms: number,
@@ -98,7 +98,7 @@ export function accumulatedAh(
   const lifeMs = (4 + 3 * chance(machine.seed, 10)) * DAY_MS;
   const shift = chance(machine.seed, 11) * lifeMs;
   const startMs = Math.floor(Math.floor((ms + shift) / lifeMs) * lifeMs - shift);
-  const stepMs = 10 * MINUTE_MS;
+  const stepMs = HOUR_MS;
   const sums: [number, number, number, number] = [0, 0, 0, 0];
   for (let at = startMs; at < ms; at += stepMs) {
     const hours = Math.min(stepMs, ms - at) / HOUR_MS;

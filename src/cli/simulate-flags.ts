@@ -1,0 +1,32 @@
+import type { FlagSpec } from "./command.ts";
+
+/** Flags of `simulate`, for the table of commands. */
+export const SIMULATE_FLAGS: readonly FlagSpec[] = [
+  { name: "port", value: "PORT", doc: "port to listen on; 0 = any free one", default: "8733" },
+  { name: "host", value: "ADDRESS", doc: "address to listen on", default: "127.0.0.1" },
+  { name: "seed", value: "N", doc: "another seed, another plant", default: "1" },
+  { name: "sensors", value: "N", doc: "how many sensors; seven speak all kinds", default: "14" },
+  {
+    name: "speed",
+    value: "X",
+    doc: "how many times faster time passes in the plant",
+    default: "1",
+  },
+  { name: "zone", value: "ZONE", doc: "IANA time zone of the gateway (default: this machine's)" },
+  { name: "site-out", value: "FILE", doc: "write a site file for this plant" },
+  { name: "settings-dir", value: "DIR", doc: "keep queued sensor settings as one file per sensor" },
+  {
+    name: "fault",
+    value: "NAME[:OPTIONS]",
+    doc: "switch a fault on, e.g. cut:probability=0.1 (GET /sim/faults lists them)",
+    many: true,
+  },
+  {
+    name: "generation",
+    value: "1|2",
+    doc: "gateway generation; 1 knows UpdateConfig",
+    default: "2",
+  },
+  { name: "word", value: "WORD", doc: "the vendor's word in wire names", default: "sensor" },
+  { name: "service", value: "PATH", doc: "path of the service", default: "SensorService.svc" },
+];

@@ -1,0 +1,118 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { type FaultSpec, parseFaultFlag } from "../simulator/faults.ts";
+import { type Simulator, startSimulator } from "../simulator/server.ts";
+import { type CommandContext, type Flags, UsageError } from "./command.ts";
+import { table } from "./table.ts";
+
+/** A table of every sensor of a large plant would only scroll the address away. */
+const ROWS_MAX = 20;
+
+export async function run({ flags, cwd, stdout, stderr, signal }: CommandContext): Promise<number> {
+  const faults = flags.all("fault").map(faultOf);
+  const simulator = await open(flags);
+  if (typeof simulator === "string") {
+    stderr.write(`gateside simulate: ${simulator}\n`);
+    return 1;
+  }
+  try {
+    for (const fault of faults) simulator.faults.add(fault);
+    const siteOut = flags.text("site-out");
+    if (siteOut !== null) await writeSite(resolve(cwd, siteOut), simulator);
+    stdout.write(startText(simulator, flags, siteOut, faults));
+    if (!signal.aborted) {
+      await new Promise<void>((done) =>
+        signal.addEventListener("abort", () => done(), { once: true }),
+      );
+    }
+  } finally {
+    await simulator.close();
+  }
+  return 0;
+}
+
+function faultOf(text: string): FaultSpec {
+  const spec = parseFaultFlag(text);
+  if (typeof spec === "string") throw new UsageError(`--fault: ${spec}`);
+  return spec;
+}
+
+/** The running simulator, or why it cannot run here. */
+async function open(flags: Flags): Promise<Simulator | string> {
+  const whole = (name: string, min: number, max: number) =>
+    flags.number(name, { min, max, isInteger: true });
+  const port = whole("port", 0, 65_535) ?? 0;
+  const zone = flags.text("zone");
+  const word = flags.text("word") ?? "sensor";
+  const dir = flags.text("settings-dir");
+  if (!/^[a-z][A-Za-z0-9]*$/.test(word)) throw new UsageError("--word is one word, e.g. acme");
+  if (zone !== null && !isZone(zone)) throw new UsageError(`--zone ${zone} is no IANA time zone`);
+  try {
+    return await startSimulator({
+      port,
+      host: flags.text("host") ?? "127.0.0.1",
+      seed: whole("seed", 0, 2 ** 31) ?? 1,
+      sensors: whole("sensors", 1, 5000) ?? 14,
+      speed: flags.number("speed", { min: 0.01, max: 100_000 }) ?? 1,
+      generation: flags.choice("generation", ["1", "2"]) === "1" ? 1 : 2,
+      word,
+      servicePath: flags.text("service") ?? "SensorService.svc",
+      ...(zone === null ? {} : { zone }),
+      ...(dir === null ? {} : { settings: { dir } }),
+    });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "EADDRINUSE") return `port ${port} is taken; choose another with --port`;
+    return code === undefined ? Promise.reject(error as Error) : message;
+  }
+}
+
+function isZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
+  } catch {
+    return false;
+  }
+}
+
+async function writeSite(path: string, simulator: Simulator): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, `${JSON.stringify(simulator.siteFile(), null, 2)}\n`);
+}
+
+function startText(
+  simulator: Simulator,
+  flags: Flags,
+  siteOut: string | null,
+  faults: readonly FaultSpec[],
+): string {
+  const { sensors } = simulator.plant;
+  const rows = sensors
+    .slice(0, ROWS_MAX)
+    .map(({ code, type, kinds, name }) => [code, String(type), kinds.join(", "), name]);
+  const more = sensors.length > ROWS_MAX ? `  … and ${sensors.length - ROWS_MAX} more\n` : "";
+  const word = flags.text("word") ?? "sensor";
+  const service = flags.text("service") ?? "SensorService.svc";
+  const settings = [
+    `GATEWAY_URL=${simulator.url}`,
+    `GATEWAY_TIMEZONE=${simulator.zone.name}`,
+    ...(word === "sensor" ? [] : [`WIRE_WORD=${word}`]),
+    ...(service === "SensorService.svc" ? [] : [`GATEWAY_SERVICE=${service}`]),
+    ...(flags.text("generation") === "1" ? ["GATEWAY_GENERATION=1"] : []),
+    `SITE_FILE=${siteOut ?? "site.json"}`,
+    "MQTT_URL=mqtt://127.0.0.1:1883",
+  ];
+  const site = siteOut === null ? `curl -s ${simulator.url}/sim/site > site.json\n  ` : "";
+  const on = faults.length === 0 ? "none" : faults.map(({ name }) => name).join(", ");
+  return `Simulated gateway at ${simulator.url}/${service}
+
+${table([["SERIAL", "TYPE", "KINDS", "PLACE"], ...rows])}${more}
+Point an agent at it:
+  ${site}${settings.join(" ")} gateside run
+
+Faults on: ${on}. List them with  curl ${simulator.url}/sim/faults
+  switch one on:   curl -d '{"name":"cut","times":3}' ${simulator.url}/sim/faults
+  switch all off:  curl -X DELETE ${simulator.url}/sim/faults
+Stop with Ctrl-C.
+`;
+}
