@@ -71,12 +71,14 @@ export class Sessions {
 /** Slows guessing: counts wrong secrets per address and in all, in fixed windows. */
 export class FailureLimit {
   readonly #clock: Pick<Clock, "monotonic">;
+  readonly #failuresMax: number;
   #failures = new Map<string, number>();
   #together = 0;
   #windowStart = 0;
 
-  constructor(clock: Pick<Clock, "monotonic">) {
+  constructor(clock: Pick<Clock, "monotonic">, failuresMax = FAILURES_MAX) {
     this.#clock = clock;
+    this.#failuresMax = failuresMax;
     this.#windowStart = clock.monotonic();
   }
 
@@ -84,7 +86,8 @@ export class FailureLimit {
   retryAfterS(address: string): number {
     const leftMs = this.#roll();
     const isBlocked =
-      (this.#failures.get(address) ?? 0) >= FAILURES_MAX || this.#together >= FAILURES_MAX_TOGETHER;
+      (this.#failures.get(address) ?? 0) >= this.#failuresMax ||
+      this.#together >= FAILURES_MAX_TOGETHER;
     return isBlocked ? Math.max(1, Math.ceil(leftMs / 1000)) : 0;
   }
 

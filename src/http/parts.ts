@@ -11,6 +11,7 @@ import type {
   WaveformReader,
 } from "../core/query/ports.ts";
 import type { Site } from "../core/sensor.ts";
+import type { WireNames } from "../core/wire/wire-names.ts";
 import type { Metrics } from "../lib/metrics.ts";
 
 /** What the HTTP room is handed. A null part answers "not available here". */
@@ -41,8 +42,8 @@ export interface HttpOptions {
   readonly version: string;
   /** IANA zone of the gateway: zone-less dates of the query service are in it. */
   readonly timezone: string;
-  /** The word the wire names carry (contract 3 WIRE_WORD). */
-  readonly wireWord: string;
+  /** Wire names with the vendor's word (contract 3 WIRE_WORD). */
+  readonly names: WireNames;
   /** Directory of the built dashboard; null serves none. */
   readonly dashboardDir: string | null;
   /** Most rows of one history answer. */

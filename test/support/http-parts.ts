@@ -14,6 +14,7 @@ import type {
   SettingsCommands,
 } from "../../src/core/query/ports.ts";
 import type { Kind, Site } from "../../src/core/sensor.ts";
+import { createWireNames } from "../../src/core/wire/wire-names.ts";
 import type { HttpOptions, HttpParts } from "../../src/http/parts.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
@@ -249,6 +250,6 @@ export const OPTIONS: HttpOptions = {
   token: null,
   version: "0.1.0",
   timezone: "UTC",
-  wireWord: "sensor",
+  names: createWireNames({ word: "sensor", service: "SensorService.svc" }),
   dashboardDir: null,
 };

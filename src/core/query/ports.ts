@@ -5,6 +5,7 @@
 import type { AgentStatus, Gap, StoredReading, StoredWaveform, WaveformReader } from "../ports.ts";
 import type { Doubt } from "../quality.ts";
 import type { Kind, Sensor } from "../sensor.ts";
+import type { SignalUnit } from "../unit.ts";
 
 /** A place in a history: just after this reading, in the direction of the walk. */
 export interface HistoryPosition {
@@ -106,9 +107,6 @@ export interface StatusSource {
 }
 
 export type { WaveformReader };
-
-/** Unit codes of spectra and waveforms: 0 G, 1 mm/s², 2 mm/s, 3 in/s, 4 µm, 5 mils, 6 GE (services 4.2). */
-export type SignalUnit = 0 | 1 | 2 | 3 | 4 | 5 | 6;
 
 export interface SignalSeries {
   /** Empty where the record cannot give this quantity. */

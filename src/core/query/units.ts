@@ -1,5 +1,5 @@
 import type { Site } from "../sensor.ts";
-import type { SignalUnit } from "./ports.ts";
+import type { SignalUnit } from "../unit.ts";
 
 /** Labels of the unit codes 0…6 (services 4.2). */
 export const UNIT_LABELS: Readonly<Record<SignalUnit, string>> = {

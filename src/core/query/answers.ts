@@ -1,0 +1,256 @@
+/** The shapes of the query service's answers (services 4.2 and 6). Unknown is null, never 0. */
+import type { StoredReading } from "../ports.ts";
+import type { Sensor } from "../sensor.ts";
+import {
+  API_ASSIGNMENT,
+  API_CHANNEL,
+  API_DEVICE,
+  API_EXTRA_VALUE,
+  API_MEASURES,
+  API_NODE,
+  API_SIGNAL,
+  ENVELOPE,
+} from "../wire/names.ts";
+import type { LocalTime } from "./dates.ts";
+import type { AxisPlace, TreeNode } from "./site-tree.ts";
+import { axisChannels } from "./site-tree.ts";
+import type { UnitEntry } from "./units.ts";
+
+export type Cell = string | number | boolean | null;
+
+/** A stored reading with its JSON texts read once. */
+export interface OpenReading {
+  readonly reading: StoredReading;
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly attributes: Readonly<Record<string, unknown>>;
+}
+export function openReading(reading: StoredReading): OpenReading {
+  return {
+    reading,
+    values: JSON.parse(reading.values) as Record<string, unknown>,
+    attributes: JSON.parse(reading.attributes) as Record<string, unknown>,
+  };
+}
+
+export function numberOf(values: Readonly<Record<string, unknown>>, name: string): number | null {
+  const value = Object.hasOwn(values, name) ? values[name] : null;
+  return typeof value === "number" && Number.isFinite(value) ? value : null;
+}
+
+/** `[{"Key":…,"Configs":[],"Value":` and what closes it. */
+export function envelopeHead(statusNumber: number, description: string): string {
+  const key = JSON.stringify({
+    [ENVELOPE.statusNumber]: statusNumber,
+    [ENVELOPE.description]: description,
+  });
+  return `[{"${ENVELOPE.key}":${key},"${ENVELOPE.configs}":[],"${ENVELOPE.value}":`;
+}
+export const ENVELOPE_TAIL = "}]";
+
+export function nodeAnswer(node: TreeNode): object {
+  return {
+    [API_NODE.id]: node.id,
+    [API_NODE.name]: node.name,
+    [API_NODE.description]: node.description,
+    [API_NODE.type]: node.type,
+  };
+}
+
+/** True where the reading has this channel: a biaxial sensor has no third. */
+export function hasChannel(open: OpenReading, channel: number): boolean {
+  return Object.hasOwn(open.values, `channel${channel}_accel_rms`);
+}
+
+const ZONES = "ABCD";
+/** Zones A–D as 1–4; null without a machine class. */
+export function severityOf(open: OpenReading, channel: number): number | null {
+  const zone = open.values[`channel${channel}_zone`];
+  return typeof zone === "string" && zone.length === 1 && ZONES.includes(zone)
+    ? ZONES.indexOf(zone) + 1
+    : null;
+}
+
+/** The history operations write labels, the current measures codes as text (services 4.2). */
+const UNIT_FORMS = { label: ["G", "mm/s", "GE"], code: ["0", "2", "6"] } as const;
+
+export function processedReading(
+  open: OpenReading,
+  channel: number,
+  unitForm: "label" | "code",
+  time: LocalTime,
+): object {
+  const { reading, values, attributes } = open;
+  const [accelUnit, velocityUnit, envelopeUnit] = UNIT_FORMS[unitForm];
+  const raw = JSON.parse(reading.raw) as Record<string, unknown>;
+  return {
+    // 0 is the contract's word for "no stored waveform"; ids start at 1.
+    [API_SIGNAL.fileId]: reading.waveforms.find((ref) => ref.channel === channel)?.fileId ?? 0,
+    [API_SIGNAL.date]: time.dashed(reading.timeMs),
+    [API_SIGNAL.reason]: numberOf(attributes, "recording_reason"),
+    [API_SIGNAL.sampleRate]: numberOf(attributes, "sample_rate"),
+    [API_SIGNAL.calibration]: numberOf(raw, "calibration"),
+    [API_SIGNAL.sensitivity]: null,
+    [API_SIGNAL.accelRms]: numberOf(values, `channel${channel}_accel_rms`),
+    [API_SIGNAL.accelUnit]: accelUnit,
+    [API_SIGNAL.accelSeverity]: null,
+    [API_SIGNAL.velocityRms]: numberOf(values, `channel${channel}_vel_rms`),
+    [API_SIGNAL.velocityUnit]: velocityUnit,
+    [API_SIGNAL.velocitySeverity]: severityOf(open, channel),
+    [API_SIGNAL.envelopeRms]: numberOf(values, `channel${channel}_env_rms`),
+    [API_SIGNAL.envelopeUnit]: envelopeUnit,
+    [API_SIGNAL.envelopeSeverity]: null,
+  };
+}
+
+/** One row per quantity, in the order of API_HISTORY_COLUMNS. */
+export function historyRows(open: OpenReading, place: AxisPlace, time: LocalTime): Cell[][] {
+  const { machine, point, axis, channel } = place;
+  const head = [machine, point, axis, time.dashed(open.reading.timeMs)];
+  const reason = numberOf(open.attributes, "recording_reason");
+  const value = (name: string) => numberOf(open.values, `channel${channel}_${name}`);
+  const [accelUnit, velocityUnit, envelopeUnit] = UNIT_FORMS.label;
+  return [
+    [...head, accelUnit, null, value("accel_rms"), reason],
+    [...head, velocityUnit, severityOf(open, channel), value("vel_rms"), reason],
+    [...head, envelopeUnit, null, value("env_rms"), reason],
+  ];
+}
+
+/** Nested as machines > points > axes; the entries come in that order. */
+export function currentMeasures(
+  entries: readonly { readonly place: AxisPlace; readonly signal: object }[],
+): object[] {
+  const machines = new Map<number, Map<number, object[]>>();
+  for (const { place, signal } of entries) {
+    const points = machines.get(place.machine) ?? new Map<number, object[]>();
+    machines.set(place.machine, points);
+    const axes = points.get(place.point) ?? [];
+    points.set(place.point, axes);
+    axes.push({ [API_MEASURES.axis]: place.axis, [API_MEASURES.signal]: signal });
+  }
+  return [...machines].map(([machine, points]) => ({
+    [API_MEASURES.machineCode]: String(machine),
+    [API_MEASURES.pointList]: [...points].map(([point, axes]) => ({
+      [API_MEASURES.pointIndex]: point,
+      [API_MEASURES.axisList]: axes,
+    })),
+  }));
+}
+
+/** Which stored value a channel object or extra value shows: the main ones, not every minimum and peak. */
+export function mainValue(name: string): { readonly channel: number | null } | null {
+  const channel =
+    /^(?:channel([1-4])(?:_(?:accel_rms|vel_rms|env_rms|ma))?|current([1-4])(?:_avg)?|accumulated_current([1-4])|input([1-4]))$/.exec(
+      name,
+    );
+  if (channel !== null) {
+    return { channel: Number(channel[1] ?? channel[2] ?? channel[3] ?? channel[4]) };
+  }
+  return name === "rpm" ? { channel: 1 } : null;
+}
+
+/** Values of the sensor itself, and the displacement: extra values only. */
+const EXTRA = /^(battery|temperature|module_temperature|channel[1-3]_disp_pp)$/;
+export function isExtraValue(name: string): boolean {
+  return EXTRA.test(name) || mainValue(name) !== null;
+}
+
+/** Contacts as 1 and 0: the field is a number in every known client. */
+export function cellOf(value: unknown): number | null {
+  if (typeof value === "boolean") return value ? 1 : 0;
+  return typeof value === "number" && Number.isFinite(value) ? value : null;
+}
+
+export function channelElement(
+  date: string,
+  label: string,
+  unit: UnitEntry | null,
+  value: number | null,
+): object {
+  return {
+    [API_CHANNEL.date]: date,
+    [API_CHANNEL.descUnit]: label,
+    [API_CHANNEL.value]: value,
+    [API_CHANNEL.unit]: unit?.code ?? null,
+  };
+}
+
+export function extraValue(date: string, unit: UnitEntry, value: number | null): object {
+  return {
+    [API_EXTRA_VALUE.date]: date,
+    [API_EXTRA_VALUE.value]: value,
+    [API_EXTRA_VALUE.unit]: unit.code,
+    [API_EXTRA_VALUE.descUnit]: unit.label,
+  };
+}
+
+/** What the newest records of a sensor tell of itself. */
+export interface DeviceFacts {
+  readonly batteryV: number | null;
+  readonly temperatureC: number | null;
+  readonly firmware: number | null;
+}
+export function deviceFacts(readings: readonly OpenReading[]): DeviceFacts {
+  const newestFirst = [...readings].sort((a, b) => b.reading.timeMs - a.reading.timeMs);
+  const first = (of: (open: OpenReading) => number | null): number | null => {
+    for (const open of newestFirst) {
+      const found = of(open);
+      if (found !== null) return found;
+    }
+    return null;
+  };
+  return {
+    batteryV: first(({ values }) => numberOf(values, "battery")),
+    temperatureC: first(
+      ({ values }) => numberOf(values, "module_temperature") ?? numberOf(values, "temperature"),
+    ),
+    firmware: first(({ attributes }) => numberOf(attributes, "version")),
+  };
+}
+
+export function channelCount(sensor: Sensor): number {
+  const accel = axisChannels(sensor).length;
+  const listed = Object.keys(sensor.channels).length;
+  const fixed = sensor.kinds.includes("rpm") ? 1 : 4;
+  return accel > 0 ? accel : listed > 0 ? listed : fixed;
+}
+
+/** The device's number: its serial where that is one (32 bits, as typed clients read it), else one made of the text. */
+export function deviceId(code: string): number {
+  const number = Number(code);
+  if (/^\d+$/.test(code) && number > 0 && number <= 0x7fffffff) return number;
+  let hash = 0x811c9dc5;
+  for (const byte of Buffer.from(code, "utf8")) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
+  return hash & 0x7fffffff || 1;
+}
+
+export function deviceAnswer(
+  sensor: Sensor,
+  facts: DeviceFacts,
+  lastUpdateConfig: string,
+): Record<string, Cell> {
+  return {
+    [API_DEVICE.id]: deviceId(sensor.code),
+    [API_DEVICE.code]: sensor.code,
+    [API_DEVICE.model]: sensor.model ?? null,
+    [API_DEVICE.type]: sensor.type,
+    [API_DEVICE.channelCount]: channelCount(sensor),
+    [API_DEVICE.name]: sensor.name ?? null,
+    [API_DEVICE.description]: sensor.description ?? null,
+    [API_DEVICE.enabled]: 1,
+    [API_DEVICE.batteryVoltage]: facts.batteryV,
+    [API_DEVICE.batteryType]: sensor.batteryType ?? null,
+    [API_DEVICE.temperature]: facts.temperatureC,
+    [API_DEVICE.signalStrengthValue]: null,
+    [API_DEVICE.firmwareVersion]: facts.firmware,
+    [API_DEVICE.lastUpdateConfig]: lastUpdateConfig,
+  };
+}
+
+export function assignmentAnswer(machine: number, point: number, axis: number | null): object {
+  return {
+    [API_ASSIGNMENT.machineCode]: machine,
+    [API_ASSIGNMENT.pointIndex]: point,
+    [API_ASSIGNMENT.axis]: axis,
+  };
+}

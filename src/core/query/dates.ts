@@ -1,0 +1,84 @@
+/** Zone-less dates of the query service: read in the gateway's zone, and written in it (services 4.1 and 6). */
+import { dayEndMs, dayStartMs, isDay, wallClockMs, zoneOffsetMs } from "../zone.ts";
+
+const DAY_MS = 86_400_000;
+const INSTANT = /^(\d{4}-\d{2}-\d{2}) (\d{2}):(\d{2}):(\d{2})$/;
+
+/** What a date field says: a whole day, or what a wall clock shows (as if it were UTC). */
+export type QueryDate =
+  | { readonly form: "day"; readonly day: string }
+  | { readonly form: "instant"; readonly wallMs: number };
+
+/** Null for anything but `yyyy-MM-dd` and `yyyy-MM-dd HH:mm:ss` that exist in the calendar. */
+export function readDate(text: string): QueryDate | null {
+  const trimmed = text.trim();
+  if (isDay(trimmed)) return { form: "day", day: trimmed };
+  const match = INSTANT.exec(trimmed);
+  const [day, hour, minute, second] = [match?.[1], match?.[2], match?.[3], match?.[4]];
+  if (day === undefined || !isDay(day)) return null;
+  if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return null;
+  return { form: "instant", wallMs: Date.parse(`${day}T${hour}:${minute}:${second}Z`) };
+}
+
+/**
+ * The instant at which a wall clock of the zone shows this. A time that occurs twice is the earlier or the later one as
+ * asked; one that does not exist is shifted forward by the gap.
+ */
+export function instantOf(wallMs: number, zone: string, which: "earlier" | "later"): number {
+  const offsetBefore = zoneOffsetMs(wallMs - DAY_MS, zone);
+  const candidates = [offsetBefore, zoneOffsetMs(wallMs, zone), zoneOffsetMs(wallMs + DAY_MS, zone)]
+    .map((offset) => wallMs - offset)
+    .filter((instant) => wallClockMs(instant, zone) === wallMs);
+  if (candidates.length === 0) return wallMs - offsetBefore;
+  return which === "earlier" ? Math.min(...candidates) : Math.max(...candidates);
+}
+
+/** First instant of a range that starts with this date, ms. */
+export function startMs(date: QueryDate, zone: string): number {
+  return date.form === "day" ? dayStartMs(date.day, zone) : instantOf(date.wallMs, zone, "earlier");
+}
+
+/**
+ * First instant after a range that ends with this date, ms. Instants include both ends, and a second is the whole
+ * second: answers show no milliseconds, so the date of an answered row finds that row again.
+ */
+export function endMs(date: QueryDate, zone: string): number {
+  return date.form === "day"
+    ? dayEndMs(date.day, zone)
+    : instantOf(date.wallMs, zone, "later") + 1000;
+}
+
+/** Offsets hold for a quarter of an hour at least, wherever clocks are changed. */
+const OFFSET_SLOT_MS = 900_000;
+/** Slots remembered: a year of quarter hours is 35,000. */
+const SLOTS_MAX = 5_000;
+
+/** Writes local times; remembers offsets, because asking the zone's rules for every row would cost more than the row. */
+export class LocalTime {
+  readonly #zone: string;
+  readonly #offsets = new Map<number, number>();
+
+  constructor(zone: string) {
+    this.#zone = zone;
+  }
+
+  /** `yyyy-MM-dd HH:mm:ss`. */
+  dashed(ms: number): string {
+    const text = new Date(ms + this.#offset(ms)).toISOString();
+    return `${text.slice(0, -14)} ${text.slice(-13, -5)}`;
+  }
+  /** `yyyy/MM/dd HH:mm:ss`. */
+  slashed(ms: number): string {
+    return this.dashed(ms).replace("-", "/").replace("-", "/");
+  }
+
+  #offset(ms: number): number {
+    const slot = Math.floor(ms / OFFSET_SLOT_MS);
+    const known = this.#offsets.get(slot);
+    if (known !== undefined) return known;
+    if (this.#offsets.size >= SLOTS_MAX) this.#offsets.clear();
+    const offset = zoneOffsetMs(slot * OFFSET_SLOT_MS, this.#zone);
+    this.#offsets.set(slot, offset);
+    return offset;
+  }
+}

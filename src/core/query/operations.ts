@@ -1,0 +1,101 @@
+/** The operations that the query service answers, and the fields of their requests (services 4.1, contract 7). */
+import { API_OPERATIONS, API_REQUEST } from "../wire/names.ts";
+
+/** filter: an integer where −1, null and missing mean "any" · code: text, or a number for it. */
+export type FieldType = "integer" | "filter" | "text" | "code" | "boolean" | "date";
+
+export interface FieldSpec {
+  /** Neutral name (wire/names.ts). */
+  readonly name: string;
+  readonly type: FieldType;
+  readonly isRequired: boolean;
+  /** The only values allowed, where there is a set. */
+  readonly values?: readonly number[];
+}
+export interface OperationSpec {
+  readonly name: string;
+  readonly fields: readonly FieldSpec[];
+  /** Everything but Login. */
+  readonly needsToken: boolean;
+  /** `Value` of a failure: an object for GetFFT_Base64, else an array. */
+  readonly isObject: boolean;
+}
+
+const F = API_REQUEST;
+const O = API_OPERATIONS;
+const required = (name: string, type: FieldType, values?: readonly number[]): FieldSpec => ({
+  name,
+  type,
+  isRequired: true,
+  ...(values && { values }),
+});
+const optional = (name: string, type: FieldType): FieldSpec => ({ name, type, isRequired: false });
+const DATES = [optional(F.startDate, "date"), optional(F.endDate, "date")];
+const HISTORY = [
+  required(F.machinecode, "integer"),
+  required(F.pointindex, "integer"),
+  required(F.axis, "integer"),
+  ...DATES,
+  optional(F.getRms, "boolean"),
+];
+
+const FIELDS: Readonly<Record<keyof typeof API_OPERATIONS, readonly FieldSpec[]>> = {
+  login: [required(F.email, "text"), required(F.password, "text")],
+  companies: [],
+  areas: [optional(F.idcompany, "filter")],
+  machines: [optional(F.idarea, "filter")],
+  points: [optional(F.machinecode, "filter")],
+  axes: [required(F.pointindex, "integer"), required(F.machinecode, "integer")],
+  units: [],
+  currentMeasures: [
+    optional(F.companyID, "filter"),
+    optional(F.areaID, "filter"),
+    optional(F.machineCode, "filter"),
+    optional(F.pointIndex, "filter"),
+    optional(F.axis, "filter"),
+  ],
+  allCurrentMeasures: [optional(F.dateTime, "date")],
+  historyMeasures: HISTORY,
+  allHistoryMeasures: HISTORY,
+  devices: [
+    optional(F.companyId, "filter"),
+    optional(F.areaId, "filter"),
+    optional(F.machineCode, "filter"),
+    optional(F.pointIndex, "filter"),
+  ],
+  devicesByCode: [required(F.sensorCodes, "text")],
+  allDevices: [],
+  dataBySensor: [required(F.sensorCode, "integer"), ...DATES],
+  extraValues: [
+    required(F.machinecode, "integer"),
+    required(F.pointindex, "integer"),
+    required(F.unit, "integer"),
+    ...DATES,
+  ],
+  fftBase64: [
+    required(F.machinecode, "integer"),
+    required(F.pointindex, "integer"),
+    required(F.fileid, "integer"),
+    required(F.outputType, "integer", [1, 2]),
+    required(F.signalTypeOut, "integer", [0, 1, 2, 3, 4, 5, 6]),
+    optional(F.axis, "boolean"),
+    optional(F.hz, "boolean"),
+  ],
+  fft: [required(F.machinecode, "integer"), required(F.fileid, "integer")],
+  sensorAssignedMachines: [required(F.code, "code")],
+};
+
+export type OperationKey = keyof typeof API_OPERATIONS;
+export const OPERATION_KEYS = Object.keys(FIELDS) as readonly OperationKey[];
+
+export const OPERATIONS = Object.fromEntries(
+  OPERATION_KEYS.map((key) => [
+    key,
+    {
+      name: O[key],
+      fields: FIELDS[key],
+      needsToken: key !== "login",
+      isObject: key === "fftBase64",
+    },
+  ]),
+) as Readonly<Record<OperationKey, OperationSpec>>;

@@ -1,0 +1,120 @@
+/** The site file as the query service shows it: company > area > machine > point > axis. */
+import { accelChannels } from "../convert/channels.ts";
+import { normalCode, type Sensor, type SensorLocation, type Site } from "../sensor.ts";
+
+/** Axis codes: 1 = H, 2 = V, 3 = A (services 4.2). */
+export const AXIS_CODES = { H: 1, V: 2, A: 3 } as const;
+const AXIS_NAMES = { 1: ["H", "Horizontal"], 2: ["V", "Vertical"], 3: ["A", "Axial"] } as const;
+const DEFAULT_AXES = ["H", "V", "A"] as const;
+
+export type AxisCode = 1 | 2 | 3;
+/** A level that is null is not filtered. */
+export interface TreeFilter {
+  readonly company?: number | null;
+  readonly area?: number | null;
+  readonly machine?: number | null;
+  readonly point?: number | null;
+}
+export interface AxisPlace {
+  readonly sensor: Sensor;
+  readonly machine: number;
+  readonly point: number;
+  readonly axis: AxisCode;
+  /** 1…3, as in channel{n}. */
+  readonly channel: number;
+}
+export interface TreeNode {
+  readonly id: number;
+  readonly name: string;
+  readonly description: string;
+  readonly type: "Company" | "Area" | "Machine" | "Point" | "Axis";
+}
+type Level = "company" | "area" | "machine" | "point";
+const LEVEL_TYPES = {
+  company: "Company",
+  area: "Area",
+  machine: "Machine",
+  point: "Point",
+} as const;
+
+/** Channels of an acceleration sensor with their axes: those listed, or H, V, A where none is (contract 4). */
+export function axisChannels(sensor: Sensor): { channel: number; axis: AxisCode }[] {
+  if (!sensor.kinds.includes("accel")) return [];
+  const listed = accelChannels(sensor).map(({ number, config }) => ({ number, axis: config.axis }));
+  const channels =
+    listed.length > 0 ? listed : [1, 2, 3].map((number) => ({ number, axis: undefined }));
+  return channels.map(({ number, axis }) => ({
+    channel: number,
+    axis: AXIS_CODES[axis ?? DEFAULT_AXES[number - 1] ?? "A"],
+  }));
+}
+
+export class SiteTree {
+  readonly #sensors: readonly Sensor[];
+  readonly #byCode: ReadonlyMap<string, Sensor>;
+
+  constructor(site: Site) {
+    this.#sensors = site.sensors;
+    this.#byCode = new Map(site.sensors.map((sensor) => [normalCode(sensor.code), sensor]));
+  }
+
+  sensor(code: string): Sensor | null {
+    return this.#byCode.get(normalCode(code)) ?? null;
+  }
+
+  /** Sensors whose place passes the filter; those without a place only where nothing is filtered. */
+  sensors(filter: TreeFilter): Sensor[] {
+    return this.#sensors.filter(({ location }) => passes(location, filter));
+  }
+
+  /** The nodes of a level, each once, by id. */
+  nodes(level: Level, filter: TreeFilter): TreeNode[] {
+    const nodes = new Map<number, TreeNode>();
+    for (const { location } of this.sensors(filter)) {
+      if (location === undefined) continue;
+      const id = location[level];
+      const given = location.names?.[level];
+      const known = nodes.get(id);
+      // Any sensor of the place may be the one that names it.
+      if (known !== undefined && (known.description !== "" || given === undefined)) continue;
+      const type = LEVEL_TYPES[level];
+      nodes.set(id, { id, name: given ?? `${type} ${id}`, description: given ?? "", type });
+    }
+    return [...nodes.values()].sort((a, b) => a.id - b.id);
+  }
+
+  /** Axes of one point. */
+  axes(machine: number, point: number): TreeNode[] {
+    const codes = new Set(this.places({ machine, point }, null).map(({ axis }) => axis));
+    return [...codes].sort((a, b) => a - b).map((axis) => ({
+      id: axis,
+      name: AXIS_NAMES[axis][0],
+      description: AXIS_NAMES[axis][1],
+      type: "Axis",
+    }));
+  }
+
+  /** Where vibration is measured, by machine, point and axis. */
+  places(filter: TreeFilter, axis: number | null): AxisPlace[] {
+    const places: AxisPlace[] = [];
+    for (const sensor of this.sensors(filter)) {
+      const { location } = sensor;
+      if (location === undefined) continue;
+      const { machine, point } = location;
+      for (const channel of axisChannels(sensor)) {
+        if (axis === null || channel.axis === axis) {
+          places.push({ sensor, machine, point, ...channel });
+        }
+      }
+    }
+    return places.sort((a, b) => a.machine - b.machine || a.point - b.point || a.axis - b.axis);
+  }
+}
+
+function passes(location: SensorLocation | undefined, filter: TreeFilter): boolean {
+  const levels = ["company", "area", "machine", "point"] as const;
+  return levels.every((level) => {
+    const wanted = filter[level] ?? null;
+    return wanted === null || location?.[level] === wanted;
+  });
+}

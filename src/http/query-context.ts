@@ -1,0 +1,64 @@
+import { endMs, type LocalTime, startMs } from "../core/query/dates.ts";
+import { fault, QUERY_STATUS, type QueryFault, type QueryFields } from "../core/query/request.ts";
+import type { SiteTree } from "../core/query/site-tree.ts";
+import type { UnitTable } from "../core/query/units.ts";
+import { API_REQUEST } from "../core/wire/names.ts";
+import type { WireNames } from "../core/wire/wire-names.ts";
+import type { HttpParts } from "./parts.ts";
+
+/** What the operations of the query service share. */
+export interface QueryContext {
+  readonly parts: HttpParts;
+  readonly tree: SiteTree;
+  readonly units: UnitTable;
+  readonly names: WireNames;
+  readonly time: LocalTime;
+  readonly timezone: string;
+  readonly rowsMax: number;
+}
+
+/** `Value` as pieces of JSON text. Made whole before the first byte is sent, so a failure can still be told. */
+export interface QueryAnswer {
+  readonly pieces: Iterable<string>;
+}
+
+export function jsonAnswer(value: unknown): QueryAnswer {
+  return { pieces: [JSON.stringify(value)] };
+}
+
+/** Pieces of this many rows: few writes, and no text of the whole answer. */
+const ROWS_PER_PIECE = 200;
+
+/** Rows between `open` and `close`, in pieces. */
+export function* rowPieces(
+  open: string,
+  rows: readonly unknown[],
+  close: string,
+): Generator<string> {
+  yield open;
+  for (let from = 0; from < rows.length; from += ROWS_PER_PIECE) {
+    const texts = rows.slice(from, from + ROWS_PER_PIECE).map((row) => JSON.stringify(row));
+    yield `${from === 0 ? "" : ","}${texts.join(",")}`;
+  }
+  yield close;
+}
+
+/** Now, by the gateway's clock where it tells one (contract 3 GATEWAY_TIMEZONE). */
+export function gatewayNowMs({ parts }: QueryContext): number {
+  return parts.clock.now() + (parts.status.status().gateway.skewMs ?? 0);
+}
+
+/** StartDate and EndDate as a range: start included, end excluded, ms. */
+export function rangeOf(
+  fields: QueryFields,
+  context: QueryContext,
+): { readonly fromMs: number; readonly toMs: number } | QueryFault {
+  const start = fields.date(API_REQUEST.startDate);
+  const end = fields.date(API_REQUEST.endDate);
+  const fromMs = start === null ? Number.MIN_SAFE_INTEGER : startMs(start, context.timezone);
+  const toMs = end === null ? gatewayNowMs(context) + 1 : endMs(end, context.timezone);
+  if (start !== null && end !== null && fromMs >= toMs) {
+    return fault(QUERY_STATUS.dateWrong, "StartDate is after EndDate");
+  }
+  return { fromMs, toMs };
+}

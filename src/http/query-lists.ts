@@ -1,0 +1,174 @@
+/** Operations that answer from the site file and the newest readings. */
+import {
+  assignmentAnswer,
+  type Cell,
+  currentMeasures,
+  deviceAnswer,
+  deviceFacts,
+  hasChannel,
+  historyRows,
+  nodeAnswer,
+  type OpenReading,
+  openReading,
+  processedReading,
+} from "../core/query/answers.ts";
+import { startMs } from "../core/query/dates.ts";
+import type { QueryFields } from "../core/query/request.ts";
+import type { AxisPlace, TreeFilter } from "../core/query/site-tree.ts";
+import { axisChannels } from "../core/query/site-tree.ts";
+import { normalCode, type Sensor } from "../core/sensor.ts";
+import {
+  API_DEVICE,
+  API_HISTORY_COLUMNS,
+  API_NODE,
+  API_REQUEST,
+  API_TABLE,
+} from "../core/wire/names.ts";
+import { BREATH_EVERY, breathe } from "./breath.ts";
+import { jsonAnswer, type QueryAnswer, type QueryContext, rowPieces } from "./query-context.ts";
+
+const F = API_REQUEST;
+
+export function companies({ tree }: QueryContext): QueryAnswer {
+  return jsonAnswer(tree.nodes("company", {}).map(nodeAnswer));
+}
+export function areas({ tree }: QueryContext, fields: QueryFields): QueryAnswer {
+  return jsonAnswer(tree.nodes("area", { company: fields.filter(F.idcompany) }).map(nodeAnswer));
+}
+export function machines({ tree }: QueryContext, fields: QueryFields): QueryAnswer {
+  return jsonAnswer(tree.nodes("machine", { area: fields.filter(F.idarea) }).map(nodeAnswer));
+}
+export function points({ tree }: QueryContext, fields: QueryFields): QueryAnswer {
+  const machine = fields.filter(F.machinecode);
+  return jsonAnswer(tree.nodes("point", { machine }).map(nodeAnswer));
+}
+export function axes({ tree }: QueryContext, fields: QueryFields): QueryAnswer {
+  const machine = fields.integer(F.machinecode) ?? 0;
+  const point = fields.integer(F.pointindex) ?? 0;
+  return jsonAnswer(tree.axes(machine, point).map(nodeAnswer));
+}
+export function units({ units: table }: QueryContext): QueryAnswer {
+  return jsonAnswer(
+    table.entries.map(({ code, label }) => ({ [API_NODE.id]: code, [API_NODE.name]: label })),
+  );
+}
+
+export async function currentMeasuresOf(
+  context: QueryContext,
+  fields: QueryFields,
+): Promise<QueryAnswer> {
+  const filter: TreeFilter = {
+    company: fields.filter(F.companyID),
+    area: fields.filter(F.areaID),
+    machine: fields.filter(F.machineCode),
+    point: fields.filter(F.pointIndex),
+  };
+  const newest = await newestByPlace(context, filter, fields.filter(F.axis));
+  const entries = newest.map(({ place, open }) => ({
+    place,
+    signal: processedReading(open, place.channel, "code", context.time),
+  }));
+  return jsonAnswer(currentMeasures(entries));
+}
+
+/** Every newest measurement of the site; with `dateTime`, those measured since. */
+export async function allCurrentMeasures(
+  context: QueryContext,
+  fields: QueryFields,
+): Promise<QueryAnswer> {
+  const since = fields.date(F.dateTime);
+  const fromMs = since === null ? Number.NEGATIVE_INFINITY : startMs(since, context.timezone);
+  const newest = await newestByPlace(context, {}, null);
+  const rows = newest
+    .filter(({ open }) => open.reading.timeMs >= fromMs)
+    .flatMap(({ place, open }) => historyRows(open, place, context.time));
+  return tableAnswer(API_HISTORY_COLUMNS, rows);
+}
+
+/** The newest reading of each axis; of two sensors at one axis, the one that measured last. */
+async function newestByPlace(
+  { tree, parts }: QueryContext,
+  filter: TreeFilter,
+  axis: number | null,
+): Promise<{ readonly place: AxisPlace; readonly open: OpenReading }[]> {
+  const opened = new Map<string, OpenReading | null>();
+  const newest = new Map<string, { place: AxisPlace; open: OpenReading }>();
+  for (const place of tree.places(filter, axis)) {
+    const { code } = place.sensor;
+    let open = opened.get(code);
+    if (open === undefined) {
+      const reading = parts.history.latest(code, "accel");
+      open = reading === null ? null : openReading(reading);
+      opened.set(code, open);
+      if (opened.size % BREATH_EVERY === 0) await breathe();
+    }
+    if (open === null || !hasChannel(open, place.channel)) continue;
+    const key = `${place.machine}/${place.point}/${place.axis}`;
+    const rival = newest.get(key);
+    if (rival === undefined || rival.open.reading.timeMs < open.reading.timeMs) {
+      newest.set(key, { place, open });
+    }
+  }
+  return [...newest.values()];
+}
+
+export async function devices(context: QueryContext, fields: QueryFields): Promise<QueryAnswer> {
+  const sensors = context.tree.sensors({
+    company: fields.filter(F.companyId),
+    area: fields.filter(F.areaId),
+    machine: fields.filter(F.machineCode),
+    point: fields.filter(F.pointIndex),
+  });
+  return jsonAnswer(await devicesOf(context, sensors));
+}
+export async function devicesByCode(
+  context: QueryContext,
+  fields: QueryFields,
+): Promise<QueryAnswer> {
+  const wanted = new Set(fields.text(F.sensorCodes).split(",").map(normalCode));
+  const sensors = context.tree.sensors({}).filter(({ code }) => wanted.has(normalCode(code)));
+  return jsonAnswer(await devicesOf(context, sensors));
+}
+export async function allDevices(context: QueryContext): Promise<QueryAnswer> {
+  const columns = Object.values(API_DEVICE);
+  const found = await devicesOf(context, context.tree.sensors({}));
+  return tableAnswer(
+    columns,
+    found.map((device) => columns.map((column) => device[column] ?? null)),
+  );
+}
+
+async function devicesOf(
+  { parts, time }: QueryContext,
+  sensors: readonly Sensor[],
+): Promise<Record<string, Cell>[]> {
+  const answers: Record<string, Cell>[] = [];
+  for (const sensor of sensors) {
+    const readings = sensor.kinds
+      .map((kind) => parts.history.latest(sensor.code, kind))
+      .filter((reading) => reading !== null);
+    const queuedAtMs = parts.settings?.lastQueuedAtMs(sensor.code) ?? null;
+    const lastUpdate = queuedAtMs === null ? "" : time.dashed(queuedAtMs);
+    answers.push(deviceAnswer(sensor, deviceFacts(readings.map(openReading)), lastUpdate));
+    if (answers.length % BREATH_EVERY === 0) await breathe();
+  }
+  return answers;
+}
+
+/** Where a sensor is mounted: a row per axis, and one without for sensors that measure no vibration. */
+export function assignedMachines({ tree }: QueryContext, fields: QueryFields): QueryAnswer {
+  const sensor = tree.sensor(fields.text(F.code));
+  const location = sensor?.location;
+  if (sensor === null || location === undefined) return jsonAnswer([]);
+  const channels = axisChannels(sensor);
+  const codes = channels.length > 0 ? channels.map(({ axis }) => axis) : [null];
+  return jsonAnswer(codes.map((axis) => assignmentAnswer(location.machine, location.point, axis)));
+}
+
+export function tableAnswer(
+  columns: readonly string[],
+  rows: readonly (readonly Cell[])[],
+): QueryAnswer {
+  const open = `[{"${API_TABLE.columns}":${JSON.stringify(columns)},"${API_TABLE.data}":[`;
+  return { pieces: rowPieces(open, rows, "]}]") };
+}

@@ -1,0 +1,28 @@
+/** Lets a few go at once and a few more wait; everyone else is told to come back. */
+export class Turns {
+  readonly #workingMax: number;
+  readonly #waitingMax: number;
+  readonly #waiting: (() => void)[] = [];
+  #working = 0;
+
+  constructor(workingMax: number, waitingMax: number) {
+    this.#workingMax = workingMax;
+    this.#waitingMax = waitingMax;
+  }
+
+  /** Resolves when it is one's turn, with the way to end it; null where too many wait already. */
+  async take(): Promise<(() => void) | null> {
+    if (this.#working >= this.#workingMax) {
+      if (this.#waiting.length >= this.#waitingMax) return null;
+      // Whoever ends hands its place on, so the count stays.
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    } else {
+      this.#working += 1;
+    }
+    return () => {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#working -= 1;
+      else next();
+    };
+  }
+}

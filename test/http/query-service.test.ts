@@ -1,0 +1,596 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { seriesMaker } from "../../src/core/query/series.ts";
+import { createWireNames } from "../../src/core/wire/wire-names.ts";
+import type { HttpOptions } from "../../src/http/parts.ts";
+import { createHttpServer } from "../../src/http/server.ts";
+import { NOW, OPTIONS, SITE, type TestParts, testParts } from "../support/http-parts.ts";
+
+const RATE = 6400;
+const SAMPLES = 1024;
+const CALIBRATION = 0.0005;
+/** A tone on line 16 (100 Hz), amplitude 1 G. */
+const tone = (): Int16Array =>
+  Int16Array.from({ length: SAMPLES }, (_, n) =>
+    Math.round(Math.sin((2 * Math.PI * 16 * n) / SAMPLES) / CALIBRATION),
+  );
+
+function accelReading(parts: TestParts, timeMs: number, fileId: number | null): void {
+  const values: Record<string, unknown> = { temperature: 31.5 };
+  for (const channel of [1, 2]) {
+    values[`channel${channel}_accel_rms`] = 0.5 + channel;
+    values[`channel${channel}_vel_rms`] = channel === 1 ? 3.1 : null;
+    values[`channel${channel}_env_rms`] = 0.2;
+    values[`channel${channel}_zone`] = channel === 1 ? "C" : null;
+    values[`channel${channel}_disp_pp`] = 12;
+  }
+  const reading = parts.history.add({
+    sensor: "10234",
+    kind: "accel",
+    timeMs,
+    values,
+    units: { temperature: "degC", channel1_accel_rms: "G", channel1_vel_rms: "mm/s" },
+    attributes: { recording_reason: 3, sample_rate: RATE },
+    raw: { calibration: CALIBRATION },
+    waveforms: fileId === null ? [] : [{ fileId, channel: 1, axis: "H" }],
+  });
+  if (fileId === null) return;
+  parts.addWaveform({
+    fileId,
+    sensor: "10234",
+    timeMs,
+    readingId: reading.id,
+    channel: 1,
+    axis: "H",
+    sampleRateHz: RATE,
+    calibration: CALIBRATION,
+    recordingReason: 3,
+    samples: tone(),
+  });
+}
+
+interface Asked {
+  readonly status: number;
+  readonly allow: string | null;
+  readonly text: string;
+  readonly number: number;
+  readonly description: string;
+  // The tests look into answers of every shape.
+  readonly value: Answer;
+}
+type Answer = { readonly [key: string]: Answer } & { readonly [index: number]: Answer } & {
+  readonly length: number;
+};
+
+async function service(
+  t: { after(end: () => Promise<void>): void },
+  options: Partial<HttpOptions> = {},
+  parts = testParts({ series: seriesMaker }),
+) {
+  const server = createHttpServer(parts, { ...OPTIONS, ...options });
+  const address = await server.listen();
+  t.after(() => server.close());
+  const raw = async (operation: string, body: string, init: RequestInit = {}): Promise<Asked> => {
+    const answer = await fetch(`${address}/ApiWeb.svc/${operation}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      ...(init.method === "GET" ? {} : { body }),
+      ...init,
+    });
+    const text = await answer.text();
+    assert.equal(answer.headers.get("content-type"), "application/json; charset=utf-8", text);
+    const parsed = JSON.parse(text);
+    assert.equal(parsed.length, 1);
+    assert.deepEqual(Object.keys(parsed[0]), ["Key", "Configs", "Value"]);
+    assert.deepEqual(parsed[0].Configs, []);
+    const { StatusNumber, Description } = parsed[0].Key;
+    assert.equal(typeof Description, "string");
+    return {
+      status: answer.status,
+      allow: answer.headers.get("allow"),
+      text,
+      number: StatusNumber,
+      description: Description,
+      value: parsed[0].Value,
+    };
+  };
+  const ask = (operation: string, fields: object = {}) =>
+    raw(operation, JSON.stringify({ Token: "x", ...fields }));
+  const ok = async (operation: string, fields: object = {}): Promise<Answer> => {
+    const answer = await ask(operation, fields);
+    assert.deepEqual([answer.status, answer.number, answer.description], [200, 0, "OK"]);
+    return answer.value;
+  };
+  return { parts, raw, ask, ok, address };
+}
+
+test("query service – transport faults answer in the same envelope", async (t) => {
+  const { raw } = await service(t);
+  const good = '{"Token":"x"}';
+  const expect = async (answer: Promise<Asked>, status: number) => {
+    const { status: seen, value, number } = await answer;
+    assert.equal(seen, status);
+    assert.ok(number >= 9001);
+    assert.deepEqual(value, []);
+  };
+  await expect(raw("GetNothing", good), 404);
+  await expect(raw("getunits", good), 404);
+  await expect(raw("GetUnits/", good), 404);
+  await expect(raw("", good), 404);
+  await expect(raw(`${"x".repeat(3000)}`, good), 404);
+  for (const body of ["", "{", "[]", "[{}]", "null", "3", '"x"', "<html>", `{"a":`]) {
+    await expect(raw("GetUnits", body), 400);
+  }
+  await expect(raw("GetUnits", `{"Token":"${"x".repeat(1024 * 1024)}"}`), 413);
+  const headers = (type: string) => ({ headers: { "content-type": type } });
+  for (const type of ["text/plain", "text/json", "application/xml", "application/jsonx"]) {
+    await expect(raw("GetUnits", good, headers(type)), 415);
+  }
+  assert.equal((await raw("GetUnits", good, headers("application/json; charset=UTF-8"))).number, 0);
+  assert.equal((await raw("GetUnits", `\uFEFF${good}`)).number, 0);
+  for (const method of ["GET", "PUT", "DELETE", "PATCH"]) {
+    const answer = await raw("GetUnits", good, { method });
+    assert.deepEqual([answer.status, answer.allow], [405, "POST"]);
+    assert.equal((await raw("GetNothing", good, { method })).status, 404);
+  }
+  const packed = await raw("GetFFT_Base64", "[]");
+  assert.deepEqual([packed.status, packed.value], [400, {}]);
+});
+
+test("query service – checks come in their order: token, missing, type, date, file", async (t) => {
+  const { raw, ask } = await service(t, { token: "t0ken" });
+  const number = async (operation: string, fields: object) =>
+    (await raw(operation, JSON.stringify(fields))).number;
+  const bad = { machinecode: "x", pointindex: 1, StartDate: "never" };
+  assert.equal(await number("GetAllHistoryMeasures", bad), 9001);
+  assert.equal((await ask("GetAllHistoryMeasures", bad)).number, 9001);
+  const Token = "t0ken";
+  assert.equal(await number("GetAllHistoryMeasures", { Token, ...bad }), 9002);
+  assert.equal(await number("GetAllHistoryMeasures", { Token, ...bad, axis: null }), 9002);
+  assert.equal(await number("GetAllHistoryMeasures", { Token, ...bad, axis: 1 }), 9003);
+  const typed = { Token, ...bad, axis: 1, machinecode: 40 };
+  assert.equal(await number("GetAllHistoryMeasures", typed), 9004);
+  const turned = { ...typed, StartDate: "2026-01-02", EndDate: "2026-01-01" };
+  assert.equal(await number("GetAllHistoryMeasures", turned), 9004);
+  assert.equal(await number("GetAllHistoryMeasures", { ...typed, StartDate: "" }), 0);
+  const file = {
+    Token,
+    machinecode: 40,
+    pointindex: 1,
+    fileid: 7,
+    OutputType: 1,
+    SignalTypeOut: 0,
+  };
+  assert.equal(await number("GetFFT_Base64", file), 9006);
+  assert.equal(await number("GetFFT_Base64", { ...file, SignalTypeOut: 7 }), 9003);
+  assert.equal(await number("GetFFT_Base64", { ...file, OutputType: 0 }), 9003);
+  assert.equal(await number("GetFFT_Base64", { ...file, hz: 1 }), 9003);
+  assert.equal(await number("GetFFT_Base64", { ...file, axis: "H" }), 9003);
+  assert.equal(await number("GetDevicesByCode", { Token, sensorCodes: ["10234"] }), 9003);
+  const failed = await raw("GetFFT_Base64", JSON.stringify(file));
+  assert.deepEqual(failed.value, {});
+});
+
+test("query service – a token is needed in the body and never shows in an answer", async (t) => {
+  const { raw } = await service(t, { token: "s3cret-token" });
+  for (const body of [
+    {},
+    { Token: null },
+    { Token: 5 },
+    { Token: "" },
+    { Token: "s3cret-token2" },
+    { Token: ["s3cret-token"] },
+  ]) {
+    const answer = await raw("GetUnits", JSON.stringify(body));
+    assert.deepEqual([answer.status, answer.number, answer.value], [200, 9001, []]);
+    assert.ok(!answer.text.includes("s3cret"));
+  }
+  assert.equal((await raw("GetUnits", '{"Token":"s3cret-token"}')).number, 0);
+  assert.equal((await raw("GetUnits", '{"token":"s3cret-token"}')).number, 0);
+});
+
+test("query service – Login gives a token that ends after 24 h without use", async (t) => {
+  const { raw, parts } = await service(t, { token: "t0ken" });
+  const login = (fields: object) => raw("Login", JSON.stringify(fields));
+  assert.equal((await login({ email: "a@b.example" })).number, 9002);
+  assert.equal((await login({ email: "a@b.example", password: 1 })).number, 9003);
+  assert.equal((await login({ email: "a@b.example", password: "wrong" })).number, 9001);
+  const { value } = await login({ email: "a@b.example", password: "t0ken" });
+  assert.deepEqual(value[0]?.["DataBase"], { Id: 1, Name: "plant-7", DBName: "plant-7" });
+  const Token = value[0]?.["Token"];
+  assert.equal(typeof Token, "string");
+  const number = async () => (await raw("GetUnits", JSON.stringify({ Token }))).number;
+  assert.equal(await number(), 0);
+  await parts.clock.advance(24 * 3_600_000 - 1);
+  assert.equal(await number(), 0);
+  await parts.clock.advance(24 * 3_600_000 + 1);
+  assert.equal(await number(), 9001);
+  for (let i = 0; i < 10; i++) await login({ email: "", password: "guess" });
+  assert.equal((await login({ email: "", password: "t0ken" })).number, 9001);
+});
+
+test("query service – without HTTP_TOKEN any token and any password pass", async (t) => {
+  const { raw } = await service(t);
+  assert.equal((await raw("GetUnits", '{"Token":"anything"}')).number, 0);
+  assert.equal((await raw("Login", '{"email":"x","password":"y"}')).number, 0);
+  assert.equal((await raw("GetUnits", "{}")).number, 9001);
+});
+
+test("query service – the tree: companies, areas, machines, points, axes; −1, null and missing filter nothing", async (t) => {
+  const { ok } = await service(t);
+  assert.deepEqual(await ok("GetCompanies"), [
+    { Id: 1, Name: "Acme", Description: "Acme", Type: "Company" },
+  ]);
+  for (const idcompany of [-1, null, undefined, 1, "1", " -1 "]) {
+    const areas = await ok("GetAreas", { idcompany });
+    assert.deepEqual(
+      [areas.length, areas[0]?.["Name"], areas[1]?.["Name"]],
+      [2, "Boiler house", "Area 3"],
+    );
+  }
+  assert.deepEqual(await ok("GetAreas", { idcompany: 9 }), []);
+  assert.deepEqual(await ok("GetMachines", { idarea: 3 }), [
+    { Id: 41, Name: "Machine 41", Description: "", Type: "Machine" },
+  ]);
+  const points = await ok("GetPoints", { machinecode: 40 });
+  assert.deepEqual(
+    [points[0]?.["Id"], points[0]?.["Name"], points[1]?.["Id"]],
+    [1, "DE bearing", 2],
+  );
+  assert.deepEqual(await ok("GetAxis", { machinecode: 40, pointindex: 1 }), [
+    { Id: 1, Name: "H", Description: "Horizontal", Type: "Axis" },
+    { Id: 2, Name: "V", Description: "Vertical", Type: "Axis" },
+    { Id: 3, Name: "A", Description: "Axial", Type: "Axis" },
+  ]);
+  assert.deepEqual(await ok("GetAxis", { machinecode: 40, pointindex: 9 }), []);
+});
+
+test("query service – GetUnits: the vendor's codes, ours, and the site's loop units", async (t) => {
+  const { ok } = await service(t);
+  const units = (await ok("GetUnits")) as unknown as { Id: number; Name: string }[];
+  assert.deepEqual(
+    units.slice(0, 7).map(({ Id, Name }) => [Id, Name]),
+    [
+      [0, "G"],
+      [1, "mm/s²"],
+      [2, "mm/s"],
+      [3, "in/s"],
+      [4, "µm"],
+      [5, "mils"],
+      [6, "GE"],
+    ],
+  );
+  const names = units.map(({ Name }) => Name);
+  for (const name of ["degC", "V", "A", "Ah", "mA", "rpm", "bar"]) assert.ok(names.includes(name));
+  assert.equal(new Set(units.map(({ Id }) => Id)).size, units.length);
+});
+
+test("query service – GetCurrentMeasures: the latest reading per axis, units as code texts", async (t) => {
+  const { ok, parts } = await service(t);
+  assert.deepEqual(await ok("GetCurrentMeasures"), []);
+  accelReading(parts, NOW - 60_000, 3);
+  accelReading(parts, NOW, 4);
+  const signal = (channel: number) => ({
+    FileId: channel === 1 ? 4 : 0,
+    Date: "2026-11-20 12:00:00",
+    Reason: 3,
+    SampleRate: RATE,
+    Calibration: CALIBRATION,
+    Sensitivity: null,
+    AccelRMS: 0.5 + channel,
+    AccelUnit: "0",
+    AccelSev: null,
+    VelRMS: channel === 1 ? 3.1 : null,
+    VelUnit: "2",
+    VelSev: channel === 1 ? 3 : null,
+    EnvRMS: 0.2,
+    EnvUnit: "6",
+    EnvSev: null,
+  });
+  const all = [
+    {
+      MachineCode: "40",
+      pointList: [
+        {
+          pointIndex: 1,
+          axis: [
+            { axis: 1, signalAPI: signal(1) },
+            { axis: 2, signalAPI: signal(2) },
+          ],
+        },
+      ],
+    },
+  ];
+  const any = { companyID: -1, areaID: -1, machineCode: "40", pointIndex: null };
+  assert.deepEqual(await ok("GetCurrentMeasures", any), all);
+  const second = await ok("GetCurrentMeasures", { ...any, axis: 2 });
+  assert.equal(second[0]?.["pointList"]?.[0]?.["axis"]?.length, 1);
+  for (const filter of [
+    { companyID: 2 },
+    { areaID: 3 },
+    { machineCode: 41 },
+    { pointIndex: 2 },
+    { axis: 3 },
+  ]) {
+    assert.deepEqual(await ok("GetCurrentMeasures", filter), []);
+  }
+});
+
+test("query service – GetAllHistoryMeasures: one table, a row per quantity, the newest rows up to the cap in ascending order", async (t) => {
+  const { ok, parts } = await service(t, { historyRowsMax: 6, timezone: "Asia/Kolkata" });
+  const ask = (fields: object = {}) =>
+    ok("GetAllHistoryMeasures", {
+      machinecode: 40,
+      pointindex: 1,
+      axis: 1,
+      getRMS: true,
+      ...fields,
+    });
+  const columns = [
+    "MachineCode",
+    "PointIndex",
+    "Axis",
+    "Date_Time",
+    "Units",
+    "Severity",
+    "RealValue",
+    "Reason",
+  ];
+  assert.deepEqual(await ask(), [{ columns, data: [] }]);
+  for (const minutes of [30, 20, 10]) accelReading(parts, NOW - minutes * 60_000, null);
+  const head = (time: string) => [40, 1, 1, `2026-11-20 ${time}`];
+  const rows = (time: string) => [
+    [...head(time), "G", null, 1.5, 3],
+    [...head(time), "mm/s", 3, 3.1, 3],
+    [...head(time), "GE", null, 0.2, 3],
+  ];
+  assert.deepEqual(await ask(), [{ columns, data: [...rows("17:10:00"), ...rows("17:20:00")] }]);
+  const first = { StartDate: "2026-11-20 17:00:00", EndDate: "2026-11-20 17:00:00" };
+  assert.deepEqual(await ask(first), [{ columns, data: rows("17:00:00") }]);
+  assert.equal((await ask({ EndDate: "2026-11-20" }))[0]?.["data"]?.length, 6);
+  assert.deepEqual(await ask({ EndDate: "2026-11-19" }), [{ columns, data: [] }]);
+  for (const unknown of [{ machinecode: 9 }, { pointindex: 9 }, { axis: 3 }]) {
+    assert.deepEqual(await ask(unknown), [{ columns, data: [] }]);
+  }
+});
+
+test("query service – GetHistoryMeasures: processed readings with unit labels", async (t) => {
+  const { ok, parts } = await service(t);
+  accelReading(parts, NOW - 60_000, 5);
+  const found = await ok("GetHistoryMeasures", { machinecode: 40, pointindex: 1, axis: 1 });
+  assert.equal(found.length, 1);
+  assert.deepEqual(
+    ["FileId", "AccelUnit", "VelUnit", "EnvUnit"].map((name) => found[0]?.[name]),
+    [5, "G", "mm/s", "GE"],
+  );
+});
+
+test("query service – the bulk tables", async (t) => {
+  const { ok, parts } = await service(t);
+  accelReading(parts, NOW, null);
+  const measures = await ok("GetAllCurrentMeasures");
+  assert.equal(measures[0]?.["data"]?.length, 6);
+  assert.equal(
+    (await ok("GetAllCurrentMeasures", { dateTime: "2026-11-21" }))[0]?.["data"]?.length,
+    0,
+  );
+  const devices = await ok("GetAllDevices");
+  assert.equal(devices[0]?.["columns"]?.[1], "code");
+  assert.equal(devices[0]?.["data"]?.length, SITE.sensors.length);
+});
+
+test("query service – devices: configuration, newest facts, null for what is unknown", async (t) => {
+  const queued = Date.parse("2026-11-19T10:11:12Z");
+  const { ok, parts } = await service(
+    t,
+    {},
+    testParts({
+      series: seriesMaker,
+      settings: {
+        execute: () => assert.fail("not asked"),
+        lastQueuedAtMs: (sensor) => (sensor === "20871" ? queued : null),
+      },
+    }),
+  );
+  parts.history.add({
+    sensor: "20871",
+    kind: "currentV2",
+    timeMs: NOW,
+    values: { battery: 3.6, module_temperature: 24.5, current1_avg: 12.5 },
+    attributes: { version: 12, battery_type: 2 },
+  });
+  parts.history.add({ sensor: "20871", kind: "accCurrent", timeMs: NOW + 1, values: {} });
+  const device = {
+    ID: 20871,
+    code: "20871",
+    model: null,
+    type: 9,
+    channelCount: 2,
+    name: null,
+    description: null,
+    enabled: 1,
+    batteryVoltage: 3.6,
+    batteryType: null,
+    temperature: 24.5,
+    signalStrengthValue: null,
+    firmwareVersion: 12,
+    lastUpdateConfig: "2026-11-19 10:11:12",
+  };
+  assert.deepEqual(await ok("GetDevicesByCode", { sensorCodes: " 020871 , 99" }), [device]);
+  assert.deepEqual(await ok("GetDevices", { machineCode: 40, pointIndex: 2 }), [device]);
+  assert.equal((await ok("GetDevices", { companyId: -1 })).length, SITE.sensors.length);
+  const [first] = (await ok("GetDevices", { companyId: 1 })) as unknown as Record<
+    string,
+    unknown
+  >[];
+  assert.equal(first?.["lastUpdateConfig"], "");
+  assert.equal(first?.["channelCount"], 3);
+});
+
+test("query service – GetDataBySensor: an object per channel, slashed dates, values one level deeper", async (t) => {
+  const { ok, parts } = await service(t);
+  const units = { current1_avg: "A", current1_min: "A", current2_avg: "A", battery: "V" };
+  parts.history.add({
+    sensor: "20871",
+    kind: "currentV2",
+    timeMs: NOW,
+    values: { current1_avg: 12.5, current1_min: 11, current2_avg: null, battery: 3.6 },
+    units,
+  });
+  const found = await ok("GetDataBySensor", { sensorCode: 20871 });
+  const A = 103;
+  const names = { SensorCode: 20871, SensorName: "", MachineName: "", PointName: "" };
+  const element = (Value: number | null) => ({
+    Date: "2026/11/20 12:00:00",
+    DescUnit: "A",
+    Value,
+    Unit: A,
+  });
+  assert.deepEqual(found, [
+    { Channel: 1, ...names, values: [[element(12.5)]] },
+    { Channel: 2, ...names, values: [[element(null)]] },
+  ]);
+  assert.deepEqual(await ok("GetDataBySensor", { sensorCode: 7 }), []);
+});
+
+test("query service – GetExtraValues: the values of one unit at a place", async (t) => {
+  const { ok, parts } = await service(t);
+  accelReading(parts, NOW, null);
+  const units = (await ok("GetUnits")) as unknown as { Id: number; Name: string }[];
+  const code = (name: string) => units.find(({ Name }) => Name === name)?.Id;
+  const unit = code("degC");
+  assert.deepEqual(await ok("GetExtraValues", { machinecode: 40, pointindex: 1, unit }), [
+    { date: "2026/11/20 12:00:00", value: 31.5, unit, descUnit: "degC" },
+  ]);
+  assert.deepEqual(await ok("GetExtraValues", { machinecode: 40, pointindex: 1, unit: 77 }), []);
+  parts.history.add({
+    sensor: "30007",
+    kind: "loop",
+    timeMs: NOW,
+    values: { channel1: 5.5, channel1_ma: 12.8 },
+    units: { channel1: "bar", channel1_ma: "mA" },
+  });
+  const bar = await ok("GetExtraValues", { machinecode: 41, pointindex: 1, unit: code("bar") });
+  assert.equal(bar[0]?.["value"], 5.5);
+});
+
+/** The packed form by its description alone: bytes of little-endian floats. */
+function unpack(base64: unknown): number[] {
+  assert.equal(typeof base64, "string");
+  const bytes = Uint8Array.from(atob(String(base64)), (char) => char.charCodeAt(0));
+  const view = new DataView(bytes.buffer);
+  return Array.from({ length: bytes.length / 4 }, (_, i) => view.getFloat32(i * 4, true));
+}
+
+test("query service – GetFFT_Base64 and GetFFT agree, and show the tone where it is", async (t) => {
+  const { ok, parts } = await service(t);
+  accelReading(parts, NOW, 9);
+  const file = { machinecode: 40, pointindex: 1, fileid: 9, SignalTypeOut: 0 };
+  const spectrum = await ok("GetFFT_Base64", { ...file, OutputType: 1, axis: false });
+  assert.deepEqual(Object.keys(spectrum), ["base64", "SR", "type", "step"]);
+  assert.deepEqual([spectrum["SR"], spectrum["type"], spectrum["step"]], [RATE, 1, RATE / SAMPLES]);
+  const lines = unpack(spectrum["base64"]);
+  assert.equal(lines.length, SAMPLES / 2);
+  const largest = lines.indexOf(Math.max(...lines));
+  assert.equal((largest * RATE) / (2 * lines.length), 100);
+  assert.ok(Math.abs((lines[largest] ?? 0) - 1) < 1e-3);
+  const cpm = await ok("GetFFT_Base64", { ...file, OutputType: 1, hz: true });
+  assert.equal(cpm["base64"], spectrum["base64"]);
+  assert.equal(cpm["step"], (RATE / SAMPLES) * 60);
+  const wave = await ok("GetFFT_Base64", { ...file, OutputType: 2, hz: true });
+  assert.equal(wave["step"], 1 / RATE);
+  const samples = unpack(wave["base64"]);
+  assert.equal(samples.length, SAMPLES);
+
+  const [coordinates, fft] = (await ok("GetFFT", { machinecode: 40, fileid: 9 })) as unknown as {
+    X: number[];
+    Y: number[];
+  }[];
+  assert.deepEqual(coordinates?.Y.map(Math.fround), samples);
+  assert.deepEqual(fft?.Y.map(Math.fround), lines);
+  assert.equal(fft?.X[16], 100);
+  assert.equal(coordinates?.X[64], 64 / RATE);
+});
+
+test("query service – all seven units; the envelope's spectrum keeps the formula of its lines", async (t) => {
+  const { ok, ask, parts } = await service(t);
+  accelReading(parts, NOW, 9);
+  for (const SignalTypeOut of [0, 1, 2, 3, 4, 5, 6]) {
+    for (const OutputType of [1, 2]) {
+      const file = { machinecode: "40", pointindex: "1", fileid: "9", SignalTypeOut, OutputType };
+      const series = await ok("GetFFT_Base64", file);
+      const values = unpack(series["base64"]);
+      assert.ok(values.length > 400 && values.every(Number.isFinite));
+      if (OutputType === 1) {
+        const step = Number(series["step"]);
+        assert.ok(Math.abs(RATE / (2 * values.length) - step) < step / values.length);
+      }
+    }
+  }
+  const elsewhere = { machinecode: 41, pointindex: 1, fileid: 9, SignalTypeOut: 0, OutputType: 1 };
+  assert.equal((await ask("GetFFT_Base64", elsewhere)).number, 9006);
+});
+
+test("query service – a record that cannot give the quantity answers an empty series", async (t) => {
+  const { ok, parts } = await service(t);
+  accelReading(parts, NOW, 9);
+  const stored = parts.waveforms.read(9) ?? assert.fail("no waveform");
+  parts.addWaveform({ ...stored, sampleRateHz: 1000 });
+  const file = { machinecode: 40, pointindex: 1, fileid: 9, SignalTypeOut: 6, OutputType: 1 };
+  assert.equal((await ok("GetFFT_Base64", file))["base64"], "");
+});
+
+test("query service – GetSensorAssignedMachines: a row per axis", async (t) => {
+  const { ok } = await service(t);
+  assert.deepEqual(await ok("GetSensorAssignedMachines", { code: "010234" }), [
+    { MachineCode: 40, PointIndex: 1, Axis: 1 },
+    { MachineCode: 40, PointIndex: 1, Axis: 2 },
+    { MachineCode: 40, PointIndex: 1, Axis: 3 },
+  ]);
+  assert.deepEqual(await ok("GetSensorAssignedMachines", { code: 20871 }), [
+    { MachineCode: 40, PointIndex: 2, Axis: null },
+  ]);
+  assert.deepEqual(await ok("GetSensorAssignedMachines", { code: "40001" }), []);
+});
+
+test("query service – the vendor's word is in answers, and either word is understood", async (t) => {
+  const names = createWireNames({ word: "acme", service: "AcmeService.svc" });
+  const { ok, ask, parts } = await service(t, { names });
+  parts.history.add({
+    sensor: "40001",
+    kind: "rpm",
+    timeMs: NOW,
+    values: { rpm: 1480 },
+    units: { rpm: "rpm" },
+  });
+  for (const field of ["sensorCode", "acmeCode", "ACMECODE"]) {
+    const found = await ok("GetDataBySensor", { [field]: 40001 });
+    assert.deepEqual(Object.keys(found[0] ?? {}), [
+      "Channel",
+      "AcmeCode",
+      "AcmeName",
+      "MachineName",
+      "PointName",
+      "values",
+    ]);
+  }
+  assert.equal((await ask("GetDataBySensor", {})).description, "acmeCode is missing");
+  for (const operation of ["GetAcmeAssignedMachines", "GetSensorAssignedMachines"]) {
+    assert.equal((await ok(operation, { code: "10234" })).length, 3);
+  }
+});
+
+test("query service – an internal fault is told as one, without its details", async (t) => {
+  const parts = testParts();
+  const broken = Object.assign(parts, {
+    waveforms: {
+      read: () => {
+        throw new Error("secret detail");
+      },
+    },
+  });
+  const { ask } = await service(t, {}, broken);
+  const answer = await ask("GetFFT", { machinecode: 40, fileid: 1 });
+  assert.deepEqual([answer.status, answer.number, answer.value], [200, 9008, []]);
+  assert.ok(!answer.text.includes("secret"));
+});
