@@ -2,7 +2,13 @@
 import { readFileSync } from "node:fs";
 import { errorCode } from "../config/environment.ts";
 import { type Fault, faultLine } from "../config/fault.ts";
-import { bindSite, type LoadedSettings, loadSettings, type Settings } from "../config/settings.ts";
+import {
+  bindSite,
+  type LoadedSettings,
+  loadSettings,
+  type Settings,
+  type UnboundSettings,
+} from "../config/settings.ts";
 import { loadSite } from "../config/site.ts";
 import type { Site } from "../core/sensor.ts";
 import type { CommandContext, FlagSpec } from "./command.ts";
@@ -36,21 +42,12 @@ export interface ConfigurationReport {
   readonly site: Site | null;
 }
 
-export interface ConfigurationNeeds {
-  /** The command calls neither gateway nor broker, so their addresses may be missing. */
-  readonly linksOptional?: boolean;
-}
-
 type Place = Pick<CommandContext, "env" | "cwd" | "flags">;
 
-export function examineConfiguration(
-  context: Place,
-  needs: ConfigurationNeeds = {},
-): ConfigurationReport {
+export function examineConfiguration(context: Place): ConfigurationReport {
   const loaded = loadSettings(context.env, {
     cwd: context.cwd,
     envFile: context.flags.text("environment"),
-    linksOptional: needs.linksOptional ?? false,
   });
   const sparkplug = loaded.shown.PUBLISH_FORMATS.includes("sparkplug");
   const { site, faults, warnings } = readSite(loaded.shown.SITE_FILE, sparkplug);
@@ -65,15 +62,26 @@ export function examineConfiguration(
 }
 
 /** Throws a ConfigurationError; prints warnings. Touches neither network nor DATA_DIR. */
-export function loadConfiguration(
-  context: Place & Pick<CommandContext, "stderr">,
-  needs: ConfigurationNeeds = {},
-): Configuration {
-  const report = examineConfiguration(context, needs);
+export function loadConfiguration(context: Place & Pick<CommandContext, "stderr">): Configuration {
+  const report = examineConfiguration(context);
   for (const warning of report.warnings) context.stderr.write(`warning: ${faultLine(warning)}\n`);
   if (report.configuration === null || report.faults.length > 0)
     throw new ConfigurationError(report.faults);
   return report.configuration;
+}
+
+/** Settings alone, for commands that need no site file. Throws a ConfigurationError. */
+export function loadProcessSettings(
+  context: Place & Pick<CommandContext, "stderr">,
+): UnboundSettings {
+  const loaded = loadSettings(context.env, {
+    cwd: context.cwd,
+    envFile: context.flags.text("environment"),
+    linksOptional: true,
+  });
+  for (const warning of loaded.warnings) context.stderr.write(`warning: ${faultLine(warning)}\n`);
+  if (loaded.settings === null) throw new ConfigurationError(loaded.faults);
+  return loaded.settings;
 }
 
 function readSite(path: string, sparkplug: boolean): ReturnType<typeof loadSite> {

@@ -1,0 +1,101 @@
+/** Talks to the running agent's HTTP side (contract 7), for the commands that work through it. */
+import type { Settings } from "../config/settings.ts";
+
+/** The agent is on this machine or near it; settings wait for the gateway, so they have their own limit. */
+const ANSWER_TIMEOUT_MS = 10_000;
+
+/** No agent answered, or it refused. `code` tells which. */
+export class AgentFailure extends Error {
+  readonly code: "no_http" | "unreachable" | "refused";
+  constructor(code: AgentFailure["code"], message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+  }
+}
+
+export interface AgentClient {
+  readonly url: string;
+  get(path: string, signal: AbortSignal): Promise<unknown>;
+  post(path: string, body: object, signal: AbortSignal, timeoutMs?: number): Promise<unknown>;
+}
+
+/** `url` null takes the address from the settings. Throws AgentFailure `no_http` where they name no port to call. */
+export function createAgentClient(
+  settings: Pick<Settings, "httpHost" | "httpPort" | "httpToken">,
+  url: string | null = null,
+): AgentClient {
+  const base = url === null ? addressOf(settings) : url.replace(/\/+$/, "");
+  const call = async (path: string, init: RequestInit, signal: AbortSignal, timeoutMs: number) => {
+    const headers: Record<string, string> = { accept: "application/json" };
+    if (settings.httpToken !== null) headers["authorization"] = `Bearer ${settings.httpToken}`;
+    if (init.body !== undefined) headers["content-type"] = "application/json";
+    let response: Response;
+    let text: string;
+    try {
+      response = await fetch(base + path, {
+        ...init,
+        headers,
+        redirect: "error",
+        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+      });
+      text = await response.text();
+    } catch (error) {
+      throw new AgentFailure(
+        "unreachable",
+        `no agent answers at ${base} (${reason(error)})`,
+        error,
+      );
+    }
+    const body = parse(text);
+    if (!response.ok) {
+      const hint = response.status === 401 ? "; give the agent's HTTP_TOKEN" : "";
+      const told = messageOf(body) ?? response.statusText;
+      throw new AgentFailure(
+        "refused",
+        `the agent at ${base} says ${response.status}: ${told}${hint}`,
+      );
+    }
+    return body;
+  };
+  return {
+    url: base,
+    get: (path, signal) => call(path, {}, signal, ANSWER_TIMEOUT_MS),
+    post: (path, body, signal, timeoutMs = ANSWER_TIMEOUT_MS) =>
+      call(path, { method: "POST", body: JSON.stringify(body) }, signal, timeoutMs),
+  };
+}
+
+function addressOf({ httpHost, httpPort }: Pick<Settings, "httpHost" | "httpPort">): string {
+  if (httpPort === null)
+    throw new AgentFailure("no_http", "HTTP_PORT is off, so no agent can be asked");
+  if (httpPort === 0)
+    throw new AgentFailure("no_http", "HTTP_PORT is 0: the agent's log names the port it got");
+  // An agent that listens on every address is reached on the loopback one, which its Host check knows.
+  const host = httpHost === "0.0.0.0" ? "127.0.0.1" : httpHost === "::" ? "::1" : httpHost;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${httpPort}`;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** `{ error: { message } }`, as the HTTP side words its refusals. */
+function messageOf(body: unknown): string | null {
+  const error: unknown =
+    typeof body === "object" && body !== null ? Reflect.get(body, "error") : null;
+  const message: unknown =
+    typeof error === "object" && error !== null ? Reflect.get(error, "message") : null;
+  return typeof message === "string" ? message : null;
+}
+
+function reason(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause: unknown = error.cause;
+  if (error.name === "TimeoutError") return "no answer in time";
+  if (cause instanceof AggregateError) return reason(cause.errors[0]);
+  return cause instanceof Error ? cause.message : error.message;
+}

@@ -1,0 +1,121 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connectAsync } from "mqtt";
+import { openAgent } from "../agent/agent.ts";
+import { bindSite, loadSettings, type Settings } from "../config/settings.ts";
+import type { Site } from "../core/sensor.ts";
+import { createLogger } from "../lib/logger.ts";
+import { startBroker } from "../simulator/broker.ts";
+import { startSimulator } from "../simulator/server.ts";
+import type { CommandContext, TextSink } from "./command.ts";
+import { readingLine } from "./reading-line.ts";
+
+/** The plant's day passes this much faster, so that something happens while a person looks. */
+const SPEED = 20;
+const SENSORS = 14;
+/** Days of history to fill the trends with. */
+const HISTORY_DAYS = 1;
+
+/** Simulator, broker, agent and dashboard in one process; prints readings as they reach a subscriber. */
+export async function run({ flags, stdout, stderr, signal }: CommandContext): Promise<number> {
+  const seconds = flags.number("seconds", { min: 1, max: 86_400 });
+  const port = flags.number("port", { min: 0, max: 65_535, isInteger: true }) ?? 8080;
+  const dataDir = mkdtempSync(join(tmpdir(), "gateside-demo-"));
+  const ending = new AbortController();
+  const end = () => ending.abort("demo ended");
+  signal.addEventListener("abort", end, { once: true });
+  const timer = seconds === null ? null : setTimeout(end, seconds * 1000);
+  const simulator = await startSimulator({
+    sensors: SENSORS,
+    speed: SPEED,
+    zone: "UTC",
+    historyDays: HISTORY_DAYS + 1,
+    growthDays: 1,
+  });
+  const broker = await startBroker();
+  const site = simulator.siteFile("demo");
+  try {
+    const agent = await openWithFreePort(
+      port,
+      { simulator: simulator.url, broker: broker.url, dataDir, site },
+      stderr,
+    );
+    stdout.write(
+      `\nGateside demo: a simulated plant of ${site.sensors.length} sensors, ${SPEED} times as fast as life.\n` +
+        `  dashboard  ${agent.address}/\n` +
+        `  broker     ${broker.url}  (MQTT 3.1.1, topics gateside/demo/#)\n` +
+        `  gateway    ${simulator.url}\n` +
+        `Ctrl-C ends it and leaves nothing behind. Readings as a subscriber sees them:\n\n`,
+    );
+    const subscriber = await subscribe(broker.url, site, stdout);
+    await agent.run(ending.signal);
+    await subscriber.endAsync(true);
+    return 0;
+  } finally {
+    if (timer !== null) clearTimeout(timer);
+    signal.removeEventListener("abort", end);
+    await broker.close();
+    await simulator.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+interface DemoPlace {
+  readonly simulator: string;
+  readonly broker: string;
+  readonly dataDir: string;
+  readonly site: Site;
+}
+
+/** The usual port where it is free, else any. */
+async function openWithFreePort(port: number, place: DemoPlace, stderr: TextSink) {
+  const logger = createLogger("warn");
+  try {
+    return await openAgent({ settings: demoSettings(port, place), site: place.site, logger });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE" || port === 0) throw error;
+    stderr.write(`port ${port} is taken; the dashboard takes another one\n`);
+    return openAgent({ settings: demoSettings(0, place), site: place.site, logger });
+  }
+}
+
+function demoSettings(port: number, { simulator, broker, dataDir, site }: DemoPlace): Settings {
+  const { settings, faults } = loadSettings(
+    {
+      GATEWAY_URL: simulator,
+      GATEWAY_TIMEZONE: "UTC",
+      MQTT_URL: broker,
+      MQTT_VERSION: "4",
+      DATA_DIR: dataDir,
+      POLL_INTERVAL_S: "2",
+      BACKFILL_DAYS: String(HISTORY_DAYS),
+      PUBLISH_FORMATS: "json,plain",
+      HTTP_PORT: String(port),
+      DISK_FREE_MIN_MB: "0",
+    },
+    { cwd: dataDir },
+  );
+  if (settings === null) throw new Error(faults.map((fault) => fault.problem).join("; "));
+  return bindSite(settings, site.site);
+}
+
+/** Live topics and states only: the day's history would scroll everything else away. */
+async function subscribe(url: string, site: Site, stdout: TextSink) {
+  const client = await connectAsync(url, {
+    protocolVersion: 4,
+    clientId: "gateside-demo-subscriber",
+  });
+  const names = new Map(site.sensors.map((sensor) => [sensor.code, sensor.name ?? ""]));
+  client.on("message", (_topic, payload) => {
+    const line = readingLine(payload.toString(), names);
+    if (line !== null) stdout.write(`${line}\n`);
+  });
+  await client.subscribeAsync(
+    site.sensors.flatMap(({ code, kinds }) =>
+      kinds.map((kind) => `gateside/${site.site}/${code}/${kind}`),
+    ),
+    { qos: 1 },
+  );
+  return client;
+}

@@ -1,0 +1,29 @@
+import type { TextSink } from "./command.ts";
+
+/** More often is only flicker, ms. */
+const REDRAW_MS = 200;
+
+/** One line on stderr that is drawn over, where that is a terminal; silent elsewhere. */
+export class ProgressLine {
+  readonly #sink: TextSink;
+  #drawnAt = Number.NEGATIVE_INFINITY;
+  #length = 0;
+
+  constructor(sink: TextSink) {
+    this.#sink = sink;
+  }
+
+  show(text: string): void {
+    const now = performance.now();
+    if (!this.#sink.isTTY || now - this.#drawnAt < REDRAW_MS) return;
+    this.#drawnAt = now;
+    this.#sink.write(`\r${text.padEnd(this.#length)}`);
+    this.#length = text.length;
+  }
+
+  /** Wipes the line, so that what follows stands alone. */
+  end(): void {
+    if (this.#length > 0) this.#sink.write(`\r${" ".repeat(this.#length)}\r`);
+    this.#length = 0;
+  }
+}

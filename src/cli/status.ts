@@ -1,0 +1,96 @@
+import type { AgentStatus } from "../core/ports.ts";
+import { AgentFailure, createAgentClient } from "./agent-client.ts";
+import type { CommandContext } from "./command.ts";
+import { loadProcessSettings } from "./configuration.ts";
+import { table } from "./table.ts";
+
+/** The running agent at a glance: 0 all well, 1 something is not, or nobody answers. */
+export async function run(context: CommandContext): Promise<number> {
+  const { flags, stdout, stderr, signal } = context;
+  const settings = loadProcessSettings(context);
+  let status: AgentStatus;
+  try {
+    const client = createAgentClient(settings, flags.text("url"));
+    status = (await client.get("/api/v1/status", signal)) as AgentStatus;
+  } catch (error) {
+    if (!(error instanceof AgentFailure)) throw error;
+    if (flags.has("json")) stdout.write(`${JSON.stringify({ error: error.message })}\n`);
+    else stderr.write(`error: ${error.message}\n`);
+    return 1;
+  }
+  stdout.write(flags.has("json") ? `${JSON.stringify(status, null, 2)}\n` : statusText(status));
+  return isWell(status) ? 0 : 1;
+}
+
+export function isWell(status: AgentStatus): boolean {
+  return (
+    status.gateway.isUp &&
+    status.links.every((link) => link.isConnected && link.hostOnline !== false) &&
+    status.buffer.isWritable &&
+    status.buffer.alarm === null
+  );
+}
+
+export function statusText(status: AgentStatus): string {
+  const { gateway, links, buffer, sensors, nowMs, clock } = status;
+  const why = (error: string | null) => (error === null ? "" : `: ${error}`);
+  const lines: string[][] = [
+    [
+      "site",
+      `${status.site}, Gateside ${status.version}, up ${duration(nowMs - status.startedAtMs)}`,
+    ],
+    [
+      "gateway",
+      `${gateway.isUp ? "answers" : `DOWN${why(gateway.lastError)}`} (${gateway.url}, last answer ${ago(gateway.lastAnswerAtMs, nowMs)})`,
+    ],
+    ...links.map((link) => [
+      link.name,
+      `${link.isConnected ? "connected" : `DOWN${why(link.lastError)}`} (${link.url})${link.hostOnline === false ? ", primary host OFFLINE" : ""}`,
+    ]),
+    ["buffer", bufferText(status)],
+    [
+      "clock",
+      clock.isPlausible
+        ? `plausible${clock.skewMs === null ? "" : `, gateway ${Math.round(clock.skewMs / 100) / 10} s ahead`}`
+        : "IMPLAUSIBLE: set this machine's clock",
+    ],
+  ];
+  if (buffer.alarm !== null) lines.push(["alarm", buffer.alarm]);
+  const rows = sensors.map((sensor) => [
+    sensor.code,
+    sensor.state,
+    `last reading ${ago(sensor.lastReadingMs, nowMs)}`,
+    sensor.batteryV === null ? "" : `${sensor.batteryV} V`,
+    sensor.kinds
+      .flatMap((kind) => (kind.lastError === null ? [] : [`${kind.kind}: ${kind.lastError}`]))
+      .join("; "),
+  ]);
+  return `${table(lines, "")}\n${table(rows, "")}`;
+}
+
+function bufferText({ buffer, delivered, nowMs }: AgentStatus): string {
+  const lanes = Object.entries(buffer.lanes).map(
+    ([lane, depth]) =>
+      `${lane} ${depth.readings}${depth.oldestTimeMs === null ? "" : ` (oldest ${ago(depth.oldestTimeMs, nowMs)})`}`,
+  );
+  const dropped = Object.values(buffer.dropped).reduce((sum, n) => sum + n, 0);
+  const left =
+    buffer.hoursUntilFull === null
+      ? ""
+      : `, ${Math.floor(buffer.hoursUntilFull)} h left in an outage`;
+  const mb = (bytes: number) => `${(bytes / 2 ** 20).toFixed(0)} MB`;
+  return `${buffer.isWritable ? "" : "NOT WRITABLE, "}waiting: ${lanes.join(", ") || "nothing"}; ${buffer.readings} stored, ${mb(buffer.databaseBytes)} of ${mb(buffer.limitBytes)}${left}; ${delivered} delivered, ${dropped} dropped`;
+}
+
+function ago(timeMs: number | null, nowMs: number): string {
+  return timeMs === null ? "never" : `${duration(nowMs - timeMs)} ago`;
+}
+
+/** The two largest units: `3 d 4 h`, `12 min`, `8 s`. */
+export function duration(ms: number): string {
+  const s = Math.max(0, Math.round(ms / 1000));
+  if (s < 60) return `${s} s`;
+  if (s < 3600) return `${Math.floor(s / 60)} min`;
+  if (s < 86_400) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
+  return `${Math.floor(s / 86_400)} d ${Math.floor((s % 86_400) / 3600)} h`;
+}

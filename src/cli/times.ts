@@ -1,0 +1,34 @@
+import { instantOf } from "../core/query/dates.ts";
+import { dayEndMs, dayStartMs, isDay } from "../core/zone.ts";
+import { UsageError } from "./command.ts";
+
+/** `2026-11-20`; throws a UsageError for anything else, also for days that no calendar has. */
+export function parseDay(flag: string, text: string): string {
+  if (isDay(text)) return text;
+  throw new UsageError(`--${flag} ${JSON.stringify(text)} is not a day such as 2026-11-20`);
+}
+
+/**
+ * An instant, ms. A day is its first instant in the zone, or with `isEnd` the first one after it; a time without a
+ * zone is in that zone too.
+ */
+export function parseTime(flag: string, text: string, zone: string, isEnd: boolean): number {
+  if (/^\d{4}-\d{2}-\d{2}$/.test(text)) {
+    const day = parseDay(flag, text);
+    return isEnd ? dayEndMs(day, zone) : dayStartMs(day, zone);
+  }
+  const match =
+    /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?)(Z|[+-]\d{2}:?\d{2})?$/.exec(
+      text,
+    );
+  if (match) {
+    const [, day = "", time = "", offset] = match;
+    parseDay(flag, day);
+    const withColon = offset?.replace(/^([+-]\d{2})(\d{2})$/, "$1:$2");
+    const ms = Date.parse(`${day}T${time}${withColon ?? "Z"}`);
+    if (!Number.isNaN(ms)) return offset === undefined ? instantOf(ms, zone, "earlier") : ms;
+  }
+  throw new UsageError(
+    `--${flag} ${JSON.stringify(text)} is not a time such as 2026-11-20T06:00:00Z, nor a day`,
+  );
+}
