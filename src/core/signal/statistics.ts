@@ -14,15 +14,21 @@ export function countFacts(samples: Int16Array, fullScaleCounts: number): CountF
   let min = 32767;
   let max = -32768;
   let sum = 0;
-  let clipCount = 0;
   for (let n = 0; n < samples.length; n++) {
     const r = samples[n] ?? 0;
     sum += r;
     if (r < min) min = r;
     if (r > max) max = r;
-    if (r >= fullScaleCounts || r <= -fullScaleCounts) clipCount += 1;
   }
-  return { min, max, mean: samples.length === 0 ? 0 : sum / samples.length, clipCount };
+  const mean = samples.length === 0 ? 0 : sum / samples.length;
+  const mayClip = max >= fullScaleCounts || min <= -fullScaleCounts;
+  return { min, max, mean, clipCount: mayClip ? clipCountOf(samples, fullScaleCounts) : 0 };
+}
+
+function clipCountOf(samples: Int16Array, fullScaleCounts: number): number {
+  let count = 0;
+  for (const r of samples) if (r >= fullScaleCounts || r <= -fullScaleCounts) count += 1;
+  return count;
 }
 
 export interface Statistics {
