@@ -109,10 +109,7 @@ export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mo
   ];
   // Root would be dropped to a user who cannot read the temporary directory.
   if (process.getuid?.() === 0) lines.push("user root");
-  // 2.0.11 does not start with a web socket listener alone.
-  if (options.websockets) {
-    lines.push("protocol websockets", `listener ${await freePort()} 127.0.0.1`);
-  }
+  if (options.websockets) lines.push("protocol websockets");
   if (options.maxPacketSize !== undefined) lines.push(`max_packet_size ${options.maxPacketSize}`);
   if (options.receiveMaximum !== undefined) {
     lines.push(`max_inflight_messages ${options.receiveMaximum}`);
@@ -141,6 +138,8 @@ export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mo
       `require_certificate ${options.tls?.requireClientCert === true}`,
     );
   }
+  // 2.0.11 does not start with a web socket listener alone.
+  if (options.websockets) lines.push(`listener ${await freePort()} 127.0.0.1`);
   writeFileSync(configFile, `${[...lines, ...(options.config ?? [])].join("\n")}\n`);
 
   let child: ReturnType<typeof spawn> | null = null;
