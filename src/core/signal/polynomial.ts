@@ -47,7 +47,7 @@ function solved(rows: Float64Array[]): number[] {
       });
     }
   });
-  const solution = new Array<number>(rows.length).fill(0);
+  const solution = Array.from(rows, () => 0);
   for (let i = rows.length - 1; i >= 0; i--) {
     const row = rows[i];
     if (row === undefined) continue;
