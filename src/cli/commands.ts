@@ -1,5 +1,6 @@
 import type { Command, FlagSpec } from "./command.ts";
 import { ENVIRONMENT_FLAG } from "./configuration.ts";
+import { SIMULATE_FLAGS } from "./simulate-flags.ts";
 
 const KINDS = "accel, current, currentV2, accCurrent, loop, dryContact, rpm";
 const JSON_FLAG: FlagSpec = { name: "json", doc: "print JSON instead of text" };
@@ -33,23 +34,13 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "simulate",
-    summary: "a faithful SensorService with plausible machines",
+    summary: "a faithful SensorService with a plausible plant behind it",
     details:
-      "For commissioning, training and tests. Serves the sensors of a site file, or a plant of its own.",
-    flags: [
-      { name: "host", value: "ADDRESS", doc: "address to listen on", default: "127.0.0.1" },
-      { name: "port", value: "PORT", doc: "port to listen on; 0 = any free one", default: "8090" },
-      { name: "site", value: "FILE", doc: "site file whose sensors are served" },
-      { name: "seed", value: "N", doc: "same seed, same machines", default: "1" },
-      { name: "speed", value: "N", doc: "how many times faster than real time", default: "1" },
-      { name: "fault", value: "FAULT", doc: "a fault to show, see the documentation", many: true },
-      { name: "generation", value: "N", doc: "gateway generation, 1 or 2", default: "2" },
-      { name: "timezone", value: "ZONE", doc: "zone of the gateway's days", default: "UTC" },
-      { name: "wire-word", value: "WORD", doc: "the word wire names carry", default: "sensor" },
-    ],
+      "For commissioning, training and tests: seven kinds of readings, days of history, and faults on demand.\nRuns until it is stopped.",
+    flags: SIMULATE_FLAGS,
     examples: [
-      "gateside simulate",
-      "gateside simulate --site config/examples/plant.json --speed 60",
+      "gateside simulate --site-out site.json",
+      "gateside simulate --speed 60 --fault slow-first-byte:ms=5000,probability=0.1",
     ],
     load: () => import("./simulate.ts"),
   },
@@ -57,25 +48,17 @@ export const COMMANDS: readonly Command[] = [
     name: "demo",
     summary: "simulator, MQTT broker, agent and dashboard in one; no settings needed",
     details:
-      "Prints readings as they reach an MQTT subscriber. Ends with Ctrl-C, or after --readings.",
+      "Prints readings as they reach an MQTT subscriber. Ends with Ctrl-C and leaves nothing behind.",
     flags: [
-      { name: "readings", value: "N", doc: "end after N readings of every kind together" },
-      { name: "speed", value: "N", doc: "how many times faster than real time the machines run" },
-      { name: "seed", value: "N", doc: "same seed, same machines", default: "1" },
+      { name: "seconds", value: "N", doc: "end after N seconds" },
       {
-        name: "http-port",
+        name: "port",
         value: "PORT",
         doc: "port of the dashboard; 0 = any free one",
         default: "8080",
       },
-      {
-        name: "mqtt-port",
-        value: "PORT",
-        doc: "port of the broker; 0 = any free one",
-        default: "0",
-      },
     ],
-    examples: ["npm run demo", "gateside demo --readings 20"],
+    examples: ["npm run demo", "gateside demo --seconds 30"],
     load: () => import("./demo.ts"),
   },
   {
@@ -94,6 +77,24 @@ export const COMMANDS: readonly Command[] = [
     ],
     examples: ["gateside status", "gateside status --json"],
     load: () => import("./status.ts"),
+  },
+  {
+    name: "backfill",
+    summary: "re-read past days",
+    details:
+      "Through the running agent where one holds DATA_DIR, else in this process. Nothing already stored is stored or sent twice.",
+    flags: [
+      { name: "from", value: "DAY", doc: "first day, yyyy-MM-dd", required: true },
+      { name: "to", value: "DAY", doc: "last day, yyyy-MM-dd", required: true },
+      { ...SENSOR_FLAG, doc: "this sensor only" },
+      JSON_FLAG,
+      ENVIRONMENT_FLAG,
+    ],
+    examples: [
+      "gateside backfill --from 2026-11-01 --to 2026-11-07",
+      "gateside backfill --from 2026-11-20 --to 2026-11-20 --sensor 10234",
+    ],
+    load: () => import("./backfill.ts"),
   },
   {
     name: "export",
