@@ -24,12 +24,13 @@ function demodulate(plan: DftPlan, bands: Bands, target: Float64Array): void {
   }
   plan.run();
   const { envEdge, envSize } = bands;
+  const scale = 1 / size;
   let sum = 0;
   for (let m = 0; m < envSize; m++) {
     const at = 2 * (m + envEdge);
     const re = output[at] ?? 0;
     const im = output[at + 1] ?? 0;
-    const magnitude = Math.sqrt(re * re + im * im) / size;
+    const magnitude = Math.sqrt(re * re + im * im) * scale;
     target[m] = magnitude;
     sum += magnitude;
   }

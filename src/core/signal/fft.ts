@@ -1,12 +1,12 @@
 /**
  * The exact N-point DFT of any length: X[k] = sum x[n]·exp(-j·2π·k·n/N), no padding, no truncation.
  *
- * Powers of two go to fft.js. Every other length goes through Bluestein's chirp transform (Bluestein 1970): with
+ * Powers of two are done by power-of-two.ts. Every other length goes through Bluestein's chirp transform (1970): with
  * k·n = (k² + n² - (k-n)²)/2 the DFT is a convolution with a chirp, done by power-of-two transforms; exact to rounding.
  *
  * Complex data lie interleaved (re, im, re, im, …) in Float64Array: one array type keeps the code monomorphic.
  */
-import FFT from "fft.js";
+import { powerOfTwoTransform } from "./power-of-two.ts";
 
 /** A transform of one length with its own work space. */
 export interface DftPlan {
@@ -33,8 +33,8 @@ export class DftPlans {
   /** The plan for complex transforms of `size` points; size >= 1. */
   complex(size: number): DftPlan {
     const isPowerOfTwo = (size & (size - 1)) === 0;
-    // Four arrays of 2·size for a power of two (input, output, tables); Bluestein holds an inner plan twice as long.
-    const room = isPowerOfTwo ? 6 * size : 4 * size + 8 * powerOfTwoFrom(2 * size - 1);
+    // Input, output, work space and twiddles of a power of two; Bluestein holds an inner plan twice as long.
+    const room = isPowerOfTwo ? 8 * size : 6 * size + 10 * powerOfTwoFrom(2 * size - 1);
     return this.table(`dft/${size}`, room, () =>
       isPowerOfTwo ? powerOfTwoPlan(size) : bluesteinPlan(size),
     );
@@ -76,9 +76,8 @@ export function powerOfTwoFrom(least: number): number {
 function powerOfTwoPlan(size: number): DftPlan {
   const input = new Float64Array(2 * size);
   const output = new Float64Array(2 * size);
-  if (size === 1) return { size, input, output, run: () => output.set(input) };
-  const fft = new FFT(size);
-  return { size, input, output, run: () => fft.transform(output, input) };
+  const transform = powerOfTwoTransform(size);
+  return { size, input, output, run: () => transform(output, input) };
 }
 
 function bluesteinPlan(size: number): DftPlan {

@@ -1,0 +1,140 @@
+/**
+ * Complex transforms of a power of two: Stockham's autosort radix-4 (Stockham 1966; Van Loan 1992, ch. 1.7). Every stage
+ * reads one array and writes another in order, so no bit reversal is needed; an odd power ends with one radix-2 stage.
+ * Data are interleaved (re, im, …). Nothing is allocated after the plan is made.
+ */
+
+/** One radix-4 stage: `groups` butterflies with twiddles of their own, each over `stride` neighbouring points. */
+interface Stage {
+  readonly groups: number;
+  readonly stride: number;
+  /** w, w², w³ of each group: six numbers. */
+  readonly twiddles: Float64Array;
+}
+
+/** X[k] = sum x[n]·exp(-j·2π·k·n/size) from `input` to `output`, which must be two arrays. `input` stays. */
+export function powerOfTwoTransform(
+  size: number,
+): (output: Float64Array, input: Float64Array) => void {
+  const stages: Stage[] = [];
+  let stride = 1;
+  for (let rest = size; rest >= 4; rest /= 4) {
+    stages.push({ groups: rest / 4, stride, twiddles: twiddlesOf(rest) });
+    stride *= 4;
+  }
+  const endsWithPairs = stride * 2 === size;
+  const passes = stages.length + (endsWithPairs ? 1 : 0);
+  const work = new Float64Array(2 * size);
+
+  return (output, input) => {
+    if (passes === 0) output.set(input.subarray(0, 2 * size));
+    let from = input;
+    // The arrays take turns, so that the last stage writes the output.
+    let to = passes % 2 === 1 ? output : work;
+    for (const stage of stages) {
+      // The last of the radix-4 stages has one group, whose twiddles are all 1.
+      if (stage.groups === 1) plainStage(from, to, stage.stride);
+      else twiddleStage(from, to, stage);
+      from = to;
+      to = to === output ? work : output;
+    }
+    if (endsWithPairs) pairStage(from, to, stride);
+  };
+}
+
+function twiddlesOf(length: number): Float64Array {
+  const twiddles = new Float64Array((6 * length) / 4);
+  for (let group = 0; group < length / 4; group++) {
+    for (let power = 1; power <= 3; power++) {
+      const angle = (-2 * Math.PI * group * power) / length;
+      twiddles[6 * group + 2 * power - 2] = Math.cos(angle);
+      twiddles[6 * group + 2 * power - 1] = Math.sin(angle);
+    }
+  }
+  return twiddles;
+}
+
+/** Butterflies of four with twiddles on the way out. */
+function twiddleStage(x: Float64Array, y: Float64Array, stage: Stage): void {
+  const { groups, stride, twiddles } = stage;
+  const step = 2 * stride;
+  const quarter = step * groups;
+  for (let group = 0; group < groups; group++) {
+    const t = 6 * group;
+    const w1r = twiddles[t] ?? 0;
+    const w1i = twiddles[t + 1] ?? 0;
+    const w2r = twiddles[t + 2] ?? 0;
+    const w2i = twiddles[t + 3] ?? 0;
+    const w3r = twiddles[t + 4] ?? 0;
+    const w3i = twiddles[t + 5] ?? 0;
+    const a = step * group;
+    const b = a + quarter;
+    const c = b + quarter;
+    const d = c + quarter;
+    const o = 4 * a;
+    for (let q = 0; q < step; q += 2) {
+      const ar = x[a + q] ?? 0;
+      const ai = x[a + q + 1] ?? 0;
+      const br = x[b + q] ?? 0;
+      const bi = x[b + q + 1] ?? 0;
+      const cr = x[c + q] ?? 0;
+      const ci = x[c + q + 1] ?? 0;
+      const dr = x[d + q] ?? 0;
+      const di = x[d + q + 1] ?? 0;
+      const evenR = ar + cr;
+      const evenI = ai + ci;
+      const oddR = br + dr;
+      const oddI = bi + di;
+      const p = o + q;
+      y[p] = evenR + oddR;
+      y[p + 1] = evenI + oddI;
+      // -j·(b - d) = (bi - di) - j·(br - dr)
+      const r1 = ar - cr + (bi - di);
+      const i1 = ai - ci - (br - dr);
+      y[p + step] = r1 * w1r - i1 * w1i;
+      y[p + step + 1] = r1 * w1i + i1 * w1r;
+      const r2 = evenR - oddR;
+      const i2 = evenI - oddI;
+      y[p + 2 * step] = r2 * w2r - i2 * w2i;
+      y[p + 2 * step + 1] = r2 * w2i + i2 * w2r;
+      const r3 = ar - cr - (bi - di);
+      const i3 = ai - ci + (br - dr);
+      y[p + 3 * step] = r3 * w3r - i3 * w3i;
+      y[p + 3 * step + 1] = r3 * w3i + i3 * w3r;
+    }
+  }
+}
+
+/** The same for the one group whose twiddles are 1. */
+function plainStage(x: Float64Array, y: Float64Array, stride: number): void {
+  const step = 2 * stride;
+  for (let q = 0; q < step; q += 2) {
+    const ar = x[q] ?? 0;
+    const ai = x[q + 1] ?? 0;
+    const br = x[step + q] ?? 0;
+    const bi = x[step + q + 1] ?? 0;
+    const cr = x[2 * step + q] ?? 0;
+    const ci = x[2 * step + q + 1] ?? 0;
+    const dr = x[3 * step + q] ?? 0;
+    const di = x[3 * step + q + 1] ?? 0;
+    y[q] = ar + cr + (br + dr);
+    y[q + 1] = ai + ci + (bi + di);
+    y[step + q] = ar - cr + (bi - di);
+    y[step + q + 1] = ai - ci - (br - dr);
+    y[2 * step + q] = ar + cr - (br + dr);
+    y[2 * step + q + 1] = ai + ci - (bi + di);
+    y[3 * step + q] = ar - cr - (bi - di);
+    y[3 * step + q + 1] = ai - ci + (br - dr);
+  }
+}
+
+/** Butterflies of two, the last stage of an odd power. */
+function pairStage(x: Float64Array, y: Float64Array, stride: number): void {
+  const half = 2 * stride;
+  for (let q = 0; q < half; q++) {
+    const a = x[q] ?? 0;
+    const b = x[half + q] ?? 0;
+    y[q] = a + b;
+    y[half + q] = a - b;
+  }
+}
