@@ -10,7 +10,6 @@ import {
   toPending,
 } from "./pending-answer.ts";
 import type { ReadingLogOptions, ReadingLogParts } from "./reading-log.ts";
-import type { StoreFailure } from "./store-failure.ts";
 import { formatRefs, hashOf } from "./stored-reading.ts";
 import type { Stream } from "./streams.ts";
 import type { WriteJob } from "./write-queue.ts";
@@ -108,38 +107,68 @@ export class SqliteAnswerWriter implements AnswerWriter {
 
   commit(progress: DayProgress): Promise<AppendResult> {
     this.#isOver = true;
-    const { stream, waiting } = this.#context;
+    const { waiting } = this.#context;
     const before = this.#readings.length === 0 ? this.#storedProgress() : null;
     if (before?.checkpoint === progress.checkpoint && before.records === progress.records) {
       // An unchanged day wears nothing.
       return Promise.resolve({ stored: 0, duplicates: this.#duplicates });
     }
     for (const id of this.#ids) waiting.add(id);
+    return this.#writeAll(progress);
+  }
+
+  /** One transaction, but for an answer that would outgrow the buffer's share for it. */
+  async #writeAll(progress: DayProgress): Promise<AppendResult> {
+    try {
+      const parts = this.#split();
+      const last = parts.pop() ?? [];
+      let stored = 0;
+      for (const part of parts) stored += await this.#enqueue(part, null);
+      stored += await this.#enqueue(last, progress);
+      return { stored, duplicates: this.#duplicates + this.#readings.length - stored };
+    } catch (error) {
+      this.#unstage();
+      throw error;
+    } finally {
+      for (const id of this.#ids) this.#context.waiting.delete(id);
+    }
+  }
+
+  #split(): PendingReading[][] {
+    const parts: PendingReading[][] = [];
+    let part: PendingReading[] = [];
+    let bytes = 0;
+    for (const reading of this.#readings) {
+      const size = storedBytes(reading);
+      if (part.length > 0 && bytes + size > this.#options.transactionBytesMax) {
+        parts.push(part);
+        part = [];
+        bytes = 0;
+      }
+      part.push(reading);
+      bytes += size;
+    }
+    return [...parts, part];
+  }
+
+  #enqueue(readings: readonly PendingReading[], progress: DayProgress | null): Promise<number> {
+    const { stream } = this.#context;
+    const rows: PendingRow[] = [];
     return new Promise((resolve, reject) => {
-      const rows: PendingRow[] = [];
       const job: WriteJob = {
         what: `store readings of sensor ${stream.sensor} ${stream.kind}`,
-        rows: this.#readings.length + 1,
-        run: () => this.#write(progress, rows),
+        rows: readings.length + 1,
+        run: () => this.#write(readings, progress, rows),
         committed: () => {
-          this.#leaveWaiting();
           this.#parts.outbox.inserted(rows);
-          this.#context.stored(rows.length, newestOf(rows), this.#storedBytes());
-          const doubles = this.#readings.length - rows.length;
-          resolve({ stored: rows.length, duplicates: this.#duplicates + doubles });
+          const bytes = readings.reduce((sum, reading) => sum + storedBytes(reading), 0);
+          this.#context.stored(rows.length, newestOf(rows), bytes);
+          resolve(rows.length);
         },
-        failed: (failure: StoreFailure) => {
-          this.#leaveWaiting();
-          this.#unstage();
-          reject(failure);
-        },
+        failed: reject,
       };
       this.#parts.queue.enqueue(job, this.#options.commitWindowMs);
     });
-  }
-
-  #storedBytes(): number {
-    return this.#readings.reduce((sum, reading) => sum + storedBytes(reading), 0);
   }
 
   #storedProgress(): DayProgress | null {
@@ -152,22 +181,23 @@ export class SqliteAnswerWriter implements AnswerWriter {
     return row ?? null;
   }
 
-  #leaveWaiting(): void {
-    for (const id of this.#ids) this.#context.waiting.delete(id);
-  }
-
-  *#write(progress: DayProgress, rows: PendingRow[]): Generator<void, void, void> {
+  *#write(
+    readings: readonly PendingReading[],
+    progress: DayProgress | null,
+    rows: PendingRow[],
+  ): Generator<void, void, void> {
     const { db, identities, streams } = this.#parts;
     const { key, stream } = this.#context;
     rows.length = 0;
     streams.write(stream);
-    for (const reading of this.#readings) {
+    for (const reading of readings) {
       // Another answer may have brought it between `isKnown` and now.
       if (identities.has(stream.stream, reading.timeMs, reading.id, reading.hash)) {
         this.#dropSamples(reading);
       } else rows.push(this.#insert(reading));
       yield;
     }
+    if (progress === null) return;
     db.write(PROGRESS_SQL).run(key.day, stream.stream, progress.checkpoint, progress.records);
   }
 
@@ -234,8 +264,7 @@ export class SqliteAnswerWriter implements AnswerWriter {
         rows: staged.length,
         *run() {
           for (const fileId of staged) {
-            waveforms.delete(fileId);
-            waveforms.unstage(fileId);
+            waveforms.deleteStaged(fileId);
             yield;
           }
         },

@@ -1,4 +1,13 @@
-import { closeSync, existsSync, fsyncSync, openSync, rmSync, statfsSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statfsSync,
+  writeSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import type { Clock, Logger } from "../core/ports.ts";
 import { type BufferLimits, PAGE_BYTES } from "./buffer-limits.ts";
@@ -27,6 +36,7 @@ export class BufferMonitor {
   alarm: string | null = null;
   #samples: { readonly at: number; readonly written: number }[] = [];
   #owedShare = 0;
+  #damagedBytes = 0;
 
   constructor(parts: MonitorParts) {
     this.#parts = parts;
@@ -34,15 +44,44 @@ export class BufferMonitor {
   }
 
   start(): void {
-    this.#parts.db.capPages(this.#parts.limits.pagesMax);
+    this.#tidyDamagedFiles();
+    this.#parts.db.capPages(this.#pagesMax);
     this.restoreBallast();
+  }
+
+  /** Damaged files that were set aside count, too: the newest stay while they take no more than a quarter. */
+  #tidyDamagedFiles(): void {
+    const { db, limits, logger } = this.#parts;
+    const directory = dirname(db.path);
+    const files = readdirSync(directory)
+      .filter((name) => name.startsWith("gateside.db.corrupt-"))
+      .sort()
+      .reverse();
+    let bytes = 0;
+    for (const name of files) {
+      const path = join(directory, name);
+      const size = sizeOf(path);
+      if (bytes + size <= limits.totalBytes / 4) bytes += size;
+      else {
+        rmSync(path, { force: true });
+        logger.warn(
+          { path, bytes: size },
+          "a damaged database is removed: it would take the buffer's space",
+        );
+      }
+    }
+    this.#damagedBytes = bytes;
+  }
+
+  get #pagesMax(): number {
+    return this.#parts.limits.pagesMax - Math.ceil(this.#damagedBytes / PAGE_BYTES);
   }
 
   /** All files of the store, bytes. */
   filesBytes(): number {
     const { path } = this.#parts.db;
     const files = [path, `${path}-wal`, `${path}-shm`, this.#ballastPath];
-    return files.reduce((sum, file) => sum + sizeOf(file), 0);
+    return files.reduce((sum, file) => sum + sizeOf(file), this.#damagedBytes);
   }
 
   /** Free space of the disk, bytes; null where it cannot be told. */
@@ -74,7 +113,7 @@ export class BufferMonitor {
   /** Pages the file may have now: the cap, or less where the disk has no room for it. */
   pagesAllowed(all: number): number {
     const room = Math.floor(-this.diskShortageBytes() / PAGE_BYTES);
-    return Math.min(this.#parts.limits.pagesMax, all + Math.max(0, room));
+    return Math.min(this.#pagesMax, all + Math.max(0, room));
   }
 
   /** Space given up on a full disk, so that SQLite can write what frees more. */

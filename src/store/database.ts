@@ -189,12 +189,6 @@ export class Database {
     }
   }
 
-  /** After a failed sync the kernel may have dropped pages it calls written; only a new connection reads the disk. */
-  reopen(): void {
-    this.#disconnect();
-    this.open();
-  }
-
   close(): void {
     this.#disconnect();
   }

@@ -3,7 +3,7 @@ import type { Database } from "./database.ts";
 import { salvage, setAside } from "./salvage.ts";
 import { StoreFailure } from "./store-failure.ts";
 
-interface RecoveryParts {
+export interface RecoveryParts {
   readonly nativeBinding: string | undefined;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -19,6 +19,7 @@ import type { Database, Row } from "./database.ts";
 import { LaneQueue, type Page, type Place, type Slot, type StreamQueue } from "./lane-queue.ts";
 import { loadLanes, newestPending } from "./outbox-loader.ts";
 import { Settlement } from "./settlement.ts";
+import { StoreFailure } from "./store-failure.ts";
 import { READING_COLUMNS, toStoredReading } from "./stored-reading.ts";
 import type { Streams } from "./streams.ts";
 import type { WriteQueue } from "./write-queue.ts";
@@ -94,7 +95,15 @@ export class SqliteOutbox implements Outbox {
     if (which === "live") queue.hasLeasedLive = true;
     if (which === "live" || !queue.hasLeasedLive) queue.seenVersion = queue.version;
     if (this.#isBlocked) return [];
-    return which === "live" ? this.#leaseLive(queue, max) : this.#leaseBacklog(queue, max);
+    try {
+      return this.#parts.queue.read(`read what ${lane} owes`, () =>
+        which === "live" ? this.#leaseLive(queue, max) : this.#leaseBacklog(queue, max),
+      );
+    } catch (error) {
+      if (!(error instanceof StoreFailure)) throw error;
+      this.#parts.logger.error({ err: error, lane }, "outbox cannot be read");
+      return [];
+    }
   }
 
   #leaseLive(lane: LaneQueue, max: number): OutboxEntry[] {
@@ -225,7 +234,9 @@ export class SqliteOutbox implements Outbox {
     for (const { entry, outcome } of outcomes) {
       const slot = this.#slots.get(entry);
       if (slot === undefined || slot.isSettled) continue;
-      if (outcome === "sent" || outcome === "skipped") {
+      // A live-only lane has nothing that could go later in an oversize one's place.
+      const isOver = outcome === "oversize" && queue.isLiveOnly;
+      if (outcome === "sent" || outcome === "skipped" || isOver) {
         settlement ??= this.#openSettlement();
         this.#leave(queue, slot, outcome === "sent");
         settlement.add(queue, slot);

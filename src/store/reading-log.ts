@@ -22,6 +22,8 @@ export interface ReadingLogParts {
 export interface ReadingLogOptions {
   /** Longest time a finished answer waits for others to share its commit, ms. */
   readonly commitWindowMs: number;
+  /** An answer larger than this is written in several transactions, its progress with the last. */
+  readonly transactionBytesMax: number;
   /** True where PUBLISH_WAVEFORMS lets this reading's samples out. */
   readonly waveformPolicy: (reading: Reading) => boolean;
 }

@@ -268,7 +268,8 @@ export class Retention {
     for (;;) {
       const { all, free } = monitor.pages();
       const isMuch = free > Math.max(FREE_PAGES_MIN, all * FREE_SHARE_MAX);
-      const isNeeded = monitor.diskShortageBytes() > 0 && free > VACUUM_PAGES;
+      const isOver = all > this.#options.limits.pagesMax;
+      const isNeeded = free > VACUUM_PAGES && (isOver || monitor.diskShortageBytes() > 0);
       if (!isMuch && !isNeeded) return;
       await this.#write(() => {
         db.writer.exec(`PRAGMA incremental_vacuum(${VACUUM_PAGES})`);

@@ -29,7 +29,7 @@ export class StoreFailure extends Error {
   constructor(code: StoreFailureCode, message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
     this.code = code;
-    this.isRetryable = code === "full" || code === "readonly" || code === "io";
+    this.isRetryable = ["full", "readonly", "io", "corrupt"].includes(code);
     this.sqliteCode = sqliteCode(cause);
   }
 

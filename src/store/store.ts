@@ -20,7 +20,7 @@ import { SqliteGapLog } from "./gap-log.ts";
 import { History } from "./history.ts";
 import { Identities } from "./identities.ts";
 import { Meta } from "./meta.ts";
-import { openOrRecover } from "./open-or-recover.ts";
+import { openOrRecover, type RecoveryParts } from "./open-or-recover.ts";
 import { SqliteOutbox } from "./outbox.ts";
 import { SqliteReadingLog } from "./reading-log.ts";
 import { Retention } from "./retention.ts";
@@ -106,6 +106,7 @@ class SqliteStore implements Store {
   readonly #monitor: BufferMonitor;
   readonly #retention: Retention;
   readonly #limits: BufferLimits;
+  readonly #recovery: RecoveryParts;
   #isClosed = false;
 
   constructor(options: StoreOptions, lock: DirectoryLock) {
@@ -130,7 +131,7 @@ class SqliteStore implements Store {
       statistics: this.statistics,
       makeRoom: () => this.#retention.makeRoom(),
       undone: () => this.#undone(),
-      reopened: () => this.#load(),
+      reopen: () => this.#reopen(),
     });
     const queue = this.#queue;
     this.meta = new Meta(db, queue);
@@ -151,18 +152,20 @@ class SqliteStore implements Store {
       },
       {
         commitWindowMs: options.commitWindowMs ?? COMMIT_WINDOW_MS,
+        transactionBytesMax: this.#limits.walBytes / 2,
         waveformPolicy: options.waveformPolicy,
       },
     );
     this.gaps = new SqliteGapLog(db, streams, queue);
     this.history = new History(db, streams);
     this.commands = new CommandLog(db, queue);
-    const alarm = openOrRecover(db, {
+    this.#recovery = {
       nativeBinding: options.nativeBinding,
       clock,
       logger,
       lanes: options.lanes.filter((lane) => lane !== "plain").map((lane) => LANES.indexOf(lane)),
-    });
+    };
+    const alarm = openOrRecover(db, this.#recovery);
     this.#monitor = new BufferMonitor({
       db,
       limits: this.#limits,
@@ -215,6 +218,14 @@ class SqliteStore implements Store {
     this.outbox.load();
   }
 
+  /** After a failed sync the kernel may have dropped pages it calls written; only a new connection reads the disk. */
+  #reopen(): void {
+    this.#db.close();
+    const alarm = openOrRecover(this.#db, this.#recovery);
+    this.#monitor.alarm = alarm ?? this.#monitor.alarm;
+    this.#load();
+  }
+
   #undone(): void {
     this.outbox.insertFailed();
     this.gaps.endEpisode();
@@ -258,7 +269,7 @@ class SqliteStore implements Store {
     this.#isClosed = true;
     await this.outbox.flush();
     this.outbox.close();
-    this.#queue.finish();
+    this.#queue.close();
     this.#db.close();
     this.#lock.release();
   }

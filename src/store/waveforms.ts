@@ -66,6 +66,14 @@ export class Waveforms implements WaveformReader {
     this.#db.write("DELETE FROM staged_waveforms WHERE file_id = ?").run(fileId);
   }
 
+  /** Removes samples that no answer has taken over. */
+  deleteStaged(fileId: number): void {
+    const { changes } = this.#db
+      .write("DELETE FROM staged_waveforms WHERE file_id = ?")
+      .run(fileId);
+    if (changes > 0) this.delete(fileId);
+  }
+
   delete(fileId: number): void {
     this.#db.write("DELETE FROM waveforms WHERE file_id = ?").run(fileId);
   }

@@ -35,8 +35,8 @@ interface WriteQueueParts {
   readonly makeRoom: () => boolean;
   /** A transaction was rolled back: what its jobs noted in memory is void. */
   readonly undone: () => void;
-  /** The connection is new: memory must be read from disk again. */
-  readonly reopened: () => void;
+  /** Opens new connections, setting a damaged file aside, and reads memory from disk again. */
+  readonly reopen: () => void;
 }
 
 /** Rows waiting that end the window early. */
@@ -55,6 +55,7 @@ export class WriteQueue {
   #timer: { readonly dueAt: number; readonly abort: AbortController } | null = null;
   #frames = { log: 0, checkpointed: 0 };
   #failure: StoreFailure | null = null;
+  #isClosed = false;
 
   constructor(parts: WriteQueueParts) {
     this.#parts = parts;
@@ -67,6 +68,8 @@ export class WriteQueue {
 
   /** Queues a job; it is written at the latest `windowMs` from now. */
   enqueue(job: WriteJob, windowMs: number): void {
+    if (this.#isClosed)
+      return job.failed(new StoreFailure("closed", `${job.what}: store is closed`));
     this.#jobs.push(job);
     this.#rows += job.rows;
     if (this.#rows >= ROWS_MAX || windowMs <= 0) void this.flush();
@@ -119,6 +122,7 @@ export class WriteQueue {
 
   /** Writes at once, in a transaction of its own. Throws StoreFailure. */
   direct<T>(what: string, write: () => T): T {
+    if (this.#isClosed) throw new StoreFailure("closed", `${what}: store is closed`);
     this.#finishActive();
     try {
       return this.#direct(write);
@@ -143,11 +147,25 @@ export class WriteQueue {
   }
 
   /** Waits for running work, writes the rest synchronously: for an orderly end. */
-  finish(): void {
+  close(): void {
     this.#finishActive();
+    this.#timer?.abort.abort();
+    this.#timer = null;
     while (this.#jobs.length > 0) {
       this.#start();
       this.#finishActive();
+    }
+    this.#isClosed = true;
+  }
+
+  /** A read whose failure is treated like a write's: a broken connection is replaced. Throws StoreFailure. */
+  read<T>(what: string, read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      if (this.#isClosed) throw StoreFailure.from(error, what);
+      this.#finishActive();
+      throw this.#fail(error, what);
     }
   }
 
@@ -189,11 +207,11 @@ export class WriteQueue {
   #fail(error: unknown, what: string): StoreFailure {
     const { db, logger } = this.#parts;
     const failure = StoreFailure.from(error, what);
+    if (failure.code === "internal") logger.error({ err: error }, `${what} failed`);
     try {
       if (db.isOpen && db.writer.inTransaction) db.writer.exec("ROLLBACK");
       if (needsNewConnection(failure) || !db.isOpen) {
-        db.reopen();
-        this.#parts.reopened();
+        this.#parts.reopen();
       }
     } catch (again) {
       logger.debug({ err: again }, "store could not be reopened");
