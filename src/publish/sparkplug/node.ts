@@ -69,7 +69,7 @@ const BACKOFF_MAX_MS = 60_000;
 /** Sessions this long were good ones: the next back-off starts small again. */
 const STABLE_SESSION_MS = 30_000;
 /** At shutdown (contract 2: 10 s in all): for the last proof and NDEATH, and for the store. */
-const LEAVE_MAX_MS = 4_000;
+const LEAVE_MAX_MS = 3_000;
 const SETTLE_MAX_MS = 2_000;
 const HOST_HOLD_MS = 30_000;
 const HOLD_ENTRIES_MAX = 2_000;

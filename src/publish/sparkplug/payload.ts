@@ -7,6 +7,7 @@ import {
   MetricSchema,
   PayloadSchema,
   type PropertyValue,
+  PropertyValueSchema,
   type Metric as WireMetric,
 } from "./generated/sparkplug_pb.ts";
 
@@ -103,13 +104,16 @@ function toWireValue(type: Datatype, value: MetricValue): WireMetric["value"] | 
 }
 
 function toWireProperty(property: Property): PropertyValue {
-  const { type } = property;
-  const wire = toWireValue(type, property.value);
-  const base = { $typeName: "gateside.sparkplug.PropertyValue", type: DATATYPES[type] } as const;
-  if (wire?.case === "intValue" || wire?.case === "doubleValue" || wire?.case === "stringValue") {
-    return { ...base, isNull: false, value: wire };
-  }
-  return { ...base, isNull: true, value: { case: undefined } };
+  const wire = create(PropertyValueSchema, { type: DATATYPES[property.type] });
+  const value = toWireValue(property.type, property.value);
+  if (
+    value?.case === "intValue" ||
+    value?.case === "doubleValue" ||
+    value?.case === "stringValue"
+  ) {
+    wire.value = value;
+  } else wire.isNull = true;
+  return wire;
 }
 
 /** One metric of a command. Datatype is what the sender said, null where it said nothing. */

@@ -1,0 +1,171 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { StoredReading, StoredWaveform } from "../../../src/core/ports.ts";
+import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
+import { property, rebirth, valueOf } from "./peer.ts";
+import { MOTOR, metric, PUMP, TestSite } from "./site.ts";
+
+const skip = skipWithoutMosquitto;
+const allMetrics = (site: TestSite, device: string) =>
+  site.of("DDATA", device).flatMap(({ payload }) => payload.metrics);
+
+test("a backlog arrives whole, historical, oldest first, in bounded messages, the newest first of all", {
+  skip,
+}, async (t) => {
+  const site = await TestSite.open(t);
+  const count = 1500;
+  for (let i = 0; i < count; i++) site.append(site.reading({ channel1: i, channel1_ma: i }));
+  site.run(site.node());
+  await site.settled(count);
+  const metrics = allMetrics(site, PUMP.code).filter((m) => m.name === "loop/channel1");
+  const [first, ...rest] = metrics;
+  assert.equal(valueOf(first), count - 1);
+  assert.equal(first?.isHistorical ?? false, false);
+  assert.deepEqual(
+    rest.map(valueOf),
+    Array.from({ length: count - 1 }, (_, i) => i),
+  );
+  assert.ok(rest.every((m) => m.isHistorical));
+  for (const { payload } of site.of("DDATA")) assert.ok(payload.metrics.length <= 500);
+});
+
+test("seq runs on without a gap past 256 messages, over live data, backlog and a rebirth", {
+  skip,
+}, async (t) => {
+  const site = await TestSite.open(t);
+  site.run(site.node());
+  await site.until((m) => m.length === 3);
+  for (let i = 0; i < 300; i++) {
+    const count = i + 1;
+    site.append(site.reading({ channel1: i }));
+    await site.until((m) => m.filter(({ verb }) => verb === "DDATA").length >= count);
+  }
+  const { client, close } = await site.command();
+  await client.publishAsync("spBv1.0/plant/NCMD/edge", rebirth());
+  await close();
+  await site.until((m) => m.filter(({ verb }) => verb === "NBIRTH").length === 2);
+  let expected = 0;
+  for (const { verb, payload } of site.seen) {
+    expected = verb === "NBIRTH" ? 0 : (expected + 1) % 256;
+    assert.equal(payload.seq, expected);
+  }
+});
+
+test("a paced backlog keeps its rate and gives way to live readings and rebirths", {
+  skip,
+}, async (t) => {
+  const site = await TestSite.open(t);
+  // Ten devices, so that the backlog is many messages.
+  const sensors = Array.from({ length: 10 }, (_, i) => ({ ...PUMP, code: `${100 + i}` }));
+  for (const { code } of sensors) site.states.set(code, { state: "online", lastReadingMs: null });
+  for (const { code: sensor } of sensors) {
+    site.append(
+      site.reading({ channel1: 0 }, { sensor }),
+      site.reading({ channel1: 1 }, { sensor }),
+    );
+  }
+  site.run(site.node({ sensors, backlogRatePerS: 5 }));
+  const historical = () =>
+    site.of("DDATA").filter((m) => m.payload.metrics.some((x) => x.isHistorical));
+  await site.until(() => historical().length === 2);
+  assert.equal(site.of("DDATA").filter((m) => !m.payload.metrics[0]?.isHistorical).length, 10);
+  site.append(site.reading({ channel1: 7 }, { sensor: "105" }));
+  await site.until((m) => m.some(({ payload }) => valueOf(payload.metrics[0]) === 7));
+  const { client, close } = await site.command();
+  await client.publishAsync("spBv1.0/plant/NCMD/edge", rebirth());
+  await close();
+  await site.until((m) => m.filter(({ verb }) => verb === "NBIRTH").length === 2);
+  assert.ok(historical().length < 8, "neither waited for the backlog");
+  await site.settled(21);
+  const times = historical().map((m) => m.at);
+  assert.equal(times.length, 10);
+  assert.ok((times.at(-1) ?? 0) - (times[0] ?? 0) > 1500, "10 messages at 5 a second");
+});
+
+const WAVE: StoredWaveform = {
+  fileId: 1,
+  sensor: MOTOR.code,
+  timeMs: Date.now() - 1000,
+  readingId: "0",
+  channel: 1,
+  axis: "H",
+  sampleRateHz: 6400,
+  calibration: 0.5,
+  recordingReason: 3,
+  samples: Int16Array.of(1, 2, 3, 6),
+};
+function measured(site: TestSite, reason: number, fileIds: number[]): StoredReading {
+  return site.reading(
+    { channel1_accel_rms: 1 },
+    {
+      sensor: MOTOR.code,
+      kind: "accel",
+      attributes: JSON.stringify({ recording_reason: reason }),
+      waveforms: fileIds.map((fileId) => ({ fileId, channel: fileId, axis: "H" as const })),
+    },
+  );
+}
+
+test("a waveform is a Bytes metric of little-endian floats, born before, and behind the scalars", {
+  skip,
+}, async (t) => {
+  const site = await TestSite.open(t);
+  site.waveforms.set(1, WAVE);
+  site.waveforms.set(2, { ...WAVE, fileId: 2, channel: 2, axis: "V" });
+  site.append(measured(site, 3, [1, 2]));
+  for (let i = 0; i < 600; i++) site.append(site.reading({ channel1: i }));
+  site.run(site.node());
+  await site.settled(602);
+  const born = metric(site.of("DBIRTH", MOTOR.code)[0], "accel/waveform/channel1");
+  assert.equal(born?.datatype, 17);
+  assert.equal(born?.isNull, true);
+  assert.equal(property(born, "engUnit")?.stringValue, "G");
+  assert.equal(property(born, "axis")?.stringValue, "H");
+  const isWaveform = (m: { name?: string }) => m.name?.startsWith("accel/waveform/") ?? false;
+  const data = site.of("DDATA");
+  const first = data.findIndex((m) => m.payload.metrics.some(isWaveform));
+  assert.equal(data.length - first, 2, "both channels come last");
+  const [wave, ...others] = data[first]?.payload.metrics ?? [];
+  assert.equal(others.length, 0);
+  const bytes = Buffer.from(wave?.bytesValue ?? []);
+  assert.deepEqual(
+    [0, 4, 8, 12].map((at) => bytes.readFloatLE(at)),
+    [-1, -0.5, 0, 1.5],
+  );
+  assert.equal(property(wave, "sampleRate")?.doubleValue, 6400);
+  assert.equal(property(wave, "Quality")?.intValue, 192);
+  assert.equal(wave?.timestamp, WAVE.timeMs);
+});
+
+test("waveforms that are not wanted or gone leave the lane without a message", {
+  skip,
+}, async (t) => {
+  const site = await TestSite.open(t);
+  site.waveforms.set(1, WAVE);
+  site.append(measured(site, 2, [1]), measured(site, 3, [77]));
+  site.run(site.node({ waveforms: "alarm" }));
+  await site.settled(1, "skipped");
+  await site.settled(3);
+  const names = allMetrics(site, MOTOR.code).map((m) => m.name);
+  assert.ok(names.every((name) => name === "accel/channel1_accel_rms"));
+});
+
+test("a message over the broker's limit is not sent, is parked and blocks nothing; seq has no gap", {
+  skip,
+}, async (t) => {
+  const site = await TestSite.open(t, { maxPacketSize: 8000 });
+  site.waveforms.set(1, { ...WAVE, samples: new Int16Array(4096) });
+  site.append(measured(site, 3, [1]));
+  for (let i = 0; i < 400; i++) site.append(site.reading({ channel1: i }));
+  site.append(site.reading({ text: "x".repeat(9000) }, { kind: "rpm", values: '{"rpm":1}' }));
+  const huge = site.reading({ rpm: 1, note: "x".repeat(9000) }, { kind: "rpm", timeMs: 1 });
+  site.outbox.add("sparkplug", [huge]);
+  site.run(site.node());
+  await site.settled(402);
+  await site.settled(2, "oversize");
+  assert.deepEqual(
+    site.outbox.settled.filter((s) => s.outcome === "oversize").map((s) => s.lane),
+    ["sparkplug", "sparkplugWaveform"],
+  );
+  for (const [index, { payload }] of site.seen.entries()) assert.equal(payload.seq, index % 256);
+});

@@ -1,0 +1,218 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { type TestContext, test } from "node:test";
+import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
+import { decode, valueOf } from "./peer.ts";
+import { metric, TestSite } from "./site.ts";
+import { startTap, type Tap } from "./tap.ts";
+
+const skip = skipWithoutMosquitto;
+
+async function tapped(t: TestContext, version: 4 | 5 = 5) {
+  const site = await TestSite.open(t);
+  const tap = await startTap(site.broker.port, version);
+  // The node leaves first: its farewell goes through the tap.
+  t.after(async () => {
+    await site.stopAll();
+    await tap.close();
+  });
+  const connect = (number: number) => {
+    const packet = tap.connections[number]?.packets.find(({ cmd }) => cmd === "connect");
+    assert.ok(packet?.cmd === "connect", `no CONNECT ${number}`);
+    return packet;
+  };
+  const willBdSeq = (number: number) => {
+    const payload = connect(number).will?.payload;
+    assert.ok(payload !== undefined);
+    const seen = decode(Buffer.from(payload));
+    assert.equal(seen.seq, undefined);
+    assert.deepEqual(
+      seen.metrics.map((m) => [m.name, m.datatype]),
+      [["bdSeq", 4]],
+    );
+    return valueOf(seen.metrics[0]);
+  };
+  return { site, tap, connect, willBdSeq };
+}
+const birthBdSeq = (site: TestSite) => site.of("NBIRTH").map((m) => valueOf(metric(m, "bdSeq")));
+
+for (const version of [5, 4] as const) {
+  test(`MQTT ${version}: a clean session with the node's death as its will, QoS 1, not retained`, {
+    skip,
+  }, async (t) => {
+    const { site, tap, connect, willBdSeq } = await tapped(t, version);
+    site.run(site.node({ link: { url: tap.url, version } }));
+    await site.until((m) => m.length === 3);
+    const packet = connect(0);
+    assert.equal(packet.protocolVersion, version);
+    assert.equal(packet.clean, true);
+    assert.equal(packet.properties?.sessionExpiryInterval ?? 0, 0);
+    assert.equal(packet.will?.topic, "spBv1.0/plant/NDEATH/edge");
+    assert.equal(packet.will?.qos, 1);
+    assert.equal(packet.will?.retain, false);
+    assert.equal(willBdSeq(0), 0);
+    assert.deepEqual(birthBdSeq(site), [0]);
+  });
+
+  test(`MQTT ${version}: NCMD and DCMD are subscribed with QoS 1 before the NBIRTH`, {
+    skip,
+  }, async (t) => {
+    const { site, tap } = await tapped(t, version);
+    site.run(site.node({ link: { url: tap.url, version } }));
+    await site.until((m) => m.length === 3);
+    const packets = tap.connections[0]?.packets ?? [];
+    const subscribe = packets.findIndex(({ cmd }) => cmd === "subscribe");
+    const publish = packets.findIndex(({ cmd }) => cmd === "publish");
+    assert.ok(subscribe > 0 && subscribe < publish);
+    const packet = packets[subscribe];
+    assert.ok(packet?.cmd === "subscribe");
+    assert.deepEqual(
+      packet.subscriptions.map(({ topic, qos }) => [topic, qos]),
+      [
+        ["spBv1.0/plant/NCMD/edge", 1],
+        ["spBv1.0/plant/DCMD/edge/#", 1],
+      ],
+    );
+  });
+
+  test(`MQTT ${version}: a clean stop publishes the NDEATH, then DISCONNECT`, {
+    skip,
+  }, async (t) => {
+    const { site, tap } = await tapped(t, version);
+    const stop = site.run(site.node({ link: { url: tap.url, version } }));
+    await site.until((m) => m.length === 3);
+    await stop();
+    // Under MQTT 5 the broker sends the will too: two equal deaths.
+    await site.until(
+      (m) => m.filter(({ verb }) => verb === "NDEATH").length === (version === 5 ? 2 : 1),
+    );
+    const [own, second] = tap.connections[0]?.packets.slice(-2) ?? [];
+    assert.ok(own?.cmd === "publish" && own.topic === "spBv1.0/plant/NDEATH/edge");
+    assert.equal(own.qos, 0);
+    assert.ok(second?.cmd === "disconnect");
+    if (version === 5) assert.equal(second.reasonCode, 4);
+    for (const death of site.of("NDEATH")) {
+      assert.equal(valueOf(metric(death, "bdSeq")), 0);
+      assert.equal(death.payload.seq, undefined);
+      assert.equal(death.payload.metrics.length, 1);
+    }
+    assert.equal(tap.connections.length, 1);
+  });
+}
+
+test("each CONNECT has the next bdSeq, its NBIRTH the same", { skip }, async (t) => {
+  const { site, tap, willBdSeq } = await tapped(t);
+  site.savedBdSeq = 254;
+  site.run(site.node({ link: { url: tap.url } }));
+  for (const count of [1, 2, 3]) {
+    await site.until((m) => m.filter(({ verb }) => verb === "NBIRTH").length === count);
+    if (count < 3) tap.cut();
+  }
+  assert.deepEqual([willBdSeq(0), willBdSeq(1), willBdSeq(2)], [255, 0, 1]);
+  assert.deepEqual(birthBdSeq(site), [255, 0, 1]);
+  assert.equal(site.savedBdSeq, 1);
+  // Never two at once: the old connection is over before the next one begins.
+  assert.equal(tap.connections.filter(({ isOpen }) => isOpen).length, 1);
+});
+
+test("a refused TCP attempt uses up no bdSeq", { skip }, async (t) => {
+  const { site, tap } = await tapped(t);
+  site.run(site.node({ link: { url: tap.url } }));
+  await site.until((m) => m.length === 3);
+  await tap.refuse(true);
+  const refusals = () =>
+    site.logs.filter(({ message }) => message === "no Sparkplug session").length;
+  while (refusals() < 3) await new Promise((resolve) => setTimeout(resolve, 10));
+  await tap.refuse(false);
+  await site.until((m) => m.filter(({ verb }) => verb === "NBIRTH").length === 2);
+  assert.deepEqual(birthBdSeq(site), [0, 1]);
+});
+
+test("a restarted process goes on with the next bdSeq", { skip }, async (t) => {
+  const { site } = await tapped(t);
+  const stop = site.run(site.node());
+  await site.until((m) => m.length === 3);
+  await stop();
+  site.run(site.node());
+  await site.until((m) => m.filter(({ verb }) => verb === "NBIRTH").length === 2);
+  assert.deepEqual(birthBdSeq(site), [0, 1]);
+});
+
+test("a killed process is declared dead by its will, QoS 1, with the number of its NBIRTH", {
+  skip,
+}, async (t) => {
+  const { site } = await tapped(t);
+  const program = ["--import", "tsx", "test/publish/sparkplug/killed-node.ts", site.broker.url];
+  const child = spawn(process.execPath, program, { stdio: "ignore" });
+  await site.until((m) => m.some(({ verb }) => verb === "DBIRTH"), 20_000);
+  child.kill("SIGKILL");
+  await site.until((m) => m.some(({ verb }) => verb === "NDEATH"));
+  const [death] = site.of("NDEATH");
+  assert.equal(death?.qos, 1);
+  assert.equal(death?.retain, false);
+  assert.equal(valueOf(metric(death, "bdSeq")), 41);
+  assert.deepEqual(birthBdSeq(site), [41]);
+});
+
+test("what the broker never proved to have is sent again as historical, after the next births", {
+  skip,
+}, async (t) => {
+  const { site, tap } = await tapped(t);
+  site.run(site.node({ link: { url: tap.url } }));
+  await site.until((m) => m.length === 3);
+  tap.swallow(true);
+  const lost = [1, 2, 3].map((channel1) => site.reading({ channel1 }));
+  site.append(...lost);
+  await written(tap, 4);
+  assert.equal(site.outbox.settled.length, 0, "nothing is settled on QoS 0 alone");
+  tap.swallow(false);
+  tap.cut();
+  await site.settled(3);
+  const second = site.verbs().slice(3);
+  assert.deepEqual(second.slice(0, 4), ["NDEATH", "NBIRTH", "DBIRTH 30007", "DBIRTH 20871"]);
+  const metrics = site.of("DDATA").flatMap(({ payload }) => payload.metrics);
+  assert.deepEqual(metrics.map(valueOf).sort(), [1, 2, 3]);
+  assert.ok(metrics.every((m) => m.isHistorical));
+});
+
+test("nothing is sent twice over a link that holds, and everything once it is proven", {
+  skip,
+}, async (t) => {
+  const { site } = await tapped(t);
+  const readings = Array.from({ length: 400 }, (_, i) => site.reading({ channel1: i }));
+  site.append(...readings);
+  site.run(site.node());
+  await site.settled(400);
+  const values = site
+    .of("DDATA")
+    .flatMap(({ payload }) => payload.metrics.map((m) => Number(valueOf(m))));
+  assert.deepEqual(
+    values.sort((a, b) => a - b),
+    readings.map((_, i) => i),
+  );
+  const historical = site.of("DDATA").flatMap(({ payload }) => payload.metrics);
+  assert.equal(historical.filter((m) => !m.isHistorical).length, 1, "the newest alone is live");
+});
+
+test("a stop with a frozen broker stays within its bound and settles nothing", {
+  skip,
+}, async (t) => {
+  const { site, tap } = await tapped(t);
+  const stop = site.run(site.node({ link: { url: tap.url } }));
+  await site.until((m) => m.length === 3);
+  site.broker.freeze();
+  site.append(site.reading({ channel1: 1 }));
+  await written(tap, 4);
+  const startedAt = performance.now();
+  await stop();
+  assert.ok(performance.now() - startedAt < 5000);
+  assert.equal(site.outbox.settled.length, 0);
+  assert.equal(site.outbox.depth("sparkplug").readings, 1);
+  site.broker.thaw();
+});
+
+/** Resolves when the first connection has sent so many PUBLISH packets. */
+async function written(tap: Tap, count: number): Promise<void> {
+  const sent = () => tap.connections[0]?.packets.filter((p) => p.cmd === "publish").length ?? 0;
+  while (sent() < count) await new Promise((resolve) => setTimeout(resolve, 5));
+}

@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
+import { valueOf } from "./peer.ts";
+import { metric, TestSite } from "./site.ts";
+import { startTap } from "./tap.ts";
+
+const skip = skipWithoutMosquitto;
+
+async function withHost(t: TestContext) {
+  const site = await TestSite.open(t);
+  const tap = await startTap(site.broker.port);
+  const { client, close } = await site.command();
+  t.after(async () => {
+    await site.stopAll();
+    await close();
+    await tap.close();
+  });
+  const raw = (payload: string, host = "scada") =>
+    client.publishAsync(`spBv1.0/STATE/${host}`, payload, { qos: 1, retain: true });
+  const state = (online: boolean, timestamp: number, host?: string) =>
+    raw(JSON.stringify({ online, timestamp }), host);
+  /** The node has asked for STATE, and a round trip has passed since. */
+  const isWaiting = async (connection = 0) => {
+    const sees = () => tap.connections[connection]?.packets.some((p) => p.cmd === "subscribe");
+    while (!sees()) await new Promise((resolve) => setTimeout(resolve, 5));
+  };
+  const ignored = async (count: number) => {
+    const seen = () => site.logs.filter(({ message }) => message.includes("does not count")).length;
+    while (seen() < count) await new Promise((resolve) => setTimeout(resolve, 5));
+  };
+  const start = () => site.run(site.node({ hostId: "scada", link: { url: tap.url } }));
+  const births = (count: number) =>
+    site.until((m) => m.filter(({ verb }) => verb === "DBIRTH").length === 2 * count);
+  return { site, tap, raw, state, isWaiting, ignored, start, births };
+}
+
+test("no birth before the host is online: retained offline, malformed and foreign states do not count", {
+  skip,
+}, async (t) => {
+  const { site, state, raw, ignored, start, births, tap } = await withHost(t);
+  await state(false, 100);
+  site.append(site.reading({ channel1: 1 }));
+  start();
+  // The retained offline, seen: then all kinds of states that say nothing.
+  const isSubscribed = () => tap.connections[0]?.packets.some((p) => p.cmd === "subscribe");
+  while (!isSubscribed()) await new Promise((resolve) => setTimeout(resolve, 5));
+  await raw("ONLINE");
+  await raw('{"online":true}');
+  await state(true, 99);
+  await ignored(3);
+  await state(true, 200, "other");
+  assert.deepEqual(site.verbs(), []);
+  assert.equal(site.outbox.depth("sparkplug").readings, 1);
+  await state(true, 100);
+  await births(1);
+  assert.deepEqual(site.verbs().slice(0, 3), ["NBIRTH", "DBIRTH 30007", "DBIRTH 20871"]);
+});
+
+test("STATE is subscribed with QoS 1", { skip }, async (t) => {
+  const { tap, start, isWaiting } = await withHost(t);
+  start();
+  await isWaiting();
+  const packet = tap.connections[0]?.packets.find((p) => p.cmd === "subscribe");
+  assert.ok(packet?.cmd === "subscribe");
+  assert.deepEqual(packet.subscriptions.map(({ topic, qos }) => [topic, qos]).at(-1), [
+    "spBv1.0/STATE/scada",
+    1,
+  ]);
+});
+
+test("a retained online lets the births out at once", { skip }, async (t) => {
+  const { state, start, births } = await withHost(t);
+  await state(true, 100);
+  start();
+  await births(1);
+});
+
+test("a host that goes offline: NDEATH, disconnect, a new session that waits, births on return", {
+  skip,
+}, async (t) => {
+  const { site, tap, state, isWaiting, start, births } = await withHost(t);
+  await state(true, 100);
+  start();
+  await births(1);
+  await state(false, 101);
+  await site.until((m) => m.some(({ verb }) => verb === "NDEATH"));
+  await isWaiting(1);
+  const last = tap.connections[0]?.packets.slice(-2).map((p) => p.cmd);
+  assert.deepEqual(last, ["publish", "disconnect"]);
+  site.append(site.reading({ channel1: 7 }));
+  assert.equal(site.of("NBIRTH").length, 1);
+  assert.equal(site.of("DDATA").length, 0);
+  await state(true, 102);
+  await births(2);
+  await site.until((m) => m.some(({ verb }) => verb === "DDATA"));
+  const numbers = site.of("NBIRTH").map((m) => valueOf(metric(m, "bdSeq")));
+  assert.deepEqual(numbers, [0, 1]);
+  assert.ok(site.of("NDEATH").every((m) => valueOf(metric(m, "bdSeq")) === 0));
+});
+
+test("an offline older than the last online is ignored", { skip }, async (t) => {
+  const { site, state, ignored, start, births, tap } = await withHost(t);
+  await state(true, 100);
+  start();
+  await births(1);
+  await state(false, 99);
+  await ignored(1);
+  site.append(site.reading({ channel1: 7 }));
+  await site.until((m) => m.some(({ verb }) => verb === "DDATA"));
+  assert.equal(site.of("NDEATH").length, 0);
+  assert.equal(tap.connections.length, 1);
+});
+
+test("the age of states is remembered over reconnects", { skip }, async (t) => {
+  const { site, state, raw, ignored, isWaiting, start, births, tap } = await withHost(t);
+  await state(true, 100);
+  start();
+  await births(1);
+  await raw("");
+  tap.cut();
+  await isWaiting(1);
+  const before = site.logs.filter(({ message }) => message.includes("does not count")).length;
+  await state(true, 50);
+  await ignored(before + 1);
+  assert.equal(site.of("NBIRTH").length, 1);
+  await state(true, 100);
+  await births(2);
+});
+
+test("what a host was sent shortly before it died is sent again when it returns", {
+  skip,
+}, async (t) => {
+  const { site, state, start, births } = await withHost(t);
+  await state(true, 100);
+  start();
+  await births(1);
+  site.append(site.reading({ channel1: 7 }));
+  await site.until((m) => m.some(({ verb }) => verb === "DDATA"));
+  await state(false, 101);
+  await state(true, 102);
+  await births(2);
+  await site.until((m) => m.filter(({ verb }) => verb === "DDATA").length === 2);
+  const again = metric(site.of("DDATA")[1], "loop/channel1");
+  assert.equal(valueOf(again), 7);
+  assert.equal(again?.isHistorical, true);
+});
+
+test("a stop while waiting says nothing: no death without a birth", { skip }, async (t) => {
+  const { site, tap, start, isWaiting } = await withHost(t);
+  const stop = start();
+  await isWaiting();
+  await stop();
+  const last = tap.connections[0]?.packets.at(-1);
+  assert.ok(last === undefined || last.cmd !== "disconnect" || last.reasonCode === 0);
+  assert.deepEqual(site.verbs(), []);
+});
