@@ -46,7 +46,7 @@ export class DeliveryReport {
         metrics.deliveryFailures.inc({ reason: "lost" });
         return "kept";
       case "oversize": {
-        const key = `${topic} ${entry.reading.id}`;
+        const key = `${lane} ${entry.reading.id}`;
         if (this.#oversize.has(key)) return "oversize";
         this.#oversize.add(key);
         forgetOldest(this.#oversize);

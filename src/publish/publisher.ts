@@ -41,8 +41,8 @@ export interface PublisherOptions {
 const LIVE_CHECK_MS = 100;
 /** An idle publisher looks whether the session is still the same one. */
 const IDLE_CHECK_MS = 1000;
-/** In flight at shutdown: waited for this long (contract 2). */
-const SHUTDOWN_MS = 5000;
+/** In flight when stopping: waited for this long (contract 2). */
+const FINISH_MS = 5000;
 /** The store refused a settlement (disk full): tried again after this pause. */
 const STORE_PAUSE_MS = 1000;
 /** Waveforms in flight at once: each may be as large as a hundred readings, and a new reading waits behind them. */
@@ -99,8 +99,9 @@ export class Publisher {
     while (await link.ready(signal)) {
       // The broker may allow now what it refused before.
       for (const { lane } of this.#queues) outbox.unpark(lane);
-      await this.#drain(link.session, signal);
-      await this.#finish(signal);
+      const { session } = link;
+      await this.#drain(session, signal);
+      await this.#finish(session);
       if (this.#storeFailed) await clock.sleep(STORE_PAUSE_MS, signal);
       this.#storeFailed = false;
     }
@@ -124,12 +125,16 @@ export class Publisher {
     signal.removeEventListener("abort", stop);
   }
 
-  /** Answers still to come are awaited at shutdown; after a lost link there are none. Then all leases end. */
-  async #finish(signal: AbortSignal): Promise<void> {
+  /** Answers still to come are awaited; after a lost link there are none. Then all leases end. */
+  async #finish(session: number): Promise<void> {
     const { clock, link } = this.#parts;
-    const until = clock.monotonic() + SHUTDOWN_MS;
-    const hasOutstanding = () => this.#queues.some((queue) => queue.outstanding > 0);
-    while (signal.aborted && link.isConnected && hasOutstanding() && clock.monotonic() < until) {
+    const until = clock.monotonic() + FINISH_MS;
+    while (
+      link.isConnected &&
+      link.session === session &&
+      this.#outstanding > 0 &&
+      clock.monotonic() < until
+    ) {
       await this.#nextEvent();
     }
     this.#settle(Number.POSITIVE_INFINITY);

@@ -1,0 +1,350 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import type { Lane, Message, OutboxEntry } from "../../src/core/ports.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { createMetrics } from "../../src/lib/metrics.ts";
+import { createJsonEncoder } from "../../src/publish/json.ts";
+import type { LaneOptions } from "../../src/publish/lane-queue.ts";
+import { MqttLink } from "../../src/publish/mqtt-link.ts";
+import { Publisher } from "../../src/publish/publisher.ts";
+import { type FakeBrokerOptions, startFakeBroker } from "../support/fake-broker.ts";
+import { MemoryOutbox, storedReading } from "../support/memory-outbox.ts";
+import {
+  type Mosquitto,
+  type MosquittoOptions,
+  recordMessages,
+  skipWithoutMosquitto as skip,
+  startMosquitto,
+} from "../support/mosquitto.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
+
+const NOW = Date.parse("2026-11-20T13:00:00Z");
+const json = createJsonEncoder({ prefix: "g", site: "s", sensors: [], withRaw: false });
+const jsonLane: LaneOptions = { lane: "json", encode: json };
+/** One topic per reading, for brokers that are watched message by message. */
+const bySeq = (lane: Lane): LaneOptions => ({
+  lane,
+  encode: ({ reading, live }) => [
+    { topic: `${lane}/${reading.seq}${live ? "/live" : ""}`, payload: "x", qos: 1, retain: false },
+  ],
+});
+
+interface Setup {
+  readonly url: string;
+  readonly lanes?: readonly LaneOptions[];
+  readonly version?: 4 | 5;
+  readonly inflight?: number;
+  readonly backlogRatePerS?: number;
+  readonly outbox?: MemoryOutbox;
+}
+
+function start(t: TestContext, setup: Setup) {
+  const outbox = setup.outbox ?? new MemoryOutbox();
+  const logger = new RecordingLogger();
+  const metrics = createMetrics();
+  const link = new MqttLink(
+    { clock: systemClock, logger, metrics },
+    {
+      name: "mqtt",
+      url: setup.url,
+      version: setup.version ?? 5,
+      clientId: `publisher-${Math.random().toString(16).slice(2)}`,
+      inflight: setup.inflight ?? 100,
+      backoffMinMs: 20,
+      backoffMaxMs: 100,
+    },
+  );
+  const publisher = new Publisher(
+    { link, outbox, clock: systemClock, logger, metrics, gatewayNow: () => NOW },
+    { lanes: setup.lanes ?? [jsonLane], backlogRatePerS: setup.backlogRatePerS ?? 0 },
+  );
+  const stop = new AbortController();
+  const stopLink = new AbortController();
+  const linkEnded = link.run(stopLink.signal);
+  const ended = publisher.run(stop.signal);
+  t.after(async () => {
+    stop.abort();
+    await ended;
+    stopLink.abort();
+    await linkEnded;
+  });
+  return { outbox, logger, metrics, link, publisher, stop, ended };
+}
+
+async function broker(t: TestContext, options: MosquittoOptions = {}): Promise<Mosquitto> {
+  const started = await startMosquitto(options);
+  t.after(() => started.close());
+  return started;
+}
+
+async function fake(t: TestContext, options: FakeBrokerOptions) {
+  const started = await startFakeBroker(options);
+  t.after(() => started.close());
+  return started;
+}
+
+async function until(what: string, holds: () => boolean, timeoutMs = 8000): Promise<void> {
+  const end = Date.now() + timeoutMs;
+  while (!holds()) {
+    if (Date.now() > end) throw new Error(`not within ${timeoutMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
+const drained = (outbox: MemoryOutbox, lane: Lane = "json") =>
+  until(`${lane} drained`, () => outbox.depth(lane).readings === 0);
+const series = (from: number, count: number, sensor = "30007") =>
+  Array.from({ length: count }, (_, i) => storedReading(from + i, { sensor }));
+const sentOnce = (outbox: MemoryOutbox, lane: Lane = "json") => {
+  const sent = outbox.settled.filter((s) => s.lane === lane && s.outcome === "sent");
+  return sent.map(({ entry }) => entry.reading.seq).sort((a, b) => a - b);
+};
+
+test("publisher – connections cut at random while draining: every reading is acknowledged, none settled twice", async (t) => {
+  const acknowledged = new Set<string>();
+  const server = await fake(t, {
+    version: 5,
+    onPublish: ({ topic, packetId }, connection) => {
+      const all = server.publishes.length;
+      if (all % 777 === 0 && connection.number < 8) return connection.destroy();
+      connection.ack(packetId);
+      acknowledged.add(topic.replace("/live", ""));
+    },
+  });
+  const outbox = new MemoryOutbox();
+  outbox.add("json", series(0, 3000));
+  start(t, { url: server.url, outbox, lanes: [bySeq("json")] });
+  await drained(outbox);
+  assert.ok(server.connects > 3);
+  assert.equal(acknowledged.size, 3000);
+  assert.deepEqual(
+    sentOnce(outbox),
+    series(0, 3000).map(({ seq }) => seq),
+  );
+});
+
+test("publisher – a broker killed and restarted mid-drain gets everything in the end", {
+  skip,
+}, async (t) => {
+  const server = await broker(t);
+  const outbox = new MemoryOutbox();
+  outbox.add("json", series(0, 30_000));
+  const { link } = start(t, { url: server.url, outbox });
+  await until("a start", () => outbox.settled.length > 2000);
+  await server.kill();
+  await until("the loss", () => !link.isConnected);
+  assert.ok(outbox.depth("json").readings > 0, "killed before the end");
+  await server.restart();
+  await drained(outbox);
+  assert.equal(sentOnce(outbox).length, 30_000);
+});
+
+test("publisher – the store failing to record deliveries makes them go out again, none is lost", async (t) => {
+  const server = await fake(t, { version: 5 });
+  const outbox = new MemoryOutbox();
+  outbox.failure = new Error("disk full");
+  outbox.add("json", series(0, 10));
+  const { logger } = start(t, { url: server.url, outbox, lanes: [bySeq("json")] });
+  await drained(outbox);
+  assert.equal(sentOnce(outbox).length, 10);
+  assert.ok(server.publishes.length > 10);
+  assert.match(logger.text, /could not be recorded/);
+});
+
+test("publisher – a topic the broker refuses blocks no other, is counted, and told once", {
+  skip,
+}, async (t) => {
+  const server = await broker(t, {
+    acl: "topic write g/s/open/#\ntopic read #",
+  });
+  const subscriber = await recordMessages(server.url);
+  t.after(() => subscriber.close());
+  const outbox = new MemoryOutbox();
+  outbox.add("json", [...series(0, 20, "closed"), ...series(100, 500, "open")]);
+  const { metrics, logger } = start(t, { url: server.url, outbox });
+  await until("the open ones", () => sentOnce(outbox).length === 500);
+  await subscriber.waitUntil((seen) => seen.length === 500);
+  await until("the refusals", () => outbox.settled.length === 520);
+  assert.equal(outbox.depth("json").readings, 20, "refused ones stay");
+  const text = await metrics.deliveryFailures.get();
+  assert.deepEqual(
+    text.values.map(({ labels, value }) => [labels.reason, value]),
+    [["not_authorized", 20]],
+  );
+  assert.equal(
+    logger.lines.filter(({ level }) => level === "error").length,
+    2,
+    "one line per topic, live and history",
+  );
+});
+
+test("publisher – a message over the packet limit is not sent, counted once, and tried after a reconnect", {
+  skip,
+}, async (t) => {
+  const server = await broker(t, { maxPacketSize: 1000 });
+  const outbox = new MemoryOutbox();
+  const big = storedReading(1, { values: `{"x":"${"y".repeat(2000)}"}` });
+  outbox.add("json", [big, ...series(2, 10, "small")]);
+  const { metrics, logger, link } = start(t, { url: server.url, outbox });
+  await until("the small ones", () => sentOnce(outbox).length === 10);
+  assert.equal(outbox.depth("json").readings, 1);
+  link.renew("test");
+  await until("the second try", () => {
+    return outbox.settled.filter(({ outcome }) => outcome === "oversize").length >= 2;
+  });
+  const { values } = await metrics.deliveryFailures.get();
+  assert.deepEqual(
+    values.map(({ labels, value }) => [labels.reason, value]),
+    [["oversize", 1]],
+  );
+  assert.equal(logger.lines.filter(({ message }) => message.includes("larger")).length, 1);
+});
+
+test("publisher – after an outage the newest of each sensor goes live first, then the backlog oldest first", {
+  skip,
+}, async (t) => {
+  const server = await broker(t);
+  const subscriber = await recordMessages(server.url);
+  t.after(() => subscriber.close());
+  const outbox = new MemoryOutbox();
+  const sensors = ["a", "b", "c"];
+  const mixed = Array.from({ length: 300 }, (_, i) =>
+    storedReading(i, { sensor: sensors[i % 3] ?? "a" }),
+  );
+  outbox.add("json", mixed);
+  const { metrics } = start(t, { url: server.url, outbox, inflight: 7 });
+  await subscriber.waitUntil((seen) => seen.length === 300);
+  const topics = subscriber.messages.map(({ topic }) => topic);
+  assert.deepEqual(topics.slice(0, 3).sort(), ["g/s/a/loop", "g/s/b/loop", "g/s/c/loop"]);
+  assert.ok(topics.slice(3).every((topic) => topic.endsWith("/history")));
+  for (const sensor of sensors) {
+    const seen = subscriber.onTopic(`g/s/${sensor}/loop/history`);
+    const times = seen.map(({ text }) => JSON.parse(text).time);
+    assert.deepEqual(times, [...times].sort());
+  }
+  assert.equal(subscriber.messages[0]?.retain, true);
+  assert.equal(subscriber.messages[0]?.contentType, "application/json");
+  assert.equal(subscriber.messages[9]?.retain, false);
+  const freshness = await metrics.freshness.get();
+  const count = freshness.values.find(({ metricName }) => metricName?.endsWith("_count"));
+  assert.equal(count?.value, 3, "only live readings count");
+});
+
+test("publisher – a new reading waits for no more than one window of a running backlog", async (t) => {
+  const window = 10;
+  const waits: number[] = [];
+  let addedAt = -1;
+  const outbox = new MemoryOutbox();
+  const server = await fake(t, {
+    version: 5,
+    connackProperties: [0x21, 0, window],
+    onPublish: ({ topic, packetId }, connection) => {
+      const all = server.publishes.length;
+      if (topic.endsWith("/live")) {
+        if (addedAt >= 0) waits.push(all - addedAt - 1);
+        addedAt = -1;
+      } else if (addedAt < 0 && all % 100 === 0) {
+        addedAt = all;
+        outbox.add("json", [storedReading(100_000 + all, { sensor: `new${all}` })]);
+      }
+      setImmediate(() => connection.ack(packetId));
+    },
+  });
+  outbox.add("json", series(0, 2000));
+  start(t, { url: server.url, outbox, lanes: [bySeq("json")] });
+  await drained(outbox);
+  assert.ok(waits.length >= 15, `${waits.length} measured`);
+  assert.ok(Math.max(...waits) <= 2 * window, `waits: ${waits.join(" ")}`);
+  assert.equal(server.unansweredMax, window, "the window is full, and never more");
+});
+
+test("publisher – waveforms never go ahead of scalars", async (t) => {
+  const server = await fake(t, { version: 5 });
+  const outbox = new MemoryOutbox();
+  outbox.add("waveform", series(0, 40));
+  outbox.add("json", series(0, 2000));
+  const lanes = [bySeq("json"), { ...bySeq("waveform"), isBackground: true }];
+  start(t, { url: server.url, outbox, lanes });
+  await drained(outbox, "waveform");
+  const firstWaveform = server.publishes.findIndex(({ topic }) => topic.startsWith("waveform"));
+  assert.equal(firstWaveform, 2000);
+});
+
+test("publisher – MQTT_BACKLOG_RATE holds back the backlog, not what is live", async (t) => {
+  const server = await fake(t, { version: 5 });
+  const outbox = new MemoryOutbox();
+  outbox.add("json", series(0, 61));
+  const startedAt = performance.now();
+  start(t, { url: server.url, outbox, lanes: [bySeq("json")], backlogRatePerS: 100 });
+  await until("the first", () => server.publishes.length > 5);
+  outbox.add("json", [storedReading(1000, { sensor: "new" })]);
+  await until("the new one", () =>
+    server.publishes.some(({ topic }) => topic === "json/1000/live"),
+  );
+  assert.ok(performance.now() - startedAt < 400, "live is not held back");
+  await drained(outbox);
+  // 60 history messages less a burst of 10, at 100 a second.
+  const seconds = (performance.now() - startedAt) / 1000;
+  assert.ok(seconds > 0.45 && seconds < 1.5, `${seconds} s`);
+});
+
+test("publisher – an entry of several messages leaves when all are acknowledged, and is kept when one is lost", async (t) => {
+  const seen: string[] = [];
+  const server = await fake(t, {
+    version: 5,
+    onPublish: ({ topic, packetId }, connection) => {
+      seen.push(topic);
+      if (topic === "c" && connection.number === 1) connection.destroy();
+      else connection.ack(packetId);
+    },
+  });
+  const three = (_: OutboxEntry): Message[] =>
+    ["a", "b", "c"].map((topic) => ({ topic, payload: "", qos: 1, retain: true }));
+  const outbox = new MemoryOutbox();
+  outbox.add("plain", [storedReading(1)]);
+  start(t, { url: server.url, outbox, lanes: [{ lane: "plain", encode: three }] });
+  await drained(outbox, "plain");
+  assert.deepEqual(seen, ["a", "b", "c", "a", "b", "c"]);
+  assert.deepEqual(
+    outbox.settled.map(({ outcome }) => outcome),
+    ["kept", "sent"],
+  );
+});
+
+test("publisher – stopping awaits what is in flight and settles it", async (t) => {
+  let ack = () => {};
+  const server = await fake(t, {
+    version: 5,
+    onPublish: ({ packetId }, connection) => {
+      ack = () => connection.ack(packetId);
+    },
+  });
+  const outbox = new MemoryOutbox();
+  outbox.add("json", [storedReading(1)]);
+  const { stop, ended } = start(t, { url: server.url, outbox });
+  await until("the publish", () => server.publishes.length === 1);
+  stop.abort();
+  setTimeout(ack, 50);
+  await ended;
+  assert.deepEqual(sentOnce(outbox), [1]);
+});
+
+test("publisher – MQTT 3.1.1, odd codes, and a reading that comes to an idle lane", {
+  skip,
+}, async (t) => {
+  const server = await broker(t);
+  const subscriber = await recordMessages(server.url);
+  t.after(() => subscriber.close());
+  const { outbox, link } = start(t, { url: server.url, version: 4 });
+  await link.ready(new AbortController().signal);
+  for (const sensor of ["a/b+c#", "größe 😀", "\u0001x"]) {
+    outbox.add("json", [storedReading(1, { sensor })]);
+    const live = await subscriber.waitFor(({ text }) => JSON.parse(text).sensor === sensor, 500);
+    assert.equal(live.topic.split("/").length, 4);
+    await drained(outbox);
+  }
+  assert.deepEqual(
+    subscriber.messages.map(({ topic }) => topic),
+    ["g/s/a_b_c_/loop", "g/s/größe 😀/loop", "g/s/_x/loop"],
+  );
+});
