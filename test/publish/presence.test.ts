@@ -1,0 +1,222 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import type {
+  AgentStatus,
+  Gap,
+  Message,
+  MessageLink,
+  PublishOutcome,
+  SensorState,
+} from "../../src/core/ports.ts";
+import { silentLogger } from "../../src/lib/logger.ts";
+import { Presence } from "../../src/publish/presence.ts";
+import { ManualClock } from "../support/manual-clock.ts";
+
+/** Our own port by hand: takes everything unless told. */
+class FakeLink implements MessageLink {
+  readonly messages: Message[] = [];
+  session = 1;
+  isConnected = true;
+  readonly inflightMax = 100;
+  answer: (message: Message) => PublishOutcome = () => ({ result: "delivered" });
+  ready(signal: AbortSignal): Promise<boolean> {
+    return Promise.resolve(!signal.aborted);
+  }
+  publish(message: Message): Promise<PublishOutcome> {
+    this.messages.push(message);
+    return Promise.resolve(this.answer(message));
+  }
+  /** Payloads of one topic, and forgets all. */
+  take(topic: string): Record<string, unknown>[] {
+    const found = this.messages.filter((message) => message.topic === topic);
+    return found.map((message) => JSON.parse(String(message.payload)));
+  }
+}
+
+const sensorState = (overrides: Partial<SensorState> = {}): SensorState => ({
+  code: "10234",
+  state: "online",
+  lastReadingMs: Date.parse("2026-11-20T11:59:00Z"),
+  batteryV: 3.6,
+  kinds: [],
+  ...overrides,
+});
+
+function status(clock: ManualClock): AgentStatus {
+  return {
+    site: "plant-7",
+    version: "1.2.3",
+    startedAtMs: clock.now() - 90_000,
+    nowMs: clock.now(),
+    timezone: "UTC",
+    gateway: {
+      isUp: true,
+      url: "http://gateway",
+      lastAnswerAtMs: clock.now(),
+      lastError: null,
+      lastErrorClass: null,
+      skewMs: 2000,
+    },
+    links: [
+      { name: "mqtt", isConnected: true, url: "mqtt://b", since: clock.now(), lastError: null },
+    ],
+    buffer: {
+      lanes: {
+        json: { readings: 5, oldestTimeMs: clock.now() - 60_000 },
+        plain: { readings: 0, oldestTimeMs: null },
+      },
+      readings: 5,
+      databaseBytes: 1000,
+      limitBytes: 2000,
+      diskFreeBytes: 3000,
+      hoursUntilFull: 12.5,
+      dropped: { space: 2 },
+      alarm: null,
+      isWritable: true,
+    },
+    sensors: [sensorState(), sensorState({ state: "silent" })],
+    delivered: 42,
+    clock: { skewMs: 2000, isPlausible: true },
+  };
+}
+
+function start(t: TestContext, sensors: () => SensorState[] = () => [], gaps: Gap[] = []) {
+  const clock = new ManualClock();
+  const link = new FakeLink();
+  const settled: number[] = [];
+  const presence = new Presence(
+    {
+      link,
+      clock,
+      logger: silentLogger,
+      status: () => status(clock),
+      sensors,
+      gaps: {
+        pendingGaps: (max) => gaps.filter(({ gapId }) => !settled.includes(gapId)).slice(0, max),
+        settleGaps: (ids) => void settled.push(...ids),
+      },
+    },
+    { prefix: "gateside", site: "plant-7", version: "1.2.3" },
+  );
+  const stop = new AbortController();
+  const run = async () => {
+    const ended = presence.run(stop.signal);
+    t.after(async () => {
+      stop.abort();
+      await ended;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { clock, link, presence, settled, run };
+}
+
+test("presence – the will and the farewell say offline on the topic that says online, all retained", async (t) => {
+  const { presence, link } = start(t);
+  await presence.online();
+  await presence.online();
+  const topic = "gateside/plant-7/agent/state";
+  const time = "2026-11-20T12:00:00.000Z";
+  const text = (state: string, reason: string) =>
+    JSON.stringify({ state, time, version: "1.2.3", reason });
+  assert.deepEqual(
+    link.messages.map(({ payload }) => payload),
+    [text("online", "started"), text("online", "reconnected")],
+  );
+  for (const message of [presence.will(), presence.offline("stopped"), ...link.messages]) {
+    assert.equal(message.topic, topic);
+    assert.deepEqual([message.qos, message.retain], [1, true]);
+  }
+  assert.equal(presence.will().payload, text("offline", "connection lost"));
+  assert.equal(presence.offline("stopped").payload, text("offline", "stopped"));
+});
+
+test("presence – statistics come with each session and every minute, with what contract 6 names", async (t) => {
+  const { clock, link, run } = start(t);
+  const topic = "gateside/plant-7/agent/stats";
+  await run();
+  const [stats] = link.take(topic);
+  assert.deepEqual(stats?.["buffer"], {
+    readings: 5,
+    oldestAgeS: 62,
+    bytes: 1000,
+    limitBytes: 2000,
+    diskFreeBytes: 3000,
+    hoursUntilFull: 12.5,
+    isWritable: true,
+    alarm: null,
+    lanes: {
+      json: { readings: 5, oldest: "2026-11-20T11:59:00.000Z" },
+      plain: { readings: 0, oldest: null },
+    },
+  });
+  assert.equal(stats?.["delivered"], 42);
+  assert.deepEqual(stats?.["dropped"], { space: 2 });
+  assert.deepEqual(stats?.["clock"], { skewS: 2, isPlausible: true });
+  assert.deepEqual(stats?.["sensors"], { online: 1, silent: 1, unknown: 0 });
+  for (let i = 0; i < 11; i++) await clock.advance(5000);
+  assert.equal(link.take(topic).length, 1, "not within the minute");
+  await clock.advance(5000);
+  assert.equal(link.take(topic).length, 2);
+  link.session += 1;
+  await clock.advance(5000);
+  assert.equal(link.take(topic).length, 3);
+});
+
+test("presence – a sensor's state goes out at the start and on change, and again until it is taken", async (t) => {
+  let current = sensorState({ state: "unknown", lastReadingMs: null, batteryV: null });
+  const { clock, link, run, presence } = start(t, () => [current]);
+  const topic = "gateside/plant-7/10234/state";
+  link.answer = () => ({ result: "lost" });
+  await run();
+  link.answer = () => ({ result: "delivered" });
+  await clock.advance(5000);
+  await clock.advance(5000);
+  assert.deepEqual(link.take(topic), [
+    { state: "unknown", lastReading: null, battery: null },
+    { state: "unknown", lastReading: null, battery: null },
+  ]);
+  current = sensorState();
+  await clock.advance(5000);
+  assert.deepEqual(link.take(topic).at(-1), {
+    state: "online",
+    lastReading: "2026-11-20T11:59:00.000Z",
+    battery: 3.6,
+  });
+  current = sensorState({ lastReadingMs: clock.now() });
+  await clock.advance(5000);
+  assert.equal(link.take(topic).length, 3, "a reading alone is no change of state");
+  await presence.online();
+  await clock.advance(5000);
+  assert.equal(link.take(topic).length, 4, "a new session hears all states");
+});
+
+test("presence – gaps are settled when acknowledged, and only then", async (t) => {
+  const gap: Gap = {
+    gapId: 7,
+    sensor: "10234",
+    kind: "accel",
+    fromMs: 0,
+    toMs: 1000,
+    count: 3,
+    reason: "space",
+  };
+  const { clock, link, run, settled } = start(t, () => [], [gap]);
+  link.answer = () => ({ result: "refused", code: 0x87 });
+  await run();
+  assert.deepEqual(settled, []);
+  link.answer = () => ({ result: "delivered" });
+  await clock.advance(5000);
+  await clock.advance(5000);
+  assert.deepEqual(settled, [7]);
+  assert.equal(link.take("gateside/plant-7/agent/gap").length, 2);
+  assert.deepEqual(link.take("gateside/plant-7/agent/gap")[0], {
+    v: 1,
+    site: "plant-7",
+    sensor: "10234",
+    kind: "accel",
+    from: "1970-01-01T00:00:00.000Z",
+    to: "1970-01-01T00:00:01.000Z",
+    count: 3,
+    reason: "space",
+  });
+});
