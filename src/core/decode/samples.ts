@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { canonicalJson } from "../identity.ts";
 import type { ChannelSamples, JsonValue } from "../record.ts";
-import type { JsonText } from "./json-text.ts";
+import { isSpace, type JsonText } from "./json-text.ts";
 import { Oddities, readNumber } from "./scalars.ts";
 
 /** Longest channel that is read; a sensor's own memory is far smaller. */
@@ -42,16 +42,20 @@ export class SampleReader {
    * which reads everything that this one refuses and says what is wrong with it.
    */
   #readPlain(bytes: Buffer, from: number, end: number): number {
-    let out: Int16Array = this.#scratch;
+    const close = bytes.indexOf(CLOSE_ARRAY, from);
+    if (close < 0 || close >= end) return -1;
+    // Every sample but the first takes two bytes at least, so nothing below runs over the scratch array.
+    const capacity = ((close - from) >> 1) + 1;
+    if (this.#scratch.length < capacity) this.#scratch = new Int16Array(capacity);
+    const out: Int16Array = this.#scratch;
     let count = 0;
-    let at = from;
-    let byte = at < end ? bytes[at++]! : 0;
-    while (byte === 0x20 || (byte <= 0x0d && byte >= 0x09)) byte = at < end ? bytes[at++]! : 0;
-    if (byte === CLOSE_ARRAY) {
-      this.#end = at;
+    let at = skipSpace(bytes, from);
+    if (at === close) {
+      this.#end = close + 1;
       return 0;
     }
-    // One sample per turn; `end` need not be checked inside, because the record's closing brace is no digit.
+    // One sample per turn, `byte` being its first. No index is checked: at the latest `]` at `close` ends the loop.
+    let byte = bytes[at++]!;
     for (;;) {
       const isNegative = byte === MINUS;
       if (isNegative) byte = bytes[at++]!;
@@ -61,38 +65,30 @@ export class SampleReader {
       let digit = byte - 0x30;
       if (digit >= 0 && digit <= 9) {
         if (value === 0) return -1;
+        const second = at;
         do {
-          value = value * 10 + digit;
-          if (value > 32_768) return -1;
+          value = (value * 10 + digit) | 0;
           byte = bytes[at++]!;
           digit = byte - 0x30;
         } while (digit >= 0 && digit <= 9);
+        // More than five digits may have wrapped around.
+        if (at - second > 4 || value > 32_768 || (value === 32_768 && !isNegative)) return -1;
       }
-      if (isNegative) value = -value;
-      else if (value === 32_768) return -1;
-      if (count === out.length) {
-        if (count >= this.#samplesMax) return -1;
-        out = this.#grow();
-      }
-      out[count++] = value;
+      out[count++] = isNegative ? 0 - value : value;
       if (byte !== COMMA) {
-        while (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09)
-          byte = bytes[at++]!;
+        at = skipSpace(bytes, at - 1);
+        byte = bytes[at++]!;
         if (byte === CLOSE_ARRAY) break;
         if (byte !== COMMA) return -1;
       }
       byte = bytes[at++]!;
-      while (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) byte = bytes[at++]!;
+      if (byte <= 0x20) {
+        at = skipSpace(bytes, at - 1);
+        byte = bytes[at++]!;
+      }
     }
     this.#end = at;
-    return at <= end ? count : -1;
-  }
-
-  #grow(): Int16Array<ArrayBuffer> {
-    const larger = new Int16Array(Math.min(this.#scratch.length * 2, this.#samplesMax));
-    larger.set(this.#scratch);
-    this.#scratch = larger;
-    return larger;
+    return count > this.#samplesMax ? -1 : count;
   }
 
   #readAny(value: JsonValue): ChannelSamples {
@@ -110,6 +106,12 @@ export class SampleReader {
     }
     return { state: "ok", samples };
   }
+}
+
+function skipSpace(bytes: Buffer, from: number): number {
+  let at = from;
+  while (at < bytes.length && isSpace(bytes[at] ?? 0)) at += 1;
+  return at;
 }
 
 function damaged(

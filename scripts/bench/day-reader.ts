@@ -1,0 +1,125 @@
+import { performance } from "node:perf_hooks";
+import { DayReader } from "../../src/core/decode/day-reader.ts";
+import { JsonText } from "../../src/core/decode/json-text.ts";
+import { SampleReader } from "../../src/core/decode/samples.ts";
+import type { Kind } from "../../src/core/sensor.ts";
+import { createWireNames } from "../../src/core/wire/wire-names.ts";
+import { loadByteHashing } from "../../src/lib/xxhash.ts";
+
+/*
+ * Reading a day against JSON.parse of the same body, both sides in one run, medians of pairs.
+ * node --import tsx scripts/bench/day-reader.ts
+ */
+
+const PAIRS = 15;
+/** How a socket hands an answer on. */
+const PIECE_BYTES = 65_536;
+
+const names = createWireNames({ word: "sensor", service: "SensorService.svc" });
+const random = generator(7);
+
+async function main(): Promise<void> {
+  const hashing = await loadByteHashing();
+  const read = (kind: Kind, body: Buffer, checkpoint: string | null, known?: Set<bigint>) => {
+    const isKnownBytes = known ? (hash: bigint) => known.has(hash) : null;
+    const reader = new DayReader({ kind, names, hashing, checkpoint, isKnownBytes });
+    const hashes: bigint[] = [];
+    for (let at = 0; at < body.length; at += PIECE_BYTES) {
+      for (const item of reader.push(body.subarray(at, at + PIECE_BYTES))) {
+        hashes.push(item.bytesHash);
+      }
+    }
+    return { hashes, result: reader.end() };
+  };
+  const days: [string, Kind, Buffer][] = [
+    ["8 MB waveforms (144 x 3x4096)", "accel", waveformDay(144, 4096)],
+    ["3.7 MB small records (8640 of 12 currents)", "currentV2", smallDay(8640)],
+  ];
+  for (const [title, kind, body] of days) {
+    const { hashes, result } = read(kind, body, null);
+    if (result.outcome !== "complete") throw new Error(result.outcome);
+    const known = new Set(hashes);
+    const parse = () => JSON.parse(body.toString());
+    console.log(`${title}: ${(body.length / 1e6).toFixed(2)} MB`);
+    report("  unchanged day / JSON.parse", () => read(kind, body, result.checkpoint), parse);
+    report("  whole read, all new / JSON.parse", () => read(kind, body, null), parse);
+    report(
+      "  rewritten day, records known / JSON.parse",
+      () => read(kind, body, null, known),
+      parse,
+    );
+  }
+  for (const samples of [1024, 4096, 16_384]) {
+    const text = Buffer.from(channel(samples));
+    const reader = new SampleReader();
+    const json = text.toString("latin1");
+    report(
+      `channel text to Int16Array, n = ${samples}: JSON.parse / ours`,
+      () => repeat(() => JSON.parse(json)),
+      () => repeat(() => reader.read(text, text.length, new JsonText(text, 0, text.length))),
+    );
+  }
+}
+
+const repeat = (work: () => unknown) => {
+  for (let turn = 0; turn < 200; turn += 1) work();
+};
+
+/** Median over the pairs of the ratio of CPU time. */
+function report(title: string, ours: () => unknown, theirs: () => unknown): void {
+  const pairs = Array.from({ length: PAIRS + 3 }, () => [time(ours), time(theirs)] as const).slice(
+    3,
+  );
+  const ratio = median(pairs.map(([a, b]) => a / b));
+  const [a, b] = [median(pairs.map((pair) => pair[0])), median(pairs.map((pair) => pair[1]))];
+  console.log(`${title}: ${ratio.toFixed(3)}  (${a.toFixed(2)} ms / ${b.toFixed(2)} ms)`);
+}
+
+function time(work: () => unknown): number {
+  const start = performance.now();
+  work();
+  return performance.now() - start;
+}
+
+const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
+
+function channel(samples: number): string {
+  const values = Array.from({ length: samples }, () => Math.round((random() - 0.5) * 20_000));
+  return `[${values.join(",")}]`;
+}
+
+function waveformDay(records: number, samples: number): Buffer {
+  const texts = Array.from({ length: records }, (_, index) => {
+    const channels = [1, 2, 3].map((n) => `"channel${n}":${channel(samples)}`).join(",");
+    return `{"battery_type":2,"calibration":0.000244,${channels},"device":"A","hasrealtime":true,"realnodetime":${at(index)},"recording_reason":2,"sample_rate":6400,"sensor_code":"10234","sensor_type":3,"sequence":${index},"temperature":31.5,"time_data":${at(index)},"trigger":0,"trigger_type":0}`;
+  });
+  return answer(texts);
+}
+
+function smallDay(records: number): Buffer {
+  const current = () => (20 + 5 * random()).toFixed(3);
+  const values = ["avg", "max", "min"].flatMap((part) =>
+    [1, 2, 3, 4].map((n) => `${part}_current${n}`),
+  );
+  const texts = Array.from({ length: records }, (_, index) => {
+    const currents = values.map((name) => `"${name}":${current()}`).join(",");
+    return `{${currents},"battery":3.58,"battery_type":2,"module_temperature":${(24 + random()).toFixed(2)},"sensor_code":"100200300","time_data":${at(index)},"version":12}`;
+  });
+  return answer(texts);
+}
+
+const at = (index: number) => `"\\/Date(${1_763_600_000_000 + index * 10_000}+0200)\\/"`;
+const answer = (records: string[]) =>
+  Buffer.from(
+    `[{"Configs":[],"Key":{"Description":"OK","StatusNumber":0},"Value":[${records.join(",")}]}]`,
+  );
+
+function generator(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+void main();

@@ -1,0 +1,83 @@
+/** Above this many bytes waiting for the reader, the socket is told to wait. */
+const WAITING_BYTES_MAX = 262_144;
+
+export interface BodyFlow {
+  pause(): void;
+  resume(): void;
+  /** The reader wants no more. */
+  stop(): void;
+}
+
+/** The body of an answer on its way from the socket to one reader, with back-pressure. */
+export class AnswerBody implements AsyncIterableIterator<Uint8Array> {
+  readonly #flow: BodyFlow;
+  readonly #pieces: Uint8Array[] = [];
+  #waitingBytes = 0;
+  #isPaused = false;
+  #isEnded = false;
+  #failure: Error | null = null;
+  #wake: (() => void) | null = null;
+
+  constructor(flow: BodyFlow) {
+    this.#flow = flow;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  push(piece: Uint8Array): void {
+    if (this.#isEnded) return;
+    this.#pieces.push(piece);
+    this.#waitingBytes += piece.length;
+    if (this.#waitingBytes > WAITING_BYTES_MAX && !this.#isPaused) {
+      this.#isPaused = true;
+      this.#flow.pause();
+    }
+    this.#notify();
+  }
+
+  /** No more bytes come; with a failure the reader gets it after the bytes that did come. */
+  finish(failure: Error | null): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#failure = failure;
+    this.#notify();
+  }
+
+  async next(): Promise<IteratorResult<Uint8Array, undefined>> {
+    for (;;) {
+      const piece = this.#pieces.shift();
+      if (piece) {
+        this.#waitingBytes -= piece.length;
+        if (this.#isPaused && this.#waitingBytes <= WAITING_BYTES_MAX / 2) {
+          this.#isPaused = false;
+          this.#flow.resume();
+        }
+        return { done: false, value: piece };
+      }
+      if (this.#failure) throw this.#failure;
+      if (this.#isEnded) return { done: true, value: undefined };
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  return(): Promise<IteratorResult<Uint8Array, undefined>> {
+    this.#pieces.length = 0;
+    this.#waitingBytes = 0;
+    if (!this.#isEnded) {
+      this.#isEnded = true;
+      this.#flow.stop();
+    }
+    this.#notify();
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  #notify(): void {
+    const wake = this.#wake;
+    this.#wake = null;
+    wake?.();
+  }
+}

@@ -1,0 +1,349 @@
+import { readOutcome } from "../core/decode/outcome.ts";
+import { CallFailure, classOfHttpStatus, snippetOf } from "../core/failure.ts";
+import type {
+  Clock,
+  DayAnswer,
+  DayRequest,
+  FailureClass,
+  GatewayState,
+  RecordSource,
+} from "../core/ports.ts";
+import { READ_OPERATIONS, READ_REQUEST } from "../core/wire/names.ts";
+import type { WireNames } from "../core/wire/wire-names.ts";
+import type { Metrics } from "../lib/metrics.ts";
+import { Connections } from "./connections.ts";
+import { decodedBody } from "./decoded-body.ts";
+import {
+  CALL_DEADLINES,
+  type CallDeadlines,
+  Exchange,
+  type ExchangeHead,
+  type ExchangeRequest,
+} from "./exchange.ts";
+import { gatewayTime, headerText, retryAfter } from "./response-headers.ts";
+import { WakeUp } from "./wake-up.ts";
+
+/** A gateway that has not been asked for this long may have to be started by the call (services 8, fault 1). */
+const IDLE_MS = 15 * 60_000;
+const WAKE_UP_FACTOR = 3;
+const CONNECT_MS = 5_000;
+/** Answers of settings operations, and pages of failures, are far smaller. */
+const SMALL_BODY_BYTES_MAX = 1_048_576;
+const SNIPPET_BYTES = 4_096;
+
+export interface GatewayClientOptions {
+  readonly url: string;
+  readonly names: WireNames;
+  /** Extra request headers; secret. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** PEM of a private CA, for https. */
+  readonly ca?: string | null;
+  /** To the first byte, ms (GATEWAY_TIMEOUT_MS). */
+  readonly timeoutMs: number;
+  readonly concurrency: number;
+  readonly bodyBytesMax: number;
+  /** For tests. */
+  readonly deadlines?: Partial<CallDeadlines>;
+  readonly connectMs?: number;
+}
+
+export interface GatewayClientParts {
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+}
+
+/** What a settings operation answered. Status 0 means queued. */
+export interface PostAnswer {
+  readonly statusNumber: number;
+  readonly description: string;
+  readonly gatewayTimeMs: number | null;
+}
+
+export function createGatewayClient(
+  parts: GatewayClientParts,
+  options: GatewayClientOptions,
+): GatewayClient {
+  return new GatewayClient(parts, options);
+}
+
+/** The gateway's service over HTTP. */
+export class GatewayClient implements RecordSource {
+  readonly #parts: GatewayClientParts;
+  readonly #options: GatewayClientOptions;
+  readonly #connections: Connections;
+  readonly #deadlines: CallDeadlines;
+  readonly #basePath: string;
+  readonly #shownUrl: string;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #secrets: readonly string[];
+  readonly #wakeUp: WakeUp;
+  #state: Omit<GatewayState, "url"> = {
+    isUp: false,
+    lastAnswerAtMs: null,
+    lastError: null,
+    lastErrorClass: null,
+    skewMs: null,
+  };
+
+  constructor(parts: GatewayClientParts, options: GatewayClientOptions) {
+    this.#parts = parts;
+    this.#options = options;
+    this.#deadlines = { ...CALL_DEADLINES, ...options.deadlines };
+    const url = new URL(options.url);
+    this.#basePath = url.pathname.replace(/\/+$/, "");
+    this.#shownUrl = `${url.origin}${this.#basePath}`;
+    this.#headers = requestHeaders(url, options.headers ?? {});
+    this.#secrets = Object.values({ ...basicAuthorization(url), ...options.headers });
+    this.#wakeUp = new WakeUp(parts.clock, IDLE_MS);
+    this.#connections = new Connections({
+      origin: url.origin,
+      count: options.concurrency,
+      connectMs: options.connectMs ?? CONNECT_MS,
+      ca: options.ca ?? null,
+    });
+  }
+
+  get state(): GatewayState {
+    return { url: this.#shownUrl, ...this.#state };
+  }
+
+  async read(request: DayRequest, signal: AbortSignal): Promise<DayAnswer> {
+    const { names, bodyBytesMax } = this.#options;
+    const fields = {
+      [READ_REQUEST.type]: request.sensor.type,
+      [READ_REQUEST.code]: request.sensor.code,
+      [READ_REQUEST.date]: request.date,
+    };
+    const operation = READ_OPERATIONS[request.kind];
+    const head = await this.#call(operation, names.toWire(fields), bodyBytesMax, true, signal);
+    return {
+      gatewayTimeMs: gatewayTime(head.headers),
+      body: this.#watched(decodedBody(head, bodyBytesMax)),
+    };
+  }
+
+  /**
+   * A small operation, such as saveSettings; fields under neutral names. Resolves with whatever status the service gave,
+   * rejects with a CallFailure when it gave none. Never repeated here: what a lost answer means is the caller's business.
+   */
+  async post(
+    operation: string,
+    fields: Readonly<Record<string, unknown>>,
+    signal: AbortSignal,
+  ): Promise<PostAnswer> {
+    const body = this.#options.names.toWire(fields);
+    const head = await this.#call(operation, body, SMALL_BODY_BYTES_MAX, false, signal);
+    try {
+      const bytes = await whole(decodedBody(head, SMALL_BODY_BYTES_MAX));
+      const outcome = this.#readOutcome(bytes);
+      this.#parts.metrics.gatewayRequests.inc({ outcome: "ok" });
+      return { ...outcome, gatewayTimeMs: gatewayTime(head.headers) };
+    } catch (error) {
+      throw this.#failed(error);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#connections.close();
+  }
+
+  /** One call up to the head of a 2xx answer. */
+  async #call(
+    operation: string,
+    fields: Readonly<Record<string, unknown>>,
+    bodyBytesMax: number,
+    isRepeatable: boolean,
+    signal: AbortSignal,
+  ): Promise<ExchangeHead> {
+    const { timeoutMs, names } = this.#options;
+    const path = `${this.#basePath}/${names.gatewayPath(operation)}`;
+    const body = JSON.stringify(fields);
+    const answered = await this.#wakeUp.pass(signal, async (isWakeUp) => {
+      const firstByteMs = isWakeUp ? timeoutMs * WAKE_UP_FACTOR : timeoutMs;
+      const request = { path, body, firstByteMs, bodyBytesMax, signal };
+      const first = await this.#exchange(request, false);
+      // A connection that the gateway closed while it was idle says nothing about the gateway.
+      const isStale = first.wasReused && isLost(first.answer);
+      return isRepeatable && isStale ? (await this.#exchange(request, true)).answer : first.answer;
+    });
+    if (answered === null) throw this.#failed(abortedFailure());
+    if (answered instanceof CallFailure) throw this.#failed(answered);
+    if (answered.status < 200 || answered.status > 299) {
+      throw this.#failed(await this.#refusal(answered));
+    }
+    this.#answered(answered);
+    return answered;
+  }
+
+  async #exchange(
+    request: Pick<ExchangeRequest, "path" | "body" | "firstByteMs" | "bodyBytesMax" | "signal">,
+    onNewConnection: boolean,
+  ): Promise<{ answer: ExchangeHead | CallFailure; wasReused: boolean }> {
+    const connection = await this.#connections.borrow(request.signal);
+    if (connection === null) return { answer: abortedFailure(), wasReused: false };
+    if (onNewConnection) await connection.drop();
+    let wasReused = false;
+    const exchange = new Exchange({
+      ...request,
+      headers: this.#headers,
+      deadlines: this.#deadlines,
+      now: () => this.#parts.clock.monotonic(),
+      onStart: () => {
+        wasReused = connection.noteRequest();
+      },
+      onOver: (isReusable) => {
+        // A connection that a call was broken off on may still carry bytes of it.
+        if (!isReusable) connection.drop().catch(() => {});
+        this.#connections.giveBack(connection);
+      },
+    });
+    try {
+      return { answer: await exchange.send(connection.client), wasReused };
+    } catch (error) {
+      if (error instanceof CallFailure) return { answer: error, wasReused };
+      throw error;
+    }
+  }
+
+  async #refusal(head: ExchangeHead): Promise<CallFailure> {
+    const { status, headers } = head;
+    const start = await firstBytes(decodedBody(head, SMALL_BODY_BYTES_MAX), SNIPPET_BYTES);
+    const snippet = this.#withoutSecrets(snippetOf(start));
+    const location = headerText(headers, "location");
+    const isRedirect = status >= 300 && status < 400;
+    return new CallFailure({
+      message: isRedirect
+        ? `the gateway answered HTTP ${status}, a redirect${location ? ` to ${this.#withoutSecrets(location)}` : ""}; redirects are not followed`
+        : `the gateway answered HTTP ${status}${snippet === "" ? "" : `: ${snippet}`}`,
+      failureClass: classOfHttpStatus(status),
+      code: isRedirect ? "redirect" : "http_status",
+      httpStatus: status,
+      retryAfterMs: retryAfter(headers, this.#parts.clock.now()),
+      snippet,
+    });
+  }
+
+  #readOutcome(bytes: Uint8Array): { statusNumber: number; description: string } {
+    try {
+      const outcome = readOutcome(bytes);
+      if (outcome) return outcome;
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+    }
+    const isEmpty = bytes.length === 0;
+    throw new CallFailure({
+      message: isEmpty ? "the answer is empty" : "the answer tells no outcome",
+      failureClass: isEmpty ? "truncated" : "not_json",
+      snippet: this.#withoutSecrets(snippetOf(bytes)),
+    });
+  }
+
+  /** Counts the body's bytes, and a body that ends badly. */
+  async *#watched(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    try {
+      for await (const piece of body) {
+        this.#parts.metrics.gatewayBytes.inc(piece.length);
+        yield piece;
+      }
+      this.#parts.metrics.gatewayRequests.inc({ outcome: "ok" });
+    } catch (error) {
+      throw this.#failed(error);
+    }
+  }
+
+  #answered(head: ExchangeHead): void {
+    const { clock, metrics } = this.#parts;
+    const time = gatewayTime(head.headers);
+    const skewMs = time === null ? null : time - clock.now();
+    this.#state = {
+      isUp: true,
+      lastAnswerAtMs: clock.now(),
+      lastError: null,
+      lastErrorClass: null,
+      skewMs,
+    };
+    metrics.gatewayUp.set(1);
+    if (skewMs !== null) metrics.gatewaySkew.set(skewMs / 1_000);
+    if (!/\bjson\b/i.test(headerText(head.headers, "content-type") ?? "")) {
+      metrics.wireOddities.inc({ oddity: "content_type" });
+    }
+  }
+
+  #failed(error: unknown): unknown {
+    if (!(error instanceof CallFailure)) return error;
+    if (error.failureClass === "aborted") return error;
+    this.note(error.failureClass, error.message);
+    return error;
+  }
+
+  /** An answer that turned out to be of no use; also for callers who found that out while reading it. */
+  note(failureClass: FailureClass, message: string): void {
+    const { metrics } = this.#parts;
+    this.#state = {
+      ...this.#state,
+      isUp: false,
+      lastError: message,
+      lastErrorClass: failureClass,
+    };
+    metrics.gatewayUp.set(0);
+    metrics.gatewayRequests.inc({ outcome: failureClass });
+  }
+
+  #withoutSecrets(text: string): string {
+    return this.#secrets.reduce(
+      (clean, secret) => (secret === "" ? clean : clean.replaceAll(secret, "***")),
+      text,
+    );
+  }
+}
+
+function requestHeaders(
+  url: URL,
+  extra: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const own = {
+    "content-type": "application/json",
+    accept: "application/json",
+    // On a local network compression costs both ends more than it saves.
+    "accept-encoding": "identity",
+    ...basicAuthorization(url),
+  };
+  const lowered = Object.entries(extra).map(([name, value]) => [name.toLowerCase(), value]);
+  return { ...own, ...Object.fromEntries(lowered) };
+}
+
+/** A user and password in the address become a header, so that neither is ever shown with it. */
+function basicAuthorization(url: URL): Record<string, string> {
+  if (url.username === "" && url.password === "") return {};
+  const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  return { authorization: `Basic ${Buffer.from(pair).toString("base64")}` };
+}
+
+const isLost = (answer: object) =>
+  answer instanceof CallFailure && answer.code === "connection_lost";
+
+function abortedFailure(): CallFailure {
+  return new CallFailure({ message: "the call was given up", failureClass: "aborted" });
+}
+
+async function whole(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of body) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+/** The start of a body, however badly the rest of it ends. */
+async function firstBytes(body: AsyncIterable<Uint8Array>, count: number): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for await (const piece of body) {
+      pieces.push(piece);
+      bytes += piece.length;
+      if (bytes >= count) break;
+    }
+  } catch (error) {
+    if (!(error instanceof CallFailure)) throw error;
+  }
+  return Buffer.concat(pieces).subarray(0, count);
+}

@@ -1,0 +1,96 @@
+import { Client } from "undici";
+
+/** How long an unused connection is kept when the gateway does not say; its servers close theirs after 120 s. */
+const KEEP_ALIVE_MS = 90_000;
+
+export interface ConnectionOptions {
+  readonly origin: string;
+  readonly count: number;
+  readonly connectMs: number;
+  readonly ca: string | null;
+}
+
+/** One connection at a time to the gateway. undici opens it when needed and resolves the name anew each time. */
+export class Connection {
+  readonly #options: ConnectionOptions;
+  #client: Client | null = null;
+  #served = 0;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+  }
+
+  get client(): Client {
+    if (this.#client) return this.#client;
+    const { origin, connectMs, ca } = this.#options;
+    const client = new Client(origin, {
+      connect: { timeout: connectMs, ...(ca === null ? {} : { ca }) },
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      headersTimeout: 0, // The exchange has its own deadlines.
+      bodyTimeout: 0,
+      pipelining: 1,
+    });
+    client.on("connect", () => {
+      this.#served = 0;
+    });
+    this.#client = client;
+    return client;
+  }
+
+  /** A request goes out; true when this connection has carried one before. */
+  noteRequest(): boolean {
+    this.#served += 1;
+    return this.#served > 1;
+  }
+
+  /** Closes the connection; the next request opens another. */
+  drop(): Promise<void> {
+    const client = this.#client;
+    this.#client = null;
+    this.#served = 0;
+    return client ? client.destroy() : Promise.resolve();
+  }
+}
+
+/** Lends connections, as many as requests may be in flight; others wait their turn. */
+export class Connections {
+  readonly #all: readonly Connection[];
+  readonly #free: Connection[];
+  readonly #waiting: ((connection: Connection) => void)[] = [];
+
+  constructor(options: ConnectionOptions) {
+    this.#all = Array.from({ length: options.count }, () => new Connection(options));
+    this.#free = [...this.#all];
+  }
+
+  /** Null when aborted while waiting. */
+  borrow(signal: AbortSignal): Promise<Connection | null> {
+    if (signal.aborted) return Promise.resolve(null);
+    // The one used last is the one most likely to be open still.
+    const free = this.#free.pop();
+    if (free) return Promise.resolve(free);
+    return new Promise((resolve) => {
+      const take = (connection: Connection) => {
+        signal.removeEventListener("abort", leave);
+        resolve(connection);
+      };
+      const leave = () => {
+        const index = this.#waiting.indexOf(take);
+        if (index >= 0) this.#waiting.splice(index, 1);
+        resolve(null);
+      };
+      signal.addEventListener("abort", leave, { once: true });
+      this.#waiting.push(take);
+    });
+  }
+
+  giveBack(connection: Connection): void {
+    const next = this.#waiting.shift();
+    if (next) next(connection);
+    else this.#free.push(connection);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#all.map((connection) => connection.drop()));
+  }
+}

@@ -1,0 +1,204 @@
+import type { Client, Dispatcher } from "undici";
+import { CallFailure, type FailureCode } from "../core/failure.ts";
+import type { FailureClass } from "../core/ports.ts";
+import { AnswerBody } from "./answer-body.ts";
+import { networkFailure } from "./network-failure.ts";
+
+export type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** Deadlines of one call (services 5, "Timeouts"); tests shorten them. */
+export interface CallDeadlines {
+  readonly gapMs: number;
+  readonly totalMs: number;
+  /** From then on the answer must have come with `bytesPerSecondMin` on average. */
+  readonly slowAfterMs: number;
+  readonly bytesPerSecondMin: number;
+}
+export const CALL_DEADLINES: CallDeadlines = {
+  gapMs: 30_000,
+  totalMs: 600_000,
+  slowAfterMs: 60_000,
+  bytesPerSecondMin: 1_000,
+};
+
+export interface ExchangeRequest {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly firstByteMs: number;
+  readonly bodyBytesMax: number;
+  readonly deadlines: CallDeadlines;
+  readonly signal: AbortSignal;
+  /** Monotonic ms. */
+  readonly now: () => number;
+  /** Told once, when the exchange is over: whether its connection can carry another one. */
+  readonly onOver: (isReusable: boolean) => void;
+  /** Told when the request goes onto its connection. */
+  readonly onStart: () => void;
+}
+
+export interface ExchangeHead {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: AnswerBody;
+}
+
+/** One POST over one connection, watched by its deadlines. */
+export class Exchange implements Dispatcher.DispatchHandler {
+  readonly #request: ExchangeRequest;
+  readonly #head: Promise<ExchangeHead>;
+  #resolveHead: (head: ExchangeHead) => void = () => {};
+  #rejectHead: (failure: CallFailure) => void = () => {};
+  readonly #body: AnswerBody;
+  readonly #startedAt: number;
+  readonly #onAbort = () => this.#fail("aborted", "aborted", "the call was given up");
+  #controller: Dispatcher.DispatchController | null = null;
+  #firstByte: NodeJS.Timeout | null;
+  #gap: NodeJS.Timeout | null = null;
+  #total: NodeJS.Timeout;
+  #slow: NodeJS.Timeout | null = null;
+  #hasHead = false;
+  #isOver = false;
+  #bytes = 0;
+  #pausedAt: number | null = null;
+  #pausedMs = 0;
+
+  constructor(request: ExchangeRequest) {
+    this.#request = request;
+    this.#startedAt = request.now();
+    this.#head = new Promise((resolve, reject) => {
+      this.#resolveHead = resolve;
+      this.#rejectHead = reject;
+    });
+    this.#body = new AnswerBody({
+      pause: () => this.#pause(),
+      resume: () => this.#resume(),
+      stop: () => this.#over(false),
+    });
+    const { firstByteMs, deadlines, signal } = request;
+    this.#firstByte = setTimeout(
+      () => this.#fail("transient", "first_byte_timeout", `no answer within ${firstByteMs} ms`),
+      firstByteMs,
+    );
+    this.#total = setTimeout(
+      () => this.#cut("total_timeout", `not complete after ${deadlines.totalMs} ms`),
+      deadlines.totalMs + firstByteMs,
+    );
+    signal.addEventListener("abort", this.#onAbort, { once: true });
+    if (signal.aborted) this.#onAbort();
+  }
+
+  /** Sends it; resolves when the head has come. */
+  send(client: Client): Promise<ExchangeHead> {
+    if (!this.#isOver) {
+      const { path, headers, body } = this.#request;
+      client.dispatch(
+        { path, method: "POST", headers, body, headersTimeout: 0, bodyTimeout: 0 },
+        this,
+      );
+    }
+    return this.#head;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#isOver) controller.abort(new Error("over"));
+    else this.#request.onStart();
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Headers,
+  ): void {
+    if (status < 200 || this.#isOver) return;
+    this.#hasHead = true;
+    clear(this.#firstByte);
+    this.#firstByte = null;
+    const { deadlines } = this.#request;
+    this.#gap = setTimeout(
+      () => this.#cut("gap_timeout", `no bytes for ${deadlines.gapMs} ms`),
+      deadlines.gapMs,
+    );
+    this.#slow = setTimeout(() => this.#checkRate(), deadlines.slowAfterMs);
+    this.#resolveHead({ status, headers, body: this.#body });
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, piece: Buffer): void {
+    if (this.#isOver) return;
+    this.#bytes += piece.length;
+    const { bodyBytesMax } = this.#request;
+    if (this.#bytes > bodyBytesMax) {
+      return this.#fail("too_large", "too_large", `the answer exceeds ${bodyBytesMax} bytes`);
+    }
+    this.#gap?.refresh();
+    this.#body.push(piece);
+  }
+
+  onResponseEnd(): void {
+    if (this.#isOver) return;
+    this.#over(true);
+    this.#body.finish(null);
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+    this.#end(networkFailure(error, this.#hasHead));
+  }
+
+  #checkRate(): void {
+    const { bytesPerSecondMin, slowAfterMs } = this.#request.deadlines;
+    const pausedMs =
+      this.#pausedMs + (this.#pausedAt === null ? 0 : this.#request.now() - this.#pausedAt);
+    const elapsedMs = this.#request.now() - this.#startedAt - pausedMs;
+    if (elapsedMs >= slowAfterMs && this.#bytes < (bytesPerSecondMin * elapsedMs) / 1_000) {
+      return this.#cut("too_slow", `${this.#bytes} bytes in ${Math.round(elapsedMs)} ms`);
+    }
+    this.#slow = setTimeout(() => this.#checkRate(), Math.min(1_000, slowAfterMs));
+  }
+
+  // A reader that takes its time is not the gateway's fault: no deadline between bytes runs meanwhile.
+  #pause(): void {
+    clear(this.#gap);
+    this.#pausedAt = this.#request.now();
+    this.#controller?.pause();
+  }
+
+  #resume(): void {
+    if (this.#pausedAt !== null) this.#pausedMs += this.#request.now() - this.#pausedAt;
+    this.#pausedAt = null;
+    if (this.#isOver) return;
+    this.#gap?.refresh();
+    this.#controller?.resume();
+  }
+
+  /** A deadline: before the head it is an outage, after it the answer is cut. */
+  #cut(code: FailureCode, message: string): void {
+    this.#fail(this.#hasHead ? "truncated" : "transient", code, message);
+  }
+
+  #fail(failureClass: FailureClass, code: FailureCode, message: string): void {
+    this.#end(new CallFailure({ message, failureClass, code }));
+  }
+
+  #end(failure: CallFailure): void {
+    if (this.#isOver) return;
+    this.#over(false);
+    this.#body.finish(failure);
+    this.#rejectHead(failure);
+  }
+
+  #over(isReusable: boolean): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    clear(this.#firstByte);
+    clear(this.#gap);
+    clear(this.#slow);
+    clearTimeout(this.#total);
+    this.#request.signal.removeEventListener("abort", this.#onAbort);
+    this.#request.onOver(isReusable);
+  }
+}
+
+function clear(timer: NodeJS.Timeout | null): void {
+  if (timer) clearTimeout(timer);
+}

@@ -1,0 +1,46 @@
+import { CallFailure, type FailureCode } from "../core/failure.ts";
+
+const CODES: Readonly<Record<string, FailureCode>> = {
+  UND_ERR_CONNECT_TIMEOUT: "connect",
+  ECONNREFUSED: "connect",
+  EHOSTUNREACH: "connect",
+  EHOSTDOWN: "connect",
+  ENETUNREACH: "connect",
+  ENETDOWN: "connect",
+  EADDRNOTAVAIL: "connect",
+  ETIMEDOUT: "connect",
+  ENOTFOUND: "name_resolution",
+  EAI_AGAIN: "name_resolution",
+  EAI_FAIL: "name_resolution",
+  EPROTO: "tls",
+};
+const TLS_CODE = /^(?:ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|HOSTNAME_MISMATCH)/;
+
+/** What a failed connection means; once the head of an answer has come, whatever ends the body has cut it. */
+export function networkFailure(error: unknown, hasHead: boolean): CallFailure {
+  if (error instanceof CallFailure) return error;
+  const cause = error instanceof Error ? error : new Error(String(error));
+  const systemCode = "code" in cause && typeof cause.code === "string" ? cause.code : "";
+  const what = cause.message === "" ? systemCode : cause.message;
+  if (hasHead) {
+    return new CallFailure({
+      message: `the answer was cut: ${what}`,
+      failureClass: "truncated",
+      code: "connection_lost",
+      cause,
+    });
+  }
+  const code = TLS_CODE.test(systemCode) ? "tls" : (CODES[systemCode] ?? "connection_lost");
+  return new CallFailure({
+    message: `${PHASE[code] ?? "the connection was lost before an answer"}: ${what}`,
+    failureClass: code === "tls" ? "configuration" : "transient",
+    code,
+    cause,
+  });
+}
+
+const PHASE: Partial<Record<FailureCode, string>> = {
+  connect: "the gateway cannot be reached",
+  name_resolution: "the gateway's name cannot be resolved",
+  tls: "no trusted TLS connection to the gateway",
+};

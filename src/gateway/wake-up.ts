@@ -1,0 +1,50 @@
+import type { Clock } from "../core/ports.ts";
+
+/**
+ * A service that was never called, or not for a while, may take a minute to start. Its first call is let through alone
+ * and with more time; the others wait for how it ends, because a second one would only slow the start down.
+ */
+export class WakeUp {
+  readonly #clock: Clock;
+  readonly #idleMs: number;
+  #lastAnswerAt: number | null = null;
+  #waking: Promise<unknown> | null = null;
+
+  constructor(clock: Clock, idleMs: number) {
+    this.#clock = clock;
+    this.#idleMs = idleMs;
+  }
+
+  /** Runs a call when it may go; it resolves to an Error when there was no answer. Null when aborted while waiting. */
+  async pass<T extends object>(
+    signal: AbortSignal,
+    call: (isWakeUp: boolean) => Promise<T>,
+  ): Promise<T | null> {
+    while (this.#waking) {
+      await untilEither(this.#waking, signal);
+      if (signal.aborted) return null;
+    }
+    const isAsleep =
+      this.#lastAnswerAt === null || this.#clock.monotonic() - this.#lastAnswerAt > this.#idleMs;
+    const running = call(isAsleep);
+    if (isAsleep) this.#waking = running.catch(() => {});
+    try {
+      const result = await running;
+      if (!(result instanceof Error)) this.#lastAnswerAt = this.#clock.monotonic();
+      return result;
+    } finally {
+      if (isAsleep) this.#waking = null;
+    }
+  }
+}
+
+function untilEither(promise: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    signal.addEventListener("abort", done, { once: true });
+    promise.then(done, done);
+  });
+}
