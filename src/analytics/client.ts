@@ -1,0 +1,259 @@
+import {
+  API_ASSIGNMENT,
+  API_DEVICE,
+  API_NODE,
+  API_OPERATIONS,
+  API_REQUEST,
+  API_TABLE,
+  ENVELOPE,
+} from "../core/wire/names.ts";
+import type { WireNames } from "../core/wire/wire-names.ts";
+
+/** One operation, first byte to last. */
+const ANSWER_TIMEOUT_MS = 60_000;
+/** A list of thousands of devices is a few megabytes. */
+const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
+/** A level of the tree that is not filtered. */
+const ANY = -1;
+
+export type AnalyticsFailureCode =
+  | "unreachable"
+  | "http_status"
+  | "not_json"
+  | "too_large"
+  | "service_status";
+
+/** A call that gave nothing to use. The message names operation and cause, never the token. */
+export class AnalyticsFailure extends Error {
+  override readonly name = "AnalyticsFailure";
+  readonly code: AnalyticsFailureCode;
+  readonly operation: string;
+  /** HTTP status or Key.StatusNumber, by `code`. */
+  readonly status: number | null;
+
+  constructor(
+    code: AnalyticsFailureCode,
+    operation: string,
+    detail: string,
+    status: number | null = null,
+    cause?: unknown,
+  ) {
+    super(`${operation}: ${detail}`, cause === undefined ? {} : { cause });
+    this.code = code;
+    this.operation = operation;
+    this.status = status;
+  }
+}
+
+type Dict = Readonly<Record<string, unknown>>;
+
+export interface ListedNode {
+  readonly id: number;
+  readonly name: string;
+}
+export interface ListedDevice {
+  readonly code: string;
+  readonly type: number | null;
+  readonly name: string;
+  readonly description: string;
+  readonly model: string;
+  readonly batteryType: number | null;
+}
+export interface Assignment {
+  readonly machine: number;
+  readonly point: number;
+  /** 1 H, 2 V, 3 A; null for sensors that measure no vibration, or where the service does not say. */
+  readonly axis: number | null;
+}
+
+/** Device, tree and axis lists of a remote analytics service, read tolerantly (services 2 and 4). */
+export class AnalyticsClient {
+  readonly #base: string;
+  readonly #token: string;
+  readonly #names: WireNames;
+
+  /** `url` is the base address, with or without the service's own path. */
+  constructor(url: string, token: string, names: WireNames) {
+    const path = names.apiPath("");
+    const trimmed = url.replace(/\/+$/, "");
+    this.#base = `${trimmed}/`.endsWith(`/${path}`) ? `${trimmed}/` : `${trimmed}/${path}`;
+    this.#token = token;
+    this.#names = names;
+  }
+
+  /** All devices, or those at one point. */
+  async devices(
+    place: { readonly machine: number; readonly point: number } | null,
+    signal: AbortSignal,
+  ): Promise<ListedDevice[]> {
+    const values = await this.#call(
+      API_OPERATIONS.devices,
+      {
+        [API_REQUEST.companyId]: ANY,
+        [API_REQUEST.areaId]: ANY,
+        [API_REQUEST.machineCode]: place?.machine ?? ANY,
+        [API_REQUEST.pointIndex]: place?.point ?? ANY,
+      },
+      signal,
+    );
+    return rowsOf(values).flatMap((row) => this.#device(row) ?? []);
+  }
+
+  companies(signal: AbortSignal): Promise<ListedNode[]> {
+    return this.#nodes(API_OPERATIONS.companies, {}, signal);
+  }
+  areas(company: number, signal: AbortSignal): Promise<ListedNode[]> {
+    return this.#nodes(API_OPERATIONS.areas, { [API_REQUEST.idcompany]: company }, signal);
+  }
+  machines(area: number, signal: AbortSignal): Promise<ListedNode[]> {
+    return this.#nodes(API_OPERATIONS.machines, { [API_REQUEST.idarea]: area }, signal);
+  }
+  points(machine: number, signal: AbortSignal): Promise<ListedNode[]> {
+    return this.#nodes(API_OPERATIONS.points, { [API_REQUEST.machinecode]: machine }, signal);
+  }
+  /** Axis codes at a point, as listed. */
+  async axes(machine: number, point: number, signal: AbortSignal): Promise<number[]> {
+    const fields = { [API_REQUEST.machinecode]: machine, [API_REQUEST.pointindex]: point };
+    const nodes = await this.#nodes(API_OPERATIONS.axes, fields, signal);
+    return nodes.map(({ id }) => id);
+  }
+  async assignments(code: string, signal: AbortSignal): Promise<Assignment[]> {
+    const fields = { [API_REQUEST.code]: code };
+    const values = await this.#call(API_OPERATIONS.sensorAssignedMachines, fields, signal);
+    return rowsOf(values).flatMap((row) => {
+      const machine = integer(this.#names.member(row, API_ASSIGNMENT.machineCode));
+      const point = integer(this.#names.member(row, API_ASSIGNMENT.pointIndex));
+      const axis = integer(this.#names.member(row, API_ASSIGNMENT.axis));
+      return machine === null || point === null ? [] : [{ machine, point, axis }];
+    });
+  }
+
+  #device(row: Dict): ListedDevice | null {
+    const member = (name: string) => this.#names.member(row, name);
+    const code = text(member(API_DEVICE.code));
+    if (code === "") return null;
+    return {
+      code,
+      type: integer(member(API_DEVICE.type)),
+      name: text(member(API_DEVICE.name)),
+      description: text(member(API_DEVICE.description)),
+      model: text(member(API_DEVICE.model)),
+      batteryType: integer(member(API_DEVICE.batteryType)),
+    };
+  }
+
+  async #nodes(operation: string, fields: Dict, signal: AbortSignal): Promise<ListedNode[]> {
+    const values = await this.#call(operation, fields, signal);
+    return rowsOf(values).flatMap((row) => {
+      const id = integer(this.#names.member(row, API_NODE.id));
+      return id === null ? [] : [{ id, name: text(this.#names.member(row, API_NODE.name)) }];
+    });
+  }
+
+  async #call(operation: string, fields: Dict, signal: AbortSignal): Promise<unknown[]> {
+    const body = JSON.stringify({
+      ...this.#names.toWire(fields),
+      [API_REQUEST.token]: this.#token,
+    });
+    const answer = await this.#post(operation, body, signal);
+    const parts = envelopes(answer, this.#names, operation);
+    const values: unknown[] = [];
+    for (const part of parts) {
+      const key = part[ENVELOPE.key];
+      if (isDict(key)) {
+        const status = integer(this.#names.member(key, ENVELOPE.statusNumber));
+        if (status !== null && status !== 0) {
+          const told = text(this.#names.member(key, ENVELOPE.description)).slice(0, 200);
+          const detail = `the service answers number ${status}${told === "" ? "" : ` (${told})`}`;
+          throw new AnalyticsFailure("service_status", operation, detail, status);
+        }
+      }
+      const value = this.#names.member(part, ENVELOPE.value);
+      // An object where an array is expected is a list of one; `[[…]]` is a list within.
+      if (Array.isArray(value)) values.push(...value.flat(1));
+      else if (isDict(value)) values.push(value);
+    }
+    return values;
+  }
+
+  async #post(operation: string, body: string, signal: AbortSignal): Promise<unknown> {
+    let response: Response;
+    let bytes: Uint8Array;
+    try {
+      response = await fetch(this.#base + this.#names.wire(operation), {
+        method: "POST",
+        headers: { "content-type": "application/json", accept: "application/json" },
+        body,
+        // The token must not go where the service sends us.
+        redirect: "error",
+        signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]),
+      });
+      bytes = await limitedBody(response, operation);
+    } catch (error) {
+      if (error instanceof AnalyticsFailure) throw error;
+      throw new AnalyticsFailure("unreachable", operation, reasonOf(error), null, error);
+    }
+    if (!response.ok) {
+      const detail = `the service answers HTTP ${response.status}`;
+      throw new AnalyticsFailure("http_status", operation, detail, response.status);
+    }
+    try {
+      return JSON.parse(new TextDecoder().decode(bytes));
+    } catch (cause) {
+      throw new AnalyticsFailure("not_json", operation, "the answer is not JSON", null, cause);
+    }
+  }
+}
+
+async function limitedBody(response: Response, operation: string): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length;
+    if (size > ANSWER_BYTES_MAX) {
+      throw new AnalyticsFailure("too_large", operation, `more than ${ANSWER_BYTES_MAX} bytes`);
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** `[{Key,Value}]`, `{Key,Value}`, either under `<Operation>Result`, or a bare list (services 2, rules 2 and 4). */
+function envelopes(answer: unknown, names: WireNames, operation: string): Dict[] {
+  if (Array.isArray(answer)) {
+    const parts = answer.filter(isDict);
+    const isEnveloped = parts.some((part) => ENVELOPE.key in part || ENVELOPE.value in part);
+    return isEnveloped || parts.length === 0 ? parts : [{ [ENVELOPE.value]: parts }];
+  }
+  if (!isDict(answer)) return [];
+  const inner = names.member(answer, `${operation}${ENVELOPE.resultSuffix}`);
+  return inner === undefined ? [answer] : envelopes(inner, names, operation);
+}
+
+/** Objects as they are; a `{columns, data}` table as one object per row. */
+function rowsOf(values: readonly unknown[]): Dict[] {
+  return values.filter(isDict).flatMap((value) => {
+    const columns = value[API_TABLE.columns];
+    const data = value[API_TABLE.data];
+    if (!Array.isArray(columns) || !Array.isArray(data)) return [value];
+    return data
+      .filter((row): row is unknown[] => Array.isArray(row) && row.length === columns.length)
+      .map((row) => Object.fromEntries(columns.map((name, index) => [String(name), row[index]])));
+  });
+}
+
+function isDict(value: unknown): value is Dict {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+function text(value: unknown): string {
+  return typeof value === "string" || typeof value === "number" ? String(value).trim() : "";
+}
+function integer(value: unknown): number | null {
+  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+  return typeof number === "number" && Number.isSafeInteger(number) ? number : null;
+}
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error.name === "TimeoutError") return "no whole answer in time";
+  return error.cause instanceof Error ? error.cause.message : error.message;
+}

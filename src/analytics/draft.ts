@@ -1,0 +1,250 @@
+/** What a survey of an analytics service tells, as a draft of the site file (pure). */
+import { KINDS, type Kind, normalCode } from "../core/sensor.ts";
+import { placeKey, type Survey, type SurveyedDevice } from "./survey.ts";
+
+/** What the operator adds to what the service cannot tell. */
+export interface DraftHints {
+  readonly site: string | null;
+  /** Kinds by sensor type code. */
+  readonly kinds: ReadonlyMap<number, readonly Kind[]>;
+  /** Rating of the clamps, A, for every current channel. */
+  readonly clamp: number | null;
+  /** Unit and range for every loop channel. */
+  readonly loop: { readonly unit: string; readonly low: number; readonly high: number } | null;
+}
+
+export type SiteDraft = Record<string, unknown> & { sensors: Record<string, unknown>[] };
+export interface DraftResult {
+  readonly site: SiteDraft;
+  readonly added: number;
+  /** Sensors that were in the file already. */
+  readonly kept: number;
+  /** What could not be known, one line each. */
+  readonly notes: readonly string[];
+}
+
+const AXES = ["H", "V", "A"] as const;
+const NAME_LENGTH_MAX = 200;
+const CURRENT_CHANNELS: Readonly<Partial<Record<Kind, number>>> = { current: 3, currentV2: 4 };
+const LOOP_CHANNELS = 4;
+
+/** Adds what was found to `existing` (a parsed site file), or to nothing. What is there is never changed. */
+export function draftSite(
+  found: Survey,
+  existing: Readonly<Record<string, unknown>> | null,
+  hints: DraftHints,
+): DraftResult {
+  const notes = [...found.notes];
+  const kindsByType = learnKinds(found.devices, hints, notes);
+  const old = existing?.["sensors"];
+  const sensors: Record<string, unknown>[] = Array.isArray(old)
+    ? old.map((one) => ({ ...one }))
+    : [];
+  const byCode = new Map(sensors.map((one) => [normalCode(String(one["code"])), one]));
+  const counts = { added: 0, kept: 0 };
+  const seen = new Set<string>();
+  for (const surveyed of found.devices) {
+    const code = normalCode(surveyed.device.code);
+    if (seen.has(code)) continue;
+    seen.add(code);
+    const location = locationOf(surveyed, found, notes);
+    const present = byCode.get(code);
+    if (present !== undefined) {
+      counts.kept += 1;
+      // A place that was never given may be filled in; nothing that a person wrote is touched.
+      if (location !== null && !("location" in present)) present["location"] = location;
+      continue;
+    }
+    const made = draftSensor(surveyed, location, kindsByType, hints, notes);
+    if (made === null) continue;
+    counts.added += 1;
+    sensors.push(made);
+  }
+  for (const [code, one] of byCode) {
+    if (!seen.has(code))
+      notes.push(`${String(one["code"])}: in the file, but the service does not list it; kept`);
+  }
+  const head = existing ?? {
+    $schema: "./site.schema.json",
+    site: hints.site ?? siteName(found, notes),
+  };
+  return { site: { ...head, sensors }, ...counts, notes };
+}
+
+/** Given by the operator, or seen: a type of which one sensor has axes measures vibration. Nothing is known beforehand. */
+function learnKinds(
+  devices: readonly SurveyedDevice[],
+  hints: DraftHints,
+  notes: string[],
+): ReadonlyMap<number, readonly Kind[]> {
+  const kinds = new Map(hints.kinds);
+  for (const { device, assignments } of devices) {
+    const { type, code } = device;
+    if (type === null || kinds.has(type)) continue;
+    if (!assignments.some(({ axis }) => axis !== null)) continue;
+    kinds.set(type, ["accel"]);
+    notes.push(
+      `type ${type}: taken as accel, because ${code} measures axes; check that it has no other kind`,
+    );
+  }
+  return kinds;
+}
+
+function draftSensor(
+  { device, assignments }: SurveyedDevice,
+  location: object | null,
+  kindsByType: ReadonlyMap<number, readonly Kind[]>,
+  hints: DraftHints,
+  notes: string[],
+): Record<string, unknown> | null {
+  const { code, type, name } = device;
+  const shown = name === "" ? code : `${code} (${name})`;
+  if (type === null || type < 0) {
+    notes.push(`${shown}: left out, the service tells no type code`);
+    return null;
+  }
+  const kinds = kindsByType.get(type);
+  if (kinds === undefined) {
+    notes.push(
+      `${shown}: left out, what a sensor of type ${type} reads is unknown; tell it with --kinds ${type}=KIND (${KINDS.join(", ")})`,
+    );
+    return null;
+  }
+  const channels = channelsOf(kinds, assignments, hints, shown, notes);
+  if (channels === null) return null;
+  return {
+    code,
+    type,
+    ...optional("name", name),
+    ...optional("description", device.description),
+    ...optional("model", device.model),
+    kinds,
+    ...(location !== null && { location }),
+    ...(Object.keys(channels).length > 0 && { channels }),
+    ...(device.batteryType !== null &&
+      device.batteryType >= 1 &&
+      device.batteryType <= 4 && { batteryType: device.batteryType }),
+  };
+}
+
+/** Null: the sensor would publish nothing, or wrong values. */
+function channelsOf(
+  kinds: readonly Kind[],
+  assignments: SurveyedDevice["assignments"],
+  hints: DraftHints,
+  shown: string,
+  notes: string[],
+): Record<string, object> | null {
+  const channels: Record<string, object> = {};
+  for (const kind of kinds) {
+    const currents = CURRENT_CHANNELS[kind];
+    if (currents !== undefined) {
+      if (hints.clamp === null) {
+        notes.push(
+          `${shown}: left out, the service does not know which clamps are fitted; tell it with --clamp (50, 100, 250 or 500)`,
+        );
+        return null;
+      }
+      for (let n = 1; n <= currents; n++) channels[`current${n}`] = { clamp: hints.clamp };
+      notes.push(
+        `${shown}: clamps of ${hints.clamp} A on ${currents} channels by --clamp; correct those that differ, remove unused channels`,
+      );
+    }
+    if (kind === "loop") {
+      if (hints.loop === null) {
+        notes.push(
+          `${shown}: left out, the service does not know unit and range of the loop; tell them with --loop UNIT:LOW:HIGH`,
+        );
+        return null;
+      }
+      for (let n = 1; n <= LOOP_CHANNELS; n++) channels[`channel${n}`] = { ...hints.loop };
+      notes.push(
+        `${shown}: ${hints.loop.unit} from ${hints.loop.low} to ${hints.loop.high} on ${LOOP_CHANNELS} channels by --loop; correct those that differ, remove unused channels`,
+      );
+    }
+    if (kind === "accel") Object.assign(channels, axesOf(assignments, channels, shown, notes));
+  }
+  return channels;
+}
+
+/** H, V, A is what an unlisted channel means, so only another order is written. */
+function axesOf(
+  assignments: SurveyedDevice["assignments"],
+  channels: Readonly<Record<string, object>>,
+  shown: string,
+  notes: string[],
+): Record<string, object> {
+  const codes = [...new Set(assignments.map(({ axis }) => axis))].filter((axis) => axis !== null);
+  const names = codes.map((axis) => AXES[axis - 1]).filter((axis) => axis !== undefined);
+  if (names.length === 0) {
+    notes.push(`${shown}: axes are not known; channels 1, 2, 3 count as H, V, A`);
+    return {};
+  }
+  const isUsual = names.join("") === AXES.join("");
+  if (isUsual && Object.keys(channels).length === 0) return {};
+  if (!isUsual)
+    notes.push(
+      `${shown}: channels taken as ${names.join(", ")} in the order the service lists its axes; check it on the machine`,
+    );
+  return Object.fromEntries(
+    names.slice(0, 3).map((axis, index) => {
+      const name = `channel${index + 1}`;
+      return [name, { ...channels[name], axis }];
+    }),
+  );
+}
+
+function locationOf(
+  { device, assignments }: SurveyedDevice,
+  found: Survey,
+  notes: string[],
+): object | null {
+  const [first] = assignments;
+  if (first === undefined) {
+    notes.push(`${device.code}: mounted nowhere the service knows; no location`);
+    return null;
+  }
+  const others = assignments.filter(
+    ({ machine, point }) => machine !== first.machine || point !== first.point,
+  );
+  if (others.length > 0) notes.push(`${device.code}: at more than one place; the first is taken`);
+  const place = found.places.get(placeKey(first.machine, first.point));
+  if (place === undefined) {
+    notes.push(
+      `${device.code}: company and area of machine ${first.machine} are not known; no location`,
+    );
+    return null;
+  }
+  const { company, area, machine, point } = place;
+  return {
+    company: company.id,
+    area: area.id,
+    machine: machine.id,
+    point: point.id,
+    names: {
+      ...optional("company", company.name),
+      ...optional("area", area.name),
+      ...optional("machine", machine.name),
+      ...optional("point", point.name),
+    },
+  };
+}
+
+/** Empty texts of the service are texts it does not have. */
+function optional(name: string, value: string): Record<string, string> {
+  const text = value.trim().slice(0, NAME_LENGTH_MAX).trim();
+  return text === "" ? {} : { [name]: text };
+}
+
+function siteName({ companies }: Survey, notes: string[]): string {
+  const name = (companies[0]?.name ?? "")
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "")
+    .slice(0, 40);
+  const site = name === "" ? "site" : name;
+  notes.push(
+    `site is called ${JSON.stringify(site)}; it is part of every topic: change it now, or give --site`,
+  );
+  return site;
+}

@@ -1,0 +1,249 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { DISCOVER_FLAGS, run } from "../../src/cli/discover.ts";
+import { parseFlags } from "../../src/cli/parse-flags.ts";
+import { loadSite } from "../../src/config/site.ts";
+import { createWireNames } from "../../src/core/wire/wire-names.ts";
+import { createHttpServer } from "../../src/http/server.ts";
+import { OPTIONS, SITE, testParts } from "../support/http-parts.ts";
+
+type After = { after(end: () => Promise<void> | void): void };
+
+function directory(t: After): string {
+  const path = mkdtempSync(join(tmpdir(), "gateside-discover-"));
+  t.after(() => rmSync(path, { recursive: true }));
+  return path;
+}
+
+async function discover(cwd: string, words: readonly string[]) {
+  let stdout = "";
+  let stderr = "";
+  const code = await run({
+    flags: parseFlags(words, DISCOVER_FLAGS),
+    env: {},
+    cwd,
+    stdout: { write: (text) => Boolean((stdout += String(text))) },
+    stderr: { write: (text) => Boolean((stderr += String(text))) },
+    signal: new AbortController().signal,
+  });
+  return { code, stdout, stderr };
+}
+
+async function ourService(t: After, word = "sensor"): Promise<string> {
+  const names = createWireNames({ word, service: "" });
+  const server = createHttpServer(testParts(), { ...OPTIONS, token: "t0ken", names });
+  const url = await server.listen();
+  t.after(() => server.close());
+  return url;
+}
+
+/** A service of another make: answers by operation. */
+async function otherService(
+  t: After,
+  answer: (operation: string, body: Record<string, unknown>) => { status?: number; body: unknown },
+): Promise<string> {
+  const server = createServer((request, response) => {
+    let text = "";
+    request.on("data", (chunk: Buffer) => {
+      text += chunk.toString();
+    });
+    request.on("end", () => {
+      const operation = request.url?.split("/").at(-1) ?? "";
+      const { status, body } = answer(operation, JSON.parse(text));
+      response.statusCode = status ?? 200;
+      response.end(typeof body === "string" ? body : JSON.stringify(body));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => new Promise<void>((resolve) => void server.close(() => resolve())));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+const enveloped = (Value: unknown, StatusNumber: unknown = 0) => ({
+  body: [{ Key: { StatusNumber, Description: "told" }, Configs: [], Value }],
+});
+
+test("discover – a service that refuses, is something else, or is not there ends with one line and no token in it", async (t) => {
+  const cwd = directory(t);
+  const flags = (url: string) => ["--url", url, "--token", "s3cret"];
+  const cases = [
+    [await otherService(t, () => enveloped([], 9001)), /number 9001/],
+    [await otherService(t, () => ({ body: "<html>sign in</html>" })), /not JSON/],
+    [await otherService(t, () => ({ status: 404, body: "" })), /HTTP 404/],
+    ["http://127.0.0.1:1", /GetDevices: /],
+  ] as const;
+  for (const [url, expected] of cases) {
+    const { code, stdout, stderr } = await discover(cwd, flags(url));
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.match(stderr, expected);
+    assert.ok(!stderr.includes("s3cret"));
+    assert.equal(stderr.trim().split("\n").length, 1);
+  }
+});
+
+test("discover – wrong flags are told before anything is asked", async (t) => {
+  const cwd = directory(t);
+  writeFileSync(join(cwd, "there.json"), "{}");
+  const base = ["--url", "http://127.0.0.1:1", "--token", "x"];
+  for (const [words, expected] of [
+    [["--url", "ftp://x", "--token", "x"], /http/],
+    [["--url", "http://x"], /--token is required/],
+    [[...base, "--kinds", "9=amperes"], /--kinds/],
+    [[...base, "--kinds", "current"], /--kinds/],
+    [[...base, "--clamp", "60"], /--clamp/],
+    [[...base, "--loop", "bar:1:1"], /--loop/],
+    [[...base, "--out", "there.json"], /there already/],
+    [[...base, "--merge", "nowhere.json"], /cannot be read/],
+    [[...base, "--merge", "there.json"], /no list of sensors/],
+  ] as const) {
+    await assert.rejects(discover(cwd, words), expected);
+  }
+});
+
+test("discover – against our own service: the draft passes check, and stderr names what it could not know", async (t) => {
+  const url = await ourService(t);
+  const cwd = directory(t);
+  const { code, stdout, stderr } = await discover(cwd, [
+    "--url",
+    `${url}/ApiWeb.svc/`,
+    "--token",
+    "t0ken",
+  ]);
+  const { site, faults } = loadSite(stdout, "draft");
+  assert.deepEqual([code, faults], [0, []]);
+  assert.equal(site?.site, "acme");
+  assert.deepEqual(
+    site?.sensors.map(({ code: sensor, kinds }) => [sensor, kinds]),
+    [["10234", ["accel"]]],
+  );
+  assert.deepEqual(site?.sensors[0]?.location, {
+    ...SITE.sensors[0]?.location,
+    names: { company: "Acme", area: "Boiler house", machine: "Pump 4", point: "DE bearing" },
+  });
+  for (const code of ["20871", "30007", "40001"])
+    assert.match(stderr, new RegExp(`${code}: left out`));
+  assert.ok(!stderr.includes("t0ken"));
+});
+
+test("discover – with the operator's hints every sensor is drafted, and the assumptions are told", async (t) => {
+  const url = await ourService(t, "acme");
+  const cwd = directory(t);
+  const { code, stdout, stderr } = await discover(cwd, [
+    ...["--url", url, "--token", "t0ken", "--site", "plant-7", "--wire-word", "acme"],
+    ...["--kinds", "9=currentV2+accCurrent", "--kinds=12=loop", "--kinds", "40=rpm"],
+    ...["--clamp", "100", "--loop", "bar:0:10"],
+  ]);
+  const { site, faults } = loadSite(stdout, "draft");
+  assert.deepEqual([code, faults], [0, []]);
+  assert.equal(site?.site, "plant-7");
+  assert.deepEqual(
+    site?.sensors.map((sensor) => sensor.code),
+    ["10234", "20871", "30007", "40001"],
+  );
+  assert.deepEqual(site?.sensors[1]?.channels["current4"], { clamp: 100 });
+  assert.match(stderr, /20871: clamps of 100 A .* correct those that differ/);
+  assert.match(stderr, /30007: bar from 0 to 10/);
+  assert.match(stderr, /40001: mounted nowhere/);
+});
+
+test("discover – merging adds what is new and changes nothing that a person wrote", async (t) => {
+  const url = await ourService(t);
+  const cwd = directory(t);
+  const hand = {
+    $schema: "./site.schema.json",
+    site: "hand-made",
+    sensors: [
+      { code: "99", type: 1, name: "only here", kinds: ["rpm"] },
+      { code: "0010234", type: 77, name: "my name", kinds: ["accel"], machineClass: "class2" },
+    ],
+  };
+  writeFileSync(join(cwd, "site.json"), JSON.stringify(hand));
+  const words = [
+    "--url",
+    url,
+    "--token",
+    "t0ken",
+    "--merge",
+    "site.json",
+    "--out",
+    "site.json",
+    "--kinds",
+    "40=rpm",
+  ];
+  const first = await discover(cwd, words);
+  assert.equal(first.code, 0);
+  const merged = JSON.parse(readFileSync(join(cwd, "site.json"), "utf8"));
+  assert.deepEqual(Object.keys(merged), ["$schema", "site", "sensors"]);
+  assert.equal(merged.site, "hand-made");
+  assert.deepEqual(merged.sensors[0], hand.sensors[0]);
+  assert.deepEqual(
+    { ...merged.sensors[1], location: undefined },
+    { ...hand.sensors[1], location: undefined },
+  );
+  assert.equal(merged.sensors[1].location.machine, 40);
+  assert.equal(merged.sensors[2].code, "40001");
+  assert.match(first.stderr, /99: in the file, but the service does not list it; kept/);
+  const second = await discover(cwd, words);
+  assert.match(second.stderr, /0 sensors added/);
+  assert.deepEqual(JSON.parse(readFileSync(join(cwd, "site.json"), "utf8")), merged);
+});
+
+test("discover – other shapes are read: a bare list, a wrapped answer, a table, other letter case, no assignment operation", async (t) => {
+  const url = await otherService(t, (operation, body) => {
+    switch (operation) {
+      case "GetDevices":
+        return body["machineCode"] === -1
+          ? enveloped([
+              {
+                columns: ["ID", "Code", "Type", "Name"],
+                data: [[1, 500, "3", "Fan"], [2, "501", 4, null], ["row too short"]],
+              },
+            ])
+          : enveloped({ code: "500", type: 3 }, "0");
+      case "GetCompanies":
+        return { body: [{ ID: "1", name: "Works" }] };
+      case "GetAreas":
+        return {
+          body: {
+            GetAreasResult: { Key: { StatusNumber: 0 }, Value: [[{ Id: 2, Name: "Hall" }]] },
+          },
+        };
+      case "GetMachines":
+        return enveloped([{ Id: 3, Name: "Fan" }, { Name: "no id" }]);
+      case "GetPoints":
+        return enveloped([{ Id: 4, Name: "" }]);
+      case "GetAxis":
+        return enveloped([
+          { Id: 2, Name: "V" },
+          { Id: 1, Name: "H" },
+        ]);
+      default:
+        return { status: 404, body: "<html>" };
+    }
+  });
+  const { code, stdout, stderr } = await discover(directory(t), ["--url", url, "--token", "x"]);
+  assert.equal(code, 0, stderr);
+  const { sensors } = JSON.parse(stdout);
+  assert.deepEqual(sensors, [
+    {
+      code: "500",
+      type: 3,
+      name: "Fan",
+      kinds: ["accel"],
+      location: {
+        company: 1,
+        area: 2,
+        machine: 3,
+        point: 4,
+        names: { company: "Works", area: "Hall", machine: "Fan" },
+      },
+      channels: { channel1: { axis: "V" }, channel2: { axis: "H" } },
+    },
+  ]);
+  assert.match(stderr, /asked point by point/);
+  assert.match(stderr, /501: left out, what a sensor of type 4 reads is unknown/);
+});
