@@ -11,6 +11,7 @@ import type { Item } from "./record-faults.ts";
 const BUFFERED_BYTES_MAX = 65_536;
 /** Where a fault strikes inside a body is chosen within this much of it. */
 const STRIKE_BYTES_MAX = 262_144;
+const RESET_PAUSE_MS = 10;
 
 interface Chunk {
   readonly bytes: Buffer;
@@ -135,8 +136,11 @@ async function strikeBody(
       if (signal.aborted) resolve();
       else signal.addEventListener("abort", () => resolve(), { once: true });
     });
-  } else if (name === "reset") response.socket?.resetAndDestroy();
-  else response.socket?.end();
+  } else if (name === "reset") {
+    // A reset that overtakes the bytes before it would look like an end to some clients.
+    await new Promise((resolve) => setTimeout(resolve, RESET_PAUSE_MS));
+    response.socket?.resetAndDestroy();
+  } else response.socket?.end();
   return { isComplete: false, items };
 }
 

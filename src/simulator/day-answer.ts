@@ -81,11 +81,12 @@ export class DayAnswers {
     const items = applyRecordFaults(refs, faults);
     const big = faults.get("big-day");
     const model = items[0];
-    return big && model ? this.#grown(items, model, day, kind, big.spec.megabytes) : items;
+    return big && model ? this.#grown(sensor, items, model, day, kind, big.spec.megabytes) : items;
   }
 
   /** Further records at even distances over the day so far; made one by one, so that none has to be held. */
   *#grown(
+    sensor: PlantSensor,
     items: readonly Item[],
     model: Item,
     day: string,
@@ -95,7 +96,7 @@ export class DayAnswers {
     yield* items;
     const startMs = this.#zone.startOf(day);
     const endMs = Math.min(this.#zone.endOf(day), this.#clock.now());
-    const bytes = kind === "accel" ? 3 * 4096 * 5.5 : 230;
+    const bytes = textLength(this.#history.record(sensor, kind, model.ref));
     const count = Math.ceil((megabytes * 1e6) / bytes);
     for (let i = 0; i < count; i++) {
       const atMs = Math.floor(startMs + ((i + 0.5) * Math.max(1, endMs - startMs)) / count);
@@ -133,4 +134,10 @@ export class DayAnswers {
       record: this.record(sensor, kind, { ref, steps: [] }),
     };
   }
+}
+
+/** About how many bytes a record is on the wire. */
+function textLength(record: PlainRecord): number {
+  const plain = (_: string, value: unknown) => (value instanceof Int16Array ? [...value] : value);
+  return JSON.stringify(record, plain).length;
 }
