@@ -53,9 +53,11 @@ const PAGE_SQL = `SELECT o.time_ms, o.seq, ${READING_COLUMNS}
   ORDER BY o.time_ms, o.seq LIMIT ?`;
 const NEXT_HOUR_SQL = "SELECT hour FROM outbox WHERE lane = ? AND hour > ? ORDER BY hour LIMIT 1";
 const ONE_SQL = `SELECT ${READING_COLUMNS} FROM readings r WHERE r.seq = ?`;
+/** The reads, so that their plans can be asserted. */
+export const OUTBOX_SQL = { page: PAGE_SQL, nextHour: NEXT_HOUR_SQL, one: ONE_SQL } as const;
 const INSERT_SQL =
   "INSERT INTO outbox (lane, hour, stream, time_ms, seq, is_future) VALUES (?, ?, ?, ?, ?, ?)";
-export const DELETE_SQL =
+const DELETE_SQL =
   "DELETE FROM outbox WHERE lane = ? AND hour = ? AND stream = ? AND time_ms = ? AND seq = ?";
 
 export class SqliteOutbox implements Outbox {

@@ -1,0 +1,256 @@
+import assert from "node:assert/strict";
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { openStore, type Store, type StoreOptions } from "../../src/store/store.ts";
+import { ManualClock } from "../support/manual-clock.ts";
+import {
+  append,
+  DAY_MS,
+  keyOf,
+  readingOf,
+  START_MS,
+  storeOptions,
+  tempDirectory,
+  tempStore,
+  timesOf,
+  waveformOf,
+} from "../support/temp-database.ts";
+
+const MINUTE = 60_000;
+const MIB = 1 << 20;
+
+async function deliver(store: Store, max = Number.POSITIVE_INFINITY): Promise<number> {
+  let sent = 0;
+  while (sent < max) {
+    const entries = [
+      ...store.outbox.lease("json", "live", 100),
+      ...store.outbox.lease("json", "backlog", Math.min(100, max - sent)),
+    ];
+    if (entries.length === 0) break;
+    sent += entries.length;
+    const done = store.outbox.settle(
+      "json",
+      entries.map((entry) => ({ entry, outcome: "sent" as const })),
+    );
+    await store.outbox.flush();
+    await done;
+  }
+  return sent;
+}
+
+const filesBytes = (directory: string) =>
+  readdirSync(directory).reduce((sum, name) => sum + statSync(join(directory, name)).size, 0);
+
+/** Appends `mb` of readings of 1 kB, a minute apart, from `from` on. */
+async function fill(store: Store, mb: number, from = 0): Promise<number> {
+  const count = mb * 900;
+  for (let n = 0; n < count; n += 300) {
+    const readings = Array.from({ length: 300 }, (_, i) => {
+      const at = START_MS + (from + n + i) * MINUTE;
+      return readingOf("1", at, { padding: 1000 });
+    });
+    await append(store, readings);
+    await store.retain();
+  }
+  return count;
+}
+
+test("retention – an owed reading stays however old it is; delivered ones go by days", async (t) => {
+  const clock = new ManualClock(START_MS + 40 * DAY_MS);
+  const store = tempStore(t, { clock, commitWindowMs: 0 });
+  await append(store, [readingOf("1", START_MS), readingOf("2", START_MS)]);
+  await append(store, [readingOf("1", START_MS + 20 * DAY_MS)]);
+  const entries = store.outbox.lease("json", "live", 9);
+  const sent = entries.filter(({ reading }) => reading.sensor === "2");
+  const done = store.outbox.settle(
+    "json",
+    sent.map((entry) => ({ entry, outcome: "sent" as const })),
+  );
+  await store.outbox.flush();
+  await done;
+  store.outbox.release("json");
+  await store.retain();
+  assert.equal(store.history.latest("2", "rpm"), null);
+  assert.equal(store.outbox.depth("json").readings, 2);
+  assert.equal(store.state().readings, 2);
+});
+
+test("retention – what was removed is not stored again, over restarts too", async (t) => {
+  const directory = tempDirectory(t);
+  const clock = new ManualClock(START_MS + 40 * DAY_MS);
+  const readings = [readingOf("1", START_MS), readingOf("1", START_MS, { salt: "twin" })];
+  const options = { clock, commitWindowMs: 0 };
+  let store = openStore(storeOptions(directory, options));
+  await append(store, readings);
+  await deliver(store);
+  await store.retain();
+  assert.equal(store.state().readings, 0);
+  assert.equal(await append(store, readings), 0);
+  await store.close();
+  store = openStore(storeOptions(directory, options));
+  t.after(() => store.close());
+  assert.equal(await append(store, readings), 0);
+  assert.equal(store.readings.canReread(keyOf("1")), true);
+  assert.equal(await append(store, [readingOf("1", START_MS, { salt: "late" })]), 1);
+});
+
+test("retention – samples go after their days, but not while they are owed", async (t) => {
+  const clock = new ManualClock(START_MS + 10 * DAY_MS);
+  const store = tempStore(t, { clock, lanes: ["json", "waveform"], commitWindowMs: 0 });
+  await append(store, [readingOf("1", START_MS, { kind: "accel", waveform: waveformOf(16) })]);
+  const fileId = store.history.latest("1", "accel")?.waveforms[0]?.fileId ?? 0;
+  await store.retain();
+  assert.notEqual(store.waveforms.read(fileId), null);
+  const entries = store.outbox.lease("waveform", "live", 1);
+  const done = store.outbox.settle(
+    "waveform",
+    entries.map((entry) => ({ entry, outcome: "sent" as const })),
+  );
+  await store.outbox.flush();
+  await done;
+  await clock.advance(11 * MINUTE);
+  await store.retain();
+  assert.equal(store.waveforms.read(fileId), null);
+  assert.notEqual(store.history.latest("1", "accel"), null);
+});
+
+test("retention – while delivered readings remain no owed one is dropped, and the files keep to the limit", async (t) => {
+  const directory = tempDirectory(t);
+  const store = tempStore(t, {
+    dataDir: directory,
+    bufferMaxMb: 8,
+    clock: new ManualClock(START_MS),
+  });
+  const delivered = await fill(store, 4);
+  await deliver(store);
+  const owed = await fill(store, 4, delivered);
+  assert.equal(store.outbox.depth("json").readings, owed);
+  assert.deepEqual(store.state().dropped, {});
+  assert.ok(store.state().readings < delivered + owed);
+  assert.ok(filesBytes(directory) <= 8 * MIB, String(filesBytes(directory)));
+});
+
+test("retention – a full buffer gives up the oldest owed readings, each told, and keeps the newest", async (t) => {
+  const directory = tempDirectory(t);
+  const dropped: number[] = [];
+  const store = tempStore(t, {
+    dataDir: directory,
+    bufferMaxMb: 8,
+    clock: new ManualClock(START_MS),
+    onDropped: (_, count) => dropped.push(count),
+  });
+  const count = await fill(store, 16);
+  const depth = store.outbox.depth("json");
+  const given = count - depth.readings;
+  assert.ok(given > 0 && depth.readings > 2000, `${given} of ${count} given up`);
+  assert.ok(filesBytes(directory) <= 8 * MIB, String(filesBytes(directory)));
+  assert.equal(store.state().dropped["buffer_full"], given);
+  assert.equal(
+    dropped.reduce((a, b) => a + b, 0),
+    given,
+  );
+  const gaps = store.gaps.pendingGaps(1000);
+  assert.equal(
+    gaps.reduce((sum, gap) => sum + gap.count, 0),
+    given,
+  );
+  assert.equal(gaps.length, 1, "neighbours share a record");
+  assert.equal(gaps[0]?.fromMs, START_MS);
+  assert.equal(gaps[0]?.toMs, START_MS + (given - 1) * MINUTE);
+  assert.equal(depth.oldestTimeMs, START_MS + given * MINUTE);
+  assert.deepEqual(timesOf(store.outbox.lease("json", "live", 1)), [
+    START_MS + (count - 1) * MINUTE,
+  ]);
+  assert.equal(
+    await append(store, [readingOf("1", START_MS, { padding: 1000 })]),
+    0,
+    "not fetched again",
+  );
+  store.gaps.settleGaps(gaps.map(({ gapId }) => gapId));
+  assert.deepEqual(store.gaps.pendingGaps(1), []);
+});
+
+test("retention – samples go before owed readings do", async (t) => {
+  const store = tempStore(t, {
+    bufferMaxMb: 8,
+    lanes: ["json", "waveform"],
+    clock: new ManualClock(START_MS),
+  });
+  const noise = () => Int16Array.from({ length: 20_000 }, () => Math.random() * 65536 - 32768);
+  for (let n = 0; n < 250; n++) {
+    const waveform = {
+      ...waveformOf(1),
+      channels: [{ channel: 1, axis: "H" as const, samples: noise() }],
+    };
+    await append(store, [readingOf("1", START_MS + n * MINUTE, { kind: "accel", waveform })]);
+    if (n % 10 === 0) await store.retain();
+  }
+  await store.retain();
+  assert.equal(store.outbox.depth("json").readings, 250);
+  const { dropped, lanes } = store.state();
+  assert.deepEqual(Object.keys(dropped), ["waveform_buffer_full"]);
+  assert.equal((lanes.waveform?.readings ?? 0) + (dropped["waveform_buffer_full"] ?? 0), 250);
+  assert.deepEqual(store.gaps.pendingGaps(1), []);
+});
+
+test("retention – a disk below its floor gets delivered history back, owed readings stay", async (t) => {
+  const directory = tempDirectory(t);
+  let free = 500 * MIB;
+  const options: Partial<StoreOptions> = {
+    dataDir: directory,
+    bufferMaxMb: 64,
+    diskFreeMinMb: 256,
+    clock: new ManualClock(START_MS),
+    diskFreeBytes: () => free,
+  };
+  const store = tempStore(t, options);
+  const delivered = await fill(store, 6);
+  await deliver(store);
+  const owed = await fill(store, 1, delivered);
+  const before = statSync(join(directory, "gateside.db")).size;
+  free = 100 * MIB;
+  await store.retain();
+  assert.equal(store.outbox.depth("json").readings, owed);
+  assert.equal(store.state().readings, owed);
+  assert.deepEqual(store.state().dropped, {});
+  assert.ok(
+    statSync(join(directory, "gateside.db")).size < before / 2,
+    "space returns to the disk",
+  );
+});
+
+test("retention – when even the memory of the dropped must go, older days refuse to be read again", async (t) => {
+  const clock = new ManualClock(START_MS + 60 * DAY_MS);
+  const store = tempStore(t, { bufferMaxMb: 8, clock, commitWindowMs: 0 });
+  // A tenth of 8 MB at 24 bytes is 34,952 identities.
+  for (let day = 0; day < 4; day++) {
+    const readings = Array.from({ length: 10_000 }, (_, n) =>
+      readingOf("1", START_MS + day * DAY_MS + n * 8000),
+    );
+    await append(store, readings);
+    await deliver(store);
+    await clock.advance(11 * MINUTE);
+    await store.retain();
+  }
+  assert.equal(store.state().readings, 0);
+  assert.equal(store.readings.canReread(keyOf("1", "rpm", "2026-11-20")), false);
+  assert.equal(store.readings.canReread(keyOf("1", "rpm", "2026-12-20")), true);
+});
+
+test("retention – the hours until full follow from the growth and count what may be given up", async (t) => {
+  const clock = new ManualClock(START_MS);
+  const store = tempStore(t, { bufferMaxMb: 8, clock, commitWindowMs: 0 });
+  assert.equal(store.state().hoursUntilFull, null);
+  for (let minute = 0; minute <= 10; minute++) {
+    const readings = Array.from({ length: 10 }, (_, n) =>
+      readingOf("1", START_MS + minute * MINUTE + n * 1000, { padding: 800 }),
+    );
+    await append(store, readings);
+    await store.retain();
+    await clock.advance(MINUTE);
+  }
+  // 600 readings of about 1.05 kB an hour into about 6.6 MB.
+  const hours = store.state().hoursUntilFull ?? 0;
+  assert.ok(hours > 7 && hours < 14, String(hours));
+});
