@@ -20,3 +20,8 @@ export function nativeBinding(): string | undefined {
 export function dashboardDirectory(): string {
   return besideBundle("dashboard") ?? resolve("dist", "dashboard");
 }
+
+/** The sd_notify module; only packages bring it. */
+export function sdNotifyPath(): string {
+  return besideBundle("sdnotify.node") ?? resolve("dist", "sdnotify.node");
+}

@@ -68,6 +68,8 @@ export interface ReadDayParts {
     checkpoint: string | null,
     isKnownBytes: ((hash: bigint) => boolean) | null,
   ) => DayReader;
+  /** GATEWAY_EMPTY_STATUSES: numbers that this gateway uses for a day without records. */
+  readonly emptyStatuses: ReadonlySet<number>;
   /** Told of the newest reading of each answer once it is durable (live events). */
   readonly onStored?: (newest: Reading) => void;
 }
@@ -180,8 +182,10 @@ class OneRead {
       if (before !== null && result.records < before.records) {
         metrics.vanished.inc(before.records - result.records);
       }
-      const isSettled = batch.isEmpty && (result.unchanged || before !== null);
-      if (isSettled || (batch.isEmpty && result.records === 0)) {
+      // A day that is read whole anyway needs no checkpoint; else one that no longer fits is replaced.
+      const isSettled =
+        result.unchanged || result.records === 0 || (known !== null && before !== null);
+      if (batch.isEmpty && isSettled) {
         // Nothing new: nothing is written (engineering target 5).
         metrics.unchangedDays.inc();
         batch.discard();
@@ -189,6 +193,10 @@ class OneRead {
         return this.#done(batch, 0, result.records);
       }
       return this.#commit(batch, result.checkpoint, result.records, known);
+    }
+    if (result.outcome === "service_status" && this.#parts.emptyStatuses.has(result.statusNumber)) {
+      batch.discard();
+      return this.#done(batch, 0, 0);
     }
     // What the service said outranks how the line broke.
     const cut =

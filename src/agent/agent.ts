@@ -1,0 +1,355 @@
+/** The composition root: builds the rooms, joins them, runs them, and closes them in reverse. */
+import { existsSync, readFileSync } from "node:fs";
+import { Dispatcher } from "../command/dispatcher.ts";
+import { createSettingsGateway } from "../command/settings-gateway.ts";
+import type { Settings } from "../config/settings.ts";
+import { DayReader } from "../core/decode/day-reader.ts";
+import type { ByteHashing } from "../core/decode/hashing.ts";
+import type { AgentStatus, Clock, Lane, Logger } from "../core/ports.ts";
+import { seriesMaker } from "../core/query/series.ts";
+import type { Site } from "../core/sensor.ts";
+import { createWireNames } from "../core/wire/wire-names.ts";
+import { createGatewayClient, type GatewayClient } from "../gateway/client.ts";
+import { createHttpServer, type HttpServer } from "../http/server.ts";
+import { systemClock } from "../lib/clock.ts";
+import { createMetrics, type Metrics } from "../lib/metrics.ts";
+import { dashboardDirectory, nativeBinding } from "../lib/paths.ts";
+import type { SystemdNotifier } from "../lib/sd-notify.ts";
+import { VERSION } from "../lib/version.ts";
+import { loadByteHashing } from "../lib/xxhash.ts";
+import { Poller } from "../poll/poller.ts";
+import { createReadDay } from "../poll/read-day.ts";
+import { isWanted } from "../publish/waveform.ts";
+import { openStore, type Store } from "../store/store.ts";
+import { createBackfillJobs } from "./backfill.ts";
+import { type Destination, mqttDestination, sparkplugDestination } from "./destinations.ts";
+import { GapWatch } from "./gap-watch.ts";
+import { historyPages } from "./history-pages.ts";
+import { LiveHub } from "./live-hub.ts";
+import { ReadingWatch } from "./reading-watch.ts";
+
+/** Clocks before this are a box without a clock chip that has not heard the time yet. */
+const PLAUSIBLE_SINCE_MS = Date.UTC(2024, 0, 1);
+/** A start is over when the first loops run; the watchdog is fed from then on. */
+const SHUTDOWN_MS = 9_000;
+/** Reads under way are given this long to store what they have. */
+const POLL_END_MS = 2_000;
+
+export interface AgentOptions {
+  readonly settings: Settings;
+  readonly site: Site;
+  readonly logger: Logger;
+  readonly clock?: Clock;
+  readonly notifier?: SystemdNotifier;
+}
+
+export interface Agent {
+  /** Where the HTTP side listens; null when it is off. */
+  readonly address: string | null;
+  status(): AgentStatus;
+  readonly metrics: Metrics;
+  /** Works until aborted, then closes everything within ten seconds. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Opens the store (StoreFailure `in_use` where another agent holds it) and the HTTP side; nothing is polled before `run`. */
+export async function openAgent(options: AgentOptions): Promise<Agent> {
+  const hashing = await loadByteHashing();
+  const agent = new RunningAgent(options, hashing);
+  await agent.listen();
+  return agent;
+}
+
+/** The lanes of the configured formats, in their right of way. */
+export function lanesOf(settings: Settings): Lane[] {
+  const lanes: Lane[] = [];
+  const hasWaveforms = settings.publishWaveforms !== "never";
+  for (const format of settings.publishFormats) lanes.push(format);
+  if (hasWaveforms && settings.publishFormats.includes("json")) lanes.push("waveform");
+  if (hasWaveforms && settings.publishFormats.includes("sparkplug"))
+    lanes.push("sparkplugWaveform");
+  return lanes;
+}
+
+class RunningAgent implements Agent {
+  readonly metrics = createMetrics();
+  readonly #settings: Settings;
+  readonly #site: Site;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #notifier: SystemdNotifier | null;
+  readonly #startedAtMs: number;
+  readonly #store: Store;
+  readonly #gateway: GatewayClient;
+  readonly #poller: Poller;
+  readonly #watch: ReadingWatch;
+  readonly #gaps: GapWatch;
+  readonly #dispatcher: Dispatcher;
+  readonly #destinations: Destination[] = [];
+  readonly #http: HttpServer | null;
+  readonly #heartbeat = { at: 0 };
+
+  constructor(options: AgentOptions, hashing: ByteHashing) {
+    const { settings, site, logger } = options;
+    const clock = options.clock ?? systemClock;
+    this.#settings = settings;
+    this.#site = site;
+    this.#logger = logger;
+    this.#clock = clock;
+    this.#notifier = options.notifier ?? null;
+    this.#startedAtMs = clock.now();
+    this.#heartbeat.at = clock.monotonic();
+    const { metrics } = this;
+    metrics.buildInfo.set({ version: VERSION, node: process.version }, 1);
+
+    this.#store = openStore({
+      dataDir: settings.dataDir,
+      nativeBinding: nativeBinding(),
+      historyDays: settings.historyDays,
+      waveformDays: settings.waveformDays,
+      bufferMaxMb: settings.bufferMaxMb,
+      diskFreeMinMb: settings.diskFreeMinMb,
+      lanes: lanesOf(settings),
+      waveformPolicy: ({ waveform }) =>
+        settings.publishWaveforms !== "never" &&
+        isWanted(settings.publishWaveforms, waveform?.recordingReason ?? null),
+      clock,
+      logger,
+      onCommit: (seconds) => metrics.commitDuration.observe(seconds),
+      onDropped: (reason, count) => metrics.dropped.inc({ reason }, count),
+    });
+
+    const names = createWireNames({ word: settings.wireWord, service: settings.gatewayService });
+    this.#gateway = createGatewayClient(
+      { clock, metrics },
+      {
+        url: settings.gatewayUrl,
+        names,
+        headers: settings.gatewayHeaders,
+        ca: settings.gatewayCaFile === null ? null : readFileSync(settings.gatewayCaFile, "utf8"),
+        timeoutMs: settings.gatewayTimeoutMs,
+        concurrency: settings.gatewayConcurrency,
+        bodyBytesMax: settings.gatewayMaxBodyMb * 1024 * 1024,
+      },
+    );
+
+    const hub = new LiveHub();
+    this.#watch = new ReadingWatch(site, this.#store.history, hub);
+    this.#gaps = new GapWatch(this.#store.gaps, hub);
+    this.#poller = new Poller(
+      {
+        clock,
+        logger,
+        newestTimeMs: (sensor, kind) => this.#store.readings.newestTimeMs(sensor, kind),
+        readDay: createReadDay({
+          source: this.#gateway,
+          log: this.#store.readings,
+          clock,
+          logger,
+          metrics,
+          emptyStatuses: new Set(settings.gatewayEmptyStatuses),
+          createReader: (kind, checkpoint, isKnownBytes) =>
+            new DayReader({ kind, names, hashing, checkpoint, isKnownBytes }),
+          onStored: (reading) => this.#watch.stored(reading),
+        }),
+      },
+      {
+        zone: settings.gatewayTimezone,
+        lateGraceMs: settings.lateGraceS * 1000,
+        backfillDays: settings.backfillDays,
+        intervalMs: settings.pollIntervalS * 1000,
+        concurrency: settings.gatewayConcurrency,
+      },
+      site.sensors,
+    );
+    this.#dispatcher = new Dispatcher(
+      {
+        gateway: createSettingsGateway(this.#gateway),
+        log: this.#store.commands,
+        clock,
+        logger,
+        counter: metrics.commands,
+      },
+      {
+        sensors: site.sensors,
+        generation: settings.gatewayGeneration,
+        wireWord: settings.wireWord,
+      },
+    );
+
+    const common = {
+      settings,
+      site,
+      store: this.#store,
+      gaps: this.#gaps,
+      clock,
+      logger,
+      metrics,
+      status: () => this.status(),
+      gatewayNow: () => this.#poller.gatewayClock.now(),
+      dispatcher: settings.commandsEnabled ? this.#dispatcher : null,
+    };
+    if (settings.publishFormats.some((format) => format !== "sparkplug")) {
+      this.#destinations.push(mqttDestination(common));
+    }
+    if (settings.publishFormats.includes("sparkplug")) {
+      this.#destinations.push(sparkplugDestination(common));
+    }
+
+    this.#http =
+      settings.httpPort === null
+        ? null
+        : createHttpServer(
+            {
+              site,
+              status: this,
+              health: { parts: () => this.#health() },
+              history: historyPages(this.#store.history),
+              waveforms: this.#store.waveforms,
+              series: seriesMaker,
+              gaps: this.#gaps,
+              live: hub,
+              backfill: createBackfillJobs({
+                site,
+                clock,
+                read: (days, sensor) => this.#poller.backfill(days, sensor),
+                canReread: (key) => this.#store.readings.canReread(key),
+              }),
+              settings: this.#dispatcher,
+              metrics,
+              clock,
+              logger,
+            },
+            {
+              host: settings.httpHost,
+              port: settings.httpPort,
+              token: settings.httpToken,
+              version: VERSION,
+              timezone: settings.gatewayTimezone,
+              names,
+              // A checkout that was never built has no dashboard, and needs none for its tests.
+              dashboardDir: existsSync(dashboardDirectory()) ? dashboardDirectory() : null,
+            },
+          );
+  }
+
+  get address(): string | null {
+    return this.#http?.address ?? null;
+  }
+
+  async listen(): Promise<void> {
+    if (this.#http === null) return;
+    try {
+      const address = await this.#http.listen();
+      this.#logger.info({ address }, "http listening");
+    } catch (error) {
+      await this.#store.close();
+      throw error;
+    }
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { site, sensors } = this.#site;
+    this.#logger.info(
+      { version: VERSION, site, sensors: sensors.length, timezone: this.#settings.gatewayTimezone },
+      "agent started",
+    );
+    const polling = new AbortController();
+    const publishing = new AbortController();
+    const polls = this.#poller.run(polling.signal);
+    const retention = this.#store.runRetention(publishing.signal);
+    const publishers = this.#destinations.map((destination) => destination.run(publishing.signal));
+    this.#notifier?.ready(`polling ${sensors.length} sensors`);
+    const watchdog = this.#watchdog(signal);
+
+    const failed = await Promise.race([
+      new Promise<null>((done) => {
+        if (signal.aborted) done(null);
+        signal.addEventListener("abort", () => done(null), { once: true });
+      }),
+      // A loop that ends by itself is a fault of ours: the process ends and systemd starts it afresh on the same store.
+      ...[polls, retention, ...publishers].map((loop) =>
+        loop.then(
+          () =>
+            signal.aborted ? new Promise<never>(() => {}) : new Error("a loop ended by itself"),
+          (error: unknown) => error,
+        ),
+      ),
+    ]);
+    this.#notifier?.stopping();
+    this.#logger.info({ reason: String(signal.reason ?? "fault") }, "agent stopping");
+    const tooLate = setTimeout(() => {
+      this.#logger.error({}, "shutdown took too long; what is not stored is read again");
+      process.exit(1);
+    }, SHUTDOWN_MS);
+    tooLate.unref();
+    polling.abort();
+    await Promise.race([polls.catch(() => {}), this.#clock.sleep(POLL_END_MS)]);
+    await this.#store.readings.flush().catch((err: unknown) => {
+      this.#logger.error({ err }, "the last readings could not be stored; they are read again");
+    });
+    await this.#dispatcher.close();
+    publishing.abort();
+    await Promise.allSettled(publishers);
+    await Promise.allSettled(
+      this.#destinations.map((d) => d.close(signal.aborted ? "stopped" : "fault")),
+    );
+    await Promise.allSettled([retention, watchdog]);
+    await this.#http?.close();
+    await this.#gateway.close();
+    await this.#store.close();
+    clearTimeout(tooLate);
+    this.#logger.info({}, "agent stopped");
+    if (failed !== null) throw failed;
+  }
+
+  status(): AgentStatus {
+    const { clock } = { clock: this.#clock };
+    const nowMs = clock.now();
+    const skewMs = this.#poller.gatewayClock.skewMs;
+    return {
+      site: this.#site.site,
+      version: VERSION,
+      startedAtMs: this.#startedAtMs,
+      nowMs,
+      timezone: this.#settings.gatewayTimezone,
+      gateway: { ...this.#gateway.state, skewMs },
+      links: this.#destinations.map((destination) => destination.state),
+      buffer: this.#store.state(),
+      sensors: this.#poller
+        .sensorStates()
+        .map((state) => ({ ...state, batteryV: this.#watch.batteryV(state.code) })),
+      delivered: this.#destinations.reduce((sum, { delivered }) => sum + delivered, 0),
+      clock: { skewMs, isPlausible: nowMs >= PLAUSIBLE_SINCE_MS },
+    };
+  }
+
+  #health() {
+    const loopAgeMs = this.#clock.monotonic() - this.#heartbeat.at;
+    const isLoopWell = loopAgeMs < 30_000;
+    const isStoreWell = this.#store.isAlive();
+    return [
+      {
+        name: "loop",
+        isWell: isLoopWell,
+        detail: isLoopWell ? "" : `no heartbeat for ${Math.round(loopAgeMs / 1000)} s`,
+      },
+      {
+        name: "database",
+        isWell: isStoreWell,
+        detail: isStoreWell ? "" : "the database does not answer",
+      },
+    ];
+  }
+
+  /** Proves the loop by running, and feeds systemd's watchdog while loop and database are well. */
+  async #watchdog(signal: AbortSignal): Promise<void> {
+    const everyMs = Math.min(5_000, this.#notifier?.aliveEveryMs ?? 5_000);
+    while (!signal.aborted) {
+      this.#heartbeat.at = this.#clock.monotonic();
+      const isWell = this.#health().every((part) => part.isWell);
+      if (isWell) this.#notifier?.alive();
+      await this.#clock.sleep(everyMs, signal);
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import type { StoredReading } from "../core/ports.ts";
+import type { HistoryRange, HistoryReader } from "../core/query/ports.ts";
+import type { Kind } from "../core/sensor.ts";
+
+interface Ranges {
+  latest(sensor: string, kind: Kind): StoredReading | null;
+  range(query: {
+    readonly sensor: string;
+    readonly kind: Kind;
+    readonly fromMs: number;
+    readonly toMs: number;
+    readonly order: "asc" | "desc";
+  }): Iterable<StoredReading>;
+}
+
+/** The store's history as pages that begin after a position. */
+export function historyPages(history: Ranges): HistoryReader {
+  return {
+    latest: (sensor, kind) => history.latest(sensor, kind),
+    page(range: HistoryRange): readonly StoredReading[] {
+      const { sensor, kind, after, limit } = range;
+      const isDescending = range.order === "descending";
+      const fromMs = after && !isDescending ? Math.max(range.fromMs, after.timeMs) : range.fromMs;
+      const toMs = after && isDescending ? Math.min(range.toMs, after.timeMs + 1) : range.toMs;
+      const page: StoredReading[] = [];
+      const order = isDescending ? "desc" : "asc";
+      for (const reading of history.range({ sensor, kind, fromMs, toMs, order })) {
+        if (after && reading.timeMs === after.timeMs) {
+          const isPassed = isDescending ? reading.seq >= after.seq : reading.seq <= after.seq;
+          if (isPassed) continue;
+        }
+        page.push(reading);
+        if (page.length >= limit) break;
+      }
+      return page;
+    },
+  };
+}

@@ -1,0 +1,140 @@
+/** The whole house for tests: simulator and real broker in this process' reach, the agent here or as the built program. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { TestContext } from "node:test";
+import type { SimulatorOptions } from "../../src/simulator/options.ts";
+import { type Simulator, startSimulator } from "../../src/simulator/server.ts";
+import {
+  type Mosquitto,
+  type RecordingSubscriber,
+  recordMessages,
+  startMosquitto,
+} from "./mosquitto.ts";
+
+const PROGRAM = join("dist", "gateside.js");
+
+/** What to give node:test as `skip`: the built program is needed. */
+export const skipWithoutBuild: string | false = existsSync(PROGRAM)
+  ? false
+  : "dist/gateside.js is not built (npm run build)";
+
+export interface PlantOptions {
+  readonly simulator?: SimulatorOptions;
+  /** Settings beside the addresses. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Site name; also in the topics. */
+  readonly site?: string;
+}
+
+export interface BuiltAgent {
+  readonly process: ChildProcess;
+  /** JSON log lines so far. */
+  readonly log: readonly Readonly<Record<string, unknown>>[];
+  /** Base address of its HTTP side, once it listens. */
+  readonly address: Promise<string>;
+  /** Exit code, or the signal's name. */
+  readonly ended: Promise<number | string>;
+  stop(): Promise<number | string>;
+  kill(): Promise<number | string>;
+}
+
+export interface Plant {
+  readonly simulator: Simulator;
+  readonly broker: Mosquitto;
+  readonly dataDir: string;
+  readonly siteFile: string;
+  readonly env: Readonly<Record<string, string>>;
+  subscribe(): Promise<RecordingSubscriber>;
+  startAgent(env?: Readonly<Record<string, string>>): BuiltAgent;
+}
+
+/** Everything is taken down when the test ends. */
+export async function startPlant(t: TestContext, options: PlantOptions = {}): Promise<Plant> {
+  const directory = mkdtempSync(join(tmpdir(), "gateside-plant-"));
+  const simulator = await startSimulator({ zone: "UTC", ...options.simulator });
+  const broker = await startMosquitto();
+  const agents: BuiltAgent[] = [];
+  const subscribers: RecordingSubscriber[] = [];
+  t.after(async () => {
+    for (const agent of agents) await agent.kill();
+    for (const subscriber of subscribers) await subscriber.close();
+    await broker.stop();
+    await simulator.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const dataDir = join(directory, "data");
+  const siteFile = join(directory, "site.json");
+  writeFileSync(siteFile, JSON.stringify(simulator.siteFile(options.site ?? "plant")));
+  const env = {
+    GATEWAY_URL: simulator.url,
+    GATEWAY_TIMEZONE: "UTC",
+    MQTT_URL: broker.url,
+    SITE_FILE: siteFile,
+    DATA_DIR: dataDir,
+    HTTP_PORT: "0",
+    POLL_INTERVAL_S: "1",
+    BACKFILL_DAYS: "0",
+    DISK_FREE_MIN_MB: "0",
+    ...options.env,
+  };
+  return {
+    simulator,
+    broker,
+    dataDir,
+    siteFile,
+    env,
+    async subscribe() {
+      const subscriber = await recordMessages(broker.url);
+      subscribers.push(subscriber);
+      return subscriber;
+    },
+    startAgent(more = {}) {
+      const agent = spawnAgent({ ...env, ...more }, directory);
+      agents.push(agent);
+      return agent;
+    },
+  };
+}
+
+/** Starts `gateside run` as a site would, with nothing of this process' environment but the path. */
+export function spawnAgent(env: Readonly<Record<string, string>>, cwd: string): BuiltAgent {
+  const child = spawn(process.execPath, [join(process.cwd(), PROGRAM), "run"], {
+    cwd,
+    env: { PATH: process.env["PATH"] ?? "", ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const log: Record<string, unknown>[] = [];
+  let found: (address: string) => void = () => {};
+  let lost: (error: Error) => void = () => {};
+  const address = new Promise<string>((resolve, reject) => {
+    found = resolve;
+    lost = reject;
+  });
+  address.catch(() => {}); // Whoever awaits it sees the reason.
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    const entry: Record<string, unknown> = JSON.parse(line);
+    log.push(entry);
+    if (typeof entry["address"] === "string") found(entry["address"]);
+  });
+  const ended = new Promise<number | string>((resolve) => {
+    child.once("exit", (code, signal) => {
+      lost(new Error(`the agent ended (${code ?? signal}) before it listened`));
+      resolve(code ?? signal ?? 0);
+    });
+  });
+  const end = (signal: NodeJS.Signals) => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+    return ended;
+  };
+  return {
+    process: child,
+    log,
+    address,
+    ended,
+    stop: () => end("SIGTERM"),
+    kill: () => end("SIGKILL"),
+  };
+}
