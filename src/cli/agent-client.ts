@@ -1,5 +1,6 @@
 /** Talks to the running agent's HTTP side (contract 7), for the commands that work through it. */
 import type { Settings } from "../config/settings.ts";
+import type { Configuration } from "./configuration.ts";
 
 /** The agent is on this machine or near it; settings wait for the gateway, so they have their own limit. */
 const ANSWER_TIMEOUT_MS = 10_000;
@@ -63,6 +64,24 @@ export function createAgentClient(
     post: (path, body, signal, timeoutMs = ANSWER_TIMEOUT_MS) =>
       call(path, { method: "POST", body: JSON.stringify(body) }, signal, timeoutMs),
   };
+}
+
+/** Null where nobody answers; whether an agent runs without its HTTP side is then told by the directory's lock. */
+export async function findAgent(
+  { settings, site }: Configuration,
+  signal: AbortSignal,
+): Promise<AgentClient | null> {
+  try {
+    const client = createAgentClient(settings);
+    const status = await client.get("/api/v1/status", signal);
+    const name: unknown =
+      typeof status === "object" && status !== null ? Reflect.get(status, "site") : null;
+    // Something else on that port, or another instance's agent, is not the one that holds this directory.
+    return name === site.site ? client : null;
+  } catch (error) {
+    if (error instanceof AgentFailure && error.code !== "refused") return null;
+    throw error;
+  }
 }
 
 function addressOf({ httpHost, httpPort }: Pick<Settings, "httpHost" | "httpPort">): string {

@@ -33,6 +33,49 @@ export const COMMANDS: readonly Command[] = [
     load: () => import("./check.ts"),
   },
   {
+    name: "doctor",
+    summary: "check, then try gateway, sensors, broker, disk and clock once",
+    details:
+      "A line each, in plain words. Exit code 0 when all is well, 1 when something is not, 2 for wrong settings.",
+    flags: [
+      JSON_FLAG,
+      {
+        name: "bundle",
+        value: "FILE",
+        doc: "also write a support bundle, secrets removed, to FILE (.json.gz)",
+      },
+      ENVIRONMENT_FLAG,
+    ],
+    examples: [
+      "gateside doctor",
+      "gateside doctor --json",
+      "gateside doctor --bundle support.json.gz",
+    ],
+    load: () => import("./doctor.ts"),
+  },
+  {
+    name: "probe",
+    summary: "read one sensor's day once and show what becomes of it",
+    details:
+      "Prints the newest raw record, the converted reading, and the topics and payloads it would become. Nothing is stored or published.",
+    flags: [
+      { ...SENSOR_FLAG, required: true },
+      { name: "kind", value: "KIND", doc: `one of ${KINDS}`, required: true },
+      {
+        name: "date",
+        value: "DATE",
+        doc: "day of the gateway, yyyy-MM-dd; its today unless given",
+      },
+      JSON_FLAG,
+      ENVIRONMENT_FLAG,
+    ],
+    examples: [
+      "gateside probe --sensor 10234 --kind accel",
+      "gateside probe --sensor 30007 --kind loop --date 2026-11-19",
+    ],
+    load: () => import("./probe.ts"),
+  },
+  {
     name: "simulate",
     summary: "a faithful SensorService with a plausible plant behind it",
     details:
@@ -117,5 +160,54 @@ export const COMMANDS: readonly Command[] = [
       "gateside export --from 2026-11-20T06:00:00Z --to 2026-11-20T14:00:00Z --kind loop --format jsonl",
     ],
     load: () => import("./export.ts"),
+  },
+  {
+    name: "discover",
+    summary: "draft a site file from an analytics service's device and axis lists",
+    details: "The draft goes to stdout; clamps and ranges are for a person to complete.",
+    flags: [
+      { name: "url", value: "URL", doc: "base address of the analytics service", required: true },
+      { name: "token", value: "TOKEN", doc: "token of that service", required: true },
+      { name: "site", value: "NAME", doc: "site name of the draft", default: "site" },
+      { name: "wire-word", value: "WORD", doc: "the word wire names carry", default: "sensor" },
+    ],
+    examples: ["gateside discover --url http://analytics.plant:8080 --token T > config/site.json"],
+    load: () => import("./discover.ts"),
+  },
+  {
+    name: "settings",
+    summary: "queue sensor settings on the gateway",
+    details:
+      "Through the running agent where one answers, else directly. The gateway queues them; a sensor takes them over when it next asks. Exit code 0 when queued, 1 when not.",
+    flags: [
+      { ...SENSOR_FLAG, required: true },
+      {
+        name: "interval-send-data",
+        value: "MIN",
+        doc: "minutes between full data sends, at least 10",
+        required: true,
+      },
+      { name: "range", value: "G", doc: "measuring range, G", required: true },
+      {
+        name: "interval-rms",
+        value: "S",
+        doc: "seconds between alarm checks, at least 30",
+        required: true,
+      },
+      {
+        name: "alarm1",
+        value: "MMS",
+        doc: "alarm threshold of axis 1, mm/s, at least 0.5",
+        required: true,
+      },
+      { name: "alarm2", value: "MMS", doc: "the same for axis 2", required: true },
+      { name: "alarm3", value: "MMS", doc: "the same for axis 3", required: true },
+      JSON_FLAG,
+      ENVIRONMENT_FLAG,
+    ],
+    examples: [
+      "gateside settings --sensor 10234 --interval-send-data 60 --range 8 --interval-rms 60 --alarm1 4.5 --alarm2 4.5 --alarm3 4.5",
+    ],
+    load: () => import("./settings.ts"),
   },
 ];

@@ -1,0 +1,90 @@
+import { createBackfillJobs } from "../agent/backfill.ts";
+import type { BackfillProgress, BackfillRequest } from "../core/query/ports.ts";
+import type { Kind, Sensor } from "../core/sensor.ts";
+import { Backoff } from "../lib/backoff.ts";
+import { systemClock } from "../lib/clock.ts";
+import { BackfillJob } from "../poll/backfill-job.ts";
+import type { DayRead } from "../poll/read-day.ts";
+import { UsageError } from "./command.ts";
+import type { Configuration } from "./configuration.ts";
+import { openGateway } from "./gateway-access.ts";
+import { openAgentStore } from "./store-access.ts";
+
+/** A person is waiting: a read that fails is tried this often, not for ever. */
+const TRIES_MAX = 4;
+const PAUSE_MIN_MS = 500;
+const PAUSE_MAX_MS = 5_000;
+
+interface Read {
+  readonly sensor: Sensor;
+  readonly kind: Kind;
+  readonly day: string;
+}
+
+/** Reads days in this process, into the store that the next agent publishes from. */
+export async function backfillHere(
+  configuration: Configuration,
+  request: BackfillRequest,
+  show: (now: BackfillProgress) => void,
+  signal: AbortSignal,
+): Promise<BackfillProgress> {
+  const { settings, site } = configuration;
+  const store = openAgentStore(settings);
+  const gateway = await openGateway(configuration);
+  const readDay = gateway.readDay(store.readings);
+  const reads: Read[] = [];
+  let job = new BackfillJob(0);
+
+  const tryRead = async (read: Read): Promise<DayRead> => {
+    const backoff = new Backoff(PAUSE_MIN_MS, PAUSE_MAX_MS);
+    for (let tries = 1; ; tries++) {
+      const result = await readDay(
+        { ...read, takeCut: tries >= 3, gatewayNow: (dateMs) => gateway.gatewayNow(dateMs) },
+        signal,
+      );
+      const isFinal = result.ok || result.failureClass === "configuration" || signal.aborted;
+      if (isFinal || tries >= TRIES_MAX) return result;
+      await systemClock.sleep(Math.max(backoff.next(), result.retryAfterMs ?? 0), signal);
+    }
+  };
+  const work = async (): Promise<void> => {
+    for (let read = reads.shift(); read !== undefined; read = reads.shift()) {
+      if (signal.aborted) {
+        job.settle(0, 0, `${read.day} ${read.sensor.code} ${read.kind}: stopped`);
+        continue;
+      }
+      const result = await tryRead(read);
+      if (result.ok) job.settle(result.stored, result.known, null);
+      else job.settle(0, 0, `${read.day} ${read.sensor.code} ${read.kind}: ${result.message}`);
+      const now = jobs.current();
+      if (now) show(now);
+    }
+  };
+  const jobs = createBackfillJobs({
+    site,
+    clock: systemClock,
+    canReread: (key) => store.readings.canReread(key),
+    read: (days, code) => {
+      for (const day of days) {
+        for (const sensor of site.sensors) {
+          if (code !== null && sensor.code !== code) continue;
+          for (const kind of sensor.kinds) reads.push({ sensor, kind, day });
+        }
+      }
+      job = new BackfillJob(reads.length);
+      return job;
+    },
+  });
+
+  try {
+    const start = jobs.start(request);
+    if (!start.accepted) throw new UsageError(start.detail);
+    await Promise.all(Array.from({ length: settings.gatewayConcurrency }, work));
+    const end = jobs.current() ?? start.progress;
+    return signal.aborted ? { ...end, state: "cancelled" } : end;
+  } finally {
+    await store.readings.flush();
+    await gateway.client.close();
+    await store.close();
+  }
+}

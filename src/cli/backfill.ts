@@ -1,0 +1,79 @@
+import type { BackfillProgress } from "../core/query/ports.ts";
+import { sameCode } from "../core/sensor.ts";
+import { systemClock } from "../lib/clock.ts";
+import { type AgentClient, AgentFailure, findAgent } from "./agent-client.ts";
+import { backfillHere } from "./backfill-here.ts";
+import { type CommandContext, UsageError } from "./command.ts";
+import { type Configuration, loadConfiguration } from "./configuration.ts";
+import { ProgressLine } from "./progress.ts";
+import { parseDay } from "./times.ts";
+
+/** How often a running agent is asked how far it is, ms. */
+const ASK_MS = 500;
+
+/** Re-reads days through the running agent where one holds DATA_DIR, else in this process. */
+export async function run(context: CommandContext): Promise<number> {
+  const { flags, stdout, stderr, signal } = context;
+  const from = parseDay("from", flags.required("from"));
+  const to = parseDay("to", flags.required("to"));
+  if (to < from) throw new UsageError(`--to ${to} lies before --from ${from}`);
+  const configuration = loadConfiguration(context);
+  const sensor = sensorOf(flags.text("sensor"), configuration);
+  const request = { from, to, sensor };
+
+  const progress = new ProgressLine(stderr);
+  const show = (now: BackfillProgress) =>
+    progress.show(`${now.reads.done} of ${now.reads.total} reads, ${now.stored} readings stored`);
+  let end: BackfillProgress;
+  try {
+    const agent = await findAgent(configuration, signal);
+    end =
+      agent === null
+        ? await backfillHere(configuration, request, show, signal)
+        : await through(agent, request, show, signal);
+  } finally {
+    progress.end();
+  }
+  if (flags.has("json")) stdout.write(`${JSON.stringify(end, null, 2)}\n`);
+  else {
+    for (const note of end.notes) stderr.write(`${note}\n`);
+    stdout.write(
+      `${end.state}: ${end.reads.done} of ${end.reads.total} reads (${end.reads.failed} failed), ${end.stored} readings stored, ${end.duplicates} were known\n`,
+    );
+  }
+  return end.state === "done" && end.reads.failed === 0 ? 0 : 1;
+}
+
+function sensorOf(code: string | null, { site }: Configuration): string | null {
+  if (code === null) return null;
+  const sensor = site.sensors.find((s) => sameCode(s.code, code));
+  if (!sensor) throw new UsageError(`--sensor ${code} is not in the site file`);
+  return sensor.code;
+}
+
+async function through(
+  agent: AgentClient,
+  request: BackfillProgress["request"],
+  show: (now: BackfillProgress) => void,
+  signal: AbortSignal,
+): Promise<BackfillProgress> {
+  let job = jobOf(await agent.post("/api/v1/backfill", request, signal));
+  const number = job.job;
+  while (job.state === "running" && !signal.aborted) {
+    show(job);
+    await systemClock.sleep(ASK_MS, signal);
+    if (signal.aborted) break;
+    job = jobOf(await agent.get("/api/v1/backfill", signal));
+    if (job.job !== number)
+      throw new AgentFailure("refused", "the agent was restarted before the backfill ended");
+  }
+  return job;
+}
+
+function jobOf(answer: unknown): BackfillProgress {
+  const job: unknown =
+    typeof answer === "object" && answer !== null ? Reflect.get(answer, "job") : null;
+  if (typeof job !== "object" || job === null)
+    throw new AgentFailure("refused", "the agent was restarted before the backfill ended");
+  return job as BackfillProgress;
+}

@@ -1,0 +1,71 @@
+import { constants } from "node:fs";
+import { access, stat, statfs } from "node:fs/promises";
+import { dirname } from "node:path";
+import { errorCode } from "../config/environment.ts";
+import type { Settings } from "../config/settings.ts";
+import type { Finding } from "./doctor.ts";
+
+const MB = 2 ** 20;
+/** Beyond this the machine's clock is wrong enough to confuse people who compare times. */
+const SKEW_MAX_MS = 30_000;
+/** Clocks before this are a box that has not heard the time yet. */
+const PLAUSIBLE_SINCE_MS = Date.UTC(2024, 0, 1);
+
+/** DATA_DIR can be written, and has the room that the settings promise. Writes nothing. */
+export async function checkDisk(
+  { dataDir, bufferMaxMb, diskFreeMinMb }: Settings,
+  found: (finding: Finding) => void,
+): Promise<void> {
+  const what = "disk";
+  try {
+    const directory = await nearestDirectory(dataDir);
+    await access(directory, constants.W_OK | constants.X_OK);
+    const { bavail, bsize } = await statfs(directory);
+    const freeMb = Math.floor((bavail * bsize) / MB);
+    const usable = freeMb - diskFreeMinMb;
+    const detail = `${dataDir}${directory === dataDir ? "" : " (will be made)"}, ${freeMb} MB free`;
+    if (usable < 8) {
+      const why = `less than DISK_FREE_MIN_MB (${diskFreeMinMb}) and the least buffer (8)`;
+      found({ what, state: "failed", detail: `${detail}: ${why}; make room` });
+    } else if (usable < bufferMaxMb) {
+      const why = `the buffer cannot grow to BUFFER_MAX_MB (${bufferMaxMb})`;
+      found({ what, state: "warning", detail: `${detail}: ${why}` });
+    } else found({ what, state: "ok", detail });
+  } catch (error) {
+    found({ what, state: "failed", detail: `${dataDir} cannot be written (${errorCode(error)})` });
+  }
+}
+
+/** DATA_DIR, or the directory it would be made in. */
+async function nearestDirectory(path: string): Promise<string> {
+  try {
+    const about = await stat(path);
+    if (!about.isDirectory()) throw new Error(`${path} is not a directory`);
+    return path;
+  } catch (error) {
+    if (errorCode(error) !== "ENOENT" || dirname(path) === path) throw error;
+    return nearestDirectory(dirname(path));
+  }
+}
+
+/** `skewMs`: gateway clock minus ours; null where no answer told it. */
+export function checkClock(
+  skewMs: number | null,
+  found: (finding: Finding) => void,
+  nowMs: number = Date.now(),
+): void {
+  const what = "clock";
+  const now = new Date(nowMs).toISOString();
+  if (nowMs < PLAUSIBLE_SINCE_MS) {
+    found({ what, state: "failed", detail: `${now} is in the past; set this machine's clock` });
+  } else if (skewMs === null) {
+    found({ what, state: "ok", detail: `${now}; the gateway told no time to compare with` });
+  } else {
+    const seconds = Math.round(skewMs / 1000);
+    const side = seconds < 0 ? "behind" : "ahead of";
+    const detail = `${now}; the gateway is ${Math.abs(seconds)} s ${side} this machine`;
+    const isFar = Math.abs(skewMs) > SKEW_MAX_MS;
+    const advice = isFar ? "; check which of the two is right" : "";
+    found({ what, state: isFar ? "warning" : "ok", detail: detail + advice });
+  }
+}

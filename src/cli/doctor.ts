@@ -1,0 +1,97 @@
+import { writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import { faultLine } from "../config/fault.ts";
+import { VERSION } from "../lib/version.ts";
+import { AgentFailure, createAgentClient } from "./agent-client.ts";
+import { asJson } from "./check.ts";
+import type { CommandContext } from "./command.ts";
+import { type Configuration, ConfigurationError, examineConfiguration } from "./configuration.ts";
+import { checkBroker } from "./doctor-broker.ts";
+import { checkGateway } from "./doctor-gateway.ts";
+import { checkClock, checkDisk } from "./doctor-machine.ts";
+import { duration } from "./status.ts";
+
+/** One line of the doctor. */
+export interface Finding {
+  readonly what: string;
+  readonly state: "ok" | "warning" | "failed";
+  /** Plain words: what was found and, where it is wrong, what to do. */
+  readonly detail: string;
+}
+
+/** check, then gateway, every sensor's read, broker, disk and clock: 0 all well, 1 something is not, 2 wrong settings. */
+export async function run(context: CommandContext): Promise<number> {
+  const { flags, stdout, stderr, signal } = context;
+  const report = examineConfiguration(context);
+  const findings: Finding[] = [];
+  const found = (finding: Finding) => {
+    findings.push(finding);
+    if (!flags.has("json")) stdout.write(line(finding));
+  };
+  for (const warning of report.warnings)
+    found({ what: "check", state: "warning", detail: faultLine(warning) });
+  for (const fault of report.faults)
+    found({ what: "check", state: "failed", detail: faultLine(fault) });
+  const { configuration } = report;
+  const isUsable = configuration !== null && report.faults.length === 0;
+  if (isUsable) {
+    const { sensors } = configuration.site;
+    found({
+      what: "check",
+      state: "ok",
+      detail: `settings and site file, ${sensors.length} sensors`,
+    });
+    await examine(configuration, found, signal);
+  }
+
+  const bundle = flags.text("bundle");
+  if (bundle !== null) {
+    const path = resolve(context.cwd, bundle);
+    const agent = configuration ? await agentView(configuration, signal) : null;
+    const content = { version: VERSION, node: process.version, platform: platform(), findings };
+    const text = JSON.stringify({ ...content, configuration: asJson(report), agent }, null, 2);
+    await writeFile(path, await promisify(gzip)(text), { mode: 0o600 });
+    stderr.write(`support bundle: ${path}\n`);
+  }
+  const isWell = findings.every(({ state }) => state !== "failed");
+  if (flags.has("json")) stdout.write(`${JSON.stringify({ ok: isWell, findings }, null, 2)}\n`);
+  if (!isUsable) throw new ConfigurationError(report.faults);
+  return isWell ? 0 : 1;
+}
+
+async function examine(
+  configuration: Configuration,
+  found: (finding: Finding) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const { skewMs } = await checkGateway(configuration, found, signal);
+  await checkBroker(configuration.settings, found, signal);
+  await checkDisk(configuration.settings, found);
+  checkClock(skewMs, found);
+}
+
+function line({ what, state, detail }: Finding): string {
+  const mark = { ok: "ok     ", warning: "warning", failed: "FAILED " }[state];
+  return `${mark}  ${what.padEnd(22)}  ${detail}\n`;
+}
+
+/** What the running agent says of itself; it shows no secrets over HTTP. */
+async function agentView({ settings }: Configuration, signal: AbortSignal): Promise<object> {
+  const view: Record<string, unknown> = {};
+  try {
+    const agent = createAgentClient(settings);
+    view["status"] = await agent.get("/api/v1/status", signal);
+    view["ready"] = await agent.get("/readyz", signal);
+  } catch (error) {
+    if (!(error instanceof AgentFailure)) throw error;
+    view["error"] = error.message;
+  }
+  return view;
+}
+
+function platform(): object {
+  const { platform: system, arch } = process;
+  return { system, arch, upFor: duration(process.uptime() * 1000) };
+}

@@ -1,0 +1,179 @@
+import type { Message, StoredReading, StoredWaveform, WaveformReader } from "../core/ports.ts";
+import type { Reading, Value } from "../core/reading.ts";
+import { KINDS, type Kind, sameCode } from "../core/sensor.ts";
+import { dayOf } from "../core/zone.ts";
+import { createJsonEncoder } from "../publish/json.ts";
+import { createPlainEncoder } from "../publish/plain.ts";
+import { NodeTopics } from "../publish/sparkplug/topic.ts";
+import { createWaveformEncoder } from "../publish/waveform.ts";
+import { type CommandContext, UsageError } from "./command.ts";
+import { type Configuration, loadConfiguration } from "./configuration.ts";
+import { openGateway } from "./gateway-access.ts";
+import { readOnce } from "./one-read.ts";
+import { table } from "./table.ts";
+import { parseDay } from "./times.ts";
+
+/** A waveform's text is tens of kilobytes; its beginning shows the form. */
+const PAYLOAD_SHOWN_MAX = 2_000;
+
+/** One read: raw record, converted reading, and the messages it would become. 1 where nothing could be read. */
+export async function run(context: CommandContext): Promise<number> {
+  const { flags, stdout, stderr, signal } = context;
+  const kind = flags.choice("kind", KINDS);
+  const code = flags.required("sensor");
+  const date = flags.text("date");
+  if (date !== null) parseDay("date", date);
+  const configuration = loadConfiguration(context);
+  const sensor = configuration.site.sensors.find((s) => sameCode(s.code, code));
+  if (!sensor) throw new UsageError(`--sensor ${code} is not in the site file`);
+  if (kind === null || !sensor.kinds.includes(kind))
+    throw new UsageError(`sensor ${code} has the kinds ${sensor.kinds.join(", ")}, not ${kind}`);
+
+  const gateway = await openGateway(configuration);
+  try {
+    const zone = configuration.settings.gatewayTimezone;
+    const today = dayOf(gateway.clock.now(), zone);
+    const day = date ?? today;
+    const { result, count, newest } = await readOnce(gateway, { sensor, kind, day }, signal);
+    if (!result.ok) {
+      stderr.write(`error: ${sensor.code} ${kind} ${day}: ${result.message}\n`);
+      return 1;
+    }
+    const messages = newest ? messagesOf(newest, configuration, day === today) : [];
+    const report = { sensor: sensor.code, kind, day, records: count, reading: newest, messages };
+    stdout.write(
+      flags.has("json")
+        ? `${JSON.stringify(asJson(report), null, 2)}\n`
+        : text(report, result.durationMs),
+    );
+    return 0;
+  } finally {
+    await gateway.client.close();
+  }
+}
+
+interface Report {
+  readonly sensor: string;
+  readonly kind: Kind;
+  readonly day: string;
+  readonly records: number;
+  readonly reading: Reading | null;
+  readonly messages: readonly Message[];
+}
+
+/** What each configured format would publish. */
+function messagesOf(reading: Reading, { settings, site }: Configuration, live: boolean): Message[] {
+  const names = { prefix: settings.mqttTopicPrefix, site: site.site };
+  const entry = { reading: asStored(reading), live };
+  const messages: Message[] = [];
+  if (settings.publishFormats.includes("json")) {
+    const { sensors } = site;
+    const encode = createJsonEncoder({ ...names, sensors, withRaw: settings.publishRaw });
+    messages.push(...encode(entry));
+    const which = settings.publishWaveforms;
+    if (which !== "never")
+      messages.push(...createWaveformEncoder(samplesOf(reading), { ...names, which })(entry));
+  }
+  if (settings.publishFormats.includes("plain")) messages.push(...createPlainEncoder(names)(entry));
+  if (settings.publishFormats.includes("sparkplug")) {
+    const topics = new NodeTopics(settings.sparkplugGroupId, settings.sparkplugNodeId);
+    // The payload is protobuf with aliases of a birth; its metrics are what a person can check.
+    const metrics = Object.entries(reading.values).map(([name, value]) => [
+      `${reading.kind}/${name}`,
+      value,
+    ]);
+    const topic = topics.ofDevice("DDATA", reading.sensor);
+    const payload = JSON.stringify(Object.fromEntries(metrics));
+    messages.push({ topic, payload, qos: 0, retain: false });
+  }
+  return messages;
+}
+
+/** As the store would hand it to the encoders; samples go by their channel number. */
+function asStored(reading: Reading): StoredReading {
+  const channels = reading.waveform?.channels ?? [];
+  return {
+    seq: 0,
+    id: reading.id,
+    sensor: reading.sensor,
+    kind: reading.kind,
+    timeMs: reading.timeMs,
+    offsetMinutes: reading.offsetMinutes,
+    storedAtMs: 0,
+    values: JSON.stringify(reading.values),
+    units: JSON.stringify(reading.units),
+    quality: JSON.stringify(reading.quality),
+    attributes: JSON.stringify(reading.attributes),
+    raw: JSON.stringify(reading.raw),
+    waveforms: channels.map(({ channel, axis }) => ({ fileId: channel, channel, axis })),
+  };
+}
+
+function samplesOf({ id, sensor, timeMs, waveform }: Reading): WaveformReader {
+  return {
+    read(fileId): StoredWaveform | null {
+      const channel = waveform?.channels.find((c) => c.channel === fileId);
+      if (!waveform || !channel) return null;
+      const { sampleRateHz, calibration, recordingReason } = waveform;
+      const common = { sampleRateHz, calibration, recordingReason, sensor, timeMs };
+      return { fileId, readingId: id, ...common, ...channel };
+    },
+  };
+}
+
+function asJson({ reading, messages, ...report }: Report): object {
+  return {
+    ...report,
+    raw: reading?.raw ?? null,
+    reading: reading && {
+      id: reading.id,
+      time: new Date(reading.timeMs).toISOString(),
+      values: reading.values,
+      units: reading.units,
+      quality: reading.quality,
+      attributes: reading.attributes,
+    },
+    messages: messages.map(({ topic, payload, qos, retain }) => ({
+      topic,
+      qos,
+      retain,
+      payload: String(payload),
+    })),
+  };
+}
+
+function text(
+  { sensor, kind, day, records, reading, messages }: Report,
+  durationMs: number,
+): string {
+  const head = `${sensor} ${kind} ${day}: ${records} records, read in ${Math.round(durationMs)} ms\n`;
+  if (!reading) return `${head}The gateway answers, and has no usable record of that day.\n`;
+  const values = Object.entries(reading.values).map(([name, value]) => {
+    const doubt = reading.quality[name];
+    const quality = doubt ? `${doubt.quality} (${doubt.reason})` : "good";
+    return [name, shownValue(value), reading.units[name] ?? "", quality];
+  });
+  const sent = messages.map(
+    ({ topic, payload, qos, retain }) =>
+      `  ${topic}  (QoS ${qos}${retain ? ", retained" : ""})\n    ${shorten(String(payload))}\n`,
+  );
+  const attributes = JSON.stringify(reading.attributes);
+  return `${head}
+Raw record, newest${reading.waveform ? " (without its samples)" : ""}
+  ${JSON.stringify(reading.raw)}
+
+Reading ${reading.id}, ${new Date(reading.timeMs).toISOString()}
+${table(values)}  attributes ${attributes}
+
+Messages
+${sent.join("") || "  none in the configured formats\n"}`;
+}
+
+function shownValue(value: Value): string {
+  return value === null ? "null" : String(value);
+}
+
+function shorten(payload: string): string {
+  const rest = payload.length - PAYLOAD_SHOWN_MAX;
+  return rest <= 0 ? payload : `${payload.slice(0, PAYLOAD_SHOWN_MAX)}… (${rest} more characters)`;
+}

@@ -1,0 +1,95 @@
+import { Dispatcher } from "../command/dispatcher.ts";
+import { createSettingsGateway } from "../command/settings-gateway.ts";
+import type { CommandResult } from "../core/command.ts";
+import { systemClock } from "../lib/clock.ts";
+import { silentLogger } from "../lib/logger.ts";
+import { findAgent } from "./agent-client.ts";
+import type { CommandContext, Flags } from "./command.ts";
+import { type Configuration, loadConfiguration } from "./configuration.ts";
+import { openGateway } from "./gateway-access.ts";
+import { openAgentStore } from "./store-access.ts";
+
+/** Ten may wait before this one, 10 s each, and lost answers are repeated. */
+const ANSWER_TIMEOUT_MS = 300_000;
+
+/** Queues sensor settings on the gateway: 0 when queued, 1 when not. */
+export async function run(context: CommandContext): Promise<number> {
+  const { flags, stdout, signal } = context;
+  const configuration = loadConfiguration(context);
+  const request = requestOf(flags);
+  const agent = await findAgent(configuration, signal);
+  const result =
+    agent === null
+      ? await queueHere(configuration, request, signal)
+      : ((await agent.post(
+          "/api/v1/settings",
+          request,
+          signal,
+          ANSWER_TIMEOUT_MS,
+        )) as CommandResult);
+  stdout.write(flags.has("json") ? `${JSON.stringify(result, null, 2)}\n` : words(result));
+  return result.ok ? 0 : 1;
+}
+
+function requestOf(flags: Flags): Record<string, unknown> {
+  // What is no number is refused by the check that MQTT requests pass too, which says so.
+  const number = (name: string) => {
+    const text = flags.required(name).trim();
+    return text !== "" && Number.isFinite(Number(text)) ? Number(text) : text;
+  };
+  return {
+    sensor: flags.required("sensor"),
+    IntervalSendData: number("interval-send-data"),
+    Range: number("range"),
+    IntervalRMS: number("interval-rms"),
+    alarm1: number("alarm1"),
+    alarm2: number("alarm2"),
+    alarm3: number("alarm3"),
+  };
+}
+
+/** No agent answers: this process takes its place, with the same checks, spacing and log. */
+async function queueHere(
+  configuration: Configuration,
+  request: Readonly<Record<string, unknown>>,
+  signal: AbortSignal,
+): Promise<CommandResult> {
+  const { settings, site } = configuration;
+  const store = openAgentStore(settings);
+  const gateway = await openGateway(configuration);
+  const dispatcher = new Dispatcher(
+    {
+      gateway: createSettingsGateway(gateway.client),
+      log: store.commands,
+      clock: systemClock,
+      logger: silentLogger,
+      counter: gateway.metrics.commands,
+    },
+    {
+      sensors: site.sensors,
+      generation: settings.gatewayGeneration,
+      wireWord: settings.wireWord,
+    },
+  );
+  const stop = () => void dispatcher.close();
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    return await dispatcher.execute(request, "cli");
+  } finally {
+    signal.removeEventListener("abort", stop);
+    await dispatcher.close();
+    await gateway.client.close();
+    await store.close();
+  }
+}
+
+function words({ outcome, statusNumber, description }: CommandResult): string {
+  const number = statusNumber === null ? "" : ` (status ${statusNumber})`;
+  const meaning = {
+    queued: "queued: the sensor takes the settings over when it next asks for them",
+    rejected_local: "refused here, the gateway was not asked",
+    rejected_service: "refused by the gateway",
+    unknown: "unknown: no answer came, the settings may or may not be queued",
+  }[outcome];
+  return `${meaning}${number}${description === "" ? "" : `: ${description}`}\n`;
+}
