@@ -133,7 +133,7 @@ export class SparkplugNode {
       for (const lane of LANES) outbox.unpark(lane);
       const startedAtMs = clock.monotonic();
       const end = await this.#session(signal);
-      this.#window.lose();
+      this.#window.lose(end === "host_offline");
       if (signal.aborted) {
         await Promise.race([Promise.all(this.#settling), clock.sleep(SETTLE_MAX_MS)]);
       }

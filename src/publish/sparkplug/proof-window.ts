@@ -21,6 +21,8 @@ export class ProofWindow {
   #held: Sent[] = [];
   #heldEntries = 0;
   readonly #again = new Set<string>();
+  /** When an entry was first proven: a link that flaps must not start its time anew for ever. */
+  readonly #provenAtMs = new Map<string, number>();
 
   /** `holdMs` 0: proven is delivered. `holdMax` bounds what is held, in entries. */
   constructor(holdMs: number, holdMax: number) {
@@ -39,8 +41,12 @@ export class ProofWindow {
     this.#open.push({ lane, entries, atMs });
   }
   /** The first `count` messages are known to have arrived at the broker. */
-  prove(count: number): void {
+  prove(count: number, nowMs: number): void {
     for (const sent of this.#open.splice(0, count)) {
+      for (const entry of sent.entries) {
+        const name = key(sent.lane, entry);
+        if (!this.#provenAtMs.has(name)) this.#provenAtMs.set(name, nowMs);
+      }
       this.#held.push(sent);
       this.#heldEntries += sent.entries.length;
     }
@@ -51,7 +57,10 @@ export class ProofWindow {
     for (;;) {
       const sent = this.#held[0];
       if (!sent) break;
-      const isDue = isLeaving || nowMs - sent.atMs >= this.#holdMs;
+      const provenAtMs = sent.entries.map(
+        (entry) => this.#provenAtMs.get(key(sent.lane, entry)) ?? nowMs,
+      );
+      const isDue = isLeaving || nowMs - Math.max(0, ...provenAtMs) >= this.#holdMs;
       if (!isDue && this.#heldEntries <= this.#holdMax) break;
       this.#held.shift();
       this.#heldEntries -= sent.entries.length;
@@ -59,13 +68,16 @@ export class ProofWindow {
       for (const entry of sent.entries) {
         entries.push(entry);
         this.#again.delete(key(sent.lane, entry));
+        this.#provenAtMs.delete(key(sent.lane, entry));
       }
       byLane.set(sent.lane, entries);
     }
     return byLane;
   }
   /** The link broke, or the host went: everything left here may or may not have arrived. */
-  lose(): void {
+  lose(hasHostLeft: boolean): void {
+    // Proof to a host that died is none.
+    if (hasHostLeft) this.#provenAtMs.clear();
     for (const { lane, entries } of [...this.#held, ...this.#open]) {
       for (const entry of entries) this.#again.add(key(lane, entry));
     }

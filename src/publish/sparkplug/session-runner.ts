@@ -189,7 +189,7 @@ export class SessionRunner {
   async #prove(): Promise<boolean> {
     const { window, connection } = this.#parts;
     const count = window.messages;
-    if (await connection.prove()) window.prove(count);
+    if (await connection.prove()) window.prove(count, this.#parts.clock.monotonic());
     this.#settleDelivered(false);
     return true;
   }

@@ -9,7 +9,7 @@ const skip = skipWithoutMosquitto;
 const allMetrics = (site: TestSite, device: string) =>
   site.of("DDATA", device).flatMap(({ payload }) => payload.metrics);
 
-test("a backlog arrives whole, historical, oldest first, in bounded messages, the newest first of all", {
+test("sparkplug – a backlog arrives whole, historical, oldest first, in bounded messages, the newest first of all", {
   skip,
 }, async (t) => {
   const site = await TestSite.open(t);
@@ -29,7 +29,7 @@ test("a backlog arrives whole, historical, oldest first, in bounded messages, th
   for (const { payload } of site.of("DDATA")) assert.ok(payload.metrics.length <= 500);
 });
 
-test("seq runs on without a gap past 256 messages, over live data, backlog and a rebirth", {
+test("sparkplug – seq runs on without a gap past 256 messages, over live data, backlog and a rebirth", {
   skip,
 }, async (t) => {
   const site = await TestSite.open(t);
@@ -51,7 +51,7 @@ test("seq runs on without a gap past 256 messages, over live data, backlog and a
   }
 });
 
-test("a paced backlog keeps its rate and gives way to live readings and rebirths", {
+test("sparkplug – a paced backlog keeps its rate and gives way to live readings and rebirths", {
   skip,
 }, async (t) => {
   const site = await TestSite.open(t);
@@ -106,7 +106,7 @@ function measured(site: TestSite, reason: number, fileIds: number[]): StoredRead
   );
 }
 
-test("a waveform is a Bytes metric of little-endian floats, born before, and behind the scalars", {
+test("sparkplug – a waveform is a Bytes metric of little-endian floats, born before, and behind the scalars", {
   skip,
 }, async (t) => {
   const site = await TestSite.open(t);
@@ -137,7 +137,7 @@ test("a waveform is a Bytes metric of little-endian floats, born before, and beh
   assert.equal(wave?.timestamp, WAVE.timeMs);
 });
 
-test("waveforms that are not wanted or gone leave the lane without a message", {
+test("sparkplug – waveforms that are not wanted or gone leave the lane without a message", {
   skip,
 }, async (t) => {
   const site = await TestSite.open(t);
@@ -150,7 +150,7 @@ test("waveforms that are not wanted or gone leave the lane without a message", {
   assert.ok(names.every((name) => name === "accel/channel1_accel_rms"));
 });
 
-test("a message over the broker's limit is not sent, is parked and blocks nothing; seq has no gap", {
+test("sparkplug – a message over the broker's limit is not sent, is parked and blocks nothing; seq has no gap", {
   skip,
 }, async (t) => {
   const site = await TestSite.open(t, { maxPacketSize: 8000 });

@@ -9,7 +9,9 @@ const skip = skipWithoutMosquitto;
 const NCMD = "spBv1.0/plant/NCMD/edge";
 const DCMD = `spBv1.0/plant/DCMD/edge/${PUMP.code}`;
 
-test("odd and undecodable commands are survived and do nothing", { skip }, async (t) => {
+test("sparkplug – odd and undecodable commands are survived and do nothing", {
+  skip,
+}, async (t) => {
   const site = await TestSite.open(t);
   site.run(site.node());
   await site.until((m) => m.length === 3);
@@ -39,7 +41,7 @@ test("odd and undecodable commands are survived and do nothing", { skip }, async
   assert.equal(site.of("NDEATH").length, 0);
 });
 
-test("a rebirth among other metrics is honoured", { skip }, async (t) => {
+test("sparkplug – a rebirth among other metrics is honoured", { skip }, async (t) => {
   const site = await TestSite.open(t);
   site.run(site.node());
   await site.until((m) => m.length === 3);
@@ -56,7 +58,9 @@ test("a rebirth among other metrics is honoured", { skip }, async (t) => {
   await site.until((m) => m.length === 6);
 });
 
-test("settings are neither born nor obeyed where commands are not enabled", { skip }, async (t) => {
+test("sparkplug – settings are neither born nor obeyed where commands are not enabled", {
+  skip,
+}, async (t) => {
   const site = await TestSite.open(t);
   site.run(site.node());
   await site.until((m) => m.length === 3);
@@ -66,7 +70,7 @@ test("settings are neither born nor obeyed where commands are not enabled", { sk
   );
 });
 
-test("a DCMD with settings reaches the command room, and its outcome the host", {
+test("sparkplug – a DCMD with settings reaches the command room, and its outcome the host", {
   skip,
 }, async (t) => {
   const site = await TestSite.open(t);
@@ -103,7 +107,9 @@ test("a DCMD with settings reaches the command room, and its outcome the host", 
   assert.equal(valueOf(outcome), "queued");
 });
 
-test("a command room that fails is told to the host and harms nothing", { skip }, async (t) => {
+test("sparkplug – a command room that fails is told to the host and harms nothing", {
+  skip,
+}, async (t) => {
   const site = await TestSite.open(t);
   site.run(site.node({}, { onDeviceCommand: () => Promise.reject(new Error("broken")) }));
   await site.until((m) => m.length === 3);

@@ -37,7 +37,7 @@ async function tapped(t: TestContext, version: 4 | 5 = 5) {
 const birthBdSeq = (site: TestSite) => site.of("NBIRTH").map((m) => valueOf(metric(m, "bdSeq")));
 
 for (const version of [5, 4] as const) {
-  test(`MQTT ${version}: a clean session with the node's death as its will, QoS 1, not retained`, {
+  test(`sparkplug – MQTT ${version}: a clean session with the node's death as its will, QoS 1, not retained`, {
     skip,
   }, async (t) => {
     const { site, tap, connect, willBdSeq } = await tapped(t, version);
@@ -54,7 +54,7 @@ for (const version of [5, 4] as const) {
     assert.deepEqual(birthBdSeq(site), [0]);
   });
 
-  test(`MQTT ${version}: NCMD and DCMD are subscribed with QoS 1 before the NBIRTH`, {
+  test(`sparkplug – MQTT ${version}: NCMD and DCMD are subscribed with QoS 1 before the NBIRTH`, {
     skip,
   }, async (t) => {
     const { site, tap } = await tapped(t, version);
@@ -75,7 +75,7 @@ for (const version of [5, 4] as const) {
     );
   });
 
-  test(`MQTT ${version}: a clean stop publishes the NDEATH, then DISCONNECT`, {
+  test(`sparkplug – MQTT ${version}: a clean stop publishes the NDEATH, then DISCONNECT`, {
     skip,
   }, async (t) => {
     const { site, tap } = await tapped(t, version);
@@ -100,7 +100,7 @@ for (const version of [5, 4] as const) {
   });
 }
 
-test("each CONNECT has the next bdSeq, its NBIRTH the same", { skip }, async (t) => {
+test("sparkplug – each CONNECT has the next bdSeq, its NBIRTH the same", { skip }, async (t) => {
   const { site, tap, willBdSeq } = await tapped(t);
   site.savedBdSeq = 254;
   site.run(site.node({ link: { url: tap.url } }));
@@ -115,7 +115,7 @@ test("each CONNECT has the next bdSeq, its NBIRTH the same", { skip }, async (t)
   assert.equal(tap.connections.filter(({ isOpen }) => isOpen).length, 1);
 });
 
-test("a refused TCP attempt uses up no bdSeq", { skip }, async (t) => {
+test("sparkplug – a refused TCP attempt uses up no bdSeq", { skip }, async (t) => {
   const { site, tap } = await tapped(t);
   site.run(site.node({ link: { url: tap.url } }));
   await site.until((m) => m.length === 3);
@@ -128,7 +128,7 @@ test("a refused TCP attempt uses up no bdSeq", { skip }, async (t) => {
   assert.deepEqual(birthBdSeq(site), [0, 1]);
 });
 
-test("a restarted process goes on with the next bdSeq", { skip }, async (t) => {
+test("sparkplug – a restarted process goes on with the next bdSeq", { skip }, async (t) => {
   const { site } = await tapped(t);
   const stop = site.run(site.node());
   await site.until((m) => m.length === 3);
@@ -138,7 +138,7 @@ test("a restarted process goes on with the next bdSeq", { skip }, async (t) => {
   assert.deepEqual(birthBdSeq(site), [0, 1]);
 });
 
-test("a killed process is declared dead by its will, QoS 1, with the number of its NBIRTH", {
+test("sparkplug – a killed process is declared dead by its will, QoS 1, with the number of its NBIRTH", {
   skip,
 }, async (t) => {
   const { site } = await tapped(t);
@@ -154,7 +154,7 @@ test("a killed process is declared dead by its will, QoS 1, with the number of i
   assert.deepEqual(birthBdSeq(site), [41]);
 });
 
-test("what the broker never proved to have is sent again as historical, after the next births", {
+test("sparkplug – what the broker never proved to have is sent again as historical, after the next births", {
   skip,
 }, async (t) => {
   const { site, tap } = await tapped(t);
@@ -175,7 +175,7 @@ test("what the broker never proved to have is sent again as historical, after th
   assert.ok(metrics.every((m) => m.isHistorical));
 });
 
-test("nothing is sent twice over a link that holds, and everything once it is proven", {
+test("sparkplug – nothing is sent twice over a link that holds, and everything once it is proven", {
   skip,
 }, async (t) => {
   const { site } = await tapped(t);
@@ -194,7 +194,7 @@ test("nothing is sent twice over a link that holds, and everything once it is pr
   assert.equal(historical.filter((m) => !m.isHistorical).length, 1, "the newest alone is live");
 });
 
-test("a stop with a frozen broker stays within its bound and settles nothing", {
+test("sparkplug – a stop with a frozen broker stays within its bound and settles nothing", {
   skip,
 }, async (t) => {
   const { site, tap } = await tapped(t);

@@ -35,7 +35,7 @@ async function withHost(t: TestContext) {
   return { site, tap, raw, state, isWaiting, ignored, start, births };
 }
 
-test("no birth before the host is online: retained offline, malformed and foreign states do not count", {
+test("sparkplug – no birth before the host is online: retained offline, malformed and foreign states do not count", {
   skip,
 }, async (t) => {
   const { site, state, raw, ignored, start, births, tap } = await withHost(t);
@@ -57,7 +57,7 @@ test("no birth before the host is online: retained offline, malformed and foreig
   assert.deepEqual(site.verbs().slice(0, 3), ["NBIRTH", "DBIRTH 30007", "DBIRTH 20871"]);
 });
 
-test("STATE is subscribed with QoS 1", { skip }, async (t) => {
+test("sparkplug – STATE is subscribed with QoS 1", { skip }, async (t) => {
   const { tap, start, isWaiting } = await withHost(t);
   start();
   await isWaiting();
@@ -69,14 +69,14 @@ test("STATE is subscribed with QoS 1", { skip }, async (t) => {
   ]);
 });
 
-test("a retained online lets the births out at once", { skip }, async (t) => {
+test("sparkplug – a retained online lets the births out at once", { skip }, async (t) => {
   const { state, start, births } = await withHost(t);
   await state(true, 100);
   start();
   await births(1);
 });
 
-test("a host that goes offline: NDEATH, disconnect, a new session that waits, births on return", {
+test("sparkplug – a host that goes offline: NDEATH, disconnect, a new session that waits, births on return", {
   skip,
 }, async (t) => {
   const { site, tap, state, isWaiting, start, births } = await withHost(t);
@@ -99,7 +99,7 @@ test("a host that goes offline: NDEATH, disconnect, a new session that waits, bi
   assert.ok(site.of("NDEATH").every((m) => valueOf(metric(m, "bdSeq")) === 0));
 });
 
-test("an offline older than the last online is ignored", { skip }, async (t) => {
+test("sparkplug – an offline older than the last online is ignored", { skip }, async (t) => {
   const { site, state, ignored, start, births, tap } = await withHost(t);
   await state(true, 100);
   start();
@@ -112,7 +112,7 @@ test("an offline older than the last online is ignored", { skip }, async (t) => 
   assert.equal(tap.connections.length, 1);
 });
 
-test("the age of states is remembered over reconnects", { skip }, async (t) => {
+test("sparkplug – the age of states is remembered over reconnects", { skip }, async (t) => {
   const { site, state, raw, ignored, isWaiting, start, births, tap } = await withHost(t);
   await state(true, 100);
   start();
@@ -128,7 +128,7 @@ test("the age of states is remembered over reconnects", { skip }, async (t) => {
   await births(2);
 });
 
-test("what a host was sent shortly before it died is sent again when it returns", {
+test("sparkplug – what a host was sent shortly before it died is sent again when it returns", {
   skip,
 }, async (t) => {
   const { site, state, start, births } = await withHost(t);
@@ -146,7 +146,9 @@ test("what a host was sent shortly before it died is sent again when it returns"
   assert.equal(again?.isHistorical, true);
 });
 
-test("a stop while waiting says nothing: no death without a birth", { skip }, async (t) => {
+test("sparkplug – a stop while waiting says nothing: no death without a birth", {
+  skip,
+}, async (t) => {
   const { site, tap, start, isWaiting } = await withHost(t);
   const stop = start();
   await isWaiting();

@@ -7,7 +7,7 @@ import { MOTOR, metric, PUMP, TestSite } from "./site.ts";
 const skip = skipWithoutMosquitto;
 const isData = ({ verb }: { verb: string }) => verb === "DDATA";
 
-test("births come first: NBIRTH, every DBIRTH, then data", { skip }, async (t) => {
+test("sparkplug – births come first: NBIRTH, every DBIRTH, then data", { skip }, async (t) => {
   const site = await TestSite.open(t);
   site.append(site.reading({ channel1: 4.5, channel1_ma: 11.2 }));
   site.run(site.node());
@@ -28,7 +28,7 @@ test("births come first: NBIRTH, every DBIRTH, then data", { skip }, async (t) =
   );
 });
 
-test("every message is QoS 0, not retained, and stamped with its send time", {
+test("sparkplug – every message is QoS 0, not retained, and stamped with its send time", {
   skip,
 }, async (t) => {
   const site = await TestSite.open(t);
@@ -45,7 +45,7 @@ test("every message is QoS 0, not retained, and stamped with its send time", {
   }
 });
 
-test("the NBIRTH carries bdSeq, the rebirth control and the node's own metrics", {
+test("sparkplug – the NBIRTH carries bdSeq, the rebirth control and the node's own metrics", {
   skip,
 }, async (t) => {
   const site = await TestSite.open(t);
@@ -68,7 +68,7 @@ test("the NBIRTH carries bdSeq, the rebirth control and the node's own metrics",
   assert.equal(property(metric(birth, "buffer/oldest_age"), "engUnit")?.stringValue, "s");
 });
 
-test("a DBIRTH has every metric of its kinds with type, unit, Quality, time and value or null", {
+test("sparkplug – a DBIRTH has every metric of its kinds with type, unit, Quality, time and value or null", {
   skip,
 }, async (t) => {
   const site = await TestSite.open(t);
@@ -106,7 +106,7 @@ test("a DBIRTH has every metric of its kinds with type, unit, Quality, time and 
   }
 });
 
-test("no data names a metric that its birth did not carry: a new one is born first", {
+test("sparkplug – no data names a metric that its birth did not carry: a new one is born first", {
   skip,
 }, async (t) => {
   const site = await TestSite.open(t);
@@ -131,7 +131,7 @@ test("no data names a metric that its birth did not carry: a new one is born fir
   assert.equal(property(metric(gone, "rpm/rpm"), "Quality")?.intValue, 500);
 });
 
-test("a live reading is told whole, not historical, in time order, at its own time", {
+test("sparkplug – a live reading is told whole, not historical, in time order, at its own time", {
   skip,
 }, async (t) => {
   const site = await TestSite.open(t);
@@ -153,7 +153,7 @@ test("a live reading is told whole, not historical, in time order, at its own ti
   await site.settled(2);
 });
 
-test("a bad value is null with Quality 0 and its reason, and 192 is said again on recovery", {
+test("sparkplug – a bad value is null with Quality 0 and its reason, and 192 is said again on recovery", {
   skip,
 }, async (t) => {
   const site = await TestSite.open(t);
@@ -182,7 +182,7 @@ test("a bad value is null with Quality 0 and its reason, and 192 is said again o
   assert.equal((await send(5, {}))?.properties, undefined);
 });
 
-test("a sensor that goes silent dies, and is born again with its return, before its data", {
+test("sparkplug – a sensor that goes silent dies, and is born again with its return, before its data", {
   skip,
 }, async (t) => {
   const site = await TestSite.open(t);
@@ -202,7 +202,7 @@ test("a sensor that goes silent dies, and is born again with its return, before 
   assert.equal(property(metric(site.of("DDATA")[0], "loop/channel1"), "Quality")?.intValue, 192);
 });
 
-test("a sensor that is silent at the start is not born", { skip }, async (t) => {
+test("sparkplug – a sensor that is silent at the start is not born", { skip }, async (t) => {
   const site = await TestSite.open(t);
   site.states.set(PUMP.code, { state: "silent", lastReadingMs: null });
   site.run(site.node());
@@ -210,7 +210,7 @@ test("a sensor that is silent at the start is not born", { skip }, async (t) => 
   assert.deepEqual(site.verbs(), ["NBIRTH", "DBIRTH 20871"]);
 });
 
-test("a rebirth request brings NBIRTH and all DBIRTHs with the same bdSeq and no death", {
+test("sparkplug – a rebirth request brings NBIRTH and all DBIRTHs with the same bdSeq and no death", {
   skip,
 }, async (t) => {
   const site = await TestSite.open(t);
@@ -233,7 +233,9 @@ test("a rebirth request brings NBIRTH and all DBIRTHs with the same bdSeq and no
   );
 });
 
-test("a node metric that changes is reported, an unchanged one is not", { skip }, async (t) => {
+test("sparkplug – a node metric that changes is reported, an unchanged one is not", {
+  skip,
+}, async (t) => {
   const site = await TestSite.open(t);
   site.nodeValues = [
     { name: "gateway/up", type: "Boolean", value: true },

@@ -31,7 +31,7 @@ const one = (metric: Partial<Metric>): Uint8Array =>
   });
 const sent = (metric: Partial<Metric>) => decode(one(metric)).metrics[0] ?? {};
 
-test("bytes that are no payload decode to null, whatever they are", () => {
+test("sparkplug – bytes that are no payload decode to null, whatever they are", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
       const metrics = decodeCommand(bytes);
@@ -42,7 +42,7 @@ test("bytes that are no payload decode to null, whatever they are", () => {
   assert.equal(decodeCommand(Uint8Array.of(0x12, 0x7f, 1)), null);
 });
 
-test("a cut or flipped command never throws", () => {
+test("sparkplug – a cut or flipped command never throws", () => {
   const whole = encode({ metrics: [{ name: "Node Control/Rebirth", booleanValue: true }] });
   for (let end = 0; end < whole.length; end++) decodeCommand(whole.subarray(0, end));
   for (let at = 0; at < whole.length * 8; at++) {
@@ -52,7 +52,7 @@ test("a cut or flipped command never throws", () => {
   }
 });
 
-test("a value that a type cannot hold is null: is_null and no value field", () => {
+test("sparkplug – a value that a type cannot hold is null: is_null and no value field", () => {
   const impossible: [Datatype, Metric["value"]][] = [
     ["Double", null],
     ["Double", Number.NaN],
@@ -73,7 +73,7 @@ test("a value that a type cannot hold is null: is_null and no value field", () =
   }
 });
 
-test("each type uses its own value field and number", () => {
+test("sparkplug – each type uses its own value field and number", () => {
   const cases: [Datatype, Metric["value"], string, number, unknown][] = [
     ["Double", -0.1, "doubleValue", 10, -0.1],
     ["Int32", -5, "intValue", 3, 2 ** 32 - 5],
@@ -91,7 +91,7 @@ test("each type uses its own value field and number", () => {
   }
 });
 
-test("metrics stand in time order over the whole list, equal times in the order given", () => {
+test("sparkplug – metrics stand in time order over the whole list, equal times in the order given", () => {
   const metrics = [5, 3, 5, 1].map(
     (timeMs, i): Metric => ({ name: `m${i}`, type: "Int64", timeMs, value: i }),
   );
@@ -102,7 +102,7 @@ test("metrics stand in time order over the whole list, equal times in the order 
   );
 });
 
-test("properties carry their type, a value or null, and as many values as keys", () => {
+test("sparkplug – properties carry their type, a value or null, and as many values as keys", () => {
   const seen = sent({
     properties: [
       { key: "Quality", type: "Int32", value: 500 },
@@ -118,7 +118,7 @@ test("properties carry their type, a value or null, and as many values as keys",
   assert.deepEqual(property(seen, "sampleRate"), { type: 10, doubleValue: 6400 });
 });
 
-test("64-bit numbers keep every bit, signed ones too", () => {
+test("sparkplug – 64-bit numbers keep every bit, signed ones too", () => {
   fc.assert(
     fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), (value) => {
       const [metric] = decodeCommand(one({ type: "Int64", value })) ?? [];
@@ -153,7 +153,7 @@ const anyMetric = fc
     }),
   );
 
-test("an independent decoder reads what was written", () => {
+test("sparkplug – an independent decoder reads what was written", () => {
   fc.assert(
     fc.property(fc.array(anyMetric, { maxLength: 8 }), fc.nat(255), (metrics, seq) => {
       const seen = decode(encodePayload({ timeMs: 1_700_000_000_000, seq, metrics }));
@@ -177,7 +177,7 @@ test("an independent decoder reads what was written", () => {
   );
 });
 
-test("protoc reads what was written and writes back the same bytes", {
+test("sparkplug – protoc reads what was written and writes back the same bytes", {
   skip: skipWithoutProtoc,
 }, () => {
   for (const metrics of fc.sample(fc.array(anyMetric, { maxLength: 6 }), {
@@ -191,7 +191,7 @@ test("protoc reads what was written and writes back the same bytes", {
   }
 });
 
-test("commands written by protoc are read, with and without datatype", {
+test("sparkplug – commands written by protoc are read, with and without datatype", {
   skip: skipWithoutProtoc,
 }, () => {
   const text = `metrics { name: "a" boolean_value: true }
@@ -210,7 +210,7 @@ test("commands written by protoc are read, with and without datatype", {
   ]);
 });
 
-test("the committed code is what the .proto says", { skip: skipWithoutProtoc }, (t) => {
+test("sparkplug – the committed code is what the .proto says", { skip: skipWithoutProtoc }, (t) => {
   const directory = mkdtempSync(join(tmpdir(), "gateside-proto-"));
   t.after(() => rmSync(directory, { recursive: true }));
   const file = join(directory, "set");

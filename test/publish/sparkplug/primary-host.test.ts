@@ -5,7 +5,7 @@ import { PrimaryHost } from "../../../src/publish/sparkplug/primary-host.ts";
 const state = (online: unknown, timestamp: unknown) =>
   Buffer.from(JSON.stringify({ online, timestamp }));
 
-test("a malformed STATE changes nothing", () => {
+test("sparkplug – a malformed STATE changes nothing", () => {
   const host = new PrimaryHost("scada");
   host.apply("scada", state(true, 5));
   for (const bad of [
@@ -24,13 +24,13 @@ test("a malformed STATE changes nothing", () => {
   assert.equal(host.isOnline, true);
 });
 
-test("another host's STATE does not count", () => {
+test("sparkplug – another host's STATE does not count", () => {
   const host = new PrimaryHost("scada");
   assert.equal(host.apply("other", state(true, 5)), "ignored");
   assert.equal(host.isOnline, false);
 });
 
-test("an older STATE does not count, an equally old one does, the first always does", () => {
+test("sparkplug – an older STATE does not count, an equally old one does, the first always does", () => {
   const host = new PrimaryHost("scada");
   assert.equal(host.apply("scada", state(true, 10)), "online");
   assert.equal(host.apply("scada", state(false, 9)), "ignored");
@@ -41,7 +41,7 @@ test("an older STATE does not count, an equally old one does, the first always d
   assert.equal(host.apply("scada", state(true, 10)), "online");
 });
 
-test("a new session waits to be told again, and remembers how old the news may be", () => {
+test("sparkplug – a new session waits to be told again, and remembers how old the news may be", () => {
   const host = new PrimaryHost("scada");
   host.apply("scada", state(true, 10));
   host.forget();

@@ -15,7 +15,7 @@ const sendAll = (...messages: (() => Outgoing)[]) =>
     return seqOf(message);
   });
 
-test("nothing of a device leaves before the NBIRTH, and no data before its birth", () => {
+test("sparkplug – nothing of a device leaves before the NBIRTH, and no data before its birth", () => {
   const session = new NodeSession(topics, 0);
   assert.throws(() => session.dbirth(1, "7", [speed]));
   assert.throws(() => session.ndata(1, [speed]));
@@ -29,7 +29,7 @@ test("nothing of a device leaves before the NBIRTH, and no data before its birth
   assert.throws(() => session.ddata(1, "7", [speed]));
 });
 
-test("seq is one counter over node and devices, wraps after 255, and restarts with an NBIRTH", () => {
+test("sparkplug – seq is one counter over node and devices, wraps after 255, and restarts with an NBIRTH", () => {
   const session = new NodeSession(topics, 3);
   assert.deepEqual(
     sendAll(
@@ -50,7 +50,7 @@ test("seq is one counter over node and devices, wraps after 255, and restarts wi
   assert.equal(session.isDeviceBorn("7"), false);
 });
 
-test("a message that was not sent leaves no gap", () => {
+test("sparkplug – a message that was not sent leaves no gap", () => {
   const session = new NodeSession(topics, 0);
   session.nbirth(1, []).spend();
   session.dbirth(1, "7", [speed]).spend();
@@ -58,7 +58,7 @@ test("a message that was not sent leaves no gap", () => {
   assert.equal(seqOf(session.ddata(1, "7", [speed])), 2);
 });
 
-test("the will, the births and an own NDEATH carry one bdSeq, Int64, and the NDEATH nothing else", () => {
+test("sparkplug – the will, the births and an own NDEATH carry one bdSeq, Int64, and the NDEATH nothing else", () => {
   const session = new NodeSession(topics, 255);
   for (const message of [will(topics, 255, 1), session.ndeath(1)]) {
     assert.equal(message.topic, "spBv1.0/plant/NDEATH/edge");

@@ -10,7 +10,7 @@ import {
 const ids = { group: "plant", node: "edge", host: null };
 const topics = new NodeTopics("plant", "edge");
 
-test("ids that a topic level cannot carry are faults before any network work", () => {
+test("sparkplug – ids that a topic level cannot carry are faults before any network work", () => {
   for (const bad of ["", "a/b", "a+", "#", "line\nbreak", "half\ud800"]) {
     assert.equal(sparkplugFaults({ ...ids, group: bad }, []).length, 1, JSON.stringify(bad));
     assert.equal(sparkplugFaults({ ...ids, node: bad }, []).length, 1, JSON.stringify(bad));
@@ -20,13 +20,13 @@ test("ids that a topic level cannot carry are faults before any network work", (
   assert.deepEqual(sparkplugFaults({ ...ids, host: "scada" }, ["1", "2"]), []);
 });
 
-test("two sensors that would be one device id are a fault, also when they differ by case alone", () => {
+test("sparkplug – two sensors that would be one device id are a fault, also when they differ by case alone", () => {
   assert.equal(sparkplugFaults(ids, ["a/b", "a+b"]).length, 1);
   assert.equal(sparkplugFaults(ids, ["pump", "PUMP"]).length, 1);
   assert.equal(sparkplugFaults(ids, [" "]).length, 1);
 });
 
-test("topics have the namespace, group, verb, node and for D verbs the device", () => {
+test("sparkplug – topics have the namespace, group, verb, node and for D verbs the device", () => {
   assert.equal(topics.ofNode("NBIRTH"), "spBv1.0/plant/NBIRTH/edge");
   assert.equal(topics.ofNode("NDEATH"), "spBv1.0/plant/NDEATH/edge");
   assert.equal(topics.ofDevice("DDATA", "30007"), "spBv1.0/plant/DDATA/edge/30007");
@@ -34,13 +34,13 @@ test("topics have the namespace, group, verb, node and for D verbs the device", 
   assert.equal(deviceId(" a/b "), "a_b");
 });
 
-test("STATE is subscribed after the commands, and only with a primary host", () => {
+test("sparkplug – STATE is subscribed after the commands, and only with a primary host", () => {
   const commands = ["spBv1.0/plant/NCMD/edge", "spBv1.0/plant/DCMD/edge/#"];
   assert.deepEqual(topics.filters(null), commands);
   assert.deepEqual(topics.filters("scada"), [...commands, "spBv1.0/STATE/scada"]);
 });
 
-test("what comes in is told apart by its levels alone", () => {
+test("sparkplug – what comes in is told apart by its levels alone", () => {
   assert.deepEqual(topics.parse("spBv1.0/plant/NCMD/edge"), { what: "ncmd" });
   assert.deepEqual(topics.parse("spBv1.0/plant/DCMD/edge/7"), { what: "dcmd", device: "7" });
   assert.deepEqual(topics.parse("spBv1.0/STATE/scada"), { what: "state", host: "scada" });

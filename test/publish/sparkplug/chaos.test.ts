@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { StoredReading } from "../../../src/core/ports.ts";
+import type { Sensor } from "../../../src/core/sensor.ts";
+import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
+import { append, readingOf, tempStore } from "../../support/temp-database.ts";
+import { TestSite } from "./site.ts";
+import { StrictHost } from "./strict-host.ts";
+import { startTap } from "./tap.ts";
+
+const SENSORS: Sensor[] = ["101", "102", "103", "104"].map((code) => ({
+  code,
+  type: 1,
+  kinds: ["rpm"],
+  channels: {},
+}));
+const ROUNDS = 300;
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+test("sparkplug – every record reaches a recording host over cuts, lost bytes, dead hosts and dead brokers", {
+  skip: skipWithoutMosquitto,
+  timeout: 60_000,
+}, async (t) => {
+  const site = await TestSite.open(t);
+  const tap = await startTap(site.broker.port);
+  const host = new StrictHost(site.broker.url, "scada");
+  const store = tempStore(t, { lanes: ["sparkplug", "sparkplugWaveform"] });
+  t.after(async () => {
+    await site.stopAll();
+    await host.close();
+    await tap.close();
+  });
+  const newest = new Map<string, StoredReading>();
+  const expected = new Set<string>();
+  const node = site.node(
+    { sensors: SENSORS, hostId: "scada", hostHoldMs: 1500, link: { url: tap.url } },
+    {
+      outbox: store.outbox,
+      waveforms: store.waveforms,
+      newest: (sensor, kind) => store.history.latest(sensor, kind) ?? newest.get(sensor) ?? null,
+      sensorState: (code) => ({
+        state: "online",
+        lastReadingMs: store.readings.newestTimeMs(code, "rpm"),
+      }),
+    },
+  );
+  const start = Date.now() - 3_600_000;
+  const record = async (round: number) => {
+    for (const { code } of SENSORS) {
+      // Every seventh comes late: behind one that was told already.
+      const timeMs = start + (round % 7 === 0 ? round - 20 : round) * 1000 + (round % 7);
+      expected.add(`${code} rpm/rpm ${timeMs}`);
+      await append(store, [readingOf(code, timeMs, { salt: `${round}` })]);
+    }
+  };
+  for (let round = 0; round < ROUNDS; round++) await record(round);
+  site.run(node);
+
+  const troubles = [
+    () => tap.cut(),
+    async () => {
+      tap.swallow(true);
+      await pause(60);
+      tap.swallow(false);
+      tap.cut();
+    },
+    () => host.drop(),
+    async () => {
+      await site.broker.kill();
+      await site.broker.restart();
+    },
+  ];
+  for (let round = ROUNDS; round < 2 * ROUNDS; round++) {
+    await record(round);
+    if (round % 25 === 0) await troubles[(round / 25) % troubles.length]?.();
+    else await pause(10);
+  }
+  while (store.outbox.depth("sparkplug").readings > 0) await pause(20);
+  const missing = [...expected].filter((key) => !host.values.has(key));
+  assert.deepEqual(missing, []);
+  assert.deepEqual(host.faults, []);
+  assert.ok(host.births >= 10, `${host.births} sessions`);
+  const repeats = [...host.values.values()].filter((count) => count > 1).length;
+  t.diagnostic(`${host.values.size} values, ${repeats} of them repeated, ${host.births} sessions`);
+});
