@@ -127,12 +127,15 @@ export class SqliteOutbox implements Outbox {
     const entries: OutboxEntry[] = [];
     const { order } = lane;
     const now = this.#parts.clock.monotonic();
-    for (let tried = 0; tried < order.length && entries.length < max; tried++) {
+    // Round after round until every stream in turn has nothing more.
+    for (let empty = 0; empty < order.length && entries.length < max; empty++) {
       const stream = order[lane.turn % order.length];
       lane.turn = (lane.turn + 1) % order.length;
       if (stream === undefined || stream.isExhausted || stream.isParked) continue;
       if (lane.isLiveOnly || !stream.historyRefusal.isOver(now)) continue;
-      this.#readBacklog(lane, stream, Math.min(PAGE_ROWS, max - entries.length), entries);
+      const before = entries.length;
+      this.#readBacklog(lane, stream, Math.min(PAGE_ROWS, max - before), entries);
+      if (entries.length > before) empty = -1;
     }
     return entries;
   }

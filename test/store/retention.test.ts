@@ -59,7 +59,8 @@ async function fill(store: Store, mb: number, from = 0): Promise<number> {
 test("retention – an owed reading stays however old it is; delivered ones go by days", async (t) => {
   const clock = new ManualClock(START_MS + 40 * DAY_MS);
   const store = tempStore(t, { clock, commitWindowMs: 0 });
-  await append(store, [readingOf("1", START_MS), readingOf("2", START_MS)]);
+  await append(store, [readingOf("1", START_MS)]);
+  await append(store, [readingOf("2", START_MS)]);
   await append(store, [readingOf("1", START_MS + 20 * DAY_MS)]);
   const entries = store.outbox.lease("json", "live", 9);
   const sent = entries.filter(({ reading }) => reading.sensor === "2");
@@ -70,6 +71,7 @@ test("retention – an owed reading stays however old it is; delivered ones go b
   await store.outbox.flush();
   await done;
   store.outbox.release("json");
+  assert.notEqual(store.history.latest("2", "rpm"), null);
   await store.retain();
   assert.equal(store.history.latest("2", "rpm"), null);
   assert.equal(store.outbox.depth("json").readings, 2);
