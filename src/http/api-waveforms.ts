@@ -37,7 +37,8 @@ export function registerWaveformApi(
     { schema: { querystring: WAVEFORMS_QUERY } },
     async (request, reply) => {
       const { sensor, limit } = request.query;
-      const toMs = instantMs(request.query.to, 8.64e15);
+      // Two days ahead: a sensor whose clock is fast still shows.
+      const toMs = instantMs(request.query.to, parts.clock.now() + 2 * 86_400_000);
       const fromMs = instantMs(request.query.from, 0);
       if (toMs === null || fromMs === null) {
         return reply.code(400).send(problem(400, "from or to: this time does not exist"));

@@ -86,12 +86,14 @@ export class SiteTree {
   /** Axes of one point. */
   axes(machine: number, point: number): TreeNode[] {
     const codes = new Set(this.places({ machine, point }, null).map(({ axis }) => axis));
-    return [...codes].sort((a, b) => a - b).map((axis) => ({
-      id: axis,
-      name: AXIS_NAMES[axis][0],
-      description: AXIS_NAMES[axis][1],
-      type: "Axis",
-    }));
+    return [...codes]
+      .sort((a, b) => a - b)
+      .map((axis) => ({
+        id: axis,
+        name: AXIS_NAMES[axis][0],
+        description: AXIS_NAMES[axis][1],
+        type: "Axis",
+      }));
   }
 
   /** Where vibration is measured, by machine, point and axis. */

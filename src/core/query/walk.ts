@@ -3,10 +3,16 @@ import type { HistoryPosition, HistoryRange, HistoryReader } from "./ports.ts";
 
 /** Readings fetched by one query: short enough that a write never waits for it noticeably. */
 export const PAGE_ROWS = 200;
+/**
+ * A range is walked window by window, because an empty stretch costs a seek per stored hour: a month of them is a few
+ * milliseconds, after which other work gets its turn.
+ */
+const WINDOW_MS = 30 * 86_400_000;
+/** No reading is older (services 3.2), nor newer: the wire's clocks end in 2106. */
+const EARLIEST_MS = Date.UTC(2000, 0, 1);
+const LATEST_MS = Date.UTC(2107, 0, 1);
 
-export type Walk = Omit<HistoryRange, "after" | "limit"> & {
-  readonly after?: HistoryPosition | null;
-};
+export type Walk = Omit<HistoryRange, "after" | "limit">;
 
 /**
  * Walks a range page by page. `pause` runs between pages, so that polling and publishing go on, and memory holds one page.
@@ -17,13 +23,34 @@ export async function* walk(
   pause: () => Promise<void>,
   pageRows = PAGE_ROWS,
 ): AsyncGenerator<StoredReading> {
-  let after = range.after ?? null;
-  for (;;) {
-    const page = history.page({ ...range, after, limit: pageRows });
-    yield* page;
-    const last = page.at(-1);
-    if (last === undefined || page.length < pageRows) return;
-    after = { timeMs: last.timeMs, seq: last.seq };
-    await pause();
+  for (const window of windows(range)) {
+    let after: HistoryPosition | null = null;
+    for (;;) {
+      const page: readonly StoredReading[] = history.page({
+        ...range,
+        ...window,
+        after,
+        limit: pageRows,
+      });
+      yield* page;
+      await pause();
+      const last = page.at(-1);
+      if (last === undefined || page.length < pageRows) break;
+      after = { timeMs: last.timeMs, seq: last.seq };
+    }
+  }
+}
+
+function* windows({ fromMs, toMs, order }: Walk): Generator<{ fromMs: number; toMs: number }> {
+  const first = Math.max(fromMs, EARLIEST_MS);
+  const end = Math.min(toMs, LATEST_MS);
+  if (order === "ascending") {
+    for (let at = first; at < end; at += WINDOW_MS) {
+      yield { fromMs: at, toMs: Math.min(end, at + WINDOW_MS) };
+    }
+  } else {
+    for (let at = end; at > first; at -= WINDOW_MS) {
+      yield { fromMs: Math.max(first, at - WINDOW_MS), toMs: at };
+    }
   }
 }

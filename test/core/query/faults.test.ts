@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { currentFaults } from "../../../src/core/query/faults.ts";
+import { agentStatus, SITE } from "../../support/http-parts.ts";
+
+const codes = (change: Parameters<typeof agentStatus>[0]) =>
+  currentFaults(agentStatus(change), SITE).map(({ code }) => code);
+
+test("faults – none while all is well", () => {
+  assert.deepEqual(codes({}), []);
+});
+
+test("faults – each state that is not well is told once, with what to do", () => {
+  const { gateway, links, buffer, clock } = agentStatus();
+  const silent = {
+    code: "10234",
+    state: "silent",
+    lastReadingMs: 5,
+    batteryV: 2,
+    kinds: [],
+  } as const;
+  const failing = {
+    ...silent,
+    state: "online" as const,
+    kinds: [
+      {
+        kind: "accel" as const,
+        lastReadingMs: 1,
+        cadenceS: 60,
+        lastReadAtMs: 1,
+        lastError: "HTTP 500",
+      },
+    ],
+  };
+  const down = {
+    ...gateway,
+    isUp: false,
+    lastError: "refused",
+    lastErrorClass: "not_json" as const,
+  };
+  const cases: [Parameters<typeof agentStatus>[0], string[]][] = [
+    [{ gateway: down }, ["gateway_down"]],
+    [{ gateway: down, sensors: [failing] }, ["gateway_down"]],
+    [{ links: links.map((link) => ({ ...link, isConnected: false })) }, ["broker_down"]],
+    [{ links: links.map((link) => ({ ...link, hostOnline: false })) }, ["host_offline"]],
+    [{ buffer: { ...buffer, alarm: "the disk is full, nothing can be stored", isWritable: false } }, ["buffer_alarm"]],
+    [{ buffer: { ...buffer, isWritable: false } }, ["buffer_read_only"]],
+    [{ buffer: { ...buffer, hoursUntilFull: 3 } }, ["buffer_nearly_full"]],
+    [{ buffer: { ...buffer, dropped: { space: 4, none: 0 } } }, ["readings_dropped"]],
+    [{ clock: { ...clock, isPlausible: false } }, ["clock_implausible"]],
+    [{ clock: { ...clock, skewMs: -600_000 } }, ["clock_skew"]],
+    [{ sensors: [silent] }, ["sensor_silent"]],
+    [{ sensors: [failing] }, ["read_failing"]],
+  ];
+  for (const [change, expected] of cases) {
+    const faults = currentFaults(agentStatus(change), SITE);
+    assert.deepEqual(
+      faults.map(({ code }) => code),
+      expected,
+    );
+    for (const { what, remedy } of faults) assert.ok(what.length > 20 && remedy.length > 20);
+  }
+  const limited = {
+    ...SITE,
+    sensors: SITE.sensors.map((sensor) => ({ ...sensor, batteryLowV: 3 })),
+  };
+  assert.deepEqual(
+    currentFaults(agentStatus({ sensors: [failing] }), limited).map(({ code }) => code),
+    ["battery_low", "read_failing"],
+  );
+});

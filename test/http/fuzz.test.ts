@@ -1,0 +1,241 @@
+import assert from "node:assert/strict";
+import { connect } from "node:net";
+import { test } from "node:test";
+import fc from "fast-check";
+import { OPERATION_KEYS, OPERATIONS } from "../../src/core/query/operations.ts";
+import { seriesMaker } from "../../src/core/query/series.ts";
+import { createApp, createHttpServer } from "../../src/http/server.ts";
+import { NOW, OPTIONS, testParts } from "../support/http-parts.ts";
+
+/** Seeded by fast-check, which prints the seed and the smallest failing case. */
+const RUNS = Number(process.env["FUZZ_RUNS"] ?? 1500);
+
+function filledParts() {
+  const parts = testParts({ series: seriesMaker });
+  for (let n = 0; n < 30; n++) {
+    const values = { channel1_accel_rms: n, channel1_vel_rms: null, channel1_zone: "B" };
+    const waveforms = [{ fileId: n + 1, channel: 1, axis: "H" as const }];
+    parts.history.add({
+      sensor: "10234",
+      kind: "accel",
+      timeMs: NOW - n * 60_000,
+      values,
+      waveforms,
+    });
+    parts.addWaveform({
+      ...{
+        fileId: n + 1,
+        sensor: "10234",
+        timeMs: NOW,
+        readingId: "",
+        channel: 1,
+        axis: "H" as const,
+      },
+      ...{ sampleRateHz: n * 100, calibration: 0.001, recordingReason: null },
+      samples: Int16Array.from({ length: n * 20 }, (_, i) => Math.round(1000 * Math.sin(i))),
+    });
+    parts.history.add({
+      sensor: "20871",
+      kind: "currentV2",
+      timeMs: NOW - n,
+      values: { current1_avg: n },
+      units: { current1_avg: "A" },
+    });
+  }
+  return parts;
+}
+
+test("fuzz – request bodies and headers of every kind: no 5xx, no 9008, always the envelope", async (t) => {
+  const app = createApp(filledParts(), OPTIONS);
+  t.after(() => app.close());
+  const names = OPERATION_KEYS.map((key) => OPERATIONS[key].name);
+  const fields = [
+    ...new Set(OPERATION_KEYS.flatMap((key) => OPERATIONS[key].fields.map(({ name }) => name))),
+  ];
+  const value = fc.oneof(
+    fc.constantFrom(
+      -1,
+      0,
+      1,
+      2,
+      3,
+      5,
+      6,
+      7,
+      40,
+      41,
+      10234,
+      20871,
+      30,
+      null,
+      true,
+      false,
+      "",
+      "1",
+      "-1",
+    ),
+    fc.constantFrom(
+      "2026-11-20",
+      "2026-11-20 11:30:00",
+      "0001-01-01",
+      "9999-12-31 23:59:59",
+      "10234,20871",
+      2 ** 31,
+      2 ** 53,
+      -(2 ** 31),
+      1e308,
+    ),
+    fc.jsonValue(),
+  );
+  const likely = fc
+    .dictionary(fc.constantFrom(...fields), value, { minKeys: 3, maxKeys: fields.length })
+    .map((body) => JSON.stringify({ Token: "x", ...body }));
+  const body = fc.oneof(
+    { weight: 6, arbitrary: likely },
+    { weight: 1, arbitrary: fc.json() },
+    { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 200 }) },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom(
+        "[".repeat(100_000),
+        '{"a":'.repeat(50_000),
+        '{"Token":"x","__proto__":{"Token":"y"}}',
+        "\uFEFF{}",
+        "1e999",
+      ),
+    },
+  );
+  const type = fc.oneof(
+    { weight: 8, arbitrary: fc.constant("application/json") },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom(
+        "text/plain",
+        "application/json; charset=utf-16",
+        "application/json;;;",
+        "a/b",
+        "",
+      ),
+    },
+  );
+  const operation = fc.oneof(fc.constantFrom(...names), fc.webPath());
+  await fc.assert(
+    fc.asyncProperty(operation, body, type, async (path, payload, contentType) => {
+      const answer = await app.inject({
+        method: "POST",
+        url: `/ApiWeb.svc/${path.replace(/^\/+/, "")}`,
+        headers: { host: "localhost", ...(contentType && { "content-type": contentType }) },
+        payload,
+      });
+      assert.ok(
+        [200, 400, 404, 413, 415].includes(answer.statusCode),
+        `${answer.statusCode} ${answer.body}`,
+      );
+      const [envelope] = answer.json();
+      assert.deepEqual(Object.keys(envelope), ["Key", "Configs", "Value"]);
+      assert.notEqual(envelope.Key.StatusNumber, 9008);
+      assert.equal(
+        answer.statusCode === 200 && envelope.Key.StatusNumber >= 9000
+          ? (envelope.Value.length ?? 0)
+          : 0,
+        0,
+      );
+    }),
+    { numRuns: RUNS },
+  );
+});
+
+test("fuzz – paths and queries of the API: no 5xx but 501", async (t) => {
+  const app = createApp(filledParts(), OPTIONS);
+  t.after(() => app.close());
+  const paths = [
+    "status",
+    "sensors",
+    "sensors/10234",
+    "readings",
+    "trend",
+    "waveforms",
+    "waveform/9",
+    "spectrum/9",
+    "gaps",
+    "faults",
+    "backfill",
+  ];
+  const names = [
+    "sensor",
+    "kind",
+    "from",
+    "to",
+    "limit",
+    "cursor",
+    "order",
+    "buckets",
+    "values",
+    "unit",
+    "q",
+    "area",
+    "state",
+  ];
+  const text = fc.oneof(
+    fc.constantFrom(
+      "10234",
+      "accel",
+      "0",
+      "1",
+      "-5",
+      "6",
+      "99999999999999999999",
+      "2026-11-20T00:00:00Z",
+      "-999999999999999",
+    ),
+    fc.string(),
+  );
+  const query = fc.array(fc.tuple(fc.constantFrom(...names), text), { maxLength: 6 });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.oneof(fc.constantFrom(...paths), fc.webPath()),
+      query,
+      async (path, pairs) => {
+        const sure: [string, string][] = [
+          ["sensor", "10234"],
+          ["kind", "accel"],
+        ];
+        const search = new URLSearchParams(pairs.length % 2 === 0 ? [...sure, ...pairs] : pairs);
+        const url = `/api/v1/${path.replace(/^\/+/, "")}?${search}`;
+        const { statusCode, body } = await app.inject({ url, headers: { host: "localhost" } });
+        assert.ok(statusCode < 500, `${url} ${statusCode} ${body}`);
+      },
+    ),
+    { numRuns: RUNS },
+  );
+});
+
+test("fuzz – bytes that are no HTTP are refused, and the server goes on", async (t) => {
+  const server = createHttpServer(filledParts(), OPTIONS);
+  const address = new URL(await server.listen());
+  t.after(() => server.close());
+  const send = (bytes: Uint8Array | string) =>
+    new Promise<string>((resolve) => {
+      let answer = "";
+      const socket = connect(Number(address.port), address.hostname, () => socket.end(bytes));
+      socket.on("data", (data) => {
+        answer += data.toString("latin1");
+      });
+      socket.on("error", () => resolve(answer));
+      socket.on("close", () => resolve(answer));
+    });
+  const garbage = [
+    "\r\n\r\n",
+    "GET /",
+    "GET / HTTP/9.9\r\n\r\n",
+    `GET /${"a".repeat(40_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`,
+    `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${"a".repeat(40_000)}\r\n\r\n`,
+    "POST /ApiWeb.svc/GetUnits HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "POST /ApiWeb.svc/GetUnits HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+    "GET /healthz HTTP/1.1\r\n\r\n",
+    new Uint8Array(5000).map((_, i) => (i * 7919) % 256),
+  ];
+  for (const bytes of garbage)
+    assert.match((await send(bytes)).slice(0, 12), /^(HTTP\/1\.1 4\d\d)?$/);
+  assert.equal((await fetch(`${address.href}healthz`)).status, 200);
+});
