@@ -62,6 +62,8 @@ export interface SparkplugNodeOptions extends Pick<DeviceBookOptions, "sensors">
   readonly waveforms: "always" | "alarm" | "never";
   /** How long a proven message is kept in case the primary host died unnoticed, ms. */
   readonly hostHoldMs?: number;
+  /** How long data waits after a broken session, ms, where no primary host says when it is back. */
+  readonly reconnectGraceMs?: number;
 }
 
 const BACKOFF_MIN_MS = 1_000;
@@ -72,6 +74,8 @@ const STABLE_SESSION_MS = 30_000;
 const LEAVE_MAX_MS = 3_000;
 const SETTLE_MAX_MS = 2_000;
 const HOST_HOLD_MS = 30_000;
+/** A broker that was away is come back to by everyone at once; QoS 0 data would be told to hosts not yet there. */
+const RECONNECT_GRACE_MS = 3_000;
 const HOLD_ENTRIES_MAX = 2_000;
 const LANES: readonly SparkplugLane[] = ["sparkplug", "sparkplugWaveform"];
 const BDSEQ_COUNT = 256;
@@ -93,6 +97,7 @@ export class SparkplugNode {
   #connectedAtMs: number | null = null;
   #lastError: string | null = null;
   #delivered = 0;
+  #wasLost = false;
 
   constructor(parts: SparkplugNodeParts, options: SparkplugNodeOptions) {
     this.#parts = parts;
@@ -186,6 +191,7 @@ export class SparkplugNode {
     const stopHurry = hurry(connection, signal);
     const end = await this.#runner.run(signal);
     stopHurry();
+    this.#wasLost = end === "lost";
     this.#runner = null;
     this.#connectedAtMs = null;
     metrics.brokerConnected.set({ link: "sparkplug" }, 0);
@@ -264,7 +270,14 @@ export class SparkplugNode {
           logger.info({ link: "sparkplug", bdSeq: session.bdSeq }, "Sparkplug births are out");
         },
       },
-      { windowMax: this.#options.link.inflight, waveforms: this.#options.waveforms },
+      {
+        windowMax: this.#options.link.inflight,
+        waveforms: this.#options.waveforms,
+        dataAfterMs:
+          this.#wasLost && this.#host === null
+            ? (this.#options.reconnectGraceMs ?? RECONNECT_GRACE_MS)
+            : 0,
+      },
     );
   }
 

@@ -53,6 +53,8 @@ export interface RunnerOptions {
   /** Messages written before the broker must answer for them. */
   readonly windowMax: number;
   readonly waveforms: "always" | "alarm" | "never";
+  /** Births go out at once, data only this long after the session began. */
+  readonly dataAfterMs: number;
 }
 
 export class SessionRunner {
@@ -61,12 +63,15 @@ export class SessionRunner {
   #backlog: Group[] = [];
   #notices: { device: Device; metric: Metric }[] = [];
   #tickAtMs = Number.NEGATIVE_INFINITY;
-  readonly #dataAtMs = new Map<Device, number>();
+  /** Monotonic ms before which no reading is leased. */
+  readonly #dataAtMs: number;
+  readonly #toldAtMs = new Map<Device, number>();
   readonly #liveTimeMs = new Map<Device, number>();
 
   constructor(parts: RunnerParts, options: RunnerOptions) {
     this.#parts = parts;
     this.#options = options;
+    this.#dataAtMs = parts.clock.monotonic() + options.dataAfterMs;
   }
 
   /** A metric from outside the outbox (the outcome of a command), sent in its turn. */
@@ -116,6 +121,7 @@ export class SessionRunner {
       await this.#tick();
       return true;
     }
+    if (clock.monotonic() < this.#dataAtMs) return false;
     const live = outbox.lease("sparkplug", "live", LIVE_MAX);
     if (live.length > 0) return await this.#sendLive(live);
     if (window.messages >= this.#options.windowMax || this.#isProofOverdue()) {
@@ -148,7 +154,7 @@ export class SessionRunner {
   }
 
   async #sendGroup(group: Group): Promise<boolean> {
-    this.#dataAtMs.set(group.device, this.#parts.clock.monotonic());
+    this.#toldAtMs.set(group.device, this.#parts.clock.monotonic());
     return await this.#parts.sender.readings(group);
   }
 
@@ -223,7 +229,7 @@ export class SessionRunner {
     if (!book.isSilent(device)) return false;
     // What is known of the sensor may lag behind the reading that was just sent.
     if ((this.#liveTimeMs.get(device) ?? -Infinity) > book.lastReadingMs(device)) return false;
-    const quietMs = clock.monotonic() - (this.#dataAtMs.get(device) ?? -Infinity);
+    const quietMs = clock.monotonic() - (this.#toldAtMs.get(device) ?? -Infinity);
     return quietMs >= QUIET_MS && !this.#backlog.some((group) => group.device === device);
   }
 
@@ -247,11 +253,18 @@ export class SessionRunner {
     const stop = () => over.abort();
     for (const end of ends) end.addEventListener("abort", stop, { once: true });
     const isPaced = this.#backlog.length > 0;
-    const sleepMs = isPaced ? Math.min(TICK_MS, pace.waitMs) : TICK_MS;
+    const graceMs = this.#dataAtMs - clock.monotonic();
+    const sleepMs = Math.min(
+      TICK_MS,
+      isPaced ? pace.waitMs : TICK_MS,
+      graceMs > 0 ? graceMs : TICK_MS,
+    );
     const waits = [clock.sleep(sleepMs, over.signal)];
-    if (isBorn) waits.push(outbox.changed("sparkplug", over.signal));
-    // While scalars wait for their token, waveforms are not asked for.
-    if (isBorn && !isPaced) waits.push(outbox.changed("sparkplugWaveform", over.signal));
+    // A lane is only waited for where its readings could be taken: while scalars wait for their token, waveforms are not.
+    if (isBorn && graceMs <= 0) {
+      waits.push(outbox.changed("sparkplug", over.signal));
+      if (!isPaced) waits.push(outbox.changed("sparkplugWaveform", over.signal));
+    }
     await Promise.race(waits);
     over.abort();
     for (const end of ends) end.removeEventListener("abort", stop);

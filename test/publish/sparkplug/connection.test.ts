@@ -194,6 +194,19 @@ test("sparkplug – nothing is sent twice over a link that holds, and everything
   assert.equal(historical.filter((m) => !m.isHistorical).length, 1, "the newest alone is live");
 });
 
+test("sparkplug – after a broken session births go out at once, and data when hosts had time to come back", {
+  skip,
+}, async (t) => {
+  const { site, tap } = await tapped(t);
+  site.run(site.node({ reconnectGraceMs: 400, link: { url: tap.url } }));
+  await site.until((m) => m.length === 3);
+  tap.cut();
+  site.append(site.reading({ channel1: 1 }));
+  await site.until((m) => m.some(({ verb }) => verb === "DDATA"));
+  const birthAt = site.of("NBIRTH")[1]?.at ?? 0;
+  assert.ok((site.of("DDATA")[0]?.at ?? 0) - birthAt >= 350);
+});
+
 test("sparkplug – a stop with a frozen broker stays within its bound and settles nothing", {
   skip,
 }, async (t) => {

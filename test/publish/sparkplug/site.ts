@@ -105,6 +105,7 @@ export class TestSite {
         hostId: null,
         backlogRatePerS: 0,
         waveforms: "always",
+        reconnectGraceMs: 0,
         ...options,
         link: {
           url: this.broker.url,
