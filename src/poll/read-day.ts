@@ -17,8 +17,8 @@ import type { Metrics } from "../lib/metrics.ts";
 import { AnswerBatch } from "./answer-batch.ts";
 import { ScannedDays } from "./scanned-days.ts";
 
-/** A turn of the event loop is given after this much work, ms. */
-const SLICE_MS = 8;
+/** A turn of the event loop is given after this much work, ms: acknowledgements and queries wait no longer than this. */
+const SLICE_MS = 3;
 /** Record hashes kept over all days that are read whole; beyond it records are decoded and looked up in the store. */
 const KNOWN_HASHES_MAX = 500_000;
 
