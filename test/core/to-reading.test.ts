@@ -257,6 +257,23 @@ test("currentV2 – minimum, maximum and average are each their own value", () =
   assert.equal(reading.units.battery, "V");
 });
 
+test("current – what no number can hold is bad, not infinite", () => {
+  const sensor = sensorOf("current", { channels: { current1: { clamp: 500 } } });
+  const reading = convert(recordOf("current", { fields: { current1: 1e308 } }), sensor);
+  assert.deepEqual(reading.values, { current1: null });
+  assert.deepEqual(reading.quality, { current1: { quality: "bad", reason: "not_a_number" } });
+});
+
+test("loop – binary dust in a voltage does not move it over a limit", () => {
+  const sensor = sensorOf("loop", { channels: { channel1: { unit: "bar", low: 0, high: 10 } } });
+  const at = (volts: number) =>
+    convert(recordOf("loop", { fields: { channel1_voltage: volts } }), sensor).quality.channel1;
+  assert.deepEqual(at(2.1 - 4e-16), { quality: "bad", reason: "over_range" });
+  assert.deepEqual(at(0.36 + 1e-16), { quality: "bad", reason: "under_range" });
+  assert.equal(at(0.38 - 1e-16), undefined);
+  assert.equal(at(2.05 + 4e-16), undefined);
+});
+
 test("accCurrent – ampere-hours as received, without any clamp factor", () => {
   const sensor = sensorOf("accCurrent", { channels: { current1: { clamp: 500 } } });
   const reading = convert(
@@ -358,6 +375,7 @@ test("raw – neutral names, times as text, no samples, and unknown members stay
     '{"__proto__":{"polluted":1},"RPM":null,"sensor_code":"10234","version":12,"time_data":"1970-01-01T00:00:00.000Z"}',
   );
   assert.equal(Object.getPrototypeOf(reading.raw), Object.prototype);
+  assert.equal(reading.raw.RPM, null);
 });
 
 test("kindValues – names, units and order are those of a full reading", () => {
