@@ -1,38 +1,61 @@
 /**
  * Outbox drain against bare mqtt.js, QoS 1, window 100, 200-byte payloads, both in one run over one real mosquitto.
- * Prints the median of the ratios of at least five pairs. Usage: node --import tsx scripts/bench/drain.ts [messages] [pairs]
+ * The drain is the real one: SQLite outbox with synchronous FULL, encoder, publisher, link, settlement.
+ * Prints the median of the ratios of at least five pairs.
+ * Usage: node --import tsx scripts/bench/drain.ts [messages] [pairs] [MQTT version]
  */
 import mqtt from "mqtt";
-import type { Lane, Message, OutboxEntry, StoredReading } from "../../src/core/ports.ts";
+import type { Lane, Message } from "../../src/core/ports.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
 import { createJsonEncoder } from "../../src/publish/json.ts";
 import { MqttLink } from "../../src/publish/mqtt-link.ts";
 import { Publisher } from "../../src/publish/publisher.ts";
-import { MemoryOutbox, storedReading } from "../../test/support/memory-outbox.ts";
+import type { Store } from "../../src/store/store.ts";
 import { startMosquitto } from "../../test/support/mosquitto.ts";
+import { append, readingOf, START_MS, tempStore } from "../../test/support/temp-database.ts";
 
 const WINDOW = 100;
 const LANE: Lane = "json";
-const VERSION = 4;
+const SENSORS = 50;
 
 function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
-/** Messages a second of a client that refills its window in each acknowledgement. */
-async function bare(url: string, messages: readonly Message[]): Promise<number> {
-  const client = await mqtt.connectAsync(url, { protocolVersion: VERSION, reconnectPeriod: 0 });
+interface Speed {
+  readonly perS: number;
+  /** CPU of this process per message, µs: steadier than the rate on a busy machine. */
+  readonly cpuUs: number;
+}
+
+function stopwatch(count: number): () => Speed {
+  const cpu = process.cpuUsage();
   const start = performance.now();
+  return () => {
+    const { user, system } = process.cpuUsage(cpu);
+    return { perS: count / ((performance.now() - start) / 1000), cpuUs: (user + system) / count };
+  };
+}
+
+/** Messages a second of a client that refills its window in each acknowledgement. */
+async function bare(url: string, version: 4 | 5, messages: readonly Message[]): Promise<Speed> {
+  const client = await mqtt.connectAsync(url, { protocolVersion: version, reconnectPeriod: 0 });
+  const stop = stopwatch(messages.length);
   await new Promise<void>((resolve) => {
     let sent = 0;
     let done = 0;
     const send = () => {
       const message = messages[sent++];
       if (!message) return;
-      client.publish(message.topic, Buffer.from(message.payload), { qos: 1 }, () => {
+      const { topic, payload, contentType, userProperties } = message;
+      const properties =
+        version === 5 && contentType && userProperties
+          ? { contentType, userProperties: { ...userProperties } }
+          : {};
+      client.publish(topic, String(payload), { qos: 1, properties }, () => {
         done += 1;
         if (done === messages.length) resolve();
         else send();
@@ -40,23 +63,25 @@ async function bare(url: string, messages: readonly Message[]): Promise<number> 
     };
     for (let i = 0; i < WINDOW; i++) send();
   });
-  const rate = messages.length / ((performance.now() - start) / 1000);
+  const speed = stop();
   await client.endAsync();
-  return rate;
+  return speed;
 }
 
-/** Messages a second of link, publisher and encoder over an outbox. */
-async function drain(url: string, readings: readonly StoredReading[]): Promise<number> {
-  const outbox = new MemoryOutbox();
+/** Messages a second from the store to the last settlement on disk. */
+async function drain(url: string, version: 4 | 5, store: Store): Promise<Speed> {
+  const count = store.outbox.depth(LANE).readings;
   const link = new MqttLink(
     { clock: systemClock, logger: silentLogger },
-    { name: "mqtt", url, version: VERSION, clientId: "gateside-bench", inflight: WINDOW },
+    { name: "mqtt", url, version, clientId: "gateside-bench", inflight: WINDOW },
   );
   const stop = new AbortController();
+  const linkEnded = link.run(stop.signal);
+  await link.ready(stop.signal);
   const publisher = new Publisher(
     {
       link,
-      outbox,
+      outbox: store.outbox,
       clock: systemClock,
       logger: silentLogger,
       metrics: createMetrics(),
@@ -64,50 +89,77 @@ async function drain(url: string, readings: readonly StoredReading[]): Promise<n
     },
     { lanes: [{ lane: LANE, encode: encoder() }], backlogRatePerS: 0 },
   );
-  const ended = [link.run(stop.signal), publisher.run(stop.signal)];
-  await link.ready(stop.signal);
-  const start = performance.now();
-  outbox.add(LANE, readings);
-  while (outbox.depth(LANE).readings > 0) await outbox.changed(LANE, AbortSignal.timeout(1000));
-  const rate = readings.length / ((performance.now() - start) / 1000);
+  const watch = stopwatch(count);
+  const publisherEnded = publisher.run(stop.signal);
+  while (publisher.delivered < count) await systemClock.sleep(1);
   stop.abort();
-  await Promise.all(ended);
-  return rate;
+  // The publisher ends when its last settlement is on disk.
+  await publisherEnded;
+  const speed = watch();
+  await linkEnded;
+  if (store.outbox.depth(LANE).readings > 0) throw new Error("not everything was settled");
+  return speed;
 }
 
 function encoder() {
-  return createJsonEncoder({ prefix: "gateside", site: "bench", sensors: [], withRaw: false });
+  return createJsonEncoder({ prefix: "g", site: "bench", sensors: [], withRaw: false });
+}
+
+/** Readings that make messages of about 200 bytes. */
+async function fill(store: Store, count: number, round: number): Promise<Message[]> {
+  for (let sensor = 0; sensor < SENSORS; sensor++) {
+    const from = START_MS + (round * count + 1) * 1000;
+    const readings = Array.from({ length: count / SENSORS }, (_, i) =>
+      readingOf(String(1000 + sensor), from + i * 1000, {
+        values: { rpm: 9 },
+        units: { rpm: "rpm" },
+        attributes: {},
+      }),
+    );
+    await append(store, readings);
+  }
+  await store.readings.flush();
+  const encode = encoder();
+  const entries = store.outbox.lease(LANE, "backlog", count);
+  const messages = entries.flatMap((entry) => [...encode(entry)]);
+  store.outbox.release(LANE);
+  return messages;
 }
 
 async function main(): Promise<void> {
   const count = Number(process.argv[2] ?? 50_000);
   const pairs = Math.max(5, Number(process.argv[3] ?? 7));
-  const readings = Array.from({ length: count }, (_, i) =>
-    storedReading(i, { values: '{"c":1}', units: '{"c":"A"}' }),
-  );
-  const encode = encoder();
-  const entries: OutboxEntry[] = readings.map((reading) => ({ reading, live: false }));
-  const messages = entries.flatMap((entry) => [...encode(entry)]);
-  const payloadBytes = Buffer.byteLength(String(messages[0]?.payload));
-  const broker = await startMosquitto();
-  const ratios: number[] = [];
+  const version = process.argv[4] === "5" ? 5 : 4;
+  const cleanups: (() => void | Promise<void>)[] = [];
+  // Announces a receive maximum above the window, so that both sides have the same one.
+  const broker = await startMosquitto({ receiveMaximum: 2 * WINDOW });
+  const store = tempStore({ after: (fn) => void cleanups.push(fn) }, { bufferMaxMb: 1024 });
+  const pairsSeen: (readonly [Speed, Speed])[] = [];
+  let payloadBytes = 0;
   try {
-    await bare(broker.url, messages);
-    await drain(broker.url, readings);
-    for (let i = 0; i < pairs; i++) {
-      const bareRate = await bare(broker.url, messages);
-      const drainRate = await drain(broker.url, readings);
-      ratios.push(drainRate / bareRate);
+    for (let round = 0; round <= pairs; round++) {
+      const messages = await fill(store, count, round);
+      payloadBytes = Buffer.byteLength(String(messages[0]?.payload));
+      const plain = await bare(broker.url, version, messages);
+      const ours = await drain(broker.url, version, store);
+      // The first pair warms up.
+      if (round > 0) pairsSeen.push([plain, ours]);
       process.stdout.write(
-        `bare ${Math.round(bareRate)}/s, drain ${Math.round(drainRate)}/s, ratio ${(drainRate / bareRate).toFixed(2)}\n`,
+        `bare ${show(plain)}, drain ${show(ours)}, ratio ${(ours.perS / plain.perS).toFixed(2)}\n`,
       );
     }
   } finally {
+    for (const cleanup of cleanups.reverse()) await cleanup();
     await broker.close();
   }
+  const rate = median(pairsSeen.map(([plain, ours]) => ours.perS / plain.perS));
+  const cpu = median(pairsSeen.map(([plain, ours]) => ours.cpuUs / plain.cpuUs));
   process.stdout.write(
-    `median ratio ${median(ratios).toFixed(2)} over ${pairs} pairs of ${count} messages of ${payloadBytes} bytes\n`,
+    `median over ${pairs} pairs of ${count} messages of ${payloadBytes} bytes, MQTT ${version}: ` +
+      `rate ratio ${rate.toFixed(2)}, CPU ratio ${cpu.toFixed(2)}\n`,
   );
 }
+
+const show = ({ perS, cpuUs }: Speed) => `${Math.round(perS)}/s ${cpuUs.toFixed(1)} us`;
 
 void main();

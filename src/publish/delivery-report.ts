@@ -21,7 +21,9 @@ export class DeliveryReport {
   /** Topic → reason it is refused for. */
   readonly #refused = new Map<string, string>();
   readonly #oversize = new Set<string>();
-  readonly #delivered = new Map<Lane, number>();
+  /** Delivered in this lane and not yet in the counter: bursts are of one lane, mostly. */
+  #lane: Lane | null = null;
+  #laneDelivered = 0;
   delivered = 0;
 
   constructor(parts: {
@@ -37,7 +39,8 @@ export class DeliveryReport {
     switch (answer.result) {
       case "delivered":
         this.delivered += 1;
-        this.#delivered.set(lane, (this.#delivered.get(lane) ?? 0) + 1);
+        if (lane !== this.#lane) this.#countTo(lane);
+        this.#laneDelivered += 1;
         if (this.#refused.size > 0 && this.#refused.delete(topic)) {
           logger.info({ lane, topic }, "the broker accepts this topic again");
         }
@@ -73,10 +76,15 @@ export class DeliveryReport {
 
   /** Counters are touched once per burst. */
   flush(): void {
-    for (const [lane, count] of this.#delivered) {
-      this.#parts.metrics.delivered.inc({ lane }, count);
+    this.#countTo(this.#lane);
+  }
+
+  #countTo(next: Lane | null): void {
+    if (this.#lane !== null && this.#laneDelivered > 0) {
+      this.#parts.metrics.delivered.inc({ lane: this.#lane }, this.#laneDelivered);
     }
-    this.#delivered.clear();
+    this.#lane = next;
+    this.#laneDelivered = 0;
   }
 }
 
