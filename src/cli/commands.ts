@@ -1,5 +1,6 @@
 import type { Command, FlagSpec } from "./command.ts";
 import { ENVIRONMENT_FLAG } from "./configuration.ts";
+import { DISCOVER_FLAGS } from "./discover-flags.ts";
 import { SIMULATE_FLAGS } from "./simulate-flags.ts";
 
 const KINDS = "accel, current, currentV2, accCurrent, loop, dryContact, rpm";
@@ -164,14 +165,13 @@ export const COMMANDS: readonly Command[] = [
   {
     name: "discover",
     summary: "draft a site file from an analytics service's device and axis lists",
-    details: "The draft goes to stdout; clamps and ranges are for a person to complete.",
-    flags: [
-      { name: "url", value: "URL", doc: "base address of the analytics service", required: true },
-      { name: "token", value: "TOKEN", doc: "token of that service", required: true },
-      { name: "site", value: "NAME", doc: "site name of the draft", default: "site" },
-      { name: "wire-word", value: "WORD", doc: "the word wire names carry", default: "sensor" },
+    details:
+      "The draft goes to stdout or --out; --merge adds to a file and changes nothing in it. What the service cannot know\n(kinds, clamps, ranges) is named on stderr, with the flag that tells it.",
+    flags: DISCOVER_FLAGS,
+    examples: [
+      "gateside discover --url http://analytics.plant:8080 --token T > config/site.json",
+      "gateside discover --url http://analytics.plant:8080 --token-file token --merge config/site.json --out config/site.json --kinds 9=currentV2 --clamp 100",
     ],
-    examples: ["gateside discover --url http://analytics.plant:8080 --token T > config/site.json"],
     load: () => import("./discover.ts"),
   },
   {

@@ -11,32 +11,6 @@ import { type CommandContext, type FlagSpec, type Flags, UsageError } from "./co
 import { ProgressLine } from "./progress.ts";
 import { writeOut } from "./write-out.ts";
 
-export const DISCOVER_FLAGS: readonly FlagSpec[] = [
-  { name: "url", value: "URL", doc: "base address of the analytics service", required: true },
-  {
-    name: "token",
-    value: "TOKEN",
-    doc: "its token (or --token-file, which shows in no process list)",
-  },
-  { name: "token-file", value: "FILE", doc: "file that holds the token" },
-  { name: "out", value: "FILE", doc: "write the draft there instead of stdout" },
-  { name: "merge", value: "FILE", doc: "add to this site file; nothing in it is changed" },
-  { name: "site", value: "NAME", doc: "name of the site in a new file" },
-  {
-    name: "kinds",
-    value: "TYPE=KIND",
-    doc: "what sensors of a type code read, e.g. 9=currentV2+accCurrent",
-    many: true,
-  },
-  { name: "clamp", value: "A", doc: "rating of the fitted clamps: 50, 100, 250 or 500" },
-  {
-    name: "loop",
-    value: "UNIT:LOW:HIGH",
-    doc: "unit and range of 4–20 mA channels, e.g. bar:0:10",
-  },
-  { name: "wire-word", value: "WORD", doc: "the word wire names carry", default: "sensor" },
-];
-
 /** Drafts a site file from an analytics service's lists: 0 written, 1 the service gave nothing, 2 a wrong flag or file. */
 export async function run(context: CommandContext): Promise<number> {
   const { flags, cwd, stdout, stderr, signal } = context;

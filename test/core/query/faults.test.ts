@@ -43,7 +43,12 @@ test("faults – each state that is not well is told once, with what to do", () 
     [{ gateway: down, sensors: [failing] }, ["gateway_down"]],
     [{ links: links.map((link) => ({ ...link, isConnected: false })) }, ["broker_down"]],
     [{ links: links.map((link) => ({ ...link, hostOnline: false })) }, ["host_offline"]],
-    [{ buffer: { ...buffer, alarm: "the disk is full, nothing can be stored", isWritable: false } }, ["buffer_alarm"]],
+    [
+      {
+        buffer: { ...buffer, alarm: "the disk is full, nothing can be stored", isWritable: false },
+      },
+      ["buffer_alarm"],
+    ],
     [{ buffer: { ...buffer, isWritable: false } }, ["buffer_read_only"]],
     [{ buffer: { ...buffer, hoursUntilFull: 3 } }, ["buffer_nearly_full"]],
     [{ buffer: { ...buffer, dropped: { space: 4, none: 0 } } }, ["readings_dropped"]],

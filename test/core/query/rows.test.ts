@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { createHistoryReader } from "../../../src/core/query/history-reader.ts";
+import { historyPages } from "../../../src/agent/history-pages.ts";
 import { newestRows } from "../../../src/core/query/newest-rows.ts";
 import { TrendBuckets } from "../../../src/core/query/trend.ts";
 import { walk } from "../../../src/core/query/walk.ts";
@@ -76,7 +76,7 @@ test("walk – pages, windows and readings of one millisecond lose and repeat no
       values: {},
     });
   }
-  const lazily = createHistoryReader({
+  const lazily = historyPages({
     latest: (sensor, kind) => history.latest(sensor, kind),
     range: ({ order, ...rest }) =>
       history.page({
