@@ -435,8 +435,14 @@ test("conversion is total – any fields give finite values, bad is null, and JS
   );
   const anyField = fc.oneof(anyNumber, fc.boolean(), fc.string({ maxLength: 4 }));
   const names = [
-    ...["battery", "module_temperature", "version", "RPM", "calibration", "sample_rate"],
-    ...["recording_reason", "temperature"],
+    "battery",
+    "module_temperature",
+    "version",
+    "RPM",
+    "calibration",
+    "sample_rate",
+    "recording_reason",
+    "temperature",
     ...[1, 2, 3, 4].flatMap((n) => [
       `current${n}`,
       `min_current${n}`,

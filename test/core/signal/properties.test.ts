@@ -245,7 +245,7 @@ test("overall values – any samples give finite values or none, and bad goes wi
   const calibrations = fc.constantFrom(0, -1, Number.NaN, 1e-300, 0.0005, 1e300);
   const anySamples = fc.oneof(
     fc.array(fc.integer({ min: -32768, max: 32767 }), { maxLength: 600 }),
-    fc.integer({ min: 0, max: 600 }).map((size) => new Array<number>(size).fill(32767)),
+    fc.integer({ min: 0, max: 600 }).map((size) => Array.from({ length: size }, () => 32767)),
   );
   fc.assert(
     fc.property(anySamples, rates, calibrations, (counts, sampleRateHz, calibration) => {
