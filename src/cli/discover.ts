@@ -7,7 +7,7 @@ import { faultLine } from "../config/fault.ts";
 import { loadSite } from "../config/site.ts";
 import { KINDS, type Kind } from "../core/sensor.ts";
 import { createWireNames } from "../core/wire/wire-names.ts";
-import { type CommandContext, type FlagSpec, type Flags, UsageError } from "./command.ts";
+import { type CommandContext, type Flags, UsageError } from "./command.ts";
 import { ProgressLine } from "./progress.ts";
 import { writeOut } from "./write-out.ts";
 
