@@ -6,8 +6,9 @@ import type { Settings } from "../config/settings.ts";
 import { DayReader } from "../core/decode/day-reader.ts";
 import type { ByteHashing } from "../core/decode/hashing.ts";
 import type { AgentStatus, Clock, Lane, Logger } from "../core/ports.ts";
-import { seriesMaker } from "../core/query/series.ts";
+import { createSeriesMaker } from "../core/query/series.ts";
 import type { Site } from "../core/sensor.ts";
+import { DftPlans } from "../core/signal/fft.ts";
 import { createWireNames } from "../core/wire/wire-names.ts";
 import { createGatewayClient, type GatewayClient } from "../gateway/client.ts";
 import { createHttpServer, type HttpServer } from "../http/server.ts";
@@ -119,6 +120,7 @@ class RunningAgent implements Agent {
       onDropped: (reason, count) => metrics.dropped.inc({ reason }, count),
     });
 
+    const plans = new DftPlans();
     const names = createWireNames({ word: settings.wireWord, service: settings.gatewayService });
     this.#gateway = createGatewayClient(
       { clock, metrics },
@@ -148,6 +150,7 @@ class RunningAgent implements Agent {
           logger,
           metrics,
           emptyStatuses: new Set(settings.gatewayEmptyStatuses),
+          plans,
           createReader: (kind, checkpoint, isKnownBytes) =>
             new DayReader({ kind, names, hashing, checkpoint, isKnownBytes }),
           onStored: (reading) => this.#watch.stored(reading),
@@ -206,7 +209,7 @@ class RunningAgent implements Agent {
               health: { parts: () => this.#health() },
               history: historyPages(this.#store.history),
               waveforms: this.#store.waveforms,
-              series: seriesMaker,
+              series: createSeriesMaker(plans),
               gaps: this.#gaps,
               live: hub,
               backfill: createBackfillJobs({

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { DayReader } from "../core/decode/day-reader.ts";
 import type { Logger, ReadingLog } from "../core/ports.ts";
+import { DftPlans } from "../core/signal/fft.ts";
 import { createWireNames } from "../core/wire/wire-names.ts";
 import { createGatewayClient, type GatewayClient } from "../gateway/client.ts";
 import { systemClock } from "../lib/clock.ts";
@@ -54,6 +55,7 @@ export async function openGateway(
         logger,
         metrics,
         emptyStatuses: new Set(settings.gatewayEmptyStatuses),
+        plans: new DftPlans(),
         createReader: (kind, checkpoint, isKnownBytes) =>
           new DayReader({ kind, names, hashing, checkpoint, isKnownBytes }),
       }),

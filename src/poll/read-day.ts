@@ -12,6 +12,7 @@ import type {
 import type { Reading } from "../core/reading.ts";
 import type { RawRecord, RejectReason } from "../core/record.ts";
 import type { Kind, Sensor } from "../core/sensor.ts";
+import type { DftPlans } from "../core/signal/fft.ts";
 import { readingSteps } from "../core/to-reading.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { AnswerBatch } from "./answer-batch.ts";
@@ -63,6 +64,8 @@ export interface ReadDayParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Transform tables, shared by all records. */
+  readonly plans: DftPlans;
   readonly createReader: (
     kind: Kind,
     checkpoint: string | null,
@@ -265,6 +268,7 @@ class OneRead {
       time: time.time,
       timeSource: time.source,
       gatewayNowMs,
+      plans: this.#parts.plans,
     });
     for (;;) {
       const step = steps.next();

@@ -3,7 +3,8 @@ import { connect } from "node:net";
 import { test } from "node:test";
 import fc from "fast-check";
 import { OPERATION_KEYS, OPERATIONS } from "../../src/core/query/operations.ts";
-import { seriesMaker } from "../../src/core/query/series.ts";
+import { createSeriesMaker } from "../../src/core/query/series.ts";
+import { DftPlans } from "../../src/core/signal/fft.ts";
 import { createApp, createHttpServer } from "../../src/http/server.ts";
 import { NOW, OPTIONS, testParts } from "../support/http-parts.ts";
 
@@ -11,7 +12,7 @@ import { NOW, OPTIONS, testParts } from "../support/http-parts.ts";
 const RUNS = Number(process.env["FUZZ_RUNS"] ?? 1500);
 
 function filledParts() {
-  const parts = testParts({ series: seriesMaker });
+  const parts = testParts({ series: createSeriesMaker(new DftPlans()) });
   for (let n = 0; n < 30; n++) {
     const values = { channel1_accel_rms: n, channel1_vel_rms: null, channel1_zone: "B" };
     const waveforms = [{ fileId: n + 1, channel: 1, axis: "H" as const }];

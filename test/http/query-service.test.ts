@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { seriesMaker } from "../../src/core/query/series.ts";
+import { createSeriesMaker } from "../../src/core/query/series.ts";
+import { DftPlans } from "../../src/core/signal/fft.ts";
 import { createWireNames } from "../../src/core/wire/wire-names.ts";
 import type { HttpOptions } from "../../src/http/parts.ts";
 import { createHttpServer } from "../../src/http/server.ts";
@@ -65,7 +66,7 @@ type Answer = { readonly [key: string]: Answer } & { readonly [index: number]: A
 async function service(
   t: { after(end: () => Promise<void>): void },
   options: Partial<HttpOptions> = {},
-  parts = testParts({ series: seriesMaker }),
+  parts = testParts({ series: createSeriesMaker(new DftPlans()) }),
 ) {
   const server = createHttpServer(parts, { ...OPTIONS, ...options });
   const address = await server.listen();
@@ -385,7 +386,7 @@ test("query service – devices: configuration, newest facts, null for what is u
     t,
     {},
     testParts({
-      series: seriesMaker,
+      series: createSeriesMaker(new DftPlans()),
       settings: {
         execute: () => assert.fail("not asked"),
         lastQueuedAtMs: (sensor) => (sensor === "20871" ? queued : null),

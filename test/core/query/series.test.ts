@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { packFloats } from "../../../src/core/query/packed.ts";
-import { seriesMaker } from "../../../src/core/query/series.ts";
+import { createSeriesMaker } from "../../../src/core/query/series.ts";
+import { DftPlans } from "../../../src/core/signal/fft.ts";
 import type { SignalUnit } from "../../../src/core/unit.ts";
 
 interface Vector {
@@ -53,14 +54,18 @@ test("packed series – unpacked by an independent decoder they are the vectors'
     for (const [name, value] of Object.entries(top ?? {})) {
       if (!/^\d_/.test(name)) continue;
       const unit = Number(name[0]) as SignalUnit;
-      const lines = unpack(packFloats(seriesMaker.spectrum(stored(vector), unit, null).values));
+      const lines = unpack(
+        packFloats(createSeriesMaker(new DftPlans()).spectrum(stored(vector), unit, null).values),
+      );
       close(lines[top?.["bin"] ?? 0], value, Math.abs(value), `${vector.case} ${name}`);
       compared += 1;
     }
     for (const [name, expected] of Object.entries(twf ?? {})) {
       if (expected === null || expected.rms === null) continue;
       const unit = Number(name[0]) as SignalUnit;
-      const samples = unpack(packFloats(seriesMaker.waveform(stored(vector), unit, null).values));
+      const samples = unpack(
+        packFloats(createSeriesMaker(new DftPlans()).waveform(stored(vector), unit, null).values),
+      );
       for (const [index, value] of expected.samples) {
         close(
           samples[index],
