@@ -62,7 +62,7 @@ const spaced = (value: JsonValue, gap: string): string =>
 function expected({ record }: Truth): unknown {
   const channel = (name: string) =>
     record[name] === null ? { state: "absent" } : { state: "ok", samples: record[name] };
-  const at = /\d+/.exec(String(record.time_data))?.[0];
+  const at = /\d+/.exec(JSON.stringify(record.time_data))?.[0];
   return JSON.parse(
     JSON.stringify({
       kind: "accel",
