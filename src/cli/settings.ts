@@ -87,7 +87,7 @@ function words({ outcome, statusNumber, description }: CommandResult): string {
   const number = statusNumber === null ? "" : ` (status ${statusNumber})`;
   const meaning = {
     queued: "queued: the sensor takes the settings over when it next asks for them",
-    rejected_local: "refused here, the gateway was not asked",
+    rejected_local: "not queued",
     rejected_service: "refused by the gateway",
     unknown: "unknown: no answer came, the settings may or may not be queued",
   }[outcome];

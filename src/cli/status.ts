@@ -51,7 +51,7 @@ export function statusText(status: AgentStatus): string {
     [
       "clock",
       clock.isPlausible
-        ? `plausible${clock.skewMs === null ? "" : `, gateway ${Math.round(clock.skewMs / 100) / 10} s ahead`}`
+        ? `plausible${skewText(clock.skewMs)}`
         : "IMPLAUSIBLE: set this machine's clock",
     ],
   ];
@@ -66,6 +66,13 @@ export function statusText(status: AgentStatus): string {
       .join("; "),
   ]);
   return `${table(lines, "")}\n${table(rows, "")}`;
+}
+
+function skewText(skewMs: number | null): string {
+  if (skewMs === null) return "";
+  const seconds = Math.round(skewMs / 1000);
+  if (Math.abs(seconds) < 2) return ", in step with the gateway's";
+  return `, the gateway's is ${Math.abs(seconds)} s ${seconds < 0 ? "behind" : "ahead"}`;
 }
 
 function bufferText({ buffer, delivered, nowMs }: AgentStatus): string {

@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { resolve } from "node:path";
+import { test } from "node:test";
+import { COMMANDS } from "../../src/cli/commands.ts";
+import { parseFlags } from "../../src/cli/parse-flags.ts";
+import { parseDay, parseTime } from "../../src/cli/times.ts";
+import { runCommand } from "../support/run-command.ts";
+
+const PLANT = {
+  GATEWAY_URL: "http://user:geheim@gateway",
+  MQTT_URL: "mqtt://broker",
+  MQTT_USERNAME: "bob",
+  MQTT_PASSWORD: "tops3cret",
+  SITE_FILE: resolve("config/examples/plant.json"),
+};
+
+test("program – an unknown command ends with 2 and names the nearest one", async () => {
+  const run = await runCommand(["chekc"]);
+  assert.equal(run.code, 2);
+  assert.match(run.stderr, /did you mean check\?/);
+  assert.equal(run.stdout, "");
+});
+
+test("program – without a command it explains itself and ends with 2", async () => {
+  const run = await runCommand([]);
+  assert.equal(run.code, 2);
+  for (const { name } of COMMANDS) assert.ok(run.stderr.includes(`  ${name} `), name);
+});
+
+const MISTAKES: readonly [string, string[], RegExp][] = [
+  [
+    "an unknown flag",
+    ["check", "--jsno"],
+    /--jsno is no flag of this command; did you mean --json\?/,
+  ],
+  ["a value where none is due", ["check", "--json=1"], /--json takes no value/],
+  ["a value that was forgotten", ["export", "--from", "--to", "x"], /--from wants a value/],
+  ["a flag given twice", ["export", "--from", "a", "--from", "b"], /--from is given twice/],
+  ["a word out of place", ["check", "now"], /"now" is not expected/],
+  ["a required flag left out", ["export", "--from", "2026-11-20"], /--to is required/],
+  [
+    "a wrong day",
+    ["backfill", "--from", "2026-02-30", "--to", "2026-03-01"],
+    /--from "2026-02-30"/,
+  ],
+  [
+    "a wrong choice",
+    ["export", "--from", "2026-11-20", "--to", "2026-11-20", "--format", "xml"],
+    /csv, jsonl/,
+  ],
+];
+for (const [what, words, message] of MISTAKES) {
+  test(`program – ${what} ends with 2 and one line`, async () => {
+    const run = await runCommand(words, { env: PLANT });
+    assert.equal(run.code, 2);
+    assert.match(run.stderr, message);
+    assert.equal(run.stderr.trimEnd().split("\n").length, 1, run.stderr);
+  });
+}
+
+test("program – help of every command names its flags and gives an example, without loading it", async () => {
+  for (const command of COMMANDS) {
+    const run = await runCommand([command.name, "--help"]);
+    assert.equal(run.code, 0);
+    for (const { name } of command.flags) assert.ok(run.stdout.includes(`--${name}`), name);
+    assert.match(run.stdout, /Examples\n {2}\S/);
+    assert.ok(command.examples.length > 0);
+  }
+});
+
+test("program – the contract's commands are all there and load", async () => {
+  const names = COMMANDS.map((command) => command.name);
+  for (const name of "run check doctor probe simulate demo status backfill export settings".split(
+    " ",
+  ))
+    assert.ok(names.includes(name), name);
+  for (const command of COMMANDS) assert.equal(typeof (await command.load()).run, "function");
+});
+
+test("program – tells its version", async () => {
+  const run = await runCommand(["--version"]);
+  assert.match(run.stdout, /^\d+\.\d+\.\d+\n$/);
+});
+
+test("program – wrong settings end every command with 2, a line per fault, before any work", async () => {
+  const flags: Readonly<Record<string, string[]>> = {
+    probe: ["--sensor", "1", "--kind", "rpm"],
+    backfill: ["--from", "2026-11-20", "--to", "2026-11-20"],
+    export: ["--from", "2026-11-20", "--to", "2026-11-20"],
+    settings: [
+      ...["--sensor", "1", "--range", "8", "--interval-send-data", "60", "--interval-rms", "60"],
+      ...["--alarm1", "1", "--alarm2", "1", "--alarm3", "1"],
+    ],
+  };
+  for (const name of ["run", "doctor", "probe", "status", "backfill", "export", "settings"]) {
+    const env = { POLL_INTERVAL_S: "0", LOG_LEVEL: "loud" };
+    const run = await runCommand([name, ...(flags[name] ?? [])], { env });
+    assert.equal(run.code, 2, name);
+    assert.match(run.stderr, /^error: POLL_INTERVAL_S: /m, name);
+    assert.match(run.stderr, /^error: LOG_LEVEL: /m, name);
+  }
+});
+
+test("check – shows every setting with its origin, and no secret", async () => {
+  const run = await runCommand(["check"], { env: PLANT });
+  assert.equal(run.code, 0, run.stderr);
+  assert.match(run.stdout, /MQTT_URL +mqtt:\/\/broker +environment/);
+  assert.match(run.stdout, /MQTT_CLIENT_ID +gateside-plant-7 +default/);
+  assert.match(run.stdout, /MQTT_PASSWORD +\*{8} +environment/);
+  assert.match(run.stdout, /GATEWAY_URL +http:\/\/gateway +environment/);
+  assert.match(run.stdout, /0 faults/);
+  assert.ok(!/tops3cret|geheim/.test(run.stdout + run.stderr));
+});
+
+test("check – faults of settings and site file come together, and as JSON too", async () => {
+  const env = { ...PLANT, SITE_FILE: "missing.json", HTTP_PORT: "x" };
+  const run = await runCommand(["check"], { env });
+  assert.equal(run.code, 2);
+  assert.match(run.stderr, /^error: HTTP_PORT: .*^error: SITE_FILE: .*missing\.json/ms);
+  const json = await runCommand(["check", "--json"], { env });
+  assert.equal(json.code, 2);
+  const report = JSON.parse(json.stdout) as { faults: { place: string }[] };
+  assert.deepEqual(
+    report.faults.map((f) => f.place),
+    ["HTTP_PORT", "SITE_FILE"],
+  );
+  assert.ok(!/tops3cret|geheim/.test(json.stdout));
+});
+
+test("flags – may be written with a blank or an equals sign, and fall back to defaults", () => {
+  const specs = [
+    { name: "a", value: "A", doc: "" },
+    { name: "b", value: "B", doc: "", default: "2" },
+    { name: "c", doc: "" },
+    { name: "d", value: "D", doc: "", many: true },
+  ];
+  const flags = parseFlags(["--a=-1=2", "--d", "x", "--d", "y", "--c"], specs);
+  assert.equal(flags.text("a"), "-1=2");
+  assert.equal(flags.number("b", { min: 0, max: 5 }), 2);
+  assert.equal(flags.has("c"), true);
+  assert.deepEqual(flags.all("d"), ["x", "y"]);
+  assert.throws(() => flags.number("b", { min: 3, max: 5 }), /--b "2" is not a number from 3 to 5/);
+});
+
+test("times – a day is the zone's, to its end where it is one", () => {
+  const zone = "Europe/Berlin";
+  const iso = (text: string, isEnd = false) =>
+    new Date(parseTime("from", text, zone, isEnd)).toISOString();
+  assert.equal(iso("2026-11-20"), "2026-11-19T23:00:00.000Z");
+  assert.equal(iso("2026-11-20", true), "2026-11-20T23:00:00.000Z");
+  assert.equal(iso("2026-10-25", true), "2026-10-25T23:00:00.000Z");
+  assert.equal(iso("2026-11-20T06:00"), "2026-11-20T05:00:00.000Z");
+  assert.equal(iso("2026-11-20T06:00:00.5Z"), "2026-11-20T06:00:00.500Z");
+  assert.equal(iso("2026-11-20 06:00:00+0200"), "2026-11-20T04:00:00.000Z");
+  for (const wrong of ["2026-13-01", "today", "2026-11-20T25:00:00Z", "20261120", ""])
+    assert.throws(() => parseTime("from", wrong, zone, false), /--from/, wrong);
+  assert.equal(parseDay("to", "2028-02-29"), "2028-02-29");
+});

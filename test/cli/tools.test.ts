@@ -1,0 +1,188 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { gunzipSync } from "node:zlib";
+import type { Environment } from "../../src/config/environment.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { silentLogger } from "../../src/lib/logger.ts";
+import { startSimulator } from "../../src/simulator/server.ts";
+import { openStore } from "../../src/store/store.ts";
+import { runCommand } from "../support/run-command.ts";
+
+/** A port that nothing listens on: the discard service's. */
+const NOBODY = "127.0.0.1:9";
+const DAY = "2026-11-20";
+
+interface Bench {
+  readonly cwd: string;
+  readonly env: Environment;
+  sensorOf(kind: string): string;
+}
+
+async function bench(t: TestContext): Promise<Bench> {
+  const cwd = mkdtempSync(join(tmpdir(), "gateside-tools-"));
+  const simulator = await startSimulator({ sensors: 5, zone: "UTC" });
+  t.after(async () => {
+    await simulator.close();
+    rmSync(cwd, { recursive: true });
+  });
+  const site = simulator.siteFile("bench");
+  writeFileSync(join(cwd, "site.json"), JSON.stringify(site));
+  return {
+    cwd,
+    env: {
+      GATEWAY_URL: simulator.url.replace(/\/SensorService\.svc\/?$/, ""),
+      MQTT_URL: `mqtt://${NOBODY}`,
+      SITE_FILE: "site.json",
+      GATEWAY_TIMEZONE: "UTC",
+      HTTP_PORT: "9",
+      HTTP_TOKEN: "tops3cret-tops3cret",
+    },
+    sensorOf(kind) {
+      const sensor = site.sensors.find((s) => s.kinds.some((k) => k === kind));
+      assert.ok(sensor, kind);
+      return sensor.code;
+    },
+  };
+}
+
+test("doctor – tells one by one what fails, what works, and keeps secrets out of the bundle", async (t) => {
+  const b = await bench(t);
+  const run = await runCommand(["doctor", "--bundle", "support.json.gz"], b);
+  assert.equal(run.code, 1);
+  assert.match(run.stdout, /^ok +gateway +http:.* answers$/m);
+  assert.match(run.stdout, new RegExp(`^(ok|warning) +${b.sensorOf("loop")} loop `, "m"));
+  assert.match(run.stdout, /^FAILED +broker +mqtt:\/\/127\.0\.0\.1:9: /m);
+  assert.match(run.stdout, /^(ok|warning) +disk /m);
+  assert.match(run.stdout, /^ok +clock /m);
+  const bundle = gunzipSync(readFileSync(join(b.cwd, "support.json.gz"))).toString();
+  assert.ok(!bundle.includes("tops3cret"));
+  assert.match(bundle, /"findings"/);
+});
+
+test("doctor – a gateway that is down is one line, not one for each sensor", async (t) => {
+  const b = await bench(t);
+  const env = { ...b.env, GATEWAY_URL: `http://${NOBODY}` };
+  const run = await runCommand(["doctor", "--json"], { ...b, env });
+  assert.equal(run.code, 1);
+  const { ok, findings } = JSON.parse(run.stdout) as {
+    ok: boolean;
+    findings: { what: string; state: string }[];
+  };
+  assert.equal(ok, false);
+  assert.deepEqual(
+    findings.filter((f) => f.state === "failed").map((f) => f.what),
+    ["gateway", "broker"],
+  );
+});
+
+test("status – an agent that does not answer is said so, with 1", async (t) => {
+  const b = await bench(t);
+  const run = await runCommand(["status"], b);
+  assert.equal(run.code, 1);
+  assert.match(run.stderr, /^error: no agent answers at http:\/\/127\.0\.0\.1:9 /);
+});
+
+test("probe – shows raw record, reading and the messages of each format", async (t) => {
+  const b = await bench(t);
+  const sensor = b.sensorOf("loop");
+  const env = { ...b.env, PUBLISH_FORMATS: "json,plain,sparkplug" };
+  const words = ["probe", "--sensor", sensor, "--kind", "loop", "--date", day(-1)];
+  const run = await runCommand(words, { ...b, env });
+  assert.equal(run.code, 0, run.stderr);
+  assert.match(run.stdout, /"channel1_voltage":/);
+  assert.match(run.stdout, /channel1_ma +\S+ +mA +good/);
+  assert.match(run.stdout, new RegExp(`gateside/bench/${sensor}/loop/history {2}\\(QoS 1\\)`));
+  assert.match(run.stdout, new RegExp(`spBv1.0/bench/DDATA/gateside/${sensor}`));
+  const wrong = await runCommand(["probe", "--sensor", sensor, "--kind", "rpm"], b);
+  assert.equal(wrong.code, 2);
+});
+
+test("backfill and export – a day is stored once, and comes out as CSV and JSON lines", async (t) => {
+  const b = await bench(t);
+  const sensor = b.sensorOf("loop");
+  const range = ["--from", day(-1), "--to", day(-1), "--sensor", sensor];
+  const first = await runCommand(["backfill", ...range, "--json"], b);
+  assert.equal(first.code, 0, first.stderr);
+  const { stored } = JSON.parse(first.stdout) as { stored: number };
+  assert.ok(stored > 100);
+  const again = await runCommand(["backfill", ...range, "--json"], b);
+  assert.equal((JSON.parse(again.stdout) as { stored: number }).stored, 0);
+
+  const lines = (await runCommand(["export", ...range, "--format", "jsonl"], b)).stdout
+    .trim()
+    .split("\n");
+  const readings = lines.map((l) => JSON.parse(l) as { id: string; time: string; values: object });
+  assert.equal(readings.length, stored);
+  assert.equal(new Set(readings.map((r) => r.id)).size, stored);
+  assert.deepEqual(
+    readings.map((r) => r.time),
+    readings.map((r) => r.time).sort(),
+  );
+  const csv = (await runCommand(["export", ...range, "--kind", "loop"], b)).stdout
+    .trim()
+    .split("\n");
+  assert.equal(csv[0], "time,sensor,kind,value_name,value,unit,quality,reason,id");
+  const values = readings.reduce((sum, r) => sum + Object.keys(r.values).length, 0);
+  assert.equal(csv.length, values + 1);
+  assert.ok(csv.slice(1).every((line) => line.split(",").length === 9));
+});
+
+test("backfill – a directory that an agent without HTTP side holds is left alone", async (t) => {
+  const b = await bench(t);
+  const store = openStore({
+    dataDir: join(b.cwd, "data"),
+    historyDays: 30,
+    waveformDays: 7,
+    bufferMaxMb: 64,
+    diskFreeMinMb: 0,
+    lanes: ["json"],
+    waveformPolicy: () => false,
+    clock: systemClock,
+    logger: silentLogger,
+  });
+  t.after(() => store.close());
+  const run = await runCommand(["backfill", "--from", DAY, "--to", DAY], b);
+  assert.equal(run.code, 1);
+  assert.match(run.stderr, /another agent is running on /);
+});
+
+test("export – nothing stored yet is said so, with 1", async (t) => {
+  const b = await bench(t);
+  const run = await runCommand(["export", "--from", DAY, "--to", DAY], b);
+  assert.equal(run.code, 1);
+  assert.match(run.stderr, /^error: .*gateside\.db/);
+});
+
+test("settings – queued by the gateway, or refused here with the documented number", async (t) => {
+  const b = await bench(t);
+  const words = (interval: string) => [
+    ...["settings", "--sensor", b.sensorOf("accel"), "--interval-send-data", interval],
+    ...[
+      "--range",
+      "8",
+      "--interval-rms",
+      "30",
+      "--alarm1",
+      "0.5",
+      "--alarm2",
+      "1",
+      "--alarm3",
+      "1",
+    ],
+    "--json",
+  ];
+  const refused = await runCommand(words("9"), b);
+  assert.equal(refused.code, 1);
+  assert.equal((JSON.parse(refused.stdout) as { statusNumber: number }).statusNumber, 503);
+  const queued = await runCommand(words("10"), b);
+  assert.equal(queued.code, 0, queued.stdout);
+  assert.equal((JSON.parse(queued.stdout) as { outcome: string }).outcome, "queued");
+});
+
+/** A day of the simulator's, which runs in real time. */
+function day(offset: number): string {
+  return new Date(Date.now() + offset * 86_400_000).toISOString().slice(0, 10);
+}

@@ -1,0 +1,347 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import type { Environment } from "../../src/config/environment.ts";
+import { faultLine } from "../../src/config/fault.ts";
+import { bindSite, type LoadedSettings, loadSettings } from "../../src/config/settings.ts";
+import { SETTING_NAMES, SETTINGS } from "../../src/config/settings-table.ts";
+
+const LINKS = { GATEWAY_URL: "http://gateway:8080", MQTT_URL: "mqtt://broker" };
+
+function directory(t: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), "gateside-settings-"));
+  t.after(() => rmSync(path, { recursive: true }));
+  return path;
+}
+
+function load(env: Environment, cwd = "/nonexistent"): LoadedSettings {
+  return loadSettings({ ...LINKS, ...env }, { cwd });
+}
+const lines = (loaded: LoadedSettings) => loaded.faults.map(faultLine).join("\n");
+const warnings = (loaded: LoadedSettings) => loaded.warnings.map(faultLine).join("\n");
+
+/** One wrong value per row; the fault must be the only one and name the setting. */
+const WRONG: readonly [string, string][] = [
+  ["GATEWAY_URL", "gateway:8080"],
+  ["GATEWAY_URL", "ftp://gateway"],
+  ["GATEWAY_URL", "http://gateway/?a=1"],
+  ["GATEWAY_SERVICE", "/SensorService.svc"],
+  ["WIRE_WORD", "two words"],
+  ["GATEWAY_GENERATION", "3"],
+  ["GATEWAY_TIMEZONE", "Mars/Olympus"],
+  ["GATEWAY_TIMEZONE", "+02:00"],
+  ["GATEWAY_HEADERS", "no colon"],
+  ["GATEWAY_HEADERS", '{"X": 1}'],
+  ["GATEWAY_HEADERS", '{"X": "a\\nb"}'],
+  ["GATEWAY_HEADERS", "Content-Length: 3"],
+  ["GATEWAY_CA_FILE", "missing.pem"],
+  ["GATEWAY_TIMEOUT_MS", "0"],
+  ["GATEWAY_CONCURRENCY", "0"],
+  ["GATEWAY_CONCURRENCY", "2.5"],
+  ["GATEWAY_MAX_BODY_MB", "lots"],
+  ["GATEWAY_EMPTY_STATUSES", "404;405"],
+  ["POLL_INTERVAL_S", "0"],
+  ["POLL_INTERVAL_S", "3601"],
+  ["BACKFILL_DAYS", "-1"],
+  ["LATE_GRACE_S", "1e9"],
+  ["HISTORY_DAYS", "0"],
+  ["WAVEFORM_DAYS", "-1"],
+  ["BUFFER_MAX_MB", "7"],
+  ["DISK_FREE_MIN_MB", "-1"],
+  ["MQTT_URL", "tcp://broker"],
+  ["MQTT_URL", "mqtt://broker/topic"],
+  ["MQTT_VERSION", "3"],
+  ["MQTT_CERT_FILE", "missing.pem"],
+  ["MQTT_TOPIC_PREFIX", "a/+/b"],
+  ["MQTT_TOPIC_PREFIX", "a/"],
+  ["MQTT_TOPIC_PREFIX", "$SYS"],
+  ["MQTT_TOPIC_PREFIX", "spBv1.0/x"],
+  ["MQTT_INFLIGHT", "65536"],
+  ["MQTT_BACKLOG_RATE", "-0.5"],
+  ["MQTT_REQUIRE_SUBSCRIBER", "maybe"],
+  ["PUBLISH_FORMATS", "json,xml"],
+  ["PUBLISH_FORMATS", ","],
+  ["PUBLISH_WAVEFORMS", "sometimes"],
+  ["SPARKPLUG_GROUP_ID", "a/b"],
+  ["SPARKPLUG_GROUP_ID", "STATE"],
+  ["SPARKPLUG_NODE_ID", "a+b"],
+  ["SPARKPLUG_HOST_ID", "#"],
+  ["COMMANDS_ENABLED", "2"],
+  ["HTTP_PORT", "65536"],
+  ["HTTP_PORT", "http"],
+  ["HTTP_TOKEN", "two words"],
+  ["LOG_LEVEL", "loud"],
+];
+for (const [name, value] of WRONG) {
+  test(`settings – ${name}=${value} is a fault that names it and says what to give`, () => {
+    const loaded = load({ [name]: value });
+    const own = loaded.faults.filter((fault) => fault.place === name || name === "MQTT_CERT_FILE");
+    assert.ok(own.length > 0, lines(loaded));
+    assert.equal(own.length, loaded.faults.length, lines(loaded));
+    assert.ok(own.every((fault) => fault.remedy !== ""));
+    assert.equal(loaded.settings, null);
+  });
+}
+
+test("settings – every fault is told at once, required ones included", () => {
+  const loaded = loadSettings(
+    { POLL_INTERVAL_S: "0", LOG_LEVEL: "x", HTTP_HOST: "0.0.0.0" },
+    { cwd: "/nonexistent" },
+  );
+  assert.deepEqual(loaded.faults.map((f) => f.place).sort(), [
+    "GATEWAY_URL",
+    "HTTP_TOKEN",
+    "LOG_LEVEL",
+    "MQTT_URL",
+    "POLL_INTERVAL_S",
+  ]);
+});
+
+test("settings – the bounds themselves pass", () => {
+  for (const name of SETTING_NAMES) {
+    const spec = SETTINGS[name];
+    if (spec.type !== "integer" && spec.type !== "number") continue;
+    for (const value of [spec.minimum, spec.maximum]) {
+      const loaded = load({ [name]: String(value) });
+      assert.equal(lines(loaded), "", name);
+    }
+  }
+});
+
+test("settings – defaults are the contract's", () => {
+  const { settings } = load({ GATEWAY_TIMEZONE: "Europe/Berlin" }, "/srv");
+  assert.ok(settings);
+  assert.deepEqual(bindSite(settings, "plant-7"), {
+    gatewayUrl: "http://gateway:8080",
+    gatewayService: "SensorService.svc",
+    wireWord: "sensor",
+    gatewayGeneration: 2,
+    gatewayTimezone: "Europe/Berlin",
+    gatewayHeaders: {},
+    gatewayCaFile: null,
+    gatewayTimeoutMs: 30_000,
+    gatewayConcurrency: 2,
+    gatewayMaxBodyMb: 512,
+    gatewayEmptyStatuses: [],
+    siteFile: "/srv/config/site.json",
+    dataDir: "/srv/data",
+    pollIntervalS: 60,
+    backfillDays: 7,
+    lateGraceS: 7200,
+    historyDays: 30,
+    waveformDays: 7,
+    bufferMaxMb: 2048,
+    diskFreeMinMb: 256,
+    mqttUrl: "mqtt://broker",
+    mqttVersion: 5,
+    mqttClientId: "gateside-plant-7",
+    mqttUsername: null,
+    mqttPassword: null,
+    mqttCaFile: null,
+    mqttCertFile: null,
+    mqttKeyFile: null,
+    mqttTopicPrefix: "gateside",
+    mqttInflight: 100,
+    mqttBacklogRate: 0,
+    mqttRequireSubscriber: false,
+    publishFormats: ["json"],
+    publishRaw: false,
+    publishWaveforms: "alarm",
+    sparkplugGroupId: "plant-7",
+    sparkplugNodeId: "gateside",
+    sparkplugHostId: null,
+    commandsEnabled: false,
+    httpHost: "127.0.0.1",
+    httpPort: 8080,
+    httpToken: null,
+    logLevel: "info",
+  });
+});
+
+test("settings – a site name becomes one safe level of the ids made from it", () => {
+  const { settings } = load({});
+  assert.ok(settings);
+  const bound = bindSite(settings, "plant/7+");
+  assert.equal(bound.mqttClientId, "gateside-plant_7_");
+  assert.equal(bound.sparkplugGroupId, "plant_7_");
+});
+
+test("settings – an unknown name of ours is a warning that names the nearest known one", () => {
+  const loaded = load({
+    MQTT_PASWORD: "x",
+    GATEWAY_CONCURENCY: "3",
+    SPARKPLUG_GROUPID: "x",
+    MQTT_PASSWORD_FLE: "x",
+    HTTP_TOKN: "x",
+    GATEWAY_URL_FILEE: "x",
+  });
+  for (const pair of [
+    /MQTT_PASWORD: .*MQTT_PASSWORD\?/,
+    /GATEWAY_CONCURENCY: .*GATEWAY_CONCURRENCY\?/,
+    /SPARKPLUG_GROUPID: .*SPARKPLUG_GROUP_ID\?/,
+    /MQTT_PASSWORD_FLE: .*MQTT_PASSWORD_FILE\?/,
+    /HTTP_TOKN: .*HTTP_TOKEN\?/,
+  ])
+    assert.match(warnings(loaded), pair);
+  assert.notEqual(loaded.settings, null);
+});
+
+test("settings – names that are everybody's draw no warning", () => {
+  const loaded = load({
+    HTTP_PROXY: "x",
+    HOME: "/",
+    DATABASE_URL: "x",
+    LOG_FORMAT: "x",
+    PATH: "/",
+  });
+  assert.equal(warnings(loaded), "");
+});
+
+test("settings – a secret comes from its file, trimmed", (t) => {
+  const cwd = directory(t);
+  writeFileSync(join(cwd, "password"), "  geheim\n");
+  const loaded = load({ MQTT_USERNAME: "bob", MQTT_PASSWORD_FILE: "password" }, cwd);
+  assert.equal(loaded.settings?.mqttPassword, "geheim");
+  assert.equal(loaded.origins.MQTT_PASSWORD, "MQTT_PASSWORD_FILE");
+});
+
+test("settings – a secret's file that is missing, empty or given beside the secret is a fault", (t) => {
+  const cwd = directory(t);
+  writeFileSync(join(cwd, "empty"), "\n");
+  writeFileSync(join(cwd, "full"), "x");
+  assert.match(lines(load({ HTTP_TOKEN_FILE: "nowhere" }, cwd)), /HTTP_TOKEN_FILE: .*ENOENT/);
+  assert.match(lines(load({ HTTP_TOKEN_FILE: "empty" }, cwd)), /HTTP_TOKEN_FILE: .*empty/);
+  const both = load({ HTTP_TOKEN: "a", HTTP_TOKEN_FILE: "full" }, cwd);
+  assert.match(lines(both), /both HTTP_TOKEN and HTTP_TOKEN_FILE/);
+  for (const name of ["nowhere", "empty"])
+    assert.equal(load({ MQTT_URL: "", MQTT_URL_FILE: name }, cwd).faults.length, 1);
+});
+
+test("settings – .env is read, and the environment wins over it", (t) => {
+  const cwd = directory(t);
+  writeFileSync(
+    join(cwd, ".env"),
+    "# plant 7\nPOLL_INTERVAL_S=30\nBACKFILL_DAYS='3'\nMQTT_PORT=1883\n",
+  );
+  const loaded = load({ POLL_INTERVAL_S: "15" }, cwd);
+  assert.equal(loaded.settings?.pollIntervalS, 15);
+  assert.equal(loaded.settings?.backfillDays, 3);
+  assert.equal(loaded.origins.POLL_INTERVAL_S, "environment");
+  assert.equal(loaded.origins.BACKFILL_DAYS, ".env");
+  assert.equal(loaded.origins.LOG_LEVEL, "default");
+  assert.match(warnings(loaded), /MQTT_PORT/);
+});
+
+test("settings – an environment file that is named must be there", () => {
+  const loaded = loadSettings(LINKS, { cwd: "/nonexistent", envFile: "plant.env" });
+  assert.match(lines(loaded), /plant\.env: cannot be read/);
+});
+
+test("settings – an empty value counts as not given", () => {
+  const loaded = load({ HTTP_TOKEN: "", POLL_INTERVAL_S: " ", MQTT_PASSWORD_FILE: "" });
+  assert.equal(lines(loaded), "");
+  assert.equal(loaded.settings?.pollIntervalS, 60);
+});
+
+test("settings – no secret is in what is shown, nor in any fault", () => {
+  const secret = "tops3cret";
+  const loaded = load({
+    GATEWAY_URL: `http://user:${secret}@gateway`,
+    MQTT_URL: `mqtt://user:${secret}@broker`,
+    MQTT_PASSWORD: secret,
+    HTTP_TOKEN: `${secret} x`,
+    GATEWAY_HEADERS: `{"Authorization": "${secret}", "bad header": "${secret}"`,
+  });
+  assert.ok(loaded.faults.length >= 3, lines(loaded));
+  const told = JSON.stringify([loaded.faults, loaded.warnings, loaded.shown]);
+  assert.ok(!told.includes(secret), told);
+});
+
+test("settings – credentials in an address move to where they belong", () => {
+  const { settings } = load({
+    GATEWAY_URL: "http://user:p%40ss@gateway/base/",
+    MQTT_URL: "mqtts://bob:geheim@broker:8884",
+  });
+  assert.equal(settings?.gatewayUrl, "http://gateway/base");
+  const basic = Buffer.from("user:p@ss").toString("base64");
+  assert.deepEqual(settings?.gatewayHeaders, { authorization: `Basic ${basic}` });
+  assert.equal(settings?.mqttUrl, "mqtts://broker:8884");
+  assert.equal(settings?.mqttUsername, "bob");
+  assert.equal(settings?.mqttPassword, "geheim");
+});
+
+test("settings – headers are one line or a JSON object", () => {
+  assert.deepEqual(load({ GATEWAY_HEADERS: "X-Key: a:b" }).settings?.gatewayHeaders, {
+    "X-Key": "a:b",
+  });
+  assert.deepEqual(load({ GATEWAY_HEADERS: '{"A":"1","B":"2"}' }).settings?.gatewayHeaders, {
+    A: "1",
+    B: "2",
+  });
+});
+
+test("settings – history is never kept shorter than what is backfilled plus two days", () => {
+  const loaded = load({ BACKFILL_DAYS: "40" });
+  assert.equal(loaded.settings?.historyDays, 42);
+  assert.match(warnings(loaded), /HISTORY_DAYS.*42/);
+  assert.equal(load({ BACKFILL_DAYS: "28" }).settings?.historyDays, 30);
+  assert.equal(warnings(load({ BACKFILL_DAYS: "28" })), "");
+});
+
+test("settings – a token is required where others can reach the HTTP side", () => {
+  for (const host of ["0.0.0.0", "::", "192.168.1.5", "box.plant"])
+    assert.match(lines(load({ HTTP_HOST: host })), /HTTP_TOKEN: is required/, host);
+  for (const host of ["127.0.0.1", "127.1.2.3", "::1", "[::1]", "localhost"])
+    assert.equal(lines(load({ HTTP_HOST: host })), "", host);
+  assert.equal(lines(load({ HTTP_HOST: "0.0.0.0", HTTP_PORT: "off" })), "");
+  assert.equal(lines(load({ HTTP_HOST: "0.0.0.0", HTTP_TOKEN: "0123456789abcdef" })), "");
+});
+
+test("settings – off and 0 are ports of their own meaning", () => {
+  assert.equal(load({ HTTP_PORT: "off" }).settings?.httpPort, null);
+  assert.equal(load({ HTTP_PORT: "0" }).settings?.httpPort, 0);
+});
+
+test("settings – formats are a set, in order, blanks aside", () => {
+  const { settings } = load({ PUBLISH_FORMATS: "sparkplug, json,json" });
+  assert.deepEqual(settings?.publishFormats, ["sparkplug", "json"]);
+});
+
+test("settings – MQTT 3.1.1 allows no password without a user name", () => {
+  assert.match(lines(load({ MQTT_VERSION: "4", MQTT_PASSWORD: "x" })), /MQTT_PASSWORD/);
+  assert.equal(lines(load({ MQTT_VERSION: "5", MQTT_PASSWORD: "x" })), "");
+});
+
+test("settings – half a client certificate, or a key of another one, is a fault", (t) => {
+  const cwd = directory(t);
+  try {
+    for (const name of ["a", "b"]) {
+      const subject = ["-subj", "/CN=test", "-days", "1", "-nodes"];
+      const files = ["-keyout", join(cwd, `${name}.key`), "-out", join(cwd, `${name}.crt`)];
+      const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"];
+      execFileSync("openssl", ["req", "-x509", ...curve, ...subject, ...files], {
+        stdio: "ignore",
+      });
+    }
+  } catch {
+    t.skip("openssl is missing");
+    return;
+  }
+  const url = { MQTT_URL: "mqtts://broker" };
+  assert.match(lines(load({ ...url, MQTT_CERT_FILE: "a.crt" }, cwd)), /MQTT_KEY_FILE: is missing/);
+  const pair = { ...url, MQTT_CERT_FILE: "a.crt", MQTT_CA_FILE: "b.crt" };
+  assert.equal(lines(load({ ...pair, MQTT_KEY_FILE: "a.key" }, cwd)), "");
+  assert.match(lines(load({ ...pair, MQTT_KEY_FILE: "b.key" }, cwd)), /MQTT_KEY_FILE: the key/);
+  writeFileSync(join(cwd, "text.pem"), "not a certificate");
+  assert.match(lines(load({ ...url, MQTT_CA_FILE: "text.pem" }, cwd)), /MQTT_CA_FILE: .*PEM/);
+});
+
+test("settings – every name has a doc line, and names are upper case", () => {
+  for (const name of SETTING_NAMES) {
+    assert.match(name, /^[A-Z][A-Z0-9_]*$/);
+    assert.ok(SETTINGS[name].doc.length > 5, name);
+  }
+});

@@ -1,0 +1,264 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import fc from "fast-check";
+import { faultLine } from "../../src/config/fault.ts";
+import { parseJsonText } from "../../src/config/json-text.ts";
+import { loadSite } from "../../src/config/site.ts";
+
+type Change = Record<string, unknown>;
+const ACCEL: Change = { code: "10234", type: 3, kinds: ["accel"] };
+const CURRENT: Change = {
+  code: "20871",
+  type: 9,
+  kinds: ["currentV2"],
+  channels: { current1: { clamp: 100 } },
+};
+const LOOP_CHANNEL: Change = { unit: "bar", low: 0, high: 10 };
+const LOOP: Change = {
+  code: "30007",
+  type: 12,
+  kinds: ["loop"],
+  channels: { channel1: LOOP_CHANNEL },
+};
+
+const site = (...sensors: unknown[]) => ({ site: "plant-7", sensors });
+const load = (written: unknown, sparkplug = false) =>
+  loadSite(JSON.stringify(written), "site.json", { sparkplug });
+const lines = (written: unknown, sparkplug = false) =>
+  load(written, sparkplug).faults.map(faultLine);
+
+/** Each is one mistake: exactly one fault, at this place. */
+const WRONG: readonly [string, unknown, string][] = [
+  ["no site", { sensors: [ACCEL] }, "site"],
+  ["an empty site name", { site: "", sensors: [ACCEL] }, "site"],
+  ["no sensor", { site: "x", sensors: [] }, "sensors"],
+  ["an unknown key", { ...site(ACCEL), sensor: [] }, "sensor"],
+  ["an unknown key of a sensor", site({ ...ACCEL, kind: "accel" }), "sensors[0].kind"],
+  ["a code without quotes", site({ ...ACCEL, code: 10234 }), "sensors[0].code"],
+  ["a code named agent", site({ ...ACCEL, code: "agent" }), "sensors[0].code"],
+  ["a code given twice", site(ACCEL, LOOP, { ...ACCEL, type: 4 }), "sensors[2].code"],
+  ["a code that differs by zeros", site(ACCEL, { ...ACCEL, code: "0010234" }), "sensors[1].code"],
+  [
+    "codes that share a topic",
+    site({ ...ACCEL, code: "a/b" }, { ...ACCEL, code: "a+b" }),
+    "sensors[1].code",
+  ],
+  ["no type", site({ code: "1", kinds: ["rpm"] }), "sensors[0].type"],
+  ["a misspelt kind", site({ ...CURRENT, kinds: ["currentv2"] }), "sensors[0].kinds[0]"],
+  ["no kind", site({ ...ACCEL, kinds: [] }), "sensors[0].kinds"],
+  ["a kind twice", site({ ...ACCEL, kinds: ["accel", "accel"] }), "sensors[0].kinds"],
+  ["a poll interval of 0", site({ ...ACCEL, pollIntervalS: 0 }), "sensors[0].pollIntervalS"],
+  [
+    "a missing clamp",
+    site({ ...CURRENT, channels: { current1: { name: "L1" } } }),
+    "sensors[0].channels.current1.clamp",
+  ],
+  [
+    "a clamp nobody makes",
+    site({ ...CURRENT, channels: { current1: { clamp: 200 } } }),
+    "sensors[0].channels.current1.clamp",
+  ],
+  ["current without channels", site({ ...CURRENT, channels: {} }), "sensors[0].channels"],
+  [
+    "a fourth channel of three",
+    site({
+      ...CURRENT,
+      kinds: ["current"],
+      channels: { current1: { clamp: 50 }, current4: { clamp: 50 } },
+    }),
+    "sensors[0].channels.current4",
+  ],
+  [
+    "a missing range",
+    site({ ...LOOP, channels: { channel1: { unit: "bar", low: 0 } } }),
+    "sensors[0].channels.channel1.high",
+  ],
+  [
+    "an empty range",
+    site({ ...LOOP, channels: { channel1: { ...LOOP_CHANNEL, low: 10 } } }),
+    "sensors[0].channels.channel1.high",
+  ],
+  [
+    "a loop channel without a unit",
+    site({ ...LOOP, channels: { channel2: { low: 0, high: 1 } } }),
+    "sensors[0].channels.channel2.unit",
+  ],
+  [
+    "a member of another kind",
+    site({ ...LOOP, channels: { channel1: { ...LOOP_CHANNEL, clamp: 50 } } }),
+    "sensors[0].channels.channel1.clamp",
+  ],
+  [
+    "a channel that no kind has",
+    site({ code: "1", type: 1, kinds: ["rpm"], channels: { input1: {} } }),
+    "sensors[0].channels.input1",
+  ],
+  [
+    "a channel name that does not exist",
+    site({ ...LOOP, channels: { channel1: LOOP_CHANNEL, channel5: LOOP_CHANNEL } }),
+    "sensors[0].channels.channel5",
+  ],
+  ["a speed of 0", site({ ...ACCEL, speedRpm: 0 }), "sensors[0].speedRpm"],
+  ["limits that fall", site({ ...ACCEL, limits: [3, 2, 4] }), "sensors[0].limits"],
+  ["limits of two", site({ ...ACCEL, limits: [1, 2] }), "sensors[0].limits"],
+  ["an unknown class", site({ ...ACCEL, machineClass: "group3-rigid" }), "sensors[0].machineClass"],
+  [
+    "displacement limits that do not exist",
+    site({ ...ACCEL, machineClass: "class1", checkDisplacement: true }),
+    "sensors[0].checkDisplacement",
+  ],
+  [
+    "a location without an id",
+    site({ ...ACCEL, location: { company: 1, area: 2, machine: 3 } }),
+    "sensors[0].location.point",
+  ],
+];
+for (const [what, written, place] of WRONG) {
+  test(`site file – ${what} is one fault, at ${place}`, () => {
+    const { faults, site: result } = load(written);
+    assert.deepEqual(
+      faults.map((f) => f.place),
+      [`site.json: ${place}`],
+      faults.map(faultLine).join("\n"),
+    );
+    assert.ok(faults.every((f) => f.remedy !== ""));
+    assert.equal(result, null);
+  });
+}
+
+test("site file – unknown keys and words name the nearest known one", () => {
+  assert.match(
+    lines(site({ ...ACCEL, machineclass: "class1" })).join(),
+    /did you mean machineClass/,
+  );
+  assert.match(
+    lines(site({ ...CURRENT, kinds: ["currentv2"] })).join(),
+    /did you mean "currentV2"/,
+  );
+});
+
+test("site file – all faults of a file are told at once", () => {
+  const written = {
+    site: "x",
+    sensors: [
+      { ...CURRENT, channels: { current1: {} } },
+      { ...LOOP, code: "agent" },
+      { code: "1" },
+    ],
+  };
+  assert.equal(lines(written).length, 4, lines(written).join("\n"));
+});
+
+test("site file – a code that Sparkplug does not allow is a fault where that format is on", () => {
+  const written = site({ ...ACCEL, code: "a/b" });
+  assert.equal(lines(written, false).length, 0);
+  assert.match(lines(written, true).join(), /sensors\[0\]\.code: .*Sparkplug/);
+});
+
+test("site file – a mistake of JSON is told with line and column", () => {
+  const at = (text: string) => loadSite(text, "site.json").faults.map((f) => f.place);
+  assert.deepEqual(at('{\n  "site": "x",\n  "sensors": [],\n}'), ["site.json:4:1"]);
+  assert.deepEqual(at('{"site" "x"}'), ["site.json:1:9"]);
+  assert.deepEqual(at("{\n// hi\n}"), ["site.json:2:1"]);
+  assert.deepEqual(at(""), ["site.json:1:1"]);
+  assert.match(
+    loadSite('{"site":"x","site":"y","sensors":[]}', "site.json").faults.map(faultLine).join("\n"),
+    /site\.json:1:13: the key "site" is given twice/,
+  );
+});
+
+test("site file – a byte order mark and an inverted range are fine", () => {
+  const inverted = site({ ...LOOP, channels: { channel1: { unit: "%", low: 100, high: 0 } } });
+  assert.deepEqual(loadSite(`\uFEFF${JSON.stringify(inverted)}`, "site.json").faults, []);
+});
+
+test("site file – accel and loop may share channel names", () => {
+  const both = { ...ACCEL, kinds: ["accel", "loop"] };
+  const channels = { channel1: { axis: "V" }, channel2: { axis: "H", ...LOOP_CHANNEL } };
+  assert.deepEqual(lines(site({ ...both, channels })), []);
+});
+
+test("site file – what contradicts itself without doing harm is a warning", () => {
+  const location = { company: 1, area: 2, machine: 3, point: 4 };
+  const { warnings, site: result } = load(
+    site(
+      { ...ACCEL, location, channels: { channel1: { axis: "V" }, channel2: {} } },
+      { ...LOOP, location: { ...location, company: 9 }, machineClass: "class1" },
+    ),
+  );
+  assert.ok(result);
+  assert.deepEqual(
+    warnings.map((w) => w.place),
+    [
+      "site.json: sensors[0].channels.channel2.axis",
+      "site.json: sensors[1].machineClass",
+      "site.json: sensors[1].location.company",
+    ],
+  );
+});
+
+test("site file – every example passes without a word, and every kind has one", () => {
+  const directory = join("config", "examples");
+  const kinds = new Set<string>();
+  for (const name of readdirSync(directory)) {
+    const loaded = loadSite(readFileSync(join(directory, name), "utf8"), name, { sparkplug: true });
+    assert.deepEqual([...loaded.faults, ...loaded.warnings].map(faultLine), [], name);
+    for (const sensor of loaded.site?.sensors ?? [])
+      for (const kind of sensor.kinds) kinds.add(kind);
+  }
+  assert.equal(kinds.size, 7);
+});
+
+test("site file – no JSON value crashes the check", () => {
+  const key = fc.constantFrom(
+    "site",
+    "sensors",
+    "code",
+    "kinds",
+    "channels",
+    "channel1",
+    "limits",
+    "location",
+    "x",
+  );
+  const { tree } = fc.letrec((tie) => ({
+    tree: fc.oneof(
+      { maxDepth: 5 },
+      fc.constantFrom<unknown>(null, 1, "accel", "loop", "current", "agent", true, -0.5),
+      fc.array(tie("tree"), { maxLength: 3 }),
+      fc.dictionary(key, tie("tree"), { maxKeys: 4 }),
+    ),
+  }));
+  fc.assert(
+    fc.property(tree, (written) => {
+      const { site: result, faults } = load(written);
+      assert.equal(result === null, faults.length > 0);
+    }),
+  );
+});
+
+test("JSON text – is taken and refused exactly as JSON.parse does", () => {
+  const damaged = fc
+    .tuple(fc.json(), fc.nat(), fc.string({ maxLength: 2 }), fc.nat(2))
+    .map(([text, at, insert, cut]) => {
+      const place = at % (text.length + 1);
+      return text.slice(0, place) + insert + text.slice(place + cut);
+    });
+  fc.assert(
+    fc.property(fc.oneof(fc.json(), damaged), (text) => {
+      let expected: unknown;
+      let isValid = true;
+      try {
+        expected = JSON.parse(text);
+      } catch {
+        isValid = false;
+      }
+      const parsed = parseJsonText(text);
+      assert.equal("value" in parsed, isValid, text);
+      if ("value" in parsed) assert.deepEqual(parsed.value, expected);
+    }),
+    { numRuns: 500 },
+  );
+});
