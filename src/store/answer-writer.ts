@@ -52,10 +52,11 @@ export class SqliteAnswerWriter implements AnswerWriter {
 
   isKnown(timeMs: number, id: string): boolean {
     const { stream, waiting } = this.#context;
+    const { identities, queue } = this.#parts;
     const isKnown =
       this.#ids.has(id) ||
       waiting.has(id) ||
-      this.#parts.identities.has(stream.stream, timeMs, id, hashOf(id));
+      queue.read("look up a reading", () => identities.has(stream.stream, timeMs, id, hashOf(id)));
     if (isKnown) this.#duplicates += 1;
     return isKnown;
   }

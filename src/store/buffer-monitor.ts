@@ -112,7 +112,12 @@ export class BufferMonitor {
 
   /** Pages the file may have now: the cap, or less where the disk has no room for it. */
   pagesAllowed(all: number): number {
-    const room = Math.floor(-this.diskShortageBytes() / PAGE_BYTES);
+    // A checkpoint that cannot write stops everything: its room, and the ballast's, are not for growing into.
+    const { ballastBytes, checkpointPages } = this.#parts.limits;
+    const { path } = this.#parts.db;
+    const held = sizeOf(`${path}-wal`) + sizeOf(this.#ballastPath);
+    const reserve = Math.max(0, ballastBytes + 2 * checkpointPages * PAGE_BYTES - held);
+    const room = Math.floor((-this.diskShortageBytes() - reserve) / PAGE_BYTES);
     return Math.min(this.#pagesMax, all + Math.max(0, room));
   }
 
@@ -158,6 +163,7 @@ export class BufferMonitor {
 
   /** Hours of outage the free space still holds at the recent rate; null while unknown. */
   hoursUntilFull(): number | null {
+    if (!this.#parts.db.isOpen) return null;
     const first = this.#samples[0];
     const last = this.#samples.at(-1);
     if (first === undefined || last === undefined || last.at - first.at < GROWTH_MIN_MS)

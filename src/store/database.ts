@@ -33,6 +33,7 @@ export class Database {
   #writer: Sqlite.Database | null = null;
   #reader: Sqlite.Database | null = null;
   #pagesMax = 0;
+  #isShut = false;
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
@@ -51,7 +52,7 @@ export class Database {
       this.#connect();
       this.#check(wasUnclean);
     } catch (error) {
-      this.close();
+      this.disconnect();
       throw StoreFailure.from(error, `cannot open ${this.path}`);
     }
   }
@@ -152,13 +153,16 @@ export class Database {
   }
 
   get writer(): Sqlite.Database {
-    if (this.#writer === null) throw new StoreFailure("closed", `${this.path} is not open`);
-    return this.#writer;
+    return this.#writer ?? this.#missing();
   }
 
   get reader(): Sqlite.Database {
-    if (this.#reader === null) throw new StoreFailure("closed", `${this.path} is not open`);
-    return this.#reader;
+    return this.#reader ?? this.#missing();
+  }
+
+  #missing(): never {
+    if (this.#isShut) throw new StoreFailure("closed", `${this.path} is closed`);
+    throw new StoreFailure("io", `${this.path} could not be opened again yet`);
   }
 
   /** A statement of the writing connection. */
@@ -189,11 +193,14 @@ export class Database {
     }
   }
 
+  /** For good. */
   close(): void {
-    this.#disconnect();
+    this.#isShut = true;
+    this.disconnect();
   }
 
-  #disconnect(): void {
+  /** Until the next `open`. */
+  disconnect(): void {
     this.#writes.clear();
     this.#reads.clear();
     const connections = [this.#reader, this.#writer];

@@ -332,6 +332,10 @@ export class SqliteOutbox implements Outbox {
     if (queue === undefined) return { readings: 0, oldestTimeMs: null };
     const known = this.#depths.get(lane);
     if (known?.version === queue.rowsVersion) return known.depth;
+    // While the disk is gone the counts are still right, the oldest is as last seen.
+    if (!this.#parts.db.isOpen) {
+      return { readings: queue.pending, oldestTimeMs: known?.depth.oldestTimeMs ?? null };
+    }
     const [row] = this.#parts.db
       .read(
         `SELECT min(time_ms) FROM outbox WHERE lane = ?

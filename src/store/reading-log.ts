@@ -62,11 +62,14 @@ export class SqliteReadingLog implements ReadingLog {
   progress(key: DayKey): DayProgress | null {
     const stream = this.#parts.streams.find(key.sensor, key.kind);
     if (stream === null) return null;
-    const row = this.#parts.db
-      .write<DayProgress>(
-        "SELECT checkpoint, records FROM day_progress WHERE day = ? AND stream = ?",
-      )
-      .get(key.day, stream.stream);
+    const { db, queue } = this.#parts;
+    const row = queue.read("look up a day's progress", () =>
+      db
+        .write<DayProgress>(
+          "SELECT checkpoint, records FROM day_progress WHERE day = ? AND stream = ?",
+        )
+        .get(key.day, stream.stream),
+    );
     return row ?? null;
   }
 
@@ -97,7 +100,9 @@ export class SqliteReadingLog implements ReadingLog {
     if (stream === undefined) return null;
     const known = this.#newest.get(stream);
     if (known !== undefined) return known;
-    const newest = this.#seekNewest(stream);
+    const newest = this.#parts.queue.read("look up the newest reading", () =>
+      this.#seekNewest(stream),
+    );
     this.#newest.set(stream, newest);
     return newest;
   }

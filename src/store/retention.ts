@@ -98,7 +98,10 @@ export class Retention {
 
   /** One look at sizes and, when due, at ages. */
   async pass(): Promise<void> {
-    const { clock, monitor, readings } = this.#parts;
+    const { clock, db, meta, monitor, queue, readings } = this.#parts;
+    queue.read("look at the store", () => db.read("SELECT 1").all());
+    // Nothing else may be due to be written: whether the disk is well again shows here.
+    if (queue.failure !== null) meta.set("tried_at_ms", String(clock.now()));
     monitor.sample(readings.storedBytes, this.#owedShare());
     if (clock.monotonic() - this.#agedAt >= AGE_PASS_MS) {
       this.#agedAt = clock.monotonic();
@@ -216,7 +219,7 @@ export class Retention {
         return this.#eviction.waveforms(walk, forever, WAVEFORM_SLICE_ROWS, true);
       case "owed": {
         const slice = this.#eviction.readings(walk, forever, SLICE_ROWS, this.#reason());
-        if (slice.givenUp > 0) this.#keepCount(this.#reason(), slice.givenUp);
+        if (slice.givenUp > 0) this.#putCount(this.#reason(), slice.givenUp);
         return slice;
       }
     }
@@ -240,7 +243,7 @@ export class Retention {
     if (slice.givenUp === 0) return;
     const reason = this.#reason();
     if (phase === "waveforms") this.#count(`waveform_${reason}`, slice.givenUp);
-    else this.#options.onDropped?.(reason, slice.givenUp);
+    else this.#counted(reason, slice.givenUp);
     if (this.#episode === phase) return;
     this.#episode = phase;
     this.#parts.logger.error(
@@ -252,14 +255,23 @@ export class Retention {
   }
 
   #count(reason: string, count: number): void {
-    this.#parts.queue.direct("keep counters", () => this.#keepCount(reason, count));
-    this.#options.onDropped?.(reason, count);
+    this.#parts.queue.direct("keep counters", () => this.#putCount(reason, count));
+    this.#counted(reason, count);
   }
 
   /** Inside the transaction that drops. */
-  #keepCount(reason: string, count: number): void {
-    this.#dropped = { ...this.#dropped, [reason]: (this.#dropped[reason] ?? 0) + count };
-    this.#parts.meta.put(DROPPED, JSON.stringify(this.#dropped));
+  #putCount(reason: string, count: number): void {
+    this.#parts.meta.put(DROPPED, JSON.stringify(this.#with(reason, count)));
+  }
+
+  /** After its commit. */
+  #counted(reason: string, count: number): void {
+    this.#dropped = this.#with(reason, count);
+    this.#options.onDropped?.(reason, count);
+  }
+
+  #with(reason: string, count: number): Record<string, number> {
+    return { ...this.#dropped, [reason]: (this.#dropped[reason] ?? 0) + count };
   }
 
   /** Gives free pages back to the disk where they are many or the disk needs them. */
@@ -287,8 +299,10 @@ export class Retention {
     const hadBallast = monitor.dropBallast();
     let freed = 0;
     try {
+      // The -wal is begun again from its start, whatever space the disk has.
       db.writer.pragma("wal_checkpoint(TRUNCATE)");
       const before = monitor.pages();
+      db.capPages(monitor.pagesAllowed(before.all));
       for (const phase of ["delivered", "waveforms", "owed"] as const) {
         const walk = startWalk();
         this.#barren = -1;

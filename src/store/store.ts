@@ -220,7 +220,7 @@ class SqliteStore implements Store {
 
   /** After a failed sync the kernel may have dropped pages it calls written; only a new connection reads the disk. */
   #reopen(): void {
-    this.#db.close();
+    this.#db.disconnect();
     const alarm = openOrRecover(this.#db, this.#recovery);
     this.#monitor.alarm = alarm ?? this.#monitor.alarm;
     this.#load();

@@ -128,13 +128,18 @@ export class WriteQueue {
       return this.#direct(write);
     } catch (error) {
       const failure = this.#fail(error, what);
-      if (failure.code === "full" && this.#parts.makeRoom()) return this.#direct(write);
-      throw failure;
+      if (failure.code !== "full" || !this.#parts.makeRoom()) throw failure;
+      try {
+        return this.#direct(write);
+      } catch (again) {
+        throw this.#fail(again, what);
+      }
     }
   }
 
   #direct<T>(write: () => T): T {
     const { db } = this.#parts;
+    this.#revive();
     const result = db.writer.transaction(write).immediate();
     this.#count();
     this.#failure = null;
@@ -161,6 +166,7 @@ export class WriteQueue {
   /** A read whose failure is treated like a write's: a broken connection is replaced. Throws StoreFailure. */
   read<T>(what: string, read: () => T): T {
     try {
+      this.#revive();
       return read();
     } catch (error) {
       if (this.#isClosed) throw StoreFailure.from(error, what);
@@ -188,6 +194,7 @@ export class WriteQueue {
     const { db, statistics } = this.#parts;
     const startedAt = performance.now();
     try {
+      this.#revive();
       db.writer.exec("BEGIN IMMEDIATE");
       for (const job of group) yield* job.run();
       const commitAt = performance.now();
@@ -204,15 +211,18 @@ export class WriteQueue {
     return null;
   }
 
+  /** After a failed reopen each next try begins with another. */
+  #revive(): void {
+    if (!this.#isClosed && !this.#parts.db.isOpen) this.#parts.reopen();
+  }
+
   #fail(error: unknown, what: string): StoreFailure {
     const { db, logger } = this.#parts;
     const failure = StoreFailure.from(error, what);
     if (failure.code === "internal") logger.error({ err: error }, `${what} failed`);
     try {
       if (db.isOpen && db.writer.inTransaction) db.writer.exec("ROLLBACK");
-      if (needsNewConnection(failure) || !db.isOpen) {
-        this.#parts.reopen();
-      }
+      if (db.isOpen && needsNewConnection(failure)) this.#parts.reopen();
     } catch (again) {
       logger.debug({ err: again }, "store could not be reopened");
     }

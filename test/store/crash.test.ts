@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import Sqlite from "better-sqlite3";
 import { openStore } from "../../src/store/store.ts";
+import { buildShim } from "../support/build-shim.ts";
 import { DAY_MS, START_MS, storeOptions, tempDirectory } from "../support/temp-database.ts";
 
 interface Told {
@@ -156,19 +157,9 @@ class Disk {
   }
 }
 
-function buildShim(directory: string): string | null {
-  const shim = join(directory, "shim.so");
-  const gcc = spawnSync(
-    "gcc",
-    ["-O2", "-shared", "-fPIC", "-o", shim, "test/support/record-writes.c", "-ldl"],
-    { encoding: "utf8" },
-  );
-  return gcc.status === 0 && existsSync(shim) ? shim : null;
-}
-
 test("crash – a power cut that keeps only what was synced loses nothing acknowledged", async (t) => {
   const directory = tempDirectory(t);
-  const shim = process.platform === "linux" ? buildShim(directory) : null;
+  const shim = buildShim(directory);
   if (shim === null) return t.skip("needs gcc and LD_PRELOAD to record writes and syncs");
   const data = join(directory, "data");
   const log = join(directory, "writes.log");

@@ -1,7 +1,9 @@
-/* LD_PRELOAD: logs writes, syncs, truncations, renames and removals of files under RECORD_UNDER, and what goes to
- * stdout, in the order they happened, to RECORD_LOG. Entry: kind, u32 name length, i64 offset, u32 bytes, name, bytes. */
+/* LD_PRELOAD, two uses. 1. Logs writes, syncs, truncations, renames and removals of files under RECORD_UNDER, and what goes to
+ * stdout, in the order they happened, to RECORD_LOG. Entry: kind, u32 name length, i64 offset, u32 bytes, name, bytes.
+ * 2. Fails calls on those files while the file RECORD_FAULT begins with f (no space), w (write error) or s (sync error). */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -13,11 +15,13 @@
 
 static int logfd = -1;
 static const char *under;
+static const char *fault;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 __attribute__((constructor)) static void begin(void) {
   const char *path = getenv("RECORD_LOG");
   under = getenv("RECORD_UNDER");
+  fault = getenv("RECORD_FAULT");
   if (path && under) logfd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 }
 
@@ -50,17 +54,32 @@ static void note(char kind, const char *name, int64_t offset, const void *bytes,
 static const char *watched(int fd, char *path, size_t size) {
   char link[64];
   snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  ssize_t length = logfd < 0 ? -1 : readlink(link, path, size - 1);
+  ssize_t length = under == NULL ? -1 : readlink(link, path, size - 1);
   if (length <= 0) return NULL;
   path[length] = 0;
   return strncmp(path, under, strlen(under)) == 0 ? path : NULL;
 }
 
+/* The errno that a call on this file is to fail with; 0 for none. */
+static int spoiled(int fd, char on) {
+  char path[4096];
+  char now = 0;
+  if (fault == NULL || watched(fd, path, sizeof path) == NULL) return 0;
+  int control = open(fault, O_RDONLY | O_CLOEXEC);
+  if (control < 0) return 0;
+  if (syscall(SYS_read, control, &now, 1) != 1) now = 0;
+  close(control);
+  if (now == 'f' && on == 'w') return ENOSPC;
+  return now == on ? EIO : 0;
+}
+
+#define SPOIL(fd, on) do { int number = spoiled(fd, on); if (number) { errno = number; return -1; } } while (0)
 #define NEXT(name) static __typeof__(&name) next; if (!next) next = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
 
 ssize_t pwrite64(int fd, const void *bytes, size_t length, off64_t offset) {
   NEXT(pwrite64);
   char path[4096];
+  SPOIL(fd, 'w');
   ssize_t done = next(fd, bytes, length, offset);
   const char *name = done > 0 ? watched(fd, path, sizeof path) : NULL;
   if (name) note('W', name, offset, bytes, (uint32_t)done);
@@ -85,6 +104,7 @@ ssize_t write(int fd, const void *bytes, size_t length) {
 int fsync(int fd) {
   NEXT(fsync);
   char path[4096];
+  SPOIL(fd, 's');
   int result = next(fd);
   const char *name = watched(fd, path, sizeof path);
   if (name && result == 0) note('S', name, 0, "", 0);
@@ -94,6 +114,7 @@ int fsync(int fd) {
 int fdatasync(int fd) {
   NEXT(fdatasync);
   char path[4096];
+  SPOIL(fd, 's');
   int result = next(fd);
   const char *name = watched(fd, path, sizeof path);
   if (name && result == 0) note('S', name, 0, "", 0);
