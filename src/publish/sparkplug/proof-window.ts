@@ -85,6 +85,15 @@ export class ProofWindow {
     this.#held = [];
     this.#heldEntries = 0;
   }
+  /** A host missed something: all that is left here goes out again, as historical. */
+  doubt(): Map<SparkplugLane, OutboxEntry[]> {
+    const byLane = new Map<SparkplugLane, OutboxEntry[]>();
+    for (const { lane, entries } of [...this.#held, ...this.#open]) {
+      byLane.set(lane, [...(byLane.get(lane) ?? []), ...entries]);
+    }
+    this.lose(true);
+    return byLane;
+  }
   /** True for an entry that may have arrived before: it goes out as historical whatever the outbox says. */
   isRepeat(lane: SparkplugLane, entry: OutboxEntry): boolean {
     return this.#again.has(key(lane, entry));

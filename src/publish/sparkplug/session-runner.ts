@@ -90,7 +90,9 @@ export class SessionRunner {
       if (!session.isNodeBorn && !inbox.mayBeBorn) {
         await this.#idle([signal, connection.closed, news], false);
       } else if (!session.isNodeBorn || inbox.takeRebirth()) {
-        if (!session.isNodeBorn) inbox.begin();
+        // A host asks for births when it has missed messages, too: what it was told last is told again.
+        if (session.isNodeBorn) this.#doubt();
+        else inbox.begin();
         if ((await this.#births()) === "oversize") return await this.#leave("birth_too_large");
       } else if (!(await this.#turn())) {
         await this.#idle([signal, connection.closed, news], true);
@@ -132,7 +134,7 @@ export class SessionRunner {
       this.#backlog = groupByDevice(entries, this.#parts.book, () => true);
     }
     if (this.#backlog.length > 0) {
-      if (!pace.hasToken) return false;
+      if (!pace.hasToken) return window.messages > 0 && (await this.#prove());
       const group = this.#backlog.shift();
       pace.take(1);
       return group ? await this.#sendGroup(group) : true;
@@ -198,6 +200,12 @@ export class SessionRunner {
     if (await connection.prove()) window.prove(count, this.#parts.clock.monotonic());
     this.#settleDelivered(false);
     return true;
+  }
+
+  #doubt(): void {
+    for (const [lane, entries] of this.#parts.window.doubt()) {
+      this.#parts.settle(lane, entries, "kept");
+    }
   }
 
   #settleDelivered(isLeaving: boolean): void {

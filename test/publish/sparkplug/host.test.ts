@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
-import { valueOf } from "./peer.ts";
+import { rebirth, valueOf } from "./peer.ts";
 import { metric, TestSite } from "./site.ts";
 import { startTap } from "./tap.ts";
 
@@ -144,6 +144,29 @@ test("sparkplug – what a host was sent shortly before it died is sent again wh
   const again = metric(site.of("DDATA")[1], "loop/channel1");
   assert.equal(valueOf(again), 7);
   assert.equal(again?.isHistorical, true);
+});
+
+test("sparkplug – a host that asks for births is told again what it was told last", {
+  skip,
+}, async (t) => {
+  const { site, state, start, births } = await withHost(t);
+  await state(true, 100);
+  start();
+  await births(1);
+  site.append(site.reading({ channel1: 7 }));
+  await site.until((m) => m.some(({ verb }) => verb === "DDATA"));
+  const { client, close } = await site.command();
+  await client.publishAsync("spBv1.0/plant/NCMD/edge", rebirth());
+  await close();
+  await site.until((m) => m.filter(({ verb }) => verb === "DDATA").length === 2);
+  assert.deepEqual(site.verbs().slice(3), [
+    "DDATA 30007",
+    "NBIRTH",
+    "DBIRTH 30007",
+    "DBIRTH 20871",
+    "DDATA 30007",
+  ]);
+  assert.equal(metric(site.of("DDATA")[1], "loop/channel1")?.isHistorical, true);
 });
 
 test("sparkplug – a stop while waiting says nothing: no death without a birth", {
