@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { parseEnv } from "node:util";
 import type { Environment } from "../../src/config/environment.ts";
 import { faultLine } from "../../src/config/fault.ts";
 import { bindSite, type LoadedSettings, loadSettings } from "../../src/config/settings.ts";
@@ -344,4 +345,23 @@ test("settings – every name has a doc line, and names are upper case", () => {
     assert.match(name, /^[A-Z][A-Z0-9_]*$/);
     assert.ok(SETTINGS[name].doc.length > 5, name);
   }
+});
+
+test("settings – the example file names every setting once and passes without a word", () => {
+  const text = readFileSync(join("config", "gateside.env.example"), "utf8");
+  for (const name of SETTING_NAMES)
+    assert.equal(text.match(new RegExp(`^#?${name}=`, "gm"))?.length, 1, name);
+  const loaded = loadSettings(
+    { GATEWAY_TIMEZONE: "UTC" },
+    { cwd: ".", envFile: join("config", "gateside.env.example") },
+  );
+  assert.deepEqual([...loaded.faults, ...loaded.warnings].map(faultLine), []);
+  const uncommented = parseEnv(text.replace(/^#(?=[A-Z_]+=)/gm, ""));
+  const { settings, faults } = loadSettings(uncommented, { cwd: "/nonexistent" });
+  assert.deepEqual(faults.map(faultLine), []);
+  const defaults = load({
+    GATEWAY_URL: uncommented["GATEWAY_URL"],
+    MQTT_URL: uncommented["MQTT_URL"],
+  }).settings;
+  assert.deepEqual(settings, defaults);
 });
