@@ -82,7 +82,9 @@ test("link – without a connection a publish is lost at once, never queued", as
   assert.deepEqual(await alone.publish(message("a")), { result: "lost" });
 });
 
-test("link – an acknowledgement that never comes ends as lost and the session is renewed", async (t) => {
+test("link – an acknowledgement that never comes ends as lost and the session is renewed", {
+  timeout: 30_000,
+}, async (t) => {
   const server = await fake(t, {
     version: 5,
     onPublish: ({ packetId }, connection) => {
@@ -97,7 +99,9 @@ test("link – an acknowledgement that never comes ends as lost and the session 
   assert.match(logger.text, /not acknowledged within/);
 });
 
-test("link – one message never acknowledged ends as lost although others are acknowledged", async (t) => {
+test("link – one message never acknowledged ends as lost although others are acknowledged", {
+  timeout: 30_000,
+}, async (t) => {
   const server = await fake(t, {
     version: 5,
     onPublish: ({ topic, packetId }, connection) => {
@@ -117,7 +121,9 @@ test("link – one message never acknowledged ends as lost although others are a
   assert.ok(others > 10);
 });
 
-test("link – a receive maximum of 1 is kept to, whoever publishes", async (t) => {
+test("link – a receive maximum of 1 is kept to, whoever publishes", {
+  timeout: 30_000,
+}, async (t) => {
   const server = await fake(t, {
     version: 5,
     connackProperties: [0x21, 0, 1],
@@ -133,7 +139,9 @@ test("link – a receive maximum of 1 is kept to, whoever publishes", async (t) 
   assert.equal(server.unansweredMax, 1);
 });
 
-test("link – a message the broker closes the connection on is found and refused; others get through", async (t) => {
+test("link – a message the broker closes the connection on is found and refused; others get through", {
+  timeout: 30_000,
+}, async (t) => {
   const server = await fake(t, {
     version: 4,
     onPublish: ({ topic, packetId }, connection) => {
@@ -158,7 +166,9 @@ test("link – a message the broker closes the connection on is found and refuse
   assert.deepEqual(refused, ["poison"]);
 });
 
-test("link – a taken-over session is reported with its remedy and not fought for", async (t) => {
+test("link – a taken-over session is reported with its remedy and not fought for", {
+  timeout: 30_000,
+}, async (t) => {
   const server = await fake(t, {
     version: 5,
     onConnect: (connection) => connection.disconnect(0x8e),
@@ -170,7 +180,9 @@ test("link – a taken-over session is reported with its remedy and not fought f
   assert.match(l.state.lastError ?? "", /another client uses the client id "twin"/);
 });
 
-test("link – a packet too large for a broker that says so only when it is sent is not sent again", async (t) => {
+test("link – a packet too large for a broker that says so only when it is sent is not sent again", {
+  timeout: 30_000,
+}, async (t) => {
   const server = await fake(t, {
     version: 5,
     onPublish: ({ packetBytes, packetId }, connection) => {
@@ -186,7 +198,10 @@ test("link – a packet too large for a broker that says so only when it is sent
   assert.equal((await l.publish(message("small"))).result, "delivered");
 });
 
-test("link – a half-open connection is noticed by its keep-alive", { skip }, async (t) => {
+test("link – a half-open connection is noticed by its keep-alive", {
+  skip,
+  timeout: 30_000,
+}, async (t) => {
   const server = await broker(t);
   const { link: l } = link(t, { url: server.url, keepaliveS: 1 });
   await l.ready(forever());
@@ -198,6 +213,7 @@ test("link – a half-open connection is noticed by its keep-alive", { skip }, a
 
 test("link – a wrong password is told with its remedy, and no secret is told at all", {
   skip,
+  timeout: 30_000,
 }, async (t) => {
   const server = await broker(t, { passwords: { gateside: "right" } });
   const url = server.url.replace("mqtt://", "mqtt://gateside:hunter2@");
@@ -213,6 +229,7 @@ test("link – a wrong password is told with its remedy, and no secret is told a
 
 test("link – TLS: own CA and client certificate pass, another CA or none is refused", {
   skip,
+  timeout: 30_000,
 }, async (t) => {
   const server = await broker(t, { tls: { requireClientCert: true } });
   const pem = (name: "ca" | "otherCa" | "clientCert" | "clientKey") =>
@@ -231,7 +248,7 @@ test("link – TLS: own CA and client certificate pass, another CA or none is re
   assert.equal(wrongCa.link.session + noCert.link.session + plain.link.session, 0);
 });
 
-test("link – web sockets work", { skip }, async (t) => {
+test("link – web sockets work", { skip, timeout: 30_000 }, async (t) => {
   const server = await broker(t, { websockets: true });
   const { link: l } = link(t, { url: server.url });
   assert.ok(await l.ready(forever()));
@@ -240,6 +257,7 @@ test("link – web sockets work", { skip }, async (t) => {
 
 test("link – MQTT 5 PUBACK reasons: not authorised is refused, no subscriber only where one is required", {
   skip,
+  timeout: 30_000,
 }, async (t) => {
   const server = await broker(t, { acl: "topic readwrite open/#" });
   const { link: l } = link(t, { url: server.url });
@@ -256,6 +274,7 @@ test("link – MQTT 5 PUBACK reasons: not authorised is refused, no subscriber o
 
 test("link – the announced maximum packet size is exact to the byte, in both payload forms", {
   skip,
+  timeout: 30_000,
 }, async (t) => {
   const server = await broker(t, { maxPacketSize: 400 });
   const { link: l } = link(t, { url: server.url });
@@ -291,6 +310,7 @@ test("link – the announced maximum packet size is exact to the byte, in both p
 
 test("link – commands arrive with response topic and correlation data", {
   skip,
+  timeout: 30_000,
 }, async (t) => {
   const server = await broker(t);
   const seen: InboundMessage[] = [];
@@ -314,6 +334,7 @@ test("link – commands arrive with response topic and correlation data", {
 
 test("link – close publishes the final message and disconnects without the will", {
   skip,
+  timeout: 30_000,
 }, async (t) => {
   for (const version of [4, 5] as const) {
     const server = await broker(t);
@@ -338,7 +359,10 @@ test("link – close publishes the final message and disconnects without the wil
   }
 });
 
-test("link – with disconnect reason 4 the broker publishes the will", { skip }, async (t) => {
+test("link – with disconnect reason 4 the broker publishes the will", {
+  skip,
+  timeout: 30_000,
+}, async (t) => {
   const server = await broker(t);
   const subscriber = await recordMessages(server.url);
   t.after(() => subscriber.close());
@@ -352,7 +376,7 @@ test("link – with disconnect reason 4 the broker publishes the will", { skip }
   assert.equal((await subscriber.waitFor(({ topic }) => topic === "death")).text, "will");
 });
 
-test("link – the will is seen after kill -9", { skip }, async (t) => {
+test("link – the will is seen after kill -9", { skip, timeout: 30_000 }, async (t) => {
   const server = await broker(t);
   const subscriber = await recordMessages(server.url);
   t.after(() => subscriber.close());
@@ -383,6 +407,7 @@ test("link – the will is seen after kill -9", { skip }, async (t) => {
 
 test("link – a will is asked for each CONNECT and told when the last one never left", {
   skip,
+  timeout: 30_000,
 }, async (t) => {
   const port = await freePort();
   const asked: boolean[] = [];
@@ -405,6 +430,7 @@ test("link – a will is asked for each CONNECT and told when the last one never
 
 test("link – a broker that comes back gets a new session, and `ready` waits for the hook", {
   skip,
+  timeout: 30_000,
 }, async (t) => {
   const server = await broker(t);
   const order: string[] = [];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import type { Lane, Message, OutboxEntry } from "../../src/core/ports.ts";
+import type { Lane, Message } from "../../src/core/ports.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
 import { createJsonEncoder } from "../../src/publish/json.ts";
@@ -100,7 +100,9 @@ const sentOnce = (outbox: MemoryOutbox, lane: Lane = "json") => {
   return sent.map(({ entry }) => entry.reading.seq).sort((a, b) => a - b);
 };
 
-test("publisher – connections cut at random while draining: every reading is acknowledged, none settled twice", async (t) => {
+test("publisher – connections cut at random while draining: every reading is acknowledged, none settled twice", {
+  timeout: 30_000,
+}, async (t) => {
   const acknowledged = new Set<string>();
   const server = await fake(t, {
     version: 5,
@@ -125,6 +127,7 @@ test("publisher – connections cut at random while draining: every reading is a
 
 test("publisher – a broker killed and restarted mid-drain gets everything in the end", {
   skip,
+  timeout: 30_000,
 }, async (t) => {
   const server = await broker(t);
   const outbox = new MemoryOutbox();
@@ -139,7 +142,9 @@ test("publisher – a broker killed and restarted mid-drain gets everything in t
   assert.equal(sentOnce(outbox).length, 30_000);
 });
 
-test("publisher – the store failing to record deliveries makes them go out again, none is lost", async (t) => {
+test("publisher – the store failing to record deliveries makes them go out again, none is lost", {
+  timeout: 30_000,
+}, async (t) => {
   const server = await fake(t, { version: 5 });
   const outbox = new MemoryOutbox();
   outbox.failure = new Error("disk full");
@@ -153,6 +158,7 @@ test("publisher – the store failing to record deliveries makes them go out aga
 
 test("publisher – a topic the broker refuses blocks no other, is counted, and told once", {
   skip,
+  timeout: 30_000,
 }, async (t) => {
   const server = await broker(t, {
     acl: "topic write g/s/open/#\ntopic read #",
@@ -180,6 +186,7 @@ test("publisher – a topic the broker refuses blocks no other, is counted, and 
 
 test("publisher – a message over the packet limit is not sent, counted once, and tried after a reconnect", {
   skip,
+  timeout: 30_000,
 }, async (t) => {
   const server = await broker(t, { maxPacketSize: 1000 });
   const outbox = new MemoryOutbox();
@@ -202,6 +209,7 @@ test("publisher – a message over the packet limit is not sent, counted once, a
 
 test("publisher – after an outage the newest of each sensor goes live first, then the backlog oldest first", {
   skip,
+  timeout: 30_000,
 }, async (t) => {
   const server = await broker(t);
   const subscriber = await recordMessages(server.url);
@@ -230,7 +238,9 @@ test("publisher – after an outage the newest of each sensor goes live first, t
   assert.equal(count?.value, 3, "only live readings count");
 });
 
-test("publisher – a new reading waits for no more than one window of a running backlog", async (t) => {
+test("publisher – a new reading waits for no more than one window of a running backlog", {
+  timeout: 30_000,
+}, async (t) => {
   const window = 10;
   const waits: number[] = [];
   let addedAt = -1;
@@ -258,7 +268,7 @@ test("publisher – a new reading waits for no more than one window of a running
   assert.equal(server.unansweredMax, window, "the window is full, and never more");
 });
 
-test("publisher – waveforms never go ahead of scalars", async (t) => {
+test("publisher – waveforms never go ahead of scalars", { timeout: 30_000 }, async (t) => {
   const server = await fake(t, { version: 5 });
   const outbox = new MemoryOutbox();
   outbox.add("waveform", series(0, 40));
@@ -270,7 +280,9 @@ test("publisher – waveforms never go ahead of scalars", async (t) => {
   assert.equal(firstWaveform, 2000);
 });
 
-test("publisher – MQTT_BACKLOG_RATE holds back the backlog, not what is live", async (t) => {
+test("publisher – MQTT_BACKLOG_RATE holds back the backlog, not what is live", {
+  timeout: 30_000,
+}, async (t) => {
   const server = await fake(t, { version: 5 });
   const outbox = new MemoryOutbox();
   outbox.add("json", series(0, 61));
@@ -288,7 +300,9 @@ test("publisher – MQTT_BACKLOG_RATE holds back the backlog, not what is live",
   assert.ok(seconds > 0.45 && seconds < 1.5, `${seconds} s`);
 });
 
-test("publisher – an entry of several messages leaves when all are acknowledged, and is kept when one is lost", async (t) => {
+test("publisher – an entry of several messages leaves when all are acknowledged, and is kept when one is lost", {
+  timeout: 30_000,
+}, async (t) => {
   const seen: string[] = [];
   const server = await fake(t, {
     version: 5,
@@ -298,7 +312,7 @@ test("publisher – an entry of several messages leaves when all are acknowledge
       else connection.ack(packetId);
     },
   });
-  const three = (_: OutboxEntry): Message[] =>
+  const three = (): Message[] =>
     ["a", "b", "c"].map((topic) => ({ topic, payload: "", qos: 1, retain: true }));
   const outbox = new MemoryOutbox();
   outbox.add("plain", [storedReading(1)]);
@@ -311,7 +325,9 @@ test("publisher – an entry of several messages leaves when all are acknowledge
   );
 });
 
-test("publisher – stopping awaits what is in flight and settles it", async (t) => {
+test("publisher – stopping awaits what is in flight and settles it", {
+  timeout: 30_000,
+}, async (t) => {
   let ack = () => {};
   const server = await fake(t, {
     version: 5,
@@ -331,6 +347,7 @@ test("publisher – stopping awaits what is in flight and settles it", async (t)
 
 test("publisher – MQTT 3.1.1, odd codes, and a reading that comes to an idle lane", {
   skip,
+  timeout: 30_000,
 }, async (t) => {
   const server = await broker(t);
   const subscriber = await recordMessages(server.url);
