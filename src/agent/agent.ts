@@ -153,6 +153,7 @@ class RunningAgent implements Agent {
           plans,
           createReader: (kind, checkpoint, isKnownBytes) =>
             new DayReader({ kind, names, hashing, checkpoint, isKnownBytes }),
+          onUnusable: (failureClass, message) => this.#gateway.note(failureClass, message),
           onStored: (reading) => this.#watch.stored(reading),
         }),
       },

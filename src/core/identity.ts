@@ -18,8 +18,9 @@ export function readingTime(record: RawRecord): ReadingTime | null {
   if (record.kind === "accCurrent") {
     return timeFrom(record, "endPeriod") ?? timeFrom(record, "startPeriod");
   }
-  if (record.kind === "accel" && stored && measured && record.fields.hasrealtime !== false) {
-    const isNear = Math.abs(measured.ms - stored.ms) <= NODE_TIME_DISTANCE_MAX_MS;
+  if (record.kind === "accel" && measured && record.fields.hasrealtime !== false) {
+    // Without a time_data there is nothing to doubt it by, and the record would be lost.
+    const isNear = !stored || Math.abs(measured.ms - stored.ms) <= NODE_TIME_DISTANCE_MAX_MS;
     if (isNear) return timeFrom(record, "realnodetime");
   }
   return timeFrom(record, "time_data");

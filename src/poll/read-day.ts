@@ -73,6 +73,8 @@ export interface ReadDayParts {
   ) => DayReader;
   /** GATEWAY_EMPTY_STATUSES: numbers that this gateway uses for a day without records. */
   readonly emptyStatuses: ReadonlySet<number>;
+  /** Told of an answer that came well over the line and is no day of records all the same. */
+  readonly onUnusable?: (failureClass: FailureClass, message: string) => void;
   /** Told of the newest reading of each answer once it is durable (live events). */
   readonly onStored?: (newest: Reading) => void;
 }
@@ -204,6 +206,9 @@ class OneRead {
     // What the service said outranks how the line broke.
     const cut =
       result.outcome === "service_status" ? failureOf(result) : (failure ?? failureOf(result));
+    if (failure === null && cut.failureClass === "not_json") {
+      this.#parts.onUnusable?.(cut.failureClass, cut.message);
+    }
     const mayTake = this.#request.takeCut && !result.sawNonZeroKey && isCut(cut.failureClass);
     if (!mayTake || batch.isEmpty) throw cut;
     this.#parts.logger.warn(
