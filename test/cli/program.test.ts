@@ -27,6 +27,9 @@ test("program – without a command it explains itself and ends with 2", async (
   for (const { name } of COMMANDS) assert.ok(run.stderr.includes(`  ${name} `), name);
 });
 
+const SETTINGS =
+  "--sensor 1 --range 8 --interval-send-data 60 --interval-rms 60 --alarm1 1 --alarm2 1 --alarm3 1";
+
 const MISTAKES: readonly [string, string[], RegExp][] = [
   [
     "an unknown flag",
@@ -87,10 +90,7 @@ test("program – wrong settings end every command with 2, a line per fault, bef
     probe: ["--sensor", "1", "--kind", "rpm"],
     backfill: ["--from", "2026-11-20", "--to", "2026-11-20"],
     export: ["--from", "2026-11-20", "--to", "2026-11-20"],
-    settings: [
-      ...["--sensor", "1", "--range", "8", "--interval-send-data", "60", "--interval-rms", "60"],
-      ...["--alarm1", "1", "--alarm2", "1", "--alarm3", "1"],
-    ],
+    settings: SETTINGS.split(" "),
   };
   for (const name of ["run", "doctor", "probe", "status", "backfill", "export", "settings"]) {
     const env = { POLL_INTERVAL_S: "0", LOG_LEVEL: "loud" };

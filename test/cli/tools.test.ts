@@ -158,22 +158,11 @@ test("export – nothing stored yet is said so, with 1", async (t) => {
 
 test("settings – queued by the gateway, or refused here with the documented number", async (t) => {
   const b = await bench(t);
-  const words = (interval: string) => [
-    ...["settings", "--sensor", b.sensorOf("accel"), "--interval-send-data", interval],
-    ...[
-      "--range",
-      "8",
-      "--interval-rms",
-      "30",
-      "--alarm1",
-      "0.5",
-      "--alarm2",
-      "1",
-      "--alarm3",
-      "1",
-    ],
-    "--json",
-  ];
+  const sensor = b.sensorOf("accel");
+  const words = (interval: string) =>
+    `settings --sensor ${sensor} --interval-send-data ${interval} --range 8 --interval-rms 30 --alarm1 0.5 --alarm2 1 --alarm3 1 --json`.split(
+      " ",
+    );
   const refused = await runCommand(words("9"), b);
   assert.equal(refused.code, 1);
   assert.equal((JSON.parse(refused.stdout) as { statusNumber: number }).statusNumber, 503);
