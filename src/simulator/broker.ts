@@ -34,7 +34,8 @@ export async function startBroker(options: DemoBrokerOptions = {}): Promise<Demo
   });
   server.maxConnections = options.connectionsMax ?? 64;
   await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
+    // The broker's heartbeat would keep the process alive.
+    server.once("error", (error) => broker.close(() => reject(error)));
     server.listen(options.port ?? 0, "127.0.0.1", resolve);
   });
   const { port } = server.address() as AddressInfo;

@@ -389,8 +389,13 @@ test("faults – the command line's form is understood, and refused where it is 
     text: "http://x/y",
     times: 2,
   });
-  assert.match(String(parseFaultFlag("cut:fraction")), /key=value/);
-  assert.match(String(parseFaultFlag("cut:fraction=much")), /wants a number/);
+  const wrong = (text: string, why: RegExp) => {
+    const answer = parseFaultFlag(text);
+    assert.ok(typeof answer === "string" && why.test(answer), text);
+  };
+  wrong("cut:fraction", /key=value/);
+  wrong("cut:fraction=much", /wants a number/);
+  wrong("nonsense", /no fault is named nonsense/);
 });
 
 test("simulator – a day of 120 MB leaves memory flat", async (t) => {
