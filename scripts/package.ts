@@ -251,7 +251,7 @@ function debianChangelog(): string {
 
 /** Licences of the agent, its bundled libraries and the runtime. */
 function copyright(node: string): string {
-  const third = join(root, "dist", "THIRD-PARTY-LICENSES.txt");
+  const third = join(root, "dist", "THIRD-PARTY-LICENCES.txt");
   return [
     "Gateside is licensed under the Apache License 2.0; see /usr/share/common-licenses/Apache-2.0.",
     "\n==== Bundled libraries ====\n",

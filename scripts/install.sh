@@ -1,0 +1,61 @@
+#!/bin/sh
+# Installs Gateside on a systemd machine without the package: from a checkout that was built (npm ci && npm run build) or an unpacked
+# release. Needs Node 20.20 or newer, which the service then uses. As root:  scripts/install.sh [--uninstall [--purge]]
+set -eu
+cd "$(dirname "$0")/.."
+
+say() { printf '%s\n' "$*"; }
+fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
+[ "$(id -u)" = 0 ] || fail "must run as root (sudo $0)"
+systemd_runs() { [ -d /run/systemd/system ]; }
+
+if [ "${1:-}" = --uninstall ]; then
+  if systemd_runs; then systemctl disable --now gateside.service 2>/dev/null || true; fi
+  rm -rf /usr/lib/gateside /usr/bin/gateside /usr/lib/systemd/system/gateside.service /usr/lib/systemd/system/gateside@.service
+  if systemd_runs; then systemctl daemon-reload; fi
+  if [ "${2:-}" = --purge ]; then
+    rm -rf /var/lib/gateside /etc/gateside/gateside.env
+    rmdir /etc/gateside 2>/dev/null || true
+    userdel gateside 2>/dev/null || true
+    say "Gateside, its readings and its settings are removed."
+  else
+    say "Gateside is removed; settings in /etc/gateside and readings in /var/lib/gateside stay (--purge removes them)."
+  fi
+  exit 0
+fi
+
+[ -f dist/gateside.js ] && [ -f dist/better_sqlite3.node ] || fail "dist/ is not built: run  npm ci && npm run build  first"
+node=$(command -v node) || fail "Node is not installed; version 20.20 or newer is needed"
+"$node" -e 'const [a,b]=process.versions.node.split(".").map(Number); process.exit(a>20||(a===20&&b>=20)?0:1)' ||
+  fail "Node $("$node" --version) is too old; 20.20 or newer is needed"
+"$node" dist/gateside.js --version >/dev/null || fail "the program does not run with this Node; build it again with it"
+
+getent passwd gateside >/dev/null ||
+  useradd --system --user-group --no-create-home --home-dir /var/lib/gateside --shell /usr/sbin/nologin gateside
+install -d -m 0755 /usr/lib/gateside
+cp -R dist/. /usr/lib/gateside/
+rm -rf /usr/lib/gateside/packages
+chmod -R u=rwX,go=rX /usr/lib/gateside
+# The runtime that was tested is the one that runs, also when somebody upgrades the system's Node.
+install -m 0755 "$(readlink -f "$node")" /usr/lib/gateside/node
+if command -v cc >/dev/null && [ -f native/sdnotify.c ] && [ ! -f dist/sdnotify.node ]; then
+  headers=$(dirname "$(dirname "$(readlink -f "$node")")")/include/node
+  if [ -f "$headers/node_api.h" ]; then
+    cc -O2 -shared -fPIC -I"$headers" native/sdnotify.c -s -o /usr/lib/gateside/sdnotify.node
+  fi
+fi
+install -m 0755 packaging/gateside.sh /usr/bin/gateside
+install -d -m 0750 -o root -g gateside /etc/gateside
+install -d -m 0750 -o gateside -g gateside /var/lib/gateside
+[ -e /etc/gateside/gateside.env ] || install -m 0640 -o root -g gateside packaging/gateside.env /etc/gateside/gateside.env
+install -d -m 0755 /usr/lib/systemd/system
+for unit in gateside.service gateside@.service; do
+  # Without the small native module readiness is told by systemd-notify, which is a process of its own.
+  if [ -f /usr/lib/gateside/sdnotify.node ]; then cat "systemd/$unit"; else sed 's/^NotifyAccess=main/NotifyAccess=all/' "systemd/$unit"; fi \
+    >"/usr/lib/systemd/system/$unit"
+done
+if systemd_runs; then systemctl daemon-reload; fi
+say "Gateside $(gateside --version) is installed. Next:"
+say "  1. set GATEWAY_URL and MQTT_URL in /etc/gateside/gateside.env, write /etc/gateside/site.json"
+say "  2. gateside check && gateside doctor"
+say "  3. systemctl enable --now gateside"
