@@ -74,6 +74,7 @@ export class SqliteOutbox implements Outbox {
 
   constructor(parts: OutboxParts, lanes: readonly Lane[]) {
     this.#parts = parts;
+    // The place in LANES is stored: a new lane is added at its end.
     for (const lane of lanes) this.#lanes.set(lane, new LaneQueue(lane, LANES.indexOf(lane)));
   }
 

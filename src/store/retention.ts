@@ -37,6 +37,9 @@ const HIGH_WATER = 0.93;
 const LOW_WATER = 0.9;
 /** Free pages that incremental vacuum gives back in one go. */
 const VACUUM_PAGES = 256;
+const VACUUM_PAGES_MIN = 32;
+/** Share of the file that stays free when the disk wants space back; more than the high-water mark leaves. */
+const FREE_SHARE_KEPT = 0.12;
 /** Share of the file that may lie free before it shrinks. */
 const FREE_SHARE_MAX = 0.25;
 const FREE_PAGES_MIN = 1024;
@@ -280,11 +283,12 @@ export class Retention {
     for (;;) {
       const { all, free } = monitor.pages();
       const isMuch = free > Math.max(FREE_PAGES_MIN, all * FREE_SHARE_MAX);
-      const isOver = all > this.#options.limits.pagesMax;
-      const isNeeded = free > VACUUM_PAGES && (isOver || monitor.diskShortageBytes() > 0);
-      if (!isMuch && !isNeeded) return;
+      const isNeeded = all > this.#options.limits.pagesMax || monitor.diskShortageBytes() > 0;
+      // Some stay for new readings: without them the next pass would have to give up owed ones.
+      const pages = Math.min(VACUUM_PAGES, free - Math.ceil(all * FREE_SHARE_KEPT));
+      if (pages < VACUUM_PAGES_MIN || (!isMuch && !isNeeded)) return;
       await this.#write(() => {
-        db.writer.exec(`PRAGMA incremental_vacuum(${VACUUM_PAGES})`);
+        db.writer.exec(`PRAGMA incremental_vacuum(${pages})`);
         return null;
       });
       if (monitor.pages().all >= all) return;
