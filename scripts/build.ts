@@ -8,6 +8,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
@@ -23,7 +24,7 @@ const DASHBOARD = join(DIST, "dashboard");
 const COMPRESS_BYTES_MIN = 512;
 
 async function main(): Promise<void> {
-  rmSync(DIST, { recursive: true, force: true });
+  // What lies there is replaced file by file: a program that runs from here, and packages made earlier, stay whole.
   mkdirSync(DIST, { recursive: true });
   const bundled = await bundleProgram();
   copyNativeModule();
@@ -54,12 +55,18 @@ async function bundleProgram(): Promise<Metafile> {
 
 function copyNativeModule(): void {
   const name = "better_sqlite3.node";
-  copyFileSync(join("node_modules", "better-sqlite3", "build", "Release", name), join(DIST, name));
+  // Renamed into place, for a running agent may have the old one mapped.
+  copyFileSync(
+    join("node_modules", "better-sqlite3", "build", "Release", name),
+    join(DIST, `${name}.new`),
+  );
+  renameSync(join(DIST, `${name}.new`), join(DIST, name));
 }
 
 /** Scripts and styles are bundled; pages and pictures are copied. Without an index page there is no dashboard. */
 async function bundleDashboard(): Promise<Metafile[]> {
   if (!existsSync(join(DASHBOARD_SOURCE, "index.html"))) return [];
+  rmSync(DASHBOARD, { recursive: true, force: true });
   mkdirSync(DASHBOARD, { recursive: true });
   const files = readdirSync(DASHBOARD_SOURCE, { withFileTypes: true })
     .filter((entry) => entry.isFile())
