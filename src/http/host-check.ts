@@ -28,7 +28,8 @@ export function isSameOrigin(headers: {
   readonly "sec-fetch-site"?: string | string[] | undefined;
 }): boolean {
   const site = headers["sec-fetch-site"];
-  if (typeof site === "string" && site !== "same-origin" && site !== "none") return false;
+  // The browser's own word; behind a proxy that rewrites `Host` the comparison below could not tell.
+  if (typeof site === "string") return site === "same-origin" || site === "none";
   if (headers.origin === undefined) return true;
   const match = /^https?:\/\/(.+)$/.exec(headers.origin);
   return match?.[1] !== undefined && match[1].toLowerCase() === headers.host?.toLowerCase();

@@ -57,7 +57,7 @@ export function registerLiveEvents(
     done();
   });
 
-  app.get("/api/v1/events", (request, reply) => {
+  app.get("/api/v1/events", { exposeHeadRoute: false }, (request, reply) => {
     if (clients.size >= CLIENTS_MAX) {
       return reply
         .code(503)
@@ -71,6 +71,8 @@ export function registerLiveEvents(
       "content-type": "text/event-stream; charset=utf-8",
       "cache-control": "no-store",
       "x-accel-buffering": "no",
+      // The stream is the connection's last answer: when it ends, nothing idle is left to wait for.
+      connection: "close",
     });
     const client: Client = {
       write: (text) => response.write(text),

@@ -18,6 +18,8 @@ const HEADER_BYTES_MAX = 16 * 1024;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 const KEEP_ALIVE_TIMEOUT_MS = 30_000;
+/** A reader that takes nothing of its answer for so long has gone; live streams have their heartbeat. */
+const SILENCE_TIMEOUT_MS = 60_000;
 /** How long `close` lets running answers end; the process has ten seconds in all. */
 const CLOSE_GRACE_MS = 2_000;
 /** Names in paths are sensor codes and operations. */
@@ -64,8 +66,7 @@ export function createApp(parts: HttpParts, options: HttpOptions): FastifyInstan
     bodyLimit: BODY_BYTES_MAX,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    // 0: an answer may take as long as its reader does; slow asking is ended by the two request deadlines.
-    connectionTimeout: 0,
+    connectionTimeout: SILENCE_TIMEOUT_MS,
     http: {
       maxHeaderSize: HEADER_BYTES_MAX,
       headersTimeout: HEADERS_TIMEOUT_MS,

@@ -278,3 +278,76 @@ test("events – a stream begins with the status, brings readings as they are st
   for (;;) if ((await reader.read()).done) break;
   assert.equal(parts.subscribers, 0);
 });
+
+test("events – a reader that takes nothing costs its own events, and is told how many", async (t) => {
+  const parts = testParts();
+  const server = createHttpServer(parts, OPTIONS);
+  const address = new URL(await server.listen());
+  t.after(() => server.close());
+  const socket = connect(Number(address.port), address.hostname);
+  t.after(() => socket.destroy());
+  socket.write("GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  let text = "";
+  await new Promise<void>((resolve) => {
+    socket.on("data", (data) => {
+      text += data.toString("latin1");
+      if (text.includes("event: status")) resolve();
+    });
+  });
+  socket.pause();
+  const values = { text: "x".repeat(100_000) };
+  const reading = parts.history.add({ sensor: "40001", kind: "rpm", timeMs: 0, values });
+  const before = process.memoryUsage.rss();
+  for (let n = 0; n < 2000; n++) {
+    parts.emit({ type: "reading", reading });
+    if (n % 50 === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+  // 200 MB were offered; the socket's own buffers and ours hold a few.
+  assert.ok(process.memoryUsage.rss() - before < 100 * 1024 * 1024);
+  text = "";
+  socket.resume();
+  const told = () =>
+    [...text.matchAll(/event: skipped\ndata: \{"count":(\d+)\}/g)].reduce(
+      (sum, [, count]) => sum + Number(count),
+      0,
+    );
+  const deadline = performance.now() + 10_000;
+  while (told() < 1000 && performance.now() < deadline) {
+    parts.emit({ type: "reading", reading: { ...reading, values: "{}" } });
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const count = told();
+  assert.ok(count >= 1000);
+});
+
+test("events – only so many streams at once", async (t) => {
+  const server = createHttpServer(testParts(), OPTIONS);
+  const address = await server.listen();
+  t.after(() => server.close());
+  const ending = new AbortController();
+  t.after(() => ending.abort());
+  for (let n = 0; n < 32; n++) {
+    const { status } = await fetch(`${address}/api/v1/events`, { signal: ending.signal });
+    assert.equal(status, 200);
+  }
+  const refused = await fetch(`${address}/api/v1/events`);
+  assert.equal(refused.status, 503);
+  assert.ok(refused.headers.get("retry-after"));
+});
+
+test("server – limits stand on the listener itself", async (t) => {
+  const app = createApp(testParts(), OPTIONS);
+  t.after(() => app.close());
+  await app.ready();
+  const { headersTimeout, requestTimeout, keepAliveTimeout, timeout, maxConnections } = app.server;
+  assert.deepEqual(
+    { headersTimeout, requestTimeout, keepAliveTimeout, timeout, maxConnections },
+    {
+      headersTimeout: 10_000,
+      requestTimeout: 30_000,
+      keepAliveTimeout: 30_000,
+      timeout: 60_000,
+      maxConnections: 256,
+    },
+  );
+});

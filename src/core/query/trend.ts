@@ -27,6 +27,8 @@ export interface Trend extends TrendResult {
 /** Values a sensor has at most are about thirty; this bounds what a hostile site file could ask for. */
 const SERIES_MAX = 64;
 
+const GOOD: Readonly<Record<string, unknown>> = {};
+
 interface Bucket {
   index: number;
   timeMs: number;
@@ -56,7 +58,9 @@ export class TrendBuckets {
   add(reading: StoredReading): void {
     this.#readings += 1;
     const values = JSON.parse(reading.values) as Record<string, unknown>;
-    const quality = JSON.parse(reading.quality) as Record<string, unknown>;
+    // Most readings are good throughout.
+    const quality =
+      reading.quality === "{}" ? GOOD : (JSON.parse(reading.quality) as Record<string, unknown>);
     const index = Math.floor((reading.timeMs - this.#fromMs) / this.#bucketMs);
     for (const [name, value] of Object.entries(values)) {
       if (this.#wanted !== null && !this.#wanted.has(name)) continue;
