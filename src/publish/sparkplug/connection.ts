@@ -15,6 +15,8 @@ export interface ConnectionParts {
   readonly client: IClientOptions;
   readonly version: 4 | 5;
   readonly filters: readonly string[];
+  /** Learned from earlier sessions where the broker announces none. */
+  readonly packetBytesMax: number;
   /** The transport stands and CONNECT goes out: from here on the will, and its bdSeq, is used. */
   onConnectSent(): void;
   onMessage(topic: string, payload: Uint8Array): void;
@@ -26,11 +28,13 @@ export class NodeConnection {
   readonly #clientId: string;
   readonly #closed = new AbortController();
   readonly #pings: (() => void)[] = [];
-  #packetBytesMax = REMAINING_LENGTH_MAX;
+  #packetBytesMax: number;
+  #unprovenBytesMax = 0;
   #failure: string | null = null;
 
   private constructor(parts: ConnectionParts) {
     this.#version = parts.version;
+    this.#packetBytesMax = parts.packetBytesMax;
     this.#clientId = parts.client.clientId ?? "";
     this.#client = mqtt.connect({ ...parts.client, reschedulePings: false });
     const client = this.#client;
@@ -103,6 +107,7 @@ export class NodeConnection {
     if (this.#closed.signal.aborted || !this.#client.connected) {
       return Promise.resolve({ result: "lost" });
     }
+    this.#unprovenBytesMax = Math.max(this.#unprovenBytesMax, bytes);
     return this.#untilClosed<PublishOutcome>({ result: "lost" }, (done) => {
       this.#client.publish(
         topic,
@@ -117,13 +122,19 @@ export class NodeConnection {
    * A PINGREQ round trip. TCP keeps order and a broker reads a client's packets one after the other, so the PINGRESP
    * proves that everything written before was read. Answers to earlier pings do not count. False: the link is gone.
    */
-  prove(): Promise<boolean> {
-    if (this.#closed.signal.aborted || !this.#client.connected) return Promise.resolve(false);
-    return this.#answered((done) => {
+  async prove(): Promise<boolean> {
+    if (this.#closed.signal.aborted || !this.#client.connected) return false;
+    const isProven = await this.#answered((done) => {
       this.#pingAnswered = done;
       this.#client.sendPing();
       this.#pingAnswered = null;
     });
+    if (isProven) this.#unprovenBytesMax = 0;
+    return isProven;
+  }
+  /** Largest packet written since the last proof: the first suspect where a broker hangs up. */
+  get unprovenBytesMax(): number {
+    return this.#unprovenBytesMax;
   }
 
   /** Ends the transport without a word: the broker publishes the will. */
@@ -152,7 +163,10 @@ export class NodeConnection {
       this.#closed.signal.addEventListener("abort", refused, { once: true });
       this.#client.once("connect", (connack: IConnackPacket) => {
         this.#closed.signal.removeEventListener("abort", refused);
-        this.#packetBytesMax = connack.properties?.maximumPacketSize ?? REMAINING_LENGTH_MAX;
+        this.#packetBytesMax = Math.min(
+          this.#packetBytesMax,
+          connack.properties?.maximumPacketSize ?? REMAINING_LENGTH_MAX,
+        );
         resolve();
       });
     });

@@ -16,6 +16,7 @@ import { DeviceBook, type DeviceBookOptions, type DeviceBookParts } from "./devi
 import { SETTINGS_OUTCOME } from "./device-command.ts";
 import { Inbox } from "./inbox.ts";
 import { NodeReport, type NodeValue } from "./node-metrics.ts";
+import { PacketLimit } from "./packet-limit.ts";
 import { PrimaryHost } from "./primary-host.ts";
 import { ProofWindow, type SparkplugLane } from "./proof-window.ts";
 import { Sender } from "./sender.ts";
@@ -90,6 +91,7 @@ export class SparkplugNode {
   readonly #window: ProofWindow;
   readonly #pace: TokenBucket;
   readonly #backoff: Backoff;
+  readonly #limit: PacketLimit;
   readonly #settling = new Set<Promise<void>>();
   #runner: SessionRunner | null = null;
   #bdSeq: number | null = null;
@@ -111,6 +113,7 @@ export class SparkplugNode {
     });
     const holdMs = this.#host === null ? 0 : (options.hostHoldMs ?? HOST_HOLD_MS);
     this.#window = new ProofWindow(holdMs, HOLD_ENTRIES_MAX);
+    this.#limit = new PacketLimit(parts.clock);
     this.#pace = new TokenBucket(parts.clock, options.backlogRatePerS);
     const { backoffMinMs = BACKOFF_MIN_MS, backoffMaxMs = BACKOFF_MAX_MS } = options.link;
     this.#backoff = new Backoff(backoffMinMs, backoffMaxMs);
@@ -171,6 +174,7 @@ export class SparkplugNode {
         {
           client: clientOptions({ ...link, name: "sparkplug" }, lastWill),
           version: link.version,
+          packetBytesMax: this.#limit.bytesMax,
           filters: this.#topics.filters(this.#options.hostId),
           onConnectSent: () => this.#useBdSeq(bdSeq),
           onMessage: (topic, payload) => inbox.receive(topic, payload),
@@ -192,6 +196,12 @@ export class SparkplugNode {
     const end = await this.#runner.run(signal);
     stopHurry();
     this.#wasLost = end === "lost";
+    if (end === "lost" && this.#limit.lost(connection.unprovenBytesMax)) {
+      logger.warn(
+        { link: "sparkplug", limitBytes: this.#limit.bytesMax },
+        "the broker hangs up on a packet of this size; such packets are not sent for an hour",
+      );
+    }
     this.#runner = null;
     this.#connectedAtMs = null;
     metrics.brokerConnected.set({ link: "sparkplug" }, 0);

@@ -101,7 +101,8 @@ export class SessionRunner {
   }
 
   async #births(): Promise<"sent" | "oversize" | "lost"> {
-    const { session, sender, report, book, clock, inbox, nodeValues, onBorn } = this.#parts;
+    const { session, sender, report, book, clock, inbox, nodeValues, onBorn, connection } =
+      this.#parts;
     const nowMs = clock.now();
     const metrics = report.birth(nodeValues(), nowMs, clock.monotonic());
     const result = await sender.send(session.nbirth(nowMs, metrics));
@@ -111,6 +112,8 @@ export class SessionRunner {
       if (!book.isSilent(device) && (await sender.birth(device)) === "lost") return "lost";
     }
     onBorn();
+    // Births are no readings, yet a broker that hung up on one must be told from one that did so later.
+    await connection.prove();
     return "sent";
   }
 

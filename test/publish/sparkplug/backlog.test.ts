@@ -169,3 +169,18 @@ test("sparkplug – a message over the broker's limit is not sent, is parked and
   );
   for (const [index, { payload }] of site.seen.entries()) assert.equal(payload.seq, index % 256);
 });
+
+test("sparkplug – MQTT 4: a broker that hangs up on a large packet is offered it three times, then never", {
+  skip,
+}, async (t) => {
+  const site = await TestSite.open(t, { maxPacketSize: 9000 });
+  site.waveforms.set(1, { ...WAVE, samples: new Int16Array(4096) });
+  site.append(measured(site, 3, [1]));
+  site.run(site.node({ link: { version: 4 } }));
+  await site.settled(1, "oversize");
+  site.append(site.reading({ channel1: 1 }));
+  await site.settled(2);
+  await site.until((m) => m.some(({ device, verb }) => verb === "DDATA" && device === PUMP.code));
+  const births = site.of("NBIRTH").length;
+  assert.equal(births, 4);
+});

@@ -14,7 +14,7 @@ const SENSORS: Sensor[] = ["101", "102", "103", "104"].map((code) => ({
   kinds: ["rpm"],
   channels: {},
 }));
-const ROUNDS = 300;
+const ROUNDS = 200;
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 test("sparkplug – every record reaches a recording host over cuts, lost bytes, dead hosts and dead brokers", {
@@ -33,7 +33,7 @@ test("sparkplug – every record reaches a recording host over cuts, lost bytes,
   const newest = new Map<string, StoredReading>();
   const expected = new Set<string>();
   const node = site.node(
-    { sensors: SENSORS, hostId: "scada", hostHoldMs: 1500, link: { url: tap.url } },
+    { sensors: SENSORS, hostId: "scada", hostHoldMs: 1000, link: { url: tap.url } },
     {
       outbox: store.outbox,
       waveforms: store.waveforms,
@@ -79,7 +79,7 @@ test("sparkplug – every record reaches a recording host over cuts, lost bytes,
   const missing = [...expected].filter((key) => !host.values.has(key));
   assert.deepEqual(missing, []);
   assert.deepEqual(host.faults, []);
-  assert.ok(host.births >= 10, `${host.births} sessions`);
+  assert.ok(host.births >= 7, `${host.births} sessions`);
   const repeats = [...host.values.values()].filter((count) => count > 1).length;
   t.diagnostic(`${host.values.size} values, ${repeats} of them repeated, ${host.births} sessions`);
 });

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";
-import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
+import { skipWithoutMosquitto, startMosquitto } from "../../support/mosquitto.ts";
 import { decode, valueOf } from "./peer.ts";
 import { metric, TestSite } from "./site.ts";
 import { startTap, type Tap } from "./tap.ts";
@@ -97,6 +98,24 @@ for (const version of [5, 4] as const) {
       assert.equal(death.payload.metrics.length, 1);
     }
     assert.equal(tap.connections.length, 1);
+  });
+}
+
+for (const [name, options] of [
+  ["TLS", { tls: {} }],
+  ["web sockets", { websockets: true }],
+] as const) {
+  test(`sparkplug – over ${name} the node is born and its number is kept`, { skip }, async (t) => {
+    const broker = await startMosquitto(options);
+    t.after(() => broker.close());
+    const site = await TestSite.open(t);
+    const ca = broker.certificates && readFileSync(broker.certificates.caFile, "utf8");
+    const node = site.node({ link: { url: broker.url, ...(ca ? { tls: { ca } } : {}) } });
+    const stop = site.run(node);
+    site.append(site.reading({ channel1: 1 }));
+    await site.settled(1);
+    await stop();
+    assert.equal(site.savedBdSeq, 0);
   });
 }
 
