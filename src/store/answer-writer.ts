@@ -1,7 +1,7 @@
 import { setImmediate as immediate } from "node:timers/promises";
 import type { AnswerWriter, AppendResult, DayKey, DayProgress } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
-import type { PendingRow } from "./outbox.ts";
+import type { PendingRow } from "./outbox-rows.ts";
 import {
   type PendingReading,
   type PendingWaveform,
@@ -161,7 +161,7 @@ export class SqliteAnswerWriter implements AnswerWriter {
         rows: readings.length + 1,
         run: () => this.#write(readings, progress, rows),
         committed: () => {
-          this.#parts.outbox.inserted(rows);
+          this.#parts.outbox.rows.inserted(rows);
           const bytes = readings.reduce((sum, reading) => sum + storedBytes(reading), 0);
           this.#context.stored(rows.length, newestOf(rows), bytes);
           resolve(rows.length);
@@ -236,7 +236,7 @@ export class SqliteAnswerWriter implements AnswerWriter {
       isFuture: reading.isFuture,
       hasWaveform: reading.isWaveformOwed,
     };
-    outbox.insert(row);
+    outbox.rows.insert(row);
     return row;
   }
 

@@ -72,13 +72,13 @@ export class Eviction {
     };
     for (const reading of this.#next(walk, untilMs, rowsMax)) {
       if (giveUpReason === null) {
-        if (outbox.isOwed(reading)) continue;
+        if (outbox.rows.isOwed(reading)) continue;
       } else {
-        const lanes = outbox.drop(reading);
+        const lanes = outbox.rows.drop(reading);
         if (lanes.length > 0) {
           gaps.add(reading.stream, reading.timeMs, giveUpReason);
           slice.givenUp += 1;
-          after.push(() => outbox.dropped(reading, lanes));
+          after.push(() => outbox.rows.dropped(reading, lanes));
         }
       }
       for (const { fileId } of reading.waveforms === null ? [] : parseRefs(reading.waveforms)) {
@@ -109,12 +109,12 @@ export class Eviction {
     const rows = this.#walk<Place>(walk, untilMs, rowsMax, WAVEFORM_HOUR_SQL, WAVEFORM_ROWS_SQL);
     for (const { seq: fileId, ...place } of rows) {
       // The rows of one time: a reading's axes share its outbox row.
-      const owed = this.#readingsAt(place).filter((at) => outbox.isOwed(at, WAVEFORM_LANES));
+      const owed = this.#readingsAt(place).filter((at) => outbox.rows.isOwed(at, WAVEFORM_LANES));
       if (owed.length > 0 && !mayGiveUp) continue;
       for (const at of owed) {
-        const lanes = outbox.drop(at, WAVEFORM_LANES);
+        const lanes = outbox.rows.drop(at, WAVEFORM_LANES);
         slice.givenUp += lanes.length;
-        after.push(() => outbox.dropped(at, lanes));
+        after.push(() => outbox.rows.dropped(at, lanes));
       }
       waveforms.delete(fileId);
       slice.removed += 1;

@@ -227,7 +227,7 @@ class SqliteStore implements Store {
   }
 
   #undone(): void {
-    this.outbox.insertFailed();
+    this.outbox.rows.insertFailed();
     this.gaps.endEpisode();
   }
 

@@ -16,7 +16,7 @@ import { test } from "node:test";
 import Sqlite from "better-sqlite3";
 import { Database } from "../../src/store/database.ts";
 import { HISTORY_SQL } from "../../src/store/history.ts";
-import { OUTBOX_SQL } from "../../src/store/outbox.ts";
+import { OUTBOX_SQL } from "../../src/store/leasing.ts";
 import { openReadOnly, openStore } from "../../src/store/store.ts";
 import { StoreFailure } from "../../src/store/store-failure.ts";
 import {
