@@ -156,7 +156,7 @@ export function sparkplugDestination(parts: DestinationParts): Destination {
   const node = new SparkplugNode(
     {
       newest: (sensor, kind) => store.history.latest(sensor, kind),
-      sensorState: (code) => parts.status().sensors.find((sensor) => sensor.code === code) ?? null,
+      sensors: () => parts.status().sensors,
       outbox: store.outbox,
       waveforms: store.waveforms,
       bdSeq: {

@@ -13,13 +13,13 @@ import { settingShapes } from "./device-command.ts";
 import type { Metric } from "./payload.ts";
 import { waveformShape } from "./waveform.ts";
 
-export type KnownState = Pick<SensorState, "state" | "lastReadingMs">;
+export type KnownState = Pick<SensorState, "code" | "state" | "lastReadingMs">;
 
 export interface DeviceBookParts {
   /** Newest stored reading of a sensor and kind that is not flagged time_in_future; null when none. */
   newest(sensor: string, kind: Kind): StoredReading | null;
-  /** Null for a sensor that is not configured (any more). */
-  sensorState(code: string): KnownState | null;
+  /** All configured sensors; asked for once a second and at births. */
+  sensors(): readonly KnownState[];
 }
 
 export interface DeviceBookOptions {
@@ -36,6 +36,7 @@ export class DeviceBook {
   readonly #parts: DeviceBookParts;
   readonly #devices = new Map<string, Device>();
   readonly configured: readonly Device[];
+  #known = new Map<string, KnownState>();
 
   constructor(parts: DeviceBookParts, options: DeviceBookOptions) {
     this.#parts = parts;
@@ -46,6 +47,10 @@ export class DeviceBook {
     });
   }
 
+  /** Takes the sensors' states as they are now. */
+  look(): void {
+    this.#known = new Map(this.#parts.sensors().map((known) => [normalCode(known.code), known]));
+  }
   ofSensor(code: string): Device {
     const key = normalCode(code);
     let device = this.#devices.get(key);
@@ -73,11 +78,12 @@ export class DeviceBook {
   }
   /** A sensor never heard of is not silent: it is born with nulls, so that hosts know its tags from the start. */
   isSilent(device: Device): boolean {
-    const known = this.#parts.sensorState(device.code);
-    return known === null || known.state === "silent";
+    const known = this.#known.get(normalCode(device.code));
+    // Not configured any more: nobody listens to it.
+    return known === undefined || known.state === "silent";
   }
   lastReadingMs(device: Device): number {
-    return this.#parts.sensorState(device.code)?.lastReadingMs ?? Number.NEGATIVE_INFINITY;
+    return this.#known.get(normalCode(device.code))?.lastReadingMs ?? Number.NEGATIVE_INFINITY;
   }
 }
 

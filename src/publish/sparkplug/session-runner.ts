@@ -103,6 +103,7 @@ export class SessionRunner {
   async #births(): Promise<"sent" | "oversize" | "lost"> {
     const { session, sender, report, book, clock, inbox, nodeValues, onBorn, connection } =
       this.#parts;
+    book.look();
     const nowMs = clock.now();
     const metrics = report.birth(nodeValues(), nowMs, clock.monotonic());
     const result = await sender.send(session.nbirth(nowMs, metrics));
@@ -222,6 +223,7 @@ export class SessionRunner {
   async #tick(): Promise<void> {
     const { session, sender, book, clock, report, nodeValues } = this.#parts;
     this.#settleDelivered(false);
+    book.look();
     const born = session.bornDevices.flatMap((id) => book.byId(id) ?? []);
     for (const device of born) {
       if (!this.#isLost(device)) continue;

@@ -38,10 +38,12 @@ test("sparkplug – every record reaches a recording host over cuts, lost bytes,
       outbox: store.outbox,
       waveforms: store.waveforms,
       newest: (sensor, kind) => store.history.latest(sensor, kind) ?? newest.get(sensor) ?? null,
-      sensorState: (code) => ({
-        state: "online",
-        lastReadingMs: store.readings.newestTimeMs(code, "rpm"),
-      }),
+      sensors: () =>
+        SENSORS.map(({ code }) => ({
+          code,
+          state: "online",
+          lastReadingMs: store.readings.newestTimeMs(code, "rpm"),
+        })),
     },
   );
   const start = Date.now() - 3_600_000;

@@ -10,7 +10,7 @@ const node = new SparkplugNode(
     outbox: new MemoryOutbox(),
     waveforms: { read: () => null },
     newest: () => null,
-    sensorState: () => ({ state: "unknown", lastReadingMs: null }),
+    sensors: () => [{ code: "7", state: "unknown", lastReadingMs: null }],
     nodeValues: () => [],
     bdSeq: { load: () => 40, save: silent },
     clock: systemClock,

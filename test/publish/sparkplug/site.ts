@@ -85,7 +85,7 @@ export class TestSite {
         outbox: this.outbox,
         waveforms: { read: (fileId) => this.waveforms.get(fileId) ?? null },
         newest: (sensor, kind) => this.newest.get(`${sensor} ${kind}`) ?? null,
-        sensorState: (code) => this.states.get(code) ?? null,
+        sensors: () => [...this.states].map(([code, state]) => ({ code, ...state })),
         nodeValues: () => this.nodeValues,
         bdSeq: {
           load: () => this.savedBdSeq,
