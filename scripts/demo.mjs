@@ -1,7 +1,7 @@
 // The one command of a fresh clone: installs and builds what is missing or outdated, then runs the demo.
 // Plain JavaScript without packages, because it runs before there are any.
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -28,6 +28,20 @@ function changedAt(path) {
   return Math.max(0, ...readdirSync(path).map((name) => changedAt(join(path, name))));
 }
 
+function packagesOf(path) {
+  return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")).packages : {};
+}
+
+/** True when every package of the lock is there in its version; those of other platforms may be missing. */
+function isInstalled() {
+  const wanted = packagesOf(join(root, "package-lock.json"));
+  const there = packagesOf(join(root, "node_modules", ".package-lock.json"));
+  return Object.entries(wanted).every(
+    ([path, { version, optional }]) =>
+      path === "" || there[path]?.version === version || (optional && !there[path]),
+  );
+}
+
 function step(what, npmWords) {
   console.error(`${what}: npm ${npmWords.join(" ")}`);
   // npm's own messages go to stderr, so that stdout carries readings alone.
@@ -42,10 +56,7 @@ function step(what, npmWords) {
 if (isOldNode())
   fail(`Node ${NODE_MIN.join(".")} or newer is needed; this is ${process.versions.node}`);
 
-const installedAt = changedAt(join(root, "node_modules", ".package-lock.json"));
-const isMissing = !existsSync(join(root, "node_modules", "esbuild", "package.json"));
-if (isMissing || installedAt < changedAt(join(root, "package-lock.json")))
-  step("Installing packages", ["ci", "--no-audit", "--no-fund"]);
+if (!isInstalled()) step("Installing packages", ["ci", "--no-audit", "--no-fund"]);
 
 const sources = ["src", "package.json", "package-lock.json", join("config", "site.schema.json")];
 const sourceAt = Math.max(
