@@ -6,6 +6,7 @@ import { Cadence } from "./cadence.ts";
 import { type DayRules, dayDue, openDays } from "./days.ts";
 import { GatewayClock } from "./gateway-clock.ts";
 import type { DayRead, ReadDay } from "./read-day.ts";
+import { sensorStates } from "./sensor-states.ts";
 import { PRIORITY, type Stream, type Task, TaskQueue } from "./task.ts";
 
 /** Back-off of one (sensor, kind, day), and of the gateway as a whole (services 5, "Retry"). */
@@ -19,8 +20,6 @@ const FAILURES_OF_A_GATEWAY = 5;
 const SLOWDOWN_MAX = 8;
 /** Intervals are shortened at random by up to this share, so that sensors (and boxes) spread out. */
 const JITTER = 0.1;
-/** Expected interval of a sensor whose cadence is not learned yet, ms: not to call it silent too soon. */
-const UNKNOWN_CADENCE_MS = 600_000;
 /** The loop looks at calendar and queue at least this often, ms. */
 const LOOK_MS = 5_000;
 
@@ -109,37 +108,9 @@ export class Poller {
     return job;
   }
 
-  /** How long a sensor's next record may take by its rhythm, ms. */
-  expectedMs(stream: Pick<Stream, "cadence" | "intervalMs">): number {
-    return stream.cadence.periodMs ?? Math.max(UNKNOWN_CADENCE_MS, stream.intervalMs);
-  }
-
   /** State of every configured sensor; the battery is the store's to know. */
   sensorStates(): SensorState[] {
-    const now = this.gatewayClock.now();
-    const bySensor = new Map<Sensor, Stream[]>();
-    for (const stream of this.#streams) {
-      bySensor.set(stream.sensor, [...(bySensor.get(stream.sensor) ?? []), stream]);
-    }
-    return [...bySensor].map(([sensor, streams]) => {
-      const newest = streams.flatMap((s) => s.cadence.newestMs ?? []);
-      const isFresh = streams.some(
-        (s) => s.cadence.newestMs !== null && now - s.cadence.newestMs <= 3 * this.expectedMs(s),
-      );
-      return {
-        code: sensor.code,
-        state: newest.length === 0 ? "unknown" : isFresh ? "online" : "silent",
-        lastReadingMs: newest.length === 0 ? null : Math.max(...newest),
-        batteryV: null,
-        kinds: streams.map((s) => ({
-          kind: s.kind,
-          lastReadingMs: s.cadence.newestMs,
-          cadenceS: s.cadence.periodMs === null ? null : s.cadence.periodMs / 1000,
-          lastReadAtMs: s.lastReadAtMs,
-          lastError: s.lastError,
-        })),
-      };
-    });
+    return sensorStates(this.#streams, this.gatewayClock.now());
   }
 
   /** Gives every stream a task for each day that is open and has none yet. */

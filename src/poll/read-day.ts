@@ -16,6 +16,7 @@ import type { DftPlans } from "../core/signal/fft.ts";
 import { readingSteps } from "../core/to-reading.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { AnswerBatch } from "./answer-batch.ts";
+import { failureOf, isCut } from "./answer-failure.ts";
 import { ScannedDays } from "./scanned-days.ts";
 
 /** A turn of the event loop is given after this much work, ms: acknowledgements and queries wait no longer than this. */
@@ -313,45 +314,5 @@ class OneRead {
       retryAfterMs: null,
       message,
     };
-  }
-}
-
-function isCut(failureClass: FailureClass): boolean {
-  return failureClass === "truncated" || failureClass === "too_large";
-}
-
-/** Why an answer that did not end well was given up. */
-function failureOf(result: DayResult): CallFailure {
-  switch (result.outcome) {
-    case "service_status":
-      return new CallFailure({
-        failureClass: "service_status",
-        statusNumber: result.statusNumber,
-        message: `the gateway answers status ${result.statusNumber}: ${result.description}`,
-      });
-    case "too_large":
-      return new CallFailure({
-        failureClass: "too_large",
-        message: `the day is larger than its limits: ${result.detail}`,
-      });
-    case "not_json":
-      return new CallFailure({
-        failureClass: "not_json",
-        snippet: result.snippet,
-        message: `the answer is no JSON: ${result.snippet}`,
-      });
-    case "malformed":
-      return new CallFailure({
-        failureClass: "not_json",
-        code: "malformed",
-        message: `the answer is not a day's JSON: ${result.detail}`,
-      });
-    case "truncated":
-    case "complete":
-    case "prefix_changed":
-      return new CallFailure({
-        failureClass: "truncated",
-        message: "the answer ended before it was complete",
-      });
   }
 }

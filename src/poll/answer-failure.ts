@@ -1,0 +1,44 @@
+import type { DayResult } from "../core/decode/day-reader.ts";
+import { CallFailure } from "../core/failure.ts";
+import type { FailureClass } from "../core/ports.ts";
+
+/** Complete records of such an answer may be taken in the end (services 5, "Commit"). */
+export function isCut(failureClass: FailureClass): boolean {
+  return failureClass === "truncated" || failureClass === "too_large";
+}
+
+/** Why an answer that did not end well was given up. */
+export function failureOf(result: DayResult): CallFailure {
+  switch (result.outcome) {
+    case "service_status":
+      return new CallFailure({
+        failureClass: "service_status",
+        statusNumber: result.statusNumber,
+        message: `the gateway answers status ${result.statusNumber}: ${result.description}`,
+      });
+    case "too_large":
+      return new CallFailure({
+        failureClass: "too_large",
+        message: `the day is larger than its limits: ${result.detail}`,
+      });
+    case "not_json":
+      return new CallFailure({
+        failureClass: "not_json",
+        snippet: result.snippet,
+        message: `the answer is no JSON: ${result.snippet}`,
+      });
+    case "malformed":
+      return new CallFailure({
+        failureClass: "not_json",
+        code: "malformed",
+        message: `the answer is not a day's JSON: ${result.detail}`,
+      });
+    case "truncated":
+    case "complete":
+    case "prefix_changed":
+      return new CallFailure({
+        failureClass: "truncated",
+        message: "the answer ended before it was complete",
+      });
+  }
+}
