@@ -21,7 +21,7 @@ const KEEP_ALIVE_TIMEOUT_MS = 30_000;
 /** A reader that takes nothing of its answer for so long has gone; live streams have their heartbeat. */
 const SILENCE_TIMEOUT_MS = 60_000;
 /** How long `close` lets running answers end; the process has ten seconds in all. */
-const CLOSE_GRACE_MS = 2_000;
+const CLOSE_GRACE_MS = 1_000;
 /** Names in paths are sensor codes and operations. */
 const PARAM_LENGTH_MAX = 200;
 

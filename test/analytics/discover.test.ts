@@ -134,9 +134,23 @@ test("discover – with the operator's hints every sensor is drafted, and the as
   const url = await ourService(t, "acme");
   const cwd = directory(t);
   const { code, stdout, stderr } = await discover(cwd, [
-    ...["--url", url, "--token", "t0ken", "--site", "plant-7", "--wire-word", "acme"],
-    ...["--kinds", "9=currentV2+accCurrent", "--kinds=12=loop", "--kinds", "40=rpm"],
-    ...["--clamp", "100", "--loop", "bar:0:10"],
+    "--url",
+    url,
+    "--token",
+    "t0ken",
+    "--site",
+    "plant-7",
+    "--wire-word",
+    "acme",
+    "--kinds",
+    "9=currentV2+accCurrent",
+    "--kinds=12=loop",
+    "--kinds",
+    "40=rpm",
+    "--clamp",
+    "100",
+    "--loop",
+    "bar:0:10",
   ]);
   const { site, faults } = loadSite(stdout, "draft");
   assert.deepEqual([code, faults], [0, []]);
@@ -154,7 +168,7 @@ test("discover – with the operator's hints every sensor is drafted, and the as
 test("discover – merging adds what is new and changes nothing that a person wrote", async (t) => {
   const url = await ourService(t);
   const cwd = directory(t);
-  const hand = {
+  const hand: { $schema: string; site: string; sensors: object[] } = {
     $schema: "./site.schema.json",
     site: "hand-made",
     sensors: [
@@ -162,6 +176,13 @@ test("discover – merging adds what is new and changes nothing that a person wr
       { code: "0010234", type: 77, name: "my name", kinds: ["accel"], machineClass: "class2" },
     ],
   };
+  const placed = {
+    code: "20871",
+    type: 9,
+    kinds: ["accCurrent"],
+    location: { company: 5, area: 5, machine: 5, point: 5 },
+  };
+  hand.sensors.push(placed);
   writeFileSync(join(cwd, "site.json"), JSON.stringify(hand));
   const words = [
     "--url",
@@ -186,7 +207,8 @@ test("discover – merging adds what is new and changes nothing that a person wr
     { ...hand.sensors[1], location: undefined },
   );
   assert.equal(merged.sensors[1].location.machine, 40);
-  assert.equal(merged.sensors[2].code, "40001");
+  assert.deepEqual(merged.sensors[2], placed);
+  assert.equal(merged.sensors[3].code, "40001");
   assert.match(first.stderr, /99: in the file, but the service does not list it; kept/);
   const second = await discover(cwd, words);
   assert.match(second.stderr, /0 sensors added/);

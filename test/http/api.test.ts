@@ -156,15 +156,16 @@ test("api – trend, waveforms, waveform and spectrum", async (t) => {
   });
   const samples = Int16Array.of(1, -2, 3, 0);
   parts.addWaveform({
-    ...{
-      fileId: 3,
-      sensor: "10234",
-      timeMs: NOW,
-      readingId: reading.id,
-      channel: 1,
-      axis: "H" as const,
-    },
-    ...{ sampleRateHz: 400, calibration: 0.5, recordingReason: 3, samples },
+    fileId: 3,
+    sensor: "10234",
+    timeMs: NOW,
+    readingId: reading.id,
+    channel: 1,
+    axis: "H" as const,
+    sampleRateHz: 400,
+    calibration: 0.5,
+    recordingReason: 3,
+    samples,
   });
   const trend = (
     await get("/api/v1/trend?sensor=10234&kind=accel&values=channel1_vel_rms,%20x")

@@ -9,7 +9,7 @@ import { createApp, createHttpServer } from "../../src/http/server.ts";
 import { NOW, OPTIONS, testParts } from "../support/http-parts.ts";
 
 /** Seeded by fast-check, which prints the seed and the smallest failing case. */
-const RUNS = Number(process.env["FUZZ_RUNS"] ?? 1500);
+const RUNS = Number(process.env["FUZZ_RUNS"] ?? 500);
 
 function filledParts() {
   const parts = testParts({ series: createSeriesMaker(new DftPlans()) });
@@ -24,15 +24,15 @@ function filledParts() {
       waveforms,
     });
     parts.addWaveform({
-      ...{
-        fileId: n + 1,
-        sensor: "10234",
-        timeMs: NOW,
-        readingId: "",
-        channel: 1,
-        axis: "H" as const,
-      },
-      ...{ sampleRateHz: n * 100, calibration: 0.001, recordingReason: null },
+      fileId: n + 1,
+      sensor: "10234",
+      timeMs: NOW,
+      readingId: "",
+      channel: 1,
+      axis: "H" as const,
+      sampleRateHz: n * 100,
+      calibration: 0.001,
+      recordingReason: null,
       samples: Int16Array.from({ length: n * 20 }, (_, i) => Math.round(1000 * Math.sin(i))),
     });
     parts.history.add({

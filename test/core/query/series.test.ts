@@ -83,6 +83,10 @@ test("packed series – unpacked by an independent decoder they are the vectors'
 test("packed series – any length, in pieces that join to one text", () => {
   for (const length of [0, 1, 2, 3, 12_287, 12_288, 12_289, 30_000]) {
     const values = Float64Array.from({ length }, (_, n) => Math.sin(n));
-    assert.deepEqual(unpack(packFloats(values)), Array.from(values, Math.fround));
+    const unpacked = unpack(packFloats(values));
+    assert.equal(unpacked.length, length);
+    // Compared one by one: the difference of two such lists takes a minute to print.
+    const isSame = values.every((value, index) => Math.fround(value) === unpacked[index]);
+    assert.equal(isSame, true);
   }
 });
