@@ -1,5 +1,5 @@
 import type { AnswerWriter, AppendResult, DayProgress } from "../core/ports.ts";
-import type { Reading } from "../core/reading.ts";
+import type { Flag, Reading } from "../core/reading.ts";
 
 /** While a cut answer may have to be marked, this much of it is held in memory at most. */
 const HELD_BYTES_MAX = 32 * 1024 * 1024;
@@ -15,6 +15,7 @@ export class AnswerBatch {
   #held: Reading[] = [];
   #heldIds = new Set<string>();
   #heldBytes = 0;
+  #count = 0;
   #times: number[] = [];
   #newest: Reading | null = null;
 
@@ -25,7 +26,7 @@ export class AnswerBatch {
   }
 
   get isEmpty(): boolean {
-    return this.#times.length === 0;
+    return this.#count === 0;
   }
   /** No more can be held: the rest is for the next read. */
   get isFull(): boolean {
@@ -36,8 +37,12 @@ export class AnswerBatch {
   }
 
   async add(reading: Reading): Promise<void> {
-    this.#times.push(reading.timeMs);
-    if (this.#newest === null || reading.timeMs > this.#newest.timeMs) this.#newest = reading;
+    this.#count += 1;
+    // A record dated into the future by a wrong clock says nothing of when the next one comes, nor of what is now.
+    if (!isFlagged(reading, "time_in_future")) {
+      this.#times.push(reading.timeMs);
+      if (this.#newest === null || reading.timeMs > this.#newest.timeMs) this.#newest = reading;
+    }
     if (!this.#hold) {
       await this.writer.add(reading);
       return;
@@ -69,8 +74,13 @@ export class AnswerBatch {
     return this.#newest;
   }
 
-  /** Times of the readings, ms. */
+  /** Times of the readings, ms; of those not dated into the future. */
   get timesMs(): readonly number[] {
     return this.#times;
   }
+}
+
+function isFlagged(reading: Reading, flag: Flag): boolean {
+  const { flags } = reading.attributes;
+  return Array.isArray(flags) && flags.includes(flag);
 }
