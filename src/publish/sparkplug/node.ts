@@ -142,9 +142,7 @@ export class SparkplugNode {
       const startedAtMs = clock.monotonic();
       const end = await this.#session(signal);
       this.#window.lose(end === "host_offline");
-      if (signal.aborted) {
-        await Promise.race([Promise.all(this.#settling), clock.sleep(SETTLE_MAX_MS)]);
-      }
+      if (signal.aborted) await this.#settled();
       for (const lane of LANES) outbox.release(lane);
       if (signal.aborted) return;
       // A host that went is no failure: be there again when it comes back.
@@ -310,6 +308,14 @@ export class SparkplugNode {
       })
       .finally(() => this.#settling.delete(settled));
     this.#settling.add(settled);
+  }
+
+  /** At the end: what was told to the store is on disk, or its time is up. */
+  async #settled(): Promise<void> {
+    const done = new AbortController();
+    const limit = this.#parts.clock.sleep(SETTLE_MAX_MS, done.signal);
+    await Promise.race([Promise.all(this.#settling), limit]);
+    done.abort();
   }
 
   #oversize(what: string, lane: SparkplugLane, entries: readonly OutboxEntry[]): void {
