@@ -1,27 +1,27 @@
 /** The composition root: builds the rooms, joins them, runs them, and closes them in reverse. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { Dispatcher } from "../command/dispatcher.ts";
 import { createSettingsGateway } from "../command/settings-gateway.ts";
 import type { Settings } from "../config/settings.ts";
 import { DayReader } from "../core/decode/day-reader.ts";
 import type { ByteHashing } from "../core/decode/hashing.ts";
-import type { AgentStatus, Clock, Lane, Logger } from "../core/ports.ts";
+import type { AgentStatus, Clock, Logger } from "../core/ports.ts";
 import { createSeriesMaker } from "../core/query/series.ts";
 import type { Site } from "../core/sensor.ts";
 import { DftPlans } from "../core/signal/fft.ts";
 import { createWireNames } from "../core/wire/wire-names.ts";
-import { createGatewayClient, type GatewayClient } from "../gateway/client.ts";
+import type { GatewayClient } from "../gateway/client.ts";
 import { createHttpServer, type HttpServer } from "../http/server.ts";
 import { systemClock } from "../lib/clock.ts";
 import { createMetrics, type Metrics } from "../lib/metrics.ts";
-import { dashboardDirectory, nativeBinding } from "../lib/paths.ts";
+import { dashboardDirectory } from "../lib/paths.ts";
 import type { SystemdNotifier } from "../lib/sd-notify.ts";
 import { VERSION } from "../lib/version.ts";
 import { loadByteHashing } from "../lib/xxhash.ts";
 import { Poller } from "../poll/poller.ts";
 import { createReadDay } from "../poll/read-day.ts";
-import { isWanted } from "../publish/waveform.ts";
-import { openStore, type Store } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
+import { openAgentStore, openGatewayClient } from "./assemble.ts";
 import { createBackfillJobs } from "./backfill.ts";
 import { type Destination, mqttDestination, sparkplugDestination } from "./destinations.ts";
 import { GapWatch } from "./gap-watch.ts";
@@ -61,17 +61,6 @@ export async function openAgent(options: AgentOptions): Promise<Agent> {
   return agent;
 }
 
-/** The lanes of the configured formats, in their right of way. */
-export function lanesOf(settings: Settings): Lane[] {
-  const lanes: Lane[] = [];
-  const hasWaveforms = settings.publishWaveforms !== "never";
-  for (const format of settings.publishFormats) lanes.push(format);
-  if (hasWaveforms && settings.publishFormats.includes("json")) lanes.push("waveform");
-  if (hasWaveforms && settings.publishFormats.includes("sparkplug"))
-    lanes.push("sparkplugWaveform");
-  return lanes;
-}
-
 class RunningAgent implements Agent {
   readonly metrics = createMetrics();
   readonly #settings: Settings;
@@ -103,37 +92,10 @@ class RunningAgent implements Agent {
     const { metrics } = this;
     metrics.buildInfo.set({ version: VERSION, node: process.version }, 1);
 
-    this.#store = openStore({
-      dataDir: settings.dataDir,
-      nativeBinding: nativeBinding(),
-      historyDays: settings.historyDays,
-      waveformDays: settings.waveformDays,
-      bufferMaxMb: settings.bufferMaxMb,
-      diskFreeMinMb: settings.diskFreeMinMb,
-      lanes: lanesOf(settings),
-      waveformPolicy: ({ waveform }) =>
-        settings.publishWaveforms !== "never" &&
-        isWanted(settings.publishWaveforms, waveform?.recordingReason ?? null),
-      clock,
-      logger,
-      onCommit: (seconds) => metrics.commitDuration.observe(seconds),
-      onDropped: (reason, count) => metrics.dropped.inc({ reason }, count),
-    });
-
+    this.#store = openAgentStore(settings, { clock, logger, metrics });
     const plans = new DftPlans();
     const names = createWireNames({ word: settings.wireWord, service: settings.gatewayService });
-    this.#gateway = createGatewayClient(
-      { clock, metrics },
-      {
-        url: settings.gatewayUrl,
-        names,
-        headers: settings.gatewayHeaders,
-        ca: settings.gatewayCaFile === null ? null : readFileSync(settings.gatewayCaFile, "utf8"),
-        timeoutMs: settings.gatewayTimeoutMs,
-        concurrency: settings.gatewayConcurrency,
-        bodyBytesMax: settings.gatewayMaxBodyMb * 1024 * 1024,
-      },
-    );
+    this.#gateway = openGatewayClient(settings, names, { clock, metrics });
 
     const hub = new LiveHub();
     this.#watch = new ReadingWatch(site, this.#store.history, hub);

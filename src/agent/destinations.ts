@@ -1,5 +1,4 @@
 /** The two ways out of the buffer: JSON and plain topics over one session, Sparkplug B over its own. */
-import { readFileSync } from "node:fs";
 import type { Dispatcher } from "../command/dispatcher.ts";
 import type { Settings } from "../config/settings.ts";
 import type { AgentStatus, Clock, GapLog, LinkState, Logger } from "../core/ports.ts";
@@ -8,7 +7,7 @@ import type { Metrics } from "../lib/metrics.ts";
 import { VERSION } from "../lib/version.ts";
 import { createJsonEncoder } from "../publish/json.ts";
 import type { LaneOptions } from "../publish/lane-queue.ts";
-import type { InboundMessage, MqttLinkOptions } from "../publish/link-options.ts";
+import type { InboundMessage } from "../publish/link-options.ts";
 import { MqttLink } from "../publish/mqtt-link.ts";
 import { createPlainEncoder } from "../publish/plain.ts";
 import { Presence } from "../publish/presence.ts";
@@ -18,6 +17,7 @@ import { nodeValues } from "../publish/sparkplug/node-metrics.ts";
 import { createTopics } from "../publish/topics.ts";
 import { createWaveformEncoder } from "../publish/waveform.ts";
 import type { Store } from "../store/store.ts";
+import { brokerOptions } from "./assemble.ts";
 
 export interface Destination {
   readonly state: LinkState;
@@ -41,26 +41,6 @@ export interface DestinationParts {
   readonly gatewayNow: () => number;
   /** Null unless COMMANDS_ENABLED. */
   readonly dispatcher: Dispatcher | null;
-}
-
-type SharedLinkOptions = Omit<MqttLinkOptions, "name" | "will" | "subscriptions">;
-
-function linkOptions(settings: Settings, clientId: string): SharedLinkOptions {
-  const { mqttUsername, mqttPassword, mqttCaFile, mqttCertFile, mqttKeyFile } = settings;
-  return {
-    url: settings.mqttUrl,
-    version: settings.mqttVersion,
-    clientId,
-    inflight: settings.mqttInflight,
-    requireSubscriber: settings.mqttRequireSubscriber,
-    ...(mqttUsername === null ? {} : { username: mqttUsername }),
-    ...(mqttPassword === null ? {} : { password: mqttPassword }),
-    tls: {
-      ...(mqttCaFile === null ? {} : { ca: readFileSync(mqttCaFile, "utf8") }),
-      ...(mqttCertFile === null ? {} : { cert: readFileSync(mqttCertFile, "utf8") }),
-      ...(mqttKeyFile === null ? {} : { key: readFileSync(mqttKeyFile, "utf8") }),
-    },
-  };
 }
 
 function lanesOver(parts: DestinationParts): LaneOptions[] {
@@ -104,7 +84,7 @@ export function mqttDestination(parts: DestinationParts): Destination {
       },
     },
     {
-      ...linkOptions(settings, settings.mqttClientId),
+      ...brokerOptions(settings, settings.mqttClientId),
       name: "mqtt",
       will: () => presence.will(),
       subscriptions: dispatcher === null ? [] : [{ topic: topics.saveSettings, qos: 1 }],
@@ -180,7 +160,7 @@ export function sparkplugDestination(parts: DestinationParts): Destination {
           }),
     },
     {
-      link: linkOptions(settings, `${settings.mqttClientId}-sparkplug`),
+      link: brokerOptions(settings, `${settings.mqttClientId}-sparkplug`),
       sensors: site.sensors,
       group: settings.sparkplugGroupId,
       node: settings.sparkplugNodeId,

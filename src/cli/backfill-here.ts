@@ -1,14 +1,15 @@
+import { openAgentStore } from "../agent/assemble.ts";
 import { createBackfillJobs } from "../agent/backfill.ts";
 import type { BackfillProgress, BackfillRequest } from "../core/query/ports.ts";
 import type { Kind, Sensor } from "../core/sensor.ts";
 import { Backoff } from "../lib/backoff.ts";
 import { systemClock } from "../lib/clock.ts";
+import { silentLogger } from "../lib/logger.ts";
 import { BackfillJob } from "../poll/backfill-job.ts";
 import type { DayRead } from "../poll/read-day.ts";
 import { UsageError } from "./command.ts";
 import type { Configuration } from "./configuration.ts";
 import { openGateway } from "./gateway-access.ts";
-import { openAgentStore } from "./store-access.ts";
 
 /** A person is waiting: a read that fails is tried this often, not for ever. */
 const TRIES_MAX = 4;
@@ -29,7 +30,7 @@ export async function backfillHere(
   signal: AbortSignal,
 ): Promise<BackfillProgress> {
   const { settings, site } = configuration;
-  const store = openAgentStore(settings);
+  const store = openAgentStore(settings, { clock: systemClock, logger: silentLogger });
   const gateway = await openGateway(configuration);
   const readDay = gateway.readDay(store.readings);
   const reads: Read[] = [];

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { brokerOptions } from "../agent/assemble.ts";
 import type { Settings } from "../config/settings.ts";
 import { systemClock } from "../lib/clock.ts";
 import { silentLogger } from "../lib/logger.ts";
@@ -16,8 +16,6 @@ export async function checkBroker(
   found: (finding: Finding) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { mqttUsername, mqttPassword, mqttCaFile, mqttCertFile, mqttKeyFile } = settings;
-  const pem = (path: string) => readFileSync(path, "utf8");
   let info: SessionInfo | null = null;
   const link = new MqttLink(
     {
@@ -30,19 +28,9 @@ export async function checkBroker(
       },
     },
     {
+      ...brokerOptions(settings, `${settings.mqttClientId}-doctor`),
       name: "mqtt",
-      url: settings.mqttUrl,
-      version: settings.mqttVersion,
-      clientId: `${settings.mqttClientId}-doctor`,
-      inflight: settings.mqttInflight,
       connectTimeoutMs: CONNECT_MAX_MS,
-      ...(mqttUsername === null ? {} : { username: mqttUsername }),
-      ...(mqttPassword === null ? {} : { password: mqttPassword }),
-      tls: {
-        ...(mqttCaFile === null ? {} : { ca: pem(mqttCaFile) }),
-        ...(mqttCertFile === null ? {} : { cert: pem(mqttCertFile) }),
-        ...(mqttKeyFile === null ? {} : { key: pem(mqttKeyFile) }),
-      },
     },
   );
   const stop = new AbortController();

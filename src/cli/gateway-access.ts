@@ -1,10 +1,10 @@
 /** The gateway as the one-shot commands use it: the agent's own client and reader, over a log of the caller's choice. */
-import { readFileSync } from "node:fs";
+import { openGatewayClient } from "../agent/assemble.ts";
 import { DayReader } from "../core/decode/day-reader.ts";
 import type { Logger, ReadingLog } from "../core/ports.ts";
 import { DftPlans } from "../core/signal/fft.ts";
 import { createWireNames } from "../core/wire/wire-names.ts";
-import { createGatewayClient, type GatewayClient } from "../gateway/client.ts";
+import type { GatewayClient } from "../gateway/client.ts";
 import { systemClock } from "../lib/clock.ts";
 import { silentLogger } from "../lib/logger.ts";
 import { createMetrics, type Metrics } from "../lib/metrics.ts";
@@ -31,18 +31,7 @@ export async function openGateway(
   const metrics = createMetrics();
   const clock = new GatewayClock(systemClock);
   const names = createWireNames({ word: settings.wireWord, service: settings.gatewayService });
-  const client = createGatewayClient(
-    { clock: systemClock, metrics },
-    {
-      url: settings.gatewayUrl,
-      names,
-      headers: settings.gatewayHeaders,
-      ca: settings.gatewayCaFile === null ? null : readFileSync(settings.gatewayCaFile, "utf8"),
-      timeoutMs: settings.gatewayTimeoutMs,
-      concurrency: settings.gatewayConcurrency,
-      bodyBytesMax: settings.gatewayMaxBodyMb * 1024 * 1024,
-    },
-  );
+  const client = openGatewayClient(settings, names, { clock: systemClock, metrics });
   return {
     client,
     metrics,

@@ -1,3 +1,4 @@
+import { openAgentStore } from "../agent/assemble.ts";
 import { Dispatcher } from "../command/dispatcher.ts";
 import { createSettingsGateway } from "../command/settings-gateway.ts";
 import type { CommandResult } from "../core/command.ts";
@@ -7,7 +8,6 @@ import { findAgent } from "./agent-client.ts";
 import type { CommandContext, Flags } from "./command.ts";
 import { type Configuration, loadConfiguration } from "./configuration.ts";
 import { openGateway } from "./gateway-access.ts";
-import { openAgentStore } from "./store-access.ts";
 
 /** Ten may wait before this one, 10 s each, and lost answers are repeated. */
 const ANSWER_TIMEOUT_MS = 300_000;
@@ -55,7 +55,7 @@ async function queueHere(
   signal: AbortSignal,
 ): Promise<CommandResult> {
   const { settings, site } = configuration;
-  const store = openAgentStore(settings);
+  const store = openAgentStore(settings, { clock: systemClock, logger: silentLogger });
   const gateway = await openGateway(configuration);
   const dispatcher = new Dispatcher(
     {
