@@ -105,6 +105,7 @@ class RunningAgent implements Agent {
         clock,
         logger,
         newestTimeMs: (sensor, kind) => this.#store.readings.newestTimeMs(sensor, kind),
+        wasRead: (key) => this.#store.readings.progress(key) !== null,
         readDay: createReadDay({
           source: this.#gateway,
           log: this.#store.readings,

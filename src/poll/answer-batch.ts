@@ -16,6 +16,7 @@ export class AnswerBatch {
   #heldIds = new Set<string>();
   #heldBytes = 0;
   #count = 0;
+  #count = 0;
   #times: number[] = [];
   #newest: Reading | null = null;
 

@@ -1,5 +1,6 @@
-import type { Clock, Logger, SensorState } from "../core/ports.ts";
+import type { Clock, DayKey, Logger, SensorState } from "../core/ports.ts";
 import type { Kind, Sensor } from "../core/sensor.ts";
+import { addDays, dayOf } from "../core/zone.ts";
 import { Backoff } from "../lib/backoff.ts";
 import { BackfillJob } from "./backfill-job.ts";
 import { Cadence } from "./cadence.ts";
@@ -36,6 +37,8 @@ export interface PollParts {
   readonly logger: Logger;
   /** Newest stored time of a stream, so that a restart knows where it was. */
   readonly newestTimeMs: (sensor: string, kind: Kind) => number | null;
+  /** True for a day that was read before, by an earlier process too: it stays open for late records. */
+  readonly wasRead: (key: DayKey) => boolean;
 }
 
 /** Decides what is read when, and keeps a bounded number of reads going. */
@@ -121,11 +124,14 @@ export class Poller {
     const plan = JSON.stringify([...byOffset.values()]);
     if (plan === this.#planned) return;
     this.#planned = plan;
+    const reach = addDays(dayOf(now, this.#options.zone), -this.#options.backfillDays);
     for (const stream of this.#streams) {
       const open = byOffset.get(stream.offsetMinutes) ?? [];
       this.#forgetOthers(stream, open);
       for (const day of open) {
         if (stream.days.has(day)) continue;
+        const key = { sensor: stream.sensor.code, kind: stream.kind, day };
+        if (day < reach && !this.#parts.wasRead(key)) continue;
         const due = dayDue(day, now, this.#options, null, stream.intervalMs, stream.offsetMinutes);
         if (due === null) continue;
         const task = this.#addTask(stream, day, PRIORITY[due.phase]);

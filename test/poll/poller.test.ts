@@ -31,6 +31,7 @@ function setUp(
   options: Partial<PollOptions> = {},
   startAt = "2026-11-20T12:00:00Z",
   gatewayDate: (clock: ManualClock) => number | null = (clock) => clock.now(),
+  read: ReadonlySet<string> = new Set(),
 ) {
   const clock = new ManualClock(startAt);
   const calls: Call[] = [];
@@ -41,6 +42,7 @@ function setUp(
       clock,
       logger: silentLogger,
       newestTimeMs: () => null,
+      wasRead: ({ day }) => read.has(day),
       readDay: async (request) => {
         calls.push({ sensor: request.sensor.code, day: request.day, atMs: clock.now() });
         running += 1;
@@ -291,4 +293,26 @@ test("poller – a sensor is silent after three of its intervals and online agai
   newest = [clock.now()];
   await clock.advance(2 * MINUTE);
   assert.equal(poller.sensorStates()[0]?.state, "online");
+});
+
+test("poller – BACKFILL_DAYS 0 reads no day before today, unless it was being read", async (t) => {
+  const start = "2026-11-20T12:00:00Z";
+  const fresh = setUp(t, [sensor("1")], () => ({}), { backfillDays: 0 }, start);
+  await fresh.clock.advance(10 * MINUTE);
+  assert.deepEqual([...new Set(fresh.calls.map((c) => c.day))], ["2026-11-20"]);
+
+  const again = setUp(
+    t,
+    [sensor("1")],
+    () => ({}),
+    { backfillDays: 0 },
+    start,
+    (clock) => clock.now(),
+    new Set(["2026-11-19"]),
+  );
+  await again.clock.advance(10 * MINUTE);
+  assert.deepEqual([...new Set(again.calls.map((c) => c.day))].sort(), [
+    "2026-11-19",
+    "2026-11-20",
+  ]);
 });
