@@ -16,7 +16,6 @@ export class AnswerBatch {
   #heldIds = new Set<string>();
   #heldBytes = 0;
   #count = 0;
-  #count = 0;
   #times: number[] = [];
   #newest: Reading | null = null;
 
