@@ -251,7 +251,9 @@ class RunningAgent implements Agent {
     }, SHUTDOWN_MS);
     tooLate.unref();
     polling.abort();
-    await Promise.race([polls.catch(() => {}), this.#clock.sleep(POLL_END_MS)]);
+    const waiting = new AbortController();
+    await Promise.race([polls.catch(() => {}), this.#clock.sleep(POLL_END_MS, waiting.signal)]);
+    waiting.abort();
     await this.#store.readings.flush().catch((err: unknown) => {
       this.#logger.error({ err }, "the last readings could not be stored; they are read again");
     });
