@@ -82,6 +82,9 @@ async function bundleDashboard(): Promise<Metafile[]> {
       platform: "browser",
       target: "es2022",
       format: "esm",
+      // What a first look does not need (the plots) becomes a file of its own, named by its content.
+      splitting: !name.endsWith(".css"),
+      chunkNames: "[name]-[hash]",
       minify: true,
       legalComments: "none",
       metafile: true,

@@ -1,0 +1,212 @@
+/** What the agent answers under /api/v1, and how it is asked. */
+
+import type { AgentStatus, Gap, SensorState } from "../core/ports.ts";
+import type { Doubt } from "../core/quality.ts";
+import type { Fault } from "../core/query/faults.ts";
+import type { Trend } from "../core/query/trend.ts";
+import type { Value } from "../core/reading.ts";
+import type { ChannelConfig, Kind, MachineClass, SensorLocation } from "../core/sensor.ts";
+
+export type Status = AgentStatus & { readonly faults: number };
+export type { Doubt, Fault, Gap, Kind, Trend, Value };
+
+export interface ApiReading {
+  readonly seq: number;
+  readonly id: string;
+  readonly sensor: string;
+  readonly kind: Kind;
+  readonly time: string;
+  readonly timeMs: number;
+  readonly storedAtMs: number;
+  readonly values: Readonly<Record<string, Value>>;
+  readonly units: Readonly<Record<string, string>>;
+  readonly quality: Readonly<Record<string, Doubt>>;
+  readonly attributes: Readonly<Record<string, unknown>>;
+  readonly waveforms: readonly WaveformRef[];
+}
+export interface WaveformRef {
+  readonly fileId: number;
+  readonly channel: number;
+  readonly axis: "H" | "V" | "A";
+}
+export interface ApiSensor {
+  readonly code: string;
+  readonly type: number;
+  readonly name: string | null;
+  readonly description: string | null;
+  readonly model: string | null;
+  readonly kinds: readonly Kind[];
+  readonly location: SensorLocation | null;
+  readonly channels: Readonly<Record<string, ChannelConfig>>;
+  readonly machineClass: MachineClass | null;
+  readonly limits: readonly [number, number, number] | null;
+  readonly speedRpm: number | null;
+  readonly batteryLowV: number | null;
+  readonly state: SensorState["state"];
+  readonly lastReadingMs: number | null;
+  readonly batteryV: number | null;
+  readonly reads: SensorState["kinds"];
+  readonly zone: string | null;
+  readonly latest: Readonly<Partial<Record<Kind, ApiReading>>>;
+}
+export interface Measurement {
+  readonly time: string;
+  readonly timeMs: number;
+  readonly reading: string;
+  readonly channels: readonly WaveformRef[];
+}
+export interface ApiSeries {
+  readonly fileId: number;
+  readonly timeMs: number;
+  readonly channel: number;
+  readonly axis: string;
+  readonly sampleRateHz: number;
+  readonly samples: number;
+  readonly recordingReason: number | null;
+  readonly unit: number;
+  readonly label: string;
+  readonly step: number;
+  readonly doubt: Doubt | null;
+  readonly count: number;
+  readonly values: Float32Array;
+}
+export interface ApiWaveform extends ApiSeries {
+  readonly firstIndex: number;
+}
+export interface ApiSpectrum extends ApiSeries {
+  readonly peaks: readonly { readonly frequencyHz: number; readonly amplitude: number }[];
+  readonly speedHz: number | null;
+}
+
+/** A request that was answered, but not with what was asked for. */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+  readonly status: number;
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** A slow answer is given up, so that a dead link shows as such. */
+const TIMEOUT_MS = 20_000;
+const SENSORS_PER_PAGE = 500;
+
+export class Api {
+  readonly #onSignedOut: () => void;
+  /** True once the agent said that this page signed in, so that it can offer to sign out. */
+  hasSession = false;
+
+  /** `onSignedOut` is called when the agent no longer knows us. */
+  constructor(onSignedOut: () => void) {
+    this.#onSignedOut = onSignedOut;
+  }
+
+  status = (): Promise<Status> => this.#get("status", {});
+  faults = async (): Promise<readonly Fault[]> =>
+    (await this.#get<{ faults: readonly Fault[] }>("faults", {})).faults;
+  gaps = async (): Promise<readonly Gap[]> =>
+    (await this.#get<{ gaps: readonly Gap[] }>("gaps", { limit: 100 })).gaps;
+
+  async sensors(): Promise<readonly ApiSensor[]> {
+    const all: ApiSensor[] = [];
+    let cursor: number | null = 0;
+    while (cursor !== null) {
+      const page: { sensors: readonly ApiSensor[]; next: number | null } = await this.#get(
+        "sensors",
+        { limit: SENSORS_PER_PAGE, cursor },
+      );
+      all.push(...page.sensors);
+      cursor = page.next;
+    }
+    return all;
+  }
+
+  trend(
+    query: {
+      readonly sensor: string;
+      readonly kind: Kind;
+      readonly values: readonly string[];
+      readonly fromMs: number;
+      readonly toMs: number;
+      readonly buckets: number;
+    },
+    signal?: AbortSignal,
+  ): Promise<Trend> {
+    const { sensor, kind, values, fromMs, toMs, buckets } = query;
+    const range = { from: instant(fromMs), to: instant(toMs), buckets };
+    return this.#get("trend", { sensor, kind, values: values.join(","), ...range }, signal);
+  }
+
+  async measurements(sensor: string, limit: number): Promise<readonly Measurement[]> {
+    type Answer = { readonly waveforms: readonly Measurement[] };
+    return (await this.#get<Answer>("waveforms", { sensor, limit })).waveforms;
+  }
+  waveform = (fileId: number, unit: number, signal?: AbortSignal): Promise<ApiWaveform> =>
+    this.#series<ApiWaveform>(`waveform/${fileId}`, unit, signal);
+  spectrum = (fileId: number, unit: number, signal?: AbortSignal): Promise<ApiSpectrum> =>
+    this.#series<ApiSpectrum>(`spectrum/${fileId}`, unit, signal);
+
+  async signOut(): Promise<void> {
+    await fetch("/sign-out", { method: "POST", credentials: "same-origin" });
+  }
+
+  async #series<T extends ApiSeries>(path: string, unit: number, signal?: AbortSignal): Promise<T> {
+    const answer = await this.#get<Omit<T, "values"> & { base64: string }>(path, { unit }, signal);
+    return { ...answer, values: floats(answer.base64) } as unknown as T;
+  }
+
+  async #get<T>(
+    path: string,
+    query: Readonly<Record<string, string | number>>,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    const search = new URLSearchParams(
+      Object.entries(query).map(([name, value]) => [name, String(value)]),
+    ).toString();
+    const limit = AbortSignal.timeout(TIMEOUT_MS);
+    const response = await fetch(`/api/v1/${path}${search === "" ? "" : `?${search}`}`, {
+      credentials: "same-origin",
+      headers: { accept: "application/json" },
+      signal: signal === undefined ? limit : either(signal, limit),
+    });
+    if (response.status === 401) this.#onSignedOut();
+    if (response.headers.has("x-gateside-session")) this.hasSession = true;
+    if (!response.ok) throw new ApiError(response.status, await problemText(response));
+    return (await response.json()) as T;
+  }
+}
+
+/** AbortSignal.any, for browsers that lack it. */
+function either(a: AbortSignal, b: AbortSignal): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of [a, b]) {
+    if (signal.aborted) controller.abort(signal.reason);
+    signal.addEventListener("abort", () => controller.abort(signal.reason), { once: true });
+  }
+  return controller.signal;
+}
+
+async function problemText(response: Response): Promise<string> {
+  try {
+    const body = (await response.json()) as { error?: { message?: string } };
+    return body.error?.message ?? response.statusText;
+  } catch {
+    return response.statusText;
+  }
+}
+
+function instant(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** Little-endian 32-bit floats in base64. */
+export function floats(base64: string): Float32Array {
+  const text = atob(base64);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  const view = new DataView(bytes.buffer);
+  const values = new Float32Array(bytes.length >> 2);
+  for (let i = 0; i < values.length; i++) values[i] = view.getFloat32(4 * i, true);
+  return values;
+}

@@ -1,0 +1,21 @@
+import type { Chart } from "./chart.ts";
+import { h } from "./dom.ts";
+
+/** Zoom and pan for fingers and keyboards, where dragging is no way. */
+export function chartTools(chart: Chart, what: string): HTMLElement {
+  const button = (text: string, label: string, act: () => void): HTMLElement =>
+    h(
+      "button",
+      { type: "button", "aria-label": `${label}, ${what}`, title: label, click: act },
+      text,
+    );
+  return h(
+    "div",
+    { class: "tools", role: "group", "aria-label": `View of ${what}` },
+    button("‹", "Earlier or lower", () => chart.pan(-0.5)),
+    button("›", "Later or higher", () => chart.pan(0.5)),
+    button("+", "Zoom in", () => chart.zoom(0.5)),
+    button("−", "Zoom out", () => chart.zoom(2)),
+    button("All", "Show all", () => chart.reset()),
+  );
+}

@@ -1,0 +1,370 @@
+/** A plot that can be read by eye, by keyboard and by a screen reader: uPlot in a frame of our own. */
+import uPlot from "uplot";
+import { h, setText } from "./dom.ts";
+import { colour, type Theme } from "./theme.ts";
+
+export interface ChartSeries {
+  readonly label: string;
+  /** Name of a colour of the style sheet, such as series-1. */
+  readonly colour: string;
+  readonly values: readonly (number | null | undefined)[];
+  /** Lowest and highest around each value, drawn as a band. */
+  readonly low?: readonly (number | null | undefined)[];
+  readonly high?: readonly (number | null | undefined)[];
+  readonly look?: "line" | "steps" | "points";
+  readonly dash?: readonly number[];
+}
+export interface ChartMark {
+  readonly x: number;
+  readonly label: string;
+  readonly colour: string;
+}
+export interface ChartLevel {
+  readonly y: number;
+  readonly label: string;
+  readonly colour: string;
+}
+export interface ChartSpec {
+  /** Ascending: s since 1970 for times, else in the unit of `xLabel`. */
+  readonly x: readonly number[];
+  readonly xLabel: string;
+  readonly yLabel: string;
+  /** IANA zone of a time axis; null for plain numbers. */
+  readonly zone: string | null;
+  readonly series: readonly ChartSeries[];
+  readonly marks?: readonly ChartMark[];
+  readonly levels?: readonly ChartLevel[];
+  readonly range?: readonly [number, number];
+  readonly fromZero?: boolean;
+  readonly isLog?: boolean;
+  /** What the plot shows, in a sentence. */
+  readonly summary: string;
+  /** Words for the point under the cursor. */
+  readonly readout: (index: number) => string;
+}
+
+const STEP = uPlot.paths.stepped?.({ align: 1 }) ?? null;
+/** Part of the width a key press zooms by. */
+const ZOOM = 0.25;
+const HELP = "Arrow keys move the cursor, plus and minus zoom, 0 shows all again.";
+
+export class Chart {
+  readonly root: HTMLElement;
+  readonly #plotPlace: HTMLElement;
+  readonly #readout: HTMLElement;
+  readonly #height: () => number;
+  readonly #observer: ResizeObserver;
+  readonly #stopTheme: () => void;
+  readonly #onZoom: ((range: readonly [number, number] | null) => void) | null;
+  #plot: uPlot | null = null;
+  #spec: ChartSpec | null = null;
+  #index = 0;
+
+  /** With `onZoom` the owner draws the new range; without, the plot itself zooms. */
+  constructor(
+    theme: Theme,
+    height: () => number,
+    onZoom: ((range: readonly [number, number] | null) => void) | null,
+  ) {
+    this.#height = height;
+    this.#onZoom = onZoom;
+    this.#plotPlace = h("div", {
+      class: "plot",
+      tabindex: 0,
+      role: "img",
+      keydown: (event: KeyboardEvent) => this.#onKey(event),
+      dblclick: () => this.reset(),
+    });
+    this.#readout = h("p", { class: "readout" });
+    this.root = h("div", { class: "chart" }, this.#plotPlace, this.#readout);
+    this.#observer = new ResizeObserver(() => this.#resize());
+    this.#observer.observe(this.#plotPlace);
+    this.#stopTheme = theme.onChange(() => {
+      if (this.#spec !== null) this.show(this.#spec);
+    });
+  }
+
+  destroy(): void {
+    this.#observer.disconnect();
+    this.#stopTheme();
+    this.#plot?.destroy();
+  }
+
+  show(spec: ChartSpec): void {
+    const kept = this.#spec === null || this.#onZoom !== null ? null : this.#zoomed();
+    const isSameAxis = this.#spec?.xLabel === spec.xLabel;
+    this.#plot?.destroy();
+    this.#spec = spec;
+    this.#plotPlace.setAttribute("aria-label", `${spec.summary} ${HELP}`);
+    this.#plot = new uPlot(this.#options(spec), dataOf(spec), this.#plotPlace);
+    if (kept !== null && isSameAxis) this.#plot.setScale("x", { min: kept[0], max: kept[1] });
+    this.#idle();
+  }
+
+  reset(): void {
+    if (this.#onZoom !== null) return this.#onZoom(null);
+    const [first, last] = this.#whole();
+    this.#plot?.setScale("x", { min: first, max: last });
+  }
+  zoom(factor: number): void {
+    const plot = this.#plot;
+    if (plot === null) return;
+    const [min, max] = this.#shown(plot);
+    const centre =
+      plot.cursor.idx == null ? (min + max) / 2 : (plot.data[0][plot.cursor.idx] ?? min);
+    this.#setRange(centre - (centre - min) * factor, centre + (max - centre) * factor);
+  }
+  /** By a share of the width; negative is to the left. */
+  pan(share: number): void {
+    if (this.#plot === null) return;
+    const [min, max] = this.#shown(this.#plot);
+    this.#setRange(min + share * (max - min), max + share * (max - min));
+  }
+
+  #setRange(min: number, max: number): void {
+    if (!(max > min)) return;
+    if (this.#onZoom !== null) return this.#onZoom([min, max]);
+    const [first, last] = this.#whole();
+    this.#plot?.setScale("x", { min: Math.max(first, min), max: Math.min(last, max) });
+  }
+  #whole(): [number, number] {
+    const { range, x } = this.#spec ?? { range: undefined, x: [] };
+    return range ? [range[0], range[1]] : [x[0] ?? 0, x.at(-1) ?? 1];
+  }
+  #shown({ scales }: uPlot): [number, number] {
+    return [scales["x"]?.min ?? 0, scales["x"]?.max ?? 1];
+  }
+  /** The range chosen by zooming; null while all is shown. */
+  #zoomed(): [number, number] | null {
+    if (this.#plot === null) return null;
+    const [[min, max], [first, last]] = [this.#shown(this.#plot), this.#whole()];
+    return min > first || max < last ? [min, max] : null;
+  }
+
+  #onKey(event: KeyboardEvent): void {
+    const plot = this.#plot;
+    if (plot === null || event.ctrlKey || event.metaKey || event.altKey) return;
+    const step = event.shiftKey ? 10 : 1;
+    if (event.key === "ArrowLeft") this.#moveTo(plot, this.#index - step);
+    else if (event.key === "ArrowRight") this.#moveTo(plot, this.#index + step);
+    else if (event.key === "+" || event.key === "=") this.zoom(1 - 2 * ZOOM);
+    else if (event.key === "-") this.zoom(1 / (1 - 2 * ZOOM));
+    else if (event.key === "0" || event.key === "Escape") this.reset();
+    else return;
+    event.preventDefault();
+  }
+
+  #moveTo(plot: uPlot, index: number): void {
+    const x = plot.data[0];
+    const [min, max] = this.#shown(plot);
+    const from = x.findIndex((value) => value >= min);
+    let to = x.length - 1;
+    while (to > from && (x[to] ?? 0) > max) to -= 1;
+    this.#index = Math.min(to, Math.max(from, index));
+    // Only what the keys do is spoken; the mouse would talk without end.
+    this.#readout.setAttribute("aria-live", "polite");
+    const left = plot.valToPos(x[this.#index] ?? 0, "x");
+    plot.setCursor({ left, top: plot.over.clientHeight / 2 }, true);
+  }
+
+  #resize(): void {
+    const width = this.#plotPlace.clientWidth;
+    if (this.#plot === null || width === 0 || width === this.#plot.width) return;
+    this.#plot.setSize({ width, height: this.#height() });
+  }
+
+  #idle(): void {
+    setText(
+      this.#readout,
+      this.#spec?.x.length === 0
+        ? "Nothing to show here."
+        : "Drag over the plot to zoom, double-click to see all.",
+    );
+  }
+
+  #options(spec: ChartSpec): uPlot.Options {
+    const ink = colour("muted");
+    const axis: uPlot.Axis = {
+      stroke: ink,
+      font: "13px system-ui, sans-serif",
+      grid: { stroke: colour("grid"), width: 1 },
+      ticks: { stroke: colour("line"), width: 1, size: 5 },
+    };
+    const labelled = { labelFont: "600 13px system-ui, sans-serif", labelSize: 22 };
+    return {
+      width: Math.max(200, this.#plotPlace.clientWidth),
+      height: this.#height(),
+      legend: { show: false },
+      ...(spec.zone !== null && { tzDate: (at: number) => zoneDate(at, spec.zone ?? "UTC") }),
+      scales: {
+        x: { time: spec.zone !== null, ...(spec.range && { range: this.#rangeOf(spec.range) }) },
+        y:
+          spec.isLog === true
+            ? { distr: 3 }
+            : { range: (_plot, min, max) => yRange(min, max, spec) },
+      },
+      axes: [
+        {
+          ...axis,
+          ...labelled,
+          label: spec.xLabel,
+          ...(spec.zone !== null && { values: TIME_VALUES }),
+        },
+        {
+          ...axis,
+          ...labelled,
+          label: spec.yLabel,
+          size: 58,
+          values: (_plot, ticks) => ticks.map(tickText),
+        },
+      ],
+      cursor: {
+        points: { size: 7 },
+        drag: { x: true, y: false, setScale: this.#onZoom === null },
+      },
+      series: [{}, ...spec.series.flatMap(seriesOptions)],
+      bands: bandsOf(spec),
+      hooks: {
+        drawAxes: [(plot) => drawLevels(plot, spec.levels ?? [])],
+        draw: [(plot) => drawMarks(plot, spec.marks ?? [])],
+        setCursor: [(plot) => this.#onCursor(plot)],
+        setSelect: [
+          (plot) => {
+            if (this.#onZoom === null || plot.select.width < 4) return;
+            const { left, width } = plot.select;
+            this.#onZoom([plot.posToVal(left, "x"), plot.posToVal(left + width, "x")]);
+          },
+        ],
+      },
+    };
+  }
+
+  /** The asked range, until the plot itself is zoomed. */
+  #rangeOf(range: readonly [number, number]): uPlot.Scale.Range {
+    let isFirst = true;
+    return (_plot, min, max) => {
+      if (!isFirst && this.#onZoom === null) return [min, max];
+      isFirst = false;
+      return [range[0], range[1]];
+    };
+  }
+
+  #onCursor(plot: uPlot): void {
+    const { idx } = plot.cursor;
+    if (idx === null || idx === undefined || (plot.cursor.left ?? -1) < 0) {
+      this.#readout.removeAttribute("aria-live");
+      return this.#idle();
+    }
+    this.#index = idx;
+    setText(this.#readout, this.#spec?.readout(idx) ?? "");
+  }
+}
+
+/** Hours and days as an operator's clock shows them. */
+const TIME_VALUES: NonNullable<uPlot.Axis["values"]> = [
+  [86_400, "{D} {MMM}", "\n{YYYY}", null, null, null, null, null, 1],
+  [3_600, "{HH}:{mm}", "\n{D} {MMM}", null, "\n{D} {MMM}", null, null, null, 1],
+  [60, "{HH}:{mm}", "\n{D} {MMM}", null, "\n{D} {MMM}", null, null, null, 1],
+  [1, "{HH}:{mm}:{ss}", "\n{D} {MMM}", null, "\n{D} {MMM}", null, null, null, 1],
+] as never;
+
+function zoneDate(at: number, zone: string): Date {
+  return uPlot.tzDate(new Date(at * 1000), zone === "UTC" ? "Etc/UTC" : zone);
+}
+
+function tickText(value: number | null): string {
+  if (value === null) return "";
+  const size = Math.abs(value);
+  if (size !== 0 && size < 0.001) return value.toExponential(0);
+  return String(Number(value.toPrecision(6)));
+}
+
+function yRange(min: number | null, max: number | null, spec: ChartSpec): uPlot.Range.MinMax {
+  const low = min ?? 0;
+  const high = max ?? 1;
+  if (spec.fromZero === true) return [0, high <= 0 ? 1 : high * 1.08];
+  const space = (high - low || Math.abs(high) || 1) * 0.08;
+  return [low - space, high + space];
+}
+
+function dataOf({ x, series }: ChartSpec): uPlot.AlignedData {
+  const columns: (readonly (number | null | undefined)[])[] = [x];
+  for (const { values, low, high } of series) {
+    columns.push(values);
+    if (low !== undefined && high !== undefined) columns.push(high, low);
+  }
+  return columns as uPlot.AlignedData;
+}
+
+function seriesOptions({ label, colour: name, look, dash, low }: ChartSeries): uPlot.Series[] {
+  const stroke = colour(name);
+  const isPoints = look === "points";
+  const own: uPlot.Series = {
+    label,
+    stroke,
+    width: 1.6,
+    ...(dash && { dash: [...dash] }),
+    ...(look === "steps" && STEP !== null && { paths: STEP }),
+    ...(isPoints && { paths: () => null }),
+    points: isPoints ? { show: true, size: 8, width: 2, fill: colour("card") } : { size: 5 },
+  };
+  if (low === undefined) return [own];
+  const edge: uPlot.Series = { stroke: "transparent", width: 0, points: { show: false } };
+  return [own, { ...edge, label: `${label} max` }, { ...edge, label: `${label} min` }];
+}
+
+function bandsOf({ series }: ChartSpec): uPlot.Band[] {
+  const bands: uPlot.Band[] = [];
+  let column = 1;
+  for (const { low, colour: name } of series) {
+    if (low !== undefined) {
+      bands.push({ series: [column + 1, column + 2], fill: `${colour(name)}33` });
+    }
+    column += low === undefined ? 1 : 3;
+  }
+  return bands;
+}
+
+function drawLevels(plot: uPlot, levels: readonly ChartLevel[]): void {
+  const { ctx, bbox, scales } = plot;
+  const ratio = devicePixelRatio;
+  ctx.save();
+  ctx.font = `${12 * ratio}px system-ui, sans-serif`;
+  ctx.textAlign = "right";
+  for (const level of levels) {
+    if (level.y < (scales["y"]?.min ?? 0) || level.y > (scales["y"]?.max ?? 0)) continue;
+    const y = Math.round(plot.valToPos(level.y, "y", true));
+    ctx.strokeStyle = colour(level.colour);
+    ctx.fillStyle = colour(level.colour);
+    ctx.lineWidth = ratio;
+    ctx.setLineDash([6 * ratio, 4 * ratio]);
+    ctx.beginPath();
+    ctx.moveTo(bbox.left, y);
+    ctx.lineTo(bbox.left + bbox.width, y);
+    ctx.stroke();
+    ctx.fillText(level.label, bbox.left + bbox.width - 4 * ratio, y - 4 * ratio);
+  }
+  ctx.restore();
+}
+
+function drawMarks(plot: uPlot, marks: readonly ChartMark[]): void {
+  const { ctx, bbox, scales } = plot;
+  const ratio = devicePixelRatio;
+  ctx.save();
+  ctx.font = `600 ${12 * ratio}px system-ui, sans-serif`;
+  ctx.textAlign = "left";
+  for (const mark of marks) {
+    if (mark.x < (scales["x"]?.min ?? 0) || mark.x > (scales["x"]?.max ?? 0)) continue;
+    const x = Math.round(plot.valToPos(mark.x, "x", true));
+    ctx.strokeStyle = colour(mark.colour);
+    ctx.fillStyle = colour(mark.colour);
+    ctx.lineWidth = ratio;
+    ctx.setLineDash([2 * ratio, 4 * ratio]);
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+    ctx.fillText(mark.label, x + 3 * ratio, bbox.top + 12 * ratio);
+  }
+  ctx.restore();
+}

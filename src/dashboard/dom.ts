@@ -1,0 +1,93 @@
+/** The whole of our framework: elements made in one call, and writes that happen only where something changed. */
+
+export type Child = Node | string | number | null | undefined | false;
+type Attribute = string | number | boolean | null | undefined | ((event: never) => void);
+export type Attributes = Readonly<Record<string, Attribute>>;
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** An element. `true` sets a bare attribute, `false` and null none; a function listens to the event of its name. */
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes | null = null,
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+/** The same for pictures. */
+export function s<K extends keyof SVGElementTagNameMap>(
+  tag: K,
+  attributes: Attributes | null = null,
+  ...children: Child[]
+): SVGElementTagNameMap[K] {
+  return fill(document.createElementNS(SVG, tag), attributes, children);
+}
+
+function fill<E extends Element>(
+  element: E,
+  attributes: Attributes | null,
+  children: readonly Child[],
+): E {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (typeof value === "function") element.addEventListener(name, value as EventListener);
+    else setAttribute(element, name, value);
+  }
+  element.append(...nodes(children));
+  return element;
+}
+
+function nodes(children: readonly Child[]): (Node | string)[] {
+  const shown: (Node | string)[] = [];
+  for (const child of children) {
+    if (child === null || child === undefined || child === false) continue;
+    shown.push(typeof child === "number" ? String(child) : child);
+  }
+  return shown;
+}
+
+export function setAttribute(
+  element: Element,
+  name: string,
+  value: string | number | boolean | null | undefined,
+): void {
+  if (value === null || value === undefined || value === false) {
+    if (element.hasAttribute(name)) element.removeAttribute(name);
+    return;
+  }
+  const text = value === true ? "" : String(value);
+  if (element.getAttribute(name) !== text) element.setAttribute(name, text);
+}
+
+/** Writes only what changed: an unchanged text costs no layout and is not announced again. */
+export function setText(node: Node, text: string): boolean {
+  if (node.textContent === text) return false;
+  node.textContent = text;
+  return true;
+}
+
+export function replace(parent: Element, ...children: Child[]): void {
+  parent.replaceChildren(...nodes(children));
+}
+
+/** Calls `work` once before the next paint, however often it is asked to. */
+export function oncePerFrame(work: () => void): () => void {
+  let isDue = false;
+  return () => {
+    if (isDue) return;
+    isDue = true;
+    const run = (): void => {
+      isDue = false;
+      work();
+    };
+    // A hidden page paints nothing; it still has to be right when it is shown again.
+    if (document.hidden) setTimeout(run, 500);
+    else requestAnimationFrame(run);
+  };
+}
+
+/** Words for the screen reader alone. */
+export const hidden = (text: string): HTMLElement => h("span", { class: "sr" }, text);
+
+/** Removes what a view attached, when the view goes. */
+export type Cleanup = () => void;

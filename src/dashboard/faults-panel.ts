@@ -1,0 +1,128 @@
+/** What is wrong now and what to do about it; what was given up for good. */
+import type { Fault, Gap } from "./api.ts";
+import { type Cleanup, h, oncePerFrame, replace, setAttribute } from "./dom.ts";
+import { count } from "./format.ts";
+import { timeNode, toneIcon } from "./marks.ts";
+import type { Model } from "./model.ts";
+import { gapReason, KIND_WORDS } from "./words.ts";
+
+/** More would hide the page; the number is told. */
+const SHOWN_MAX = 12;
+
+/** Faults of the whole plant, or of one sensor. Empty while all is well. */
+export function faultsPanel(
+  model: Model,
+  sensor: string | null,
+): { readonly root: HTMLElement; readonly stop: Cleanup } {
+  const list = h("ul", { class: "faults" });
+  const title = h("h2", { id: "faults-title" }, "Needs attention");
+  const root = h("section", { class: "panel", "aria-labelledby": "faults-title" }, title, list);
+  let shown = "";
+  const show = (): void => {
+    const faults = model.faults.filter(({ subject }) => sensor === null || subject === sensor);
+    setAttribute(root, "hidden", faults.length === 0);
+    const key = `${model.times.zone}${JSON.stringify(faults)}`;
+    if (key === shown) return;
+    shown = key;
+    const rest = faults.length - SHOWN_MAX;
+    replace(
+      list,
+      ...faults.slice(0, SHOWN_MAX).map((fault) => faultItem(model, fault, sensor)),
+      rest > 0 && h("li", { class: "more" }, `and ${rest} more`),
+    );
+  };
+  const unsubscribe = model.subscribe(oncePerFrame(show));
+  show();
+  return { root, stop: unsubscribe };
+}
+
+function faultItem(model: Model, fault: Fault, sensor: string | null): HTMLElement {
+  const isSensor = model.sensors.has(fault.subject) && sensor === null;
+  return h(
+    "li",
+    { class: `fault ${fault.severity}`, "data-code": fault.code },
+    toneIcon(fault.severity === "error" ? "bad" : "warn"),
+    h(
+      "div",
+      null,
+      h(
+        "p",
+        { class: "what" },
+        h("span", { class: "sr" }, `${fault.severity === "error" ? "Error" : "Warning"}: `),
+        fault.what,
+        fault.sinceMs !== null &&
+          h("span", { class: "since" }, " since ", timeNode(model, fault.sinceMs)),
+      ),
+      h(
+        "p",
+        { class: "remedy" },
+        fault.remedy,
+        isSensor && h("a", { href: sensorLink(fault.subject) }, " Show the sensor"),
+      ),
+    ),
+  );
+}
+
+export function sensorLink(code: string): string {
+  return `#/sensor/${encodeURIComponent(code)}`;
+}
+
+/** Readings that were given up, newest first; hidden where nothing ever was. */
+export function gapsPanel(
+  model: Model,
+  sensor: string | null,
+): { readonly root: HTMLElement; readonly stop: Cleanup } {
+  const body = h("tbody");
+  const root = h(
+    "section",
+    { class: "panel", "aria-labelledby": "gaps-title" },
+    h("h2", { id: "gaps-title" }, "Readings given up"),
+    h(
+      "p",
+      { class: "hint" },
+      "These are gone for the broker. Where the gateway still has the days, gateside backfill reads them again.",
+    ),
+    h(
+      "div",
+      { class: "scroll", tabindex: 0, role: "group", "aria-label": "Readings given up" },
+      h(
+        "table",
+        { class: "plain" },
+        h(
+          "thead",
+          null,
+          h("tr", null, ...["Sensor", "Kind", "From", "To", "Readings", "Why"].map(heading)),
+        ),
+        body,
+      ),
+    ),
+  );
+  const show = (): void => {
+    const gaps = model.gaps.filter((gap) => sensor === null || gap.sensor === sensor);
+    setAttribute(root, "hidden", gaps.length === 0);
+    replace(body, ...gaps.map((gap) => gapRow(model, gap)));
+  };
+  const unsubscribe = model.subscribe((change) => {
+    if (change === "gaps" || change === "sensors") show();
+  });
+  show();
+  return { root, stop: unsubscribe };
+}
+
+function heading(text: string): HTMLElement {
+  return h("th", { scope: "col" }, text);
+}
+
+function gapRow(model: Model, gap: Gap): HTMLElement {
+  const name = model.sensors.get(gap.sensor)?.name ?? gap.sensor;
+  return h(
+    "tr",
+    null,
+    h("th", { scope: "row" }, h("a", { href: sensorLink(gap.sensor) }, name)),
+    h("td", null, KIND_WORDS[gap.kind]),
+    h("td", null, timeNode(model, gap.fromMs, "full")),
+    h("td", null, timeNode(model, gap.toMs, "full")),
+    h("td", { class: "number" }, count(gap.count)),
+    h("td", null, gapReason(gap.reason)),
+  );
+}

@@ -1,0 +1,318 @@
+/** The picture on top: sensors → gateway → buffer → broker, with what flows between them now. */
+import type { Status } from "./api.ts";
+import { type Cleanup, h, oncePerFrame, replace, s, setAttribute, setText } from "./dom.ts";
+import { age, bytes, count, hours, rate } from "./format.ts";
+import { type Tone, toneIcon, writeTime } from "./marks.ts";
+import type { Model } from "./model.ts";
+
+type LinkStatus = Status["links"][number];
+type FlowState = "flowing" | "idle" | "broken" | "held" | "unknown";
+
+const ICONS = {
+  sensors: "M6 20v-7M6 9V8M12 20V10M12 6V5M18 20v-4M18 12v-1M3 20h18",
+  gateway: "M4 14h16v6H4zM8 17h.01M12 17h.01M12 14V9M8.5 8.5a5 5 0 017 0M6 5.5a8.6 8.6 0 0112 0",
+  broker:
+    "M12 9a3 3 0 100 6 3 3 0 000-6zM12 9V4M9.4 13.5L5 16.5M14.6 13.5l4.4 3M12 4h.01M5 16.5h.01M19 16.5h.01",
+} as const;
+
+interface Station {
+  readonly root: HTMLElement;
+  show(tone: Tone, state: string, lines: readonly (string | Node)[]): void;
+}
+
+export function flowPicture(model: Model): { readonly root: HTMLElement; readonly stop: Cleanup } {
+  const sensors = station("Sensors", icon(ICONS.sensors));
+  const gateway = station("Gateway", icon(ICONS.gateway));
+  const tank = tankPicture();
+  const buffer = station("Buffer", tank.root);
+  const toGateway = pipe();
+  const toBuffer = pipe();
+  const brokers = h("div", { class: "brokers" });
+  const links = new Map<string, { readonly pipe: Pipe; readonly station: Station }>();
+  const root = h(
+    "section",
+    { class: "flow", "aria-labelledby": "flow-title" },
+    h("h2", { id: "flow-title", class: "sr" }, "The way of the readings"),
+    sensors.root,
+    toGateway.root,
+    gateway.root,
+    toBuffer.root,
+    buffer.root,
+    brokers,
+  );
+
+  const show = (): void => {
+    const { status } = model;
+    if (status === null) return;
+    setAttribute(root, "data-live", model.isLive ? "yes" : "no");
+    const rates = model.rates();
+    showSensors(model, sensors, toGateway);
+    showGateway(model, status, gateway, toBuffer, rates.storedPerS);
+    showBuffer(status, buffer, tank);
+    syncLinks(status.links, links, brokers);
+    for (const link of status.links) {
+      const shown = links.get(link.name);
+      if (shown === undefined) continue;
+      const perS = status.links.length === 1 ? rates.deliveredPerS : null;
+      showLink(model, status, link, shown.station, shown.pipe, perS);
+    }
+  };
+  const soon = oncePerFrame(show);
+  const timer = setInterval(soon, 5_000);
+  const unsubscribe = model.subscribe(soon);
+  show();
+  return {
+    root,
+    stop: () => {
+      clearInterval(timer);
+      unsubscribe();
+    },
+  };
+}
+
+function showSensors(model: Model, station: Station, toGateway: Pipe): void {
+  const all = [...model.sensors.values()];
+  const known = all.length > 0 ? all : (model.status?.sensors ?? []);
+  const online = known.filter(({ state }) => state === "online").length;
+  const silent = known.filter(({ state }) => state === "silent").length;
+  const tone: Tone = silent > 0 ? "warn" : online > 0 ? "ok" : "off";
+  const rest = known.length - online - silent;
+  station.show(tone, `${online} of ${known.length} online`, [
+    silent > 0 ? `${silent} silent` : "none silent",
+    rest > 0 ? `${rest} without a reading yet` : "",
+  ]);
+  toGateway.show(model.isLive ? (online > 0 ? "flowing" : "idle") : "unknown", "radio", 0.4);
+}
+
+function showGateway(
+  model: Model,
+  status: Status,
+  station: Station,
+  toBuffer: Pipe,
+  perS: number | null,
+): void {
+  const { gateway } = status;
+  const last =
+    gateway.lastAnswerAtMs === null
+      ? "never answered"
+      : gateway.isUp
+        ? ""
+        : `silent for ${age(model.agentNowMs() - gateway.lastAnswerAtMs)}`;
+  const skew = gateway.skewMs;
+  const skewMinutes = skew === null ? 0 : Math.round(Math.abs(skew) / 60_000);
+  station.show(gateway.isUp ? "ok" : "bad", gateway.isUp ? "Answering" : "Not answering", [
+    host(gateway.url),
+    last,
+    skewMinutes >= 1 && skew !== null
+      ? `clock ${skewMinutes}\u00a0min ${skew > 0 ? "ahead" : "behind"}`
+      : "",
+  ]);
+  const state: FlowState = !model.isLive
+    ? "unknown"
+    : !gateway.isUp
+      ? "broken"
+      : perS === 0
+        ? "idle"
+        : "flowing";
+  toBuffer.show(state, perS === null ? "" : `${rate(perS)} in`, perS ?? 0.3);
+}
+
+function showBuffer(status: Status, station: Station, tank: Tank): void {
+  const { buffer } = status;
+  const share = buffer.limitBytes > 0 ? buffer.databaseBytes / buffer.limitBytes : 0;
+  const hoursLeft = buffer.hoursUntilFull;
+  const isWell = buffer.isWritable && buffer.alarm === null;
+  const isTight = hoursLeft !== null && hoursLeft < 24;
+  tank.show(share);
+  station.show(
+    isWell ? (isTight ? "warn" : "ok") : "bad",
+    hoursLeft === null ? "Room being measured" : `Room for ${hours(hoursLeft)} offline`,
+    [
+      `${(share * 100).toFixed(share < 0.1 ? 1 : 0)}\u00a0% of ${bytes(buffer.limitBytes)} used`,
+      `${count(waiting(status, null))} waiting to go out`,
+    ],
+  );
+}
+
+function showLink(
+  model: Model,
+  status: Status,
+  link: LinkStatus,
+  station: Station,
+  pipe: Pipe,
+  perS: number | null,
+): void {
+  const isHeld = link.isConnected && link.hostOnline === false;
+  const tone: Tone = link.isConnected ? (isHeld ? "warn" : "ok") : "bad";
+  const since = link.since === null ? "" : sinceNode(model, link.since);
+  const pending = waiting(status, link.name);
+  station.show(
+    tone,
+    link.isConnected ? (isHeld ? "Primary host offline" : "Connected") : "Disconnected",
+    [host(link.url), since, link.isConnected ? "" : `${count(pending)} readings wait`],
+  );
+  const state: FlowState = !model.isLive
+    ? "unknown"
+    : !link.isConnected
+      ? "broken"
+      : isHeld
+        ? "held"
+        : perS === 0
+          ? "idle"
+          : "flowing";
+  pipe.show(state, perS === null ? "" : `${rate(perS)} out`, perS ?? 0.3);
+}
+
+function sinceNode(model: Model, ms: number): Node {
+  const time = h("time");
+  writeTime(time, model, ms);
+  return h("span", null, "since ", time);
+}
+
+/** Readings that still have to go out on a link; without a name the longest queue of all. */
+function waiting(status: Status, name: LinkStatus["name"] | null): number {
+  let most = 0;
+  for (const [lane, depth] of Object.entries(status.buffer.lanes)) {
+    const isSparkplug = lane.startsWith("sparkplug");
+    if (name !== null && isSparkplug !== (name === "sparkplug")) continue;
+    most = Math.max(most, depth.readings);
+  }
+  return most;
+}
+
+function syncLinks(
+  wanted: readonly LinkStatus[],
+  shown: Map<string, { readonly pipe: Pipe; readonly station: Station }>,
+  parent: HTMLElement,
+): void {
+  if (wanted.length === shown.size && wanted.every(({ name }) => shown.has(name))) return;
+  shown.clear();
+  replace(parent);
+  for (const { name } of wanted) {
+    const title =
+      wanted.length === 1 && name === "mqtt" ? "Broker" : name === "mqtt" ? "MQTT" : "Sparkplug";
+    const entry = { pipe: pipe(), station: station(title, icon(ICONS.broker)) };
+    shown.set(name, entry);
+    parent.append(entry.pipe.root, entry.station.root);
+  }
+}
+
+/** Address without what an operator does not need to see. */
+function host(url: string): string {
+  try {
+    return new URL(url).host || url;
+  } catch {
+    return url;
+  }
+}
+
+function station(title: string, picture: Element): Station {
+  const state = h("p", { class: "state" });
+  const detail = h("ul", { class: "detail" });
+  const mark = h("span", { class: "mark" });
+  const root = h(
+    "div",
+    { class: "station" },
+    h("div", { class: "picture" }, picture),
+    h("div", { class: "words" }, h("h3", null, title, mark), state, detail),
+  );
+  let known = "";
+  return {
+    root,
+    show(tone, text, lines) {
+      setAttribute(root, "data-tone", tone);
+      setText(state, text);
+      const wanted = lines.filter((line) => line !== "");
+      const key = `${tone}|${wanted.map((line) => (typeof line === "string" ? line : line.textContent)).join("|")}`;
+      if (key === known) return;
+      known = key;
+      replace(mark, toneIcon(tone));
+      replace(detail, ...wanted.map((line) => h("li", null, line)));
+    },
+  };
+}
+
+interface Pipe {
+  readonly root: HTMLElement;
+  show(state: FlowState, label: string, perS: number): void;
+}
+
+const PIPE_WORDS: Readonly<Record<FlowState, string>> = {
+  flowing: "flowing",
+  idle: "nothing to move",
+  broken: "interrupted",
+  held: "held back",
+  unknown: "not known",
+};
+
+/** Drawn lying and standing; the style sheet shows the one that fits the width. */
+function pipe(): Pipe {
+  const label = h("span", { class: "pipe-label" });
+  const words = h("span", { class: "pipe-state" });
+  const cross = s("path", { class: "cross", d: "M-7-7l14 14M7-7l-14 14" });
+  const picture = s(
+    "svg",
+    {
+      class: "pipe-picture",
+      viewBox: "0 0 100 24",
+      preserveAspectRatio: "none",
+      "aria-hidden": "true",
+    },
+    s("line", { class: "bed", x1: 0, y1: 12, x2: 100, y2: 12 }),
+    s("line", { class: "stream", x1: 0, y1: 12, x2: 100, y2: 12 }),
+  );
+  const head = s(
+    "svg",
+    { class: "pipe-head", viewBox: "-12 -12 24 24", "aria-hidden": "true" },
+    s("path", { class: "arrow", d: "M-6-8L6 0l-12 8z" }),
+    cross,
+  );
+  const root = h(
+    "div",
+    { class: "pipe" },
+    h("div", { class: "pipe-line" }, picture, head),
+    words,
+    label,
+  );
+  return {
+    root,
+    show(state, text, perS) {
+      setAttribute(root, "data-flow", state);
+      setText(label, text);
+      setText(words, PIPE_WORDS[state]);
+      // From slow to brisk; the eye sees more or less, the label tells how much.
+      const seconds = Math.min(3, Math.max(0.5, 1.6 - 0.45 * Math.log10(Math.max(0.02, perS))));
+      root.style.setProperty("--flow-time", `${seconds.toFixed(1)}s`);
+    },
+  };
+}
+
+function icon(path: string): SVGElement {
+  return s("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, s("path", { d: path }));
+}
+
+interface Tank {
+  readonly root: SVGElement;
+  show(share: number): void;
+}
+
+/** A vessel whose level is the share of the buffer in use. */
+function tankPicture(): Tank {
+  const level = s("rect", { class: "level", x: 4, width: 16, y: 21, height: 0 });
+  const root = s(
+    "svg",
+    { viewBox: "0 0 24 24", "aria-hidden": "true" },
+    level,
+    s("path", { d: "M4 5v14c0 1.4 3.6 2.5 8 2.5s8-1.1 8-2.5V5" }),
+    s("ellipse", { cx: 12, cy: 5, rx: 8, ry: 2.5 }),
+  );
+  return {
+    root,
+    show(share) {
+      // A little stays visible, so that it reads as a level.
+      const height = 1 + 14.5 * Math.min(1, Math.max(0, share));
+      setAttribute(level, "y", (20.5 - height).toFixed(2));
+      setAttribute(level, "height", height.toFixed(2));
+    },
+  };
+}

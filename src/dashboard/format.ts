@@ -1,0 +1,144 @@
+/** Numbers, units and times as people write them. */
+
+const UNIT_SIGNS: Readonly<Record<string, string>> = {
+  um: "µm",
+  degC: "°C",
+  "mm/s2": "mm/s²",
+  "m3/h": "m³/h",
+  m3: "m³",
+  "1": "",
+};
+/** Non-breaking: a number never parts from its unit. */
+export const NBSP = "\u00a0";
+export const DASH = "–";
+
+export function unitSign(unit: string | null | undefined): string {
+  return unit === null || unit === undefined ? "" : (UNIT_SIGNS[unit] ?? unit);
+}
+
+/** Digits a person can use: three or four significant ones, fewer where the unit calls for it. */
+export function number(value: number, unit?: string | null): string {
+  if (!Number.isFinite(value)) return DASH;
+  return minus(value.toFixed(decimals(Math.abs(value), unit ?? "")));
+}
+
+function decimals(size: number, unit: string): number {
+  if (unit === "rpm") return 0;
+  if (unit === "V") return 2;
+  if (unit === "degC" || unit === "%") return 1;
+  if (size === 0 || size >= 1000) return size === 0 ? 1 : 0;
+  if (size >= 100) return 1;
+  if (size >= 1) return 2;
+  if (size >= 0.1) return 3;
+  return Math.min(8, 2 - Math.floor(Math.log10(size)));
+}
+
+function minus(text: string): string {
+  return text.startsWith("-") ? `\u2212${text.slice(1)}` : text;
+}
+
+/** A number with its unit. */
+export function quantity(value: number, unit?: string | null): string {
+  const sign = unitSign(unit);
+  return sign === "" ? number(value, unit) : `${number(value, unit)}${NBSP}${sign}`;
+}
+
+export function bytes(count: number): string {
+  const names = ["B", "kB", "MB", "GB", "TB"];
+  let size = count;
+  let step = 0;
+  while (size >= 1000 && step < names.length - 1) {
+    size /= 1024;
+    step += 1;
+  }
+  return `${size >= 100 || step === 0 ? Math.round(size) : size.toPrecision(2)}${NBSP}${names[step]}`;
+}
+
+export function count(value: number): string {
+  return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+}
+
+/** How long ago, coarse enough to be read at a glance. */
+export function age(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  if (seconds < 60) return `${seconds}${NBSP}s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes}${NBSP}min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return `${hours}${NBSP}h ${minutes % 60}${NBSP}min`;
+  return `${Math.floor(hours / 24)}${NBSP}days`;
+}
+
+export function hours(value: number): string {
+  if (value < 1) return `${Math.max(0, Math.floor(value * 60))}${NBSP}min`;
+  if (value < 72) return `${Math.floor(value)}${NBSP}h`;
+  const days = Math.floor(value / 24);
+  return days < 400 ? `${days}${NBSP}days` : "over a year";
+}
+
+/** Events in a minute or a second, whichever reads better. */
+export function rate(perSecond: number): string {
+  if (perSecond <= 0) return `0${NBSP}/min`;
+  if (perSecond >= 10) return `${count(perSecond)}${NBSP}/s`;
+  const perMinute = perSecond * 60;
+  return `${perMinute >= 10 ? Math.round(perMinute) : perMinute.toPrecision(2)}${NBSP}/min`;
+}
+
+/** Times in one zone. */
+export class ZoneTimes {
+  readonly zone: string;
+  readonly #time: Intl.DateTimeFormat;
+  readonly #day: Intl.DateTimeFormat;
+  readonly #offset: Intl.DateTimeFormat | null;
+
+  constructor(zone: string) {
+    this.zone = zone;
+    const base = { timeZone: zone, hourCycle: "h23" } as const;
+    this.#time = new Intl.DateTimeFormat("en-GB", { ...base, timeStyle: "medium" });
+    this.#day = new Intl.DateTimeFormat("en-GB", {
+      timeZone: zone,
+      day: "numeric",
+      month: "short",
+      year: "numeric",
+    });
+    this.#offset = offsetFormat(zone);
+  }
+
+  time(ms: number): string {
+    return this.#time.format(ms);
+  }
+  day(ms: number): string {
+    return this.#day.format(ms);
+  }
+  /** The day is left out where it is today's. */
+  short(ms: number, nowMs: number): string {
+    const day = this.day(ms);
+    if (day === this.day(nowMs)) return this.time(ms);
+    return `${day.replace(/ \d{4}$/, "")} ${this.time(ms).slice(0, 5)}`;
+  }
+  full(ms: number): string {
+    return `${this.day(ms)} ${this.time(ms)}`;
+  }
+  /** For example `Europe/Berlin (UTC+01:00)`. */
+  name(ms: number): string {
+    if (this.zone === "UTC") return "UTC";
+    const offset = this.#offset
+      ?.formatToParts(ms)
+      .find(({ type }) => type === "timeZoneName")
+      ?.value.replace("GMT", "UTC");
+    return offset === undefined ? this.zone : `${this.zone} (${offset})`;
+  }
+}
+
+function offsetFormat(zone: string): Intl.DateTimeFormat | null {
+  try {
+    return new Intl.DateTimeFormat("en-GB", { timeZone: zone, timeZoneName: "longOffset" });
+  } catch {
+    return null; // An older browser: the zone's name must do.
+  }
+}
+
+/** What hovering over a time shows. */
+export function utc(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+}

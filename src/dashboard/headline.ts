@@ -1,0 +1,48 @@
+/** The few values of a sensor that its row shows. */
+import type { ApiReading, ApiSensor, Doubt, Kind, Value } from "./api.ts";
+import { valueWords } from "./words.ts";
+
+export interface ShownValue {
+  readonly kind: Kind;
+  readonly name: string;
+  readonly label: string;
+  readonly value: Value;
+  readonly unit: string | null;
+  readonly doubt: Doubt | null;
+}
+
+/** Of a kind's quantities, the one that tells most. */
+const MAIN: Readonly<Record<Kind, readonly string[]>> = {
+  accel: ["vel_rms", "temperature"],
+  current: ["current"],
+  currentV2: ["avg"],
+  accCurrent: ["accumulated"],
+  loop: ["value"],
+  dryContact: ["state"],
+  rpm: ["rpm"],
+};
+
+export function headline(sensor: ApiSensor): ShownValue[] {
+  return sensor.kinds.flatMap((kind) => {
+    const reading = sensor.latest[kind];
+    if (reading === undefined) return [];
+    return valuesOf(sensor, reading).filter(({ name }) =>
+      MAIN[kind].includes(valueWords(sensor, kind, name).quantity),
+    );
+  });
+}
+
+/** Every value of a reading, also those that are bad and therefore null. */
+export function valuesOf(sensor: ApiSensor, reading: ApiReading): ShownValue[] {
+  return Object.entries(reading.values).map(([name, value]) => {
+    const words = valueWords(sensor, reading.kind, name);
+    return {
+      kind: reading.kind,
+      name,
+      label: words.channelLabel,
+      value,
+      unit: reading.units[name] ?? null,
+      doubt: reading.quality[name] ?? null,
+    };
+  });
+}

@@ -1,0 +1,154 @@
+/** Everything a sensor's newest readings say, with the quality of each value in words. */
+import type { ApiReading, ApiSensor } from "./api.ts";
+import { h, replace } from "./dom.ts";
+import { type ShownValue, valuesOf } from "./headline.ts";
+import { timeNode } from "./marks.ts";
+import { flagsOf, type Model } from "./model.ts";
+import { valueNode } from "./value-node.ts";
+import { doubtWords, flagWords, KIND_WORDS, QUANTITY_ORDER, valueWords } from "./words.ts";
+
+export class LatestValues {
+  readonly root: HTMLElement;
+  readonly #place = h("div", { class: "latest" });
+  readonly #model: Model;
+  #shown = "";
+
+  constructor(model: Model) {
+    this.#model = model;
+    this.root = h(
+      "section",
+      { class: "panel", "aria-labelledby": "latest-title" },
+      h("div", { class: "panel-head" }, h("h2", { id: "latest-title" }, "Latest values")),
+      this.#place,
+    );
+  }
+
+  show(sensor: ApiSensor): void {
+    const key = sensor.kinds.map((kind) => sensor.latest[kind]?.seq ?? "").join();
+    if (key === this.#shown && this.#place.hasChildNodes()) return;
+    this.#shown = key;
+    const blocks = sensor.kinds.map((kind) => {
+      const reading = sensor.latest[kind];
+      return reading === undefined
+        ? h("p", { class: "hint" }, `${KIND_WORDS[kind]}: no reading yet.`)
+        : this.#block(sensor, reading);
+    });
+    replace(this.#place, ...blocks);
+  }
+
+  #block(sensor: ApiSensor, reading: ApiReading): HTMLElement {
+    const values = valuesOf(sensor, reading);
+    const channels = [...new Set(values.map(({ label }) => label).filter((label) => label !== ""))];
+    const rows = new Map<string, ShownValue[]>();
+    for (const value of values) {
+      const { quantity } = valueWords(sensor, reading.kind, value.name);
+      rows.set(quantity, [...(rows.get(quantity) ?? []), value]);
+    }
+    const order = [...rows.keys()].sort(
+      (a, b) => QUANTITY_ORDER.indexOf(a) - QUANTITY_ORDER.indexOf(b),
+    );
+    const isSingle = (quantity: string) =>
+      rows.get(quantity)?.every(({ label }) => label === "") === true;
+    return h(
+      "div",
+      { class: "kind" },
+      h(
+        "h3",
+        null,
+        KIND_WORDS[reading.kind],
+        h("span", { class: "sub" }, " at ", timeNode(this.#model, reading.timeMs)),
+      ),
+      h(
+        "div",
+        {
+          class: "scroll",
+          tabindex: 0,
+          role: "group",
+          "aria-label": `${KIND_WORDS[reading.kind]}, values`,
+        },
+        channels.length > 0 &&
+          h(
+            "table",
+            { class: "plain values" },
+            h(
+              "thead",
+              null,
+              h(
+                "tr",
+                null,
+                h("td", null),
+                ...channels.map((label) => h("th", { scope: "col" }, label)),
+              ),
+            ),
+            h(
+              "tbody",
+              null,
+              ...order
+                .filter((quantity) => !isSingle(quantity))
+                .map((quantity) => valueRow(sensor, reading, rows.get(quantity) ?? [], channels)),
+            ),
+          ),
+      ),
+      h(
+        "dl",
+        { class: "facts" },
+        ...order
+          .filter(isSingle)
+          .flatMap((quantity) => rows.get(quantity) ?? [])
+          .map((value) =>
+            h(
+              "div",
+              null,
+              h("dt", null, valueWords(sensor, reading.kind, value.name).quantityLabel),
+              h("dd", null, valueNode(value, false)),
+            ),
+          ),
+      ),
+      doubts(sensor, reading, values),
+    );
+  }
+}
+
+function valueRow(
+  sensor: ApiSensor,
+  reading: ApiReading,
+  values: readonly ShownValue[],
+  channels: readonly string[],
+): HTMLElement {
+  const [first] = values;
+  const label =
+    first === undefined ? "" : valueWords(sensor, reading.kind, first.name).quantityLabel;
+  return h(
+    "tr",
+    null,
+    h("th", { scope: "row" }, label),
+    ...channels.map((channel) => {
+      const value = values.find((one) => one.label === channel);
+      return h("td", { class: "number" }, value === undefined ? "–" : valueNode(value, false));
+    }),
+  );
+}
+
+/** Quality and flags as sentences: a sign in a cell says that, not why. */
+function doubts(
+  sensor: ApiSensor,
+  reading: ApiReading,
+  values: readonly ShownValue[],
+): HTMLElement | null {
+  const byWords = new Map<string, string[]>();
+  for (const { name, label, doubt } of values) {
+    if (doubt === null) continue;
+    const words = doubtWords(doubt);
+    const { quantityLabel } = valueWords(sensor, reading.kind, name);
+    byWords.set(words, [
+      ...(byWords.get(words) ?? []),
+      `${label} ${quantityLabel.toLowerCase()}`.trim(),
+    ]);
+  }
+  const lines = [
+    ...[...byWords].map(([words, names]) => `${names.join(", ")} – ${words}`),
+    ...flagsOf(reading).map(flagWords),
+  ];
+  if (lines.length === 0) return null;
+  return h("ul", { class: "doubts" }, ...lines.map((line) => h("li", null, line)));
+}

@@ -1,0 +1,128 @@
+/** Keeps the model live: the event stream, its end and its return, and what must be asked again after a silence. */
+import type { Api, ApiReading, Status } from "./api.ts";
+import type { Model } from "./model.ts";
+
+/** The agent sends its status every 2 s; past this the stream counts as silent. */
+const SILENT_MS = 6_500;
+const CHECK_MS = 1_000;
+/** Faults may change without their number changing. */
+const FAULTS_EVERY_MS = 15_000;
+const RETRY_MS_MIN = 1_000;
+const RETRY_MS_MAX = 15_000;
+
+export class Live {
+  readonly #api: Api;
+  readonly #model: Model;
+  #source: EventSource | null = null;
+  #heardAt = 0;
+  #faultsAt = Number.NEGATIVE_INFINITY;
+  #faultCount = -1;
+  #retryMs = RETRY_MS_MIN;
+  #retryAt = Number.POSITIVE_INFINITY;
+  #isRefreshing = false;
+
+  constructor(api: Api, model: Model) {
+    this.#api = api;
+    this.#model = model;
+  }
+
+  start(): void {
+    this.#open();
+    setInterval(() => this.#check(), CHECK_MS);
+    // A laptop that wakes up must not wait for a timer that slept as well.
+    document.addEventListener("visibilitychange", () => this.#check());
+    window.addEventListener("online", () => this.#reopen());
+  }
+
+  #open(): void {
+    this.#retryAt = Number.POSITIVE_INFINITY;
+    this.#heardAt = performance.now();
+    const source = new EventSource("/api/v1/events");
+    this.#source = source;
+    source.addEventListener("status", (event) => this.#onStatus(parse<Status>(event)));
+    source.addEventListener("reading", (event) => {
+      this.#heard();
+      this.#model.takeReading(parse<ApiReading>(event));
+    });
+    source.addEventListener("gap", () => {
+      this.#heard();
+      void this.#ask(async () => this.#model.takeGaps(await this.#api.gaps()));
+    });
+    source.addEventListener("skipped", (event) => {
+      this.#model.takeSkipped(parse<{ count: number }>(event).count);
+      void this.#refresh();
+    });
+    source.addEventListener("error", () => this.#lost());
+  }
+
+  #onStatus(status: Status): void {
+    const wasLive = this.#model.isLive;
+    this.#heard();
+    this.#model.takeStatus(status);
+    this.#model.takeLive("live");
+    this.#retryMs = RETRY_MS_MIN;
+    // What happened while nobody listened is asked for.
+    if (!wasLive) void this.#refresh();
+    const isDue = performance.now() - this.#faultsAt > FAULTS_EVERY_MS;
+    if (status.faults !== this.#faultCount || isDue) {
+      this.#faultCount = status.faults;
+      this.#faultsAt = performance.now();
+      void this.#ask(async () => this.#model.takeFaults(await this.#api.faults()));
+    }
+  }
+
+  #heard(): void {
+    this.#heardAt = performance.now();
+  }
+
+  #lost(): void {
+    if (this.#model.live.state === "live") this.#model.takeLive("late");
+    // The browser tries again by itself unless the answer was no stream at all (signed out, too many streams).
+    if (this.#source?.readyState === EventSource.CLOSED) this.#retryLater();
+  }
+
+  #retryLater(): void {
+    if (this.#retryAt !== Number.POSITIVE_INFINITY) return;
+    this.#retryAt = performance.now() + this.#retryMs;
+    this.#retryMs = Math.min(RETRY_MS_MAX, this.#retryMs * 2);
+    // Tells whether we are signed out; every other failure is waited out.
+    void this.#ask(async () => void (await this.#api.status()));
+  }
+
+  #reopen(): void {
+    this.#source?.close();
+    this.#open();
+  }
+
+  #check(): void {
+    const now = performance.now();
+    if (now >= this.#retryAt) return this.#reopen();
+    if (now - this.#heardAt <= SILENT_MS) return;
+    // A stream that is open but silent, as behind a proxy that died.
+    this.#model.takeLive("late");
+    if (this.#retryAt === Number.POSITIVE_INFINITY) this.#retryLater();
+  }
+
+  async #refresh(): Promise<void> {
+    if (this.#isRefreshing) return;
+    this.#isRefreshing = true;
+    await this.#ask(async () => {
+      this.#model.takeSensors(await this.#api.sensors());
+      this.#model.takeGaps(await this.#api.gaps());
+    });
+    this.#isRefreshing = false;
+  }
+
+  /** A failed question changes nothing: the page already says that it is not live, or will within seconds. */
+  async #ask(question: () => Promise<void>): Promise<void> {
+    try {
+      await question();
+    } catch {
+      this.#faultCount = -1;
+    }
+  }
+}
+
+function parse<T>(event: Event): T {
+  return JSON.parse((event as MessageEvent<string>).data) as T;
+}

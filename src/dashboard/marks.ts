@@ -1,0 +1,85 @@
+/** Signs used everywhere: a state or zone is always a shape and a word, never a colour alone. */
+import type { Doubt } from "./api.ts";
+import { h, hidden, s, setText } from "./dom.ts";
+import { utc } from "./format.ts";
+import type { Model } from "./model.ts";
+import { doubtWords, STATE_WORDS, ZONE_WORDS } from "./words.ts";
+
+export type Tone = "ok" | "warn" | "bad" | "off";
+
+const SHAPES: Readonly<Record<Tone, string>> = {
+  ok: "M3 8.5l3.2 3.2L13 5",
+  warn: "M8 3.2v6M8 12.4v.4",
+  bad: "M4 4l8 8M12 4l-8 8",
+  off: "M4 8h8",
+};
+
+export function toneIcon(tone: Tone): SVGElement {
+  return s(
+    "svg",
+    { class: `icon ${tone}`, viewBox: "0 0 16 16", "aria-hidden": "true" },
+    s("path", { d: SHAPES[tone] }),
+  );
+}
+
+export function badge(tone: Tone, text: string): HTMLElement {
+  return h("span", { class: `badge ${tone}` }, toneIcon(tone), h("span", null, text));
+}
+
+export function stateBadge(state: keyof typeof STATE_WORDS): HTMLElement {
+  const tone = ({ online: "ok", silent: "bad", unknown: "off" } as const)[state];
+  return badge(tone, STATE_WORDS[state]);
+}
+
+export function zoneBadge(zone: string | null): HTMLElement {
+  if (zone === null) return h("span", { class: "none" }, "–", hidden("no zone"));
+  const words = ZONE_WORDS[zone] ?? "";
+  return h(
+    "span",
+    { class: `zone zone-${zone}`, title: `Zone ${zone}: ${words}` },
+    hidden("Zone "),
+    zone,
+    hidden(`, ${words}`),
+  );
+}
+
+/** The sign behind a value that is not good; the words are in its title and for the screen reader. */
+export function doubtMark(doubt: Doubt): HTMLElement {
+  const words = doubtWords(doubt);
+  return h(
+    "span",
+    { class: `doubt ${doubt.quality}`, title: words },
+    doubt.quality === "bad" ? "✕" : "?",
+    hidden(words),
+  );
+}
+
+/** A time in the gateway's zone, UTC on hover. */
+export function timeNode(model: Model, ms: number, form: "short" | "full" = "short"): HTMLElement {
+  const node = h("time");
+  writeTime(node, model, ms, form);
+  return node;
+}
+export function writeTime(
+  node: HTMLTimeElement | HTMLElement,
+  model: Model,
+  ms: number,
+  form: "short" | "full" = "short",
+): void {
+  const text = form === "full" ? model.times.full(ms) : model.times.short(ms, model.gatewayNowMs());
+  if (!setText(node, text) && node.title !== "") return;
+  node.setAttribute("datetime", new Date(ms).toISOString());
+  node.title = utc(ms);
+}
+
+export function batteryNode(volts: number | null, lowV: number | null): HTMLElement {
+  if (volts === null) return h("span", { class: "none" }, "–", hidden("no battery value"));
+  const isLow = lowV !== null && volts < lowV;
+  return h(
+    "span",
+    { class: isLow ? "battery low" : "battery" },
+    isLow && toneIcon("bad"),
+    `${volts.toFixed(2)}\u00a0V`,
+    isLow && h("span", null, " low"),
+  );
+}

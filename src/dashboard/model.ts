@@ -1,0 +1,190 @@
+/**
+ * What the page knows of the plant, and how old that is. Views read it and are told what changed.
+ * Two clocks: ages count on the page's monotonic clock from the agent's and the gateway's own times, so that a wrong
+ * clock of the laptop never makes a value look fresher than it is.
+ */
+import type { ApiReading, ApiSensor, Fault, Gap, Status } from "./api.ts";
+import { ZoneTimes } from "./format.ts";
+
+export type Change = "status" | "sensors" | "reading" | "faults" | "gaps" | "live";
+export type Listener = (change: Change, code: string | null) => void;
+
+export interface LiveState {
+  /** live: heard of within seconds · late: the stream is gone or silent · never: not connected yet. */
+  readonly state: "live" | "late" | "never";
+  /** Agent's time of the last word, ms; null before the first. */
+  readonly lastHeardMs: number | null;
+}
+
+interface FlowSample {
+  readonly atMs: number;
+  readonly delivered: number;
+  readonly stored: number;
+}
+
+/** Rates are taken over this span. */
+const RATE_SPAN_MS = 60_000;
+/** A rate over less than this says nothing. */
+const RATE_SPAN_MIN_MS = 3_500;
+
+export class Model {
+  readonly #listeners = new Set<Listener>();
+  #status: Status | null = null;
+  #statusAt = 0;
+  #sensors = new Map<string, ApiSensor>();
+  #faults: readonly Fault[] = [];
+  #gaps: readonly Gap[] = [];
+  #live: LiveState = { state: "never", lastHeardMs: null };
+  #times = new ZoneTimes("UTC");
+  #samples: FlowSample[] = [];
+  #stored = 0;
+
+  subscribe(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  get status(): Status | null {
+    return this.#status;
+  }
+  get sensors(): ReadonlyMap<string, ApiSensor> {
+    return this.#sensors;
+  }
+  get faults(): readonly Fault[] {
+    return this.#faults;
+  }
+  get gaps(): readonly Gap[] {
+    return this.#gaps;
+  }
+  get live(): LiveState {
+    return this.#live;
+  }
+  get times(): ZoneTimes {
+    return this.#times;
+  }
+  get isLive(): boolean {
+    return this.#live.state === "live";
+  }
+
+  /** The agent's clock now, ms. */
+  agentNowMs(): number {
+    return this.#status === null
+      ? Date.now()
+      : this.#status.nowMs + (performance.now() - this.#statusAt);
+  }
+  /** The clock that readings carry now, ms: the gateway's where it is known. */
+  gatewayNowMs(): number {
+    const skew = this.#status?.gateway.skewMs ?? this.#status?.clock.skewMs ?? 0;
+    return this.agentNowMs() + skew;
+  }
+
+  /** Readings stored and messages delivered per second; null until there is something to compare. */
+  rates(): { readonly storedPerS: number | null; readonly deliveredPerS: number | null } {
+    const [first, last] = [this.#samples[0], this.#samples.at(-1)];
+    if (first === undefined || last === undefined) return { storedPerS: null, deliveredPerS: null };
+    const spanMs = last.atMs - first.atMs;
+    if (spanMs < RATE_SPAN_MIN_MS) return { storedPerS: null, deliveredPerS: null };
+    return {
+      storedPerS: ((last.stored - first.stored) / spanMs) * 1000,
+      deliveredPerS: ((last.delivered - first.delivered) / spanMs) * 1000,
+    };
+  }
+
+  takeStatus(status: Status): void {
+    const isRestarted = this.#status !== null && status.startedAtMs !== this.#status.startedAtMs;
+    if (isRestarted) this.#samples = [];
+    this.#status = status;
+    this.#statusAt = performance.now();
+    if (this.#times.zone !== status.timezone) this.#times = new ZoneTimes(status.timezone);
+    this.#samples.push({
+      atMs: this.#statusAt,
+      delivered: status.delivered,
+      stored: this.#stored,
+    });
+    while ((this.#samples[0]?.atMs ?? 0) < this.#statusAt - RATE_SPAN_MS) this.#samples.shift();
+    for (const state of status.sensors) {
+      const sensor = this.#sensors.get(state.code);
+      if (sensor === undefined) continue;
+      this.#sensors.set(state.code, {
+        ...sensor,
+        state: state.state,
+        lastReadingMs: state.lastReadingMs,
+        batteryV: state.batteryV ?? sensor.batteryV,
+        reads: state.kinds,
+      });
+    }
+    this.#tell("status", null);
+  }
+
+  takeSensors(sensors: readonly ApiSensor[]): void {
+    this.#sensors = new Map(sensors.map((sensor) => [sensor.code, sensor]));
+    this.#tell("sensors", null);
+  }
+
+  /** A reading that was just stored; older ones than what is shown change nothing on the page. */
+  takeReading(reading: ApiReading): void {
+    this.#stored += 1;
+    const sensor = this.#sensors.get(reading.sensor);
+    if (sensor === undefined) return;
+    const known = sensor.latest[reading.kind];
+    if (known !== undefined && known.timeMs >= reading.timeMs) return;
+    if (hasFlag(reading, "time_in_future")) return;
+    const { battery } = reading.values;
+    this.#sensors.set(reading.sensor, {
+      ...sensor,
+      latest: { ...sensor.latest, [reading.kind]: reading },
+      zone: reading.kind === "accel" ? worstZone(reading) : sensor.zone,
+      batteryV: typeof battery === "number" ? battery : sensor.batteryV,
+      lastReadingMs: Math.max(sensor.lastReadingMs ?? 0, reading.timeMs),
+    });
+    this.#tell("reading", reading.sensor);
+  }
+
+  /** Readings that this page was too slow for: they were stored all the same. */
+  takeSkipped(count: number): void {
+    this.#stored += count;
+  }
+
+  takeFaults(faults: readonly Fault[]): void {
+    this.#faults = faults;
+    this.#tell("faults", null);
+  }
+  takeGaps(gaps: readonly Gap[]): void {
+    this.#gaps = gaps;
+    this.#tell("gaps", null);
+  }
+  takeLive(state: LiveState["state"]): void {
+    if (state === "live") {
+      const wasLive = this.isLive;
+      this.#live = { state, lastHeardMs: this.agentNowMs() };
+      if (!wasLive) this.#tell("live", null);
+    } else if (this.#live.state !== state) {
+      // Rates over a silence would be wrong.
+      this.#samples = [];
+      this.#live = { state, lastHeardMs: this.#live.lastHeardMs };
+      this.#tell("live", null);
+    }
+  }
+
+  #tell(change: Change, code: string | null): void {
+    for (const listener of this.#listeners) listener(change, code);
+  }
+}
+
+/** Flags are an attribute of the reading. */
+export function flagsOf(reading: ApiReading): readonly string[] {
+  const { flags } = reading.attributes;
+  return Array.isArray(flags) ? flags.filter((flag) => typeof flag === "string") : [];
+}
+function hasFlag(reading: ApiReading, flag: string): boolean {
+  return flagsOf(reading).includes(flag);
+}
+
+function worstZone(reading: ApiReading): string | null {
+  let worst: string | null = null;
+  for (const [name, value] of Object.entries(reading.values)) {
+    if (!name.endsWith("_zone") || typeof value !== "string") continue;
+    if (worst === null || value > worst) worst = value;
+  }
+  return worst;
+}

@@ -1,0 +1,43 @@
+/** Which sensors are shown. */
+import type { ApiSensor } from "./api.ts";
+
+export interface Filter {
+  text: string;
+  state: string;
+  kind: string;
+  area: string;
+  zone: string;
+}
+
+export const noFilter = (): Filter => ({ text: "", state: "", kind: "", area: "", zone: "" });
+
+export function isShown(sensor: ApiSensor, filter: Filter): boolean {
+  if (filter.state !== "" && sensor.state !== filter.state) return false;
+  if (filter.kind !== "" && !(sensor.kinds as readonly string[]).includes(filter.kind))
+    return false;
+  if (filter.area !== "" && areaName(sensor) !== filter.area) return false;
+  if (filter.zone !== "" && (sensor.zone ?? "none") !== filter.zone) return false;
+  if (filter.text === "") return true;
+  const names = [
+    sensor.code,
+    sensor.name,
+    sensor.description,
+    ...Object.values(sensor.location?.names ?? {}),
+  ];
+  // Every word must be found, in any of the names.
+  const text = names.join(" ").toLowerCase();
+  return filter.text
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word));
+}
+
+export function areaName({ location }: ApiSensor): string {
+  return location === null ? "No place given" : (location.names?.area ?? `Area ${location.area}`);
+}
+export function machineName({ location }: ApiSensor): string {
+  return location === null ? "" : (location.names?.machine ?? `Machine ${location.machine}`);
+}
+export function sensorName(sensor: ApiSensor): string {
+  return sensor.name ?? sensor.location?.names?.point ?? `Sensor ${sensor.code}`;
+}

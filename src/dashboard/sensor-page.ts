@@ -1,0 +1,126 @@
+import type { Api, ApiSensor } from "./api.ts";
+import { type Cleanup, h, oncePerFrame, replace, setText } from "./dom.ts";
+import { faultsPanel, gapsPanel } from "./faults-panel.ts";
+import { age } from "./format.ts";
+import { LatestValues } from "./latest-values.ts";
+import { batteryNode, stateBadge, zoneBadge } from "./marks.ts";
+import type { Model } from "./model.ts";
+import { areaName, machineName, sensorName } from "./sensor-filter.ts";
+import { SignalPanel } from "./signal-panel.ts";
+import type { Theme } from "./theme.ts";
+import { TrendPanel } from "./trend-panel.ts";
+import { ZONE_WORDS } from "./words.ts";
+
+/** Everything about one sensor. It fills in once the sensors are known. */
+export function sensorPage(
+  parent: HTMLElement,
+  api: Api,
+  model: Model,
+  theme: Theme,
+  code: string,
+): Cleanup {
+  const title = h("h1", { tabindex: -1 }, `Sensor ${code}`);
+  const crumbs = h("nav", { class: "crumbs", "aria-label": "Place" });
+  const badges = h("div", { class: "badges" });
+  const facts = h("dl", { class: "facts" });
+  const ageText = h("span");
+  const head = h(
+    "section",
+    { class: "panel head", "aria-label": "Sensor" },
+    crumbs,
+    h("div", { class: "title" }, title, badges),
+    facts,
+  );
+  const faults = faultsPanel(model, code);
+  const gaps = gapsPanel(model, code);
+  const latest = new LatestValues(model);
+  let trend: TrendPanel | null = null;
+  let signal: SignalPanel | null = null;
+  replace(parent, head);
+  showCrumbs(crumbs, null);
+
+  const build = (sensor: ApiSensor): void => {
+    trend = new TrendPanel(api, model, theme, sensor);
+    signal = sensor.kinds.includes("accel") ? new SignalPanel(api, model, theme, sensor) : null;
+    replace(
+      parent,
+      head,
+      faults.root,
+      h("div", { class: "pair" }, latest.root, trend.root),
+      signal?.root,
+      gaps.root,
+    );
+  };
+  const show = (): void => {
+    const sensor = model.sensors.get(code);
+    if (sensor === undefined) {
+      if (model.sensors.size > 0) setText(title, `There is no sensor ${code} in the site file`);
+      return;
+    }
+    setText(title, sensorName(sensor));
+    showCrumbs(crumbs, sensor);
+    replace(badges, stateBadge(sensor.state), ...zoneWords(sensor));
+    replace(facts, ...factsOf(sensor, ageText));
+    tick();
+    if (trend === null) build(sensor);
+    latest.show(sensor);
+    trend?.offer(sensor);
+    signal?.follow(sensor);
+  };
+  const tick = (): void => {
+    const lastMs = model.sensors.get(code)?.lastReadingMs ?? null;
+    setText(ageText, lastMs === null ? "none yet" : `${age(model.gatewayNowMs() - lastMs)} ago`);
+  };
+  const soon = oncePerFrame(show);
+  const unsubscribe = model.subscribe((change, changed) => {
+    if (change === "sensors" || change === "status" || changed === code) soon();
+  });
+  const timer = setInterval(tick, 1_000);
+  show();
+  return () => {
+    unsubscribe();
+    clearInterval(timer);
+    for (const stop of [faults.stop, gaps.stop]) stop();
+    trend?.stop();
+    signal?.stop();
+  };
+}
+
+function zoneWords({ zone }: ApiSensor): HTMLElement[] {
+  if (zone === null) return [];
+  return [h("span", { class: "zone-words" }, zoneBadge(zone), ` ${ZONE_WORDS[zone] ?? ""}`)];
+}
+
+function showCrumbs(nav: HTMLElement, sensor: ApiSensor | null): void {
+  const names = sensor === null ? [] : [areaName(sensor), machineName(sensor)];
+  replace(
+    nav,
+    h(
+      "ol",
+      null,
+      h("li", null, h("a", { href: "#/" }, "All sensors")),
+      ...names.filter((name) => name !== "").map((name) => h("li", null, name)),
+    ),
+  );
+}
+
+function factsOf(sensor: ApiSensor, ageText: HTMLElement): HTMLElement[] {
+  const cadences = sensor.reads
+    .map(({ cadenceS }) => cadenceS)
+    .filter((cadence) => cadence !== null)
+    .map((cadence) => age(cadence * 1000));
+  const facts: (readonly [string, string | Node | null])[] = [
+    ["Last reading", ageText],
+    ["Sends every", cadences.length === 0 ? null : [...new Set(cadences)].join(", ")],
+    ["Battery", sensor.batteryV === null ? null : batteryNode(sensor.batteryV, sensor.batteryLowV)],
+    ["Serial", sensor.code],
+    ["Type", String(sensor.type)],
+    ["Model", sensor.model],
+    ["Speed", sensor.speedRpm === null ? null : `${sensor.speedRpm}\u00a0rpm`],
+    ["Machine class", sensor.machineClass],
+    ["Note", sensor.description],
+  ];
+  return facts
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value)));
+}

@@ -1,0 +1,112 @@
+/** One sensor in the table: built once, then only what changed is written. */
+import type { ApiSensor } from "./api.ts";
+import { h, hidden, replace, setAttribute, setText } from "./dom.ts";
+import { sensorLink } from "./faults-panel.ts";
+import { age, utc } from "./format.ts";
+import { headline } from "./headline.ts";
+import { batteryNode, stateBadge, zoneBadge } from "./marks.ts";
+import type { Model } from "./model.ts";
+import { sensorName } from "./sensor-filter.ts";
+import { valueNode } from "./value-node.ts";
+import { KIND_WORDS } from "./words.ts";
+
+export class SensorRow {
+  readonly root: HTMLTableRowElement;
+  readonly sparkCell: HTMLElement;
+  readonly code: string;
+  #sensor: ApiSensor;
+  readonly #state: HTMLElement;
+  readonly #zone: HTMLElement;
+  readonly #values: HTMLElement;
+  readonly #age: HTMLElement;
+  readonly #battery: HTMLElement;
+  #keys = { state: "", zone: "", values: "", battery: "" };
+
+  constructor(sensor: ApiSensor) {
+    this.code = sensor.code;
+    this.#sensor = sensor;
+    this.#state = h("td", { role: "cell", class: "c-state" });
+    this.#zone = h("td", { role: "cell", class: "c-zone" });
+    this.#values = h("td", { role: "cell", class: "c-values" });
+    this.sparkCell = h("td", { role: "cell", class: "c-spark" });
+    this.#age = h("td", { role: "cell", class: "c-age" });
+    this.#battery = h("td", { role: "cell", class: "c-battery" });
+    const point = sensor.location?.names?.point;
+    const kinds = sensor.kinds.map((kind) => KIND_WORDS[kind].replace(/ \(.*/, ""));
+    this.root = h(
+      "tr",
+      { role: "row", class: "sensor", "data-code": sensor.code },
+      h(
+        "th",
+        { role: "rowheader", scope: "row", class: "c-name" },
+        h("a", { href: sensorLink(sensor.code) }, point ?? sensorName(sensor)),
+        point !== undefined && hidden(`, ${sensorName(sensor)}`),
+        h("span", { class: "sub" }, `${sensor.code} · ${[...new Set(kinds)].join(", ")}`),
+      ),
+      this.#state,
+      this.#zone,
+      this.#values,
+      this.sparkCell,
+      this.#age,
+      this.#battery,
+    );
+  }
+
+  get sensor(): ApiSensor {
+    return this.#sensor;
+  }
+
+  update(sensor: ApiSensor, isNew: boolean): void {
+    this.#sensor = sensor;
+    this.#write("state", this.#state, sensor.state, () => stateBadge(sensor.state));
+    this.#write("zone", this.#zone, sensor.zone ?? "", () => zoneBadge(sensor.zone));
+    const battery = `${sensor.batteryV ?? ""}`;
+    this.#write("battery", this.#battery, battery, () =>
+      batteryNode(sensor.batteryV, sensor.batteryLowV),
+    );
+    const values = headline(sensor);
+    const key = JSON.stringify(values.map(({ value, doubt }) => [value, doubt]));
+    if (key === this.#keys.values) return;
+    const isChange = isNew && this.#keys.values !== "";
+    this.#keys.values = key;
+    replace(
+      this.#values,
+      values.length === 0 && h("span", { class: "none" }, "no reading yet"),
+      ...values.map((value) => valueNode(value, true)),
+    );
+    if (isChange) blink(this.#values);
+  }
+
+  /** The age of the newest reading; marked once it is older than the sensor's own rhythm allows. */
+  tick(model: Model): void {
+    const { lastReadingMs, state } = this.#sensor;
+    if (lastReadingMs === null) {
+      setText(this.#age, "–");
+      return;
+    }
+    setText(this.#age, age(model.gatewayNowMs() - lastReadingMs));
+    setAttribute(this.#age, "data-old", state === "silent" ? "yes" : null);
+    setAttribute(
+      this.#age,
+      "title",
+      `${model.times.full(lastReadingMs)} ${model.times.zone}\n${utc(lastReadingMs)}`,
+    );
+  }
+
+  #write(
+    key: "state" | "zone" | "battery",
+    cell: HTMLElement,
+    wanted: string,
+    make: () => Node,
+  ): void {
+    if (this.#keys[key] === wanted && cell.hasChildNodes()) return;
+    this.#keys[key] = wanted;
+    cell.replaceChildren(make());
+  }
+}
+
+/** A short glow where something new came in; the style sheet leaves it out where motion is not wanted. */
+export function blink(element: HTMLElement): void {
+  element.classList.remove("fresh");
+  requestAnimationFrame(() => element.classList.add("fresh"));
+}

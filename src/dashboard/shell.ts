@@ -1,0 +1,124 @@
+/** What every view stands in: the head with the live sign, the banner of a page that is not live, the foot. */
+import type { Api } from "./api.ts";
+import { h, oncePerFrame, replace, setAttribute, setText } from "./dom.ts";
+import { age } from "./format.ts";
+import { toneIcon, writeTime } from "./marks.ts";
+import type { Model } from "./model.ts";
+import type { Theme, ThemeChoice } from "./theme.ts";
+
+const THEMES: readonly (readonly [ThemeChoice, string])[] = [
+  ["system", "Auto"],
+  ["light", "Light"],
+  ["dark", "Dark"],
+];
+
+/** Builds the frame and gives back the place for the view. */
+export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme): HTMLElement {
+  const site = h("span", { class: "site" });
+  const liveText = h("span");
+  const liveMark = h("span", { class: "mark" });
+  const live = h("p", { class: "live", role: "status" }, liveMark, liveText);
+  const banner = h("p", { class: "banner", hidden: true });
+  const zone = h("span");
+  const clock = h("time", { class: "clock" });
+  const about = h("span");
+  const signOut = h(
+    "button",
+    {
+      type: "button",
+      class: "quiet",
+      hidden: true,
+      click: () => void leave(api),
+    },
+    "Sign out",
+  );
+  const main = h("main", { id: "content", tabindex: -1 });
+  document.querySelector(".skip")?.addEventListener("click", (event) => {
+    // The hash names the view; skipping must not lose it.
+    event.preventDefault();
+    main.focus();
+  });
+  replace(
+    parent,
+    h(
+      "header",
+      { class: "top" },
+      h(
+        "a",
+        { class: "brand", href: "#/", "aria-label": "Gateside, overview" },
+        brandMark(),
+        "Gateside",
+      ),
+      site,
+      h("div", { class: "top-right" }, live, themeSwitch(theme), signOut),
+    ),
+    banner,
+    main,
+    h("footer", null, h("span", null, "Times in ", zone, ", now ", clock, "; UTC on hover"), about),
+  );
+
+  const show = (): void => {
+    const { status, live: state } = model;
+    setAttribute(document.documentElement, "data-live", state.state);
+    const isLate = state.state === "late";
+    const tone = state.state === "live" ? "ok" : isLate ? "bad" : "off";
+    if (setAttributeChanged(live, "data-tone", tone)) replace(liveMark, toneIcon(tone));
+    const since = state.lastHeardMs;
+    const heard = since === null ? "" : model.times.time(since);
+    setText(
+      liveText,
+      state.state === "live" ? "Live" : isLate ? `Not live since ${heard}` : "Connecting …",
+    );
+    setAttribute(banner, "hidden", !isLate);
+    if (isLate) {
+      const ago = since === null ? "" : `${age(model.agentNowMs() - since)} ago`;
+      setText(
+        banner,
+        `No word from the agent since ${heard} (${ago}). Values and states below are from then and may have changed. Trying again …`,
+      );
+    }
+    if (status === null) return;
+    setText(site, status.site);
+    document.title = `${isLate ? "Not live – " : ""}${status.site} – Gateside`;
+    setText(zone, model.times.name(model.gatewayNowMs()));
+    writeTime(clock, model, model.gatewayNowMs());
+    setText(
+      about,
+      `Gateside ${status.version}, running for ${age(model.agentNowMs() - status.startedAtMs)}`,
+    );
+    setAttribute(signOut, "hidden", !api.hasSession);
+  };
+  model.subscribe(oncePerFrame(show));
+  setInterval(show, 1_000);
+  show();
+  return main;
+}
+
+function setAttributeChanged(element: Element, name: string, value: string): boolean {
+  if (element.getAttribute(name) === value) return false;
+  element.setAttribute(name, value);
+  return true;
+}
+
+function themeSwitch(theme: Theme): HTMLElement {
+  const select = h(
+    "select",
+    {
+      id: "theme",
+      change: (event: Event) =>
+        theme.choose((event.target as HTMLSelectElement).value as ThemeChoice),
+    },
+    ...THEMES.map(([value, text]) => h("option", { value }, text)),
+  );
+  select.value = theme.choice;
+  return h("div", { class: "theme" }, h("label", { for: "theme", class: "sr" }, "Colours"), select);
+}
+
+async function leave(api: Api): Promise<void> {
+  await api.signOut();
+  location.assign("/");
+}
+
+function brandMark(): HTMLElement {
+  return h("img", { src: "/favicon.svg", alt: "", width: 26, height: 26 });
+}

@@ -1,0 +1,230 @@
+/** Waveform and spectrum of a measurement: choose it, its axis and unit, and read it off. */
+import { SIGNAL_UNITS } from "../core/unit.ts";
+import type { Api, ApiSensor, ApiSpectrum, ApiWaveform, Measurement } from "./api.ts";
+import { Chart } from "./chart.ts";
+import { chartTools } from "./chart-tools.ts";
+import { type Cleanup, h, replace, setText } from "./dom.ts";
+import { number, unitSign } from "./format.ts";
+import type { Model } from "./model.ts";
+import { peakTable } from "./peak-table.ts";
+import { spectrumSpec, waveformSpec } from "./signal-specs.ts";
+import type { Theme } from "./theme.ts";
+import { AXIS_WORDS, doubtWords } from "./words.ts";
+
+const MEASUREMENTS = 100;
+const VELOCITY = 2;
+const SPEED_RPM_MAX = 200_000;
+/** What the record was made for, as far as the service says. */
+const REASON_WORDS: Readonly<Record<number, string>> = { 1: "alarm", 2: "interval", 3: "alarm" };
+
+export class SignalPanel {
+  readonly root: HTMLElement;
+  readonly #api: Api;
+  readonly #model: Model;
+  readonly #code: string;
+  readonly #wave: Chart;
+  readonly #spectrum: Chart;
+  readonly #picker: HTMLSelectElement;
+  readonly #axis: HTMLSelectElement;
+  readonly #unit: HTMLSelectElement;
+  readonly #frequency: HTMLSelectElement;
+  readonly #scale: HTMLSelectElement;
+  readonly #speed: HTMLInputElement;
+  readonly #newer: HTMLButtonElement;
+  readonly #older: HTMLButtonElement;
+  readonly #note = h("p", { class: "hint" });
+  readonly #peaks = h("div");
+  #measurements: readonly Measurement[] = [];
+  #newestReading = "";
+  #wanted = new AbortController();
+  #shown: { readonly wave: ApiWaveform; readonly spectrum: ApiSpectrum } | null = null;
+
+  constructor(api: Api, model: Model, theme: Theme, sensor: ApiSensor) {
+    this.#api = api;
+    this.#model = model;
+    this.#code = sensor.code;
+    const height = () => (innerWidth < 700 ? 220 : 260);
+    this.#wave = new Chart(theme, height, null);
+    this.#spectrum = new Chart(theme, () => height() + 40, null);
+    const load = () => void this.#load();
+    const redraw = () => this.#draw();
+    this.#picker = h("select", { id: "signal-time", change: load });
+    this.#axis = h("select", { id: "signal-axis", change: load });
+    this.#unit = h(
+      "select",
+      { id: "signal-unit", change: load },
+      ...SIGNAL_UNITS.map((unit, i) => h("option", { value: i }, unitSign(unit))),
+    );
+    this.#unit.value = String(VELOCITY);
+    this.#frequency = choice("signal-frequency", ["Hz", "CPM"], redraw);
+    this.#scale = choice("signal-scale", ["linear", "logarithmic"], redraw);
+    this.#speed = h("input", {
+      id: "signal-speed",
+      type: "number",
+      min: 0,
+      max: SPEED_RPM_MAX,
+      step: "any",
+      inputmode: "decimal",
+      value: sensor.speedRpm ?? "",
+      input: redraw,
+    });
+    this.#older = h("button", { type: "button", click: () => this.#step(1) }, "‹ Older");
+    this.#newer = h("button", { type: "button", click: () => this.#step(-1) }, "Newer ›");
+    this.root = h(
+      "section",
+      { class: "panel signal", "aria-labelledby": "signal-title" },
+      h(
+        "div",
+        { class: "panel-head" },
+        h("h2", { id: "signal-title" }, "Waveform and spectrum"),
+        this.#note,
+      ),
+      h(
+        "div",
+        { class: "controls" },
+        labelled("Measurement", this.#picker),
+        h("div", { class: "tools" }, this.#older, this.#newer),
+        labelled("Axis", this.#axis),
+        labelled("Unit", this.#unit),
+        labelled("Frequency in", this.#frequency),
+        labelled("Amplitude", this.#scale),
+        labelled("Speed for 1x–5x (rpm)", this.#speed),
+      ),
+      h(
+        "div",
+        { class: "chart-head" },
+        h("h3", null, "Waveform"),
+        chartTools(this.#wave, "waveform"),
+      ),
+      this.#wave.root,
+      h(
+        "div",
+        { class: "chart-head" },
+        h("h3", null, "Spectrum"),
+        chartTools(this.#spectrum, "spectrum"),
+      ),
+      this.#spectrum.root,
+      this.#peaks,
+    );
+    void this.#list();
+  }
+
+  readonly stop: Cleanup = () => {
+    this.#wanted.abort();
+    this.#wave.destroy();
+    this.#spectrum.destroy();
+  };
+
+  /** A new measurement is offered; who looks at the newest one goes on with it. */
+  follow(sensor: ApiSensor): void {
+    const newest = sensor.latest.accel;
+    if (newest === undefined || newest.waveforms.length === 0) return;
+    if (newest.id !== this.#newestReading && this.#newestReading !== "") void this.#list();
+    this.#newestReading = newest.id;
+  }
+
+  async #list(): Promise<void> {
+    const wasNewest = this.#picker.selectedIndex <= 0;
+    const kept = this.#picker.value;
+    try {
+      this.#measurements = await this.#api.measurements(this.#code, MEASUREMENTS);
+    } catch (error) {
+      return void setText(
+        this.#note,
+        `The measurements could not be read: ${(error as Error).message}`,
+      );
+    }
+    if (this.#measurements.length === 0) {
+      return void setText(
+        this.#note,
+        "No samples are stored for this sensor. They are kept for WAVEFORM_DAYS.",
+      );
+    }
+    replace(
+      this.#picker,
+      ...this.#measurements.map(({ reading, timeMs }) =>
+        h("option", { value: reading }, this.#model.times.full(timeMs)),
+      ),
+    );
+    const isThere = this.#measurements.some(({ reading }) => reading === kept);
+    if (!wasNewest && isThere) this.#picker.value = kept;
+    await this.#load();
+  }
+
+  #step(by: number): void {
+    const index = this.#picker.selectedIndex + by;
+    if (index < 0 || index >= this.#measurements.length) return;
+    this.#picker.selectedIndex = index;
+    void this.#load();
+  }
+
+  async #load(): Promise<void> {
+    const index = Math.max(0, this.#picker.selectedIndex);
+    const measurement = this.#measurements[index];
+    if (measurement === undefined) return;
+    this.#newer.disabled = index === 0;
+    this.#older.disabled = index === this.#measurements.length - 1;
+    const channel = this.#offerAxes(measurement);
+    if (channel === undefined) return;
+    this.#wanted.abort();
+    this.#wanted = new AbortController();
+    const { signal } = this.#wanted;
+    const unit = Number(this.#unit.value);
+    try {
+      const [wave, spectrum] = await Promise.all([
+        this.#api.waveform(channel.fileId, unit, signal),
+        this.#api.spectrum(channel.fileId, unit, signal),
+      ]);
+      this.#shown = { wave, spectrum };
+      this.#draw();
+    } catch (error) {
+      if (signal.aborted) return;
+      setText(this.#note, `The measurement could not be read: ${(error as Error).message}`);
+    }
+  }
+
+  #offerAxes({ channels }: Measurement): Measurement["channels"][number] | undefined {
+    const kept = this.#axis.value;
+    const key = channels.map(({ channel, axis }) => `${channel}${axis}`).join();
+    if (this.#axis.dataset["key"] !== key) {
+      this.#axis.dataset["key"] = key;
+      replace(
+        this.#axis,
+        ...channels.map(({ channel, axis }) =>
+          h("option", { value: channel }, `${axis} – ${AXIS_WORDS[axis] ?? axis}`),
+        ),
+      );
+      if (channels.some(({ channel }) => String(channel) === kept)) this.#axis.value = kept;
+    }
+    return channels.find(({ channel }) => String(channel) === this.#axis.value);
+  }
+
+  #draw(): void {
+    if (this.#shown === null) return;
+    const { wave, spectrum } = this.#shown;
+    const isCpm = this.#frequency.value === "CPM";
+    const rpm = Number(this.#speed.value);
+    const speedHz = Number.isFinite(rpm) && rpm > 0 ? rpm / 60 : null;
+    this.#wave.show(waveformSpec(wave));
+    this.#spectrum.show(
+      spectrumSpec(spectrum, { isCpm, speedHz, isLog: this.#scale.value === "logarithmic" }),
+    );
+    replace(this.#peaks, peakTable(spectrum, isCpm, speedHz));
+    const doubt = wave.doubt ?? spectrum.doubt;
+    const reason = wave.recordingReason === null ? undefined : REASON_WORDS[wave.recordingReason];
+    const facts = [
+      `${wave.samples} samples at ${wave.sampleRateHz} Hz, ${number(wave.samples / wave.sampleRateHz)} s`,
+      reason === undefined ? "" : `made by ${reason}`,
+      doubt === null ? "" : doubtWords(doubt),
+    ];
+    setText(this.#note, facts.filter((fact) => fact !== "").join(" · "));
+  }
+}
+
+function choice(id: string, names: readonly string[], change: () => void): HTMLSelectElement {
+  return h("select", { id, change }, ...names.map((name) => h("option", { value: name }, name)));
+}
+
+function labelled(label: string, control: HTMLElement): HTMLElement {
+  return h("div", { class: "field" }, h("label", { for: control.id }, label), control);
+}

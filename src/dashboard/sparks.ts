@@ -1,0 +1,119 @@
+/** Small pictures of the last day in the table: asked for only while a row is in view, a few at a time. */
+import type { Api, ApiSensor, Trend } from "./api.ts";
+import { h, hidden, replace, s } from "./dom.ts";
+import { number, unitSign } from "./format.ts";
+import { headline } from "./headline.ts";
+import type { Model } from "./model.ts";
+import type { SensorRow } from "./sensor-row.ts";
+
+const SPAN_MS = 24 * 3_600_000;
+const BUCKETS = 72;
+const AGAIN_MS = 120_000;
+const AT_ONCE = 2;
+const [WIDTH, HEIGHT] = [120, 28];
+
+export class Sparks {
+  readonly #api: Api;
+  readonly #model: Model;
+  readonly #visible = new Map<Element, SensorRow>();
+  readonly #drawnAt = new Map<string, number>();
+  readonly #observer: IntersectionObserver;
+  readonly #timer: ReturnType<typeof setInterval>;
+  readonly #ending = new AbortController();
+  #rows = new Map<Element, SensorRow>();
+  #running = 0;
+
+  constructor(api: Api, model: Model) {
+    this.#api = api;
+    this.#model = model;
+    this.#observer = new IntersectionObserver((entries) => {
+      for (const { target, isIntersecting } of entries) {
+        const row = this.#rows.get(target);
+        if (isIntersecting && row !== undefined) this.#visible.set(target, row);
+        else this.#visible.delete(target);
+      }
+      this.#next();
+    });
+    this.#timer = setInterval(() => this.#next(), 5_000);
+  }
+
+  watch(rows: readonly SensorRow[]): void {
+    this.#observer.disconnect();
+    this.#visible.clear();
+    this.#rows = new Map(rows.map((row) => [row.root, row]));
+    for (const row of rows) this.#observer.observe(row.root);
+  }
+
+  stop(): void {
+    this.#ending.abort();
+    this.#observer.disconnect();
+    clearInterval(this.#timer);
+  }
+
+  #next(): void {
+    if (!this.#model.isLive || document.hidden) return;
+    for (const row of this.#visible.values()) {
+      if (this.#running >= AT_ONCE) return;
+      const drawnAt = this.#drawnAt.get(row.code) ?? Number.NEGATIVE_INFINITY;
+      if (performance.now() - drawnAt < AGAIN_MS) continue;
+      this.#drawnAt.set(row.code, performance.now());
+      this.#running += 1;
+      void this.#draw(row).finally(() => {
+        this.#running -= 1;
+        this.#next();
+      });
+    }
+  }
+
+  async #draw(row: SensorRow): Promise<void> {
+    const shown = headline(row.sensor).find(({ value }) => typeof value === "number");
+    if (shown === undefined) return;
+    const toMs = this.#model.gatewayNowMs();
+    const query = { sensor: row.code, kind: shown.kind, values: [shown.name], buckets: BUCKETS };
+    try {
+      const trend = await this.#api.trend(
+        { ...query, fromMs: toMs - SPAN_MS, toMs },
+        this.#ending.signal,
+      );
+      replace(row.sparkCell, sparkPicture(trend, shown.name, row.sensor, shown.label));
+    } catch {
+      this.#drawnAt.delete(row.code); // Tried again when the row is next looked at.
+    }
+  }
+}
+
+function sparkPicture(trend: Trend, name: string, sensor: ApiSensor, label: string): HTMLElement {
+  const series = trend.series[name];
+  if (series === undefined || series.timesMs.length < 2)
+    return h("span", { class: "none" }, "–", hidden("too few readings"));
+  const low = Math.min(...series.min);
+  const high = Math.max(...series.max);
+  const span = high - low || Math.abs(high) || 1;
+  const x = (ms: number) => ((ms - trend.fromMs) / (trend.toMs - trend.fromMs)) * WIDTH;
+  const y = (value: number) => HEIGHT - 2 - ((value - low) / span) * (HEIGHT - 4);
+  const cadenceMs = (sensor.reads[0]?.cadenceS ?? 0) * 1000;
+  const gapMs = Math.max(3 * trend.bucketMs, 3 * cadenceMs);
+  let line = "";
+  let lastMs = Number.NEGATIVE_INFINITY;
+  for (const [i, ms] of series.timesMs.entries()) {
+    const pen = ms - lastMs > gapMs ? "M" : "L";
+    line += `${pen}${x(ms).toFixed(1)} ${y(series.mean[i] ?? low).toFixed(1)}`;
+    lastMs = ms;
+  }
+  const unit = unitSign(series.unit);
+  const words = `${label === "" ? "" : `${label}: `}${number(low, series.unit)} to ${number(high, series.unit)} ${unit} in 24 h`;
+  return h(
+    "span",
+    { class: "spark", title: words },
+    s(
+      "svg",
+      { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": words },
+      s("path", { d: line }),
+      s("circle", {
+        cx: x(lastMs).toFixed(1),
+        cy: y(series.mean.at(-1) ?? low).toFixed(1),
+        r: 2.2,
+      }),
+    ),
+  );
+}

@@ -1,0 +1,55 @@
+/** Light or dark: the system's, or the one chosen here and remembered. */
+
+export type ThemeChoice = "system" | "light" | "dark";
+const KEY = "gateside.theme";
+const CHOICES: readonly ThemeChoice[] = ["system", "light", "dark"];
+
+export class Theme {
+  readonly #listeners = new Set<() => void>();
+  #choice: ThemeChoice;
+
+  constructor() {
+    const kept = read();
+    this.#choice = CHOICES.find((choice) => choice === kept) ?? "system";
+    this.#apply();
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#tell());
+  }
+  get choice(): ThemeChoice {
+    return this.#choice;
+  }
+  choose(choice: ThemeChoice): void {
+    this.#choice = choice;
+    try {
+      localStorage.setItem(KEY, choice);
+    } catch {
+      // Storage may be forbidden; the choice then lasts as long as the page.
+    }
+    this.#apply();
+    this.#tell();
+  }
+  /** Pictures drawn on a canvas have to be drawn again. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+  #apply(): void {
+    if (this.#choice === "system") delete document.documentElement.dataset["theme"];
+    else document.documentElement.dataset["theme"] = this.#choice;
+  }
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+function read(): string | null {
+  try {
+    return localStorage.getItem(KEY);
+  } catch {
+    return null;
+  }
+}
+
+/** A colour of the style sheet, for the canvas. */
+export function colour(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}

@@ -1,0 +1,66 @@
+/** The thinned series of several values on one time axis, with the holes left open. */
+import type { Trend } from "./api.ts";
+
+export interface TrendColumn {
+  readonly mean: (number | null | undefined)[];
+  readonly min: (number | null | undefined)[];
+  readonly max: (number | null | undefined)[];
+  /** The mean where some reading behind it was not good. */
+  readonly doubtful: (number | null | undefined)[];
+}
+
+/** Longer than this many intervals without a reading is a hole. */
+const INTERVALS_MAX = 3;
+
+/** `undefined` is "no point of this value here", null is "the line ends here". Times in s. */
+export function alignTrend(
+  trend: Trend,
+  names: readonly string[],
+  cadenceMs: number,
+): { readonly x: number[]; readonly columns: TrendColumn[] } {
+  const holeMs = Math.max(INTERVALS_MAX * cadenceMs, 2 * trend.bucketMs + cadenceMs);
+  const times = new Set<number>();
+  const holes = names.map(() => new Set<number>());
+  for (const [i, name] of names.entries()) {
+    const at = trend.series[name]?.timesMs ?? [];
+    for (const [k, ms] of at.entries()) {
+      times.add(ms);
+      const next = at[k + 1];
+      if (next === undefined || next - ms <= holeMs) continue;
+      const middle = Math.round((ms + next) / 2);
+      times.add(middle);
+      holes[i]?.add(middle);
+    }
+  }
+  const sorted = [...times].sort((a, b) => a - b);
+  const columns = names.map((name, i) => columnOf(trend, name, sorted, holes[i] ?? new Set()));
+  return { x: sorted.map((ms) => ms / 1000), columns };
+}
+
+function columnOf(
+  trend: Trend,
+  name: string,
+  times: readonly number[],
+  holes: ReadonlySet<number>,
+): TrendColumn {
+  const column: TrendColumn = { mean: [], min: [], max: [], doubtful: [] };
+  const series = trend.series[name];
+  let next = 0;
+  for (const ms of times) {
+    if (series !== undefined && series.timesMs[next] === ms) {
+      const mean = series.mean[next];
+      column.mean.push(mean);
+      column.min.push(series.min[next]);
+      column.max.push(series.max[next]);
+      column.doubtful.push((series.doubtful[next] ?? 0) > 0 ? mean : undefined);
+      next += 1;
+      continue;
+    }
+    const none = holes.has(ms) ? null : undefined;
+    column.mean.push(none);
+    column.min.push(none);
+    column.max.push(none);
+    column.doubtful.push(undefined);
+  }
+  return column;
+}

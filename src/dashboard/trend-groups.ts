@@ -1,0 +1,53 @@
+/** Which values are drawn together: the channels of one quantity in one unit. */
+import type { ApiSensor, Kind } from "./api.ts";
+import { unitSign } from "./format.ts";
+import { KIND_WORDS, QUANTITY_ORDER, valueWords } from "./words.ts";
+
+export interface TrendGroup {
+  readonly key: string;
+  readonly kind: Kind;
+  readonly label: string;
+  readonly quantity: string;
+  readonly unit: string;
+  readonly isContact: boolean;
+  readonly values: { readonly name: string; readonly label: string }[];
+}
+
+export function trendGroups(sensor: ApiSensor): TrendGroup[] {
+  const groups = new Map<string, TrendGroup>();
+  for (const kind of sensor.kinds) {
+    const reading = sensor.latest[kind];
+    if (reading === undefined) continue;
+    for (const [name, value] of Object.entries(reading.values)) {
+      if (typeof value === "string") continue;
+      const words = valueWords(sensor, kind, name);
+      const unit = reading.units[name] ?? "";
+      // A loop's channels measure different things, each on its own scale.
+      const isAlone = kind === "loop" && words.quantity === "value";
+      const key = `${kind}.${words.quantity}${isAlone ? `.${words.channel}` : ""}`;
+      let group = groups.get(key);
+      if (group === undefined) {
+        group = {
+          key,
+          kind,
+          label: isAlone ? words.channelLabel : words.quantityLabel,
+          quantity: words.quantity,
+          unit: unitSign(unit),
+          isContact: kind === "dryContact" && words.quantity === "state",
+          values: [],
+        };
+        groups.set(key, group);
+      }
+      group.values.push({ name, label: words.channelLabel || words.quantityLabel });
+    }
+  }
+  const rank = ({ quantity }: TrendGroup) => QUANTITY_ORDER.indexOf(quantity);
+  return [...groups.values()].sort(
+    (a, b) => sensor.kinds.indexOf(a.kind) - sensor.kinds.indexOf(b.kind) || rank(a) - rank(b),
+  );
+}
+
+export function groupLabel(group: TrendGroup, withKind: boolean): string {
+  const unit = group.unit === "" ? "" : ` (${group.unit})`;
+  return `${withKind ? `${KIND_WORDS[group.kind]}: ` : ""}${group.label}${unit}`;
+}

@@ -1,0 +1,176 @@
+/** What values, kinds, reasons and flags are called in plain words. */
+import type { ApiSensor, Doubt, Kind } from "./api.ts";
+
+export const KIND_WORDS: Readonly<Record<Kind, string>> = {
+  accel: "Vibration",
+  current: "Current",
+  currentV2: "Current (min, max, average)",
+  accCurrent: "Accumulated current",
+  loop: "4–20 mA loop",
+  dryContact: "Contacts",
+  rpm: "Speed",
+};
+
+const QUANTITIES: Readonly<Record<string, string>> = {
+  accel_rms: "Acceleration RMS",
+  accel_peak: "Acceleration peak",
+  accel_pp: "Acceleration peak to peak",
+  crest_factor: "Crest factor",
+  kurtosis: "Kurtosis",
+  vel_rms: "Velocity RMS",
+  disp_pp: "Displacement peak to peak",
+  env_rms: "Envelope RMS",
+  zone: "Zone",
+  min: "Lowest",
+  max: "Highest",
+  avg: "Average",
+  current: "Current",
+  accumulated: "Accumulated",
+  value: "Value",
+  ma: "Loop current",
+  state: "State",
+  battery: "Battery",
+  module_temperature: "Module temperature",
+  temperature: "Temperature",
+  rpm: "Speed",
+};
+
+/** Order on the page: what is looked at first. */
+export const QUANTITY_ORDER = [
+  "zone",
+  "vel_rms",
+  "accel_rms",
+  "accel_peak",
+  "accel_pp",
+  "env_rms",
+  "disp_pp",
+  "crest_factor",
+  "kurtosis",
+  "avg",
+  "min",
+  "max",
+  "current",
+  "accumulated",
+  "value",
+  "ma",
+  "state",
+  "rpm",
+  "temperature",
+  "battery",
+  "module_temperature",
+];
+
+export interface ValueWords {
+  /** Key in `channels`; null for a value of the whole sensor. */
+  readonly channel: string | null;
+  /** Short: H, L1, Tank level. */
+  readonly channelLabel: string;
+  readonly quantity: string;
+  readonly quantityLabel: string;
+}
+
+/** Which channel and which quantity a value's name means. */
+export function valueWords(
+  sensor: Pick<ApiSensor, "channels">,
+  kind: Kind,
+  name: string,
+): ValueWords {
+  const [channel, quantity] = split(kind, name);
+  return {
+    channel,
+    channelLabel: channel === null ? "" : channelLabel(sensor, kind, channel),
+    quantity,
+    quantityLabel: QUANTITIES[quantity] ?? quantity.replaceAll("_", " "),
+  };
+}
+
+function split(kind: Kind, name: string): readonly [string | null, string] {
+  const accumulated = /^accumulated_current(\d)$/.exec(name);
+  if (accumulated) return [`current${accumulated[1]}`, "accumulated"];
+  const numbered = /^(channel|current|input)(\d)(?:_(.+))?$/.exec(name);
+  if (!numbered) return [null, name];
+  const plain = kind === "dryContact" ? "state" : kind === "loop" ? "value" : "current";
+  return [`${numbered[1]}${numbered[2]}`, numbered[3] ?? plain];
+}
+
+const DEFAULT_AXES: Readonly<Record<string, string>> = {
+  channel1: "H",
+  channel2: "V",
+  channel3: "A",
+};
+
+function channelLabel(sensor: Pick<ApiSensor, "channels">, kind: Kind, channel: string): string {
+  const config = sensor.channels[channel];
+  if (kind === "accel") return config?.axis ?? DEFAULT_AXES[channel] ?? channel;
+  const number = channel.slice(-1);
+  return config?.name ?? (channel.startsWith("input") ? `Input ${number}` : `Ch ${number}`);
+}
+
+export const AXIS_WORDS: Readonly<Record<string, string>> = {
+  H: "horizontal",
+  V: "vertical",
+  A: "axial",
+};
+
+const REASONS: Readonly<Record<Doubt["reason"], string>> = {
+  wire_break:
+    "the loop's wire is broken, or its transmitter has no supply. Check terminals and supply.",
+  under_range:
+    "below the range that the transmitter can give. Check the transmitter and its range.",
+  over_range:
+    "above the range that can be measured. Check the process, the range and the fitted clamp.",
+  clipped: "the signal was cut off at full scale: real vibration is higher. Set a larger range.",
+  flatline: "the signal does not move at all: the sensing element or its cable is likely dead.",
+  too_short: "too few samples for this quantity.",
+  sample_rate_low: "the sample rate is too low for this quantity.",
+  missing: "the record did not carry it.",
+  not_a_number: "the record carried something that is no number.",
+  no_calibration: "the record carries no calibration, so counts cannot become G.",
+  inconsistent: "it contradicts the other values of the record.",
+};
+
+/** For example: Uncertain: the signal was cut off … */
+export function doubtWords(doubt: Doubt): string {
+  return `${doubt.quality === "bad" ? "No value" : "Uncertain"}: ${REASONS[doubt.reason] ?? doubt.reason}`;
+}
+
+const FLAGS: Readonly<Record<string, string>> = {
+  time_in_future: "The reading's time lies in the future: the sensor's clock is wrong.",
+  channel_length_mismatch: "The channels differ in length.",
+  partial_answer: "The gateway's answer was cut; this is what arrived.",
+  channel_count_mismatch: "The record has another number of channels than the site file.",
+  sample_out_of_range: "Some samples were outside of 16 bits.",
+  sample_not_integer: "Some samples were no whole numbers.",
+  not_an_array: "A channel was no list of samples.",
+  too_many_samples: "The record had more samples than can be kept.",
+  counter_restart: "The counter started again.",
+  time_from_time_data: "The sensor's own time was not usable; the gateway's is shown.",
+  recording_reason_unknown: "The record was made for a reason that is not documented.",
+};
+export function flagWords(flag: string): string {
+  return FLAGS[flag] ?? flag.replaceAll("_", " ");
+}
+
+/** Zone letters of signal-definitions 8. */
+export const ZONE_WORDS: Readonly<Record<string, string>> = {
+  A: "good as new",
+  B: "fit for long-term operation",
+  C: "not fit for long: plan a repair",
+  D: "causes damage: act now",
+};
+
+export const STATE_WORDS = {
+  online: "Online",
+  silent: "Silent",
+  unknown: "No reading yet",
+} as const;
+
+const GAP_REASONS: Readonly<Record<string, string>> = {
+  buffer_full:
+    "the buffer was full before the broker took them. Raise BUFFER_MAX_MB or shorten outages.",
+  disk_full: "the disk was full. Free space on the disk of DATA_DIR.",
+  retention: "they were older than the buffer keeps readings.",
+};
+export function gapReason(reason: string): string {
+  return GAP_REASONS[reason] ?? `${reason.replaceAll("_", " ")}.`;
+}
