@@ -1,7 +1,8 @@
 /**
  * Makes the Debian packages: own Node runtime, bundle, stripped native modules; nothing is compiled or fetched on the box.
  * The same sources give the same bytes: times come from SOURCE_DATE_EPOCH, lists are sorted, owners are root.
- *   node --import tsx scripts/package.ts [amd64] [arm64]      → dist/packages/*.deb and SHA256SUMS
+ *   node --import tsx scripts/package.ts [amd64] [arm64] [--out DIR] [--cache DIR]      → dist/packages/*.deb and SHA256SUMS
+ * Compiled modules are kept in .cache/package; another --cache compiles them again (scripts/check-reproducible.sh).
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -18,6 +19,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
+import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
 
 /** The runtime inside the package, pinned by what the registry's lock would hold. */
@@ -41,8 +43,12 @@ const NODES = {
 type Arch = keyof typeof NODES;
 
 const root = resolve(process.argv[1] ?? ".", "../..");
-const cache = join(root, ".cache", "package");
-const out = join(root, "dist", "packages");
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { out: { type: "string" }, cache: { type: "string" } },
+});
+const cache = resolve(options.cache ?? join(root, ".cache", "package"));
+const out = resolve(options.out ?? join(root, "dist", "packages"));
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
   version: string;
   description: string;
@@ -114,9 +120,10 @@ function nativeModules(arch: Arch, node: string): { sqlite: string; sdnotify: st
       CXX: `${prefix}g++`,
       AR: `${prefix}ar`,
       LINK: `${prefix}g++`,
-      // No path of the build machine in the binary.
-      CFLAGS: `-ffile-prefix-map=${build}=.`,
-      CXXFLAGS: `-ffile-prefix-map=${build}=.`,
+      // No path of the build machine in the binary, and nothing that is computed from one.
+      CFLAGS: `-ffile-prefix-map=${build}=. -ffile-prefix-map=${node}=node`,
+      CXXFLAGS: `-ffile-prefix-map=${build}=. -ffile-prefix-map=${node}=node`,
+      LDFLAGS: "-Wl,--build-id=none",
     };
     run(
       process.execPath,
@@ -158,7 +165,7 @@ function packageFor(arch: Arch): string {
   const { prefix } = NODES[arch];
   const node = nodeOf(arch);
   const { sqlite, sdnotify } = nativeModules(arch, node);
-  const stage = join(root, "dist", `stage-${arch}`);
+  const stage = join(out, `stage-${arch}`);
   rmSync(stage, { recursive: true, force: true });
   const put = (path: string, content: string | Buffer, mode = 0o644) => {
     const target = join(stage, path);
@@ -168,34 +175,47 @@ function packageFor(arch: Arch): string {
   };
   const copy = (from: string, to: string, mode = 0o644) => put(to, readFileSync(from), mode);
 
+  const copyTree = (from: string, to: string) => {
+    if (!existsSync(from)) return;
+    for (const file of filesBelow(from)) copy(file, join(to, relative(from, file)));
+  };
+
   copy(join(node, "bin/node"), "usr/lib/gateside/node", 0o755);
   run(`${prefix}strip`, [join(stage, "usr/lib/gateside/node")]);
-  for (const file of filesBelow(join(root, "dist"))) {
-    const name = relative(join(root, "dist"), file);
-    if (/^(packages|stage-)/.test(name) || name.endsWith(".node")) continue;
-    copy(file, join("usr/lib/gateside", name));
-  }
+  copy(join(root, "dist/gateside.js"), "usr/lib/gateside/gateside.js", 0o755);
+  copy(join(root, "dist/package.json"), "usr/lib/gateside/package.json");
+  copyTree(join(root, "dist/dashboard"), "usr/lib/gateside/dashboard");
   copy(sqlite, "usr/lib/gateside/better_sqlite3.node");
   copy(sdnotify, "usr/lib/gateside/sdnotify.node");
   copy(join(root, "packaging/gateside.sh"), "usr/bin/gateside", 0o755);
   copy(join(root, "packaging/gateside.env"), "etc/gateside/gateside.env", 0o640);
-  copy(join(root, "config/site.schema.json"), "usr/share/gateside/site.schema.json");
-  for (const file of filesBelow(join(root, "config"))) {
-    copy(file, join("usr/share/doc/gateside/examples", relative(join(root, "config"), file)));
-  }
   for (const unit of ["gateside.service", "gateside@.service"]) {
     copy(join(root, "systemd", unit), join("usr/lib/systemd/system", unit));
   }
-  for (const document of ["README.md", "CHANGELOG.md"]) {
-    copy(join(root, document), join("usr/share/doc/gateside", document));
+  const documents = "usr/share/doc/gateside";
+  copyTree(join(root, "config/examples"), `${documents}/examples`);
+  for (const name of [
+    "gateside.env.example",
+    "prometheus-alerts.yml",
+    "grafana-dashboard.json",
+  ] as const) {
+    copy(join(root, "config", name), `${documents}/examples/${name}`);
   }
-  for (const file of filesBelow(join(root, "docs"))) {
-    if (file.endsWith(".md")) {
-      copy(file, join("usr/share/doc/gateside", relative(join(root, "docs"), file)));
-    }
+  // Where the examples' "$schema" looks for it.
+  copy(join(root, "config/site.schema.json"), `${documents}/site.schema.json`);
+  copy(join(root, "config/README.md"), `${documents}/configuring.md`);
+  copy(join(root, "README.md"), `${documents}/README.md`);
+  for (const name of readdirSync(join(root, "docs"))) {
+    if (name.endsWith(".md")) copy(join(root, "docs", name), `${documents}/${name}`);
   }
-  put("usr/share/doc/gateside/copyright", copyright(node));
-  put("usr/share/doc/gateside/changelog.Debian.gz", gzipSync(debianChangelog(), { level: 9 }));
+  const zipped = (content: string | Buffer) => gzipSync(content, { level: 9 });
+  put(`${documents}/copyright`, COPYRIGHT);
+  const libraries = readFileSync(join(root, "dist/THIRD-PARTY-LICENCES.txt"));
+  put(`${documents}/THIRD-PARTY-LICENCES.gz`, zipped(libraries));
+  put(`${documents}/NODE-LICENCE.gz`, zipped(readFileSync(join(node, "LICENSE"))));
+  put(`${documents}/changelog.gz`, zipped(readFileSync(join(root, "CHANGELOG.md"))));
+  put(`${documents}/changelog.Debian.gz`, zipped(debianChangelog()));
+  copy(join(root, "packaging/lintian-overrides"), "usr/share/lintian/overrides/gateside");
 
   const files = filesBelow(stage);
   const installedKb = Math.ceil(files.reduce((sum, file) => sum + statSync(file).size, 0) / 1024);
@@ -249,19 +269,13 @@ function debianChangelog(): string {
   return `gateside (${manifest.version}-1) unstable; urgency=medium\n\n  * See CHANGELOG.md.\n\n -- Gateside maintainers <maintainers@gateside.invalid>  ${date}\n`;
 }
 
-/** Licences of the agent, its bundled libraries and the runtime. */
-function copyright(node: string): string {
-  const third = join(root, "dist", "THIRD-PARTY-LICENCES.txt");
-  return [
-    "Gateside is licensed under the Apache License 2.0; see /usr/share/common-licenses/Apache-2.0.",
-    "\n==== Bundled libraries ====\n",
-    existsSync(third) ? readFileSync(third, "utf8") : "",
-    "\n==== Node.js runtime ====\n",
-    readFileSync(join(node, "LICENSE"), "utf8"),
-  ].join("\n");
-}
+const COPYRIGHT = `Gateside is licensed under the Apache License 2.0; see /usr/share/common-licenses/Apache-2.0.
 
-const wanted = process.argv.slice(2).filter((word): word is Arch => word in NODES);
+The package also holds the libraries that are bundled with it and the Node.js runtime, each under its own licence:
+/usr/share/doc/gateside/THIRD-PARTY-LICENCES.gz and /usr/share/doc/gateside/NODE-LICENCE.gz (read them with zless).
+`;
+
+const wanted = positionals.filter((word): word is Arch => word in NODES);
 run("npm", ["run", "--silent", "build"]);
 const debs = (wanted.length > 0 ? wanted : (Object.keys(NODES) as Arch[])).map(packageFor);
 const sums = debs

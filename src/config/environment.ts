@@ -1,16 +1,16 @@
 /**
- * Where settings come from: the environment, a `.env` file, and the NAME_FILE form of secrets. Values of the
- * environment win over the file's. An empty value counts as not given, as an EnvironmentFile line `NAME=` means it.
+ * Where settings come from: the environment, a `.env` file, the NAME_FILE form of secrets, and systemd's credentials. Values of
+ * the environment win over the file's. An empty value counts as not given, as an EnvironmentFile line `NAME=` means it.
  */
-import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { editDistance, nearest } from "../lib/nearest.ts";
 import { type Fault, shown } from "./fault.ts";
 import { isSettingName, SETTING_NAMES, SETTINGS, type SettingName } from "./settings-table.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
-export type Origin = "default" | "environment" | ".env" | `${string}_FILE`;
+export type Origin = "default" | "environment" | ".env" | "credential" | `${string}_FILE`;
 
 export interface GivenSettings {
   readonly values: Partial<Record<SettingName, string>>;
@@ -49,6 +49,7 @@ export function gatherSettings(
   for (const name of SETTING_NAMES) {
     const direct = lookUp(name);
     const file = SETTINGS[name].secret ? lookUp(`${name}_FILE`) : null;
+    const credential = SETTINGS[name].secret ? credentialPath(environment, name) : null;
     if (direct && file) {
       faults.push({
         place: name,
@@ -63,6 +64,9 @@ export function gatherSettings(
       // A fault was noted; a stand-in keeps the missing-value fault from repeating it.
       values[name] = secret ?? "";
       origins[name] = `${name}_FILE`;
+    } else if (credential) {
+      values[name] = readSecret(name, credential, faults) ?? "";
+      origins[name] = "credential";
     }
   }
   const names = new Set([...Object.keys(environment), ...Object.keys(fromFile)]);
@@ -71,6 +75,14 @@ export function gatherSettings(
     if (warning) warnings.push(warning);
   }
   return { values, origins, faults, warnings };
+}
+
+/** MQTT_PASSWORD is the credential mqtt.password. Units name all of them; systemd makes files of those that exist. */
+function credentialPath(environment: Environment, name: SettingName): string | null {
+  const directory = environment["CREDENTIALS_DIRECTORY"];
+  if (!directory) return null;
+  const path = join(directory, name.toLowerCase().replaceAll("_", "."));
+  return existsSync(path) ? path : null;
 }
 
 function readEnvFile(cwd: string, envFile: string | null, faults: Fault[]): Environment {

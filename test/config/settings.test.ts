@@ -221,6 +221,22 @@ test("settings – a secret's file that is missing, empty or given beside the se
     assert.equal(load({ MQTT_URL: "", MQTT_URL_FILE: name }, cwd).faults.length, 1);
 });
 
+test("settings – a secret nobody gives comes from systemd's credential of its name, where there is one", (t) => {
+  const cwd = directory(t);
+  const credentials = { CREDENTIALS_DIRECTORY: cwd };
+  assert.equal(load(credentials, cwd).settings?.mqttPassword, null);
+  writeFileSync(join(cwd, "mqtt.password"), "geheim\n");
+  writeFileSync(join(cwd, "log.level"), "debug");
+  const loaded = load({ ...credentials, MQTT_USERNAME: "bob" }, cwd);
+  assert.equal(loaded.settings?.mqttPassword, "geheim");
+  assert.equal(loaded.origins.MQTT_PASSWORD, "credential");
+  assert.equal(loaded.settings?.logLevel, "info", "only secrets are credentials");
+  const own = load({ ...credentials, MQTT_USERNAME: "bob", MQTT_PASSWORD: "own" }, cwd);
+  assert.equal(own.settings?.mqttPassword, "own");
+  writeFileSync(join(cwd, "mqtt.password"), "");
+  assert.match(lines(load(credentials, cwd)), /mqtt\.password is empty/);
+});
+
 test("settings – .env is read, and the environment wins over it", (t) => {
   const cwd = directory(t);
   writeFileSync(
