@@ -81,7 +81,7 @@ function* convertSteps(
       convertCurrentV2(record, sensor, sheet);
       return null;
     case "accCurrent":
-      convertAccumulatedCurrent(record, sheet);
+      convertAccumulatedCurrent(record, sensor, sheet);
       return null;
     case "loop":
       convertLoop(record, sensor, sheet);

@@ -17,12 +17,17 @@ export function editDistance(a: string, b: string): number {
   return previous[b.length] ?? 0;
 }
 
-/** The known name closest to what was written, letter case aside; null where nothing is known. */
+/**
+ * The known name closest to what was written, letter case aside; null where nothing is known. Of two as close, the one
+ * that goes on where the written one ends: a unit is easily left off.
+ */
 export function nearest(written: string, known: readonly string[]): string | null {
   let best: string | null = null;
   let bestDistance = Number.POSITIVE_INFINITY;
+  const folded = written.toLowerCase();
   for (const name of known) {
-    const distance = editDistance(written.toLowerCase(), name.toLowerCase());
+    const isContinued = name.toLowerCase().startsWith(folded);
+    const distance = editDistance(folded, name.toLowerCase()) - (isContinued ? 0.5 : 0);
     if (distance < bestDistance) {
       best = name;
       bestDistance = distance;

@@ -36,7 +36,7 @@ const STATS_MS = 60_000;
 /** Sensor states are compared, and gaps looked for, this often. */
 const TICK_MS = 5000;
 /** `lastReading` of an unchanged state is brought up to date this often. */
-const REFRESH_MS = 600_000;
+const REFRESH_MS = 60_000;
 const GAPS_PER_TICK = 100;
 
 /** What the broker has taken of a sensor in this session. */

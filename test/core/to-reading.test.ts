@@ -325,6 +325,25 @@ test("dryContact – booleans and 0 or 1, inverted where configured, anything el
   assert.deepEqual(reading.quality, { input3: { quality: "bad", reason: "not_a_number" } });
 });
 
+test("kinds without channels – a value that did not come is missing, unless the site file lists others only", () => {
+  const missing = { quality: "bad", reason: "missing" };
+  const contact = (parts: Partial<Sensor>) =>
+    convert(recordOf("dryContact", { fields: { input1: true } }), sensorOf("dryContact", parts));
+  const whole = contact({});
+  assert.deepEqual(whole.values, { input1: true, input2: null, input3: null, input4: null });
+  assert.deepEqual(whole.quality, { input2: missing, input3: missing, input4: missing });
+  assert.deepEqual(contact({ channels: { input1: {}, input3: {} } }).values, {
+    input1: true,
+    input3: null,
+  });
+  const charge = convert(recordOf("accCurrent"), sensorOf("accCurrent"));
+  assert.deepEqual(
+    Object.keys(charge.values),
+    [1, 2, 3, 4].map((n) => `accumulated_current${n}`),
+  );
+  assert.deepEqual(charge.quality["accumulated_current4"], missing);
+});
+
 test("rpm – a speed is there, or bad with its reason", () => {
   const rpm = (fields: RawRecord["fields"]) => convert(recordOf("rpm", { fields }));
   assert.deepEqual(rpm({ RPM: 1487.5 }).values, { rpm: 1487.5 });

@@ -1,12 +1,20 @@
 import type { RawRecord } from "../record.ts";
+import type { Sensor } from "../sensor.ts";
+import { isExpected } from "./channels.ts";
 import type { ValueSheet } from "./value-sheet.ts";
 import { isCarried, numberField } from "./value-sheet.ts";
 
 /** Ampere-hours as received: the service states them in Ah, so no clamp factor applies (services 3.5). */
-export function convertAccumulatedCurrent(record: RawRecord, sheet: ValueSheet): void {
+export function convertAccumulatedCurrent(
+  record: RawRecord,
+  sensor: Sensor,
+  sheet: ValueSheet,
+): void {
   for (let n = 1; n <= 4; n++) {
     const name = `accumulated_current${n}`;
-    if (isCarried(record, name)) sheet.number(name, "Ah", numberField(record, name));
+    if (isCarried(record, name) || isExpected(sensor, "current", n)) {
+      sheet.number(name, "Ah", numberField(record, name));
+    }
   }
   const start = record.times.startPeriod;
   if (start !== undefined) sheet.attributes.startPeriod = new Date(start.ms).toISOString();

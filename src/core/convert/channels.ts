@@ -37,3 +37,12 @@ export function accelChannels(sensor: Sensor): ConfiguredChannel[] {
 export function currentChannels(sensor: Sensor, count: 3 | 4): ConfiguredChannel[] {
   return listed(sensor, "current", count);
 }
+
+/**
+ * Which of four values a kind without channels of its own publishes: what the record carries, and what it could carry.
+ * Where the site file lists some of them, the others are expected only when they come.
+ */
+export function isExpected(sensor: Sensor, prefix: string, number: number): boolean {
+  const own = listed(sensor, prefix, 4);
+  return own.length === 0 || own.some((channel) => channel.number === number);
+}

@@ -2,6 +2,7 @@ import type { Graded } from "../quality.ts";
 import { bad, good } from "../quality.ts";
 import type { RawRecord } from "../record.ts";
 import type { Sensor } from "../sensor.ts";
+import { isExpected } from "./channels.ts";
 import type { ValueSheet } from "./value-sheet.ts";
 import { isCarried } from "./value-sheet.ts";
 
@@ -16,9 +17,11 @@ export function contactValue(wire: unknown, invert: boolean): Graded<boolean> {
 export function convertDryContact(record: RawRecord, sensor: Sensor, sheet: ValueSheet): void {
   for (let n = 1; n <= 4; n++) {
     const name = `input${n}`;
-    if (!isCarried(record, name)) continue;
+    const wasCarried = isCarried(record, name);
+    if (!wasCarried && !isExpected(sensor, "input", n)) continue;
     const config = Object.hasOwn(sensor.channels, name) ? sensor.channels[name] : undefined;
     // A field that could not be read is there, and is no contact state.
-    sheet.boolean(name, contactValue(record.fields[name] ?? Number.NaN, config?.invert === true));
+    const wire = record.fields[name] ?? (wasCarried ? Number.NaN : null);
+    sheet.boolean(name, contactValue(wire, config?.invert === true));
   }
 }
