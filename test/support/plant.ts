@@ -100,8 +100,12 @@ export async function startPlant(t: TestContext, options: PlantOptions = {}): Pr
 }
 
 /** Starts `gateside run` as a site would, with nothing of this process' environment but the path. */
-export function spawnAgent(env: Readonly<Record<string, string>>, cwd: string): BuiltAgent {
-  const child = spawn(process.execPath, [join(process.cwd(), PROGRAM), "run"], {
+export function spawnAgent(
+  env: Readonly<Record<string, string>>,
+  cwd: string,
+  program: string = join(process.cwd(), PROGRAM),
+): BuiltAgent {
+  const child = spawn(process.execPath, [program, "run"], {
     cwd,
     env: { PATH: process.env["PATH"] ?? "", ...env },
     stdio: ["ignore", "pipe", "inherit"],

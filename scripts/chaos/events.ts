@@ -1,0 +1,149 @@
+/** What can happen to a site, and when: drawn from the seed before the campaign begins. */
+import type { FaultSpec } from "../../src/simulator/faults.ts";
+import type { SeededRandom } from "./random.ts";
+
+export type Part =
+  | "agent"
+  | "broker"
+  | "link"
+  | "gateway"
+  | "records"
+  | "clock"
+  | "disk"
+  | "boxClock";
+
+export type ChaosEvent =
+  | { readonly name: "agent killed"; readonly forMs: number }
+  | { readonly name: "agent stopped"; readonly forMs: number }
+  | { readonly name: "broker killed"; readonly forMs: number }
+  | { readonly name: "broker frozen"; readonly forMs: number }
+  | { readonly name: "link silent"; readonly forMs: number }
+  | { readonly name: "link reset"; readonly forMs: 0 }
+  | { readonly name: "gateway fault"; readonly forMs: number; readonly fault: FaultSpec }
+  | { readonly name: "odd records"; readonly forMs: 0; readonly fault: FaultSpec }
+  | { readonly name: "gateway clock set"; readonly forMs: number; readonly offsetMs: number }
+  | { readonly name: "disk full"; readonly forMs: number }
+  | { readonly name: "box clock set"; readonly forMs: 0; readonly offsetS: number };
+export type EventName = ChaosEvent["name"];
+
+export interface Planned {
+  readonly atMs: number;
+  readonly event: ChaosEvent;
+}
+
+/** One event at a time on each part. */
+export const PART_OF: Readonly<Record<EventName, Part>> = {
+  "agent killed": "agent",
+  "agent stopped": "agent",
+  "broker killed": "broker",
+  "broker frozen": "broker",
+  "link silent": "link",
+  "link reset": "link",
+  "gateway fault": "gateway",
+  "odd records": "records",
+  "gateway clock set": "clock",
+  "disk full": "disk",
+  "box clock set": "boxClock",
+};
+
+/** How often each happens, relative to the others. */
+const WEIGHTS: Readonly<Record<EventName, number>> = {
+  "agent killed": 6,
+  "agent stopped": 2,
+  "broker killed": 4,
+  "broker frozen": 2,
+  "link silent": 3,
+  "link reset": 3,
+  "gateway fault": 8,
+  "odd records": 3,
+  "gateway clock set": 2,
+  "disk full": 2,
+  "box clock set": 2,
+};
+
+/** Faults that end by themselves and alter no record: whatever they hide is there afterwards. */
+const PASSING = [
+  ...(["refused", "never-answer", "close-without-answer", "reset-without-answer"] as const),
+  ...(["stale-keep-alive", "slow-first-byte", "html-500", "html-login", "empty-body"] as const),
+  ...(["too-many-requests", "unavailable", "no-date", "non-zero-status"] as const),
+  ...(["non-zero-status-with-records", "string-status", "value-null", "value-missing"] as const),
+  ...(["empty-array", "configs-missing", "key-missing", "bare-envelope", "wrapped"] as const),
+  ...(["value-first", "two-elements", "duplicates", "out-of-order", "newest-first"] as const),
+  ...(["late", "vanished", "shrunk", "numbers-as-strings", "decimal-commas", "odd-case"] as const),
+  ...(["white-space", "plain-slashes", "bom", "utf16", "content-type", "gzip"] as const),
+  ...(["cut", "reset", "length-larger", "length-smaller", "silence"] as const),
+] as const;
+
+/** Faults that make other records. They stay to the end, so that what was shown can be read again. */
+const ALTERING = [
+  ...(["same-time-other-content", "changed-field", "foreign", "other-day"] as const),
+  ...(["time-unset", "time-epoch", "time-text", "time-2106", "channels-cut"] as const),
+  ...(["channels-unequal", "channels-empty", "samples-out-of-range", "samples-float"] as const),
+  ...(["calibration-zero", "nan-tokens", "null-fields", "missing-fields"] as const),
+  ...(["unknown-members", "unknown-values"] as const),
+] as const;
+
+const HOUR_MS = 3_600_000;
+const CLOCK_STEPS_MS = [
+  60_000,
+  -90_000,
+  0.5 * HOUR_MS,
+  -2 * HOUR_MS,
+  5 * HOUR_MS,
+  26 * HOUR_MS,
+  -26 * HOUR_MS,
+];
+/** The last one: a box without a clock chip wakes up around 1970. */
+const BOX_STEPS_S = [0, 7200, -7200, 86_400 * 3, -86_400 * 40, -1_790_000_000];
+
+/** The campaign of a seed. */
+export function planCampaign(
+  random: SeededRandom,
+  lengthMs: number,
+  sensors: readonly string[],
+  possible: ReadonlySet<EventName>,
+): Planned[] {
+  const bag = (Object.keys(WEIGHTS) as EventName[]).flatMap((name) =>
+    possible.has(name) ? Array.from({ length: WEIGHTS[name] }, () => name) : [],
+  );
+  const plan: Planned[] = [];
+  for (let atMs = 800; atMs < lengthMs; atMs += random.between(100, 1300)) {
+    plan.push({ atMs, event: draw(random, random.pick(bag), sensors) });
+  }
+  return plan;
+}
+
+function draw(random: SeededRandom, name: EventName, sensors: readonly string[]): ChaosEvent {
+  switch (name) {
+    case "agent killed":
+    case "agent stopped":
+      return { name, forMs: random.between(0, 2500) };
+    case "broker killed":
+      return { name, forMs: random.between(0, 4000) };
+    case "broker frozen":
+    case "link silent":
+      return { name, forMs: random.between(500, 6000) };
+    case "link reset":
+      return { name, forMs: 0 };
+    case "gateway fault": {
+      const where = random.next() < 0.5 ? {} : { sensor: random.pick(sensors) };
+      const probability = random.pick([0.3, 1, 1]);
+      const forMs = random.between(300, 4000);
+      return { name, forMs, fault: { name: random.pick(PASSING), ...where, probability, forMs } };
+    }
+    case "odd records": {
+      const fraction = random.pick([0.01, 0.05, 0.2]);
+      return {
+        name,
+        forMs: 0,
+        fault: { name: random.pick(ALTERING), sensor: random.pick(sensors), fraction },
+      };
+    }
+    case "gateway clock set":
+      return { name, forMs: random.between(500, 5000), offsetMs: random.pick(CLOCK_STEPS_MS) };
+    case "disk full":
+      return { name, forMs: random.between(500, 5000) };
+    case "box clock set":
+      return { name, forMs: 0, offsetS: random.pick(BOX_STEPS_S) };
+  }
+}

@@ -1,0 +1,75 @@
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+
+/**
+ * The cable between agent and broker. It can be pulled without a word (nothing arrives any more, no end is told) and it can
+ * be closed, so that the agent reaches a new broker only after the recorder listens there.
+ */
+export class Relay {
+  readonly #brokerPort: number;
+  readonly #pairs = new Set<readonly [Socket, Socket]>();
+  readonly #server: Server;
+  #isSilent = false;
+  #isOpen = true;
+
+  constructor(brokerPort: number) {
+    this.#brokerPort = brokerPort;
+    this.#server = createServer((socket) => this.#join(socket));
+  }
+
+  async listen(): Promise<void> {
+    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
+  }
+  get url(): string {
+    return `mqtt://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** From now on every byte is lost, in both directions. */
+  silence(): void {
+    this.#isSilent = true;
+  }
+  /** The way is there again; connections that lost bytes are dead. */
+  heal(): void {
+    this.#isSilent = false;
+    this.reset();
+  }
+  reset(): void {
+    for (const [agent, broker] of this.#pairs) {
+      agent.destroy();
+      broker.destroy();
+    }
+  }
+  /** Connections are refused until `open`. */
+  shut(): void {
+    this.#isOpen = false;
+    this.reset();
+  }
+  open(): void {
+    this.#isOpen = true;
+  }
+  async close(): Promise<void> {
+    this.reset();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #join(agent: Socket): void {
+    if (!this.#isOpen) {
+      agent.destroy();
+      return;
+    }
+    const broker = connect(this.#brokerPort, "127.0.0.1");
+    agent.setNoDelay(true);
+    broker.setNoDelay(true);
+    const pair = [agent, broker] as const;
+    this.#pairs.add(pair);
+    const end = () => {
+      this.#pairs.delete(pair);
+      agent.destroy();
+      broker.destroy();
+    };
+    const forward = (to: Socket) => (chunk: Buffer) => {
+      if (!this.#isSilent && to.writable) to.write(chunk);
+    };
+    agent.on("data", forward(broker)).on("error", end).on("close", end);
+    broker.on("data", forward(agent)).on("error", end).on("close", end);
+  }
+}
