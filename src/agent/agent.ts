@@ -28,10 +28,10 @@ import { GapWatch } from "./gap-watch.ts";
 import { historyPages } from "./history-pages.ts";
 import { LiveHub } from "./live-hub.ts";
 import { ReadingWatch } from "./reading-watch.ts";
+import { Watchdog } from "./watchdog.ts";
 
 /** Clocks before this are a box without a clock chip that has not heard the time yet. */
 const PLAUSIBLE_SINCE_MS = Date.UTC(2024, 0, 1);
-/** A start is over when the first loops run; the watchdog is fed from then on. */
 const SHUTDOWN_MS = 9_000;
 /** Reads under way are given this long to store what they have. */
 const POLL_END_MS = 2_000;
@@ -77,7 +77,7 @@ class RunningAgent implements Agent {
   readonly #dispatcher: Dispatcher;
   readonly #destinations: Destination[] = [];
   readonly #http: HttpServer | null;
-  readonly #heartbeat = { at: 0 };
+  readonly #watchdog: Watchdog;
 
   constructor(options: AgentOptions, hashing: ByteHashing) {
     const { settings, site, logger } = options;
@@ -88,11 +88,11 @@ class RunningAgent implements Agent {
     this.#clock = clock;
     this.#notifier = options.notifier ?? null;
     this.#startedAtMs = clock.now();
-    this.#heartbeat.at = clock.monotonic();
     const { metrics } = this;
     metrics.buildInfo.set({ version: VERSION, node: process.version }, 1);
 
     this.#store = openAgentStore(settings, { clock, logger, metrics });
+    this.#watchdog = new Watchdog({ clock, store: this.#store, notifier: this.#notifier });
     const plans = new DftPlans();
     const names = createWireNames({ word: settings.wireWord, service: settings.gatewayService });
     this.#gateway = openGatewayClient(settings, names, { clock, metrics });
@@ -170,7 +170,7 @@ class RunningAgent implements Agent {
             {
               site,
               status: this,
-              health: { parts: () => this.#health() },
+              health: { parts: () => this.#watchdog.health() },
               history: historyPages(this.#store.history),
               waveforms: this.#store.waveforms,
               series: createSeriesMaker(plans),
@@ -227,7 +227,7 @@ class RunningAgent implements Agent {
     const retention = this.#store.runRetention(publishing.signal);
     const publishers = this.#destinations.map((destination) => destination.run(publishing.signal));
     this.#notifier?.ready(`polling ${sensors.length} sensors`);
-    const watchdog = this.#watchdog(signal);
+    const watchdog = this.#watchdog.run(signal);
 
     const failed = await Promise.race([
       new Promise<null>((done) => {
@@ -291,34 +291,5 @@ class RunningAgent implements Agent {
       delivered: this.#destinations.reduce((sum, { delivered }) => sum + delivered, 0),
       clock: { skewMs, isPlausible: nowMs >= PLAUSIBLE_SINCE_MS },
     };
-  }
-
-  #health() {
-    const loopAgeMs = this.#clock.monotonic() - this.#heartbeat.at;
-    const isLoopWell = loopAgeMs < 30_000;
-    const isStoreWell = this.#store.isAlive();
-    return [
-      {
-        name: "loop",
-        isWell: isLoopWell,
-        detail: isLoopWell ? "" : `no heartbeat for ${Math.round(loopAgeMs / 1000)} s`,
-      },
-      {
-        name: "database",
-        isWell: isStoreWell,
-        detail: isStoreWell ? "" : "the database does not answer",
-      },
-    ];
-  }
-
-  /** Proves the loop by running, and feeds systemd's watchdog while loop and database are well. */
-  async #watchdog(signal: AbortSignal): Promise<void> {
-    const everyMs = Math.min(5_000, this.#notifier?.aliveEveryMs ?? 5_000);
-    while (!signal.aborted) {
-      this.#heartbeat.at = this.#clock.monotonic();
-      const isWell = this.#health().every((part) => part.isWell);
-      if (isWell) this.#notifier?.alive();
-      await this.#clock.sleep(everyMs, signal);
-    }
   }
 }

@@ -250,7 +250,8 @@ class SqliteStore implements Store {
 
   isAlive(): boolean {
     try {
-      return this.#db.read("SELECT 1").all().length === 1;
+      // Through the file's lock and first page: SELECT 1 would not touch either.
+      return this.#db.read("SELECT count(*) FROM sqlite_schema").all().length === 1;
     } catch {
       return false;
     }
