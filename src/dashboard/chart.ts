@@ -35,6 +35,8 @@ export interface ChartSpec {
   readonly marks?: readonly ChartMark[];
   readonly levels?: readonly ChartLevel[];
   readonly range?: readonly [number, number];
+  /** Part that is shown first; "show all" shows more. */
+  readonly view?: readonly [number, number];
   readonly fromZero?: boolean;
   readonly isLog?: boolean;
   /** What the plot shows, in a sentence. */
@@ -97,7 +99,8 @@ export class Chart {
     this.#spec = spec;
     this.#plotPlace.setAttribute("aria-label", `${spec.summary} ${HELP}`);
     this.#plot = new uPlot(this.#options(spec), dataOf(spec), this.#plotPlace);
-    if (kept !== null && isSameAxis) this.#plot.setScale("x", { min: kept[0], max: kept[1] });
+    const part = kept !== null && isSameAxis ? kept : spec.view;
+    if (part !== undefined) this.#plot.setScale("x", { min: part[0], max: part[1] });
     this.#idle();
   }
 
@@ -110,8 +113,7 @@ export class Chart {
     const plot = this.#plot;
     if (plot === null) return;
     const [min, max] = this.#shown(plot);
-    const centre =
-      plot.cursor.idx == null ? (min + max) / 2 : (plot.data[0][plot.cursor.idx] ?? min);
+    const centre = plot.data[0][plot.cursor.idx ?? -1] ?? (min + max) / 2;
     this.#setRange(centre - (centre - min) * factor, centre + (max - centre) * factor);
   }
   /** By a share of the width; negative is to the left. */
@@ -208,6 +210,7 @@ export class Chart {
           ...axis,
           ...labelled,
           label: spec.xLabel,
+          size: spec.zone === null ? 30 : 46,
           ...(spec.zone !== null && { values: TIME_VALUES }),
         },
         {
@@ -330,7 +333,7 @@ function drawLevels(plot: uPlot, levels: readonly ChartLevel[]): void {
   const ratio = devicePixelRatio;
   ctx.save();
   ctx.font = `${12 * ratio}px system-ui, sans-serif`;
-  ctx.textAlign = "right";
+  ctx.textAlign = "left";
   for (const level of levels) {
     if (level.y < (scales["y"]?.min ?? 0) || level.y > (scales["y"]?.max ?? 0)) continue;
     const y = Math.round(plot.valToPos(level.y, "y", true));
@@ -342,7 +345,7 @@ function drawLevels(plot: uPlot, levels: readonly ChartLevel[]): void {
     ctx.moveTo(bbox.left, y);
     ctx.lineTo(bbox.left + bbox.width, y);
     ctx.stroke();
-    ctx.fillText(level.label, bbox.left + bbox.width - 4 * ratio, y - 4 * ratio);
+    ctx.fillText(level.label, bbox.left + 5 * ratio, y - 4 * ratio);
   }
   ctx.restore();
 }
@@ -353,6 +356,7 @@ function drawMarks(plot: uPlot, marks: readonly ChartMark[]): void {
   ctx.save();
   ctx.font = `600 ${12 * ratio}px system-ui, sans-serif`;
   ctx.textAlign = "left";
+  let freeFrom = Number.NEGATIVE_INFINITY;
   for (const mark of marks) {
     if (mark.x < (scales["x"]?.min ?? 0) || mark.x > (scales["x"]?.max ?? 0)) continue;
     const x = Math.round(plot.valToPos(mark.x, "x", true));
@@ -364,7 +368,10 @@ function drawMarks(plot: uPlot, marks: readonly ChartMark[]): void {
     ctx.moveTo(x, bbox.top);
     ctx.lineTo(x, bbox.top + bbox.height);
     ctx.stroke();
+    // Labels that would run into each other are left out until the plot is zoomed.
+    if (x < freeFrom) continue;
     ctx.fillText(mark.label, x + 3 * ratio, bbox.top + 12 * ratio);
+    freeFrom = x + 9 * ratio + ctx.measureText(mark.label).width;
   }
   ctx.restore();
 }

@@ -8,6 +8,8 @@ import { gapReason, KIND_WORDS } from "./words.ts";
 
 /** More would hide the page; the number is told. */
 const SHOWN_MAX = 12;
+/** From so many on, sensors with the same trouble share one entry. */
+const SHARED_MIN = 3;
 
 /** Faults of the whole plant, or of one sensor. Empty while all is well. */
 export function faultsPanel(
@@ -24,10 +26,18 @@ export function faultsPanel(
     const key = `${model.times.zone}${JSON.stringify(faults)}`;
     if (key === shown) return;
     shown = key;
-    const rest = faults.length - SHOWN_MAX;
+    const entries = shared(faults);
+    const rest = entries.length - SHOWN_MAX;
     replace(
       list,
-      ...faults.slice(0, SHOWN_MAX).map((fault) => faultItem(model, fault, sensor)),
+      ...entries
+        .slice(0, SHOWN_MAX)
+        .map((alike) =>
+          alike.length === 1
+            ? alike.map((fault) => faultItem(model, fault, sensor))
+            : [sharedItem(model, alike)],
+        )
+        .flat(),
       rest > 0 && h("li", { class: "more" }, `and ${rest} more`),
     );
   };
@@ -59,6 +69,51 @@ function faultItem(model: Model, fault: Fault, sensor: string | null): HTMLEleme
         fault.remedy,
         isSensor && h("a", { href: sensorLink(fault.subject) }, " Show the sensor"),
       ),
+    ),
+  );
+}
+
+/** Faults of sensors that say the same, together; everything else alone. */
+function shared(faults: readonly Fault[]): (readonly Fault[])[] {
+  const byCode = new Map<string, Fault[]>();
+  for (const fault of faults) byCode.set(fault.code, [...(byCode.get(fault.code) ?? []), fault]);
+  return [...byCode.values()].flatMap((alike) =>
+    alike.length >= SHARED_MIN && alike[0]?.code === "sensor_silent"
+      ? [alike]
+      : alike.map((fault) => [fault]),
+  );
+}
+
+const NAMED_MAX = 24;
+
+function sharedItem(model: Model, faults: readonly Fault[]): HTMLElement {
+  const links = faults
+    .slice(0, NAMED_MAX)
+    .map(({ subject, sinceMs }, i) =>
+      h(
+        "span",
+        null,
+        i > 0 && ", ",
+        h("a", { href: sensorLink(subject) }, model.sensors.get(subject)?.name ?? subject),
+        sinceMs !== null && h("span", { class: "since" }, " since ", timeNode(model, sinceMs)),
+      ),
+    );
+  const rest = faults.length - links.length;
+  return h(
+    "li",
+    { class: "fault warning", "data-code": faults[0]?.code ?? "" },
+    toneIcon("warn"),
+    h(
+      "div",
+      null,
+      h(
+        "p",
+        { class: "what" },
+        h("span", { class: "sr" }, "Warning: "),
+        `${faults.length} sensors have sent nothing for more than three of their intervals.`,
+      ),
+      h("p", { class: "remedy" }, faults[0]?.remedy ?? ""),
+      h("p", null, ...links, rest > 0 && ` and ${rest} more`),
     ),
   );
 }

@@ -114,7 +114,7 @@ function showGateway(
       : perS === 0
         ? "idle"
         : "flowing";
-  toBuffer.show(state, perS === null ? "" : `${rate(perS)} in`, perS ?? 0.3);
+  toBuffer.show(state, perS === null ? "" : `${rate(perS)} stored`, perS ?? 0.3);
 }
 
 function showBuffer(status: Status, station: Station, tank: Tank): void {
@@ -160,7 +160,7 @@ function showLink(
         : perS === 0
           ? "idle"
           : "flowing";
-  pipe.show(state, perS === null ? "" : `${rate(perS)} out`, perS ?? 0.3);
+  pipe.show(state, perS === null ? "" : `${rate(perS)} sent`, perS ?? 0.3);
 }
 
 function sinceNode(model: Model, ms: number): Node {

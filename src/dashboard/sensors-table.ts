@@ -50,7 +50,7 @@ export class SensorsTable {
       },
     });
     const kinds = Object.entries(KIND_WORDS);
-    const zones = [..."ABCD"].map((zone) => [zone, `Zone ${zone}`] as const);
+    const zones = ["A", "B", "C", "D"].map((zone) => [zone, `Zone ${zone}`] as const);
     this.#table = h("table", {
       class: "sensors",
       role: "table",

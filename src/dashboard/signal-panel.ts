@@ -14,6 +14,8 @@ import { AXIS_WORDS, doubtWords } from "./words.ts";
 const MEASUREMENTS = 100;
 const VELOCITY = 2;
 const SPEED_RPM_MAX = 200_000;
+/** Choices for the width of the spectrum: what most faults of a machine show in. */
+const ORDERS = [5, 12, 50];
 /** What the record was made for, as far as the service says. */
 const REASON_WORDS: Readonly<Record<number, string>> = { 1: "alarm", 2: "interval", 3: "alarm" };
 
@@ -29,6 +31,7 @@ export class SignalPanel {
   readonly #unit: HTMLSelectElement;
   readonly #frequency: HTMLSelectElement;
   readonly #scale: HTMLSelectElement;
+  readonly #orders: HTMLSelectElement;
   readonly #speed: HTMLInputElement;
   readonly #newer: HTMLButtonElement;
   readonly #older: HTMLButtonElement;
@@ -58,6 +61,19 @@ export class SignalPanel {
     this.#unit.value = String(VELOCITY);
     this.#frequency = choice("signal-frequency", ["Hz", "CPM"], redraw);
     this.#scale = choice("signal-scale", ["linear", "logarithmic"], redraw);
+    this.#orders = h(
+      "select",
+      {
+        id: "signal-orders",
+        change: () => {
+          this.#spectrum.reset();
+          this.#draw();
+        },
+      },
+      ...ORDERS.map((orders) => h("option", { value: orders }, `${orders}x speed`)),
+      h("option", { value: "" }, "all lines"),
+    );
+    this.#orders.value = sensor.speedRpm === null ? "" : String(ORDERS[1]);
     this.#speed = h("input", {
       id: "signal-speed",
       type: "number",
@@ -87,6 +103,7 @@ export class SignalPanel {
         labelled("Axis", this.#axis),
         labelled("Unit", this.#unit),
         labelled("Frequency in", this.#frequency),
+        labelled("Spectrum up to", this.#orders),
         labelled("Amplitude", this.#scale),
         labelled("Speed for 1x–5x (rpm)", this.#speed),
       ),
@@ -207,14 +224,19 @@ export class SignalPanel {
     const speedHz = Number.isFinite(rpm) && rpm > 0 ? rpm / 60 : null;
     this.#wave.show(waveformSpec(wave));
     this.#spectrum.show(
-      spectrumSpec(spectrum, { isCpm, speedHz, isLog: this.#scale.value === "logarithmic" }),
+      spectrumSpec(spectrum, {
+        isCpm,
+        speedHz,
+        isLog: this.#scale.value === "logarithmic",
+        orders: this.#orders.value === "" ? null : Number(this.#orders.value),
+      }),
     );
     replace(this.#peaks, peakTable(spectrum, isCpm, speedHz));
     const doubt = wave.doubt ?? spectrum.doubt;
     const reason = wave.recordingReason === null ? undefined : REASON_WORDS[wave.recordingReason];
     const facts = [
       `${wave.samples} samples at ${wave.sampleRateHz} Hz, ${number(wave.samples / wave.sampleRateHz)} s`,
-      reason === undefined ? "" : `made by ${reason}`,
+      reason === undefined ? "" : `recorded on ${reason}`,
       doubt === null ? "" : doubtWords(doubt),
     ];
     setText(this.#note, facts.filter((fact) => fact !== "").join(" · "));

@@ -38,6 +38,8 @@ export interface SpectrumView {
   readonly isCpm: boolean;
   readonly speedHz: number | null;
   readonly isLog: boolean;
+  /** Upper end of the view in multiples of the speed; null shows all lines. */
+  readonly orders: number | null;
 }
 
 export function spectrumSpec(spectrum: ApiSpectrum, view: SpectrumView): ChartSpec {
@@ -60,6 +62,10 @@ export function spectrumSpec(spectrum: ApiSpectrum, view: SpectrumView): ChartSp
     zone: null,
     series: [{ label: axis, colour: "series-1", values: y }],
     marks: harmonics(view, endHz),
+    ...(view.orders !== null &&
+      view.speedHz !== null && {
+        view: [0, Math.min(endHz, view.orders * view.speedHz) * scale] as const,
+      }),
     fromZero: true,
     isLog: view.isLog,
     summary: `Spectrum of axis ${axis}${top}.`,

@@ -10,6 +10,8 @@ const SPAN_MS = 24 * 3_600_000;
 const BUCKETS = 72;
 const AGAIN_MS = 120_000;
 const AT_ONCE = 2;
+/** Rows about to be scrolled into view are drawn already. */
+const AHEAD = { rootMargin: "300px" };
 const [WIDTH, HEIGHT] = [120, 28];
 
 export class Sparks {
@@ -33,7 +35,7 @@ export class Sparks {
         else this.#visible.delete(target);
       }
       this.#next();
-    });
+    }, AHEAD);
     this.#timer = setInterval(() => this.#next(), 5_000);
   }
 
