@@ -69,7 +69,11 @@ export function registerGuard(
     const path = request.url.split("?", 1)[0] ?? "";
     if (!token.isRequired || OPEN_PATHS.has(path) || path.startsWith(QUERY_SERVICE)) return done();
     const session = sessionCookie(request.headers.cookie);
-    if (session !== null && sessions.use(session)) return done();
+    if (session !== null && sessions.use(session)) {
+      // The cookie is out of the page's sight; this tells it that there is something to sign out of.
+      reply.header("x-gateside-session", "open");
+      return done();
+    }
     const bearer = bearerToken(request.headers.authorization);
     if (bearer !== null) {
       const waitS = failures.retryAfterS(request.ip);
