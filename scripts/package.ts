@@ -182,7 +182,7 @@ function packageFor(arch: Arch): string {
 
   copy(join(node, "bin/node"), "usr/lib/gateside/node", 0o755);
   run(`${prefix}strip`, [join(stage, "usr/lib/gateside/node")]);
-  copy(join(root, "dist/gateside.js"), "usr/lib/gateside/gateside.js", 0o755);
+  copy(join(root, "dist/gateside.js"), "usr/lib/gateside/gateside.js");
   copy(join(root, "dist/package.json"), "usr/lib/gateside/package.json");
   copyTree(join(root, "dist/dashboard"), "usr/lib/gateside/dashboard");
   copy(sqlite, "usr/lib/gateside/better_sqlite3.node");
@@ -269,7 +269,7 @@ function debianChangelog(): string {
   return `gateside (${manifest.version}-1) unstable; urgency=medium\n\n  * See CHANGELOG.md.\n\n -- Gateside maintainers <maintainers@gateside.invalid>  ${date}\n`;
 }
 
-const COPYRIGHT = `Gateside is licensed under the Apache License 2.0; see /usr/share/common-licenses/Apache-2.0.
+const COPYRIGHT = `Copyright 2026 the Gateside maintainers. Gateside is licensed under the Apache License 2.0; see /usr/share/common-licenses/Apache-2.0.
 
 The package also holds the libraries that are bundled with it and the Node.js runtime, each under its own licence:
 /usr/share/doc/gateside/THIRD-PARTY-LICENCES.gz and /usr/share/doc/gateside/NODE-LICENCE.gz (read them with zless).
