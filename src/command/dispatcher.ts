@@ -139,9 +139,8 @@ export class Dispatcher {
       }
     }
     const correlation = message.correlationData;
-    // Two clients may count their requests alike; their response topics tell them apart.
     const key = correlation
-      ? `mqtt-correlation:${digest(message.responseTopic ?? "", correlation)}`
+      ? `mqtt-correlation:${digest(correlation)}`
       : `mqtt-payload:${digest(message.payload)}`;
     return {
       entry: this.#entry("mqtt", key, text, body),

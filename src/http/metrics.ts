@@ -47,15 +47,21 @@ export function refreshGauges(metrics: Metrics, status: AgentStatus): void {
   metrics.gatewayUp.set(status.gateway.isUp ? 1 : 0);
   if (status.gateway.skewMs !== null) metrics.gatewaySkew.set(status.gateway.skewMs / 1000);
   for (const link of status.links) {
-    metrics.brokerConnected.set({ link: link.name }, link.isConnected ? 1 : 0);
+    metrics.linkConnected.set({ link: link.name }, link.isConnected ? 1 : 0);
   }
+  const isConnected = status.links.length > 0 && status.links.every((link) => link.isConnected);
+  metrics.brokerConnected.set(isConnected ? 1 : 0);
+  let most = 0;
   let oldestMs: number | null = null;
   for (const [lane, depth] of Object.entries(status.buffer.lanes)) {
-    metrics.outbox.set({ lane }, depth.readings);
+    metrics.laneOutbox.set({ lane }, depth.readings);
+    most = Math.max(most, depth.readings);
     if (depth.oldestTimeMs !== null) {
       oldestMs = Math.min(oldestMs ?? depth.oldestTimeMs, depth.oldestTimeMs);
     }
   }
+  // A reading waits in several lanes at once; their sum would count it as often.
+  metrics.outbox.set(most);
   metrics.outboxOldestAge.set(
     oldestMs === null ? 0 : Math.max(0, (status.nowMs - oldestMs) / 1000),
   );

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { RejectReason } from "../core/record.ts";
 
 /** Every metric the agent keeps, by contract name (contract 7). Rooms get this object and touch what is theirs. */
 export function createMetrics() {
@@ -15,7 +16,7 @@ export function createMetrics() {
     labelNames: L[] = [],
   ) => new Histogram({ name: `gateside_${name}`, help, buckets, labelNames, registers });
 
-  return {
+  const metrics = {
     registry,
     gatewayUp: gauge("gateway_up", "1 while the last call to the gateway was answered."),
     gatewayRequests: counter("gateway_requests_total", "Calls to the gateway by outcome class.", [
@@ -43,16 +44,21 @@ export function createMetrics() {
       "vanished_records_total",
       "Records seen before that an answer no longer showed.",
     ),
-    outbox: gauge("outbox_readings", "Readings not yet delivered, by lane.", ["lane"]),
+    outbox: gauge("outbox_readings", "Readings not yet delivered, of the lane that has most."),
+    laneOutbox: gauge("lane_outbox_readings", "Readings not yet delivered, by lane.", ["lane"]),
     outboxOldestAge: gauge("outbox_oldest_age_seconds", "Age of the oldest undelivered reading."),
-    delivered: counter("delivered_total", "Messages the broker acknowledged.", ["lane"]),
+    delivered: counter("delivered_total", "Messages the broker acknowledged."),
+    laneDelivered: counter("lane_delivered_total", "Messages the broker acknowledged, by lane.", [
+      "lane",
+    ]),
     deliveryFailures: counter(
       "delivery_failures_total",
       "Publishes that did not succeed, by reason.",
       ["reason"],
     ),
     dropped: counter("dropped_total", "Readings given up, by reason.", ["reason"]),
-    brokerConnected: gauge("broker_connected", "1 while the MQTT session stands.", ["link"]),
+    brokerConnected: gauge("broker_connected", "1 while every MQTT session stands."),
+    linkConnected: gauge("link_connected", "1 while this MQTT session stands.", ["link"]),
     brokerConnects: counter("broker_connects_total", "MQTT sessions opened.", ["link"]),
     freshness: histogram(
       "freshness_seconds",
@@ -83,6 +89,19 @@ export function createMetrics() {
     residentMemory: gauge("resident_memory_bytes", "Resident memory of the process."),
     buildInfo: gauge("build_info", "1; version and Node as labels.", ["version", "node"]),
   };
+  // From 0 on, so that a rule on an increase sees the first one.
+  for (const reason of ["lost", "oversize"]) metrics.deliveryFailures.inc({ reason }, 0);
+  for (const reason of ["buffer_full", "disk_full"]) metrics.dropped.inc({ reason }, 0);
+  for (const reason of REJECT_REASONS) metrics.rejected.inc({ reason }, 0);
+  return metrics;
 }
+
+const REJECT_REASONS: readonly RejectReason[] = [
+  "foreign_record",
+  "no_time",
+  "not_an_object",
+  "malformed",
+  "record_too_large",
+];
 
 export type Metrics = ReturnType<typeof createMetrics>;

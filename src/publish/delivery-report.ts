@@ -16,7 +16,7 @@ const REMEMBERED_MAX = 1000;
 export class DeliveryReport {
   readonly #parts: {
     readonly logger: Logger;
-    readonly metrics: Pick<Metrics, "delivered" | "deliveryFailures">;
+    readonly metrics: Pick<Metrics, "delivered" | "laneDelivered" | "deliveryFailures">;
   };
   /** Topic → reason it is refused for. */
   readonly #refused = new Map<string, string>();
@@ -28,7 +28,7 @@ export class DeliveryReport {
 
   constructor(parts: {
     readonly logger: Logger;
-    readonly metrics: Pick<Metrics, "delivered" | "deliveryFailures">;
+    readonly metrics: Pick<Metrics, "delivered" | "laneDelivered" | "deliveryFailures">;
   }) {
     this.#parts = parts;
   }
@@ -81,7 +81,8 @@ export class DeliveryReport {
 
   #countTo(next: Lane | null): void {
     if (this.#lane !== null && this.#laneDelivered > 0) {
-      this.#parts.metrics.delivered.inc({ lane: this.#lane }, this.#laneDelivered);
+      this.#parts.metrics.delivered.inc(this.#laneDelivered);
+      this.#parts.metrics.laneDelivered.inc({ lane: this.#lane }, this.#laneDelivered);
     }
     this.#lane = next;
     this.#laneDelivered = 0;

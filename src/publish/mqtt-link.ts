@@ -16,7 +16,7 @@ import { publishPacketBytes, REMAINING_LENGTH_MAX } from "./packet-size.ts";
 export interface MqttLinkParts {
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly metrics?: Pick<Metrics, "brokerConnected" | "brokerConnects">;
+  readonly metrics?: Pick<Metrics, "linkConnected" | "brokerConnects">;
   readonly hooks?: LinkHooks;
 }
 
@@ -190,7 +190,7 @@ export class MqttLink implements MessageLink {
         openedAt = clock.monotonic();
         this.#session += 1;
         this.#since = clock.now();
-        metrics?.brokerConnected.set({ link: this.#options.name }, 1);
+        metrics?.linkConnected.set({ link: this.#options.name }, 1);
         metrics?.brokerConnects.inc({ link: this.#options.name });
         this.#greet(session).catch((err: unknown) => {
           logger.error({ err, link: this.#options.name }, "session could not be prepared");
@@ -204,7 +204,7 @@ export class MqttLink implements MessageLink {
     this.#isReady = false;
     if (openedAt !== null) {
       this.#since = clock.now();
-      metrics?.brokerConnected.set({ link: this.#options.name }, 0);
+      metrics?.linkConnected.set({ link: this.#options.name }, 0);
     }
     if (!signal.aborted && !this.#isClosing) {
       this.#judge(end, openedAt === null ? null : clock.monotonic() - openedAt, isolate);

@@ -25,7 +25,7 @@ export interface PublisherParts {
   readonly outbox: Outbox;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly metrics: Pick<Metrics, "delivered" | "deliveryFailures" | "freshness">;
+  readonly metrics: Pick<Metrics, "delivered" | "laneDelivered" | "deliveryFailures" | "freshness">;
   /** The gateway's clock, ms: what freshness is measured by. */
   readonly gatewayNow: () => number;
 }

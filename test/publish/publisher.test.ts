@@ -174,7 +174,7 @@ test("publisher – a topic the broker refuses blocks no other, is counted, and 
   assert.equal(outbox.depth("json").readings, 20, "refused ones stay");
   const text = await metrics.deliveryFailures.get();
   assert.deepEqual(
-    text.values.map(({ labels, value }) => [labels.reason, value]),
+    text.values.filter(({ value }) => value > 0).map(({ labels, value }) => [labels.reason, value]),
     [["not_authorized", 20]],
   );
   assert.equal(
@@ -201,7 +201,7 @@ test("publisher – a message over the packet limit is not sent, counted once, a
   });
   const { values } = await metrics.deliveryFailures.get();
   assert.deepEqual(
-    values.map(({ labels, value }) => [labels.reason, value]),
+    values.filter(({ value }) => value > 0).map(({ labels, value }) => [labels.reason, value]),
     [["oversize", 1]],
   );
   assert.equal(logger.lines.filter(({ message }) => message.includes("larger")).length, 1);

@@ -40,7 +40,7 @@ export interface SparkplugNodeParts extends DeviceBookParts {
   readonly logger: Logger;
   readonly metrics: Pick<
     Metrics,
-    "brokerConnected" | "brokerConnects" | "delivered" | "deliveryFailures"
+    "linkConnected" | "brokerConnects" | "delivered" | "laneDelivered" | "deliveryFailures"
   >;
   /** A DCMD with settings; resolves with the outcome in words. Absent: commands are not enabled. */
   readonly onDeviceCommand?: (
@@ -187,7 +187,7 @@ export class SparkplugNode {
       return "lost";
     }
     this.#connectedAtMs = clock.now();
-    metrics.brokerConnected.set({ link: "sparkplug" }, 1);
+    metrics.linkConnected.set({ link: "sparkplug" }, 1);
     metrics.brokerConnects.inc({ link: "sparkplug" });
     this.#runner = this.#createRunner(session, connection, inbox, wake);
     const stopHurry = hurry(connection, signal);
@@ -202,7 +202,7 @@ export class SparkplugNode {
     }
     this.#runner = null;
     this.#connectedAtMs = null;
-    metrics.brokerConnected.set({ link: "sparkplug" }, 0);
+    metrics.linkConnected.set({ link: "sparkplug" }, 0);
     this.#tellEnd(end, connection, bdSeq);
     return end;
   }
@@ -294,7 +294,8 @@ export class SparkplugNode {
     if (entries.length === 0) return;
     if (outcome === "sent") {
       this.#delivered += entries.length;
-      metrics.delivered.inc({ lane }, entries.length);
+      metrics.delivered.inc(entries.length);
+      metrics.laneDelivered.inc({ lane }, entries.length);
       onDelivered?.(lane, entries);
     }
     const settled = outbox
