@@ -6,6 +6,9 @@ const HELD_BYTES_MAX = 32 * 1024 * 1024;
 /** What a reading weighs without its samples, roughly. */
 const READING_BYTES = 1_000;
 
+/** Samples that take about the memory of one small reading. */
+const SAMPLES_PER_WEIGHT = 1_000;
+
 /** The readings of one answer on their way into the store. */
 export class AnswerBatch {
   readonly writer: AnswerWriter;
@@ -16,6 +19,7 @@ export class AnswerBatch {
   #heldIds = new Set<string>();
   #heldBytes = 0;
   #count = 0;
+  #samples = 0;
   #times: number[] = [];
   #newest: Reading | null = null;
 
@@ -28,6 +32,10 @@ export class AnswerBatch {
   get isEmpty(): boolean {
     return this.#count === 0;
   }
+  /** Memory that the batch takes until it is committed, in small readings; 1 at least. */
+  get weight(): number {
+    return Math.max(1, this.#count + Math.ceil(this.#samples / SAMPLES_PER_WEIGHT));
+  }
   /** No more can be held: the rest is for the next read. */
   get isFull(): boolean {
     return this.#heldBytes > HELD_BYTES_MAX;
@@ -38,6 +46,7 @@ export class AnswerBatch {
 
   async add(reading: Reading): Promise<void> {
     this.#count += 1;
+    for (const { samples } of reading.waveform?.channels ?? []) this.#samples += samples.length;
     // A record dated into the future by a wrong clock says nothing of when the next one comes, nor of what is now.
     if (!isFlagged(reading, "time_in_future")) {
       this.#times.push(reading.timeMs);

@@ -21,6 +21,11 @@ const FAILURES_OF_A_GATEWAY = 5;
 const SLOWDOWN_MAX = 8;
 /** Intervals are shortened at random by up to this share, so that sensors (and boxes) spread out. */
 const JITTER = 0.1;
+/**
+ * Answers that only wait for their commit give their place to the next read, so that a round shares one sync and the
+ * gateway is not kept waiting for the disk. So much of them may wait, in small readings (a few MB).
+ */
+const COMMITTING_MAX = 2_048;
 /** The loop looks at calendar and queue at least this often, ms. */
 const LOOK_MS = 5_000;
 
@@ -50,6 +55,9 @@ export class Poller {
   readonly #streams: readonly Stream[];
   readonly #queue = new TaskQueue();
   readonly #running = new Set<Promise<void>>();
+  /** Reads that hold one of the places of GATEWAY_CONCURRENCY. */
+  #receiving = 0;
+  #committing = 0;
   readonly #gatewayBackoff: Backoff;
   /** Keys that failed since the last success. */
   readonly #failing = new Set<Task>();
@@ -170,7 +178,7 @@ export class Poller {
     const now = this.#parts.clock.monotonic();
     // One read at a time until the gateway has answered once: it may be waking up, and the day is not known yet.
     const slots = this.#hasAnswered ? this.#options.concurrency : 1;
-    while (now >= this.#pausedUntil && this.#running.size < slots) {
+    while (now >= this.#pausedUntil && this.#receiving < slots) {
       const task = this.#queue.take(now);
       if (task === null) return;
       task.isRunning = true;
@@ -184,7 +192,7 @@ export class Poller {
 
   async #untilDue(signal: AbortSignal): Promise<void> {
     const now = this.#parts.clock.monotonic();
-    const isFull = this.#running.size >= (this.#hasAnswered ? this.#options.concurrency : 1);
+    const isFull = this.#receiving >= (this.#hasAnswered ? this.#options.concurrency : 1);
     const due = isFull ? null : this.#queue.nextDueAt();
     const until = Math.min(Math.max(due ?? Infinity, this.#pausedUntil), now + LOOK_MS);
     const woken = new AbortController();
@@ -198,6 +206,13 @@ export class Poller {
 
   async #read(task: Task, signal: AbortSignal): Promise<void> {
     const { stream } = task;
+    let holdsPlace = true;
+    let weight = 0;
+    this.#receiving += 1;
+    const leave = () => {
+      if (holdsPlace) this.#receiving -= 1;
+      holdsPlace = false;
+    };
     const read = await this.#parts.readDay(
       {
         sensor: stream.sensor,
@@ -205,9 +220,18 @@ export class Poller {
         day: task.day,
         takeCut: task.cuts >= 2,
         gatewayNow: (dateMs) => this.#observeDate(dateMs),
+        received: (waiting) => {
+          if (this.#committing + waiting > COMMITTING_MAX) return;
+          weight = waiting;
+          this.#committing += waiting;
+          leave();
+          this.#wake();
+        },
       },
       signal,
     );
+    leave();
+    this.#committing -= weight;
     task.isRunning = false;
     if (signal.aborted) return;
     stream.lastReadAtMs = this.#parts.clock.now();

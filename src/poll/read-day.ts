@@ -32,6 +32,8 @@ export interface ReadRequest {
   readonly takeCut: boolean;
   /** Told the answer's HTTP `Date`; returns the gateway's now, ms. */
   readonly gatewayNow: (dateMs: number | null) => number;
+  /** Told when the answer is in and only its commit is awaited, with what that commit holds (AnswerBatch.weight). */
+  readonly received?: (weight: number) => void;
 }
 
 export type DayRead =
@@ -227,6 +229,7 @@ class OneRead {
     known: Set<bigint> | null,
   ): Promise<Outcome> {
     const { metrics } = this.#parts;
+    this.#request.received?.(batch.weight);
     const { stored, duplicates } = await batch.commit({ checkpoint, records });
     metrics.readings.inc({ kind: this.#request.kind }, stored);
     if (duplicates > 0) metrics.duplicates.inc(duplicates);

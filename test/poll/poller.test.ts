@@ -316,3 +316,28 @@ test("poller – BACKFILL_DAYS 0 reads no day before today, unless it was being 
     "2026-11-20",
   ]);
 });
+
+test("poller – a read that only waits for its commit gives its place to the next, up to a limit", async (t) => {
+  const commits: (() => void)[] = [];
+  const codes = Array.from({ length: 10 }, (_, i) => sensor(`${i}`));
+  const { clock, calls } = setUp(
+    t,
+    codes,
+    (request, call) => {
+      if (call === 1) return {};
+      request.received?.(500);
+      return new Promise((done) => commits.push(() => done({})));
+    },
+    { backfillDays: 0 },
+  );
+  await clock.advance(100);
+  // Four answers of 500 fill what may wait; then the two places are held until a commit ends.
+  assert.equal(calls.length, 1 + 4 + 2);
+  for (const commit of commits.splice(0, 1)) commit();
+  await clock.advance(10);
+  assert.equal(calls.length, 1 + 4 + 2);
+  for (const commit of commits.splice(0)) commit();
+  await clock.advance(100);
+  assert.equal(new Set(calls.map((call) => call.sensor)).size, 10);
+  for (const commit of commits.splice(0)) commit();
+});
