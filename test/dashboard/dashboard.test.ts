@@ -1,0 +1,283 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import type { Page } from "playwright-core";
+import { type Browser, openBrowser, skipWithoutBrowser } from "../support/browser.ts";
+import { freePort, type RecordingSubscriber, skipWithoutMosquitto } from "../support/mosquitto.ts";
+import { type BuiltAgent, type Plant, skipWithoutBuild, startPlant } from "../support/plant.ts";
+
+const skip = skipWithoutBuild || skipWithoutMosquitto || skipWithoutBrowser;
+const WAIT_MS = 15_000;
+/** What happens in the plant within a test: some loop sends every second and a half. */
+const SPEED = 20;
+const ACCEL = "100200300";
+
+interface House {
+  readonly plant: Plant;
+  readonly browser: Browser;
+  readonly subscriber: RecordingSubscriber;
+  readonly address: string;
+  agent: BuiltAgent;
+}
+
+test("dashboard", { skip, timeout: 110_000 }, async (t) => {
+  const house = await openHouse(t);
+  await t.test("values on the page equal those published", () => showsWhatWasPublished(house));
+  await t.test("a new reading appears without a reload", () => showsNewReadings(house));
+  await t.test("search and filters narrow the table", () => narrows(house));
+  await t.test("times are the gateway's, named, with UTC on hover", () => namesTheZone(house));
+  await t.test("overview has no accessibility violation, wide or narrow, light or dark", () =>
+    staysAccessible(house),
+  );
+  await t.test("waveform, spectrum and trend are drawn", () => drawsPlots(house));
+  await t.test("units and cursor can be read by keyboard alone", () => readsByKeyboard(house));
+  await t.test("sensor page has no accessibility violation, wide or narrow, light or dark", () =>
+    staysAccessible(house),
+  );
+  await t.test("nothing was complained about and nothing asked of other addresses", () => {
+    assert.deepEqual(house.browser.complaints, []);
+    const outside = house.browser.requests.filter((url) => !url.startsWith(`${house.address}/`));
+    assert.deepEqual(outside, []);
+  });
+  await t.test("a broker outage is seen, with what waits and what to do", () => seesOutage(house));
+  await t.test("a dead agent is never shown as live", () => admitsSilence(house));
+});
+
+async function openHouse(t: TestContext): Promise<House> {
+  const port = await freePort();
+  const plant = await startPlant(t, {
+    simulator: { sensors: 7, speed: SPEED, historyDays: 1 },
+    env: { HTTP_PORT: String(port), PUBLISH_FORMATS: "json" },
+  });
+  const subscriber = await plant.subscribe();
+  const agent = plant.startAgent();
+  const address = await agent.address;
+  const browser = await openBrowser(t);
+  await subscriber.waitFor(({ topic }) => topic.endsWith(`${ACCEL}/accel`), WAIT_MS);
+  await browser.page.goto(`${address}/`);
+  await browser.page.locator(".live", { hasText: /^Live$/ }).waitFor({ timeout: WAIT_MS });
+  return { plant, browser, subscriber, address, agent };
+}
+
+/** Raw values on the page by `sensor kind/name`. */
+function shownValues(page: Page): Promise<Record<string, { raw: string; text: string }>> {
+  return page.evaluate(
+    `Object.fromEntries([...document.querySelectorAll("tr.sensor [data-value]")].map((node) => [
+      node.closest("tr").dataset.code + " " + node.dataset.value,
+      { raw: node.dataset.raw, text: node.querySelector(".figure")?.textContent ?? "" },
+    ]))`,
+  );
+}
+
+/** The newest live value that a subscriber saw. */
+function publishedValues(subscriber: RecordingSubscriber): Map<string, unknown> {
+  const values = new Map<string, unknown>();
+  for (const { topic, text } of subscriber.messages) {
+    if (
+      !/^gateside\/plant\/\d+\/(accel|current|currentV2|accCurrent|loop|dryContact|rpm)$/.test(
+        topic,
+      )
+    )
+      continue;
+    const message = JSON.parse(text) as {
+      sensor: string;
+      kind: string;
+      values: Record<string, unknown>;
+    };
+    for (const [name, value] of Object.entries(message.values)) {
+      values.set(`${message.sensor} ${message.kind}/${name}`, value);
+    }
+  }
+  return values;
+}
+
+async function showsWhatWasPublished({ browser, subscriber }: House): Promise<void> {
+  let differences: string[] = ["nothing shown yet"];
+  const isEqual = async (): Promise<boolean> => {
+    const shown = await shownValues(browser.page);
+    const published = publishedValues(subscriber);
+    differences = Object.entries(shown)
+      .filter(([key, { raw }]) => raw !== String(published.get(key) ?? ""))
+      .map(([key, { raw }]) => `${key}: ${raw} shown, ${String(published.get(key))} published`);
+    const kinds = new Set(Object.keys(shown).map((key) => key.split(" ")[1]?.split("/")[0]));
+    if (kinds.size < 7) differences.push(`only ${[...kinds].join()} shown`);
+    return differences.length === 0;
+  };
+  await until(isEqual, () => differences.join("\n"));
+  for (const [key, { raw, text }] of Object.entries(await shownValues(browser.page))) {
+    const value = Number(raw);
+    if (raw === "" || !Number.isFinite(value)) continue;
+    const digits = text.replaceAll("\u202f", "").replace("\u2212", "-");
+    const lastDigit = 10 ** -(digits.split(".")[1]?.length ?? 0);
+    assert.ok(
+      Math.abs(Number(digits) - value) <= lastDigit / 2 + 1e-12,
+      `${key}: ${text} for ${raw}`,
+    );
+  }
+}
+
+async function showsNewReadings({ browser: { page } }: House): Promise<void> {
+  const loops = async (): Promise<string> =>
+    JSON.stringify(
+      Object.entries(await shownValues(page)).filter(([key]) => key.includes(" loop/")),
+    );
+  await page.evaluate("window.isSamePage = true");
+  const before = await loops();
+  await until(
+    async () => (await loops()) !== before,
+    () => "the loop's values never changed",
+  );
+  assert.equal(await page.evaluate("window.isSamePage"), true);
+  // Ages count on between readings.
+  await page.locator("tr.sensor .c-age", { hasText: /\d/ }).first().waitFor();
+}
+
+async function narrows({ browser: { page } }: House): Promise<void> {
+  const rows = page.locator("tr.sensor");
+  assert.equal(await rows.count(), 7);
+  await page.getByLabel("Search").fill("tank");
+  await page.locator(".found", { hasText: "1 of 7" }).waitFor({ timeout: WAIT_MS });
+  await page.getByLabel("Search").fill("");
+  await page.getByLabel("Kind").selectOption("accel");
+  await page.locator(".found", { hasText: "2 of 7" }).waitFor({ timeout: WAIT_MS });
+  await page.getByLabel("Kind").selectOption("");
+  assert.equal(await rows.count(), 7);
+}
+
+async function namesTheZone({ browser: { page } }: House): Promise<void> {
+  assert.match((await page.locator("footer").textContent()) ?? "", /Times in UTC/);
+  const time = page.locator("footer time");
+  const title = (await time.getAttribute("title")) ?? "";
+  assert.match(title, /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2} UTC$/);
+  assert.equal(await time.textContent(), title.slice(11, 19));
+}
+
+async function staysAccessible({ browser }: House): Promise<void> {
+  const { page } = browser;
+  for (const scheme of ["light", "dark"] as const) {
+    for (const width of [1280, 360]) {
+      await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
+      await page.setViewportSize({ width, height: 800 });
+      const wide = await page.evaluate<number>("document.documentElement.scrollWidth");
+      assert.ok(wide <= width, `${wide} px wide in a window of ${width}`);
+      assert.deepEqual(await browser.findings(), [], `${scheme}, ${width} px`);
+    }
+  }
+  await page.emulateMedia({ colorScheme: "light", reducedMotion: "no-preference" });
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
+
+/** Pixels of a plot that have the colour of its first line. */
+function inkOf(page: Page, plot: number): Promise<number> {
+  return page.evaluate(`(() => {
+    const canvas = document.querySelectorAll(".plot canvas")[${plot}];
+    if (canvas === undefined) return 0;
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const wanted = getComputedStyle(document.documentElement).getPropertyValue("--series-1").trim();
+    const [r, g, b] = [1, 3, 5].map((at) => parseInt(wanted.slice(at, at + 2), 16));
+    let count = 0;
+    for (let i = 0; i < data.length; i += 4) {
+      const isNear = Math.abs(data[i] - r) + Math.abs(data[i + 1] - g) + Math.abs(data[i + 2] - b) < 30;
+      if (isNear && data[i + 3] > 200) count += 1;
+    }
+    return count;
+  })()`);
+}
+
+async function drawsPlots({ browser: { page } }: House): Promise<void> {
+  await page.locator(`tr[data-code="${ACCEL}"] a`).click();
+  await page.getByRole("heading", { level: 1, name: "Pump 1 DE bearing" }).waitFor();
+  const names = ["trend", "waveform", "spectrum"];
+  for (const [plot, name] of names.entries()) {
+    await until(
+      async () => (await inkOf(page, plot)) > 150,
+      () => `the ${name} is blank`,
+    );
+  }
+  await page.locator(".peaks tbody tr").first().waitFor();
+  // The pump turns at 1485 rpm: its highest line is the speed itself.
+  const first = await page.locator(".peaks tbody tr td").first().textContent();
+  assert.ok(Math.abs(Number(first) - 24.75) < 1, `highest peak at ${first} Hz`);
+}
+
+async function readsByKeyboard({ browser: { page } }: House): Promise<void> {
+  await page.getByLabel("Unit").selectOption("0");
+  await page.getByLabel("Frequency in").selectOption("CPM");
+  const spectrum = page.getByRole("img", { name: /^Spectrum of axis/ });
+  await page.getByRole("img", { name: /^Spectrum of axis H, highest .* G at .* CPM/ }).waitFor();
+  await spectrum.focus();
+  for (let i = 0; i < 3; i++) await page.keyboard.press("ArrowRight");
+  const readout = page.locator(".chart", { has: spectrum }).locator(".readout");
+  await until(
+    async () => /^[\d.]+ CPM .*x.* G$/.test((await readout.textContent()) ?? ""),
+    () => "the cursor says nothing",
+  );
+  assert.equal(await readout.getAttribute("aria-live"), "polite");
+}
+
+async function seesOutage({ plant, browser: { page } }: House): Promise<void> {
+  await page.goto(page.url().replace(/#.*/, "#/"));
+  await plant.broker.stop();
+  const station = page.locator(".brokers .station");
+  await station.getByText("Disconnected").waitFor({ timeout: WAIT_MS });
+  await page.locator('.brokers .pipe[data-flow="broken"]').waitFor({ timeout: WAIT_MS });
+  const fault = page.locator('[data-code="broker_down"]');
+  await fault.waitFor({ timeout: WAIT_MS });
+  assert.match((await fault.textContent()) ?? "", /Readings wait in the buffer.*MQTT_URL/);
+  await station.getByText(/^[1-9]\d* readings wait$/).waitFor({ timeout: WAIT_MS });
+  await plant.broker.restart();
+  await station.getByText("Connected", { exact: true }).waitFor({ timeout: 2 * WAIT_MS });
+  await fault.waitFor({ state: "detached", timeout: WAIT_MS });
+}
+
+async function admitsSilence(house: House): Promise<void> {
+  const { page } = house.browser;
+  await house.agent.kill();
+  await page
+    .locator(".live", { hasText: /^Not live since \d\d:\d\d:\d\d$/ })
+    .waitFor({ timeout: WAIT_MS });
+  assert.match((await page.locator(".banner").textContent()) ?? "", /No word from the agent since/);
+  assert.match(await page.title(), /^Not live/);
+  assert.equal(await page.locator('.pipe[data-flow="flowing"]').count(), 0);
+  house.agent = house.plant.startAgent();
+  await house.agent.address;
+  await page.locator(".live", { hasText: /^Live$/ }).waitFor({ timeout: 2 * WAIT_MS });
+  await page.locator(".banner").waitFor({ state: "hidden" });
+}
+
+test("dashboard – asks for the token, lets in and out again", {
+  skip,
+  timeout: 60_000,
+}, async (t) => {
+  const token = "a-token-of-the-site";
+  const plant = await startPlant(t, {
+    simulator: { sensors: 2, historyDays: 1 },
+    env: { HTTP_TOKEN: token },
+  });
+  const address = await plant.startAgent().address;
+  const browser = await openBrowser(t, { width: 360 });
+  const { page } = browser;
+  await page.goto(`${address}/#/sensor/${ACCEL}`);
+  assert.deepEqual(await browser.findings(), []);
+  await page.getByLabel("Access token").fill("not this one");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("alert").waitFor();
+  await page.getByLabel("Access token").fill(token);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.locator(".live", { hasText: /^Live$/ }).waitFor({ timeout: WAIT_MS });
+  const cookies = await browser.context.cookies();
+  assert.deepEqual(
+    cookies.map(({ httpOnly, sameSite }) => ({ httpOnly, sameSite })),
+    [{ httpOnly: true, sameSite: "Strict" }],
+  );
+  assert.equal(await page.evaluate("document.cookie"), "");
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByLabel("Access token").waitFor();
+});
+
+async function until(test: () => Promise<boolean>, why: () => string): Promise<void> {
+  const deadline = performance.now() + WAIT_MS;
+  while (!(await test())) {
+    assert.ok(performance.now() < deadline, why());
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}

@@ -1,0 +1,88 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { type BrowserContext, chromium, type Page } from "playwright-core";
+
+const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find((path) =>
+  existsSync(path),
+);
+const DASHBOARD = join("dist", "dashboard", "index.html");
+
+/** What to give node:test as `skip`: false where chromium and the built dashboard are there, else the reason. */
+export const skipWithoutBrowser: string | false =
+  CHROMIUM === undefined
+    ? "chromium is not installed"
+    : existsSync(DASHBOARD)
+      ? false
+      : "the dashboard is not built (npm run build)";
+
+/** Quiet and self-contained: whatever it asks for is the page's own doing. */
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+export interface Browser {
+  readonly context: BrowserContext;
+  readonly page: Page;
+  /** Errors and warnings of the console, uncaught exceptions, breaches of the content security policy. */
+  readonly complaints: readonly string[];
+  /** Addresses of all requests. */
+  readonly requests: readonly string[];
+  /** What axe-core finds wrong with the page as it is: rule, why, where. */
+  findings(): Promise<string[]>;
+}
+
+/** A browser with a profile of its own; gone when the test ends. Give `t` null to close it yourself. */
+export async function openBrowser(
+  t: TestContext | null,
+  options: { readonly width?: number; readonly height?: number } = {},
+): Promise<Browser & { close(): Promise<void> }> {
+  const profile = mkdtempSync(join(tmpdir(), "gateside-browser-"));
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: CHROMIUM ?? "chromium",
+    args: FLAGS,
+    headless: true,
+    viewport: { width: options.width ?? 1280, height: options.height ?? 900 },
+    colorScheme: "light",
+    timezoneId: "Asia/Tokyo", // Not the gateway's: the page must show the gateway's times all the same.
+    locale: "en-GB",
+  });
+  const close = async (): Promise<void> => {
+    await context.close();
+    rmSync(profile, { recursive: true, force: true });
+  };
+  t?.after(close);
+  const page = context.pages()[0] ?? (await context.newPage());
+  const complaints: string[] = [];
+  const requests: string[] = [];
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("request", (request) => requests.push(request.url()));
+  return { context, page, complaints, requests, close, findings: () => findings(page) };
+}
+
+const AXE = readFileSync(
+  createRequire(join(process.cwd(), "package.json")).resolve("axe-core"),
+  "utf8",
+);
+
+async function findings(page: Page): Promise<string[]> {
+  // As text: the page's policy would refuse it as a script of its own.
+  if ((await page.evaluate("typeof axe")) === "undefined") await page.evaluate(AXE);
+  const rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+  const run = `axe.run(document, { runOnly: ${JSON.stringify(rules)}, resultTypes: ["violations"] })`;
+  return page.evaluate<string[]>(
+    `${run}.then(({ violations }) => violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ target, failureSummary }) => id + " " + target + ": " + failureSummary)))`,
+  );
+}
