@@ -27,7 +27,9 @@ export function openAgentStore(
   parts: { readonly clock: Clock; readonly logger: Logger; readonly metrics?: Metrics },
 ): Store {
   const { publishWaveforms: which } = settings;
-  return openStore({
+  let store: Store | null = null;
+  let bytesCounted = 0;
+  store = openStore({
     dataDir: settings.dataDir,
     nativeBinding: nativeBinding(),
     historyDays: settings.historyDays,
@@ -39,9 +41,18 @@ export function openAgentStore(
       which !== "never" && isWanted(which, waveform?.recordingReason ?? null),
     clock: parts.clock,
     logger: parts.logger,
-    onCommit: (seconds) => parts.metrics?.commitDuration.observe(seconds),
+    onCommit(seconds) {
+      const { metrics } = parts;
+      metrics?.commitDuration.observe(seconds);
+      metrics?.commits.inc();
+      // The commit that is being told of is counted in bytes at the next one.
+      const bytesWritten = store?.statistics.bytesWritten ?? 0;
+      metrics?.diskWrittenBytes.inc(bytesWritten - bytesCounted);
+      bytesCounted = bytesWritten;
+    },
     onDropped: (reason, count) => parts.metrics?.dropped.inc({ reason }, count),
   });
+  return store;
 }
 
 export function openGatewayClient(
