@@ -23,8 +23,26 @@ function formatter(zone: string): Intl.DateTimeFormat {
   return found;
 }
 
+/** A zone's offset is asked for a span of this length at a time, ms: asking costs as much as parsing a small answer. */
+const SPAN_MS = 900_000;
+
+/** The offset of the last span that was asked for, where no change falls into it. */
+const spans = new Map<string, { readonly span: number; readonly offsetMs: number }>();
+
 /** What a wall clock in the zone shows at an instant, as if it were UTC, ms. */
 export function wallClockMs(ms: number, zone: string): number {
+  const span = Math.floor(ms / SPAN_MS);
+  const known = spans.get(zone);
+  if (known?.span === span) return ms + known.offsetMs;
+  const startMs = span * SPAN_MS;
+  const offsetMs = formattedMs(startMs, zone) - startMs;
+  const endMs = startMs + SPAN_MS;
+  if (formattedMs(endMs, zone) - endMs !== offsetMs) return formattedMs(ms, zone);
+  spans.set(zone, { span, offsetMs });
+  return ms + offsetMs;
+}
+
+function formattedMs(ms: number, zone: string): number {
   const part: Record<string, string> = {};
   for (const { type, value } of formatter(zone).formatToParts(ms)) part[type] = value;
   const year = part["era"] === "BC" ? 1 - Number(part["year"]) : Number(part["year"]);

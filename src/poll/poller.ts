@@ -63,6 +63,8 @@ export class Poller {
   readonly #failing = new Set<Task>();
   #pausedUntil = 0;
   #planned = "";
+  /** Gateway time of the last look at the calendar, s. */
+  #plannedSecond = Number.NaN;
   #hasAnswered = false;
   #wake: () => void = () => {};
 
@@ -127,6 +129,10 @@ export class Poller {
   /** Gives every stream a task for each day that is open and has none yet. */
   #planDays(): void {
     const now = this.gatewayClock.now();
+    // Called after every read: days change with the clock's seconds at most, or with what the records say of the zone.
+    const second = Math.floor(now / 1000);
+    if (second === this.#plannedSecond && this.#planned !== "") return;
+    this.#plannedSecond = second;
     const offsets = [...new Set(this.#streams.map((s) => s.offsetMinutes))];
     const byOffset = new Map(offsets.map((o) => [o, openDays(now, this.#options, o)]));
     const plan = JSON.stringify([...byOffset.values()]);
@@ -196,7 +202,8 @@ export class Poller {
     const due = isFull ? null : this.#queue.nextDueAt();
     const until = Math.min(Math.max(due ?? Infinity, this.#pausedUntil), now + LOOK_MS);
     const woken = new AbortController();
-    const abort = () => woken.abort();
+    // With a reason of our own: the default one is an error, whose stack costs more than the turn.
+    const abort = () => woken.abort(null);
     this.#wake = abort;
     signal.addEventListener("abort", abort, { once: true });
     if (signal.aborted) abort();
@@ -282,8 +289,11 @@ export class Poller {
     if (task.priority === PRIORITY.today || read.newTimesMs.length > 0) {
       stream.cadence.observe(now, read.newTimesMs, task.lastOkAtMs === null);
     }
-    if (read.offsetMinutes !== null && task.priority === PRIORITY.today) {
-      stream.offsetMinutes = read.offsetMinutes;
+    const { offsetMinutes } = read;
+    const isNews = offsetMinutes !== null && offsetMinutes !== stream.offsetMinutes;
+    if (isNews && task.priority === PRIORITY.today) {
+      stream.offsetMinutes = offsetMinutes;
+      this.#plannedSecond = Number.NaN;
     }
     task.lastOkAtMs = now;
     this.#settleJobs(task, read.stored, read.known, null);
