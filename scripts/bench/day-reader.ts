@@ -5,10 +5,11 @@ import { SampleReader } from "../../src/core/decode/samples.ts";
 import type { Kind } from "../../src/core/sensor.ts";
 import { createWireNames } from "../../src/core/wire/wire-names.ts";
 import { loadByteHashing } from "../../src/lib/xxhash.ts";
+import { median } from "./measure.ts";
+import type { Outcome, Row } from "./plant.ts";
 
 /*
- * Reading a day against JSON.parse of the same body, both sides in one run, medians of pairs.
- * node --import tsx scripts/bench/day-reader.ts
+ * Reading a day against JSON.parse of the same body, both sides in one run, medians of pairs: targets 2 and 8.
  */
 
 const PAIRS = 15;
@@ -18,7 +19,9 @@ const PIECE_BYTES = 65_536;
 const names = createWireNames({ word: "sensor", service: "SensorService.svc" });
 const random = generator(7);
 
-async function main(): Promise<void> {
+export async function dayReaderRows(): Promise<Outcome> {
+  const raw: Record<string, Pairs> = {};
+  const rows: Row[] = [];
   const hashing = await loadByteHashing();
   const read = (kind: Kind, body: Buffer, checkpoint: string | null, known?: Set<bigint>) => {
     const isKnownBytes = known ? (hash: bigint) => known.has(hash) : null;
@@ -40,39 +43,62 @@ async function main(): Promise<void> {
     if (result.outcome !== "complete") throw new Error(result.outcome);
     const known = new Set(hashes);
     const parse = () => JSON.parse(body.toString());
-    console.log(`${title}: ${(body.length / 1e6).toFixed(2)} MB`);
-    report("  unchanged day / JSON.parse", () => read(kind, body, result.checkpoint), parse);
-    report("  whole read, all new / JSON.parse", () => read(kind, body, null), parse);
-    report(
-      "  rewritten day, records known / JSON.parse",
-      () => read(kind, body, null, known),
-      parse,
-    );
+    const unchanged = pairsOf(() => read(kind, body, result.checkpoint), parse);
+    raw[`${title}: unchanged`] = unchanged;
+    raw[`${title}: all new`] = pairsOf(() => read(kind, body, null), parse);
+    raw[`${title}: rewritten, records known`] = pairsOf(() => read(kind, body, null, known), parse);
+    const again = read(kind, body, result.checkpoint).result;
+    if (again.outcome !== "complete" || !again.unchanged || again.records !== hashes.length) {
+      throw new Error("the unchanged day was not recognised");
+    }
+    rows.push({
+      target: kind === "accel" ? "2" : "2b",
+      what: `recognising an unchanged day / JSON.parse, ${title} (ms)`,
+      measured: ratio(unchanged),
+      limit: kind === "accel" ? 0.06 : 0.05,
+      sense: "<=",
+      digits: 3,
+      note: `${of(unchanged, 0).toFixed(2)} : ${of(unchanged, 1).toFixed(2)}`,
+    });
   }
   for (const samples of [1024, 4096, 16_384]) {
     const text = Buffer.from(channel(samples));
     const reader = new SampleReader();
     const json = text.toString("latin1");
-    report(
-      `channel text to Int16Array, n = ${samples}: JSON.parse / ours`,
+    const pairs = pairsOf(
       () => repeat(() => JSON.parse(json)),
       () => repeat(() => reader.read(text, text.length, new JsonText(text, 0, text.length))),
     );
+    raw[`channel of ${samples}`] = pairs;
+    if (samples !== 4096) continue;
+    const read = reader.read(text, text.length, new JsonText(text, 0, text.length));
+    if (read.state !== "ok" || JSON.stringify([...read.samples]) !== json) {
+      throw new Error("the samples are not those of the text");
+    }
+    rows.push({
+      target: "8",
+      what: "JSON.parse of a channel text / reading it into an Int16Array, n = 4096 (ms per 200)",
+      measured: ratio(pairs),
+      limit: 3,
+      sense: ">=",
+      note: `${of(pairs, 0).toFixed(2)} : ${of(pairs, 1).toFixed(2)}`,
+    });
   }
+  return { rows, raw };
 }
 
 const repeat = (work: () => unknown) => {
   for (let turn = 0; turn < 200; turn += 1) work();
 };
 
-/** Median over the pairs of the ratio of CPU time. */
-function report(title: string, ours: () => unknown, theirs: () => unknown): void {
-  const pairs = Array.from({ length: PAIRS + 3 }, () => [time(ours), time(theirs)] as const).slice(
-    3,
-  );
-  const ratio = median(pairs.map(([a, b]) => a / b));
-  const [a, b] = [median(pairs.map((pair) => pair[0])), median(pairs.map((pair) => pair[1]))];
-  console.log(`${title}: ${ratio.toFixed(3)}  (${a.toFixed(2)} ms / ${b.toFixed(2)} ms)`);
+type Pairs = readonly (readonly [number, number])[];
+
+const ratio = (pairs: Pairs) => median(pairs.map(([a, b]) => a / b));
+const of = (pairs: Pairs, side: 0 | 1) => median(pairs.map((pair) => pair[side]));
+
+/** Times of both, ms, next to each other so that a busy machine cancels out; the first three warm up. */
+function pairsOf(first: () => unknown, second: () => unknown): Pairs {
+  return Array.from({ length: PAIRS + 3 }, () => [time(first), time(second)] as const).slice(3);
 }
 
 function time(work: () => unknown): number {
@@ -80,8 +106,6 @@ function time(work: () => unknown): number {
   work();
   return performance.now() - start;
 }
-
-const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 
 function channel(samples: number): string {
   const values = Array.from({ length: samples }, () => Math.round((random() - 0.5) * 20_000));
@@ -121,5 +145,3 @@ function generator(seed: number): () => number {
     return state / 2 ** 32;
   };
 }
-
-void main();

@@ -1,9 +1,9 @@
 /**
  * Outbox drain against bare mqtt.js, QoS 1, window 100, 200-byte payloads, both in one run over one real mosquitto.
  * The drain is the real one: SQLite outbox with synchronous FULL, encoder, publisher, link, settlement.
- * Prints the median of the ratios of at least five pairs.
- * Usage: node --import tsx scripts/bench/drain.ts [messages] [pairs] [MQTT version]
+ * Target 4 of `npm run bench`.
  */
+import { setTimeout as pause } from "node:timers/promises";
 import mqtt from "mqtt";
 import type { Lane, Message } from "../../src/core/ports.ts";
 import { systemClock } from "../../src/lib/clock.ts";
@@ -15,15 +15,13 @@ import { Publisher } from "../../src/publish/publisher.ts";
 import type { Store } from "../../src/store/store.ts";
 import { startMosquitto } from "../../test/support/mosquitto.ts";
 import { append, readingOf, START_MS, tempStore } from "../../test/support/temp-database.ts";
+import { median } from "./measure.ts";
+import type { BenchOptions, Outcome } from "./plant.ts";
 
 const WINDOW = 100;
 const LANE: Lane = "json";
 const SENSORS = 50;
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
-}
+const VERSION = 4;
 
 interface Speed {
   readonly perS: number;
@@ -41,7 +39,11 @@ function stopwatch(count: number): () => Speed {
 }
 
 /** Messages a second of a client that refills its window in each acknowledgement. */
-async function bare(url: string, version: 4 | 5, messages: readonly Message[]): Promise<Speed> {
+async function publishBare(
+  url: string,
+  version: 4 | 5,
+  messages: readonly Message[],
+): Promise<Speed> {
   const client = await mqtt.connectAsync(url, { protocolVersion: version, reconnectPeriod: 0 });
   const stop = stopwatch(messages.length);
   await new Promise<void>((resolve) => {
@@ -126,40 +128,45 @@ async function fill(store: Store, count: number, round: number): Promise<Message
   return messages;
 }
 
-async function main(): Promise<void> {
-  const count = Number(process.argv[2] ?? 50_000);
-  const pairs = Math.max(5, Number(process.argv[3] ?? 7));
-  const version = process.argv[4] === "5" ? 5 : 4;
+export async function drainRows({ isQuick, pairs, say }: BenchOptions): Promise<Outcome> {
+  const count = isQuick ? 20_000 : 50_000;
   const cleanups: (() => void | Promise<void>)[] = [];
   // Announces a receive maximum above the window, so that both sides have the same one.
   const broker = await startMosquitto({ receiveMaximum: 2 * WINDOW });
   const store = tempStore({ after: (fn) => void cleanups.push(fn) }, { bufferMaxMb: 1024 });
-  const pairsSeen: (readonly [Speed, Speed])[] = [];
+  const seen: { readonly bare: Speed; readonly ours: Speed }[] = [];
   let payloadBytes = 0;
   try {
-    for (let round = 0; round <= pairs; round++) {
+    for (let round = 0; round <= Math.max(5, pairs); round++) {
       const messages = await fill(store, count, round);
       payloadBytes = Buffer.byteLength(String(messages[0]?.payload));
-      const plain = await bare(broker.url, version, messages);
-      const ours = await drain(broker.url, version, store);
+      const bare = await publishBare(broker.url, VERSION, messages);
+      await pause(200);
+      const ours = await drain(broker.url, VERSION, store);
       // The first pair warms up.
-      if (round > 0) pairsSeen.push([plain, ours]);
-      process.stdout.write(
-        `bare ${show(plain)}, drain ${show(ours)}, ratio ${(ours.perS / plain.perS).toFixed(2)}\n`,
-      );
+      if (round > 0) seen.push({ bare, ours });
+      say(`bare ${show(bare)}, drain ${show(ours)}`);
     }
   } finally {
     for (const cleanup of cleanups.reverse()) await cleanup();
     await broker.close();
   }
-  const rate = median(pairsSeen.map(([plain, ours]) => ours.perS / plain.perS));
-  const cpu = median(pairsSeen.map(([plain, ours]) => ours.cpuUs / plain.cpuUs));
-  process.stdout.write(
-    `median over ${pairs} pairs of ${count} messages of ${payloadBytes} bytes, MQTT ${version}: ` +
-      `rate ratio ${rate.toFixed(2)}, CPU ratio ${cpu.toFixed(2)}\n`,
-  );
+  const rate = median(seen.map(({ ours, bare }) => ours.perS / bare.perS));
+  const cpu = median(seen.map(({ ours, bare }) => ours.cpuUs / bare.cpuUs));
+  const perS = (side: "ours" | "bare") => median(seen.map((pair) => pair[side].perS)).toFixed(0);
+  return {
+    rows: [
+      {
+        target: "4",
+        what: `outbox drain / bare mqtt.js, QoS 1, window ${WINDOW}, ${payloadBytes} B, FULL (messages a second)`,
+        measured: rate,
+        limit: 0.9,
+        sense: ">=",
+        note: `${perS("ours")} : ${perS("bare")}; CPU ${cpu.toFixed(2)} times`,
+      },
+    ],
+    raw: { count, seen },
+  };
 }
 
 const show = ({ perS, cpuUs }: Speed) => `${Math.round(perS)}/s ${cpuUs.toFixed(1)} us`;
-
-void main();

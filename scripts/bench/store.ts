@@ -1,9 +1,8 @@
 /**
  * What storing and settling costs: bytes written per reading and per day in a steady round, and rows a second beside a
- * bare better-sqlite3 writer. `node --import tsx scripts/bench/store.ts [directory]`
+ * bare better-sqlite3 writer. Row "w" of `npm run bench`.
  */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import type { OutboxEntry } from "../../src/core/ports.ts";
@@ -16,23 +15,13 @@ import {
   storeOptions,
   waveformOf,
 } from "../../test/support/temp-database.ts";
+import { writtenBytes } from "./measure.ts";
+import type { BenchOptions, Outcome } from "./plant.ts";
 
 const ROUNDS = 120;
 const SMALL = 50;
 const ACCEL = 5;
 const BACKLOG = 200_000;
-
-/** Bytes this process handed to block devices; null where the kernel does not tell. */
-function diskBytes(): number {
-  const match = /write_bytes: (\d+)/.exec(readFileSync("/proc/self/io", "utf8"));
-  return Number(match?.[1] ?? Number.NaN);
-}
-
-function print(what: string, value: number, unit: string): void {
-  console.log(
-    `${what.padEnd(64)} ${value.toLocaleString("en", { maximumFractionDigits: 1 }).padStart(12)} ${unit}`,
-  );
-}
 
 async function settleAll(store: Store): Promise<number> {
   let sent = 0;
@@ -51,7 +40,7 @@ async function settleAll(store: Store): Promise<number> {
 }
 
 /** One reading of each sensor a round, delivered at once: a plant with its links up. */
-async function steadyRounds(directory: string, accel: number, isDelivered: boolean): Promise<void> {
+async function steadyRounds(directory: string, accel: number, isDelivered: boolean) {
   const store = openStore(
     storeOptions(join(directory, `steady-${accel}-${isDelivered}`), { commitWindowMs: 50 }),
   );
@@ -86,23 +75,23 @@ async function steadyRounds(directory: string, accel: number, isDelivered: boole
     if (isDelivered) await settleAll(store);
   };
   for (let n = 0; n < 10; n++) await round(n);
-  const disk = diskBytes();
+  const disk = writtenBytes(process.pid);
   const counted = store.statistics.bytesWritten;
   for (let n = 10; n < ROUNDS + 10; n++) await round(n);
-  const bytes = diskBytes() - disk;
-  const what = `${SMALL} small${accel > 0 ? ` + ${accel} accel 3x4096` : ""} a round, ${isDelivered ? "delivered" : "broker away"}`;
-  print(`${what}: written per reading`, bytes / ROUNDS / sensors.length, "B");
-  print(`${what}: written per round`, bytes / ROUNDS / 1000, "kB");
-  print(`${what}: written per day of minute rounds`, ((bytes / ROUNDS) * 1440) / 1e6, "MB");
-  print(
-    `${what}: the same by the store's own count`,
-    (((store.statistics.bytesWritten - counted) / ROUNDS) * 1440) / 1e6,
-    "MB",
-  );
+  const bytes = writtenBytes(process.pid) - disk;
+  const counted_ = store.statistics.bytesWritten - counted;
   await store.close();
+  return {
+    accel,
+    isDelivered,
+    bytesPerReading: bytes / ROUNDS / sensors.length,
+    bytesPerRound: bytes / ROUNDS,
+    mbPerDayOfMinuteRounds: ((bytes / ROUNDS) * 1440) / 1e6,
+    mbPerDayByOwnCount: ((counted_ / ROUNDS) * 1440) / 1e6,
+  };
 }
 
-async function backlog(directory: string): Promise<void> {
+async function backlog(directory: string) {
   const store = openStore(storeOptions(join(directory, "backlog"), { bufferMaxMb: 2048 }));
   const perSensor = BACKLOG / SMALL;
   const prepared = [...Array(SMALL).keys()].map((s) =>
@@ -110,26 +99,21 @@ async function backlog(directory: string): Promise<void> {
   );
   let startedAt = performance.now();
   for (const readings of prepared) await append(store, readings);
-  print(
-    "rows stored a second, answers of 4,000",
-    BACKLOG / ((performance.now() - startedAt) / 1000),
-    "/s",
-  );
+  const storedPerS = BACKLOG / ((performance.now() - startedAt) / 1000);
   await store.close();
   startedAt = performance.now();
   const again = openStore(storeOptions(join(directory, "backlog"), { bufferMaxMb: 2048 }));
-  print(`open with ${BACKLOG.toLocaleString("en")} pending`, performance.now() - startedAt, "ms");
+  const openMs = performance.now() - startedAt;
   startedAt = performance.now();
   const sent = await settleAll(again);
-  print(
-    "rows leased and settled a second, windows of 100",
-    sent / ((performance.now() - startedAt) / 1000),
-    "/s",
-  );
+  const settledPerS = sent / ((performance.now() - startedAt) / 1000);
+  if (sent !== BACKLOG) throw new Error(`${sent} of ${BACKLOG} came out of the store`);
   await again.close();
+  return { storedPerS, openMs, settledPerS };
 }
 
-function bareWriter(directory: string): void {
+/** Rows a second of a table without any index or duty. */
+function bareWriter(directory: string): number {
   const db = new Sqlite(join(directory, "bare.db"));
   db.pragma("journal_mode = WAL");
   db.pragma("synchronous = FULL");
@@ -145,25 +129,32 @@ function bareWriter(directory: string): void {
       for (let i = 0; i < 1000; i++) insert.run(i % SMALL, START_MS + n + i, body, raw);
     })();
   }
-  print(
-    "bare better-sqlite3, FULL, 1,000 rows a commit",
-    BACKLOG / ((performance.now() - startedAt) / 1000),
-    "/s",
-  );
+  const perS = BACKLOG / ((performance.now() - startedAt) / 1000);
   db.close();
+  return perS;
 }
 
-async function bench(): Promise<void> {
-  const directory = mkdtempSync(join(process.argv[2] ?? tmpdir(), "gateside-bench-"));
-  try {
-    await steadyRounds(directory, 0, true);
-    await steadyRounds(directory, ACCEL, true);
-    await steadyRounds(directory, 0, false);
-    bareWriter(directory);
-    await backlog(directory);
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
-  }
+export async function storeRows({ directory: parent }: BenchOptions): Promise<Outcome> {
+  const directory = join(parent, "store");
+  mkdirSync(directory, { recursive: true });
+  const steady = [
+    await steadyRounds(directory, 0, true),
+    await steadyRounds(directory, ACCEL, true),
+    await steadyRounds(directory, 0, false),
+  ];
+  const bare = bareWriter(directory);
+  const ours = await backlog(directory);
+  return {
+    rows: [
+      {
+        target: "w",
+        what: "rows stored / rows a bare better-sqlite3 writer inserts, answers of 4,000 (a second; no target)",
+        measured: ours.storedPerS / bare,
+        limit: 0,
+        sense: ">=",
+        note: `${ours.storedPerS.toFixed(0)} : ${bare.toFixed(0)}; leased and settled ${ours.settledPerS.toFixed(0)}`,
+      },
+    ],
+    raw: { steady, bare, ours },
+  };
 }
-
-void bench();

@@ -1,19 +1,20 @@
 /**
  * What one triaxial record costs: all its values by our transforms, against the textbook's sums and against JSON.parse of
  * the record as it comes from the wire. Ratios of pairs measured next to each other, so that a busy machine cancels out.
- *
- *   node --import tsx scripts/bench/vibration.ts
+ * Target 9 of `npm run bench`.
  */
 import { analyseAxis } from "../../src/core/signal/analyse.ts";
 import { DftPlans } from "../../src/core/signal/fft.ts";
 import { decodeSamples, encodeSamples } from "../../src/lib/waveform-codec.ts";
+import { median } from "./measure.ts";
+import type { Outcome } from "./plant.ts";
 import { BEARING, bearingSamples } from "./simulated-bearing.ts";
 import { textbookValues } from "./textbook.ts";
 
 const PAIRS = 15;
 const ROUNDS = 100;
 
-function main(): void {
+export async function vibrationRows(): Promise<Outcome> {
   const { sampleRateHz, calibration } = BEARING;
   const plans = new DftPlans();
   const channels = [1, 2, 3].map((seed) => bearingSamples(seed));
@@ -36,18 +37,11 @@ function main(): void {
     return { oursUs, parseUs: repeat(parse, ROUNDS) };
   });
   const ours = median(pairs.map(({ oursUs }) => oursUs));
+  const parsed = median(pairs.map(({ parseUs }) => parseUs));
   const slow = Array.from({ length: 5 }, () => repeat(textbook, 1) / repeat(analyse, ROUNDS));
-  print("record", `3 x ${BEARING.size} samples, ${(wire.length / 1000).toFixed(1)} kB of JSON`);
-  print("all values", `${ours.toFixed(0)} us`);
-  print("JSON.parse", `${median(pairs.map(({ parseUs }) => parseUs)).toFixed(0)} us`);
-  const ratios = pairs.map(({ oursUs, parseUs }) => oursUs / parseUs).sort((a, b) => a - b);
-  const [low, high] = [ratios.at(0) ?? 0, ratios.at(-1) ?? 0];
-  print(
-    "values / JSON.parse",
-    `${median(ratios).toFixed(2)} (${low.toFixed(2)} to ${high.toFixed(2)} in ${PAIRS} pairs)`,
-  );
-  print("textbook / values", `${median(slow).toFixed(0)} (5 pairs)`);
-  print("largest difference", worstDifference(analyse(), textbook()).toExponential(1));
+  const worst = worstDifference(analyse(), textbook());
+  // Fast by being wrong would be no feat.
+  if (!(worst < 1e-6)) throw new Error(`the values differ from the textbook's by ${worst}`);
 
   const encode = () => channels.map((samples) => encodeSamples(samples));
   const packed = encode();
@@ -56,11 +50,25 @@ function main(): void {
   const bytes = packed.reduce((sum, blob) => sum + blob.bytes.length, 0);
   repeat(encode, ROUNDS);
   repeat(unpack, ROUNDS);
-  print("stored samples", `${((6 * BEARING.size) / bytes).toFixed(2)} times smaller`);
-  print(
-    "pack, unpack",
-    `${repeat(encode, ROUNDS).toFixed(0)} us, ${repeat(unpack, ROUNDS).toFixed(0)} us`,
-  );
+  return {
+    rows: [
+      {
+        target: "9",
+        what: "all values of one 3x4096 record / JSON.parse of it (us)",
+        measured: median(pairs.map(({ oursUs, parseUs }) => oursUs / parseUs)),
+        limit: 3,
+        sense: "<=",
+        note: `${ours.toFixed(0)} : ${parsed.toFixed(0)}; equal to the textbook within ${worst.toExponential(0)}`,
+      },
+    ],
+    raw: {
+      pairs,
+      textbookTimesSlower: median(slow),
+      samplesTimesSmaller: (6 * BEARING.size) / bytes,
+      packUs: repeat(encode, ROUNDS),
+      unpackUs: repeat(unpack, ROUNDS),
+    },
+  };
 }
 
 /** Mean time of one call, us. */
@@ -68,11 +76,6 @@ function repeat(work: () => unknown, rounds: number): number {
   const startedAt = performance.now();
   for (let i = 0; i < rounds; i++) work();
   return ((performance.now() - startedAt) / rounds) * 1000;
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[sorted.length >> 1] ?? Number.NaN;
 }
 
 function worstDifference(
@@ -89,9 +92,3 @@ function worstDifference(
     );
   }, 0);
 }
-
-function print(what: string, text: string): void {
-  process.stdout.write(`${what.padEnd(22)}${text}\n`);
-}
-
-main();

@@ -1,0 +1,109 @@
+/** The built agent as a process, beside a canned gateway and a broker. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { CannedSensor } from "./canned-gateway.ts";
+
+/** What the packages start it with; see systemd/gateside.service. */
+export const NODE_FLAGS = ["--max-semi-space-size=4", "--max-old-space-size=128"] as const;
+
+export interface AgentOptions {
+  /** Directory of the built bundle. */
+  readonly program: string;
+  readonly directory: string;
+  readonly gatewayUrl: string;
+  readonly brokerUrl: string;
+  readonly sensors: readonly CannedSensor[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly nodeFlags?: readonly string[];
+}
+
+export class AgentProcess {
+  readonly #child: ChildProcess;
+  readonly address: string;
+  readonly pid: number;
+
+  private constructor(child: ChildProcess, address: string) {
+    this.#child = child;
+    this.address = address;
+    this.pid = child.pid ?? 0;
+  }
+
+  static async start(options: AgentOptions): Promise<AgentProcess> {
+    mkdirSync(options.directory, { recursive: true });
+    const siteFile = join(options.directory, "site.json");
+    writeFileSync(siteFile, JSON.stringify(siteOf(options.sensors)));
+    const child = spawn(
+      process.execPath,
+      [...(options.nodeFlags ?? NODE_FLAGS), join(options.program, "gateside.js"), "run"],
+      {
+        cwd: options.directory,
+        stdio: ["ignore", "pipe", "inherit"],
+        env: {
+          PATH: process.env["PATH"] ?? "",
+          GATEWAY_URL: options.gatewayUrl,
+          GATEWAY_TIMEZONE: "UTC",
+          MQTT_URL: options.brokerUrl,
+          SITE_FILE: siteFile,
+          DATA_DIR: join(options.directory, "data"),
+          HTTP_PORT: "0",
+          POLL_INTERVAL_S: "3600",
+          BACKFILL_DAYS: "0",
+          LATE_GRACE_S: "0",
+          PUBLISH_WAVEFORMS: "always",
+          ...options.env,
+        },
+      },
+    );
+    const address = await new Promise<string>((resolve, reject) => {
+      child.once("exit", (code) => reject(new Error(`the agent ended with ${code}`)));
+      createInterface({ input: child.stdout as NodeJS.ReadableStream }).on("line", (line) => {
+        const entry = JSON.parse(line) as { msg: string; level: number; address?: string };
+        if (entry.address !== undefined) resolve(entry.address);
+        if (entry.level >= 50) process.stderr.write(`${line}\n`);
+      });
+    });
+    return new AgentProcess(child, address);
+  }
+
+  /** Asks for one read of every sensor's day: what a poll round does, at a moment of our choice. */
+  async round(day: string): Promise<void> {
+    const answer = await fetch(`${this.address}/api/v1/backfill`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ from: day, to: day }),
+    });
+    if (answer.status !== 202) throw new Error(`backfill: ${answer.status} ${await answer.text()}`);
+    await answer.arrayBuffer();
+  }
+
+  /** One value of /metrics, labels included in the name. */
+  async metric(name: string): Promise<number> {
+    const text = await (await fetch(`${this.address}/metrics`)).text();
+    const line = text.split("\n").find((other) => other.startsWith(`${name} `));
+    return line === undefined ? Number.NaN : Number(line.slice(name.length + 1));
+  }
+
+  async json<T>(path: string): Promise<T> {
+    return (await (await fetch(this.address + path)).json()) as T;
+  }
+
+  async stop(): Promise<void> {
+    const ended = new Promise((resolve) => this.#child.once("exit", resolve));
+    this.#child.kill("SIGTERM");
+    await ended;
+  }
+}
+
+function siteOf(sensors: readonly CannedSensor[]) {
+  return {
+    site: "bench",
+    sensors: sensors.map(({ code, kind }) => ({
+      code,
+      type: kind === "accel" ? 3 : 40,
+      kinds: [kind],
+      ...(kind === "accel" ? { machineClass: "group2-rigid", speedRpm: 1480 } : {}),
+    })),
+  };
+}

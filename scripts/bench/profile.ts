@@ -1,0 +1,148 @@
+/**
+ * Where the time goes for the three loads that matter: node --import tsx scripts/bench/profile.ts [steady|rounds|backfill|drain] …
+ * Builds an unminified bundle into a scratch directory, runs it under --cpu-prof and prints shares of the busy time.
+ */
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { build } from "esbuild";
+import { NODE_FLAGS } from "./agent-process.ts";
+import { readProfile, type Share } from "./cpu-profile.ts";
+import { cpuMs, residentMb, sleep } from "./measure.ts";
+import {
+  type BenchOptions,
+  DAY,
+  dayPlan,
+  roundSensors,
+  small,
+  waveform,
+  withPlant,
+} from "./plant.ts";
+
+type Load = (options: BenchOptions) => Promise<string>;
+
+/** 200 sensors that send every minute or so, polled by their rhythm. */
+const steady: Load = (options) =>
+  withPlant(options, dayPlan(small(200, 0, 60), { clockMs: null, lagMs: 400 }), async (plant) => {
+    await plant.gateway.open();
+    await plant.gateway.beginCadence();
+    const { program, counter } = await plant.agent({ POLL_INTERVAL_S: "60" });
+    await sleep(240_000);
+    return `${counter.readings} readings in 240 s, CPU ${cpuMs(program.pid).toFixed(0)} ms with the start`;
+  });
+
+const rounds: Load = (options) =>
+  withPlant(options, dayPlan(roundSensors(48, 2048)), async (plant) => {
+    await plant.gateway.open();
+    const { program, counter } = await plant.agent();
+    await program.round(DAY);
+    await counter.expect(plant.records, 720);
+    const before = cpuMs(program.pid);
+    for (let n = 0; n < 30; n++) {
+      await plant.gateway.advance();
+      const readings = counter.readings;
+      await program.round(DAY);
+      await counter.expect(readings + 55, counter.waveforms + 0).catch(() => {});
+      await sleep(500);
+    }
+    return `30 rounds, CPU ${((cpuMs(program.pid) - before) / 30).toFixed(1)} ms each`;
+  });
+
+const backfill: Load = (options) =>
+  withPlant(
+    options,
+    dayPlan(waveform(10, 48, 4096), { pastDays: 7, stepS: 1200 }),
+    async (plant) => {
+      await plant.gateway.open();
+      const startedAt = performance.now();
+      const { program, counter } = await plant.agent({
+        BACKFILL_DAYS: "7",
+        PUBLISH_WAVEFORMS: "alarm",
+      });
+      await counter.expect(plant.records, 0);
+      const { pid } = program;
+      const seconds = (performance.now() - startedAt) / 1000;
+      return `${plant.records} records, ${(plant.bytes / 1e6).toFixed(0)} MB in ${seconds.toFixed(1)} s, CPU ${cpuMs(pid).toFixed(0)} ms, peak ${residentMb(pid).peak.toFixed(0)} MB`;
+    },
+  );
+
+/** Readings wait in the store while the broker refuses the session; then all go. */
+const drain: Load = (options) =>
+  withPlant(options, dayPlan(small(50, 20_000), { stepS: 4 }), async (plant) => {
+    await plant.broker.stop();
+    const agentEnv = { PUBLISH_FORMATS: "json" };
+    await plant.gateway.open();
+    const { program, counter } = await plant.agentWithoutBroker(agentEnv);
+    await program.round(DAY);
+    while ((await program.metric('gateside_lane_outbox_readings{lane="json"}')) < plant.records) {
+      await sleep(500);
+    }
+    await sleep(2000);
+    const before = cpuMs(program.pid);
+    await plant.broker.restart();
+    const watch = await counter();
+    const startedAt = performance.now();
+    await watch.expect(plant.records, 0);
+    const seconds = (watch.lastAt - startedAt) / 1000;
+    return `${plant.records} readings in ${seconds.toFixed(1)} s, CPU ${(cpuMs(program.pid) - before).toFixed(0)} ms`;
+  });
+
+const LOADS: Readonly<Record<string, Load>> = { steady, rounds, backfill, drain };
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    options: {
+      top: { type: "string", default: "25" },
+      minify: { type: "boolean", default: false },
+    },
+    allowPositionals: true,
+  });
+  for (const name of positionals.length > 0 ? positionals : ["steady", "backfill", "drain"]) {
+    const load = LOADS[name];
+    if (load === undefined) throw new Error(`no such load: ${name}`);
+    const directory = mkdtempSync(join(tmpdir(), "gateside-profile-"));
+    const program = join(directory, "program");
+    const profiles = join(directory, "profiles");
+    mkdirSync(program);
+    await build({
+      entryPoints: [join("src", "main.ts")],
+      outfile: join(program, "gateside.js"),
+      bundle: true,
+      platform: "node",
+      target: "node20",
+      format: "cjs",
+      define: { __BUNDLED__: "true" },
+      logLevel: "warning",
+    });
+    const native = "better_sqlite3.node";
+    copyFileSync(
+      join("node_modules", "better-sqlite3", "build", "Release", native),
+      join(program, native),
+    );
+    writeFileSync(join(program, "package.json"), '{"type":"commonjs"}\n');
+    const text = await load({
+      program,
+      directory,
+      isQuick: true,
+      isFull: false,
+      noNodeRed: "not needed",
+      pairs: 1,
+      say: () => {},
+      nodeFlags: [...NODE_FLAGS, "--cpu-prof", `--cpu-prof-dir=${profiles}`],
+    });
+    const { busyMs, self, total } = readProfile(profiles);
+    console.log(`\n${name}: ${text}\nbusy ${busyMs.toFixed(0)} ms; self time:`);
+    print(self.slice(0, Number(values.top)));
+    console.log("with what they called:");
+    print(total.slice(0, 2 * Number(values.top)));
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function print(shares: readonly Share[]): void {
+  for (const { name, percent } of shares)
+    console.log(`${percent.toFixed(1).padStart(6)} %  ${name}`);
+}
+
+void main();

@@ -1,0 +1,188 @@
+/** Targets 1, 5, 6, 7 and 10: the whole agent beside Node-RED, poll by poll, and what a round writes to the disk. */
+import type { AgentProcess } from "./agent-process.ts";
+import { cpuMs, median, ratioOf, residentMb, sleep, writtenBytes } from "./measure.ts";
+import type { NodeRedProcess } from "./node-red.ts";
+import {
+  type BenchOptions,
+  DAY,
+  dayPlan,
+  type Outcome,
+  type Plant,
+  type Row,
+  roundSensors,
+  SETTLED_MS,
+  type Watched,
+  withPlant,
+} from "./plant.ts";
+
+interface Work {
+  readonly cpuMs: number;
+  readonly wallMs: number;
+  readonly payloadBytes: number;
+}
+
+const SENSORS = 55;
+/** Waveforms of a round: five sensors, three axes. */
+const WAVEFORMS = 15;
+
+type Side = Watched<AgentProcess | NodeRedProcess>;
+
+/** One read of all days, until the last message is at the subscriber and everything is on disk. */
+async function round(plant: Plant, side: Side, readings: number, waveforms: number): Promise<Work> {
+  const { counter, program } = side;
+  const { answered } = await plant.gateway.report();
+  const [cpu, bytes] = [cpuMs(program.pid), counter.bytes];
+  const [readingsBefore, waveformsBefore] = [counter.readings, counter.waveforms];
+  const startedAt = performance.now();
+  await program.round(DAY);
+  await counter.expect(readingsBefore + readings, waveformsBefore + waveforms);
+  await plant.gateway.served(answered, plant.sensors.length);
+  const wallMs = (readings > 0 ? counter.lastAt : performance.now()) - startedAt;
+  await sleep(SETTLED_MS);
+  counter.requireNoDoubles();
+  return { cpuMs: cpuMs(program.pid) - cpu, wallMs, payloadBytes: counter.bytes - bytes };
+}
+
+interface Match {
+  backlog: { ours: Work; theirs: Work | null }[];
+  fresh: { ours: Work; theirs: Work | null }[];
+  unchanged: { ours: Work; theirs: Work | null }[];
+  freshWritten: { written: number; payload: number }[];
+  unchangedWritten: number[];
+  peakMb: { ours: number; theirs: number | null }[];
+  idle: { ours: number; theirs: number | null; seconds: number }[];
+  bytes: number;
+}
+
+async function play(options: BenchOptions, match: Match, isLast: boolean): Promise<void> {
+  await withPlant(options, dayPlan(roundSensors(48, 2048)), async (plant) => {
+    match.bytes = plant.bytes;
+    const agent = await plant.agent();
+    const red = options.noNodeRed === null ? await plant.nodeRed() : null;
+    await sleep(2000);
+    await plant.gateway.open();
+    const [readings, waveforms] = [plant.records, 5 * 48 * 3];
+    const both = async (readingsNew: number, waveformsNew: number) => ({
+      ours: await round(plant, agent, readingsNew, waveformsNew),
+      theirs: red === null ? null : await round(plant, red, readingsNew, waveformsNew),
+    });
+    match.backlog.push(await both(readings, waveforms));
+    options.say("a day's backlog");
+    if (isLast) await playRounds(options, plant, agent, red, match, both);
+    match.peakMb.push({
+      ours: residentMb(agent.program.pid).peak,
+      theirs: red === null ? null : residentMb(red.program.pid).peak,
+    });
+  });
+}
+
+async function playRounds(
+  options: BenchOptions,
+  plant: Plant,
+  agent: Watched<AgentProcess>,
+  red: Watched<NodeRedProcess> | null,
+  match: Match,
+  both: (readings: number, waveforms: number) => Promise<{ ours: Work; theirs: Work | null }>,
+): Promise<void> {
+  const rounds = Math.max(5, 3 * options.pairs);
+  const { pid } = agent.program;
+  // Both have their code compiled and their buffers grown then, as after an hour of work.
+  for (let n = 0; n < 5; n++) {
+    await plant.gateway.advance();
+    await both(SENSORS, WAVEFORMS);
+  }
+  for (let n = 0; n < rounds; n++) {
+    await plant.gateway.advance();
+    const written = writtenBytes(pid);
+    const works = await both(SENSORS, WAVEFORMS);
+    match.fresh.push(works);
+    match.freshWritten.push({
+      written: writtenBytes(pid) - written,
+      payload: works.ours.payloadBytes,
+    });
+  }
+  options.say("rounds with one new record per sensor");
+  for (let n = 0; n < Math.max(5, options.pairs); n++) {
+    const written = writtenBytes(pid);
+    match.unchanged.push(await both(0, 0));
+    match.unchangedWritten.push(writtenBytes(pid) - written);
+  }
+  options.say("rounds with nothing new");
+  const seconds = options.isQuick ? 20 : 60;
+  const programs = [agent.program, ...(red === null ? [] : [red.program])];
+  const before = programs.map((program) => cpuMs(program.pid));
+  for (let n = 0; n < seconds / 10; n++) {
+    for (const program of programs) await program.round(DAY);
+    await sleep(10_000);
+  }
+  const used = programs.map((program, i) => cpuMs(program.pid) - (before[i] ?? 0));
+  match.idle.push({ ours: used[0] ?? Number.NaN, theirs: used[1] ?? null, seconds });
+  options.say("idle with a poll each ten seconds");
+}
+
+export async function roundRows(options: BenchOptions): Promise<Outcome> {
+  const match: Match = {
+    backlog: [],
+    fresh: [],
+    unchanged: [],
+    freshWritten: [],
+    unchangedWritten: [],
+    peakMb: [],
+    idle: [],
+    bytes: 0,
+  };
+  for (let pair = 1; pair <= options.pairs; pair++)
+    await play(options, match, pair === options.pairs);
+  const against = (
+    target: string,
+    what: string,
+    limit: number,
+    pairs: readonly { readonly ours: number; readonly theirs: number | null }[],
+  ): Row[] => {
+    const whole = pairs.flatMap(({ ours, theirs }) => (theirs === null ? [] : [{ ours, theirs }]));
+    if (whole.length === 0) return [];
+    const note = `${median(whole.map((p) => p.ours)).toFixed(0)} : ${median(whole.map((p) => p.theirs)).toFixed(0)}, ${whole.length} pairs`;
+    return [{ target, what, measured: ratioOf(whole), limit, sense: "<=", note }];
+  };
+  const by = (field: "cpuMs" | "wallMs", works: Match["fresh"]) =>
+    works.map(({ ours, theirs }) => ({ ours: ours[field], theirs: theirs?.[field] ?? null }));
+  const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
+  const written = sum(match.freshWritten.map((round) => round.written));
+  const payload = sum(match.freshWritten.map((round) => round.payload));
+  const rows: Row[] = [
+    ...against(
+      "1",
+      "CPU of a round with one new reading per sensor / Node-RED (ms)",
+      0.2,
+      by("cpuMs", match.fresh),
+    ),
+    ...against(
+      "1b",
+      "CPU of a round with nothing new / Node-RED (ms)",
+      0.2,
+      by("cpuMs", match.unchanged),
+    ),
+    {
+      target: "5",
+      what: "bytes written / payload byte, steady round, FULL",
+      measured: written / payload,
+      limit: 1.3,
+      sense: "<=",
+      note: `${(written / match.freshWritten.length / 1000).toFixed(0)} kB : ${(payload / match.freshWritten.length / 1000).toFixed(0)} kB a round`,
+    },
+    {
+      target: "5b",
+      what: "bytes written in a round with nothing new",
+      measured: median(match.unchangedWritten),
+      limit: 0,
+      sense: "<=",
+      digits: 0,
+      unit: "B",
+    },
+    ...against("6", "a day's backlog: CPU / Node-RED (ms)", 0.25, by("cpuMs", match.backlog)),
+    ...against("6b", "a day's backlog: wall / Node-RED (ms)", 0.25, by("wallMs", match.backlog)),
+    ...against("7", "peak resident memory / Node-RED (MB)", 0.4, match.peakMb),
+    ...against("10", "idle with a poll each 10 s: CPU / Node-RED (ms)", 0.14, match.idle),
+  ];
+  return { rows, raw: match };
+}

@@ -1,0 +1,136 @@
+/**
+ * `npm run bench`: every target of the project as a row, both sides of each ratio in one run, medians of pairs.
+ *
+ *   npm run bench -- [--only 1,5,12] [--pairs 5] [--quick] [--full] [--program DIR]
+ */
+import { execFileSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpus, loadavg, release, tmpdir, totalmem } from "node:os";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { dayReaderRows } from "./day-reader.ts";
+import { drainRows } from "./drain.ts";
+import { installNodeRed } from "./node-red.ts";
+import type { BenchOptions, Outcome, Row } from "./plant.ts";
+import { bigRows } from "./rows-big.ts";
+import { backfillRows, cadenceRows, idleRows } from "./rows-live.ts";
+import { roundRows } from "./rows-rounds.ts";
+import { scaleRows } from "./rows-scale.ts";
+import { storeRows } from "./store.ts";
+import { vibrationRows } from "./vibration.ts";
+
+interface Chapter {
+  readonly targets: readonly string[];
+  readonly title: string;
+  readonly needsNodeRed?: boolean;
+  measure(options: BenchOptions): Promise<Outcome>;
+}
+
+const CHAPTERS: readonly Chapter[] = [
+  { targets: ["2", "8"], title: "recognising a day, reading samples", measure: dayReaderRows },
+  { targets: ["9"], title: "the values of a vibration record", measure: vibrationRows },
+  { targets: ["4"], title: "draining the outbox", measure: drainRows },
+  { targets: ["w"], title: "the store beside a bare writer", measure: storeRows },
+  {
+    targets: ["1", "5", "6", "7", "10"],
+    title: "the whole agent beside Node-RED",
+    needsNodeRed: true,
+    measure: roundRows,
+  },
+  { targets: ["3", "7b"], title: "big rounds", measure: bigRows },
+  { targets: ["11", "12"], title: "sensors of fixed cadence", measure: cadenceRows },
+  { targets: ["12b"], title: "a week of waveforms", measure: backfillRows },
+  { targets: ["13"], title: "scale", measure: scaleRows },
+  { targets: ["14"], title: "idle", measure: idleRows },
+];
+
+function machine(): string {
+  const model = cpus()[0]?.model ?? "?";
+  const load = loadavg()
+    .map((value) => value.toFixed(1))
+    .join(" ");
+  let mosquitto = "?";
+  try {
+    execFileSync("/usr/sbin/mosquitto", ["-h"], { encoding: "utf8" });
+  } catch (error) {
+    const { stdout } = error as { stdout?: string };
+    mosquitto = /version (\S+)/.exec(stdout ?? "")?.[1] ?? "?";
+  }
+  return `${cpus().length} x ${model}, ${(totalmem() / 1e9).toFixed(0)} GB, Linux ${release()}, Node ${process.version}, mosquitto ${mosquitto}; load at the start ${load}`;
+}
+
+const isMet = ({ measured, limit, sense }: Row) =>
+  sense === "<=" ? measured <= limit : measured >= limit;
+
+function line(row: Row): string {
+  const { target, what, measured, limit, sense, digits = 2, unit = "", note = "" } = row;
+  const tail = unit === "" ? "" : ` ${unit}`;
+  const verdict = Number.isNaN(measured) ? "not measured" : isMet(row) ? "met" : "short";
+  return `| ${[target, what, `${sense} ${limit}${tail}`, `${measured.toFixed(digits)}${tail}`, verdict, note].join(" | ")} |`;
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      only: { type: "string" },
+      pairs: { type: "string" },
+      quick: { type: "boolean", default: false },
+      full: { type: "boolean", default: false },
+      program: { type: "string", default: "dist" },
+    },
+  });
+  if (!existsSync(join(values.program, "gateside.js"))) {
+    throw new Error(`${values.program}/gateside.js is not built: npm run build`);
+  }
+  const wanted = values.only?.split(",");
+  const chapters = CHAPTERS.filter(
+    ({ targets }) => wanted === undefined || targets.some((target) => wanted.includes(target)),
+  );
+  const noNodeRed = chapters.some(({ needsNodeRed }) => needsNodeRed)
+    ? await installNodeRed()
+    : null;
+  if (noNodeRed !== null) console.log(`skipped: rows beside Node-RED, for ${noNodeRed}`);
+  const directory = mkdtempSync(join(tmpdir(), "gateside-bench-"));
+  // A copy, so that a build meanwhile changes nothing.
+  const program = join(directory, "program");
+  cpSync(resolve(values.program), program, { recursive: true });
+  const options: BenchOptions = {
+    program,
+    directory,
+    isQuick: values.quick,
+    isFull: values.full,
+    noNodeRed,
+    pairs: Number(values.pairs ?? (values.quick ? 2 : 5)),
+    say: (text) => process.stderr.write(`  ${text}\n`),
+  };
+  const head = machine();
+  console.log(`${head}\n`);
+  console.log("| target | figure | wanted | measured | verdict | from |");
+  console.log("| --- | --- | --- | --- | --- | --- |");
+  const outcomes: Record<string, unknown> = {};
+  const startedAt = new Date();
+  try {
+    for (const chapter of chapters) {
+      process.stderr.write(`${chapter.title}\n`);
+      try {
+        const { rows, raw } = await chapter.measure(options);
+        for (const row of rows) console.log(line(row));
+        outcomes[chapter.title] = { rows, raw, load: loadavg() };
+      } catch (error) {
+        // A wrong count is a fault of the program under test: no figure is shown for it.
+        console.log(
+          `| ${chapter.targets.join(", ")} | ${chapter.title} | | | failed | ${String(error).split("\n")[0]} |`,
+        );
+        process.exitCode = 1;
+      }
+    }
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+  mkdirSync("bench-results", { recursive: true });
+  const file = join("bench-results", `${startedAt.toISOString().replace(/[:.]/g, "-")}.json`);
+  writeFileSync(file, `${JSON.stringify({ machine: head, options: values, outcomes }, null, 1)}\n`);
+  console.log(`\nraw figures: ${file}`);
+}
+
+void main();
