@@ -162,7 +162,7 @@ export class Api {
     signal?: AbortSignal,
   ): Promise<T> {
     const search = new URLSearchParams(
-      Object.entries(query).map(([name, value]) => [name, String(value)]),
+      Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]),
     ).toString();
     const limit = AbortSignal.timeout(TIMEOUT_MS);
     const response = await fetch(`/api/v1/${path}${search === "" ? "" : `?${search}`}`, {

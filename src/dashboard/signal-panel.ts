@@ -98,7 +98,7 @@ export class SignalPanel {
       h(
         "div",
         { class: "controls" },
-        labelled("Measurement", this.#picker),
+        labelled("Measurement", this.#picker, "field wide"),
         h("div", { class: "tools" }, this.#older, this.#newer),
         labelled("Axis", this.#axis),
         labelled("Unit", this.#unit),
@@ -247,6 +247,6 @@ function choice(id: string, names: readonly string[], change: () => void): HTMLS
   return h("select", { id, change }, ...names.map((name) => h("option", { value: name }, name)));
 }
 
-function labelled(label: string, control: HTMLElement): HTMLElement {
-  return h("div", { class: "field" }, h("label", { for: control.id }, label), control);
+function labelled(label: string, control: HTMLElement, style = "field"): HTMLElement {
+  return h("div", { class: style }, h("label", { for: control.id }, label), control);
 }

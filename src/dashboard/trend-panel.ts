@@ -61,7 +61,12 @@ export class TrendPanel {
       h(
         "div",
         { class: "controls" },
-        h("div", { class: "field" }, h("label", { for: "trend-value" }, "Value"), this.#select),
+        h(
+          "div",
+          { class: "field wide" },
+          h("label", { for: "trend-value" }, "Value"),
+          this.#select,
+        ),
         h("div", { class: "spans", role: "group", "aria-label": "Time span" }, ...this.#buttons),
         chartTools(this.#chart, "trend"),
       ),

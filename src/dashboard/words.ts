@@ -169,7 +169,7 @@ const GAP_REASONS: Readonly<Record<string, string>> = {
   buffer_full:
     "the buffer was full before the broker took them. Raise BUFFER_MAX_MB or shorten outages.",
   disk_full: "the disk was full. Free space on the disk of DATA_DIR.",
-  retention: "they were older than the buffer keeps readings.",
+  format_off: "PUBLISH_FORMATS no longer names the format they waited for.",
 };
 export function gapReason(reason: string): string {
   return GAP_REASONS[reason] ?? `${reason.replaceAll("_", " ")}.`;

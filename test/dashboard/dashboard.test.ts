@@ -69,8 +69,8 @@ function shownValues(page: Page): Promise<Record<string, { raw: string; text: st
 }
 
 /** The newest live value that a subscriber saw. */
-function publishedValues(subscriber: RecordingSubscriber): Map<string, unknown> {
-  const values = new Map<string, unknown>();
+function publishedValues(subscriber: RecordingSubscriber): Map<string, string> {
+  const values = new Map<string, string>();
   for (const { topic, text } of subscriber.messages) {
     if (
       !/^gateside\/plant\/\d+\/(accel|current|currentV2|accCurrent|loop|dryContact|rpm)$/.test(
@@ -81,10 +81,10 @@ function publishedValues(subscriber: RecordingSubscriber): Map<string, unknown> 
     const message = JSON.parse(text) as {
       sensor: string;
       kind: string;
-      values: Record<string, unknown>;
+      values: Record<string, string | number | boolean | null>;
     };
     for (const [name, value] of Object.entries(message.values)) {
-      values.set(`${message.sensor} ${message.kind}/${name}`, value);
+      values.set(`${message.sensor} ${message.kind}/${name}`, String(value ?? ""));
     }
   }
   return values;
@@ -96,8 +96,8 @@ async function showsWhatWasPublished({ browser, subscriber }: House): Promise<vo
     const shown = await shownValues(browser.page);
     const published = publishedValues(subscriber);
     differences = Object.entries(shown)
-      .filter(([key, { raw }]) => raw !== String(published.get(key) ?? ""))
-      .map(([key, { raw }]) => `${key}: ${raw} shown, ${String(published.get(key))} published`);
+      .filter(([key, { raw }]) => raw !== (published.get(key) ?? ""))
+      .map(([key, { raw }]) => `${key}: ${raw} shown, ${published.get(key)} published`);
     const kinds = new Set(Object.keys(shown).map((key) => key.split(" ")[1]?.split("/")[0]));
     if (kinds.size < 7) differences.push(`only ${[...kinds].join()} shown`);
     return differences.length === 0;

@@ -1,0 +1,125 @@
+/**
+ * Pictures of the dashboard for the docs, of a real agent over a simulated plant with a week of history.
+ * Needs chromium and the built program. Usage: npm run build && node --import tsx scripts/screenshots.ts
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { startBroker } from "../src/simulator/broker.ts";
+import { startSimulator } from "../src/simulator/server.ts";
+import { openBrowser, skipWithoutBrowser } from "../test/support/browser.ts";
+import { spawnAgent } from "../test/support/plant.ts";
+
+const IMAGES = join("docs", "images");
+const ZONE = "Europe/Berlin";
+const DAYS = 7;
+/** A fifth machine's seed shows all four zones at once. */
+const SEED = 5;
+const SENSORS = 21;
+const BATTERY_LOW_V = 3.2;
+/** The backfill has ended when nothing new was stored for so long. */
+const STEADY_MS = 6_000;
+const FILL_MS_MAX = 240_000;
+
+async function main(): Promise<void> {
+  if (skipWithoutBrowser !== false) throw new Error(skipWithoutBrowser);
+  const directory = mkdtempSync(join(tmpdir(), "gateside-pictures-"));
+  const simulator = await startSimulator({
+    zone: ZONE,
+    seed: SEED,
+    sensors: SENSORS,
+    historyDays: DAYS + 1,
+    growthDays: DAYS + 4,
+    cadenceS: { accel: 1800, loop: 60 },
+  });
+  const broker = await startBroker();
+  const siteFile = join(directory, "site.json");
+  const site = simulator.siteFile("plant-7");
+  const sensors = site.sensors.map((sensor) =>
+    sensor.kinds.includes("loop") ? { ...sensor, batteryLowV: BATTERY_LOW_V } : sensor,
+  );
+  writeFileSync(siteFile, JSON.stringify({ ...site, sensors }));
+  const agent = spawnAgent(
+    {
+      GATEWAY_URL: simulator.url,
+      GATEWAY_TIMEZONE: ZONE,
+      MQTT_URL: broker.url,
+      MQTT_VERSION: "4",
+      SITE_FILE: siteFile,
+      DATA_DIR: join(directory, "data"),
+      HTTP_PORT: "0",
+      POLL_INTERVAL_S: "5",
+      BACKFILL_DAYS: String(DAYS),
+    },
+    directory,
+  );
+  try {
+    const address = await agent.address;
+    await filled(address);
+    await takePictures(address);
+  } finally {
+    await agent.stop();
+    await broker.close();
+    await simulator.close();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** Resolves when the past is in. */
+async function filled(address: string): Promise<void> {
+  const startedAt = performance.now();
+  let known = -1;
+  let steadySince = startedAt;
+  while (performance.now() - startedAt < FILL_MS_MAX) {
+    const answer = await fetch(`${address}/api/v1/status`);
+    const { buffer } = (await answer.json()) as {
+      buffer: { readings: number; lanes: Record<string, { readings: number }> };
+    };
+    const waiting = Object.values(buffer.lanes).reduce((sum, { readings }) => sum + readings, 0);
+    // A few new ones come all the time.
+    if (buffer.readings > known + 25 || waiting > 25) {
+      known = buffer.readings;
+      steadySince = performance.now();
+    }
+    if (buffer.readings > 1_000 && performance.now() - steadySince > STEADY_MS) return;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}
+
+async function takePictures(address: string): Promise<void> {
+  mkdirSync(IMAGES, { recursive: true });
+  const { page, close } = await openBrowser(null, { width: 1440, height: 1000 });
+  try {
+    await page.goto(`${address}/`);
+    await settled(page);
+    await page.screenshot({ path: join(IMAGES, "dashboard.png") });
+    const code = await page
+      .locator("tr.sensor", { has: page.locator(".zone-C, .zone-D") })
+      .first()
+      .getAttribute("data-code");
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.goto(`${address}/#/sensor/${code ?? ""}`);
+    await page.getByRole("button", { name: "7 days" }).click();
+    await settled(page);
+    await page.screenshot({ path: join(IMAGES, "sensor-spectrum.png"), fullPage: true });
+    await page.emulateMedia({ colorScheme: "dark" });
+    await page.setViewportSize({ width: 360, height: 780 });
+    await page.goto(`${address}/#/`);
+    await settled(page);
+    await page.screenshot({ path: join(IMAGES, "dashboard-mobile.png") });
+  } finally {
+    await close();
+  }
+}
+
+/** Rates need some seconds to be known, and what just glowed has faded. */
+async function settled(page: Page): Promise<void> {
+  await page.locator(".live", { hasText: /^Live$/ }).waitFor();
+  await page.waitForTimeout(8_000);
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`${(error as Error).stack ?? String(error)}\n`);
+  process.exitCode = 1;
+});

@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ApiReading, ApiSensor, Status } from "../../src/dashboard/api.ts";
+import { Model } from "../../src/dashboard/model.ts";
+
+const NOW_MS = Date.UTC(2026, 10, 20, 12);
+
+function statusOf(more: Partial<Status> = {}): Status {
+  return {
+    site: "plant",
+    version: "1",
+    startedAtMs: NOW_MS - 1000,
+    nowMs: NOW_MS,
+    timezone: "Europe/Berlin",
+    gateway: {
+      isUp: true,
+      url: "http://gateway",
+      lastAnswerAtMs: NOW_MS,
+      lastError: null,
+      lastErrorClass: null,
+      skewMs: 7_200_000,
+    },
+    links: [],
+    buffer: {
+      lanes: {},
+      readings: 0,
+      databaseBytes: 0,
+      limitBytes: 1,
+      diskFreeBytes: null,
+      hoursUntilFull: null,
+      dropped: {},
+      alarm: null,
+      isWritable: true,
+    },
+    sensors: [],
+    delivered: 0,
+    clock: { skewMs: null, isPlausible: true },
+    faults: 0,
+    ...more,
+  };
+}
+
+const SENSOR: ApiSensor = {
+  code: "1",
+  type: 3,
+  name: null,
+  description: null,
+  model: null,
+  kinds: ["accel"],
+  location: null,
+  channels: {},
+  machineClass: null,
+  limits: null,
+  speedRpm: null,
+  batteryLowV: null,
+  state: "online",
+  lastReadingMs: null,
+  batteryV: null,
+  reads: [],
+  zone: null,
+  latest: {},
+};
+
+function readingOf(timeMs: number, more: Partial<ApiReading> = {}): ApiReading {
+  return {
+    seq: 1,
+    id: String(timeMs),
+    sensor: "1",
+    kind: "accel",
+    time: "",
+    timeMs,
+    storedAtMs: timeMs,
+    values: { channel1_zone: "A", channel2_zone: "C", battery: 3.5 },
+    units: {},
+    quality: {},
+    attributes: {},
+    waveforms: [],
+    ...more,
+  };
+}
+
+test("model – an older reading, or one of the future, never replaces what is shown", () => {
+  const model = new Model();
+  model.takeSensors([SENSOR]);
+  model.takeReading(readingOf(2_000));
+  model.takeReading(readingOf(1_000));
+  model.takeReading(readingOf(9_000, { attributes: { flags: ["time_in_future"] } }));
+  model.takeReading(readingOf(9_000, { sensor: "unheard of" }));
+  const shown = model.sensors.get("1");
+  assert.equal(shown?.latest.accel?.timeMs, 2_000);
+  assert.equal(shown?.zone, "C");
+  assert.equal(shown?.batteryV, 3.5);
+  assert.equal(shown?.lastReadingMs, 2_000);
+});
+
+test("model – ages count on the gateway's clock, not on this computer's", () => {
+  const model = new Model();
+  model.takeStatus(statusOf());
+  const ahead = model.gatewayNowMs() - (NOW_MS + 7_200_000);
+  assert.ok(ahead >= 0 && ahead < 5_000, `${ahead} ms off`);
+  assert.equal(model.times.zone, "Europe/Berlin");
+});
+
+test("model – a silence ends the rates and tells its listeners once", () => {
+  const model = new Model();
+  const heard: string[] = [];
+  model.subscribe((change) => heard.push(change));
+  model.takeStatus(statusOf());
+  model.takeLive("live");
+  model.takeLive("live");
+  assert.equal(model.isLive, true);
+  model.takeLive("late");
+  model.takeLive("late");
+  assert.equal(model.isLive, false);
+  assert.deepEqual(heard, ["status", "live", "live"]);
+  assert.deepEqual(model.rates(), { storedPerS: null, deliveredPerS: null });
+  assert.notEqual(model.live.lastHeardMs, null);
+});

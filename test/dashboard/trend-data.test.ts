@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Trend } from "../../src/dashboard/api.ts";
+import { alignTrend } from "../../src/dashboard/trend-data.ts";
+
+const MINUTE_MS = 60_000;
+
+function trendOf(series: Record<string, { minutes: number[]; doubtful?: number[] }>): Trend {
+  return {
+    sensor: "1",
+    kind: "loop",
+    fromMs: 0,
+    toMs: 100 * MINUTE_MS,
+    bucketMs: MINUTE_MS,
+    readings: 0,
+    series: Object.fromEntries(
+      Object.entries(series).map(([name, { minutes, doubtful }]) => [
+        name,
+        {
+          unit: "bar",
+          timesMs: minutes.map((minute) => minute * MINUTE_MS),
+          min: minutes.map((minute) => minute - 1),
+          max: minutes.map((minute) => minute + 1),
+          mean: minutes,
+          doubtful: doubtful ?? minutes.map(() => 0),
+        },
+      ]),
+    ),
+  };
+}
+
+test("trend – a silence of more than three intervals ends the line, a shorter one does not", () => {
+  const trend = trendOf({ a: { minutes: [0, 1, 4, 20, 21] } });
+  const { x, columns } = alignTrend(trend, ["a"], MINUTE_MS);
+  assert.deepEqual(
+    x.map((seconds) => seconds / 60),
+    [0, 1, 4, 12, 20, 21],
+  );
+  assert.deepEqual(columns[0]?.mean, [0, 1, 4, null, 20, 21]);
+  assert.deepEqual(columns[0]?.max, [1, 2, 5, null, 21, 22]);
+});
+
+test("trend – a hole of one value does not break the line of another", () => {
+  const trend = trendOf({ a: { minutes: [0, 10] }, b: { minutes: [0, 2, 5, 8, 10] } });
+  const { columns } = alignTrend(trend, ["a", "b"], MINUTE_MS);
+  assert.ok(columns[0]?.mean.includes(null));
+  assert.ok(columns[1]?.mean.every((value) => value !== null));
+  assert.deepEqual(
+    columns[1]?.mean.filter((value) => value !== undefined),
+    [0, 2, 5, 8, 10],
+  );
+});
+
+test("trend – marks what was not good and knows a value without any reading", () => {
+  const trend = trendOf({ a: { minutes: [0, 1, 2], doubtful: [0, 3, 0] } });
+  const { columns } = alignTrend(trend, ["a", "absent"], MINUTE_MS);
+  assert.deepEqual(columns[0]?.doubtful, [undefined, 1, undefined]);
+  assert.deepEqual(columns[1]?.mean, [undefined, undefined, undefined]);
+});
