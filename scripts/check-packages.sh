@@ -7,8 +7,8 @@ packages=dist/packages
 version=$(node -p 'require("./package.json").version')
 claim() { printf 'ok - %s\n' "$1"; }
 die() { printf 'not ok - %s\n' "$1" >&2; exit 1; }
-work=$(mktemp -d); pids=()
-cleanup() { for p in "${pids[@]:-}"; do [ -n "$p" ] && kill "$p" 2>/dev/null || true; done; rm -rf "$work"; }
+work=$(mktemp -d); pids=(); secret=
+cleanup() { for p in "${pids[@]:-}"; do [ -n "$p" ] && kill "$p" 2>/dev/null || true; done; rm -rf "$work" ${secret:+"$secret"}; }
 trap cleanup EXIT
 
 (cd $packages && sha256sum --quiet -c SHA256SUMS) && claim "checksums match"
@@ -21,8 +21,20 @@ for deb in "$packages"/gateside_"$version"-1_*.deb; do
     grep -q " $path\$" <<<"$listing" || die "$deb lacks $path"
   done
   ! grep -vE '^.{10} root/root' <<<"$listing" | grep -q . || die "$deb holds files that root does not own"
-  claim "$(basename "$deb"): complete, owned by root"
+  size=$(stat -c %s "$deb")
+  [ "$size" -lt 35000000 ] || die "$deb has grown to $size bytes"
+  claim "$(basename "$deb"): complete, owned by root, $((size / 1000000)) MB"
+  if command -v lintian >/dev/null; then
+    lintian --no-cfg --allow-root --fail-on error,warning "$deb" >"$work/lintian.log" 2>&1 || { cat "$work/lintian.log"; die "lintian"; }
+    claim "lintian has nothing to say"
+  else
+    echo "skipped - lintian is not installed"
+  fi
 done
+
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) node --import tsx scripts/package.ts amd64 --out "$work/again" >/dev/null
+cmp "$work/again/gateside_$version-1_amd64.deb" "$packages/gateside_$version-1_amd64.deb" || die "the second build differs from the first"
+claim "built again, the same bytes"
 
 wait_for_http() { # port, seconds
   for _ in $(seq $(($2 * 5))); do curl -fsS "http://127.0.0.1:$1/healthz" >/dev/null 2>&1 && return 0; sleep 0.2; done
@@ -52,7 +64,8 @@ if [ "$(id -u)" = 0 ] && [ "$(dpkg --print-architecture)" = amd64 ]; then
   printf 'GATEWAY_URL=http://127.0.0.1:%s\nMQTT_URL=mqtt://127.0.0.1:%s\nHTTP_PORT=%s\nBACKFILL_DAYS=0\n' "$sim" "$mqtt" "$http" >> /etc/gateside/gateside.env
   gateside check >"$work/check.log" 2>&1 || { cat "$work/check.log"; die "check"; }
   claim "gateside check accepts the simulator's site file"
-  start() { setpriv --reuid gateside --regid gateside --clear-groups gateside run >"$work/agent.log" 2>&1 & agent=$!; pids+=("$agent"); wait_for_http "$http" 20 || { tail -20 "$work/agent.log"; die "the agent did not come up"; }; }
+  # With a notify socket, so that the module for it is loaded; nobody listens there, which must harm nothing.
+  start() { NOTIFY_SOCKET=$work/notify setpriv --reuid gateside --regid gateside --clear-groups gateside run >"$work/agent.log" 2>&1 & agent=$!; pids+=("$agent"); wait_for_http "$http" 20 || { tail -20 "$work/agent.log"; die "the agent did not come up"; }; }
   start
   for _ in $(seq 100); do
     stored=$(curl -fsS "http://127.0.0.1:$http/metrics" | awk '/^gateside_readings_total/ {n += $2} END {print n+0}')
@@ -63,6 +76,31 @@ if [ "$(id -u)" = 0 ] && [ "$(dpkg --print-architecture)" = amd64 ]; then
   before=$(gateside export --from 2000-01-01 --to 2100-01-01 --format jsonl 2>/dev/null | wc -l)
   [ "$before" -gt 0 ] || die "the export is empty"
   claim "runs as user gateside, stores ($before readings) and ends cleanly"
+
+  gateside backfill --from "$(date +%F)" --to "$(date +%F)" >"$work/backfill.log" 2>&1 || { cat "$work/backfill.log"; die "backfill by root"; }
+  ! find /var/lib/gateside ! -user gateside | grep -q . || die "root's backfill left files that the service cannot write"
+  claim "root's backfill leaves the store to the service's user"
+  install -d -m 0700 /etc/credstore
+  [ -e /etc/credstore/gateside.http.token ] || { echo "a-secret-of-the-test-0123456789" >/etc/credstore/gateside.http.token; secret=/etc/credstore/gateside.http.token; }
+  gateside check --json | grep -q '"HTTP_TOKEN"' || die "check"
+  ! gateside check --json | grep -q a-secret-of-the-test || die "check shows a secret"
+  [ "$(gateside check | grep -c 'HTTP_TOKEN.*environment')" = 1 ] || { gateside check; die "the command line does not see the service's credential"; }
+  rm -f "$secret"
+  claim "the command line reads the service's credentials, and shows none"
+
+  cp /etc/gateside/site.json /etc/gateside/north.site.json
+  north=$(free_port)
+  sed "s/^HTTP_PORT=.*/HTTP_PORT=$north/" /etc/gateside/gateside.env >/etc/gateside/north.env
+  echo MQTT_CLIENT_ID=north >>/etc/gateside/north.env
+  install -d -o gateside -g gateside /var/lib/gateside/north
+  gateside @north run >"$work/north.log" 2>&1 & pids+=($!); instance=$!
+  wait_for_http "$north" 20 || { tail -20 "$work/north.log"; die "the instance did not come up"; }
+  gateside @north status >/dev/null || die "gateside @north status"
+  [ "$(stat -c %U /var/lib/gateside/north/gateside.db)" = gateside ] || die "the instance's store"
+  kill "$instance"; wait "$instance" || die "the instance did not end cleanly"
+  ! gateside @south status >/dev/null 2>&1 || die "an instance nobody configured answers"
+  rm -f /etc/gateside/north.env /etc/gateside/north.site.json
+  claim "gateside @north is an instance of its own"
 
   printf '# changed by the administrator\n' >> /etc/gateside/gateside.env
   dpkg -i "$deb" >"$work/upgrade.log" 2>&1 || { cat "$work/upgrade.log"; die "upgrade"; }
@@ -93,7 +131,7 @@ if [ -e "$arm" ] && command -v qemu-aarch64-static >/dev/null && [ -d /usr/aarch
   mosquitto -p "$mqtt" >/dev/null 2>&1 & pids+=($!)
   node dist/gateside.js simulate --port "$sim" --sensors 7 --site-out "$work/arm-site.json" >/dev/null 2>&1 & pids+=($!)
   for _ in $(seq 50); do [ -s "$work/arm-site.json" ] && break; sleep 0.2; done
-  GATEWAY_URL=http://127.0.0.1:$sim MQTT_URL=mqtt://127.0.0.1:$mqtt HTTP_PORT=$http BACKFILL_DAYS=0 SITE_FILE=$work/arm-site.json DATA_DIR=$work/arm-data \
+  GATEWAY_URL=http://127.0.0.1:$sim MQTT_URL=mqtt://127.0.0.1:$mqtt HTTP_PORT=$http BACKFILL_DAYS=0 SITE_FILE=$work/arm-site.json DATA_DIR=$work/arm-data NOTIFY_SOCKET=$work/notify \
     arm_gateside run >"$work/arm.log" 2>&1 & pids+=($!)
   wait_for_http "$http" 60 || { tail -20 "$work/arm.log"; die "arm64: the agent did not come up"; }
   for _ in $(seq 300); do

@@ -10,7 +10,7 @@ fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
 systemd_runs() { [ -d /run/systemd/system ]; }
 
 if [ "${1:-}" = --uninstall ]; then
-  if systemd_runs; then systemctl disable --now gateside.service 2>/dev/null || true; fi
+  if systemd_runs; then systemctl disable --now gateside.service 'gateside@*.service' 2>/dev/null || true; fi
   rm -rf /usr/lib/gateside /usr/bin/gateside /usr/lib/systemd/system/gateside.service /usr/lib/systemd/system/gateside@.service
   if systemd_runs; then systemctl daemon-reload; fi
   if [ "${2:-}" = --purge ]; then
@@ -28,18 +28,24 @@ fi
 node=$(command -v node) || fail "Node is not installed; version 20.20 or newer is needed"
 "$node" -e 'const [a,b]=process.versions.node.split(".").map(Number); process.exit(a>20||(a===20&&b>=20)?0:1)' ||
   fail "Node $("$node" --version) is too old; 20.20 or newer is needed"
-"$node" dist/gateside.js --version >/dev/null || fail "the program does not run with this Node; build it again with it"
+"$node" dist/gateside.js --version >/dev/null &&
+  "$node" -e 'process.dlopen({ exports: {} }, require("node:path").resolve("dist/better_sqlite3.node"))' ||
+  fail "the program was not built for Node $("$node" --version): run  npm ci && npm run build  with it"
 
 getent passwd gateside >/dev/null ||
   useradd --system --user-group --no-create-home --home-dir /var/lib/gateside --shell /usr/sbin/nologin gateside
 install -d -m 0755 /usr/lib/gateside
-cp -R dist/. /usr/lib/gateside/
-rm -rf /usr/lib/gateside/packages
+# Unlinked first: a running agent has the old files open.
+for part in gateside.js package.json THIRD-PARTY-LICENCES.txt dashboard better_sqlite3.node sdnotify.node; do
+  [ ! -e "dist/$part" ] || cp -R --remove-destination "dist/$part" /usr/lib/gateside/
+done
 chmod -R u=rwX,go=rX /usr/lib/gateside
-# The runtime that was tested is the one that runs, also when somebody upgrades the system's Node.
-install -m 0755 "$(readlink -f "$node")" /usr/lib/gateside/node
+# The runtime that was tested is the one that runs, also when somebody upgrades the system's Node. A shim of a version manager is no program.
+program=$("$node" -p process.execPath)
+install -m 0755 "$program" /usr/lib/gateside/node
+/usr/lib/gateside/node /usr/lib/gateside/gateside.js --version >/dev/null || fail "a copy of $program does not run by itself"
 if command -v cc >/dev/null && [ -f native/sdnotify.c ] && [ ! -f dist/sdnotify.node ]; then
-  headers=$(dirname "$(dirname "$(readlink -f "$node")")")/include/node
+  headers=$(dirname "$(dirname "$program")")/include/node
   if [ -f "$headers/node_api.h" ]; then
     cc -O2 -shared -fPIC -I"$headers" native/sdnotify.c -s -o /usr/lib/gateside/sdnotify.node
   fi
@@ -54,7 +60,7 @@ for unit in gateside.service gateside@.service; do
   if [ -f /usr/lib/gateside/sdnotify.node ]; then cat "systemd/$unit"; else sed 's/^NotifyAccess=main/NotifyAccess=all/' "systemd/$unit"; fi \
     >"/usr/lib/systemd/system/$unit"
 done
-if systemd_runs; then systemctl daemon-reload; fi
+if systemd_runs; then systemctl daemon-reload; systemctl try-restart gateside.service 'gateside@*.service' || true; fi
 say "Gateside $(gateside --version) is installed. Next:"
 say "  1. set GATEWAY_URL and MQTT_URL in /etc/gateside/gateside.env, write /etc/gateside/site.json"
 say "  2. gateside check && gateside doctor"

@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { COMMANDS } from "../../src/cli/commands.ts";
+import { parseFlags } from "../../src/cli/parse-flags.ts";
+import { codeBlocks, DOCUMENTS, inlineCode, shellLines } from "../support/documents.ts";
+
+/** Words of a `gateside …` call, comments, pipes and redirections cut off. */
+function calls(text: string): string[][] {
+  return [...text.matchAll(/(?:^|[;&|] *|sudo |\s)gateside +([^;&|>#]+)/g)].map(([, words = ""]) =>
+    words.trim().split(/\s+/),
+  );
+}
+
+function faultOf(words: readonly string[]): string | null {
+  const [name = "", ...rest] = words[0]?.startsWith("@") ? words.slice(1) : words;
+  if (name === "--help" || name === "--version") return null;
+  const command = COMMANDS.find((c) => c.name === name);
+  // `gateside COMMAND` stands for any of them.
+  if (command === undefined) return /^[A-Z]+$/.test(name) ? null : `${name} is no command`;
+  // `gateside probe` in a sentence names the command alone.
+  if (rest.length === 0 || rest.includes("--help")) return null;
+  try {
+    parseFlags(rest, command.flags);
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+for (const document of DOCUMENTS) {
+  test(`${document} – every gateside command in it exists with its flags`, () => {
+    const typed = codeBlocks(document).flatMap(shellLines);
+    const named = inlineCode(document).filter((code) => code.startsWith("gateside "));
+    for (const text of [...typed, ...named]) {
+      for (const words of calls(text)) assert.equal(faultOf(words), null, text);
+    }
+  });
+
+  test(`${document} – links and pictures lead somewhere`, () => {
+    const text = readFileSync(document, "utf8").replace(/^ *```[\s\S]*?^ *```/gm, "");
+    for (const [link, target = ""] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^[a-z]+:/.test(target)) continue;
+      const [path = "", anchor] = target.split("#");
+      const file = path === "" ? document : join(dirname(document), path);
+      assert.ok(existsSync(file), `${link}: ${file} is missing`);
+      if (anchor !== undefined && file.endsWith(".md"))
+        assert.ok(anchorsOf(file).includes(anchor), `${link}: no such heading`);
+    }
+  });
+
+  test(`${document} – every npm script and file it tells to run is there`, () => {
+    const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as {
+      scripts: Record<string, string>;
+    };
+    const texts = [...inlineCode(document), ...codeBlocks(document).flatMap(shellLines)];
+    for (const text of texts) {
+      const [, script] = /npm run ([a-z:-]+)/.exec(text) ?? [];
+      if (script !== undefined) assert.ok(script in scripts, text);
+      const [path] = /\bscripts\/[\w./-]+\w/.exec(text) ?? [];
+      if (path !== undefined) assert.ok(existsSync(path), text);
+    }
+  });
+
+  test(`${document} – what is typed in a shell is marked so, and so is checked`, () => {
+    for (const block of codeBlocks(document)) {
+      if (["sh", "console"].includes(block.language)) continue;
+      for (const line of block.lines) {
+        assert.doesNotMatch(
+          line,
+          /^\s*(sudo|gateside|npm|curl|\$) /,
+          `${document}:${block.line}: mark the block as sh or console`,
+        );
+      }
+    }
+  });
+}
+
+function anchorsOf(file: string): string[] {
+  return [...readFileSync(file, "utf8").matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
