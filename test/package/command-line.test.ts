@@ -1,0 +1,146 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+
+const skip = process.platform === "win32" ? "a shell script" : false;
+
+interface Installed {
+  write(path: string, text: string): void;
+  run(words: readonly string[], env?: Readonly<Record<string, string>>): Run;
+}
+interface Run {
+  readonly status: number | null;
+  readonly stderr: string;
+  readonly words: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** packaging/gateside.sh below a directory of its own, with a program that tells how it was called. */
+function install(t: TestContext): Installed {
+  const root = mkdtempSync(join(tmpdir(), "gateside-command-"));
+  t.after(() => rmSync(root, { recursive: true }));
+  for (const path of ["etc/gateside", "etc/credstore", "usr/lib/gateside"])
+    mkdirSync(join(root, path), { recursive: true });
+  const script = join(root, "gateside");
+  const text = readFileSync("packaging/gateside.sh", "utf8");
+  writeFileSync(
+    script,
+    text.replace(/\/(etc|usr\/lib|var\/lib)\/(gateside|credstore)/g, `${root}$&`),
+  );
+  const node = join(root, "usr/lib/gateside/node");
+  writeFileSync(node, `#!/bin/sh\nprintf '%s\\n' "$@"\necho --env\nenv -0\n`);
+  chmodSync(node, 0o755);
+  return {
+    write: (path, content) => writeFileSync(join(root, path), content),
+    run(words, env = {}) {
+      const { status, stdout, stderr } = spawnSync("sh", [script, ...words], {
+        encoding: "utf8",
+        env: { PATH: process.env["PATH"], ...env },
+      });
+      const [called = "", environment = ""] = stdout.split("--env\n");
+      const pairs = environment.split("\0").map((line) => line.split(/=([^]*)/, 2));
+      return {
+        status,
+        stderr,
+        words: called.trim().split("\n").slice(3),
+        env: Object.fromEntries(
+          pairs.map(([name = "", value = ""]) => [name, value.replaceAll(root, "")]),
+        ),
+      };
+    },
+  };
+}
+
+test("gateside – an instance that nobody configured is a mistake", { skip }, (t) => {
+  const installed = install(t);
+  const { status, stderr } = installed.run(["@south", "status"]);
+  assert.equal(status, 2);
+  assert.match(stderr, /there is no .*\/etc\/gateside\/south\.env/);
+  assert.equal(installed.run(["@../../tmp/x", "status"]).status, 2);
+});
+
+test("gateside – reads the service's settings as systemd does, and runs nothing in them", {
+  skip,
+}, (t) => {
+  const installed = install(t);
+  installed.write(
+    "etc/gateside/gateside.env",
+    [
+      "# a comment with MQTT_URL=mqtt://comment",
+      "; another",
+      "",
+      "GATEWAY_URL=http://192.0.2.10/a?b=c&d=$(touch x)`id`",
+      'SPARKPLUG_GROUP_ID="Plant 7"',
+      "SPARKPLUG_NODE_ID='it'",
+      "not a setting",
+      "1BAD=x",
+      "a b=c",
+      "EMPTY=",
+      "LOG_LEVEL=debug",
+    ].join("\n"),
+  );
+  const { env, words } = installed.run(["check", "--json", "a b"], { GATEWAY_TIMEZONE: "UTC" });
+  assert.deepEqual(words, ["check", "--json", "a b"]);
+  assert.equal(env["GATEWAY_URL"], "http://192.0.2.10/a?b=c&d=$(touch x)`id`");
+  assert.equal(env["SPARKPLUG_GROUP_ID"], "Plant 7");
+  assert.equal(env["SPARKPLUG_NODE_ID"], "it");
+  assert.equal(env["EMPTY"], "");
+  assert.equal(env["LOG_LEVEL"], "debug", "the last line needs no line break");
+  assert.equal(env["GATEWAY_TIMEZONE"], "UTC");
+  assert.equal(env["MQTT_URL"], undefined);
+  assert.equal(env["SITE_FILE"], "/etc/gateside/site.json");
+  assert.equal(env["DATA_DIR"], "/var/lib/gateside");
+});
+
+test("gateside – the environment wins over the file, and --environment leaves the file aside", {
+  skip,
+}, (t) => {
+  const installed = install(t);
+  installed.write("etc/gateside/gateside.env", "LOG_LEVEL=debug\nDATA_DIR=/from/file\n");
+  const { env } = installed.run(["check"], { LOG_LEVEL: "warn" });
+  assert.equal(env["LOG_LEVEL"], "warn");
+  assert.equal(env["DATA_DIR"], "/from/file");
+  const other = installed.run(["check", "--environment", "/tmp/other.env"]);
+  assert.equal(other.env["LOG_LEVEL"], undefined);
+});
+
+test("gateside – an instance has settings, store and secrets of its own", { skip }, (t) => {
+  const installed = install(t);
+  installed.write("etc/gateside/gateside.env", "LOG_LEVEL=debug\n");
+  installed.write("etc/gateside/north.env", "HTTP_PORT=8081\n");
+  installed.write("etc/credstore/gateside.mqtt.password", "south\n");
+  installed.write("etc/credstore/gateside.north.mqtt.password", "north\n");
+  const { env, words } = installed.run(["@north", "status"]);
+  assert.deepEqual(words, ["status"]);
+  assert.equal(env["LOG_LEVEL"], undefined);
+  assert.equal(env["HTTP_PORT"], "8081");
+  assert.equal(env["SITE_FILE"], "/etc/gateside/north.site.json");
+  assert.equal(env["DATA_DIR"], "/var/lib/gateside/north");
+  assert.equal(env["MQTT_PASSWORD"], "north");
+});
+
+test("gateside – a secret that is given is not replaced by the service's credential", {
+  skip,
+}, (t) => {
+  const installed = install(t);
+  installed.write("etc/gateside/gateside.env", "HTTP_TOKEN_FILE=/elsewhere\nMQTT_PASSWORD=own\n");
+  installed.write("etc/credstore/gateside.mqtt.password", "credential\n");
+  installed.write("etc/credstore/gateside.http.token", "credential\n");
+  installed.write("etc/credstore/gateside.gateway.headers", '{"A":"b"}\n');
+  const { env } = installed.run(["check"]);
+  assert.equal(env["MQTT_PASSWORD"], "own");
+  assert.equal(env["HTTP_TOKEN"], undefined);
+  assert.equal(env["GATEWAY_HEADERS"], '{"A":"b"}');
+});
+
+for (const script of ["gateside.sh", "postinst", "prerm", "postrm"]) {
+  test(`packaging/${script} – is a script that sh can read`, { skip }, () => {
+    const { status, stderr } = spawnSync("sh", ["-n", join("packaging", script)], {
+      encoding: "utf8",
+    });
+    assert.equal(status, 0, stderr);
+  });
+}
