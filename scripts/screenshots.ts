@@ -1,5 +1,5 @@
 /**
- * Pictures of the dashboard for the docs, of a real agent over a simulated plant with a week of history.
+ * Pictures of the dashboard for the docs, of a real agent over a simulated plant with some days of history.
  * Needs chromium and the built program. Usage: npm run build && node --import tsx scripts/screenshots.ts
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -7,31 +7,34 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { startBroker } from "../src/simulator/broker.ts";
+import { machineState } from "../src/simulator/machines.ts";
+import { withDefaults } from "../src/simulator/options.ts";
+import { createPlant } from "../src/simulator/plant.ts";
 import { startSimulator } from "../src/simulator/server.ts";
 import { openBrowser, skipWithoutBrowser } from "../test/support/browser.ts";
 import { spawnAgent } from "../test/support/plant.ts";
 
 const IMAGES = join("docs", "images");
 const ZONE = "Europe/Berlin";
-const DAYS = 7;
-/** A fifth machine's seed shows all four zones at once. */
-const SEED = 5;
-const SENSORS = 21;
+const DAYS = 5;
+const SENSORS = 14;
+const GROWTH_DAYS = DAYS + 4;
 const BATTERY_LOW_V = 3.2;
+const SEEDS_MAX = 5_000;
 /** The backfill has ended when nothing new was stored for so long. */
 const STEADY_MS = 6_000;
-const FILL_MS_MAX = 240_000;
+const FILL_MS_MAX = 180_000;
 
 async function main(): Promise<void> {
   if (skipWithoutBrowser !== false) throw new Error(skipWithoutBrowser);
   const directory = mkdtempSync(join(tmpdir(), "gateside-pictures-"));
   const simulator = await startSimulator({
     zone: ZONE,
-    seed: SEED,
+    seed: seedWithDefects(Date.now()),
     sensors: SENSORS,
     historyDays: DAYS + 1,
-    growthDays: DAYS + 4,
-    cadenceS: { accel: 1800, loop: 60 },
+    growthDays: GROWTH_DAYS,
+    cadenceS: { accel: 3600, loop: 300, current: 600, currentV2: 600, rpm: 600, dryContact: 600 },
   });
   const broker = await startBroker();
   const siteFile = join(directory, "site.json");
@@ -66,6 +69,20 @@ async function main(): Promise<void> {
   }
 }
 
+/** A plant whose pump is about to fail today while its fan has begun to, both running, so that there is something to see. */
+function seedWithDefects(nowMs: number): number {
+  for (let seed = 1; seed < SEEDS_MAX; seed++) {
+    const options = withDefaults({ seed, sensors: SENSORS, growthDays: GROWTH_DAYS });
+    const machines = [...new Set(createPlant(options).sensors.map(({ machine }) => machine))];
+    const [pump, fan] = machines.map((machine) => machineState(machine, nowMs));
+    if (pump === undefined || fan === undefined) break;
+    const isFailing = pump.isRunning && pump.severity > 0.8 && pump.severity < 0.95;
+    const isAgeing = fan.isRunning && fan.severity > 0.3 && fan.severity < 0.5;
+    if (isFailing && isAgeing) return seed;
+  }
+  return 1;
+}
+
 /** Resolves when the past is in. */
 async function filled(address: string): Promise<void> {
   const startedAt = performance.now();
@@ -95,7 +112,7 @@ async function takePictures(address: string): Promise<void> {
     await settled(page);
     await page.screenshot({ path: join(IMAGES, "dashboard.png") });
     const code = await page
-      .locator("tr.sensor", { has: page.locator(".zone-C, .zone-D") })
+      .locator("tr.sensor", { has: page.locator(".zone-B, .zone-C, .zone-D") })
       .first()
       .getAttribute("data-code");
     await page.setViewportSize({ width: 1280, height: 900 });

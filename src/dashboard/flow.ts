@@ -160,7 +160,9 @@ function showLink(
         : perS === 0
           ? "idle"
           : "flowing";
-  pipe.show(state, perS === null ? "" : `${rate(perS)} sent`, perS ?? 0.3);
+  // Under each other, several brokers would look like a chain.
+  const label = status.links.length > 1 ? "from buffer" : perS === null ? "" : `${rate(perS)} sent`;
+  pipe.show(state, label, perS ?? 0.3);
 }
 
 function sinceNode(model: Model, ms: number): Node {

@@ -79,6 +79,7 @@ export function batteryNode(volts: number | null, lowV: number | null): HTMLElem
     "span",
     { class: isLow ? "battery low" : "battery" },
     isLow && toneIcon("bad"),
+    isLow && " ",
     `${volts.toFixed(2)}\u00a0V`,
     isLow && h("span", null, " low"),
   );

@@ -129,10 +129,9 @@ export class TrendPanel {
     this.#asking = new AbortController();
     const nowMs = this.#model.gatewayNowMs();
     const [fromMs, toMs] = this.#range ?? [nowMs - this.#spanHours * HOUR_MS, nowMs];
-    const buckets = Math.min(
-      BUCKETS_MAX,
-      Math.max(120, Math.round(this.#chart.root.clientWidth / 2)),
-    );
+    // Before it is laid out the plot has no width yet.
+    const widthPx = this.#chart.root.clientWidth || innerWidth / 2;
+    const buckets = Math.min(BUCKETS_MAX, Math.max(120, Math.round(widthPx / 2)));
     const values = group.values.map(({ name }) => name);
     try {
       const trend = await this.#api.trend(
