@@ -10,6 +10,7 @@ import {
   toPending,
 } from "./pending-answer.ts";
 import type { ReadingLogOptions, ReadingLogParts } from "./reading-log.ts";
+import { StoreFailure } from "./store-failure.ts";
 import { formatRefs, hashOf } from "./stored-reading.ts";
 import type { Stream } from "./streams.ts";
 import type { WriteJob } from "./write-queue.ts";
@@ -19,6 +20,8 @@ export interface AnswerContext {
   readonly stream: Stream;
   /** Identities of this stream that wait for their commit, this answer's included once it does. */
   readonly waiting: Set<string>;
+  /** Something of this day was stored when the answer began. */
+  readonly hadProgress: boolean;
   readonly stored: (count: number, newestMs: number | null, bytes: number) => void;
 }
 
@@ -199,6 +202,10 @@ export class SqliteAnswerWriter implements AnswerWriter {
       yield;
     }
     if (progress === null) return;
+    if (this.#context.hadProgress && this.#storedProgress() === null) {
+      // The answer may leave out what was stored of its day, and that is lost.
+      throw new StoreFailure("io", `progress of ${key.day} was lost while it was read`);
+    }
     db.write(PROGRESS_SQL).run(key.day, stream.stream, progress.checkpoint, progress.records);
   }
 

@@ -1,6 +1,8 @@
+import { existsSync } from "node:fs";
 import type { Clock, Logger } from "../core/ports.ts";
 import type { Database } from "./database.ts";
-import { salvage, setAside } from "./salvage.ts";
+import { salvage } from "./salvage.ts";
+import { beginAnew, setAside, unfinishedSalvage } from "./set-aside.ts";
 import { StoreFailure } from "./store-failure.ts";
 
 export interface RecoveryParts {
@@ -9,21 +11,51 @@ export interface RecoveryParts {
   readonly logger: Logger;
   /** Numbers of the lanes whose backlog is owed again when the outbox cannot be read. */
   readonly lanes: readonly number[];
+  /** Numbers of all lanes that keep a live mark. */
+  readonly markedLanes: readonly number[];
+}
+
+export interface Opening {
+  /** Reads what is needed in memory; a damaged page shows here as well as on opening. */
+  readonly load: () => void;
+  /** Damage that showed while working: opening again would not find every damaged page. */
+  readonly seen?: StoreFailure | null;
 }
 
 /** Opens the store; a damaged one is set aside, saved as far as it reads, and begun anew. Answers the alarm, if any. */
-export function openOrRecover(db: Database, parts: RecoveryParts): string | null {
+export function openOrRecover(db: Database, parts: RecoveryParts, opening: Opening): string | null {
+  const unfinished = unfinishedSalvage(db.path);
   try {
+    if (unfinished !== null) {
+      throw new StoreFailure("corrupt", `saving what ${unfinished} holds was cut short`);
+    }
+    if (opening.seen && existsSync(db.path)) throw opening.seen;
     db.open();
+    opening.load();
     return null;
   } catch (error) {
-    if (!(error instanceof StoreFailure) || error.code !== "corrupt") throw error;
-    const { clock, logger } = parts;
-    const path = setAside(db.path, clock.now());
-    logger.error({ err: error, path }, "the database is damaged and was set aside");
-    db.open();
-    const report = salvage(db, path, { ...parts, nowMs: clock.now() });
-    logger.error(report, "a new database was begun with what could be read of the damaged one");
-    return `the database was damaged (${error.message}); it was set aside as ${path}, ${report.readings} readings were saved`;
+    db.disconnect();
+    const failure = StoreFailure.from(error, `cannot read ${db.path}`);
+    if (failure.code !== "corrupt") throw failure;
+    return recover(db, parts, opening, failure, unfinished);
   }
+}
+
+function recover(
+  db: Database,
+  parts: RecoveryParts,
+  opening: Opening,
+  failure: StoreFailure,
+  unfinished: string | null,
+): string {
+  const { clock, logger } = parts;
+  const path = unfinished ?? setAside(db.path, clock.now());
+  logger.error({ err: failure, path }, "the database is damaged and was set aside");
+  const done = beginAnew(db.path);
+  db.open();
+  const report = salvage(db, path, { ...parts, nowMs: clock.now() });
+  done();
+  opening.load();
+  logger.error(report, "a new database was begun with what could be read of the damaged one");
+  return `the database was damaged (${failure.message}); it was set aside as ${path}, ${report.readings} readings were saved`;
 }

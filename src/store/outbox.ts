@@ -218,15 +218,27 @@ export class SqliteOutbox implements Outbox {
     if (!this.#parts.db.isOpen) {
       return { readings: queue.pending, oldestTimeMs: known?.depth.oldestTimeMs ?? null };
     }
+    try {
+      const oldestTimeMs = this.#parts.queue.read(`look how far ${lane} is behind`, () =>
+        this.#oldest(queue),
+      );
+      const depth = { readings: queue.pending, oldestTimeMs };
+      this.#depths.set(lane, { version: queue.rowsVersion, depth });
+      return depth;
+    } catch (error) {
+      if (!(error instanceof StoreFailure)) throw error;
+      return { readings: queue.pending, oldestTimeMs: known?.depth.oldestTimeMs ?? null };
+    }
+  }
+
+  #oldest(queue: LaneQueue): number | null {
     const [row] = this.#parts.db
       .read(
         `SELECT min(time_ms) FROM outbox WHERE lane = ?
          AND hour = (SELECT hour FROM outbox WHERE lane = ? ORDER BY hour LIMIT 1)`,
       )
       .all(queue.number, queue.number);
-    const depth = { readings: queue.pending, oldestTimeMs: (row?.[0] ?? null) as number | null };
-    this.#depths.set(lane, { version: queue.rowsVersion, depth });
-    return depth;
+    return (row?.[0] ?? null) as number | null;
   }
 
   /** Writes the outcomes that wait. */

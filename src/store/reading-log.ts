@@ -84,6 +84,7 @@ export class SqliteReadingLog implements ReadingLog {
       key,
       stream,
       waiting,
+      hadProgress: this.progress(key) !== null,
       stored: (count, newestMs, bytes) => {
         this.count += count;
         this.storedBytes += bytes;

@@ -92,8 +92,9 @@ export class Retention {
       try {
         await this.pass();
       } catch (error) {
-        if (!(error instanceof StoreFailure)) throw error;
-        logger.warn({ err: error }, "retention could not work");
+        const failure = StoreFailure.from(error, "retention");
+        if (failure.code === "internal") throw error;
+        logger.warn({ err: failure }, "retention could not work");
       }
       await clock.sleep(PASS_MS, signal);
     }
@@ -218,8 +219,11 @@ export class Retention {
     switch (phase) {
       case "delivered":
         return this.#evictDelivered(walk);
-      case "waveforms":
-        return this.#eviction.waveforms(walk, forever, WAVEFORM_SLICE_ROWS, true);
+      case "waveforms": {
+        const slice = this.#eviction.waveforms(walk, forever, WAVEFORM_SLICE_ROWS, true);
+        if (slice.givenUp > 0) this.#putCount(`waveform_${this.#reason()}`, slice.givenUp);
+        return slice;
+      }
       case "owed": {
         const slice = this.#eviction.readings(walk, forever, SLICE_ROWS, this.#reason());
         if (slice.givenUp > 0) this.#putCount(this.#reason(), slice.givenUp);
@@ -245,8 +249,7 @@ export class Retention {
   #tell(phase: Phase, slice: Slice): void {
     if (slice.givenUp === 0) return;
     const reason = this.#reason();
-    if (phase === "waveforms") this.#count(`waveform_${reason}`, slice.givenUp);
-    else this.#counted(reason, slice.givenUp);
+    this.#counted(phase === "waveforms" ? `waveform_${reason}` : reason, slice.givenUp);
     if (this.#episode === phase) return;
     this.#episode = phase;
     this.#parts.logger.error(

@@ -1,8 +1,6 @@
-import { existsSync, renameSync, rmSync } from "node:fs";
-import { dirname } from "node:path";
 import Sqlite from "better-sqlite3";
 import type { Logger } from "../core/ports.ts";
-import { type Database, syncDirectory } from "./database.ts";
+import type { Database } from "./database.ts";
 import { APPLICATION_ID, SCHEMA_VERSION } from "./migrate.ts";
 
 export interface SalvageReport {
@@ -17,13 +15,15 @@ interface Table {
   readonly name: string;
   readonly columns: string;
   readonly order: string;
+  /** Columns of a unique index that holds all the others: where the table does not read, it may. */
+  readonly index?: string;
 }
 
 /** Readings rule: what refers to them is of use only with them. Poll progress is left out, so that lost days are read again. */
 const TABLES: readonly Table[] = [
   { name: "meta", columns: "name, value", order: "name" },
-  { name: "streams", columns: "stream, sensor, kind", order: "stream" },
-  { name: "unit_sets", columns: "unit_set, units", order: "unit_set" },
+  { name: "streams", columns: "stream, sensor, kind", order: "stream", index: "sensor, kind" },
+  { name: "unit_sets", columns: "unit_set, units", order: "unit_set", index: "units" },
   {
     name: "readings",
     columns: `seq, stream, time_ms, id, is_future, offset_minutes, stored_at_ms, unit_set, "values", quality, attributes, raw, waveforms`,
@@ -59,19 +59,6 @@ const ROWS_PER_COMMIT = 1000;
 /** Seconds from here to now are more than file ids or sequence numbers were ever given. */
 const EPOCH_MS = Date.UTC(2020, 0, 1);
 
-/** Renames the damaged file and what belongs to it, so that nothing replays into the next one. */
-export function setAside(path: string, nowMs: number): string {
-  const stamp = new Date(nowMs).toISOString().replace(/[:.]/g, "-");
-  let target = `${path}.corrupt-${stamp}`;
-  for (let n = 2; existsSync(target); n++) target = `${path}.corrupt-${stamp}-${n}`;
-  renameSync(path, target);
-  if (existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${target}-wal`);
-  rmSync(`${path}-shm`, { force: true });
-  rmSync(`${path}-journal`, { force: true });
-  syncDirectory(dirname(path));
-  return target;
-}
-
 /** Copies what still reads of a damaged store into the new one. */
 export function salvage(
   db: Database,
@@ -81,6 +68,7 @@ export function salvage(
     readonly logger: Logger;
     readonly nowMs: number;
     readonly lanes: readonly number[];
+    readonly markedLanes: readonly number[];
   },
 ): SalvageReport {
   let readings = 0;
@@ -94,11 +82,12 @@ export function salvage(
     if (isOurs(source)) {
       const whole = new Map<string, boolean>();
       for (const table of TABLES) {
-        const copied = copyTable(source, db, table);
-        whole.set(table.name, copied.isWhole);
-        if (table.name === "readings") readings = copied.rows;
+        whole.set(table.name, copyTable(source, db, table));
       }
+      removeNameless(db);
       if (whole.get("outbox") !== true) requeued = requeue(db, parts.lanes);
+      if (whole.get("live_marks") !== true) markAll(db, parts.markedLanes);
+      readings = db.writer.prepare<[], { n: number }>(COUNT_SQL).get()?.n ?? 0;
     }
   } catch (error) {
     parts.logger.warn({ err: error, path }, "damaged store could not be read");
@@ -116,12 +105,11 @@ function isOurs(source: Sqlite.Database): boolean {
   );
 }
 
-/** Forwards until it breaks, then backwards until it breaks or meets what is known: the hole in the middle is lost. */
-function copyTable(
-  source: Sqlite.Database,
-  db: Database,
-  table: Table,
-): { rows: number; isWhole: boolean } {
+/**
+ * Forwards until it breaks, then backwards until it breaks or meets what is known: the hole in the middle is lost, but
+ * for what an index knows of it. True when all was read.
+ */
+function copyTable(source: Sqlite.Database, db: Database, table: Table): boolean {
   const { name, columns, order } = table;
   const places = columns
     .split(",")
@@ -132,19 +120,17 @@ function copyTable(
     .split(", ")
     .map((column) => `${column} DESC`)
     .join();
-  let rows = 0;
-  const copy = (orderBy: string): boolean => {
+  const copy = (orderBy: string, from = `${name} NOT INDEXED`): boolean => {
     db.writer.exec("BEGIN IMMEDIATE");
     try {
       let fresh = 0;
       // The table itself, not an index that may be whole while the rows are not.
       const select = source.prepare<unknown[], unknown[]>(
-        `SELECT ${columns} FROM ${name} NOT INDEXED ORDER BY ${orderBy}`,
+        `SELECT ${columns} FROM ${from} ORDER BY ${orderBy}`,
       );
       for (const row of select.raw(true).iterate()) {
         const { changes } = insert.run(...row);
         if (changes === 0 && orderBy === backwards) return true;
-        rows += changes;
         fresh += changes;
         if (fresh % ROWS_PER_COMMIT === 0) {
           db.writer.exec("COMMIT");
@@ -159,9 +145,39 @@ function copyTable(
       if (db.writer.inTransaction) db.writer.exec("COMMIT");
     }
   };
-  const isWhole = copy(order);
-  if (!isWhole) copy(backwards);
-  return { rows, isWhole };
+  if (copy(order)) return true;
+  copy(backwards);
+  return table.index !== undefined && copy(table.index, name);
+}
+
+const COUNT_SQL = "SELECT count(*) AS n FROM readings";
+
+/**
+ * Numbers whose sensor or units were lost are given anew, and would make readings of one sensor those of another: such
+ * readings go, and are read from the gateway again.
+ */
+function removeNameless(db: Database): void {
+  db.writer.exec(`
+    DELETE FROM readings WHERE stream NOT IN (SELECT stream FROM streams)
+      OR unit_set NOT IN (SELECT unit_set FROM unit_sets);
+    DELETE FROM outbox WHERE seq NOT IN (SELECT seq FROM readings);
+    DELETE FROM waveforms WHERE stream NOT IN (SELECT stream FROM streams);
+    DELETE FROM live_marks WHERE stream NOT IN (SELECT stream FROM streams);
+    DELETE FROM forgotten WHERE stream NOT IN (SELECT stream FROM streams);
+    DELETE FROM gaps WHERE stream NOT IN (SELECT stream FROM streams);`);
+}
+
+/** What went live is not known any more: nothing that is stored does again, so that no topic goes back in time. */
+function markAll(db: Database, lanes: readonly number[]): void {
+  for (const lane of lanes) {
+    db.writer
+      .prepare(
+        `INSERT INTO live_marks (lane, stream, time_ms)
+         SELECT ?, stream, max(time_ms) FROM readings WHERE is_future = 0 GROUP BY stream
+         ON CONFLICT DO UPDATE SET time_ms = max(time_ms, excluded.time_ms)`,
+      )
+      .run(lane);
+  }
 }
 
 /** What may not have been delivered is owed again: a subscriber drops a double by its id, nobody restores a loss. */

@@ -24,6 +24,7 @@ import { openOrRecover, type RecoveryParts } from "./open-or-recover.ts";
 import { SqliteOutbox } from "./outbox.ts";
 import { SqliteReadingLog } from "./reading-log.ts";
 import { Retention } from "./retention.ts";
+import { StoreFailure } from "./store-failure.ts";
 import { Streams } from "./streams.ts";
 import { Waveforms } from "./waveforms.ts";
 import { WriteQueue } from "./write-queue.ts";
@@ -48,6 +49,8 @@ export interface StoreOptions {
   readonly onCommit?: (seconds: number) => void;
   /** Called for each reading that is given up, for the metrics. */
   readonly onDropped?: (reason: string, count: number) => void;
+  /** Called when damage that showed while running was repaired: lost days are to be read again. */
+  readonly onRecovered?: () => void;
   /** Group-commit window, ms; 200 unless given. */
   readonly commitWindowMs?: number;
   /** Free bytes of the disk, where it is not to be asked (tests). */
@@ -107,11 +110,13 @@ class SqliteStore implements Store {
   readonly #retention: Retention;
   readonly #limits: BufferLimits;
   readonly #recovery: RecoveryParts;
+  readonly #onRecovered: () => void;
   #isClosed = false;
 
   constructor(options: StoreOptions, lock: DirectoryLock) {
     const { clock, logger } = options;
     this.#lock = lock;
+    this.#onRecovered = () => options.onRecovered?.();
     this.#limits = shareBuffer(options.bufferMaxMb * MIB);
     this.statistics = {
       commits: 0,
@@ -131,14 +136,14 @@ class SqliteStore implements Store {
       statistics: this.statistics,
       makeRoom: () => this.#retention.makeRoom(),
       undone: () => this.#undone(),
-      reopen: () => this.#reopen(),
+      reopen: (seen) => this.#reopen(seen),
     });
     const queue = this.#queue;
     this.meta = new Meta(db, queue);
     const streams = new Streams(db);
     this.#streams = streams;
     this.#identities = new Identities(db, this.meta);
-    this.waveforms = new Waveforms(db, streams);
+    this.waveforms = new Waveforms(db, streams, queue);
     this.outbox = new SqliteOutbox({ db, streams, queue, clock, logger }, options.lanes);
     this.readings = new SqliteReadingLog(
       {
@@ -156,7 +161,7 @@ class SqliteStore implements Store {
         waveformPolicy: options.waveformPolicy,
       },
     );
-    this.gaps = new SqliteGapLog(db, streams, queue);
+    this.gaps = new SqliteGapLog({ db, streams, queue, logger });
     this.history = new History(db, streams);
     this.commands = new CommandLog(db, queue);
     this.#recovery = {
@@ -164,8 +169,14 @@ class SqliteStore implements Store {
       clock,
       logger,
       lanes: options.lanes.filter((lane) => lane !== "plain").map((lane) => LANES.indexOf(lane)),
+      markedLanes: options.lanes.map((lane) => LANES.indexOf(lane)),
     };
-    const alarm = openOrRecover(db, this.#recovery);
+    const alarm = openOrRecover(db, this.#recovery, {
+      load: () => {
+        this.#load();
+        this.waveforms.sweepStaged();
+      },
+    });
     this.#monitor = new BufferMonitor({
       db,
       limits: this.#limits,
@@ -201,10 +212,8 @@ class SqliteStore implements Store {
 
   #begin(): void {
     try {
-      this.#load();
       this.#monitor.start();
       this.#retention.begin(this.outbox.lanes.map((lane) => lane.number));
-      this.waveforms.sweepStaged();
     } catch (error) {
       this.#db.close();
       throw error;
@@ -219,11 +228,17 @@ class SqliteStore implements Store {
   }
 
   /** After a failed sync the kernel may have dropped pages it calls written; only a new connection reads the disk. */
-  #reopen(): void {
+  #reopen(seen: StoreFailure | null): void {
     this.#db.disconnect();
-    const alarm = openOrRecover(this.#db, this.#recovery);
-    this.#monitor.alarm = alarm ?? this.#monitor.alarm;
-    this.#load();
+    const isDamaged = seen?.code === "corrupt";
+    const alarm = openOrRecover(this.#db, this.#recovery, {
+      load: () => this.#load(),
+      seen: isDamaged ? seen : null,
+    });
+    if (alarm === null) return;
+    this.#monitor.alarm = alarm;
+    this.#monitor.start();
+    this.#onRecovered();
   }
 
   #undone(): void {
@@ -241,11 +256,22 @@ class SqliteStore implements Store {
       databaseBytes: this.#monitor.filesBytes(),
       limitBytes: this.#limits.totalBytes,
       diskFreeBytes: this.#monitor.diskFreeBytes(),
-      hoursUntilFull: this.#monitor.hoursUntilFull(),
+      hoursUntilFull: this.#hoursUntilFull(),
       dropped: this.#retention.dropped,
       alarm: this.#queue.failure?.message ?? this.#monitor.alarm,
       isWritable: !this.#isClosed && this.#queue.failure === null,
     };
+  }
+
+  /** Unknown, too, while the disk cannot be read: those who show it go on. */
+  #hoursUntilFull(): number | null {
+    if (!this.#db.isOpen) return null;
+    try {
+      return this.#queue.read("look at sizes", () => this.#monitor.hoursUntilFull());
+    } catch (error) {
+      if (!(error instanceof StoreFailure)) throw error;
+      return null;
+    }
   }
 
   isAlive(): boolean {
@@ -291,7 +317,7 @@ export function openReadOnly(dataDir: string, nativeBinding?: string): ReadOnlyS
   streams.load();
   return {
     history: new History(db, streams),
-    waveforms: new Waveforms(db, streams),
+    waveforms: new Waveforms(db, streams, { read: (_what, read) => read() }),
     close: () => db.close(),
   };
 }

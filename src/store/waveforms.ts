@@ -1,6 +1,6 @@
 import type { StoredWaveform, WaveformReader } from "../core/ports.ts";
-import { decodeSamples } from "../lib/waveform-codec.ts";
-import type { Database } from "./database.ts";
+import { decodeSamples, WaveformDamage } from "../lib/waveform-codec.ts";
+import type { Database, Row } from "./database.ts";
 import type { PendingReading, PendingWaveform } from "./pending-answer.ts";
 import type { Streams } from "./streams.ts";
 
@@ -9,19 +9,29 @@ const READ_SQL = `SELECT stream, time_ms, reading_id, channel, axis, sample_rate
 const INSERT_SQL = `INSERT INTO waveforms (stream, time_ms, reading_id, channel, axis, sample_rate_hz,
   calibration, recording_reason, sample_count, encoding, samples) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
+/** Who treats a failed read: the write queue, which replaces a broken connection and repairs a damaged file. */
+interface GuardedReads {
+  read<T>(what: string, read: () => T): T;
+}
+
 /** The samples of a measurement, one row per axis. File ids are positive 32-bit numbers and never reused. */
 export class Waveforms implements WaveformReader {
   readonly #db: Database;
   readonly #streams: Streams;
+  readonly #reads: GuardedReads;
 
-  constructor(db: Database, streams: Streams) {
+  constructor(db: Database, streams: Streams, reads: GuardedReads) {
     this.#db = db;
     this.#streams = streams;
+    this.#reads = reads;
   }
 
+  /** Throws StoreFailure while the disk cannot be read. */
   read(fileId: number): StoredWaveform | null {
-    const [row] = this.#db.read(READ_SQL).all(fileId);
+    const [row] = this.#reads.read("read samples", () => this.#db.read(READ_SQL).all(fileId));
     if (row === undefined) return null;
+    const samples = samplesOf(row);
+    if (samples === null) return null;
     const { sensor } = this.#streams.get(row[0] as number);
     return {
       fileId,
@@ -33,7 +43,7 @@ export class Waveforms implements WaveformReader {
       sampleRateHz: row[5] as number,
       calibration: row[6] as number,
       recordingReason: row[7] as number | null,
-      samples: decodeSamples(row[9] as number, row[10] as Buffer, row[8] as number),
+      samples,
     };
   }
 
@@ -85,5 +95,15 @@ export class Waveforms implements WaveformReader {
       .all();
     for (const { file_id } of staged) this.delete(file_id);
     if (staged.length > 0) this.#db.write("DELETE FROM staged_waveforms").run();
+  }
+}
+
+/** Null where the bytes are damaged: such samples are as good as gone, and must not stop those who ask for them. */
+function samplesOf(row: Row): Int16Array | null {
+  try {
+    return decodeSamples(row[9] as number, row[10] as Buffer, row[8] as number);
+  } catch (error) {
+    if (!(error instanceof WaveformDamage)) throw error;
+    return null;
   }
 }

@@ -35,8 +35,8 @@ interface WriteQueueParts {
   readonly makeRoom: () => boolean;
   /** A transaction was rolled back: what its jobs noted in memory is void. */
   readonly undone: () => void;
-  /** Opens new connections, setting a damaged file aside, and reads memory from disk again. */
-  readonly reopen: () => void;
+  /** Opens new connections, setting a damaged file aside, and reads memory from disk again. Told what made it necessary. */
+  readonly reopen: (seen: StoreFailure | null) => void;
 }
 
 /** Rows waiting that end the window early. */
@@ -213,7 +213,7 @@ export class WriteQueue {
 
   /** After a failed reopen each next try begins with another. */
   #revive(): void {
-    if (!this.#isClosed && !this.#parts.db.isOpen) this.#parts.reopen();
+    if (!this.#isClosed && !this.#parts.db.isOpen) this.#parts.reopen(null);
   }
 
   #fail(error: unknown, what: string): StoreFailure {
@@ -222,7 +222,7 @@ export class WriteQueue {
     if (failure.code === "internal") logger.error({ err: error }, `${what} failed`);
     try {
       if (db.isOpen && db.writer.inTransaction) db.writer.exec("ROLLBACK");
-      if (db.isOpen && needsNewConnection(failure)) this.#parts.reopen();
+      if (db.isOpen && needsNewConnection(failure)) this.#parts.reopen(failure);
     } catch (again) {
       logger.debug({ err: again }, "store could not be reopened");
     }
