@@ -9,8 +9,8 @@ export function parseDay(flag: string, text: string): string {
 }
 
 /**
- * An instant, ms. A day is its first instant in the zone, or with `isEnd` the first one after it; a time without a
- * zone is in that zone too.
+ * An instant, ms. A day is its first instant in the zone; a time without a zone is in that zone too. With `isEnd` it is
+ * the first instant after the day or time, so that a range holds both of its ends.
  */
 export function parseTime(flag: string, text: string, zone: string, isEnd: boolean): number {
   if (/^\d{4}-\d{2}-\d{2}$/.test(text)) {
@@ -26,7 +26,10 @@ export function parseTime(flag: string, text: string, zone: string, isEnd: boole
     parseDay(flag, day);
     const withColon = offset?.replace(/^([+-]\d{2})(\d{2})$/, "$1:$2");
     const ms = Date.parse(`${day}T${time}${withColon ?? "Z"}`);
-    if (!Number.isNaN(ms)) return offset === undefined ? instantOf(ms, zone, "earlier") : ms;
+    if (!Number.isNaN(ms)) {
+      const which = isEnd ? "later" : "earlier";
+      return (offset === undefined ? instantOf(ms, zone, which) : ms) + (isEnd ? 1 : 0);
+    }
   }
   throw new UsageError(
     `--${flag} ${JSON.stringify(text)} is not a time such as 2026-11-20T06:00:00Z, nor a day`,

@@ -150,6 +150,7 @@ test("times – a day is the zone's, to its end where it is one", () => {
   assert.equal(iso("2026-11-20", true), "2026-11-20T23:00:00.000Z");
   assert.equal(iso("2026-10-25", true), "2026-10-25T23:00:00.000Z");
   assert.equal(iso("2026-11-20T06:00"), "2026-11-20T05:00:00.000Z");
+  assert.equal(iso("2026-11-20T06:00:00Z", true), "2026-11-20T06:00:00.001Z");
   assert.equal(iso("2026-11-20T06:00:00.5Z"), "2026-11-20T06:00:00.500Z");
   assert.equal(iso("2026-11-20 06:00:00+0200"), "2026-11-20T04:00:00.000Z");
   for (const wrong of ["2026-13-01", "today", "2026-11-20T25:00:00Z", "20261120", ""])

@@ -233,6 +233,12 @@ export interface RecordingSubscriber {
   /** Resolves when `test` holds over all messages so far; tried after each message. */
   waitUntil(test: (messages: SeenMessage[]) => boolean, timeoutMs?: number): Promise<void>;
   onTopic(topic: string): SeenMessage[];
+  /** QoS 1; resolves once the broker has it. */
+  publish(
+    topic: string,
+    payload: string,
+    properties?: { readonly responseTopic?: string; readonly correlationData?: Buffer },
+  ): Promise<void>;
   clear(): void;
   close(): Promise<void>;
 }
@@ -325,6 +331,9 @@ export async function recordMessages(
       await wait(() => (test(messages) ? true : undefined), timeoutMs);
     },
     onTopic: (topic) => messages.filter((m) => m.topic === topic),
+    async publish(topic, payload, properties = {}) {
+      await client.publishAsync(topic, payload, { qos: 1, properties });
+    },
     clear: () => void messages.splice(0),
     close: () => client.endAsync(true),
   };
