@@ -16,14 +16,14 @@ import { spawnAgent } from "../test/support/plant.ts";
 
 const IMAGES = join("docs", "images");
 const ZONE = "Europe/Berlin";
-const DAYS = 5;
+const DAYS = 4;
 const SENSORS = 14;
 const GROWTH_DAYS = DAYS + 4;
 const BATTERY_LOW_V = 3.2;
 const SEEDS_MAX = 5_000;
 /** The backfill has ended when nothing new was stored for so long. */
 const STEADY_MS = 6_000;
-const FILL_MS_MAX = 180_000;
+const FILL_MS_MAX = 110_000;
 
 async function main(): Promise<void> {
   if (skipWithoutBrowser !== false) throw new Error(skipWithoutBrowser);
@@ -34,7 +34,7 @@ async function main(): Promise<void> {
     sensors: SENSORS,
     historyDays: DAYS + 1,
     growthDays: GROWTH_DAYS,
-    cadenceS: { accel: 3600, loop: 300, current: 600, currentV2: 600, rpm: 600, dryContact: 600 },
+    cadenceS: { accel: 1800, loop: 60, current: 120, currentV2: 120, rpm: 120, dryContact: 120 },
   });
   const broker = await startBroker();
   const siteFile = join(directory, "site.json");
@@ -52,7 +52,7 @@ async function main(): Promise<void> {
       SITE_FILE: siteFile,
       DATA_DIR: join(directory, "data"),
       HTTP_PORT: "0",
-      POLL_INTERVAL_S: "5",
+      POLL_INTERVAL_S: "2",
       BACKFILL_DAYS: String(DAYS),
     },
     directory,

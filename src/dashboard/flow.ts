@@ -114,7 +114,8 @@ function showGateway(
       : perS === 0
         ? "idle"
         : "flowing";
-  toBuffer.show(state, perS === null ? "" : `${rate(perS)} stored`, perS ?? 0.3);
+  const label = perS === null || state === "broken" ? "" : `${rate(perS)} stored`;
+  toBuffer.show(state, label, perS ?? 0.3);
 }
 
 function showBuffer(status: Status, station: Station, tank: Tank): void {
@@ -160,8 +161,9 @@ function showLink(
         : perS === 0
           ? "idle"
           : "flowing";
+  const rateLabel = perS === null || state === "broken" ? "" : `${rate(perS)} sent`;
   // Under each other, several brokers would look like a chain.
-  const label = status.links.length > 1 ? "from buffer" : perS === null ? "" : `${rate(perS)} sent`;
+  const label = status.links.length > 1 ? "from buffer" : rateLabel;
   pipe.show(state, label, perS ?? 0.3);
 }
 

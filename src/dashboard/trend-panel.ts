@@ -17,7 +17,6 @@ const SPANS = [
   [24, "24 h"],
   [72, "3 days"],
   [168, "7 days"],
-  [336, "14 days"],
   [720, "30 days"],
 ] as const;
 /** While the plot follows the present, it is drawn again this often. */
