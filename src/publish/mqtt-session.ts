@@ -1,5 +1,6 @@
 import mqtt, { type IConnackPacket, type MqttClient } from "mqtt";
 import type { Message, PublishOutcome } from "../core/ports.ts";
+import { joinWrites } from "./join-writes.ts";
 import {
   connackFailure,
   disconnectFailure,
@@ -124,6 +125,7 @@ export class MqttSession {
         return;
       }
       this.#client = client;
+      joinWrites(client.stream);
       this.#watchConnect(client);
       client.on("packetreceive", (packet) => {
         // mqtt.js keeps reason 0x10 to itself; its callback follows in the same turn.
