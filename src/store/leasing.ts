@@ -125,7 +125,7 @@ export class Leasing {
       } else if (row[2] === null) {
         this.#hooks.stray(lane, place, page);
       } else {
-        entries.push(this.#take(lane, place, page, index, row.slice(2), false));
+        entries.push(this.#take(lane, place, page, index, row, false));
         index += 1;
       }
     }
@@ -139,7 +139,9 @@ export class Leasing {
     row: Row,
     live: boolean,
   ): OutboxEntry {
-    const entry = { reading: toStoredReading(row, this.#parts.streams), live };
+    // Rows of the backlog begin with the outbox's own two columns.
+    const reading = toStoredReading(row, this.#parts.streams, live ? 0 : 2);
+    const entry = { reading, live };
     const slot = { place, page, index, live, entry, isSettled: false };
     lane.leased.set(place.seq, slot);
     this.#hooks.taken(entry, slot);

@@ -18,22 +18,23 @@ export function hashOf(id: string): number {
 export const READING_COLUMNS = `r.seq, r.stream, r.time_ms, r.id, r.offset_minutes, r.stored_at_ms, r.unit_set,
   r."values", r.quality, r.attributes, r.raw, r.waveforms`;
 
-export function toStoredReading(row: Row, streams: Streams): StoredReading {
-  const { sensor, kind } = streams.get(row[1] as number);
+/** @param at where the columns of the reading begin in the row */
+export function toStoredReading(row: Row, streams: Streams, at = 0): StoredReading {
+  const { sensor, kind } = streams.get(row[at + 1] as number);
   return {
-    seq: row[0] as number,
-    id: (row[3] as Buffer).toString("hex"),
+    seq: row[at] as number,
+    id: (row[at + 3] as Buffer).toString("hex"),
     sensor,
     kind,
-    timeMs: row[2] as number,
-    offsetMinutes: row[4] as number | null,
-    storedAtMs: row[5] as number,
-    units: streams.units(row[6] as number),
-    values: row[7] as string,
-    quality: row[8] as string,
-    attributes: row[9] as string,
-    raw: row[10] as string,
-    waveforms: row[11] === null ? [] : parseRefs(row[11] as string),
+    timeMs: row[at + 2] as number,
+    offsetMinutes: row[at + 4] as number | null,
+    storedAtMs: row[at + 5] as number,
+    units: streams.units(row[at + 6] as number),
+    values: row[at + 7] as string,
+    quality: row[at + 8] as string,
+    attributes: row[at + 9] as string,
+    raw: row[at + 10] as string,
+    waveforms: row[at + 11] === null ? [] : parseRefs(row[at + 11] as string),
   };
 }
 
