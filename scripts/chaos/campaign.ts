@@ -1,6 +1,6 @@
 /** One seed: a plant, a broker, a recorder and the built agent, and everything that happens to them. */
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync, statfsSync, unlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync, statfsSync, unlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,7 +9,7 @@ import { type Simulator, startSimulator } from "../../src/simulator/server.ts";
 import { StrictHost } from "../../test/publish/sparkplug/strict-host.ts";
 import { type Mosquitto, startMosquitto } from "../../test/support/mosquitto.ts";
 import { type BuiltAgent, spawnAgent } from "../../test/support/plant.ts";
-import { expectationOf, judge, storedTwice, type Verdict } from "./compare.ts";
+import { expectationOf, judge, storedIds, type Verdict } from "./compare.ts";
 import {
   type ChaosEvent,
   type EventName,
@@ -34,6 +34,8 @@ export interface CampaignOptions {
   readonly seed: number;
   readonly lengthMs: number;
   readonly formats: readonly string[];
+  /** Leaves the directory behind, and a copy of the store in it. */
+  readonly keep: boolean;
   readonly log: (line: string) => void;
 }
 export interface CampaignResult extends Verdict {
@@ -44,19 +46,21 @@ export interface CampaignResult extends Verdict {
   readonly seconds: number;
 }
 
-const SPEED = 120;
+/** Pauses of the agent are slept in its own time, so a plant that runs faster is read more rarely than its cadence asks. */
+const SPEED = 20;
 const BACKFILL_DAYS = 3;
-const SETTLE_MS = 90_000;
+/** Without anything new for so long, nothing more is hoped for. */
+const SETTLE_MS = 40_000;
 const STOP_LIMIT_MS = 10_000;
-/** Places and nights: a midnight lies a few minutes ahead, some of them with a change of the clocks. */
+/** Places and nights: a midnight or a change of the clocks lies a few minutes ahead. */
 const NIGHTS = [
-  ["UTC", "2026-05-12T23:40:00Z"],
-  ["Europe/Berlin", "2026-03-28T22:40:00Z"],
-  ["Europe/Berlin", "2026-10-25T00:30:00Z"],
-  ["America/New_York", "2026-03-08T04:40:00Z"],
-  ["Asia/Kathmandu", "2026-06-01T18:00:00Z"],
-  ["Pacific/Chatham", "2026-04-04T13:20:00Z"],
-  ["America/St_Johns", "2026-11-01T02:10:00Z"],
+  ["UTC", "2026-05-12T23:56:00Z"],
+  ["Europe/Berlin", "2026-03-28T22:56:00Z"],
+  ["Europe/Berlin", "2026-10-25T00:56:00Z"],
+  ["America/New_York", "2026-03-08T06:56:00Z"],
+  ["Asia/Kathmandu", "2026-06-01T18:11:00Z"],
+  ["Pacific/Chatham", "2026-04-04T10:11:00Z"],
+  ["America/St_Johns", "2026-11-01T02:26:00Z"],
 ] as const;
 
 const RUN = promisify(execFile);
@@ -114,21 +118,22 @@ class Campaign {
 
   async open(): Promise<void> {
     const { seed, formats } = this.#options;
-    const minutes = this.#random.pick([2, 3, 5]) * 60;
+    const cadence = this.#random.pick([30, 40, 60]);
     this.#simulator = await startSimulator({
       seed,
       sensors: 14,
       zone: this.#zone,
       startMs: this.#startMs,
       speed: SPEED,
-      historyDays: 1,
+      historyDays: 0.15,
       cadenceS: {
-        accel: 900,
-        current: minutes,
-        currentV2: minutes,
-        loop: 120,
-        dryContact: minutes,
-        rpm: 120,
+        accel: 20,
+        current: cadence,
+        currentV2: cadence,
+        accCurrent: cadence,
+        loop: 20,
+        dryContact: cadence,
+        rpm: 30,
       },
       waveform: { sampleRateHz: 6400, samples: 256 },
     });
@@ -189,11 +194,15 @@ class Campaign {
     await this.#heal();
     const verdict = await this.#settled();
     await this.#stopAgent();
-    await this.#checkStore();
+    const stored = await this.#checkStore();
     if (this.#host) this.#faults.push(...this.#host.faults);
     this.#faults.push(...this.#recorder.faults);
     const seconds = Math.round((Date.now() - startedAt) / 1000);
-    return { seed, ...verdict, events: this.#events, faults: this.#faults, seconds };
+    const lost = verdict.lost.map((text) => {
+      const isStored = stored.has(text.split(" ")[0] ?? "");
+      return `${text} (${isStored ? "stored" : "not stored"})`;
+    });
+    return { seed, ...verdict, lost, events: this.#events, faults: this.#faults, seconds };
   }
 
   #possible(): Set<EventName> {
@@ -294,9 +303,8 @@ class Campaign {
   /** The agent reaches the new broker only once the recorder listens: what it delivers must be seen. */
   async #killBroker(forMs: number): Promise<void> {
     this.#relay.shut();
-    const lost = this.#recorder.lost();
     await this.#broker.kill();
-    await lost;
+    await this.#recorder.lost();
     await sleep(forMs);
     await this.#broker.restart();
     await this.#recorder.ready();
@@ -328,17 +336,20 @@ class Campaign {
 
   /** Waits until everything due has come, or nothing more can be hoped for. */
   async #settled(): Promise<Verdict> {
-    const deadline = Date.now() + SETTLE_MS;
     // What the agent reads from now on is shown as it is; a few plant minutes more make sure that it has read once.
     await sleep(4000);
-    const expectation = expectationOf(this.#simulator, BACKFILL_DAYS);
+    const { must } = expectationOf(this.#simulator, BACKFILL_DAYS);
+    let deadline = Date.now() + SETTLE_MS;
+    let come = 0;
     for (;;) {
-      const later = expectationOf(this.#simulator, BACKFILL_DAYS);
-      const verdict = judge({ ...later, must: expectation.must }, this.#recorder);
-      const missing = this.#host ? this.#missingAtHost(expectation.must) : [];
-      if ((verdict.lost.length === 0 && missing.length === 0) || Date.now() > deadline) {
-        return { ...verdict, lost: [...verdict.lost, ...missing.map((key) => `sparkplug ${key}`)] };
-      }
+      const { must: _, ...later } = expectationOf(this.#simulator, BACKFILL_DAYS);
+      const verdict = judge({ ...later, must }, this.#recorder);
+      const missing = this.#host ? this.#missingAtHost(must) : [];
+      const lost = [...verdict.lost, ...missing.map((key) => `sparkplug ${key}`)];
+      if (lost.length === 0 || Date.now() > deadline) return { ...verdict, lost };
+      const seen = this.#recorder.ids.size + (this.#host?.values.size ?? 0);
+      if (seen > come) deadline = Date.now() + SETTLE_MS;
+      come = seen;
       await sleep(1000);
     }
   }
@@ -356,7 +367,8 @@ class Campaign {
     return [...new Set(wanted)].filter((key) => !seen.has(key));
   }
 
-  async #checkStore(): Promise<void> {
+  /** The ids that the store holds. */
+  async #checkStore(): Promise<ReadonlySet<string>> {
     const { stdout } = await RUN(
       process.execPath,
       [
@@ -371,7 +383,9 @@ class Campaign {
       ],
       { env: { ...this.#env, LD_PRELOAD: "" }, cwd: this.#directory, maxBuffer: 1e9 },
     );
-    for (const id of storedTwice(stdout)) this.#faults.push(`${id} is stored twice`);
+    const { ids, twice } = storedIds(stdout);
+    for (const id of twice) this.#faults.push(`${id} is stored twice`);
+    return ids;
   }
 
   async close(): Promise<void> {
@@ -381,7 +395,9 @@ class Campaign {
     await this.#relay?.close();
     await this.#broker?.close();
     await this.#simulator?.close();
+    if (this.#options.keep)
+      cpSync(this.#dataDir, join(this.#directory, "kept"), { recursive: true });
     if (this.#isMounted) this.#place.smallDisk?.unmount(this.#dataDir);
-    rmSync(this.#directory, { recursive: true, force: true });
+    if (!this.#options.keep) rmSync(this.#directory, { recursive: true, force: true });
   }
 }

@@ -1,4 +1,5 @@
 /** The end of a campaign: what the gateway showed against what a subscriber received and the store holds, id by id. */
+import type { Step } from "../../src/simulator/record-faults.ts";
 import type { Simulator } from "../../src/simulator/server.ts";
 import { expectedId, expectedTimeMs } from "../../test/support/expected-reading.ts";
 import type { Recorder } from "./recorder.ts";
@@ -40,17 +41,37 @@ export function expectationOf(simulator: Simulator, backfillDays: number): Expec
       }
     }
   }
-  for (const shown of simulator.served()) {
-    const { sensor, kind, record } = shown;
+  const shownRecords = [...simulator.served()];
+  const versions = new Map<string, (typeof shownRecords)[number]["steps"][]>();
+  const placeOf = ({ sensor, kind, n }: (typeof shownRecords)[number]) => `${sensor} ${kind} ${n}`;
+  for (const shown of shownRecords) {
+    const list = versions.get(placeOf(shown)) ?? [];
+    list.push(shown.steps);
+    versions.set(placeOf(shown), list);
+  }
+  for (const shown of shownRecords) {
+    const { sensor, kind, record, steps } = shown;
     const id = expectedId(sensor, kind, record);
     if (id === null || shown.expect === "reject") continue;
     const wanted = { sensor, kind, timeMs: expectedTimeMs(kind, record) ?? Number.NaN };
     may.set(id, wanted);
     if (shown.state !== "complete") continue;
-    if (readable.get(`${sensor} ${kind}`)?.has(shown.n)) must.set(id, wanted);
+    const isReplaced = versions.get(placeOf(shown))?.some((other) => replaces(other, steps));
+    const isReadable = readable.get(`${sensor} ${kind}`)?.has(shown.n) === true && !isReplaced;
+    if (isReadable) must.set(id, wanted);
     else gone.add(id);
   }
   return { must, may, gone };
+}
+
+/** Faults that put a record beside the one there was; every other takes its place. */
+const BESIDE: ReadonlySet<string> = new Set(["same-time-other-content", "foreign", "other-day"]);
+
+/** Whether a version of a record is what the gateway shows now in the place of another. */
+function replaces(later: readonly Step[], earlier: readonly Step[]): boolean {
+  const next = later[earlier.length];
+  if (next === undefined || BESIDE.has(next[0])) return false;
+  return JSON.stringify(later.slice(0, earlier.length)) === JSON.stringify(earlier);
 }
 
 export interface Verdict {
@@ -98,14 +119,14 @@ export function judge(expectation: Expectation, recorder: Recorder): Verdict {
 }
 
 /** Ids as `gateside export --format jsonl` writes them. */
-export function storedTwice(jsonLines: string): string[] {
-  const seen = new Set<string>();
+export function storedIds(jsonLines: string): { ids: Set<string>; twice: Set<string> } {
+  const ids = new Set<string>();
   const twice = new Set<string>();
   for (const line of jsonLines.split("\n")) {
     if (line === "") continue;
     const { id }: { id: string } = JSON.parse(line);
-    if (seen.has(id)) twice.add(id);
-    seen.add(id);
+    if (ids.has(id)) twice.add(id);
+    ids.add(id);
   }
-  return [...twice];
+  return { ids, twice };
 }

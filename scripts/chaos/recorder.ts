@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import mqtt, { type MqttClient } from "mqtt";
 
 interface Seen {
@@ -17,6 +18,8 @@ export interface GapRecord {
   readonly count: number;
 }
 
+const LOOK_MS = 10;
+
 /** A subscriber that judges as it listens: what came, under how many ids, and whether live topics went forward. */
 export class Recorder {
   readonly ids = new Map<
@@ -31,11 +34,9 @@ export class Recorder {
   readonly #contents = new Map<string, string>();
   readonly #newest = new Map<string, { readonly time: string; readonly id: string }>();
   readonly #client: MqttClient;
-  #subscribed: () => void = () => {};
-  #isSubscribed: Promise<void> = Promise.resolve();
+  #isListening = false;
 
   constructor(url: string) {
-    this.#expect();
     this.#client = mqtt.connect(url, {
       protocolVersion: 5,
       reconnectPeriod: 50,
@@ -45,28 +46,24 @@ export class Recorder {
       properties: { receiveMaximum: 65535 },
     });
     this.#client.on("error", () => {});
-    this.#client.on("close", () => this.#expect());
+    this.#client.on("close", () => {
+      this.#isListening = false;
+    });
     this.#client.on("connect", () => {
       this.#client.subscribe("gateside/#", { qos: 1, rap: true, rh: 2 }, (error) => {
-        if (!error) this.#subscribed();
+        this.#isListening = !error;
       });
     });
     this.#client.on("message", (topic, payload) => this.#take(topic, payload.toString()));
   }
 
-  /** Resolves once it listens; after a lost connection, once it listens again. */
+  /** Resolves once the broker has granted its subscription. */
   async ready(): Promise<void> {
-    await this.#isSubscribed;
+    while (!this.#isListening) await sleep(LOOK_MS);
   }
-  /** To be called before the broker goes, so that `ready` means the next one. */
-  #expect(): void {
-    this.#isSubscribed = new Promise((resolve) => {
-      this.#subscribed = resolve;
-    });
-  }
+  /** Resolves once it has noticed that the broker is gone: the next `ready` means the next broker. */
   async lost(): Promise<void> {
-    if (!this.#client.connected) return;
-    await new Promise<void>((resolve) => this.#client.once("close", () => resolve()));
+    while (this.#isListening || this.#client.connected) await sleep(LOOK_MS);
   }
   close(): Promise<void> {
     return this.#client.endAsync(true);

@@ -1,7 +1,7 @@
 /**
  * npm run chaos: does to an agent whatever a site can do, and counts afterwards.
  *
- *   npm run chaos -- [--seed N | --seeds A-B] [--minutes M] [--formats json,sparkplug] [--program FILE] [--verbose] [--ci]
+ *   npm run chaos -- [--seed N | --seeds A-B] [--minutes M] [--formats json,sparkplug] [--program FILE] [--verbose] [--keep] [--ci]
  *
  * Exit code 0 when every seed ended with nothing lost, invented or doubled.
  */
@@ -47,6 +47,7 @@ async function main(): Promise<number> {
       formats: { type: "string", default: "json" },
       program: { type: "string", default: join("dist", "gateside.js") },
       verbose: { type: "boolean", default: false },
+      keep: { type: "boolean", default: false },
       ci: { type: "boolean", default: false },
     },
   });
@@ -72,6 +73,7 @@ async function main(): Promise<number> {
         seed,
         lengthMs,
         formats: values.formats.split(","),
+        keep: values.keep,
         log,
       });
       isWell = report(result) && isWell;

@@ -63,6 +63,8 @@ export class Poller {
   readonly #failing = new Set<Task>();
   #pausedUntil = 0;
   #planned = "";
+  /** Counts what makes earlier reads void. */
+  #epoch = 0;
   /** Gateway time of the last look at the calendar, s. */
   #plannedSecond = Number.NaN;
   #hasAnswered = false;
@@ -119,6 +121,21 @@ export class Poller {
     }
     this.#wake();
     return job;
+  }
+
+  /** The store lost readings: what the gateway still has of the open days is read again. */
+  readAgain(): void {
+    this.#parts.logger.warn({}, "days are read again for what the store lost");
+    this.#epoch += 1;
+    this.#planned = "";
+    const now = this.#parts.clock.monotonic();
+    for (const stream of this.#streams) {
+      for (const task of stream.days.values()) {
+        task.lastOkAtMs = null;
+        if (!task.isRunning) this.#queue.put(task, now);
+      }
+    }
+    this.#wake();
   }
 
   /** State of every configured sensor; the battery is the store's to know. */
@@ -213,6 +230,7 @@ export class Poller {
 
   async #read(task: Task, signal: AbortSignal): Promise<void> {
     const { stream } = task;
+    const epoch = this.#epoch;
     let holdsPlace = true;
     let weight = 0;
     this.#receiving += 1;
@@ -245,6 +263,11 @@ export class Poller {
     stream.lastDurationMs = read.durationMs;
     if (read.ok) this.#succeeded(task, read);
     else this.#failed(task, read);
+    if (epoch === this.#epoch) return;
+    // What it knew when it began is lost since.
+    task.lastOkAtMs = null;
+    stream.days.set(task.day, task);
+    this.#queue.put(task, this.#parts.clock.monotonic());
   }
 
   /** Every answer tells the time, before its records are judged by it. Returns the gateway's now, ms. */
@@ -350,11 +373,14 @@ export class Poller {
     }
     task.cuts =
       read.failureClass === "truncated" || read.failureClass === "too_large" ? task.cuts + 1 : 0;
-    this.#failing.add(task);
+    // A status number is an answer: the gateway is well.
+    if (read.failureClass !== "service_status") this.#failing.add(task);
     const isGateway = read.isGatewayFault || this.#failing.size >= FAILURES_OF_A_GATEWAY;
-    if (isGateway || read.retryAfterMs !== null) {
-      const pauseMs = read.retryAfterMs ?? this.#gatewayBackoff.next();
-      this.#pausedUntil = Math.max(this.#pausedUntil, monotonic + pauseMs);
+    if (read.retryAfterMs !== null) {
+      this.#pausedUntil = Math.max(this.#pausedUntil, monotonic + read.retryAfterMs);
+    } else if (isGateway && monotonic >= this.#pausedUntil) {
+      // Calls that were under way when the pause began tell of the same fault: they do not lengthen it.
+      this.#pausedUntil = monotonic + this.#gatewayBackoff.next();
     }
     if (task.jobs.length > 0)
       this.#settleJobs(

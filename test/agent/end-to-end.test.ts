@@ -50,6 +50,7 @@ function plantFor(t: TestContext, env: Readonly<Record<string, string>> = {}): P
     env: {
       GATEWAY_TIMEZONE: ZONE,
       POLL_INTERVAL_S: "4",
+      BACKFILL_DAYS: "1",
       PUBLISH_FORMATS: "json,plain",
       PUBLISH_WAVEFORMS: "always",
       GATEWAY_CONCURRENCY: "8",

@@ -341,3 +341,38 @@ test("poller – a read that only waits for its commit gives its place to the ne
   assert.equal(new Set(calls.map((call) => call.sensor)).size, 10);
   for (const commit of commits.splice(0)) commit();
 });
+
+test("poller – calls that fail together make one pause, not one each", async (t) => {
+  const sensors = Array.from({ length: 16 }, (_, i) => sensor(String(i + 1)));
+  let isDown = false;
+  const hold = (clock: ManualClock) => clock.sleep(100);
+  const { clock, calls } = setUp(
+    t,
+    sensors,
+    async (_, __, c) => {
+      await hold(c);
+      return isDown ? { ok: false, isGatewayFault: true } : {};
+    },
+    { concurrency: 16, backfillDays: 0 },
+  );
+  await clock.advance(10_000);
+  isDown = true;
+  await clock.advance(MINUTE);
+  isDown = false;
+  const since = calls.length;
+  // One after another they would have made it five minutes.
+  await clock.advance(65_000);
+  assert.ok(calls.length > since, "nothing was read for a minute");
+});
+
+test("poller – status numbers, however many, pause no other sensor", async (t) => {
+  const sensors = Array.from({ length: 9 }, (_, i) => sensor(String(i + 1)));
+  const { clock, calls } = setUp(
+    t,
+    sensors,
+    ({ sensor: { code } }) => (code === "9" ? {} : { ok: false, failureClass: "service_status" }),
+    { backfillDays: 0 },
+  );
+  await clock.advance(900);
+  assert.ok(calls.some((c) => c.sensor === "9"));
+});

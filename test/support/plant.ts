@@ -9,8 +9,10 @@ import type { SimulatorOptions } from "../../src/simulator/options.ts";
 import { type Simulator, startSimulator } from "../../src/simulator/server.ts";
 import {
   type Mosquitto,
+  type MosquittoOptions,
   type RecordingSubscriber,
   recordMessages,
+  type SubscriberOptions,
   startMosquitto,
 } from "./mosquitto.ts";
 
@@ -23,6 +25,7 @@ export const skipWithoutBuild: string | false = existsSync(PROGRAM)
 
 export interface PlantOptions {
   readonly simulator?: SimulatorOptions;
+  readonly broker?: MosquittoOptions;
   /** Settings beside the addresses. */
   readonly env?: Readonly<Record<string, string>>;
   /** Site name; also in the topics. */
@@ -47,24 +50,33 @@ export interface Plant {
   readonly dataDir: string;
   readonly siteFile: string;
   readonly env: Readonly<Record<string, string>>;
-  subscribe(): Promise<RecordingSubscriber>;
+  subscribe(options?: SubscriberOptions): Promise<RecordingSubscriber>;
   startAgent(env?: Readonly<Record<string, string>>): BuiltAgent;
 }
 
 /** Everything is taken down when the test ends. */
 export async function startPlant(t: TestContext, options: PlantOptions = {}): Promise<Plant> {
+  const { plant, close } = await openPlant(options);
+  t.after(close);
+  return plant;
+}
+
+/** For several tests that share a plant. */
+export async function openPlant(
+  options: PlantOptions = {},
+): Promise<{ readonly plant: Plant; readonly close: () => Promise<void> }> {
   const directory = mkdtempSync(join(tmpdir(), "gateside-plant-"));
   const simulator = await startSimulator({ zone: "UTC", ...options.simulator });
-  const broker = await startMosquitto();
+  const broker = await startMosquitto(options.broker);
   const agents: BuiltAgent[] = [];
   const subscribers: RecordingSubscriber[] = [];
-  t.after(async () => {
+  const close = async () => {
     for (const agent of agents) await agent.kill();
     for (const subscriber of subscribers) await subscriber.close();
-    await broker.stop();
+    await broker.close();
     await simulator.close();
     rmSync(directory, { recursive: true, force: true });
-  });
+  };
   const dataDir = join(directory, "data");
   const siteFile = join(directory, "site.json");
   writeFileSync(siteFile, JSON.stringify(simulator.siteFile(options.site ?? "plant")));
@@ -80,14 +92,14 @@ export async function startPlant(t: TestContext, options: PlantOptions = {}): Pr
     DISK_FREE_MIN_MB: "0",
     ...options.env,
   };
-  return {
+  const plant: Plant = {
     simulator,
     broker,
     dataDir,
     siteFile,
     env,
-    async subscribe() {
-      const subscriber = await recordMessages(broker.url);
+    async subscribe(more = {}) {
+      const subscriber = await recordMessages(broker.url, more);
       subscribers.push(subscriber);
       return subscriber;
     },
@@ -97,6 +109,7 @@ export async function startPlant(t: TestContext, options: PlantOptions = {}): Pr
       return agent;
     },
   };
+  return { plant, close };
 }
 
 /** Starts `gateside run` as a site would, with nothing of this process' environment but the path. */
