@@ -91,7 +91,12 @@ class RunningAgent implements Agent {
     const { metrics } = this;
     metrics.buildInfo.set({ version: VERSION, node: process.version }, 1);
 
-    this.#store = openAgentStore(settings, { clock, logger, metrics });
+    this.#store = openAgentStore(settings, {
+      clock,
+      logger,
+      metrics,
+      onRecovered: () => this.#poller.readAgain(),
+    });
     this.#watchdog = new Watchdog({ clock, store: this.#store, notifier: this.#notifier });
     const plans = new DftPlans();
     const names = createWireNames({ word: settings.wireWord, service: settings.gatewayService });
@@ -227,7 +232,7 @@ class RunningAgent implements Agent {
     const retention = this.#store.runRetention(publishing.signal);
     const publishers = this.#destinations.map((destination) => destination.run(publishing.signal));
     this.#notifier?.ready(`polling ${sensors.length} sensors`);
-    const watchdog = this.#watchdog.run(signal);
+    const watchdog = this.#watchdog.run(publishing.signal);
 
     const failed = await Promise.race([
       new Promise<null>((done) => {
@@ -244,7 +249,8 @@ class RunningAgent implements Agent {
       ),
     ]);
     this.#notifier?.stopping();
-    this.#logger.info({ reason: String(signal.reason ?? "fault") }, "agent stopping");
+    if (failed === null) this.#logger.info({ reason: String(signal.reason) }, "agent stopping");
+    else this.#logger.error({ err: failed }, "agent stopping after a fault");
     const tooLate = setTimeout(() => {
       this.#logger.error({}, "shutdown took too long; what is not stored is read again");
       process.exit(1);

@@ -24,7 +24,12 @@ export function lanesOf(settings: Settings): Lane[] {
 /** Throws StoreFailure `in_use` where another agent holds the directory. */
 export function openAgentStore(
   settings: Settings,
-  parts: { readonly clock: Clock; readonly logger: Logger; readonly metrics?: Metrics },
+  parts: {
+    readonly clock: Clock;
+    readonly logger: Logger;
+    readonly metrics?: Metrics;
+    readonly onRecovered?: () => void;
+  },
 ): Store {
   const { publishWaveforms: which } = settings;
   let store: Store | null = null;
@@ -50,6 +55,7 @@ export function openAgentStore(
       metrics?.diskWrittenBytes.inc(bytesWritten - bytesCounted);
       bytesCounted = bytesWritten;
     },
+    onRecovered: () => parts.onRecovered?.(),
     onDropped: (reason, count) => parts.metrics?.dropped.inc({ reason }, count),
   });
   return store;

@@ -110,6 +110,7 @@ export function mqttDestination(parts: DestinationParts): Destination {
     void dispatcher.handleMessage(message, (answer) => link.publish(answer));
   };
   let connection: Promise<void> = Promise.resolve();
+  let stoppedAt: number | null = null;
   const connecting = new AbortController();
   return {
     get state() {
@@ -120,10 +121,25 @@ export function mqttDestination(parts: DestinationParts): Destination {
     },
     async run(signal) {
       connection = link.run(connecting.signal);
-      await Promise.all([publisher.run(signal), presence.run(signal)]);
+      const publishing = publisher.run(signal);
+      const stopped = new Promise<void>((resolve) => {
+        const note = () => {
+          stoppedAt = clock.monotonic();
+          resolve();
+        };
+        if (signal.aborted) note();
+        else signal.addEventListener("abort", note, { once: true });
+      });
+      // States and statistics that a broker leaves unanswered are not waited for at the end: closing the link ends them.
+      await Promise.race([
+        Promise.all([publishing, presence.run(signal)]),
+        stopped.then(() => publishing),
+      ]);
     },
     async close(reason) {
-      await link.close([presence.offline(reason)]);
+      // The publisher may have waited for the same acknowledgements already.
+      const waitedMs = stoppedAt === null ? 0 : clock.monotonic() - stoppedAt;
+      await link.close([presence.offline(reason)], waitedMs);
       connecting.abort();
       await connection;
     },

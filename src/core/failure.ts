@@ -72,6 +72,11 @@ export class CallFailure extends Error {
   }
 }
 
+/** True for a typed error of any room that says the same call may work later (a disk, a line that comes back). */
+export function mayHeal(error: unknown): boolean {
+  return error instanceof Error && "isRetryable" in error && error.isRetryable === true;
+}
+
 /** How many characters of a strange answer are shown. */
 export const SNIPPET_CHARACTERS_MAX = 200;
 

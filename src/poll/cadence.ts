@@ -69,7 +69,8 @@ export class Cadence {
     const due = this.#dueAtMs();
     const period = this.periodMs;
     if (due === null || period === null) return null;
-    if (this.#misses === 0) return Math.max(due, gatewayNowMs);
+    // A record may be dated ahead by a clock that is wrong; the next one comes after a period all the same.
+    if (this.#misses === 0) return Math.min(Math.max(due, gatewayNowMs), gatewayNowMs + period);
     const retry = gatewayNowMs + MISS_RETRY_MS * 2 ** Math.min(this.#misses - 1, 12);
     // Too long overdue to be looked for: aim at the next one that the rhythm promises.
     if (retry - due < period / 2) return retry;

@@ -121,7 +121,10 @@ class OneRead {
   }
 
   async run(): Promise<Outcome> {
-    const checkpoint = this.#parts.log.progress(this.#key)?.checkpoint ?? null;
+    const progress = this.#parts.log.progress(this.#key);
+    const checkpoint = progress?.checkpoint ?? null;
+    // A store that knows nothing of the day has none of the records that we remember of it.
+    if (progress === null) this.#scanned.forgive(this.#key);
     const known = this.#scanned.of(this.#key);
     // A gateway that rewrites what it sent before is read whole; records are known by the hash of their bytes.
     if (known === null) {
@@ -187,6 +190,8 @@ class OneRead {
     const { log, metrics } = this.#parts;
     if (result.outcome === "complete" && failure === null) {
       const before = log.progress(this.#key);
+      // What the answer skipped as known is stored no more where a damaged store was repaired meanwhile.
+      if (checkpoint !== null && before === null) throw new Error("the store lost this day");
       if (before !== null && result.records < before.records) {
         metrics.vanished.inc(before.records - result.records);
       }

@@ -150,14 +150,14 @@ export class MqttLink implements MessageLink {
     session.send(message, bytes, done);
   }
 
-  /** Awaits what is in flight (5 s at most), publishes `final`, disconnects; `run` ends. */
-  async close(final: readonly Message[] = []): Promise<void> {
+  /** Awaits what is in flight (5 s at most, `waitedMs` of them gone), publishes `final`, disconnects; `run` ends. */
+  async close(final: readonly Message[] = [], waitedMs = 0): Promise<void> {
     this.#isClosing = true;
     this.#notifyReady();
     const session = this.#current;
     if (session?.isOpen) {
       const timeout = new AbortController();
-      const until = this.#parts.clock.monotonic() + CLOSE_INFLIGHT_MS;
+      const until = this.#parts.clock.monotonic() + CLOSE_INFLIGHT_MS - waitedMs;
       while (session.inflight > 0 && session.isOpen && this.#parts.clock.monotonic() < until) {
         await this.#parts.clock.sleep(10, timeout.signal);
       }

@@ -1,3 +1,4 @@
+import { mayHeal } from "../core/failure.ts";
 import type {
   Clock,
   DeliveryOutcome,
@@ -169,7 +170,7 @@ export class Publisher {
 
   /** Sends while there is room; true when the queue ran dry first. */
   #sendAll(queue: LaneQueue, which: "live" | "backlog"): boolean {
-    while (this.#hasRoom(queue)) {
+    while (this.#hasRoom(queue) && !this.#storeFailed) {
       if (which === "backlog" && !this.#bucket.hasToken) return false;
       if (which === "backlog" && this.#sinceLiveCheck >= this.#parts.link.inflightMax) {
         this.#wake();
@@ -196,7 +197,8 @@ export class Publisher {
   }
 
   #send(queue: LaneQueue, entry: OutboxEntry, which: "live" | "backlog"): void {
-    const messages = queue.encode(entry);
+    const messages = this.#encode(queue, entry);
+    if (messages === null) return;
     if (messages.length === 0) {
       queue.record(entry, "skipped");
       this.#wake();
@@ -208,6 +210,29 @@ export class Publisher {
     const ticket: Ticket = { entry, queue, left: messages.length, outcome: "sent" };
     for (const message of messages) {
       this.#parts.link.send(message, (outcome) => this.#answered(ticket, message, outcome));
+    }
+  }
+
+  /** Null when it is settled already: the disk does not give what is needed, or the stored text is damaged. */
+  #encode(queue: LaneQueue, entry: OutboxEntry): readonly Message[] | null {
+    const { logger, metrics } = this.#parts;
+    const { lane } = queue;
+    try {
+      return queue.encode(entry);
+    } catch (err) {
+      const isDamaged = err instanceof SyntaxError;
+      if (!isDamaged && !mayHeal(err)) throw err;
+      const { id } = entry.reading;
+      if (isDamaged) {
+        metrics.deliveryFailures.inc({ reason: "damaged" });
+        logger.error({ err, lane, id }, "a stored reading is damaged and cannot be sent");
+      } else {
+        logger.error({ err, lane, id }, "a stored reading cannot be read now");
+        this.#storeFailed = true;
+      }
+      queue.record(entry, isDamaged ? "skipped" : "kept");
+      this.#wake();
+      return null;
     }
   }
 

@@ -365,3 +365,37 @@ test("publisher – MQTT 3.1.1, odd codes, and a reading that comes to an idle l
     ["g/s/a_b_c_/loop", "g/s/größe 😀/loop", "g/s/_x/loop"],
   );
 });
+
+test("publisher – a disk that cannot be read keeps its readings and harms nobody; a damaged text is given up alone", {
+  skip,
+  timeout: 30_000,
+}, async (t) => {
+  const { url } = await broker(t);
+  const outbox = new MemoryOutbox();
+  outbox.add("waveform", [storedReading(1), storedReading(2), storedReading(3)]);
+  outbox.add("json", [storedReading(4)]);
+  let failures = 2;
+  const encode: LaneOptions["encode"] = ({ reading }) => {
+    if (reading.seq === 2) throw new SyntaxError("Unexpected token");
+    if (failures > 0) {
+      failures -= 1;
+      throw Object.assign(new Error("disk I/O error"), { isRetryable: true });
+    }
+    return [{ topic: `w/${reading.seq}`, payload: "x", qos: 1, retain: false }];
+  };
+  const { logger, metrics } = start(t, {
+    url,
+    outbox,
+    lanes: [jsonLane, { lane: "waveform", encode, isBackground: true }],
+  });
+  await drained(outbox, "json");
+  await drained(outbox, "waveform");
+  const outcomes = (seq: number) =>
+    outbox.settled.filter(({ entry }) => entry.reading.seq === seq).map(({ outcome }) => outcome);
+  assert.deepEqual(outcomes(2), ["skipped"]);
+  for (const seq of [1, 3, 4]) assert.equal(outcomes(seq).at(-1), "sent");
+  assert.match(logger.text, /a stored reading is damaged/);
+  assert.match(logger.text, /cannot be read now/);
+  const values = (await metrics.deliveryFailures.get()).values;
+  assert.equal(values.find(({ labels }) => labels.reason === "damaged")?.value, 1);
+});

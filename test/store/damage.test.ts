@@ -211,7 +211,7 @@ test("damage – an answer that skipped what was lost meanwhile is not recorded 
     recovered += 1;
   });
   const writer = store.readings.begin(keyOf("1"));
-  writer.add(readingOf("1", START_MS + 9_000_000));
+  await writer.add(readingOf("1", START_MS + 9_000_000));
   spoil(directory, "gaps");
   // Found by whoever comes to the page first.
   store.gaps.pendingGaps(10);

@@ -1,3 +1,4 @@
+import { mayHeal } from "../../core/failure.ts";
 import type {
   Clock,
   DeliveryOutcome,
@@ -191,7 +192,12 @@ export class SparkplugNode {
     metrics.brokerConnects.inc({ link: "sparkplug" });
     this.#runner = this.#createRunner(session, connection, inbox, wake);
     const stopHurry = hurry(connection, signal);
-    const end = await this.#runner.run(signal);
+    const end = await this.#runner.run(signal).catch((err: unknown) => {
+      if (!mayHeal(err)) throw err;
+      logger.error({ err, link: "sparkplug" }, "the store cannot be read; the session ends");
+      connection.cut();
+      return "lost" as const;
+    });
     stopHurry();
     this.#wasLost = end === "lost";
     if (end === "lost" && this.#limit.lost(connection.unprovenBytesMax)) {

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { openAgent } from "../../src/agent/agent.ts";
+import { bindSite, loadSettings } from "../../src/config/settings.ts";
+import { loadSite } from "../../src/config/site.ts";
+import type { Clock } from "../../src/core/ports.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { startSimulator } from "../../src/simulator/server.ts";
+import { startFakeBroker } from "../support/fake-broker.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
+import { tempDirectory } from "../support/temp-database.ts";
+
+/** Contract 2: a clean end takes no longer. */
+const END_MAX_MS = 9_000;
+
+async function openHouse(t: TestContext, mqttUrl: string, clock: Clock = systemClock) {
+  const simulator = await startSimulator({ zone: "UTC" });
+  t.after(() => simulator.close());
+  const { site } = loadSite(JSON.stringify(simulator.siteFile("plant")), "site.json");
+  const { settings, faults } = loadSettings(
+    {
+      GATEWAY_URL: simulator.url,
+      GATEWAY_TIMEZONE: "UTC",
+      MQTT_URL: mqttUrl,
+      DATA_DIR: join(tempDirectory(t), "data"),
+      HTTP_PORT: "off",
+      BACKFILL_DAYS: "0",
+      DISK_FREE_MIN_MB: "0",
+    },
+    { cwd: "." },
+  );
+  assert.ok(settings && site, JSON.stringify(faults));
+  const logger = new RecordingLogger();
+  const agent = await openAgent({ settings: bindSite(settings, site.site), site, logger, clock });
+  return { agent, logger };
+}
+
+test("stop – a broker that acknowledges nothing any more does not keep the agent longer than ten seconds", {
+  timeout: 60_000,
+}, async (t) => {
+  const topics: string[] = [];
+  let isDeaf = false;
+  const broker = await startFakeBroker({
+    version: 5,
+    onPublish: ({ topic, packetId }, connection) => {
+      topics.push(topic);
+      if (!isDeaf) connection.ack(packetId);
+      if (topics.length > 5) isDeaf = true;
+    },
+  });
+  t.after(() => broker.close());
+  const { agent } = await openHouse(t, broker.url);
+  const stop = new AbortController();
+  const ended = agent.run(stop.signal);
+  while (topics.length < 20) await new Promise((resolve) => setTimeout(resolve, 20));
+  const startedAt = performance.now();
+  stop.abort("SIGTERM");
+  await ended;
+  const tookMs = performance.now() - startedAt;
+  assert.ok(tookMs < END_MAX_MS, `${Math.round(tookMs)} ms`);
+});
+
+test("stop – a fault of ours is told, and all is closed before the process ends", {
+  timeout: 60_000,
+}, async (t) => {
+  const broker = await startFakeBroker({ version: 5 });
+  t.after(() => broker.close());
+  let isBroken = false;
+  const clock: Clock = {
+    ...systemClock,
+    sleep: (ms, signal) => {
+      if (!isBroken || ms <= 1000) return systemClock.sleep(ms, signal);
+      isBroken = false;
+      return Promise.reject(new Error("the clock fell off the wall"));
+    },
+  };
+  const { agent, logger } = await openHouse(t, broker.url, clock);
+  const startedAt = performance.now();
+  const ended = agent.run(new AbortController().signal);
+  ended.catch(() => {});
+  await systemClock.sleep(500);
+  isBroken = true;
+  await assert.rejects(ended, /the clock fell off the wall/);
+  assert.ok(performance.now() - startedAt < END_MAX_MS);
+  const told = logger.lines.find(({ message }) => message === "agent stopping after a fault");
+  assert.equal(told?.level, "error");
+  assert.equal(logger.lines.at(-1)?.message, "agent stopped");
+});
