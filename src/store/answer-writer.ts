@@ -22,6 +22,8 @@ export interface AnswerContext {
   readonly waiting: Set<string>;
   /** Something of this day was stored when the answer began. */
   readonly hadProgress: boolean;
+  /** Readings of this stream that an answer stored before a later part of it failed: nobody was told of them yet. */
+  readonly untold: { count: number };
   readonly stored: (count: number, newestMs: number | null, bytes: number) => void;
 }
 
@@ -123,14 +125,20 @@ export class SqliteAnswerWriter implements AnswerWriter {
 
   /** One transaction, but for an answer that would outgrow the buffer's share for it. */
   async #writeAll(progress: DayProgress): Promise<AppendResult> {
+    const { untold } = this.#context;
+    let stored = 0;
     try {
       const parts = this.#split();
       const last = parts.pop() ?? [];
-      let stored = 0;
       for (const part of parts) stored += await this.#enqueue(part, null);
       stored += await this.#enqueue(last, progress);
-      return { stored, duplicates: this.#duplicates + this.#readings.length - stored };
+      const duplicates = this.#duplicates + this.#readings.length - stored - untold.count;
+      const result = { stored: stored + untold.count, duplicates: Math.max(0, duplicates) };
+      untold.count = 0;
+      return result;
     } catch (error) {
+      // The next read finds these known; its answer tells of them.
+      untold.count += stored;
       this.#unstage();
       throw error;
     } finally {

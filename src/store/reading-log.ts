@@ -43,6 +43,8 @@ export class SqliteReadingLog implements ReadingLog {
   readonly #newest = new Map<number, number | null>();
   /** Identities of answers that wait for their commit, by stream. */
   readonly #waiting = new Map<number, Set<string>>();
+  /** Readings that answers stored in part before they failed, by stream. */
+  readonly #untold = new Map<number, { count: number }>();
   /** Readings in the store. */
   count = 0;
   /** Bytes of all readings stored since the start, about. */
@@ -80,10 +82,13 @@ export class SqliteReadingLog implements ReadingLog {
       waiting = new Set();
       this.#waiting.set(stream.stream, waiting);
     }
+    const untold = this.#untold.get(stream.stream) ?? { count: 0 };
+    this.#untold.set(stream.stream, untold);
     return new SqliteAnswerWriter(this.#parts, this.#options, {
       key,
       stream,
       waiting,
+      untold,
       hadProgress: this.progress(key) !== null,
       stored: (count, newestMs, bytes) => {
         this.count += count;

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { test } from "node:test";
+import Sqlite from "better-sqlite3";
 import { openStore } from "../../src/store/store.ts";
 import { StoreFailure } from "../../src/store/store-failure.ts";
 import { ManualClock } from "../support/manual-clock.ts";
@@ -139,6 +141,27 @@ test("reading log – an answer too large for one transaction arrives whole, its
   assert.equal(await append(store, readings, undefined, "whole"), 4000);
   assert.ok(store.statistics.commits - commits > 1);
   assert.equal(store.readings.progress(keyOf("1"))?.checkpoint, "whole");
+});
+
+test("reading log – what an answer stored before it failed is told of with the next one", async (t) => {
+  const dataDir = tempDirectory(t);
+  const store = tempStore(t, { dataDir, bufferMaxMb: 8 });
+  const [first, ...others] = Array.from({ length: 2_000 }, (_, index) =>
+    readingOf("a", START_MS + index * 1000, { padding: 400 }),
+  );
+  assert.ok(first);
+  let told = await append(store, [first]);
+  const writer = store.readings.begin(keyOf("a"));
+  for (const reading of others) await writer.add(reading);
+  // The day's progress is gone when the last of several transactions wants to replace it.
+  const db = new Sqlite(join(dataDir, "gateside.db"));
+  db.exec("DELETE FROM day_progress");
+  db.close();
+  await assert.rejects(writer.commit({ checkpoint: null, records: 2_000 }));
+  const before = store.state().readings;
+  assert.ok(before > 1 && before < 2_000, `${before} stored`);
+  told += await append(store, [first, ...others]);
+  assert.deepEqual([told, store.state().readings], [2_000, 2_000]);
 });
 
 test("reading log – the newest time is of readings that are not from the future", async (t) => {
