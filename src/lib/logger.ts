@@ -1,12 +1,15 @@
 import { pino } from "pino";
 import type { Logger } from "../core/ports.ts";
 
+/** Lines kept while stdout takes none, bytes; what comes then is lost. */
+const UNWRITTEN_MAX = 1 << 20;
+
 /** JSON lines to stdout, synchronously and with no worker thread (engineering.md part 2.1). Secrets never get here. */
 export function createLogger(level: string): Logger {
-  return pino(
-    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    pino.destination({ dest: 1, sync: true }),
-  );
+  const stdout = pino.destination({ dest: 1, sync: true, maxLength: UNWRITTEN_MAX });
+  // A log on a full disk is no reason to stop measuring; the lines wait.
+  stdout.on("error", () => {});
+  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stdout);
 }
 
 /** Discards everything. */
