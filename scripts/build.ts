@@ -49,6 +49,9 @@ async function bundleProgram(): Promise<Metafile> {
     metafile: true,
     logLevel: "warning",
   });
+  // One character outside ASCII would make V8 keep the whole text with two bytes per character: 2 MB for nothing.
+  const foreign = /.{0,40}[^\0-\x7f].{0,20}/.exec(readFileSync(join(DIST, "gateside.js"), "utf8"));
+  if (foreign) throw new Error(`the bundle is not pure ASCII; write it with \\u: ${foreign[0]}`);
   writeFileSync(join(DIST, "package.json"), `${JSON.stringify({ type: "commonjs" })}\n`);
   return metafile;
 }

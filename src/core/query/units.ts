@@ -36,8 +36,8 @@ export function normalUnit(label: string): string {
   return label
     .trim()
     .toLowerCase()
-    .replace(/\^?2|²/g, "2")
-    .replace(/[µμ]/g, "u");
+    .replace(/\^?2|\u00b2/g, "2")
+    .replace(/[\u00b5\u03bc]/g, "u");
 }
 
 /** The units this site can answer with, each with its code. */
