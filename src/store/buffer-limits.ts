@@ -13,6 +13,8 @@ export interface BufferLimits {
   readonly checkpointPages: number;
   /** Rows of `forgotten`: a tenth of the buffer at 24 bytes each. */
   readonly forgottenMax: number;
+  /** Commands kept: a twentieth of the buffer at 1500 bytes each. */
+  readonly commandsMax: number;
 }
 
 const clamp = (value: number, min: number, max: number) => Math.min(max, Math.max(min, value));
@@ -29,5 +31,6 @@ export function shareBuffer(totalBytes: number): BufferLimits {
     walBytes,
     checkpointPages: Math.floor(clamp(walBytes / PAGE_BYTES / 4, 64, 500)),
     forgottenMax: Math.floor(totalBytes / 10 / 24),
+    commandsMax: Math.floor(totalBytes / 20 / 1500),
   };
 }

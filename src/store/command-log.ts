@@ -83,6 +83,30 @@ export class CommandLog {
       .map(toCommand);
   }
 
+  get count(): number {
+    return Number(this.#db.read("SELECT count(*) FROM commands").all()[0]?.[0] ?? 0);
+  }
+
+  /**
+   * Removes the oldest, inside a transaction: first such as never left the agent, then those before `untilMs`, of which
+   * no repetition is to be recognised any more. Answers how many went.
+   */
+  trim(rows: number, untilMs: number): number {
+    const refused = this.#db
+      .write(
+        `DELETE FROM commands WHERE command IN
+         (SELECT command FROM commands WHERE outcome = 'rejected_local' ORDER BY command LIMIT ?)`,
+      )
+      .run(rows).changes;
+    if (refused > 0) return refused;
+    return this.#db
+      .write(
+        `DELETE FROM commands WHERE command IN
+         (SELECT command FROM commands WHERE received_at_ms < ? ORDER BY command LIMIT ?)`,
+      )
+      .run(untilMs, rows).changes;
+  }
+
   /** Newest settings that the gateway queued for a sensor. */
   lastQueued(sensor: string): LoggedCommand | null {
     const [row] = this.#db

@@ -6,6 +6,7 @@
 import type { Clock, Logger } from "../core/ports.ts";
 import { type BufferLimits, PAGE_BYTES } from "./buffer-limits.ts";
 import type { BufferMonitor } from "./buffer-monitor.ts";
+import type { CommandLog } from "./command-log.ts";
 import { Eviction, type EvictionParts, type Slice, startWalk, type Walk } from "./eviction.ts";
 import type { Meta } from "./meta.ts";
 import { StoreFailure } from "./store-failure.ts";
@@ -15,6 +16,7 @@ export interface RetentionParts extends EvictionParts {
   readonly queue: WriteQueue;
   readonly meta: Meta;
   readonly monitor: BufferMonitor;
+  readonly commands: CommandLog;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -111,6 +113,7 @@ export class Retention {
       this.#agedAt = clock.monotonic();
       await this.#age();
     }
+    await this.#trimCommands();
     await this.#relieve();
     await this.#shrink();
     monitor.restoreBallast();
@@ -120,6 +123,22 @@ export class Retention {
     const { outbox, readings } = this.#parts;
     const owed = Math.max(0, ...outbox.lanes.map((lane) => lane.pending));
     return readings.count === 0 ? 0 : Math.min(1, owed / readings.count);
+  }
+
+  /** Somebody who sends commands without end must not push the readings out. */
+  async #trimCommands(): Promise<void> {
+    const { clock, commands, queue } = this.#parts;
+    for (;;) {
+      const count = queue.read("count commands", () => commands.count);
+      const excess = Math.min(count - this.#options.limits.commandsMax, SLICE_ROWS);
+      if (excess <= 0) return;
+      let removed = 0;
+      await this.#write(() => {
+        removed = commands.trim(excess, clock.now() - DAY_MS);
+        return null;
+      });
+      if (removed === 0) return;
+    }
   }
 
   async #age(): Promise<void> {

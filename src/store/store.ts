@@ -197,6 +197,7 @@ class SqliteStore implements Store {
         gaps: this.gaps,
         meta: this.meta,
         monitor: this.#monitor,
+        commands: this.commands,
         clock,
         logger,
       },

@@ -258,3 +258,27 @@ test("retention – the hours until full follow from the growth and count what m
   const hours = store.state().hoursUntilFull ?? 0;
   assert.ok(hours > 7 && hours < 14, String(hours));
 });
+
+test("retention – commands without end take their share of the buffer, and what the gateway did stays longest", async (t) => {
+  const clock = new ManualClock(START_MS);
+  const store = tempStore(t, { clock, bufferMaxMb: 8 });
+  const keep = (key: string, outcome: "queued" | "rejected_local") => {
+    const request = { receivedAtMs: clock.now(), key, sensor: "1", source: "mqtt", payload: "{}" };
+    const command = store.commands.begin(request);
+    store.commands.finish(command, { outcome, statusNumber: 0, description: "" }, clock.now());
+  };
+  keep("first", "queued");
+  for (let n = 0; n < 400; n++) keep(`refused ${n}`, "rejected_local");
+  await store.retain();
+  const kept = store.commands.list(1000);
+  assert.ok(kept.length < 300, `${kept.length} kept`);
+  assert.equal(kept[0]?.key, "refused 399");
+  assert.equal(kept.at(-1)?.key, "first");
+  for (let n = 0; n < 400; n++) keep(`queued ${n}`, "queued");
+  await store.retain();
+  assert.equal(store.commands.list(1000).length, 401, "a day's repetitions are still recognised");
+  await clock.advance(2 * DAY_MS);
+  await store.retain();
+  assert.ok(store.commands.list(1000).length < 300);
+  assert.equal(store.commands.lastQueued("1")?.key, "queued 399");
+});
