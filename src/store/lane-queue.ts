@@ -85,8 +85,11 @@ export class StreamQueue {
   rewind(to: Place): void {
     this.isExhausted = false;
     const { cursor } = this;
+    // By hour first: a cursor that walked on to an hour without rows of this stream has no time yet.
     const isBehind =
-      to.timeMs > cursor.timeMs || (to.timeMs === cursor.timeMs && to.seq > cursor.seq);
+      to.hour > cursor.hour ||
+      (to.hour === cursor.hour &&
+        (to.timeMs > cursor.timeMs || (to.timeMs === cursor.timeMs && to.seq > cursor.seq)));
     if (!isBehind) this.cursor = { ...to, seq: to.seq - 1 };
   }
 }

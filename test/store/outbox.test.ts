@@ -295,3 +295,19 @@ test("outbox – a long backlog costs memory by the sensor, not by the row, and 
   assert.equal(sent, rows - 10);
   assert.equal(store.outbox.depth("json").readings, 10);
 });
+
+test("outbox – days that are read after later ones go out, whatever hours other sensors have", async (t) => {
+  const store = tempStore(t);
+  const drain = async () => {
+    for (const which of ["live", "backlog"] as const) {
+      await settle(store, store.outbox.lease("json", which, 100), "sent");
+    }
+  };
+  const hour = 60;
+  await append(store, minutes("1", 24 * hour, 24 * hour + 1));
+  // Another sensor's later hours: looking through them for the first one leaves its place behind its own next rows.
+  await append(store, minutes("2", 30 * hour, 31 * hour, 32 * hour));
+  await drain();
+  await append(store, minutes("1", 0, 1, 2));
+  assert.deepEqual(timesOf(store.outbox.lease("json", "backlog", 100)), times(0, 1, 2));
+});
