@@ -2,12 +2,17 @@
  * sd_notify for Node: one datagram to the socket that systemd names in NOTIFY_SOCKET. Node has no AF_UNIX datagrams, and a
  * child process per watchdog ping would cost 5 ms and NotifyAccess=all. N-API only, so one file serves every Node.
  *   send(path, text) -> 0 or errno; EAGAIN when the manager lags (the ping is dropped).
+ *   trim() -> gives the kernel back what the start needed: free heap, and pages of the program that have been read once.
  */
+#define _GNU_SOURCE
 #define NAPI_VERSION 6
 #include <errno.h>
+#include <malloc.h>
 #include <node_api.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -44,8 +49,39 @@ static napi_value send_call(napi_env env, napi_callback_info info) {
   return result;
 }
 
+/* Only mappings that cannot hold a changed page: program text, and the read-only head of the file before anything relocated. */
+static void drop_program_pages(void) {
+  char program[512], line[1024];
+  ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+  FILE *maps = length > 0 ? fopen("/proc/self/maps", "re") : NULL;
+  if (maps == NULL) return;
+  program[length] = '\0';
+  while (fgets(line, sizeof line, maps) != NULL) {
+    unsigned long from, to, offset;
+    char access[5];
+    int at = 0;
+    line[strcspn(line, "\n")] = '\0';
+    if (sscanf(line, "%lx-%lx %4s %lx %*s %*s %n", &from, &to, access, &offset, &at) != 4 || at == 0) continue;
+    if (strcmp(line + at, program) != 0) continue;
+    int is_text = strcmp(access, "r-xp") == 0;
+    int is_head = strcmp(access, "r--p") == 0 && offset == 0;
+    if (is_text || is_head) (void)madvise((void *)from, to - from, MADV_DONTNEED); /* Read again from the file when touched. */
+  }
+  fclose(maps);
+}
+
+static napi_value trim_call(napi_env env, napi_callback_info info) {
+  (void)env;
+  (void)info;
+  malloc_trim(0);
+  drop_program_pages();
+  return NULL;
+}
+
 NAPI_MODULE_INIT() {
   napi_value function;
+  napi_create_function(env, "trim", NAPI_AUTO_LENGTH, trim_call, NULL, &function);
+  napi_set_named_property(env, exports, "trim", function);
   napi_create_function(env, "send", NAPI_AUTO_LENGTH, send_call, NULL, &function);
   napi_set_named_property(env, exports, "send", function);
   return exports;

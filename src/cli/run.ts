@@ -2,6 +2,7 @@ import { openAgent } from "../agent/agent.ts";
 import { createLogger } from "../lib/logger.ts";
 import { sdNotifyPath } from "../lib/paths.ts";
 import { createSystemdNotifier } from "../lib/sd-notify.ts";
+import { trimMemoryRegularly } from "../lib/trim-memory.ts";
 import { StoreFailure } from "../store/store-failure.ts";
 import type { CommandContext } from "./command.ts";
 import { loadConfiguration } from "./configuration.ts";
@@ -13,7 +14,9 @@ export async function run(context: CommandContext): Promise<number> {
   const notifier = createSystemdNotifier(context.env, sdNotifyPath());
   try {
     const agent = await openAgent({ settings, site, logger, notifier });
+    const stopTrimming = trimMemoryRegularly(sdNotifyPath());
     await agent.run(context.signal);
+    stopTrimming();
     return 0;
   } catch (error) {
     // Another agent holds the directory, or a newer one wrote the store: trying again would not help.

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -28,6 +29,26 @@ test("sd-notify – a socket that is missing, refused or misspelt harms nobody",
     notifier.alive();
     notifier.stopping();
   }
+});
+
+test("sd-notify – trimming takes program pages and changes nothing else", { skip }, (t) => {
+  const native = buildSdNotify(join(temporaryDirectory(t), "sdnotify.node"));
+  const script = `
+    const { trim } = require(${JSON.stringify(native)});
+    const fileMb = () => Number(/RssFile:\\s+(\\d+)/.exec(require("fs").readFileSync("/proc/self/status", "utf8"))[1]) / 1024;
+    const before = fileMb();
+    trim();
+    const after = fileMb();
+    const text = JSON.stringify(Array.from({ length: 1000 }, (_, i) => ({ i, s: new Intl.NumberFormat("de").format(i / 7) })));
+    require("zlib").gunzipSync(require("zlib").gzipSync(text)).toString() === text || process.exit(1);
+    console.log(before, after);
+  `;
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["-e", script], {
+    encoding: "utf8",
+  });
+  assert.equal(status, 0, stderr);
+  const [before = 0, after = 0] = stdout.split(" ").map(Number);
+  assert.ok(after < before - 5, `${before} MB, then ${after} MB`);
 });
 
 test("sd-notify – a long or strange status is no reason to fall", { skip }, async (t) => {

@@ -1,0 +1,28 @@
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+
+interface NativeMemory {
+  trim(): void;
+}
+
+/** After the first round of polls; then often enough that a backfill's heap does not stay for good. */
+const FIRST_MS = 30_000;
+const EVERY_MS = 10 * 60_000;
+
+/**
+ * Gives the kernel back, now and then, free heap and those pages of the program that only the start needed: about 25 MB on a small board.
+ * Does nothing without the native module, which only packages bring. Answers a way to end it.
+ * @param nativePath where sdnotify.node lies
+ */
+export function trimMemoryRegularly(nativePath: string): () => void {
+  if (!existsSync(nativePath)) return () => {};
+  const native = createRequire(nativePath)(nativePath) as NativeMemory;
+  const first = setTimeout(() => native.trim(), FIRST_MS);
+  const later = setInterval(() => native.trim(), EVERY_MS);
+  first.unref();
+  later.unref();
+  return () => {
+    clearTimeout(first);
+    clearInterval(later);
+  };
+}
