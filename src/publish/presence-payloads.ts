@@ -47,6 +47,11 @@ function oldestAgeS(status: AgentStatus): number | null {
   return secondsOf(Math.max(0, status.nowMs + (status.clock.skewMs ?? 0) - oldest));
 }
 
+/** Readings not yet delivered: those of the lane that has most, for one reading waits in several lanes at once. */
+function depthOf({ buffer }: AgentStatus): number {
+  return Math.max(0, ...Object.values(buffer.lanes).map((lane) => lane?.readings ?? 0));
+}
+
 export function statsPayload(status: AgentStatus): string {
   const { buffer, gateway, clock } = status;
   return JSON.stringify({
@@ -55,6 +60,7 @@ export function statsPayload(status: AgentStatus): string {
     version: status.version,
     uptimeS: Math.round((status.nowMs - status.startedAtMs) / 1000),
     buffer: {
+      depth: depthOf(status),
       readings: buffer.readings,
       oldestAgeS: oldestAgeS(status),
       bytes: buffer.databaseBytes,

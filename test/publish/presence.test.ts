@@ -136,6 +136,7 @@ test("presence – statistics come with each session and every minute, with what
   await run();
   const [stats] = link.take(topic);
   assert.deepEqual(stats?.["buffer"], {
+    depth: 5,
     readings: 5,
     oldestAgeS: 62,
     bytes: 1000,
