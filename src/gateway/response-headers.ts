@@ -8,10 +8,13 @@ export function headerText(headers: Headers, name: string): string | null {
   return (Array.isArray(value) ? value[0] : value) ?? null;
 }
 
+/** Days of five-digit years cannot be asked for; near them a clock tells nothing, in whatever zone. */
+const LATEST_MS = Date.UTC(9999, 0, 1);
+
 /** The gateway's clock from HTTP `Date`, ms UTC; null when it sent none. */
 export function gatewayTime(headers: Headers): number | null {
   const time = Date.parse(headerText(headers, "date") ?? "");
-  return Number.isNaN(time) ? null : time;
+  return Number.isNaN(time) || time > LATEST_MS ? null : time;
 }
 
 /** `Retry-After` as seconds or as a date (by the gateway's clock), ms from now; null when there is none. */

@@ -34,10 +34,20 @@ export function parseReading(reading: StoredReading): ParsedReading {
   return {
     kind: reading.kind,
     timeMs: reading.timeMs,
-    values: JSON.parse(reading.values),
-    units: JSON.parse(reading.units),
-    quality: JSON.parse(reading.quality),
+    values: membersOf(reading.values),
+    units: membersOf(reading.units),
+    quality: membersOf(reading.quality),
   };
+}
+
+/** A text that a failing disk spoiled has nothing to tell: its reading must not stop the others for ever. */
+function membersOf<T>(text: string): Readonly<Record<string, T>> {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return {};
+  }
 }
 
 export const metricName = (kind: Kind, value: string): string => `${kind}/${value}`;

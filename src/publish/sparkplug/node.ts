@@ -192,15 +192,17 @@ export class SparkplugNode {
     metrics.brokerConnects.inc({ link: "sparkplug" });
     this.#runner = this.#createRunner(session, connection, inbox, wake);
     const stopHurry = hurry(connection, signal);
+    let wasStore = false;
     const end = await this.#runner.run(signal).catch((err: unknown) => {
       if (!mayHeal(err)) throw err;
+      wasStore = true;
       logger.error({ err, link: "sparkplug" }, "the store cannot be read; the session ends");
       connection.cut();
       return "lost" as const;
     });
     stopHurry();
     this.#wasLost = end === "lost";
-    if (end === "lost" && this.#limit.lost(connection.unprovenBytesMax)) {
+    if (end === "lost" && !wasStore && this.#limit.lost(connection.unprovenBytesMax)) {
       logger.warn(
         { link: "sparkplug", limitBytes: this.#limit.bytesMax },
         "the broker hangs up on a packet of this size; such packets are not sent for an hour",
