@@ -1,11 +1,10 @@
-import { performance } from "node:perf_hooks";
 import { DayReader } from "../../src/core/decode/day-reader.ts";
 import { JsonText } from "../../src/core/decode/json-text.ts";
 import { SampleReader } from "../../src/core/decode/samples.ts";
 import type { Kind } from "../../src/core/sensor.ts";
 import { createWireNames } from "../../src/core/wire/wire-names.ts";
 import { loadByteHashing } from "../../src/lib/xxhash.ts";
-import { median } from "./measure.ts";
+import { median, ownCpuMs } from "./measure.ts";
 import type { Outcome, Row } from "./plant.ts";
 
 /*
@@ -96,15 +95,12 @@ type Pairs = readonly (readonly [number, number])[];
 const ratio = (pairs: Pairs) => median(pairs.map(([a, b]) => a / b));
 const of = (pairs: Pairs, side: 0 | 1) => median(pairs.map((pair) => pair[side]));
 
-/** Times of both, ms, next to each other so that a busy machine cancels out; the first three warm up. */
+/** CPU of both, ms, next to each other so that a busy machine cancels out; the first three warm up. */
 function pairsOf(first: () => unknown, second: () => unknown): Pairs {
-  return Array.from({ length: PAIRS + 3 }, () => [time(first), time(second)] as const).slice(3);
-}
-
-function time(work: () => unknown): number {
-  const start = performance.now();
-  work();
-  return performance.now() - start;
+  return Array.from(
+    { length: PAIRS + 3 },
+    () => [ownCpuMs(first), ownCpuMs(second)] as const,
+  ).slice(3);
 }
 
 function channel(samples: number): string {

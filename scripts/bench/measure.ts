@@ -46,7 +46,7 @@ export function ratioOf(
 }
 
 /** CPU time of this process while `work` runs, ms. */
-export function ownCpuMs(work: () => void): number {
+export function ownCpuMs(work: () => unknown): number {
   const before = process.cpuUsage();
   work();
   const { user, system } = process.cpuUsage(before);

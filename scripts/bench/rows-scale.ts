@@ -110,7 +110,7 @@ async function fillStore(options: BenchOptions, directory: string, bytes: number
 export async function scaleRows(options: BenchOptions): Promise<Outcome> {
   const many: Cost[] = [];
   const few: Cost[] = [];
-  const pairs = options.isQuick ? 1 : 3;
+  const pairs = Math.min(3, options.pairs);
   for (let pair = 0; pair < pairs; pair++) {
     few.push(await cost(options, small(10, 24), 40));
     many.push(await cost(options, small(2000, 24), 5));
