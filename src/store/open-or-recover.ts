@@ -50,7 +50,10 @@ function recover(
 ): string {
   const { clock, logger } = parts;
   const path = unfinished ?? setAside(db.path, clock.now());
-  logger.error({ err: failure, path }, "the database is damaged and was set aside");
+  // Begun again as often as the disk fails meanwhile: that is told once.
+  if (unfinished === null) {
+    logger.error({ err: failure, path }, "the database is damaged and was set aside");
+  }
   const done = beginAnew(db.path);
   db.open();
   const report = salvage(db, path, { ...parts, nowMs: clock.now() });

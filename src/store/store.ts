@@ -111,6 +111,7 @@ class SqliteStore implements Store {
   readonly #limits: BufferLimits;
   readonly #recovery: RecoveryParts;
   readonly #onRecovered: () => void;
+  #isSuspected = false;
   #isClosed = false;
 
   constructor(options: StoreOptions, lock: DirectoryLock) {
@@ -231,7 +232,10 @@ class SqliteStore implements Store {
   /** After a failed sync the kernel may have dropped pages it calls written; only a new connection reads the disk. */
   #reopen(seen: StoreFailure | null): void {
     this.#db.disconnect();
-    const isDamaged = seen?.code === "corrupt";
+    // A disk that fails to read for a moment can look like damage; a damaged page is met again.
+    const isSuspicious = seen?.code === "corrupt";
+    const isDamaged = isSuspicious && this.#isSuspected;
+    this.#isSuspected = isSuspicious && !isDamaged;
     const alarm = openOrRecover(this.#db, this.#recovery, {
       load: () => this.#load(),
       seen: isDamaged ? seen : null,
