@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { CannedSensor } from "./canned-gateway.ts";
+import { sleep } from "./measure.ts";
 
 /** What the packages start it with; see systemd/gateside.service. */
 export const NODE_FLAGS = ["--max-semi-space-size=4", "--max-old-space-size=128"] as const;
@@ -67,15 +68,22 @@ export class AgentProcess {
     return new AgentProcess(child, address);
   }
 
-  /** Asks for one read of every sensor's day: what a poll round does, at a moment of our choice. */
+  /**
+   * Asks for one read of every sensor's day: what a poll round does, at a moment of our choice. The last answers of the
+   * round before may still wait for their commit: then it is asked again.
+   */
   async round(day: string): Promise<void> {
-    const answer = await fetch(`${this.address}/api/v1/backfill`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ from: day, to: day }),
-    });
-    if (answer.status !== 202) throw new Error(`backfill: ${answer.status} ${await answer.text()}`);
-    await answer.arrayBuffer();
+    for (let tries = 0; ; tries++) {
+      const answer = await fetch(`${this.address}/api/v1/backfill`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ from: day, to: day }),
+      });
+      const text = await answer.text();
+      if (answer.status === 202) return;
+      if (answer.status !== 409 || tries > 1000) throw new Error(`${answer.status} ${text}`);
+      await sleep(20);
+    }
   }
 
   /** One value of /metrics, labels included in the name. */
