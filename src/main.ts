@@ -20,7 +20,12 @@ for (const [name, number] of [
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
     // `gateside export | head`: nobody reads on, which is an end and no failure.
-    if (error.code !== "EPIPE") throw error;
+    if (error.code !== "EPIPE") {
+      // A full disk below `> file`, mostly. What was written is not whole, so nothing may look like success.
+      if (stream === process.stdout)
+        process.stderr.write(`error: the output cannot be written: ${error.message}\n`);
+      process.exit(1);
+    }
     stop.abort("EPIPE");
   });
 }

@@ -26,6 +26,7 @@ import { createBackfillJobs } from "./backfill.ts";
 import { type Destination, mqttDestination, sparkplugDestination } from "./destinations.ts";
 import { GapWatch } from "./gap-watch.ts";
 import { historyPages } from "./history-pages.ts";
+import { listenFailure } from "./listen-failure.ts";
 import { LiveHub } from "./live-hub.ts";
 import { ReadingWatch } from "./reading-watch.ts";
 import { Watchdog } from "./watchdog.ts";
@@ -216,7 +217,7 @@ class RunningAgent implements Agent {
       this.#logger.info({ address }, "http listening");
     } catch (error) {
       await this.#store.close();
-      throw error;
+      throw listenFailure(error, this.#settings);
     }
   }
 

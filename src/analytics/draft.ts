@@ -1,5 +1,6 @@
 /** What a survey of an analytics service tells, as a draft of the site file (pure). */
 import { KINDS, type Kind, normalCode } from "../core/sensor.ts";
+import { sayOnce } from "./say-once.ts";
 import { placeKey, type Survey, type SurveyedDevice } from "./survey.ts";
 
 /** What the operator adds to what the service cannot tell. */
@@ -68,7 +69,7 @@ export function draftSite(
     $schema: "./site.schema.json",
     site: hints.site ?? siteName(found, notes),
   };
-  return { site: { ...head, sensors }, ...counts, notes };
+  return { site: { ...head, sensors }, ...counts, notes: sayOnce(notes) };
 }
 
 /** Given by the operator, or seen: a type of which one sensor has axes measures vibration. Nothing is known beforehand. */

@@ -43,7 +43,7 @@ export function createAgentClient(
     } catch (error) {
       throw new AgentFailure(
         "unreachable",
-        `no agent answers at ${base} (${reason(error)})`,
+        `no agent answers at ${base} (${reason(error)}); is it running, and HTTP_HOST and HTTP_PORT its own?`,
         error,
       );
     }

@@ -24,13 +24,17 @@ export async function run(context: CommandContext): Promise<number> {
   const progress = new ProgressLine(stderr);
   const show = (now: BackfillProgress) =>
     progress.show(`${now.reads.done} of ${now.reads.total} reads, ${now.stored} readings stored`);
+  const tell = (line: string) => {
+    progress.end();
+    stderr.write(`${line}\n`);
+  };
   let end: BackfillProgress;
   try {
     const agent = await findAgent(configuration, signal);
     end =
       agent === null
         ? await backfillHere(configuration, request, show, signal)
-        : await through(agent, request, show, signal);
+        : await through(agent, request, { show, tell }, signal);
   } finally {
     progress.end();
   }
@@ -51,15 +55,27 @@ function sensorOf(code: string | null, { site }: Configuration): string | null {
   return sensor.code;
 }
 
+interface Screen {
+  /** Redrawn in place, on a terminal alone. */
+  readonly show: (now: BackfillProgress) => void;
+  /** A line that stays, wherever stderr goes. */
+  readonly tell: (line: string) => void;
+}
+
 async function through(
   agent: AgentClient,
   request: BackfillProgress["request"],
-  show: (now: BackfillProgress) => void,
+  { show, tell }: Screen,
   signal: AbortSignal,
 ): Promise<BackfillProgress> {
   let job = jobOf(await agent.post("/api/v1/backfill", request, signal));
   const number = job.job;
+  let heldBy: string | null = null;
   while (job.state === "running" && !signal.aborted) {
+    const hold = holdOf(await agent.get("/api/v1/status", signal));
+    if (hold !== heldBy && hold !== null)
+      tell(`waiting for the gateway: ${hold}; Ctrl-C leaves the agent at it`);
+    heldBy = hold;
     show(job);
     await systemClock.sleep(ASK_MS, signal);
     if (signal.aborted) break;
@@ -68,6 +84,16 @@ async function through(
       throw new AgentFailure("refused", "the agent was restarted before the backfill ended");
   }
   return job;
+}
+
+/** Why the gateway gives nothing now; null while it answers. */
+function holdOf(status: unknown): string | null {
+  const gateway: unknown =
+    typeof status === "object" && status !== null ? Reflect.get(status, "gateway") : null;
+  if (typeof gateway !== "object" || gateway === null) return null;
+  if (Reflect.get(gateway, "isUp") !== false) return null;
+  const why: unknown = Reflect.get(gateway, "lastError");
+  return typeof why === "string" ? why : "it does not answer";
 }
 
 function jobOf(answer: unknown): BackfillProgress {

@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { connectAsync } from "mqtt";
 import { openAgent } from "../agent/agent.ts";
 import { bindSite, loadSettings, type Settings } from "../config/settings.ts";
+import type { Clock } from "../core/ports.ts";
 import type { Site } from "../core/sensor.ts";
+import { systemClock } from "../lib/clock.ts";
 import { createLogger } from "../lib/logger.ts";
 import { startBroker } from "../simulator/broker.ts";
 import { startSimulator } from "../simulator/server.ts";
@@ -68,15 +70,33 @@ interface DemoPlace {
   readonly site: Site;
 }
 
+/**
+ * The plant's time for the agent too: by a clock of life's pace its day would run ahead of the box, and sensors would seem
+ * silent and the gateway's clock wrong.
+ */
+export function fastClock(base: Clock, speed: number): Clock {
+  const startMs = base.now();
+  const startMonotonic = base.monotonic();
+  return {
+    now: () => startMs + (base.monotonic() - startMonotonic) * speed,
+    monotonic: () => base.monotonic() * speed,
+    sleep: (ms, signal) => base.sleep(ms / speed, signal),
+  };
+}
+
 /** The usual port where it is free, else any. */
 async function openWithFreePort(port: number, place: DemoPlace, stderr: TextSink) {
-  const logger = createLogger("warn");
+  const parts = {
+    site: place.site,
+    logger: createLogger("warn"),
+    clock: fastClock(systemClock, SPEED),
+  };
   try {
-    return await openAgent({ settings: demoSettings(port, place), site: place.site, logger });
+    return await openAgent({ ...parts, settings: demoSettings(port, place) });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE" || port === 0) throw error;
     stderr.write(`port ${port} is taken; the dashboard takes another one\n`);
-    return openAgent({ settings: demoSettings(0, place), site: place.site, logger });
+    return openAgent({ ...parts, settings: demoSettings(0, place) });
   }
 }
 
@@ -88,11 +108,13 @@ function demoSettings(port: number, { simulator, broker, dataDir, site }: DemoPl
       MQTT_URL: broker,
       MQTT_VERSION: "4",
       DATA_DIR: dataDir,
-      POLL_INTERVAL_S: "2",
+      POLL_INTERVAL_S: "40",
       BACKFILL_DAYS: String(HISTORY_DAYS),
       PUBLISH_FORMATS: "json,plain",
       HTTP_PORT: String(port),
       DISK_FREE_MIN_MB: "0",
+      // Hours until full are the plant's, and twenty of them pass in one.
+      BUFFER_MAX_MB: "32768",
     },
     { cwd: dataDir },
   );

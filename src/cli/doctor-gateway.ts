@@ -19,6 +19,7 @@ export async function checkGateway(
   );
   let isReached = false;
   let isLost = false;
+  let refusals = 0;
   const work = async (): Promise<void> => {
     for (let read = reads.shift(); read !== undefined; read = reads.shift()) {
       const day = dayOf(gateway.clock.now(), settings.gatewayTimezone);
@@ -31,19 +32,25 @@ export async function checkGateway(
           found({
             what: "gateway",
             state: "failed",
-            detail: `${settings.gatewayUrl}: ${result.message}`,
+            detail: `${settings.gatewayUrl}: ${result.message}; is the gateway powered and on this network, and GATEWAY_URL its address?`,
           });
         isLost = true;
         reads.length = 0;
         return;
       }
-      if (!isReached)
+      if (!result.ok) refusals += 1;
+      else if (!isReached) {
+        isReached = true;
         found({ what: "gateway", state: "ok", detail: `${settings.gatewayUrl} answers` });
-      isReached = true;
+      }
       const what = `${sensor.code} ${kind}`;
       if (!result.ok) found({ what, state: "failed", detail: result.message });
       else if (newest === null)
-        found({ what, state: "warning", detail: `no usable record on ${day} yet` });
+        found({
+          what,
+          state: "warning",
+          detail: `no usable record on ${day} yet; if it should have sent: is the code right, the sensor on and paired?`,
+        });
       else {
         const age = duration(gateway.clock.now() - newest.timeMs);
         const doubts = Object.entries(newest.quality).map(([name, d]) => `${name} ${d.reason}`);
@@ -58,6 +65,13 @@ export async function checkGateway(
     await work();
     reads.push(...(isLost ? [] : rest));
     await Promise.all(Array.from({ length: settings.gatewayConcurrency }, work));
+    // Something answers, yet never as a gateway does: a router's page, a proxy, another service.
+    if (refusals > 0 && !isReached && !isLost && !signal.aborted)
+      found({
+        what: "gateway",
+        state: "failed",
+        detail: `${settings.gatewayUrl} gave no sensor's day; is it the gateway's address, and ${settings.gatewayService} its service (GATEWAY_SERVICE)?`,
+      });
     return { skewMs: gateway.clock.skewMs };
   } finally {
     await gateway.client.close();

@@ -209,12 +209,17 @@ export class GatewayClient implements RecordSource {
     const { status, headers } = head;
     const start = await firstBytes(decodedBody(head, SMALL_BODY_BYTES_MAX), SNIPPET_BYTES);
     const snippet = this.#withoutSecrets(snippetOf(start));
+    // Of a web server's page the words; its mark-up would fill the line.
+    const words = snippet
+      .replace(/<[^>]*(>|$)/g, " ")
+      .replace(/\s+/g, " ")
+      .trim();
     const location = headerText(headers, "location");
     const isRedirect = status >= 300 && status < 400;
     return new CallFailure({
       message: isRedirect
         ? `the gateway answered HTTP ${status}, a redirect${location ? ` to ${this.#withoutSecrets(location)}` : ""}; redirects are not followed`
-        : `the gateway answered HTTP ${status}${snippet === "" ? "" : `: ${snippet}`}`,
+        : `the gateway answered HTTP ${status}${words === "" ? "" : `: ${words}`}`,
       failureClass: classOfHttpStatus(status),
       code: isRedirect ? "redirect" : "http_status",
       httpStatus: status,

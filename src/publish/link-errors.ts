@@ -145,7 +145,9 @@ export function transportFailure(err: unknown): LinkFailure {
         return transient("the broker cannot be reached over the network");
       case "ECONNRESET":
       case "EPIPE":
-        return transient("the connection was reset");
+        return transient(
+          "the connection was reset; where it never comes up, check that scheme and port of MQTT_URL belong together",
+        );
       default:
         return transient(`the connection failed (${code})`);
     }
@@ -156,6 +158,10 @@ export function transportFailure(err: unknown): LinkFailure {
   }
   if (message === "Keepalive timeout") {
     return transient("nothing was heard from the broker within the keep-alive time");
+  }
+  // mqtt-packet's words for bytes that are no MQTT: a web server, or TLS on a plain port.
+  if (/^(Invalid header flag|Cannot parse|Malformed|Invalid protocol)/.test(message)) {
+    return hands("what answers there speaks no MQTT: check scheme, host and port of MQTT_URL");
   }
   return transient(message);
 }

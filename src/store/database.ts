@@ -59,7 +59,11 @@ export class Database {
 
   /** Beside a running agent: reads only, takes no lock, changes nothing. */
   openReadOnly(): void {
-    if (!existsSync(this.path)) throw new StoreFailure("missing", `${this.path} does not exist`);
+    if (!existsSync(this.path))
+      throw new StoreFailure(
+        "missing",
+        `${this.path} does not exist; no agent has run with this DATA_DIR yet`,
+      );
     try {
       this.#reader = this.#connection(this.path, true);
       if (Number(this.#reader.pragma("application_id", { simple: true })) !== APPLICATION_ID) {

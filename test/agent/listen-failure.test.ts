@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { listenFailure } from "../../src/agent/listen-failure.ts";
+
+const PLACE = { httpHost: "127.0.0.1", httpPort: 8080 };
+
+function told(code: string): Error & { code?: string } {
+  const raw = Object.assign(new Error(`listen ${code}: of Node's`), { code });
+  const failure = listenFailure(raw, PLACE);
+  assert.ok(failure instanceof Error);
+  return failure;
+}
+
+test("listening – a taken port names the setting, the place and the remedy, and keeps its code", () => {
+  const failure = told("EADDRINUSE");
+  assert.match(failure.message, /^HTTP_PORT: 127\.0\.0\.1:8080 is taken .*give another port/);
+  assert.equal(failure.code, "EADDRINUSE");
+});
+
+test("listening – an address of another machine names HTTP_HOST, an unknown fault stays as it is", () => {
+  assert.match(told("EADDRNOTAVAIL").message, /^HTTP_HOST: 127\.0\.0\.1 is no address/);
+  assert.match(told("EACCES").message, /above 1023/);
+  assert.match(told("EMFILE").message, /of Node's/);
+});

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { fastClock } from "../../src/cli/demo.ts";
+import { ManualClock } from "../support/manual-clock.ts";
+import { runCommand } from "../support/run-command.ts";
+
+const HAS_FULL = existsSync("/dev/full");
+
+async function webServer(
+  t: TestContext,
+  answer: (path: string) => { status: number; body: string },
+): Promise<number> {
+  const server = createServer((request, response) => {
+    const { status, body } = answer(request.url ?? "");
+    response.writeHead(status).end(body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+function plantDir(t: TestContext): string {
+  const cwd = mkdtempSync(join(tmpdir(), "gateside-look-"));
+  t.after(() => rmSync(cwd, { recursive: true }));
+  const sensors = [{ code: "1", type: 40, kinds: ["rpm"] }];
+  writeFileSync(join(cwd, "site.json"), JSON.stringify({ site: "look", sensors }));
+  return cwd;
+}
+
+test("output – a full disk below stdout is one line and 1, no stack trace", {
+  skip: HAS_FULL ? false : "no /dev/full here",
+}, () => {
+  const run = spawnSync(process.execPath, ["--import", "tsx", "src/main.ts", "--help"], {
+    stdio: ["ignore", openSync("/dev/full", "w"), "pipe"],
+    encoding: "utf8",
+  });
+  assert.equal(run.status, 1);
+  assert.match(run.stderr, /^error: the output cannot be written: ENOSPC[^\n]*\n$/);
+});
+
+test("doctor – a web server that is no gateway is not said to answer, and its mark-up stays out", async (t) => {
+  const body = `<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0"><html><h1>No such page</h1></html>`;
+  const port = await webServer(t, () => ({ status: 404, body }));
+  const env = {
+    GATEWAY_URL: `http://127.0.0.1:${port}`,
+    MQTT_URL: "mqtt://127.0.0.1:9",
+    SITE_FILE: "site.json",
+  };
+  const run = await runCommand(["doctor"], { env, cwd: plantDir(t) });
+  assert.equal(run.code, 1);
+  assert.match(run.stdout, /FAILED +1 rpm +the gateway answered HTTP 404: No such page\n/);
+  assert.match(run.stdout, /FAILED +gateway .*GATEWAY_SERVICE/);
+  assert.doesNotMatch(run.stdout, /<|ok +gateway/);
+});
+
+test("backfill – says that the agent waits for the gateway, also where stderr is a file", async (t) => {
+  let asked = 0;
+  const port = await webServer(t, (path) => {
+    const gateway = { isUp: false, lastError: "nobody is there" };
+    if (path.endsWith("/status"))
+      return { status: 200, body: JSON.stringify({ site: "look", gateway }) };
+    const state = asked++ > 1 ? "done" : "running";
+    const job = { job: 1, state, reads: { done: 1, failed: 0, total: 1 }, stored: 0, notes: [] };
+    return { status: 200, body: JSON.stringify({ job }) };
+  });
+  const env = {
+    GATEWAY_URL: "http://127.0.0.1:9",
+    MQTT_URL: "mqtt://127.0.0.1:9",
+    SITE_FILE: "site.json",
+    HTTP_PORT: String(port),
+  };
+  const words = ["backfill", "--from", "2026-11-20", "--to", "2026-11-20"];
+  const run = await runCommand(words, { env, cwd: plantDir(t) });
+  assert.equal(run.code, 0, run.stderr);
+  assert.match(run.stdout, /^done: /);
+  assert.match(run.stderr, /^waiting for the gateway: nobody is there; [^\n]*\n$/, "said once");
+});
+
+test("demo – the agent's clock keeps the plant's pace, so that neither seems wrong", async () => {
+  const base = new ManualClock();
+  const fast = fastClock(base, 20);
+  const [now, monotonic] = [fast.now(), fast.monotonic()];
+  let isAwake = false;
+  const sleeping = fast.sleep(20_000).then(() => {
+    isAwake = true;
+  });
+  await base.advance(1_000);
+  await sleeping;
+  assert.ok(isAwake);
+  assert.equal(fast.now() - now, 20_000);
+  assert.equal(fast.monotonic() - monotonic, 20_000);
+});
