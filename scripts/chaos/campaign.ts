@@ -340,16 +340,15 @@ class Campaign {
     await sleep(4000);
     const { must } = expectationOf(this.#simulator, BACKFILL_DAYS);
     let deadline = Date.now() + SETTLE_MS;
-    let come = 0;
+    let missingBefore = Number.POSITIVE_INFINITY;
     for (;;) {
       const { must: _, ...later } = expectationOf(this.#simulator, BACKFILL_DAYS);
       const verdict = judge({ ...later, must }, this.#recorder);
       const missing = this.#host ? this.#missingAtHost(must) : [];
       const lost = [...verdict.lost, ...missing.map((key) => `sparkplug ${key}`)];
       if (lost.length === 0 || Date.now() > deadline) return { ...verdict, lost };
-      const seen = this.#recorder.ids.size + (this.#host?.values.size ?? 0);
-      if (seen > come) deadline = Date.now() + SETTLE_MS;
-      come = seen;
+      if (lost.length < missingBefore) deadline = Date.now() + SETTLE_MS;
+      missingBefore = lost.length;
       await sleep(1000);
     }
   }
