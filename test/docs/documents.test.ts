@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { parseFlags } from "../../src/cli/parse-flags.ts";
+import { createMetrics } from "../../src/lib/metrics.ts";
 import { codeBlocks, DOCUMENTS, inlineCode, shellLines } from "../support/documents.ts";
 
 /** Words of a `gateside …` call, comments, pipes and redirections cut off. */
@@ -76,6 +77,21 @@ for (const document of DOCUMENTS) {
     }
   });
 }
+
+test("documents, alert rules and dashboard name only metrics that exist", () => {
+  const known = new Set(
+    createMetrics()
+      .registry.getMetricsAsArray()
+      .map(({ name }) => name),
+  );
+  const files = [...DOCUMENTS, "config/prometheus-alerts.yml", "config/grafana-dashboard.json"];
+  for (const file of files) {
+    for (const [name] of readFileSync(file, "utf8").matchAll(/\bgateside_[a-z_]+[a-z]\b/g)) {
+      const bare = name.replace(/_(bucket|count|sum)$/, "");
+      assert.ok(known.has(name) || known.has(bare), `${file}: ${name}`);
+    }
+  }
+});
 
 function anchorsOf(file: string): string[] {
   return [...readFileSync(file, "utf8").matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) =>
