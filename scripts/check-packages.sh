@@ -7,8 +7,8 @@ packages=dist/packages
 version=$(node -p 'require("./package.json").version')
 claim() { printf 'ok - %s\n' "$1"; }
 die() { printf 'not ok - %s\n' "$1" >&2; exit 1; }
-work=$(mktemp -d); pids=(); secret=
-cleanup() { for p in "${pids[@]:-}"; do [ -n "$p" ] && kill "$p" 2>/dev/null || true; done; rm -rf "$work" ${secret:+"$secret"}; }
+work=$(mktemp -d); pids=(); secret=; installed=
+cleanup() { for p in "${pids[@]:-}"; do [ -n "$p" ] && kill "$p" 2>/dev/null || true; done; rm -rf "$work" ${secret:+"$secret"}; [ -z "$installed" ] || dpkg -P gateside >/dev/null 2>&1 || true; }
 trap cleanup EXIT
 
 (cd $packages && sha256sum --quiet -c SHA256SUMS) && claim "checksums match"
@@ -49,6 +49,7 @@ if [ "$(id -u)" = 0 ] && [ "$(dpkg --print-architecture)" = amd64 ]; then
   sed -i 's/^Version: .*/Version: 0.0.1-1/' "$previous/DEBIAN/control"
   dpkg-deb --root-owner-group -Znone -b "$previous" "$work/previous.deb" >/dev/null
   dpkg -P gateside >/dev/null 2>&1 || true
+  installed=yes
   dpkg -i "$work/previous.deb" >"$work/install.log" 2>&1 || { cat "$work/install.log"; die "install"; }
   gateside --version | grep -q "$version" || die "the installed program does not run"
   claim "installs and runs with its own Node $(/usr/lib/gateside/node --version)"
@@ -88,7 +89,7 @@ if [ "$(id -u)" = 0 ] && [ "$(dpkg --print-architecture)" = amd64 ]; then
   rm -f "$secret"
   claim "the command line reads the service's credentials, and shows none"
 
-  cp /etc/gateside/site.json /etc/gateside/north.site.json
+  install -m 0640 -g gateside /etc/gateside/site.json /etc/gateside/north.site.json
   north=$(free_port)
   sed "s/^HTTP_PORT=.*/HTTP_PORT=$north/" /etc/gateside/gateside.env >/etc/gateside/north.env
   echo MQTT_CLIENT_ID=north >>/etc/gateside/north.env
