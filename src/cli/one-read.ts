@@ -27,9 +27,6 @@ class NewestOnly implements ReadingLog, AnswerWriter {
   newestTimeMs(): null {
     return null;
   }
-  canReread(): boolean {
-    return true;
-  }
   isKnown(): boolean {
     return false;
   }

@@ -103,8 +103,6 @@ export interface ReadingLog {
   begin(key: DayKey): AnswerWriter;
   /** Newest stored reading time of a sensor and kind, ms; null when none. Readings flagged time_in_future do not count. */
   newestTimeMs(sensor: string, kind: Kind): number | null;
-  /** False when the memory of that day's identities is gone: reading it again could send doubles (backfill refuses it). */
-  canReread(key: DayKey): boolean;
 }
 
 /* ---------- store → publish ---------- */

@@ -28,15 +28,13 @@ export interface Subscription {
   readonly qos: 0 | 1;
 }
 
-/** What a CONNACK granted, after the subscriptions were answered. */
+/** What a CONNACK granted. */
 export interface SessionInfo {
   readonly session: number;
   /** Announced limits; null where the broker named none (MQTT 3.1.1 never does). */
   readonly receiveMaximum: number | null;
   readonly maximumPacketSize: number | null;
   readonly retainAvailable: boolean;
-  /** Topic filters of `subscriptions` that the broker refused. */
-  readonly refusedSubscriptions: readonly string[];
 }
 
 export interface LinkHooks {

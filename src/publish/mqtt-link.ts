@@ -56,7 +56,7 @@ export class MqttLink implements MessageLink {
   readonly #takeoverBackoff = new Backoff(TAKEOVER_BACKOFF_MIN_MS, TAKEOVER_BACKOFF_MAX_MS);
   readonly #readyListeners = new Set<() => void>();
   #current: MqttSession | null = null;
-  /** The CONNACK, the subscriptions and `onConnected` are done. */
+  /** The CONNACK and `onConnected` are done. */
   #isReady = false;
   #isClosing = false;
   #wake = new AbortController();
@@ -213,14 +213,18 @@ export class MqttLink implements MessageLink {
     return end;
   }
 
-  /** Subscriptions first, then what the owner has to say, then the publishers. */
+  /**
+   * Subscriptions first, then what the owner has to say, then the publishers. The order on the wire is all it takes for a
+   * command sent upon `online` to find us: readings do not wait for a broker that leaves SUBSCRIBE unanswered.
+   */
   async #greet(session: MqttSession): Promise<void> {
     const { logger, hooks } = this.#parts;
-    const refusedSubscriptions = await session.subscribe(this.#options.subscriptions ?? []);
-    if (!session.isOpen) return;
-    for (const topic of refusedSubscriptions) {
-      logger.error({ topic }, "the broker refuses this subscription: check its access list");
-    }
+    const refused = session.subscribe(this.#options.subscriptions ?? []);
+    void refused.then((topics) => {
+      for (const topic of topics) {
+        logger.error({ topic }, "the broker refuses this subscription: check its access list");
+      }
+    });
     const { receiveMaximum, maximumPacketSize, retainAvailable } = session;
     logger.info(
       { url: this.#url, clientId: this.#options.clientId, receiveMaximum, maximumPacketSize },
@@ -234,7 +238,6 @@ export class MqttLink implements MessageLink {
       receiveMaximum,
       maximumPacketSize,
       retainAvailable,
-      refusedSubscriptions,
     });
     if (!session.isOpen) return;
     this.#lastError = null;

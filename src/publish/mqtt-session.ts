@@ -78,6 +78,8 @@ export class MqttSession {
   #acks = 0;
   #ackReason = 0;
   #tick = 0;
+  /** Watch tick of a SUBSCRIBE that awaits its answer. */
+  #subscribedInTick: number | null = null;
 
   constructor(options: MqttLinkOptions, isolate: boolean) {
     this.#options = options;
@@ -165,20 +167,25 @@ export class MqttSession {
     });
   }
 
+  /** Resolves with the topics that are refused. Left without an answer, the session is ended, and there are none. */
   subscribe(subscriptions: readonly Subscription[]): Promise<string[]> {
     const client = this.#client;
     if (!client || subscriptions.length === 0) return Promise.resolve([]);
+    this.#subscribedInTick = this.#tick;
     return Promise.all(
       subscriptions.map(
         ({ topic, qos }) =>
           new Promise<string[]>((resolve) => {
             client.subscribe(topic, { qos }, (err, granted) => {
               const isRefused = err !== null || granted?.some((grant) => grant.qos >= 128);
-              resolve(isRefused === true ? [topic] : []);
+              resolve(isRefused === true && this.isOpen ? [topic] : []);
             });
           }),
       ),
-    ).then((refused) => refused.flat());
+    ).then((refused) => {
+      this.#subscribedInTick = null;
+      return refused.flat();
+    });
   }
 
   /** Sends now, or once the window has room; `done` is called exactly once. */
@@ -285,6 +292,9 @@ export class MqttSession {
         oldest !== null && this.#tick - oldest > TICKS_PER_TIMEOUT * SINGLE_ACK_TIMEOUTS;
       if (quietTicks > TICKS_PER_TIMEOUT || isStuck) {
         this.abort(`a publish was not acknowledged within ${Math.round(timeoutMs / 1000)} s`);
+      }
+      if (this.#tick - (this.#subscribedInTick ?? this.#tick) > TICKS_PER_TIMEOUT) {
+        this.abort(`the broker did not answer SUBSCRIBE within ${Math.round(timeoutMs / 1000)} s`);
       }
     }, timeoutMs / TICKS_PER_TIMEOUT);
   }

@@ -126,6 +126,10 @@ export class SqliteReadingLog implements ReadingLog {
     }
   }
 
+  /**
+   * False when the memory of that day's identities is gone: a backfill by hand would send doubles. The poller does not ask:
+   * the checkpoints of its days tell what they held, and a late record is worth more than a repeated one.
+   */
   canReread(key: DayKey): boolean {
     const startMs = Date.parse(`${key.day}T00:00:00Z`);
     return startMs - DAY_SLACK_MS >= this.#parts.identities.horizonMs;

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import {
   type BufferState,
   type Clock,
+  type DayKey,
   type GapLog,
   LANES,
   type Lane,
@@ -58,7 +59,10 @@ export interface StoreOptions {
 }
 
 export interface Store {
-  readonly readings: ReadingLog & { flush(): Promise<void> };
+  readonly readings: ReadingLog & {
+    flush(): Promise<void>;
+    canReread(key: DayKey): boolean;
+  };
   readonly outbox: Outbox & { flush(): Promise<void> };
   readonly gaps: GapLog;
   readonly waveforms: WaveformReader;

@@ -332,6 +332,19 @@ test("link – commands arrive with response topic and correlation data", {
   assert.equal(seen[0]?.correlationData?.toString(), "c1");
 });
 
+test("link – a broker that leaves SUBSCRIBE unanswered gets readings all the same, and is told off and left", {
+  timeout: 30_000,
+}, async (t) => {
+  // The fake broker knows no SUBSCRIBE.
+  const server = await fake(t, { version: 5 });
+  const subscriptions = [{ topic: "agent/cmd", qos: 1 }] as const;
+  const { link: l, logger } = link(t, { url: server.url, subscriptions, ackTimeoutMs: 300 });
+  await l.ready(forever());
+  assert.deepEqual(await l.publish(message("a")), { result: "delivered" });
+  await until("a second session", () => server.connects === 2 && l.isConnected);
+  assert.match(logger.text, /did not answer SUBSCRIBE within/);
+});
+
 test("link – close publishes the final message and disconnects without the will", {
   skip,
   timeout: 30_000,
