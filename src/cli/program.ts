@@ -2,6 +2,7 @@ import type { Environment } from "../config/environment.ts";
 import { faultLine } from "../config/fault.ts";
 import { nearest } from "../lib/nearest.ts";
 import { VERSION } from "../lib/version.ts";
+import { StoreFailure } from "../store/store-failure.ts";
 import { type Command, type TextSink, UsageError } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
 import { ConfigurationError } from "./configuration.ts";
@@ -69,6 +70,11 @@ function report(error: unknown, command: Command, stderr: TextSink): number {
   }
   if (error instanceof UsageError) {
     stderr.write(`error: ${error.message} (\`gateside ${command.name} --help\`)\n`);
+    return 2;
+  }
+  // A DATA_DIR that no agent could work in is a wrong setting, whichever command meets it.
+  if (error instanceof StoreFailure && error.code === "unusable") {
+    stderr.write(`error: ${error.message}\n`);
     return 2;
   }
   if (error instanceof Error) {

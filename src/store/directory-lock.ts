@@ -1,6 +1,6 @@
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
+import { prepareDataDirectory } from "./data-directory.ts";
 import { StoreFailure } from "./store-failure.ts";
 
 /**
@@ -17,7 +17,7 @@ export class DirectoryLock {
   static take(dataDir: string, nativeBinding?: string): DirectoryLock {
     let db: Sqlite.Database | null = null;
     try {
-      mkdirSync(dataDir, { recursive: true, mode: 0o750 });
+      prepareDataDirectory(dataDir);
       db = new Sqlite(join(dataDir, "gateside.lock"), {
         timeout: 0,
         ...(nativeBinding === undefined ? {} : { nativeBinding }),

@@ -1,6 +1,8 @@
 export type StoreFailureCode =
   /** Another agent holds the directory. */
   | "in_use"
+  /** DATA_DIR cannot be worked in as it is: a file in the way, no permission, a read-only or special file system. */
+  | "unusable"
   /** The file was written by a newer program. */
   | "schema_newer"
   /** No database where one was to be read. */

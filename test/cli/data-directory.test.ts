@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { type SpawnSyncOptions, spawnSync } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { type TestContext, test } from "node:test";
+
+/** A spinning start is ended by this, and its code is then null. */
+const START_MAX_MS = 30_000;
+const NOBODY = 65_534;
+const isRoot = process.getuid?.() === 0;
+
+interface Bench {
+  readonly cwd: string;
+  /** `gateside run` with this DATA_DIR, as a process of its own; as nobody where that makes a difference. */
+  run(dataDir: string, as?: { uid?: number; through?: readonly string[] }): Outcome;
+}
+interface Outcome {
+  readonly code: number | null;
+  readonly stderr: string;
+}
+
+function bench(t: TestContext): Bench {
+  const cwd = mkdtempSync(join(tmpdir(), "gateside-dir-"));
+  t.after(() => rmSync(cwd, { recursive: true }));
+  chmodSync(cwd, 0o755);
+  const sensors = [{ code: "1", type: 40, kinds: ["rpm"] }];
+  writeFileSync(join(cwd, "site.json"), JSON.stringify({ site: "s", sensors }));
+  return {
+    cwd,
+    run(dataDir, as = {}) {
+      const env = {
+        PATH: process.env["PATH"],
+        GATEWAY_URL: "http://127.0.0.1:9",
+        MQTT_URL: "mqtt://127.0.0.1:9",
+        SITE_FILE: join(cwd, "site.json"),
+        HTTP_PORT: "off",
+        DATA_DIR: dataDir,
+        // tsx keeps what it compiled in a folder that another user may not write.
+        TSX_DISABLE_CACHE: "1",
+      };
+      const options: SpawnSyncOptions = { env, timeout: START_MAX_MS, killSignal: "SIGKILL" };
+      const own = [process.execPath, "--import", "tsx", resolve("src/main.ts"), "run"];
+      const [program = "", ...words] = [...(as.through ?? []), ...own];
+      const run = spawnSync(program, words, { ...options, ...(as.uid ? { uid: as.uid } : {}) });
+      return { code: run.status, stderr: String(run.stderr) };
+    },
+  };
+}
+
+const isOneLine = (stderr: string) => assert.equal(stderr.trimEnd().split("\n").length, 1, stderr);
+
+test("DATA_DIR – below /proc, where no directory can be made, ends with 2 and one line", {
+  skip: existsSync("/proc/self") ? false : "no /proc here",
+}, (t) => {
+  const { code, stderr } = bench(t).run("/proc/gateside/data");
+  assert.equal(code, 2, stderr);
+  assert.match(stderr, /^error: DATA_DIR: \/proc\/gateside cannot be made: .*; give a directory/);
+  isOneLine(stderr);
+});
+
+test("DATA_DIR – a file in the way is named, itself or a parent, with 2", (t) => {
+  const b = bench(t);
+  const file = join(b.cwd, "data");
+  writeFileSync(file, "mine");
+  for (const [dataDir, remedy] of [
+    [file, /; move it away, or give another directory$/m],
+    [join(file, "below"), /; give a directory that does not lie below it$/m],
+  ] as const) {
+    const { code, stderr } = b.run(dataDir);
+    assert.equal(code, 2, stderr);
+    assert.ok(stderr.startsWith(`error: DATA_DIR: ${file} is a file, not a directory`), stderr);
+    assert.match(stderr, remedy);
+    isOneLine(stderr);
+  }
+});
+
+test("DATA_DIR – that this user may not write, or whose files are another's, is said so with 2", {
+  skip: isRoot ? false : "only root can leave files of another user",
+}, (t) => {
+  const b = bench(t);
+  const closed = join(b.cwd, "closed");
+  mkdirSync(closed, { mode: 0o755 });
+  const below = b.run(join(closed, "data"), { uid: NOBODY });
+  assert.equal(below.code, 2, below.stderr);
+  assert.match(
+    below.stderr,
+    /closed\/data cannot be made: .*uid 65534\) may not; give a directory/,
+  );
+  const itself = b.run(closed, { uid: NOBODY });
+  assert.equal(itself.code, 2, itself.stderr);
+  assert.match(itself.stderr, /closed cannot be written: .* change its owner/);
+  // A one-off command that was run as root.
+  const shared = join(b.cwd, "shared");
+  mkdirSync(shared);
+  chmodSync(shared, 0o777);
+  writeFileSync(join(shared, "gateside.lock"), "", { mode: 0o644 });
+  const left = b.run(shared, { uid: NOBODY });
+  assert.equal(left.code, 2, left.stderr);
+  assert.match(left.stderr, /gateside\.lock cannot be written: .*another user left it there/);
+  for (const { stderr } of [below, itself, left]) isOneLine(stderr);
+});
+
+const READ_ONLY = ["unshare", "-m", "sh", "-c"];
+const canMount =
+  isRoot &&
+  spawnSync(READ_ONLY[0] ?? "", ["-m", "mount", "-t", "tmpfs", "none", "/mnt"]).status === 0;
+
+test("DATA_DIR – on a read-only file system is said so, with 2", {
+  skip: canMount ? false : "no mounts here",
+}, (t) => {
+  const b = bench(t);
+  const disk = join(b.cwd, "disk");
+  mkdirSync(disk);
+  const through = [...READ_ONLY, `mount -t tmpfs -o ro none '${disk}' && exec "$@"`, "sh"];
+  for (const dataDir of [disk, join(disk, "data")]) {
+    const { code, stderr } = b.run(dataDir, { through });
+    assert.equal(code, 2, stderr);
+    assert.match(stderr, /cannot be (made|written): the file system is read-only; mount it/);
+    isOneLine(stderr);
+  }
+});
