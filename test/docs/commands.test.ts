@@ -23,6 +23,7 @@ const DAY_MS = 86_400_000;
 const ELSEWHERE: readonly { line: RegExp; script: string; does: RegExp }[] = [
   { line: /^npm run demo$/, script: ".ci/run", does: /npm run demo/ },
   { line: /^npm run chaos/, script: ".ci/run", does: /npm run chaos/ },
+  { line: /^npm run bench( |$)/, script: ".ci/run", does: /npm run bench/ },
   { line: /^npm run package$/, script: ".ci/run", does: /npm run package/ },
   { line: /^npm cit$/, script: ".ci/run", does: /npm cit/ },
   { line: /^sha256sum /, script: "scripts/check-packages.sh", does: /sha256sum .*-c SHA256SUMS/ },

@@ -58,7 +58,7 @@ test("sparkplug – every record reaches a recording host over cuts, lost bytes,
   for (let round = 0; round < ROUNDS; round++) await record(round);
   site.run(node);
 
-  const troubles = [
+  const troubles: readonly (() => void | Promise<void>)[] = [
     () => tap.cut(),
     async () => {
       tap.swallow(true);
