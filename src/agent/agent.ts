@@ -185,6 +185,8 @@ class RunningAgent implements Agent {
               backfill: createBackfillJobs({
                 site,
                 clock,
+                gatewayNow: () => this.#poller.gatewayClock.now(),
+                zone: settings.gatewayTimezone,
                 read: (days, sensor) => this.#poller.backfill(days, sensor),
                 canReread: (key) => this.#store.readings.canReread(key),
               }),
@@ -280,9 +282,9 @@ class RunningAgent implements Agent {
   }
 
   status(): AgentStatus {
-    const { clock } = { clock: this.#clock };
-    const nowMs = clock.now();
-    const skewMs = this.#poller.gatewayClock.skewMs;
+    const nowMs = this.#clock.now();
+    const skew = this.#poller.gatewayClock.skewMs;
+    const skewMs = skew === null ? null : Math.round(skew);
     return {
       site: this.#site.site,
       version: VERSION,
@@ -290,7 +292,7 @@ class RunningAgent implements Agent {
       nowMs,
       timezone: this.#settings.gatewayTimezone,
       gateway: { ...this.#gateway.state, skewMs },
-      links: this.#destinations.map((destination) => destination.state),
+      links: this.#destinations.map(({ state, delivered }) => ({ ...state, delivered })),
       buffer: this.#store.state(),
       sensors: this.#poller
         .sensorStates()

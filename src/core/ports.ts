@@ -252,10 +252,19 @@ export interface LinkState {
   readonly name: "mqtt" | "sparkplug";
   readonly isConnected: boolean;
   readonly url: string;
+  /** When it last connected or disconnected, ms; null where it was never connected. */
   readonly since: number | null;
   readonly lastError: string | null;
   /** Sparkplug with a primary host: whether it is online. */
   readonly hostOnline?: boolean | null;
+  /** What is odd about that host's STATE; null while nothing is. */
+  readonly hostDoubt?: string | null;
+}
+
+/** A link as it is shown: its session, and what went over it. */
+export interface LinkStatus extends LinkState {
+  /** Acknowledged since the agent's start: messages on mqtt, readings and measurements on sparkplug. */
+  readonly delivered: number;
 }
 
 export interface GatewayState {
@@ -304,9 +313,10 @@ export interface AgentStatus {
   readonly nowMs: number;
   readonly timezone: string;
   readonly gateway: GatewayState;
-  readonly links: readonly LinkState[];
+  readonly links: readonly LinkStatus[];
   readonly buffer: BufferState;
   readonly sensors: readonly SensorState[];
+  /** The links' together. */
   readonly delivered: number;
   readonly clock: { readonly skewMs: number | null; readonly isPlausible: boolean };
 }

@@ -180,7 +180,9 @@ export class Chart {
       this.#readout,
       this.#spec?.x.length === 0
         ? "Nothing to show here."
-        : "Drag over the plot to zoom, double-click to see all.",
+        : matchMedia("(pointer: coarse)").matches
+          ? "Touch the plot to read a point; zoom with + and −."
+          : "Drag over the plot to zoom, double-click to see all.",
     );
   }
 

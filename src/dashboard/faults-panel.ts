@@ -67,7 +67,8 @@ function faultItem(model: Model, fault: Fault, sensor: string | null): HTMLEleme
         "p",
         { class: "remedy" },
         fault.remedy,
-        isSensor && h("a", { href: sensorLink(fault.subject) }, " Show the sensor"),
+        isSensor && " ",
+        isSensor && h("a", { href: sensorLink(fault.subject) }, "Show the sensor"),
       ),
     ),
   );

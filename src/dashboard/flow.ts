@@ -41,6 +41,13 @@ export function flowPicture(model: Model): { readonly root: HTMLElement; readonl
     brokers,
   );
 
+  for (const one of [toGateway, toBuffer]) one.show("unknown", "", 0.3);
+  // Before the first word from the agent nothing is known of brokers; one stands for all.
+  const [anyPipe, anyBroker] = [pipe(), station("Broker", icon(ICONS.broker))];
+  anyPipe.show("unknown", "", 0.3);
+  for (const one of [sensors, gateway, buffer, anyBroker]) one.show("off", "…", []);
+  brokers.append(anyPipe.root, anyBroker.root);
+
   const show = (): void => {
     const { status } = model;
     if (status === null) return;
@@ -53,7 +60,7 @@ export function flowPicture(model: Model): { readonly root: HTMLElement; readonl
     for (const link of status.links) {
       const shown = links.get(link.name);
       if (shown === undefined) continue;
-      const perS = status.links.length === 1 ? rates.deliveredPerS : null;
+      const perS = rates.sentPerS.get(link.name) ?? null;
       showLink(model, status, link, shown.station, shown.pipe, perS);
     }
   };
@@ -114,7 +121,7 @@ function showGateway(
       : perS === 0
         ? "idle"
         : "flowing";
-  const label = perS === null || state === "broken" ? "" : `${rate(perS)} stored`;
+  const label = perS === null || state !== "flowing" ? "" : `${rate(perS)} stored`;
   toBuffer.show(state, label, perS ?? 0.3);
 }
 
@@ -124,13 +131,15 @@ function showBuffer(status: Status, station: Station, tank: Tank): void {
   const hoursLeft = buffer.hoursUntilFull;
   const isWell = buffer.isWritable && buffer.alarm === null;
   const isTight = hoursLeft !== null && hoursLeft < 24;
+  const pending = waiting(status, null);
   tank.show(share);
   station.show(
     isWell ? (isTight ? "warn" : "ok") : "bad",
-    hoursLeft === null ? "Room being measured" : `Room for ${hours(hoursLeft)} offline`,
+    hoursLeft === null ? "Keeping readings" : `Room for ${hours(hoursLeft)} offline`,
     [
+      hoursLeft === null ? "hours left: not known yet" : "",
       `${(share * 100).toFixed(share < 0.1 ? 1 : 0)}\u00a0% of ${bytes(buffer.limitBytes)} used`,
-      `${count(waiting(status, null))} waiting to go out`,
+      pending === 0 ? "nothing waits to go out" : `${plural(pending)} to go out`,
     ],
   );
 }
@@ -150,7 +159,7 @@ function showLink(
   station.show(
     tone,
     link.isConnected ? (isHeld ? "Primary host offline" : "Connected") : "Disconnected",
-    [host(link.url), since, link.isConnected ? "" : `${count(pending)} readings wait`],
+    [host(link.url), since, link.isConnected ? "" : plural(pending)],
   );
   const state: FlowState = !model.isLive
     ? "unknown"
@@ -161,10 +170,14 @@ function showLink(
         : perS === 0
           ? "idle"
           : "flowing";
-  const rateLabel = perS === null || state === "broken" ? "" : `${rate(perS)} sent`;
+  const label = perS === null || state !== "flowing" ? "" : `${rate(perS)} sent`;
   // Under each other, several brokers would look like a chain.
-  const label = status.links.length > 1 ? "from buffer" : rateLabel;
-  pipe.show(state, label, perS ?? 0.3);
+  pipe.show(state, label, perS ?? 0.3, status.links.length > 1 ? "from the buffer" : "");
+}
+
+/** For example `1 reading waits`. */
+function plural(pending: number): string {
+  return pending === 1 ? "1 reading waits" : `${count(pending)} readings wait`;
 }
 
 function sinceNode(model: Model, ms: number): Node {
@@ -193,8 +206,7 @@ function syncLinks(
   shown.clear();
   replace(parent);
   for (const { name } of wanted) {
-    const title =
-      wanted.length === 1 && name === "mqtt" ? "Broker" : name === "mqtt" ? "MQTT" : "Sparkplug";
+    const title = name === "sparkplug" ? "Sparkplug" : wanted.length === 1 ? "Broker" : "MQTT";
     const entry = { pipe: pipe(), station: station(title, icon(ICONS.broker)) };
     shown.set(name, entry);
     parent.append(entry.pipe.root, entry.station.root);
@@ -238,7 +250,8 @@ function station(title: string, picture: Element): Station {
 
 interface Pipe {
   readonly root: HTMLElement;
-  show(state: FlowState, label: string, perS: number): void;
+  /** `origin` is told where the picture stands. */
+  show(state: FlowState, label: string, perS: number, origin?: string): void;
 }
 
 const PIPE_WORDS: Readonly<Record<FlowState, string>> = {
@@ -252,6 +265,7 @@ const PIPE_WORDS: Readonly<Record<FlowState, string>> = {
 /** Drawn lying and standing; the style sheet shows the one that fits the width. */
 function pipe(): Pipe {
   const label = h("span", { class: "pipe-label" });
+  const from = h("span", { class: "pipe-origin" });
   const words = h("span", { class: "pipe-state" });
   const cross = s("path", { class: "cross", d: "M-7-7l14 14M7-7l-14 14" });
   const picture = s(
@@ -277,10 +291,12 @@ function pipe(): Pipe {
     h("div", { class: "pipe-line" }, picture, head),
     words,
     label,
+    from,
   );
   return {
     root,
-    show(state, text, perS) {
+    show(state, text, perS, origin = "") {
+      setText(from, origin);
       setAttribute(root, "data-flow", state);
       setText(label, text);
       setText(words, PIPE_WORDS[state]);

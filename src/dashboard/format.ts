@@ -69,6 +69,15 @@ export function age(ms: number): string {
   return `${Math.floor(hours / 24)}${NBSP}days`;
 }
 
+/** A time that recurs, to the nearest: a sensor that sends every 595 s sends every 10 min. */
+export function interval(seconds: number): string {
+  if (seconds < 90) return `${Math.round(seconds)}${NBSP}s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 90) return `${minutes}${NBSP}min`;
+  const tenths = Math.round(seconds / 360) / 10;
+  return `${tenths}${NBSP}h`;
+}
+
 export function hours(value: number): string {
   if (value < 1) return `${Math.max(0, Math.floor(value * 60))}${NBSP}min`;
   if (value < 72) return `${Math.floor(value)}${NBSP}h`;
@@ -78,10 +87,10 @@ export function hours(value: number): string {
 
 /** Events in a minute or a second, whichever reads better. */
 export function rate(perSecond: number): string {
-  if (perSecond <= 0) return `0${NBSP}/min`;
-  if (perSecond >= 10) return `${count(perSecond)}${NBSP}/s`;
+  if (perSecond <= 0) return "0/min";
+  if (perSecond >= 10) return `${count(perSecond)}/s`;
   const perMinute = perSecond * 60;
-  return `${perMinute >= 10 ? Math.round(perMinute) : perMinute.toPrecision(2)}${NBSP}/min`;
+  return `${perMinute >= 10 ? Math.round(perMinute) : perMinute.toPrecision(2)}/min`;
 }
 
 /** Times in one zone. */

@@ -1,6 +1,7 @@
 /** Everything a sensor's newest readings say, with the quality of each value in words. */
 import type { ApiReading, ApiSensor } from "./api.ts";
 import { h, replace } from "./dom.ts";
+import { unitSign } from "./format.ts";
 import { type ShownValue, valuesOf } from "./headline.ts";
 import { timeNode } from "./marks.ts";
 import { flagsOf, type Model } from "./model.ts";
@@ -116,15 +117,22 @@ function valueRow(
   channels: readonly string[],
 ): HTMLElement {
   const [first] = values;
+  // One unit for the whole row is said once, so that the figures fit on a small screen.
+  const units = new Set(values.map(({ unit }) => unit));
+  const sign = units.size === 1 ? unitSign(first?.unit) : "";
   const label =
     first === undefined ? "" : valueWords(sensor, reading.kind, first.name).quantityLabel;
   return h(
     "tr",
     null,
-    h("th", { scope: "row" }, label),
+    h("th", { scope: "row" }, label, sign !== "" && h("span", { class: "unit" }, ` ${sign}`)),
     ...channels.map((channel) => {
       const value = values.find((one) => one.label === channel);
-      return h("td", { class: "number" }, value === undefined ? "–" : valueNode(value, false));
+      return h(
+        "td",
+        { class: "number" },
+        value === undefined ? "–" : valueNode(value, false, sign === ""),
+      );
     }),
   );
 }

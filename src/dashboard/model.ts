@@ -18,7 +18,8 @@ export interface LiveState {
 
 interface FlowSample {
   readonly atMs: number;
-  readonly delivered: number;
+  /** By link. */
+  readonly delivered: ReadonlyMap<string, number>;
   readonly stored: number;
 }
 
@@ -78,16 +79,21 @@ export class Model {
     return this.agentNowMs() + skew;
   }
 
-  /** Readings stored and messages delivered per second; null until there is something to compare. */
-  rates(): { readonly storedPerS: number | null; readonly deliveredPerS: number | null } {
+  /** Readings stored and, by link, messages acknowledged per second; nothing until there is something to compare. */
+  rates(): {
+    readonly storedPerS: number | null;
+    readonly sentPerS: ReadonlyMap<string, number>;
+  } {
     const [first, last] = [this.#samples[0], this.#samples.at(-1)];
-    if (first === undefined || last === undefined) return { storedPerS: null, deliveredPerS: null };
-    const spanMs = last.atMs - first.atMs;
-    if (spanMs < RATE_SPAN_MIN_MS) return { storedPerS: null, deliveredPerS: null };
-    return {
-      storedPerS: ((last.stored - first.stored) / spanMs) * 1000,
-      deliveredPerS: ((last.delivered - first.delivered) / spanMs) * 1000,
-    };
+    const spanMs = (last?.atMs ?? 0) - (first?.atMs ?? 0);
+    const sentPerS = new Map<string, number>();
+    if (first === undefined || last === undefined || spanMs < RATE_SPAN_MIN_MS) {
+      return { storedPerS: null, sentPerS };
+    }
+    for (const [name, delivered] of last.delivered) {
+      sentPerS.set(name, ((delivered - (first.delivered.get(name) ?? 0)) / spanMs) * 1000);
+    }
+    return { storedPerS: ((last.stored - first.stored) / spanMs) * 1000, sentPerS };
   }
 
   takeStatus(status: Status): void {
@@ -98,7 +104,7 @@ export class Model {
     if (this.#times.zone !== status.timezone) this.#times = new ZoneTimes(status.timezone);
     this.#samples.push({
       atMs: this.#statusAt,
-      delivered: status.delivered,
+      delivered: new Map(status.links.map(({ name, delivered }) => [name, delivered])),
       stored: this.#stored,
     });
     while ((this.#samples[0]?.atMs ?? 0) < this.#statusAt - RATE_SPAN_MS) this.#samples.shift();

@@ -1,7 +1,7 @@
 import type { Api, ApiSensor } from "./api.ts";
 import { type Cleanup, h, oncePerFrame, replace, setText } from "./dom.ts";
 import { faultsPanel, gapsPanel } from "./faults-panel.ts";
-import { age } from "./format.ts";
+import { age, interval } from "./format.ts";
 import { LatestValues } from "./latest-values.ts";
 import { batteryNode, stateBadge, zoneBadge } from "./marks.ts";
 import type { Model } from "./model.ts";
@@ -9,7 +9,7 @@ import { areaName, machineName, sensorName } from "./sensor-filter.ts";
 import { SignalPanel } from "./signal-panel.ts";
 import type { Theme } from "./theme.ts";
 import { TrendPanel } from "./trend-panel.ts";
-import { ZONE_WORDS } from "./words.ts";
+import { machineClassWords, ZONE_WORDS } from "./words.ts";
 
 /** Everything about one sensor. It fills in once the sensors are known. */
 export function sensorPage(
@@ -24,12 +24,14 @@ export function sensorPage(
   const badges = h("div", { class: "badges" });
   const facts = h("dl", { class: "facts" });
   const ageText = h("span");
+  const hint = h("p", { class: "hint" }, "Reading the sensor …");
   const head = h(
     "section",
     { class: "panel head", "aria-label": "Sensor" },
     crumbs,
     h("div", { class: "title" }, title, badges),
     facts,
+    hint,
   );
   const faults = faultsPanel(model, code);
   const gaps = gapsPanel(model, code);
@@ -54,10 +56,16 @@ export function sensorPage(
   const show = (): void => {
     const sensor = model.sensors.get(code);
     if (sensor === undefined) {
-      if (model.sensors.size > 0) setText(title, `There is no sensor ${code} in the site file`);
+      if (model.sensors.size === 0) return;
+      setText(title, `There is no sensor ${code} in the site file`);
+      setText(
+        hint,
+        "It may have been replaced or renamed. The list has every sensor that is read.",
+      );
       return;
     }
     setText(title, sensorName(sensor));
+    hint.hidden = true;
     showCrumbs(crumbs, sensor);
     replace(badges, stateBadge(sensor.state), ...zoneWords(sensor));
     replace(facts, ...factsOf(sensor, ageText));
@@ -108,7 +116,7 @@ function factsOf(sensor: ApiSensor, ageText: HTMLElement): HTMLElement[] {
   const cadences = sensor.reads
     .map(({ cadenceS }) => cadenceS)
     .filter((cadence) => cadence !== null)
-    .map((cadence) => age(cadence * 1000));
+    .map(interval);
   const facts: (readonly [string, string | Node | null])[] = [
     ["Last reading", ageText],
     ["Sends every", cadences.length === 0 ? null : [...new Set(cadences)].join(", ")],
@@ -117,7 +125,7 @@ function factsOf(sensor: ApiSensor, ageText: HTMLElement): HTMLElement[] {
     ["Type", String(sensor.type)],
     ["Model", sensor.model],
     ["Speed", sensor.speedRpm === null ? null : `${sensor.speedRpm}\u00a0rpm`],
-    ["Machine class", sensor.machineClass],
+    ["Machine class", machineClassWords(sensor.machineClass)],
     ["Note", sensor.description],
   ];
   return facts

@@ -3,7 +3,7 @@ import type { Api } from "./api.ts";
 import { type Cleanup, h, oncePerFrame, replace, setText } from "./dom.ts";
 import { zoneBadge } from "./marks.ts";
 import type { Model } from "./model.ts";
-import { areaName, type Filter, isShown, machineName } from "./sensor-filter.ts";
+import { areaName, type Filter, isShown, machineName, noFilter } from "./sensor-filter.ts";
 import { SensorRow } from "./sensor-row.ts";
 import { Sparks } from "./sparks.ts";
 import { KIND_WORDS, STATE_WORDS } from "./words.ts";
@@ -26,6 +26,7 @@ export class SensorsTable {
   readonly #table: HTMLTableElement;
   readonly #found = h("p", { class: "found", role: "status" });
   readonly #area: HTMLSelectElement;
+  readonly #clear: HTMLButtonElement;
   readonly #rows = new Map<string, SensorRow>();
   readonly #changed = new Set<string>();
   readonly #sparks: Sparks;
@@ -37,6 +38,11 @@ export class SensorsTable {
     this.#filter = filter;
     this.#sparks = new Sparks(api, model);
     const apply = (): void => this.#show();
+    this.#clear = h(
+      "button",
+      { type: "button", class: "clear", hidden: true, click: () => this.#clearFilter() },
+      "Show all",
+    );
     this.#area = select("Area", filter, "area", [], apply);
     const search = h("input", {
       id: "search",
@@ -68,6 +74,7 @@ export class SensorsTable {
         wrap("Kind", select("Kind", filter, "kind", kinds, apply)),
         wrap("Area", this.#area),
         wrap("Zone", select("Zone", filter, "zone", [...zones, ["none", "No zone"]], apply)),
+        this.#clear,
       ),
       this.#table,
     );
@@ -92,12 +99,10 @@ export class SensorsTable {
     const all = [...this.#model.sensors.values()];
     this.#offerAreas(all.map(areaName));
     const shown = all.filter((sensor) => isShown(sensor, this.#filter));
-    setText(
-      this.#found,
-      shown.length === all.length
-        ? `${all.length} in all`
-        : `${shown.length} of ${all.length} shown`,
-    );
+    this.#clear.hidden = Object.values(this.#filter).every((value) => value === "");
+    const isAll = shown.length === all.length;
+    const found = isAll ? `${all.length} in all` : `${shown.length} of ${all.length} shown`;
+    setText(this.#found, this.#model.sensors.size === 0 ? "" : found);
     for (const sensor of shown) {
       const row = this.#rows.get(sensor.code) ?? new SensorRow(sensor);
       this.#rows.set(sensor.code, row);
@@ -112,13 +117,24 @@ export class SensorsTable {
       const text =
         all.length === 0
           ? "Reading the sensors …"
-          : "No sensor matches. Clear the search or a filter.";
+          : "No sensor matches. “Show all” clears search and filters.";
       const cell = h("td", { role: "cell", colspan: COLUMNS.length, class: "empty" }, text);
       this.#table.append(h("tbody", { role: "rowgroup" }, h("tr", { role: "row" }, cell)));
     }
     this.#sparks.watch(
       shown.map(({ code }) => this.#rows.get(code)).filter((row) => row !== undefined),
     );
+  }
+
+  #clearFilter(): void {
+    const { root } = this;
+    Object.assign(this.#filter, noFilter());
+    for (const control of root.querySelectorAll<HTMLInputElement>(".filters :is(input, select)")) {
+      control.value = "";
+    }
+    this.#show();
+    // The button has gone, and with it the place of the keyboard.
+    root.querySelector<HTMLInputElement>("#search")?.focus();
   }
 
   /** One body per machine, each under a heading with its area and worst zone. */

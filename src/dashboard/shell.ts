@@ -22,6 +22,7 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
   const zone = h("span");
   const clock = h("time", { class: "clock" });
   const about = h("span");
+  const times = h("span", { hidden: true }, "Times in ", zone, ", now ", clock, "; UTC on hover");
   const signOut = h(
     "button",
     {
@@ -54,7 +55,7 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
     ),
     banner,
     main,
-    h("footer", null, h("span", null, "Times in ", zone, ", now ", clock, "; UTC on hover"), about),
+    h("footer", null, times, about),
   );
 
   const show = (): void => {
@@ -78,8 +79,9 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
       );
     }
     if (status === null) return;
+    times.hidden = false;
     setText(site, status.site);
-    document.title = `${isLate ? "Not live – " : ""}${status.site} – Gateside`;
+    document.title = titleOf(isLate, main, status.site);
     setText(zone, model.times.name(model.gatewayNowMs()));
     writeTime(clock, model, model.gatewayNowMs());
     setText(
@@ -92,6 +94,13 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
   setInterval(show, 1_000);
   show();
   return main;
+}
+
+/** What a tab, a bookmark and a screen reader call this view. */
+function titleOf(isLate: boolean, main: HTMLElement, site: string): string {
+  const view = main.querySelector("h1")?.textContent ?? "";
+  const parts = [isLate ? "Not live" : "", view === "Overview" ? "" : view, site, "Gateside"];
+  return parts.filter((part) => part !== "").join(" – ");
 }
 
 function setAttributeChanged(element: Element, name: string, value: string): boolean {

@@ -16,8 +16,12 @@ const VELOCITY = 2;
 const SPEED_RPM_MAX = 200_000;
 /** Choices for the width of the spectrum: what most faults of a machine show in. */
 const ORDERS = [5, 12, 50];
-/** What the record was made for, as far as the service says. */
-const REASON_WORDS: Readonly<Record<number, string>> = { 1: "alarm", 2: "interval", 3: "alarm" };
+/** What the record was made for, as the service numbers it. */
+const REASON_WORDS: Readonly<Record<number, string>> = {
+  1: "on request",
+  2: "on schedule",
+  3: "on alarm",
+};
 
 export class SignalPanel {
   readonly root: HTMLElement;
@@ -100,12 +104,12 @@ export class SignalPanel {
         { class: "controls" },
         labelled("Measurement", this.#picker, "field wide"),
         h("div", { class: "tools" }, this.#older, this.#newer),
-        labelled("Axis", this.#axis),
+        labelled("Axis", this.#axis, "field axis"),
         labelled("Unit", this.#unit),
         labelled("Frequency in", this.#frequency),
         labelled("Spectrum up to", this.#orders),
         labelled("Amplitude", this.#scale),
-        labelled("Speed for 1x–5x (rpm)", this.#speed),
+        labelled("Speed (rpm)", this.#speed),
       ),
       h(
         "div",
@@ -236,7 +240,7 @@ export class SignalPanel {
     const reason = wave.recordingReason === null ? undefined : REASON_WORDS[wave.recordingReason];
     const facts = [
       `${wave.samples} samples at ${wave.sampleRateHz} Hz, ${number(wave.samples / wave.sampleRateHz)} s`,
-      reason === undefined ? "" : `recorded on ${reason}`,
+      reason === undefined ? "" : `recorded ${reason}`,
       doubt === null ? "" : doubtWords(doubt),
     ];
     setText(this.#note, facts.filter((fact) => fact !== "").join(" · "));

@@ -12,17 +12,25 @@ export interface TrendColumn {
 /** Longer than this many intervals without a reading is a hole. */
 const INTERVALS_MAX = 3;
 
-/** `undefined` is "no point of this value here", null is "the line ends here". Times in s. */
+/** The usual time between points: what stands for a cadence that the agent has not learned yet. */
+function usualStepMs(timesMs: readonly number[]): number {
+  const steps = timesMs.slice(1).map((ms, i) => ms - (timesMs[i] ?? ms));
+  return steps.sort((a, b) => a - b)[Math.floor(steps.length / 2)] ?? 0;
+}
+
+/** `undefined` is "no point of this value here", null is "the line ends here". Times in s; a cadence of 0 is not known. */
 export function alignTrend(
   trend: Trend,
   names: readonly string[],
   cadenceMs: number,
 ): { readonly x: number[]; readonly columns: TrendColumn[] } {
-  const holeMs = Math.max(INTERVALS_MAX * cadenceMs, 2 * trend.bucketMs + cadenceMs);
   const times = new Set<number>();
   const holes = names.map(() => new Set<number>());
   for (const [i, name] of names.entries()) {
     const at = trend.series[name]?.timesMs ?? [];
+    // After a restart of the agent a slow sensor's cadence is not known for a while.
+    const stepMs = cadenceMs > 0 ? cadenceMs : usualStepMs(at);
+    const holeMs = Math.max(INTERVALS_MAX * stepMs, 2 * trend.bucketMs + stepMs);
     for (const [k, ms] of at.entries()) {
       times.add(ms);
       const next = at[k + 1];

@@ -4,7 +4,7 @@ import type { ShownValue } from "./headline.ts";
 import { doubtMark, zoneBadge } from "./marks.ts";
 
 /** One value with its unit and, where it is not good, the sign and words of its quality. Full precision on hover. */
-export function valueNode(shown: ShownValue, withLabel: boolean): HTMLElement {
+export function valueNode(shown: ShownValue, withLabel: boolean, withUnit = true): HTMLElement {
   const { value, unit, doubt, name, kind, label } = shown;
   return h(
     "span",
@@ -15,12 +15,12 @@ export function valueNode(shown: ShownValue, withLabel: boolean): HTMLElement {
       title: typeof value === "number" ? `${value} ${unitSign(unit)}`.trim() : null,
     },
     withLabel && label !== "" && h("span", { class: "value-label" }, `${label} `),
-    ...text(shown),
+    ...text(shown, withUnit),
     doubt !== null && doubtMark(doubt),
   );
 }
 
-function text({ value, unit, name }: ShownValue): Child[] {
+function text({ value, unit, name }: ShownValue, withUnit: boolean): Child[] {
   if (value === null) return [h("span", { class: "figure" }, DASH)];
   if (typeof value === "boolean") {
     return [h("span", { class: `figure contact ${value ? "on" : "idle"}` }, value ? "yes" : "no")];
@@ -31,6 +31,6 @@ function text({ value, unit, name }: ShownValue): Child[] {
   const sign = unitSign(unit);
   return [
     h("span", { class: "figure" }, number(value, unit)),
-    sign !== "" && h("span", { class: "unit" }, `\u00a0${sign}`),
+    withUnit && sign !== "" && h("span", { class: "unit" }, `\u00a0${sign}`),
   ];
 }

@@ -165,6 +165,15 @@ export const STATE_WORDS = {
   unknown: "No reading yet",
 } as const;
 
+/** For example `Group 2, rigid`: the class as ISO 20816-3 and ISO 10816-1 write it. */
+export function machineClassWords(name: string | null): string | null {
+  const match = /^(group|class)(\d)(?:-(.+))?$/.exec(name ?? "");
+  if (match === null) return name;
+  const base = match[1] === "group" ? `Group ${match[2]}` : `Class ${"I".repeat(Number(match[2]))}`;
+  const roman = base === "Class IIII" ? "Class IV" : base;
+  return match[3] === undefined ? roman : `${roman}, ${match[3]}`;
+}
+
 const GAP_REASONS: Readonly<Record<string, string>> = {
   buffer_full:
     "the buffer was full before the broker took them. Raise BUFFER_MAX_MB or shorten outages.",

@@ -88,6 +88,7 @@ export function statsPayload(status: AgentStatus): string {
       isConnected: link.isConnected,
       since: timeOf(link.since),
       lastError: link.lastError,
+      delivered: link.delivered,
       ...(link.hostOnline === undefined ? {} : { hostOnline: link.hostOnline }),
     })),
     sensors: {

@@ -5,6 +5,7 @@ import {
   age,
   bytes,
   hours,
+  interval,
   number,
   quantity,
   rate,
@@ -37,13 +38,16 @@ test("durations, sizes and rates – read at a glance", () => {
   assert.equal(plain(age(61_000)), "1 min");
   assert.equal(plain(age(3_600_000 * 5)), "5 h 0 min");
   assert.equal(plain(age(86_400_000 * 3)), "3 days");
+  assert.equal(plain(interval(19.9)), "20 s");
+  assert.equal(plain(interval(595.9)), "10 min");
+  assert.equal(plain(interval(10_800)), "3 h");
   assert.equal(plain(hours(0.5)), "30 min");
   assert.equal(plain(hours(31.9)), "31 h");
   assert.equal(plain(hours(24 * 12)), "12 days");
   assert.equal(plain(bytes(2 * 1024 ** 3)), "2.0 GB");
-  assert.equal(plain(rate(0)), "0 /min");
-  assert.equal(plain(rate(31.2)), "31 /s");
-  assert.equal(plain(rate(0.5)), "30 /min");
+  assert.equal(plain(rate(0)), "0/min");
+  assert.equal(plain(rate(31.2)), "31/s");
+  assert.equal(plain(rate(0.5)), "30/min");
 });
 
 test("times – are those of the gateway's zone, with its name and offset of that day", () => {

@@ -113,6 +113,29 @@ test("model – a silence ends the rates and tells its listeners once", () => {
   model.takeLive("late");
   assert.equal(model.isLive, false);
   assert.deepEqual(heard, ["status", "live", "live"]);
-  assert.deepEqual(model.rates(), { storedPerS: null, deliveredPerS: null });
+  assert.deepEqual(model.rates(), { storedPerS: null, sentPerS: new Map() });
   assert.notEqual(model.live.lastHeardMs, null);
+});
+
+test("model – each link has its own rate", (t) => {
+  let nowMs = 1_000;
+  t.mock.method(performance, "now", () => nowMs);
+  const model = new Model();
+  const link = { isConnected: true, url: "mqtt://b", since: 1, lastError: null };
+  const statusAfter = (mqtt: number, sparkplug: number) =>
+    statusOf({
+      links: [
+        { ...link, name: "mqtt", delivered: mqtt },
+        { ...link, name: "sparkplug", delivered: sparkplug },
+      ],
+      delivered: mqtt + sparkplug,
+    });
+  model.takeStatus(statusAfter(100, 7));
+  nowMs += 10_000;
+  model.takeStatus(statusAfter(150, 7));
+  const expected = new Map([
+    ["mqtt", 5],
+    ["sparkplug", 0],
+  ]);
+  assert.deepEqual(model.rates().sentPerS, expected);
 });

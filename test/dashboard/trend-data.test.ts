@@ -51,6 +51,12 @@ test("trend – a hole of one value does not break the line of another", () => {
   );
 });
 
+test("trend – while the cadence is not known, the line follows the sensor's own rhythm", () => {
+  const trend = trendOf({ a: { minutes: [0, 10, 20, 30, 80, 90, 100] } });
+  const { columns } = alignTrend(trend, ["a"], 0);
+  assert.deepEqual(columns[0]?.mean, [0, 10, 20, 30, null, 80, 90, 100]);
+});
+
 test("trend – marks what was not good and knows a value without any reading", () => {
   const trend = trendOf({ a: { minutes: [0, 1, 2], doubtful: [0, 3, 0] } });
   const { columns } = alignTrend(trend, ["a", "absent"], MINUTE_MS);

@@ -58,7 +58,14 @@ function status(clock: ManualClock): AgentStatus {
       skewMs: 2000,
     },
     links: [
-      { name: "mqtt", isConnected: true, url: "mqtt://b", since: clock.now(), lastError: null },
+      {
+        name: "mqtt",
+        isConnected: true,
+        url: "mqtt://b",
+        since: clock.now(),
+        lastError: null,
+        delivered: 9,
+      },
     ],
     buffer: {
       lanes: {

@@ -137,7 +137,16 @@ export function agentStatus(change: Partial<AgentStatus> = {}): AgentStatus {
       lastErrorClass: null,
       skewMs: 250,
     },
-    links: [{ name: "mqtt", isConnected: true, url: "mqtt://broker", since: NOW, lastError: null }],
+    links: [
+      {
+        name: "mqtt",
+        isConnected: true,
+        url: "mqtt://broker",
+        since: NOW,
+        lastError: null,
+        delivered: 7,
+      },
+    ],
     buffer: {
       lanes: { json: { readings: 3, oldestTimeMs: NOW - 5000 } },
       readings: 10,

@@ -1,5 +1,5 @@
 /** What is wrong now, in plain words with the remedy: what the dashboard and `status` show. */
-import type { AgentStatus, FailureClass } from "../ports.ts";
+import type { AgentStatus, FailureClass, LinkStatus } from "../ports.ts";
 import type { Site } from "../sensor.ts";
 
 export interface Fault {
@@ -59,20 +59,38 @@ function gatewayFaults({ gateway }: AgentStatus): Fault[] {
   ];
 }
 
+const LINK_WORDS: Readonly<Record<LinkStatus["name"], string>> = {
+  mqtt: "MQTT",
+  sparkplug: "Sparkplug",
+};
+
+/** Links that are down for the same reason are one fault: it has one remedy. */
+function brokerFaults(down: readonly LinkStatus[]): Fault[] {
+  const byReason = new Map<string | null, LinkStatus[]>();
+  for (const link of down) {
+    byReason.set(link.lastError, [...(byReason.get(link.lastError) ?? []), link]);
+  }
+  return [...byReason].map(([reason, links]) => {
+    const names = links.map(({ name }) => LINK_WORDS[name]).join(" and ");
+    const sinces = links.map(({ since }) => since).filter((since) => since !== null);
+    const subject = links.length > 1 ? `${names} sessions` : `${names} session`;
+    const verb = links.length > 1 ? "are" : "is";
+    return {
+      code: "broker_down",
+      severity: "error",
+      subject: "broker",
+      what: `The ${subject} with the broker ${verb} down${reason === null ? "" : `: ${reason}`}. Readings wait in the buffer.`,
+      remedy:
+        "Check that the broker runs and MQTT_URL reaches it; then user name, password, certificates, and that no other client uses the same MQTT_CLIENT_ID.",
+      sinceMs: sinces.length === 0 ? null : Math.min(...sinces),
+    };
+  });
+}
+
 function linkFaults({ links }: AgentStatus): Fault[] {
-  const faults: Fault[] = [];
+  const faults = brokerFaults(links.filter(({ isConnected }) => !isConnected));
   for (const link of links) {
-    if (!link.isConnected) {
-      faults.push({
-        code: "broker_down",
-        severity: "error",
-        subject: "broker",
-        what: `The ${link.name} session with the broker is down${link.lastError === null ? "" : `: ${link.lastError}`}. Readings wait in the buffer.`,
-        remedy:
-          "Check that the broker runs and MQTT_URL reaches it; then user name, password, certificates, and that no other client uses the same MQTT_CLIENT_ID.",
-        sinceMs: link.since,
-      });
-    } else if (link.hostOnline === false) {
+    if (link.isConnected && link.hostOnline === false) {
       faults.push({
         code: "host_offline",
         severity: "warning",

@@ -97,7 +97,8 @@ export class SparkplugNode {
   #runner: SessionRunner | null = null;
   #bdSeq: number | null = null;
   #isBdSeqUsed = true;
-  #connectedAtMs: number | null = null;
+  #isConnected = false;
+  #sinceMs: number | null = null;
   #lastError: string | null = null;
   #delivered = 0;
   #wasLost = false;
@@ -106,7 +107,7 @@ export class SparkplugNode {
     this.#parts = parts;
     this.#options = options;
     this.#topics = new NodeTopics(options.group, options.node);
-    this.#host = options.hostId === null ? null : new PrimaryHost(options.hostId);
+    this.#host = options.hostId === null ? null : new PrimaryHost(options.hostId, parts.clock);
     this.#book = new DeviceBook(parts, {
       sensors: options.sensors,
       hasWaveforms: options.waveforms !== "never",
@@ -123,11 +124,12 @@ export class SparkplugNode {
   get state(): LinkState {
     return {
       name: "sparkplug",
-      isConnected: this.#connectedAtMs !== null,
+      isConnected: this.#isConnected,
       url: publicUrl(this.#options.link.url),
-      since: this.#connectedAtMs,
+      since: this.#sinceMs,
       lastError: this.#lastError,
       hostOnline: this.#host === null ? null : this.#host.isOnline,
+      hostDoubt: this.#host?.doubt ?? null,
     };
   }
   /** Readings and measurements the broker is known to have, since the start. */
@@ -187,7 +189,8 @@ export class SparkplugNode {
       }
       return "lost";
     }
-    this.#connectedAtMs = clock.now();
+    this.#isConnected = true;
+    this.#sinceMs = clock.now();
     metrics.linkConnected.set({ link: "sparkplug" }, 1);
     metrics.brokerConnects.inc({ link: "sparkplug" });
     this.#runner = this.#createRunner(session, connection, inbox, wake);
@@ -209,7 +212,8 @@ export class SparkplugNode {
       );
     }
     this.#runner = null;
-    this.#connectedAtMs = null;
+    this.#isConnected = false;
+    this.#sinceMs = clock.now();
     metrics.linkConnected.set({ link: "sparkplug" }, 0);
     this.#tellEnd(end, connection, bdSeq);
     return end;

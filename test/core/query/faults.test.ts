@@ -10,6 +10,22 @@ test("faults – none while all is well", () => {
   assert.deepEqual(codes({}), []);
 });
 
+test("faults – links that are down for one reason are one fault, in the words of the operator", () => {
+  const [link] = agentStatus().links;
+  assert.ok(link);
+  const down = { ...link, isConnected: false, lastError: "nothing answers", since: 9 };
+  const both = [down, { ...down, name: "sparkplug" as const, since: 5 }];
+  const [fault, ...rest] = currentFaults(agentStatus({ links: both }), SITE);
+  assert.deepEqual(rest, []);
+  assert.match(
+    fault?.what ?? "",
+    /^The MQTT and Sparkplug sessions with the broker are down: nothing/,
+  );
+  assert.equal(fault?.sinceMs, 5);
+  const apart = both.map((one, i) => ({ ...one, lastError: `reason ${i}` }));
+  assert.deepEqual(codes({ links: apart }), ["broker_down", "broker_down"]);
+});
+
 test("faults – each state that is not well is told once, with what to do", () => {
   const { gateway, links, buffer, clock } = agentStatus();
   const silent = {

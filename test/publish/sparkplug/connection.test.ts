@@ -136,12 +136,17 @@ test("sparkplug – each CONNECT has the next bdSeq, its NBIRTH the same", { ski
 
 test("sparkplug – a refused TCP attempt uses up no bdSeq", { skip }, async (t) => {
   const { site, tap } = await tapped(t);
-  site.run(site.node({ link: { url: tap.url } }));
+  const node = site.node({ link: { url: tap.url } });
+  site.run(node);
   await site.until((m) => m.length === 3);
+  const connectedAt = node.state.since ?? 0;
   await tap.refuse(true);
   const refusals = () =>
     site.logs.filter(({ message }) => message === "no Sparkplug session").length;
   while (refusals() < 3) await new Promise((resolve) => setTimeout(resolve, 10));
+  // The state says since when it is down, however often it tried since.
+  assert.equal(node.state.isConnected, false);
+  assert.ok(connectedAt > 0 && (node.state.since ?? 0) >= connectedAt);
   await tap.refuse(false);
   await site.until((m) => m.filter(({ verb }) => verb === "NBIRTH").length === 2);
   assert.deepEqual(birthBdSeq(site), [0, 1]);
