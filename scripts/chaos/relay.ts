@@ -10,6 +10,7 @@ export class Relay {
   readonly #server: Server;
   #isSilent = false;
   #isOpen = true;
+  #answerDelayMs = 0;
 
   constructor(brokerPort: number) {
     this.#brokerPort = brokerPort;
@@ -23,6 +24,10 @@ export class Relay {
     return `mqtt://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
+  /** From now on the broker's words take this long: a window of messages takes as long, and none are under way unseen. */
+  delayAnswers(ms: number): void {
+    this.#answerDelayMs = ms;
+  }
   /** From now on every byte is lost, in both directions. */
   silence(): void {
     this.#isSilent = true;
@@ -69,7 +74,11 @@ export class Relay {
     const forward = (to: Socket) => (chunk: Buffer) => {
       if (!this.#isSilent && to.writable) to.write(chunk);
     };
+    const answer = (chunk: Buffer) => {
+      if (this.#answerDelayMs === 0) forward(agent)(chunk);
+      else setTimeout(() => forward(agent)(chunk), this.#answerDelayMs);
+    };
     agent.on("data", forward(broker)).on("error", end).on("close", end);
-    broker.on("data", forward(agent)).on("error", end).on("close", end);
+    broker.on("data", answer).on("error", end).on("close", end);
   }
 }
