@@ -292,7 +292,11 @@ class RunningAgent implements Agent {
       nowMs,
       timezone: this.#settings.gatewayTimezone,
       gateway: { ...this.#gateway.state, skewMs },
-      links: this.#destinations.map(({ state, delivered }) => ({ ...state, delivered })),
+      links: this.#destinations.map(({ state, delivered, failures }) => ({
+        ...state,
+        delivered,
+        failures: { ...failures },
+      })),
       buffer: this.#store.state(),
       sensors: this.#poller
         .sensorStates()

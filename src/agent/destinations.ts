@@ -23,6 +23,8 @@ export interface Destination {
   readonly state: LinkState;
   /** Messages acknowledged since the start. */
   readonly delivered: number;
+  /** Publishes that did not succeed, by reason. */
+  readonly failures: Readonly<Record<string, number>>;
   run(signal: AbortSignal): Promise<void>;
   /** Says goodbye and disconnects. */
   close(reason: string): Promise<void>;
@@ -119,6 +121,9 @@ export function mqttDestination(parts: DestinationParts): Destination {
     get delivered() {
       return publisher.delivered;
     },
+    get failures() {
+      return publisher.failures;
+    },
     async run(signal) {
       connection = link.run(connecting.signal);
       const publishing = publisher.run(signal);
@@ -191,6 +196,9 @@ export function sparkplugDestination(parts: DestinationParts): Destination {
     },
     get delivered() {
       return node.delivered;
+    },
+    get failures() {
+      return node.failures;
     },
     run: (signal) => node.run(signal),
     close: async () => {},

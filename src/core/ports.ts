@@ -265,6 +265,8 @@ export interface LinkState {
 export interface LinkStatus extends LinkState {
   /** Acknowledged since the agent's start: messages on mqtt, readings and measurements on sparkplug. */
   readonly delivered: number;
+  /** Publishes that did not succeed since then, by reason, as gateside_delivery_failures_total counts them. */
+  readonly failures: Readonly<Record<string, number>>;
 }
 
 export interface GatewayState {

@@ -25,6 +25,8 @@ export class DeliveryReport {
   #lane: Lane | null = null;
   #laneDelivered = 0;
   delivered = 0;
+  /** By reason. */
+  readonly failures: Record<string, number> = {};
 
   constructor(parts: {
     readonly logger: Logger;
@@ -34,7 +36,7 @@ export class DeliveryReport {
   }
 
   judge(lane: Lane, entry: OutboxEntry, message: Message, answer: PublishOutcome): DeliveryOutcome {
-    const { logger, metrics } = this.#parts;
+    const { logger } = this.#parts;
     const { topic } = message;
     switch (answer.result) {
       case "delivered":
@@ -46,14 +48,14 @@ export class DeliveryReport {
         }
         return "sent";
       case "lost":
-        metrics.deliveryFailures.inc({ reason: "lost" });
+        this.failed("lost");
         return "kept";
       case "oversize": {
         const key = `${lane} ${entry.reading.id}`;
         if (this.#oversize.has(key)) return "oversize";
         this.#oversize.add(key);
         forgetOldest(this.#oversize);
-        metrics.deliveryFailures.inc({ reason: "oversize" });
+        this.failed("oversize");
         const { bytes, limitBytes } = answer;
         logger.error(
           { lane, topic, id: entry.reading.id, bytes, limitBytes },
@@ -63,7 +65,7 @@ export class DeliveryReport {
       }
       case "refused": {
         const reason = reasonName(answer.code);
-        metrics.deliveryFailures.inc({ reason });
+        this.failed(reason);
         if (this.#refused.get(topic) !== reason) {
           this.#refused.set(topic, reason);
           forgetOldest(this.#refused);
@@ -72,6 +74,11 @@ export class DeliveryReport {
         return "refused";
       }
     }
+  }
+
+  failed(reason: string): void {
+    this.failures[reason] = (this.failures[reason] ?? 0) + 1;
+    this.#parts.metrics.deliveryFailures.inc({ reason });
   }
 
   /** Counters are touched once per burst. */

@@ -89,6 +89,7 @@ export function statsPayload(status: AgentStatus): string {
       since: timeOf(link.since),
       lastError: link.lastError,
       delivered: link.delivered,
+      failures: link.failures,
       ...(link.hostOnline === undefined ? {} : { hostOnline: link.hostOnline }),
     })),
     sensors: {

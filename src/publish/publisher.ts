@@ -94,6 +94,10 @@ export class Publisher {
   get delivered(): number {
     return this.#report.delivered;
   }
+  /** Publishes that did not succeed, by reason. */
+  get failures(): Readonly<Record<string, number>> {
+    return this.#report.failures;
+  }
 
   async run(signal: AbortSignal): Promise<void> {
     const { link, clock, outbox } = this.#parts;
@@ -215,7 +219,7 @@ export class Publisher {
 
   /** Null when it is settled already: the disk does not give what is needed, or the stored text is damaged. */
   #encode(queue: LaneQueue, entry: OutboxEntry): readonly Message[] | null {
-    const { logger, metrics } = this.#parts;
+    const { logger } = this.#parts;
     const { lane } = queue;
     try {
       return queue.encode(entry);
@@ -224,7 +228,7 @@ export class Publisher {
       if (!isDamaged && !mayHeal(err)) throw err;
       const { id } = entry.reading;
       if (isDamaged) {
-        metrics.deliveryFailures.inc({ reason: "damaged" });
+        this.#report.failed("damaged");
         logger.error({ err, lane, id }, "a stored reading is damaged and cannot be sent");
       } else {
         logger.error({ err, lane, id }, "a stored reading cannot be read now");

@@ -121,7 +121,7 @@ test("model – each link has its own rate", (t) => {
   let nowMs = 1_000;
   t.mock.method(performance, "now", () => nowMs);
   const model = new Model();
-  const link = { isConnected: true, url: "mqtt://b", since: 1, lastError: null };
+  const link = { isConnected: true, url: "mqtt://b", since: 1, lastError: null, failures: {} };
   const statusAfter = (mqtt: number, sparkplug: number) =>
     statusOf({
       links: [

@@ -65,6 +65,7 @@ function status(clock: ManualClock): AgentStatus {
         since: clock.now(),
         lastError: null,
         delivered: 9,
+        failures: { not_authorized: 3 },
       },
     ],
     buffer: {
@@ -159,6 +160,8 @@ test("presence – statistics come with each session and every minute, with what
   });
   assert.equal(stats?.["delivered"], 42);
   assert.deepEqual(stats?.["dropped"], { space: 2 });
+  const [broker] = (stats?.["brokers"] ?? []) as Record<string, unknown>[];
+  assert.deepEqual([broker?.["delivered"], broker?.["failures"]], [9, { not_authorized: 3 }]);
   assert.deepEqual(stats?.["clock"], { skewS: 2, isPlausible: true });
   assert.deepEqual(stats?.["sensors"], { online: 1, silent: 1, unknown: 0 });
   for (let i = 0; i < 11; i++) await clock.advance(5000);

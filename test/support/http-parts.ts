@@ -145,6 +145,7 @@ export function agentStatus(change: Partial<AgentStatus> = {}): AgentStatus {
         since: NOW,
         lastError: null,
         delivered: 7,
+        failures: {},
       },
     ],
     buffer: {

@@ -101,6 +101,7 @@ export class SparkplugNode {
   #sinceMs: number | null = null;
   #lastError: string | null = null;
   #delivered = 0;
+  #oversizeCount = 0;
   #wasLost = false;
 
   constructor(parts: SparkplugNodeParts, options: SparkplugNodeOptions) {
@@ -135,6 +136,10 @@ export class SparkplugNode {
   /** Readings and measurements the broker is known to have, since the start. */
   get delivered(): number {
     return this.#delivered;
+  }
+  /** Publishes that did not succeed, by reason. */
+  get failures(): Readonly<Record<string, number>> {
+    return this.#oversizeCount === 0 ? {} : { oversize: this.#oversizeCount };
   }
 
   /** Until aborted; then the node has left with NDEATH and DISCONNECT and what was proven is settled. */
@@ -335,6 +340,7 @@ export class SparkplugNode {
     const { logger, metrics } = this.#parts;
     logger.error({ link: "sparkplug", what }, "a message is larger than the broker takes");
     metrics.deliveryFailures.inc({ reason: "oversize" });
+    this.#oversizeCount += 1;
     this.#settle(lane, entries, "oversize");
   }
 
