@@ -1,6 +1,5 @@
 import {
   closeSync,
-  existsSync,
   fsyncSync,
   openSync,
   readdirSync,
@@ -10,6 +9,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Clock, Logger } from "../core/ports.ts";
+import { ballastPath, dropBallast } from "./ballast.ts";
 import { type BufferLimits, PAGE_BYTES } from "./buffer-limits.ts";
 import { type Database, sizeOf } from "./database.ts";
 
@@ -40,7 +40,7 @@ export class BufferMonitor {
 
   constructor(parts: MonitorParts) {
     this.#parts = parts;
-    this.#ballastPath = join(dirname(parts.db.path), "gateside.ballast");
+    this.#ballastPath = ballastPath(dirname(parts.db.path));
   }
 
   start(): void {
@@ -121,11 +121,8 @@ export class BufferMonitor {
     return Math.min(this.#pagesMax, all + Math.max(0, room));
   }
 
-  /** Space given up on a full disk, so that SQLite can write what frees more. */
   dropBallast(): boolean {
-    if (!existsSync(this.#ballastPath)) return false;
-    rmSync(this.#ballastPath, { force: true });
-    return true;
+    return dropBallast(dirname(this.#parts.db.path));
   }
 
   /** Written with zeros, not merely sized: a sparse file holds nothing back. */

@@ -22,7 +22,8 @@ export class DirectoryLock {
         timeout: 0,
         ...(nativeBinding === undefined ? {} : { nativeBinding }),
       });
-      db.pragma("journal_mode = OFF");
+      // SQLite begins a journal with the lock; on a full disk a file would keep the agent from starting. OFF is refused.
+      db.pragma("journal_mode = MEMORY");
       db.exec("BEGIN EXCLUSIVE");
       return new DirectoryLock(db);
     } catch (error) {

@@ -1,5 +1,7 @@
 import { existsSync } from "node:fs";
+import { dirname } from "node:path";
 import type { Clock, Logger } from "../core/ports.ts";
+import { dropBallast } from "./ballast.ts";
 import type { Database } from "./database.ts";
 import { salvage } from "./salvage.ts";
 import { beginAnew, setAside, unfinishedSalvage } from "./set-aside.ts";
@@ -30,14 +32,30 @@ export function openOrRecover(db: Database, parts: RecoveryParts, opening: Openi
       throw new StoreFailure("corrupt", `saving what ${unfinished} holds was cut short`);
     }
     if (opening.seen && existsSync(db.path)) throw opening.seen;
-    db.open();
-    opening.load();
+    openWithRoom(db, opening);
     return null;
   } catch (error) {
     db.disconnect();
     const failure = StoreFailure.from(error, `cannot read ${db.path}`);
     if (failure.code !== "corrupt") throw failure;
     return recover(db, parts, opening, failure, unfinished);
+  }
+}
+
+/** Opening writes, too (a -wal and its -shm); on a disk that others filled there is only the ballast's room for them. */
+function openWithRoom(db: Database, opening: Opening): void {
+  const open = () => {
+    db.open();
+    opening.load();
+  };
+  try {
+    open();
+  } catch (error) {
+    db.disconnect();
+    const { code } = StoreFailure.from(error, `cannot open ${db.path}`);
+    // SQLite calls a -shm without room an I/O error.
+    if ((code !== "full" && code !== "io") || !dropBallast(dirname(db.path))) throw error;
+    open();
   }
 }
 

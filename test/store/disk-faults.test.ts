@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmdirSync, statfsSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { openStore } from "../../src/store/store.ts";
 import { StoreFailure } from "../../src/store/store-failure.ts";
 import { buildShim } from "../support/build-shim.ts";
@@ -66,7 +67,8 @@ test("disk faults – no space, write and sync errors are told, nothing is half 
   }
 });
 
-test("disk faults – a disk filled by others is worked out of through the ballast", async (t) => {
+/** A mounted file system of 6 MB; null where that is not allowed. */
+function smallDisk(t: TestContext): string | null {
   const mount = mkdtempSync(join(tmpdir(), "gateside-disk-"));
   t.after(() => {
     // Lazily: a failed test leaves its store open.
@@ -74,7 +76,49 @@ test("disk faults – a disk filled by others is worked out of through the balla
     rmdirSync(mount);
   });
   const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=6m", "tmpfs", mount]);
-  if (mounted.status !== 0) return t.skip("needs the right to mount a small tmpfs");
+  return mounted.status === 0 ? mount : null;
+}
+const WITHOUT_MOUNT = "needs the right to mount a small tmpfs";
+
+/** Others take all that is left. */
+function fill(mount: string): void {
+  const { bavail, bsize } = statfsSync(mount);
+  writeFileSync(join(mount, "theirs"), Buffer.alloc(bavail * bsize, 1));
+}
+
+for (const end of ["a clean stop", "kill -9"]) {
+  test(`disk faults – after ${end} the agent starts on a full disk, and what it held is owed`, async (t) => {
+    const mount = smallDisk(t);
+    if (mount === null) return t.skip(WITHOUT_MOUNT);
+    const directory = join(mount, "data");
+    const options = storeOptions(directory, { bufferMaxMb: 8 });
+    if (end === "kill -9") {
+      // It tells when it has stored the last one, and is killed then.
+      const words = ["--import", "tsx", "test/support/store-child.ts", directory, "0", "100000"];
+      const child = spawn(process.execPath, words, { stdio: ["ignore", "pipe", "inherit"] });
+      let output = "";
+      child.stdout.on("data", (chunk: Buffer) => {
+        output += chunk.toString();
+        if (output.length > 4000) child.kill("SIGKILL");
+      });
+      await once(child, "close");
+    } else {
+      const store = openStore(options);
+      await append(store, [readingOf("1", START_MS)]);
+      await store.close();
+    }
+    fill(mount);
+    const store = openStore(options);
+    t.after(() => store.close());
+    assert.ok(store.outbox.depth("json").readings > 0);
+    rmSync(join(mount, "theirs"));
+    assert.equal(await append(store, [readingOf("2", START_MS)]), 1);
+  });
+}
+
+test("disk faults – a disk filled by others is worked out of through the ballast", async (t) => {
+  const mount = smallDisk(t);
+  if (mount === null) return t.skip(WITHOUT_MOUNT);
   const directory = join(mount, "data");
   const store = openStore(storeOptions(directory, { bufferMaxMb: 8 }));
   const batch = (n: number) =>
@@ -82,8 +126,7 @@ test("disk faults – a disk filled by others is worked out of through the balla
       readingOf("1", START_MS + (n * 100 + i) * 1000, { padding: 500 }),
     );
   for (let n = 0; n < 20; n++) await append(store, batch(n));
-  const { bavail, bsize } = statfsSync(mount);
-  writeFileSync(join(mount, "theirs"), Buffer.alloc(bavail * bsize, 1));
+  fill(mount);
   let failure: unknown = null;
   let stored = 2000;
   for (let n = 20; n < 100; n++) {
