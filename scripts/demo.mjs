@@ -4,8 +4,8 @@ import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { misfit } from "./fit-native.mjs";
 
-const NODE_MIN = [20, 20, 0];
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const bundle = join(root, "dist", "gateside.js");
 
@@ -14,10 +14,10 @@ function fail(message) {
   process.exit(1);
 }
 
-function isOldNode() {
-  const version = process.versions.node.split(".").map(Number);
-  const i = NODE_MIN.findIndex((part, at) => version[at] !== part);
-  return i >= 0 && version[i] < NODE_MIN[i];
+/** What package.json says under engines. */
+function isSupported() {
+  const [major, minor] = process.versions.node.split(".").map(Number);
+  return (major === 20 && minor >= 20) || (major === 22 && minor >= 12) || major >= 24;
 }
 
 /** Newest change below a path, ms; 0 where there is nothing. */
@@ -53,8 +53,10 @@ function step(what, npmWords) {
   if (status !== 0) fail(`${what} failed${error ? ` (${error.message})` : ""}`);
 }
 
-if (isOldNode())
-  fail(`Node ${NODE_MIN.join(".")} or newer is needed; this is ${process.versions.node}`);
+if (!isSupported())
+  fail(
+    `Node 20.20, 22.12 or 24 is needed, or a newer one of each; this is ${process.versions.node}`,
+  );
 
 if (!isInstalled()) step("Installing packages", ["ci", "--no-audit", "--no-fund"]);
 
@@ -63,7 +65,9 @@ const sourceAt = Math.max(
   changedAt(join(root, "scripts", "build.ts")),
   ...sources.map((path) => changedAt(join(root, path))),
 );
-if (changedAt(bundle) < sourceAt) step("Building", ["run", "build", "--silent"]);
+// Also after a change of Node's version: the build sees to a SQLite binding that fits.
+if (changedAt(bundle) < sourceAt || misfit(join(root, "dist", "better_sqlite3.node")) !== null)
+  step("Building", ["run", "build", "--silent"]);
 
 const demo = spawn(process.execPath, [bundle, "demo", ...process.argv.slice(2)], {
   stdio: "inherit",

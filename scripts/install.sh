@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs Gateside on a systemd machine without the package: from a checkout that was built (npm ci && npm run build) or an unpacked
-# release. Needs Node 20.20 or 22, which the service then uses. As root:  scripts/install.sh [--uninstall [--purge]]
+# release. Needs Node 20.20, 22.12 or 24, which the service then uses. As root:  scripts/install.sh [--uninstall [--purge]]
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -25,10 +25,9 @@ if [ "${1:-}" = --uninstall ]; then
 fi
 
 [ -f dist/gateside.js ] && [ -f dist/better_sqlite3.node ] || fail "dist/ is not built: run  npm ci && npm run build  first"
-node=$(command -v node) || fail "Node is not installed; version 20.20 or 22 is needed"
-"$node" -e 'const [a,b]=process.versions.node.split(".").map(Number); process.exit(a===22||(a===20&&b>=20)?0:1)' ||
-  # The SQLite binding (better-sqlite3 12) aborts on Node 24 when a statement is collected.
-  fail "this is Node $("$node" --version); 20.20 or 22 is needed"
+node=$(command -v node) || fail "Node is not installed; version 20.20, 22.12 or 24 is needed"
+"$node" -e 'const [a,b]=process.versions.node.split(".").map(Number); process.exit((a===20&&b>=20)||(a===22&&b>=12)||a>=24?0:1)' ||
+  fail "this is Node $("$node" --version); 20.20, 22.12 or 24 is needed, or a newer one of each"
 "$node" dist/gateside.js --version >/dev/null &&
   "$node" -e 'process.dlopen({ exports: {} }, require("node:path").resolve("dist/better_sqlite3.node"))' ||
   fail "the program was not built for Node $("$node" --version): run  npm ci && npm run build  with it"

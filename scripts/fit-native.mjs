@@ -1,0 +1,59 @@
+// Makes the SQLite binding fit the Node that runs this: after a change of Node's version the one that npm installed loads no more, and
+// one compiled against the headers of Node 24.19 and later ends the process (native/object-wrap.h says why). Where all is well, as it
+// is after `npm ci` with Node 20 or 22, it only looks. Plain JavaScript, because the demo asks before there are packages.
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const installed = join(root, "node_modules/better-sqlite3/build/Release/better_sqlite3.node");
+
+/** Why a compiled binding will not do for this Node; null where it will. */
+export function misfit(path) {
+  if (!existsSync(path)) return `${path} is missing`;
+  if (readFileSync(path).includes("RemoveEnvironmentCleanupHook"))
+    return "it was compiled against Node 24.19 or later as it is, and would end the process";
+  // In a process of its own: what is loaded here could not be replaced and loaded again.
+  const load = `process.dlopen({ exports: {} }, ${JSON.stringify(path)})`;
+  const { status } = spawnSync(process.execPath, ["-e", load], { stdio: "ignore" });
+  return status === 0 ? null : `it does not load in Node ${process.versions.node}`;
+}
+
+/** The headers that came with this Node, if any did: then none need be fetched. */
+function ownHeaders() {
+  const home = dirname(dirname(process.execPath));
+  const version = join(home, "include/node/node_version.h");
+  if (!existsSync(version)) return {};
+  const text = readFileSync(version, "utf8");
+  const number = (part) => new RegExp(`NODE_${part}_VERSION (\\d+)`).exec(text)?.[1];
+  return ["MAJOR", "MINOR", "PATCH"].map(number).join(".") === process.versions.node
+    ? { npm_config_nodedir: home }
+    : {};
+}
+
+function rebuild(environment) {
+  const wrap = join(root, "native/object-wrap.h");
+  const flags = `${process.env.CXXFLAGS ?? ""} -include '${wrap}'`.trim();
+  const { status } = spawnSync("npm", ["rebuild", "better-sqlite3", "--foreground-scripts=false"], {
+    cwd: root,
+    stdio: ["ignore", 2, 2],
+    shell: process.platform === "win32",
+    env: { ...process.env, CXXFLAGS: flags, ...ownHeaders(), ...environment },
+  });
+  return status === 0 ? misfit(installed) : "npm rebuild failed";
+}
+
+function main() {
+  const fault = misfit(installed);
+  if (fault === null) return;
+  console.error(`The SQLite binding is made anew: ${fault}`);
+  // First a ready-made one, if there is one that fits; else the compiler.
+  const left = rebuild({}) && rebuild({ npm_config_build_from_source: "true" });
+  if (left !== null) {
+    console.error(`error: there is no SQLite binding for Node ${process.versions.node}: ${left}`);
+    process.exitCode = 1;
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) main();
