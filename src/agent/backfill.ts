@@ -6,17 +6,24 @@ import type {
   BackfillStart,
 } from "../core/query/ports.ts";
 import type { Site } from "../core/sensor.ts";
-import { addDays, isDay } from "../core/zone.ts";
+import { addDays, dayOf, isDay } from "../core/zone.ts";
 import type { BackfillJob } from "../poll/backfill-job.ts";
 
 /** One request covers at most this many days: more is asked in parts. */
 const DAYS_MAX = 400;
 /** Failures told in an answer. */
 const NOTES_MAX = 100;
+/** Until the gateway has told its time ours stands in, which may be this much behind, ms. */
+const CLOCK_SLACK_MS = 15 * 60_000;
+/** Before this ours is a box's that has not heard the time yet, and says nothing about days. */
+const PLAUSIBLE_SINCE_MS = Date.UTC(2024, 0, 1);
 
 export interface BackfillParts {
   readonly site: Site;
   readonly clock: Clock;
+  /** The gateway's clock, ms, and its zone: what is still to come there cannot be read. */
+  readonly gatewayNow: () => number;
+  readonly zone: string;
   /** Queues the reads; see Poller.backfill. */
   readonly read: (days: readonly string[], sensor: string | null) => BackfillJob;
   /** False where a day's identities are forgotten, so that reading it could send doubles. */
@@ -29,14 +36,15 @@ export function createBackfillJobs(parts: BackfillParts): BackfillJobs {
   let count = 0;
 
   const start = (request: BackfillRequest): BackfillStart => {
-    const fault = faultOf(request, parts.site);
+    const today = todayOf(parts);
+    const fault = faultOf(request, parts.site, today);
     if (fault !== null) return { accepted: false, reason: "invalid", detail: fault };
     const running = last?.progress();
     if (running?.state === "running") {
       const detail = `a backfill of ${running.request.from} to ${running.request.to} is running`;
       return { accepted: false, reason: "busy", detail };
     }
-    const { days, refused } = split(request, parts);
+    const { days, refused } = split(request, parts, today);
     const job = parts.read(days, request.sensor);
     count += 1;
     const id = count;
@@ -66,10 +74,22 @@ export function createBackfillJobs(parts: BackfillParts): BackfillJobs {
   return { start, current: () => last?.progress() ?? null };
 }
 
-function faultOf({ from, to, sensor }: BackfillRequest, site: Site): string | null {
+/** Null where nobody knows. */
+function todayOf({ gatewayNow, zone }: BackfillParts): string | null {
+  const nowMs = gatewayNow();
+  return nowMs < PLAUSIBLE_SINCE_MS ? null : dayOf(nowMs + CLOCK_SLACK_MS, zone);
+}
+
+function faultOf(
+  { from, to, sensor }: BackfillRequest,
+  site: Site,
+  today: string | null,
+): string | null {
   for (const day of [from, to])
     if (!isDay(day)) return `${JSON.stringify(day)} is no day like 2026-11-20`;
   if (to < from) return `the last day, ${to}, is before the first, ${from}`;
+  if (today !== null && from > today)
+    return `${from} is still to come at the gateway, where it is ${today}`;
   if (addDays(from, DAYS_MAX) <= to) return `more than ${DAYS_MAX} days; ask for them in parts`;
   if (sensor !== null && !site.sensors.some(({ code }) => code === sensor)) {
     return `sensor ${sensor} is not in the site file`;
@@ -78,10 +98,17 @@ function faultOf({ from, to, sensor }: BackfillRequest, site: Site): string | nu
 }
 
 /** Newest day first, as on a start; days that would send doubles are named instead of read. */
-function split(request: BackfillRequest, { site, canReread }: BackfillParts) {
+function split(request: BackfillRequest, { site, canReread }: BackfillParts, today: string | null) {
   const days: string[] = [];
   const refused: string[] = [];
-  for (let day = request.to; day >= request.from; day = addDays(day, -1)) {
+  const isCut = today !== null && request.to > today;
+  const last = isCut ? today : request.to;
+  if (isCut) {
+    const next = addDays(last, 1);
+    const what = next === request.to ? next : `${next} to ${request.to}`;
+    refused.push(`${what}: not read; still to come at the gateway, where it is ${today}`);
+  }
+  for (let day = last; day >= request.from; day = addDays(day, -1)) {
     const isSafe = site.sensors
       .filter(({ code }) => request.sensor === null || code === request.sensor)
       .every(({ code, kinds }) => kinds.every((kind) => canReread({ sensor: code, kind, day })));

@@ -1,5 +1,6 @@
 /** Talks to the running agent's HTTP side (contract 7), for the commands that work through it. */
 import type { Settings } from "../config/settings.ts";
+import { UsageError } from "./command.ts";
 import type { Configuration } from "./configuration.ts";
 
 /** The agent is on this machine or near it; settings wait for the gateway, so they have their own limit. */
@@ -8,9 +9,16 @@ const ANSWER_TIMEOUT_MS = 10_000;
 /** No agent answered, or it refused. `code` tells which. */
 export class AgentFailure extends Error {
   readonly code: "no_http" | "unreachable" | "refused";
-  constructor(code: AgentFailure["code"], message: string, cause?: unknown) {
+  /** HTTP status of a refusal; null where there was no answer. */
+  readonly status: number | null;
+  constructor(
+    code: AgentFailure["code"],
+    message: string,
+    { cause, status = null }: { readonly cause?: unknown; readonly status?: number | null } = {},
+  ) {
     super(message, cause === undefined ? undefined : { cause });
     this.code = code;
+    this.status = status;
   }
 }
 
@@ -44,7 +52,7 @@ export function createAgentClient(
       throw new AgentFailure(
         "unreachable",
         `no agent answers at ${base} (${reason(error)}); is it running, and HTTP_HOST and HTTP_PORT its own?`,
-        error,
+        { cause: error },
       );
     }
     const body = parse(text);
@@ -54,6 +62,7 @@ export function createAgentClient(
       throw new AgentFailure(
         "refused",
         `the agent at ${base} says ${response.status}: ${told}${hint}`,
+        { status: response.status },
       );
     }
     return body;
@@ -82,6 +91,17 @@ export async function findAgent(
     if (error instanceof AgentFailure && error.code !== "refused") return null;
     throw error;
   }
+}
+
+/** What --url says; throws a UsageError for what is no address. */
+export function givenAddress(text: string | null): string | null {
+  if (text === null) return null;
+  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
+    throw new UsageError(
+      `--url ${JSON.stringify(text)} is no address such as http://127.0.0.1:8080`,
+    );
+  }
+  return text;
 }
 
 function addressOf({ httpHost, httpPort }: Pick<Settings, "httpHost" | "httpPort">): string {

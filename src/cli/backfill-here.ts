@@ -64,6 +64,8 @@ export async function backfillHere(
   const jobs = createBackfillJobs({
     site,
     clock: systemClock,
+    gatewayNow: () => gateway.clock.now(),
+    zone: settings.gatewayTimezone,
     canReread: (key) => store.readings.canReread(key),
     read: (days, code) => {
       for (const day of days) {

@@ -68,7 +68,7 @@ async function through(
   { show, tell }: Screen,
   signal: AbortSignal,
 ): Promise<BackfillProgress> {
-  let job = jobOf(await agent.post("/api/v1/backfill", request, signal));
+  let job = jobOf(await agent.post("/api/v1/backfill", request, signal).catch(asUsage));
   const number = job.job;
   let heldBy: string | null = null;
   while (job.state === "running" && !signal.aborted) {
@@ -84,6 +84,13 @@ async function through(
       throw new AgentFailure("refused", "the agent was restarted before the backfill ended");
   }
   return job;
+}
+
+/** The agent knows the gateway's today and the site: what it will not take, nobody should ask again as it is. */
+function asUsage(error: unknown): never {
+  throw error instanceof AgentFailure && error.status === 400
+    ? new UsageError(error.message)
+    : error;
 }
 
 /** Why the gateway gives nothing now; null while it answers. */

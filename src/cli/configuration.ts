@@ -1,6 +1,5 @@
 /** Settings and site file together, as the commands want them: whole, or every fault at once. */
 import { readFileSync } from "node:fs";
-import { errorCode } from "../config/environment.ts";
 import { type Fault, faultLine } from "../config/fault.ts";
 import {
   bindSite,
@@ -9,8 +8,9 @@ import {
   type Settings,
   type UnboundSettings,
 } from "../config/settings.ts";
-import { loadSite } from "../config/site.ts";
+import { loadSite, type SiteOptions } from "../config/site.ts";
 import type { Site } from "../core/sensor.ts";
+import { fileTrouble } from "../lib/file-trouble.ts";
 import type { CommandContext, FlagSpec } from "./command.ts";
 
 export const ENVIRONMENT_FLAG: FlagSpec = {
@@ -49,8 +49,10 @@ export function examineConfiguration(context: Place): ConfigurationReport {
     cwd: context.cwd,
     envFile: context.flags.text("environment"),
   });
-  const sparkplug = loaded.shown.PUBLISH_FORMATS.includes("sparkplug");
-  const { site, faults, warnings } = readSite(loaded.shown.SITE_FILE, sparkplug);
+  const { site, faults, warnings } = readSite(loaded.shown.SITE_FILE, {
+    sparkplug: loaded.shown.PUBLISH_FORMATS.includes("sparkplug"),
+    isSparkplugGroup: loaded.shown.SPARKPLUG_GROUP_ID === "",
+  });
   return {
     loaded,
     site,
@@ -84,17 +86,18 @@ export function loadProcessSettings(
   return loaded.settings;
 }
 
-function readSite(path: string, sparkplug: boolean): ReturnType<typeof loadSite> {
+function readSite(path: string, options: SiteOptions): ReturnType<typeof loadSite> {
   let text: string;
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
     const fault: Fault = {
       place: "SITE_FILE",
-      problem: `${path} cannot be read (${errorCode(error)})`,
-      remedy: "give the path of a site file; `gateside discover` drafts one",
+      problem: `${path} ${fileTrouble(error)}`,
+      remedy:
+        "give the path of a site file that this user can read; `gateside discover` drafts one",
     };
     return { site: null, faults: [fault], warnings: [] };
   }
-  return loadSite(text, path, { sparkplug });
+  return loadSite(text, path, options);
 }

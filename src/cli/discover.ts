@@ -7,7 +7,9 @@ import { faultLine } from "../config/fault.ts";
 import { loadSite } from "../config/site.ts";
 import { KINDS, type Kind } from "../core/sensor.ts";
 import { createWireNames } from "../core/wire/wire-names.ts";
+import { fileTrouble } from "../lib/file-trouble.ts";
 import { type CommandContext, type Flags, UsageError } from "./command.ts";
+import { outFile } from "./out-file.ts";
 import { ProgressLine } from "./progress.ts";
 import { writeOut } from "./write-out.ts";
 
@@ -17,7 +19,7 @@ export async function run(context: CommandContext): Promise<number> {
   const hints = hintsOf(flags);
   const out = flags.text("out");
   const merge = flags.text("merge");
-  const outPath = out === null ? null : resolve(cwd, out);
+  const outPath = out === null ? null : outFile("out", out, cwd);
   if (
     outPath !== null &&
     existsSync(outPath) &&
@@ -67,17 +69,23 @@ function tokenOf(flags: Flags, cwd: string): string {
   try {
     return readFileSync(resolve(cwd, file), "utf8").trim();
   } catch (error) {
-    throw new UsageError(`--token-file ${file} cannot be read: ${(error as Error).message}`);
+    throw new UsageError(`--token-file: ${resolve(cwd, file)} ${fileTrouble(error)}`);
   }
 }
 
 /** As it is written, without the checker's faults: they are told of the merged file. */
 function readSite(path: string, shown: string): Readonly<Record<string, unknown>> {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8").replace(/^\uFEFF/, "");
+  } catch (error) {
+    throw new UsageError(`--merge: ${path} ${fileTrouble(error)}`);
+  }
   let parsed: unknown;
   try {
-    parsed = JSON.parse(readFileSync(path, "utf8").replace(/^\uFEFF/, ""));
+    parsed = JSON.parse(text);
   } catch (error) {
-    throw new UsageError(`--merge ${shown} cannot be read: ${(error as Error).message}`);
+    throw new UsageError(`--merge ${shown} is no JSON: ${(error as Error).message}`);
   }
   const site =
     typeof parsed === "object" && parsed !== null ? (parsed as Record<string, unknown>) : {};

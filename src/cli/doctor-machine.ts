@@ -3,6 +3,7 @@ import { access, stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { errorCode } from "../config/environment.ts";
 import type { Settings } from "../config/settings.ts";
+import { fileTrouble } from "../lib/file-trouble.ts";
 import type { Finding } from "./doctor.ts";
 
 const MB = 2 ** 20;
@@ -32,7 +33,11 @@ export async function checkDisk(
       found({ what, state: "warning", detail: `${detail}: ${why}` });
     } else found({ what, state: "ok", detail });
   } catch (error) {
-    found({ what, state: "failed", detail: `${dataDir} cannot be written (${errorCode(error)})` });
+    found({
+      what,
+      state: "failed",
+      detail: `DATA_DIR: ${dataDir} ${fileTrouble(error, "written")}`,
+    });
   }
 }
 

@@ -1,5 +1,4 @@
 import { writeFile } from "node:fs/promises";
-import { resolve } from "node:path";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { faultLine } from "../config/fault.ts";
@@ -11,6 +10,7 @@ import { type Configuration, ConfigurationError, examineConfiguration } from "./
 import { checkBroker } from "./doctor-broker.ts";
 import { checkGateway } from "./doctor-gateway.ts";
 import { checkClock, checkDisk } from "./doctor-machine.ts";
+import { outFile } from "./out-file.ts";
 import { duration } from "./status.ts";
 
 /** One line of the doctor. */
@@ -24,6 +24,8 @@ export interface Finding {
 /** check, then gateway, every sensor's read, broker, disk and clock: 0 all well, 1 something is not, 2 wrong settings. */
 export async function run(context: CommandContext): Promise<number> {
   const { flags, stdout, stderr, signal } = context;
+  const bundle = flags.text("bundle");
+  const bundlePath = bundle === null ? null : outFile("bundle", bundle, context.cwd);
   const report = examineConfiguration(context);
   const findings: Finding[] = [];
   const found = (finding: Finding) => {
@@ -46,14 +48,12 @@ export async function run(context: CommandContext): Promise<number> {
     await examine(configuration, found, signal);
   }
 
-  const bundle = flags.text("bundle");
-  if (bundle !== null) {
-    const path = resolve(context.cwd, bundle);
+  if (bundlePath !== null) {
     const agent = configuration ? await agentView(configuration, signal) : null;
     const content = { version: VERSION, node: process.version, platform: platform(), findings };
     const text = JSON.stringify({ ...content, configuration: asJson(report), agent }, null, 2);
-    await writeFile(path, await promisify(gzip)(text), { mode: 0o600 });
-    stderr.write(`support bundle: ${path}\n`);
+    await writeFile(bundlePath, await promisify(gzip)(text), { mode: 0o600 });
+    stderr.write(`support bundle: ${bundlePath}\n`);
   }
   const isWell = findings.every(({ state }) => state !== "failed");
   if (flags.has("json")) stdout.write(`${JSON.stringify({ ok: isWell, findings }, null, 2)}\n`);

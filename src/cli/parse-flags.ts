@@ -1,4 +1,4 @@
-import { nearest } from "../lib/nearest.ts";
+import { likely } from "../lib/nearest.ts";
 import { type FlagSpec, Flags, UsageError } from "./command.ts";
 
 /** `--flag value`, `--flag=value`, `--switch`; anything else is a mistake that names what was probably meant. */
@@ -12,7 +12,7 @@ export function parseFlags(words: readonly string[], specs: readonly FlagSpec[])
     const name = word.slice(2, equals < 0 ? undefined : equals);
     const spec = specs.find((s) => s.name === name);
     if (!spec) {
-      const closest = nearest(
+      const closest = likely(
         name,
         specs.map((s) => s.name),
       );

@@ -1,6 +1,6 @@
 import type { Environment } from "../config/environment.ts";
 import { faultLine } from "../config/fault.ts";
-import { nearest } from "../lib/nearest.ts";
+import { likely } from "../lib/nearest.ts";
 import { VERSION } from "../lib/version.ts";
 import { StoreFailure } from "../store/store-failure.ts";
 import { type Command, type TextSink, UsageError } from "./command.ts";
@@ -41,12 +41,13 @@ export async function runProgram(
   }
   const command = commands.find((c) => c.name === name);
   if (!command) {
-    const closest = nearest(
+    const closest = likely(
       name,
       commands.map((c) => c.name),
     );
+    const advice = closest === null ? "" : `did you mean ${closest}? `;
     stderr.write(
-      `error: ${JSON.stringify(name)} is no command; did you mean ${closest}? \`gateside --help\` lists them\n`,
+      `error: ${JSON.stringify(name)} is no command; ${advice}\`gateside --help\` lists them\n`,
     );
     return 2;
   }

@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { fileTrouble } from "../lib/file-trouble.ts";
 import { type FaultSpec, parseFaultFlag } from "../simulator/faults.ts";
 import { type Simulator, startSimulator } from "../simulator/server.ts";
 import { type CommandContext, type Flags, UsageError } from "./command.ts";
@@ -76,8 +77,12 @@ function isZone(name: string): boolean {
 }
 
 async function writeSite(path: string, simulator: Simulator): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, `${JSON.stringify(simulator.siteFile(), null, 2)}\n`);
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, `${JSON.stringify(simulator.siteFile(), null, 2)}\n`);
+  } catch (error) {
+    throw new UsageError(`--site-out: ${path} ${fileTrouble(error, "written")}`);
+  }
 }
 
 function startText(

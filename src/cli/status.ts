@@ -1,5 +1,5 @@
-import type { AgentStatus } from "../core/ports.ts";
-import { AgentFailure, createAgentClient } from "./agent-client.ts";
+import type { AgentStatus, LinkState } from "../core/ports.ts";
+import { AgentFailure, createAgentClient, givenAddress } from "./agent-client.ts";
 import type { CommandContext } from "./command.ts";
 import { loadProcessSettings } from "./configuration.ts";
 import { table } from "./table.ts";
@@ -7,10 +7,11 @@ import { table } from "./table.ts";
 /** The running agent at a glance: 0 all well, 1 something is not, or nobody answers. */
 export async function run(context: CommandContext): Promise<number> {
   const { flags, stdout, stderr, signal } = context;
+  const url = givenAddress(flags.text("url"));
   const settings = loadProcessSettings(context);
   let status: AgentStatus;
   try {
-    const client = createAgentClient(settings, flags.text("url"));
+    const client = createAgentClient(settings, url);
     status = (await client.get("/api/v1/status", signal)) as AgentStatus;
   } catch (error) {
     if (!(error instanceof AgentFailure)) throw error;
@@ -45,7 +46,7 @@ export function statusText(status: AgentStatus): string {
     ],
     ...links.map((link) => [
       link.name,
-      `${link.isConnected ? "connected" : `DOWN${why(link.lastError)}`} (${link.url})${link.hostOnline === false ? ", primary host OFFLINE" : ""}`,
+      `${link.isConnected ? "connected" : `DOWN${why(link.lastError)}`} (${link.url})${hostText(link)}`,
     ]),
     ["buffer", bufferText(status)],
     [
@@ -66,6 +67,12 @@ export function statusText(status: AgentStatus): string {
       .join("; "),
   ]);
   return `${table(lines, "")}\n${table(rows, "")}`;
+}
+
+function hostText({ isConnected, hostOnline, hostDoubt }: LinkState): string {
+  if (!isConnected || (hostOnline !== false && !hostDoubt)) return "";
+  const why = hostDoubt ? `: ${hostDoubt}` : "";
+  return `, primary host ${hostOnline === false ? "OFFLINE" : "online"}${why}`;
 }
 
 function skewText(skewMs: number | null): string {

@@ -1,6 +1,7 @@
 /** Parsing and checks of single settings that JSON Schema cannot express. Each answers the value or a fault. */
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
+import { fileTrouble } from "../lib/file-trouble.ts";
 import { errorCode } from "./environment.ts";
 import { type Fault, shown } from "./fault.ts";
 
@@ -158,6 +159,13 @@ export interface TlsFiles {
   readonly key?: { readonly name: string; readonly path: string };
 }
 
+/** A file that cannot be read, or one that holds something else. */
+function pemTrouble(error: unknown): string {
+  return error instanceof Error && "syscall" in error
+    ? fileTrouble(error)
+    : `cannot be used (${errorCode(error)})`;
+}
+
 /** The files exist, are PEM, and the key belongs to the certificate. */
 export function checkTlsFiles(files: TlsFiles, note: Note): void {
   const context: { ca?: Buffer; cert?: Buffer; key?: Buffer } = {};
@@ -175,7 +183,7 @@ export function checkTlsFiles(files: TlsFiles, note: Note): void {
       isComplete = false;
       note({
         place: file.name,
-        problem: `${file.path} cannot be used (${errorCode(error)})`,
+        problem: `${file.path} ${pemTrouble(error)}`,
         remedy: "give a PEM file that this user can read",
       });
     }

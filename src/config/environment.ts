@@ -5,12 +5,19 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
+import { fileTrouble } from "../lib/file-trouble.ts";
 import { editDistance, nearest } from "../lib/nearest.ts";
 import { type Fault, shown } from "./fault.ts";
 import { isSettingName, SETTING_NAMES, SETTINGS, type SettingName } from "./settings-table.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
-export type Origin = "default" | "environment" | ".env" | "credential" | `${string}_FILE`;
+export type Origin =
+  | "default"
+  | "environment"
+  | ".env"
+  | "credential"
+  | "MQTT_URL"
+  | `${string}_FILE`;
 
 export interface GivenSettings {
   readonly values: Partial<Record<SettingName, string>>;
@@ -94,7 +101,7 @@ function readEnvFile(cwd: string, envFile: string | null, faults: Fault[]): Envi
     if (envFile !== null || (code !== "ENOENT" && code !== "ENOTDIR")) {
       faults.push({
         place: path,
-        problem: `cannot be read (${code})`,
+        problem: fileTrouble(error),
         remedy: "give a readable file of NAME=value lines",
       });
     }
@@ -120,8 +127,8 @@ function readSecret(name: SettingName, path: string, faults: Fault[]): string | 
   } catch (error) {
     faults.push({
       place,
-      problem: `${path} cannot be read (${errorCode(error)})`,
-      remedy: "give a file that this user can read",
+      problem: `${path} ${fileTrouble(error)}`,
+      remedy: `give a file that this user can read and that holds ${name}`,
     });
   }
   return null;

@@ -34,7 +34,7 @@ export type SettingSpec = TextSpec | NumberSpec | BooleanSpec | ChoiceSpec;
 
 const SPARKPLUG_ID = {
   type: "text",
-  pattern: "^[^+#/\\u0000-\\u001f]{1,128}$",
+  pattern: "^[^+#/\\u0000-\\u001f\\u007f-\\u009f]{1,128}$",
   form: "a name without + # / or control characters",
 } as const;
 
@@ -43,6 +43,7 @@ const SPECS = {
     type: "text",
     required: true,
     secret: true,
+    form: "an address such as http://192.168.1.20:8080",
     doc: "Base address of the gateway service, http:// or https://.",
   },
   GATEWAY_SERVICE: {
@@ -157,6 +158,7 @@ const SPECS = {
     type: "text",
     required: true,
     secret: true,
+    form: "an address such as mqtt://192.168.1.10:1883",
     doc: "The broker: mqtt://, mqtts://, ws:// or wss://.",
   },
   MQTT_VERSION: {
@@ -326,6 +328,6 @@ export function expectation(spec: SettingSpec): string {
     case "choice":
       return `give one of ${spec.choices.join(", ")}`;
     case "text":
-      return spec.form === undefined ? `it is: ${spec.doc}` : `give ${spec.form}`;
+      return `give ${spec.form ?? "a text"}`;
   }
 }

@@ -56,6 +56,10 @@ export function loadSettings(environment: Environment, options: LoadOptions): Lo
   const origins = Object.fromEntries(
     SETTING_NAMES.map((name) => [name, given.origins[name] ?? "default"]),
   ) as Record<SettingName, Origin>;
+  if (raw.MQTT_USERNAME === undefined && settings.mqttUsername !== null)
+    origins.MQTT_USERNAME = "MQTT_URL";
+  if (raw.MQTT_PASSWORD === undefined && settings.mqttPassword !== null)
+    origins.MQTT_PASSWORD = "MQTT_URL";
   return {
     settings: faults.length === 0 ? settings : null,
     faults,
@@ -119,7 +123,11 @@ function coerce(given: Readonly<Record<string, string>>, faults: Fault[]): RawSe
 function schemaFault(name: SettingName, keyword: string, value: string | undefined): Fault {
   const spec = SETTINGS[name];
   if (keyword === "required")
-    return { place: name, problem: "is required and not given", remedy: expectation(spec) };
+    return {
+      place: name,
+      problem: "is not given, and nothing works without it",
+      remedy: expectation(spec),
+    };
   const seen = spec.secret ? "the value given" : shown(value);
   const problems: Record<string, string> = {
     minimum: "is too small",
@@ -135,12 +143,17 @@ function schemaFault(name: SettingName, keyword: string, value: string | undefin
   };
 }
 
+const MASK = "********";
+
 function show(raw: RawSettings, settings: UnboundSettings): Record<SettingName, string> {
   const special: Partial<Record<SettingName, string>> = {
     GATEWAY_URL: settings.gatewayUrl,
     MQTT_URL: settings.mqttUrl.replace(/\?.*$/, "?…"),
     GATEWAY_TIMEZONE: settings.gatewayTimezone,
     HISTORY_DAYS: String(settings.historyDays),
+    // Where they came with the address they are in effect all the same, and masked like it.
+    ...(settings.mqttUsername === null ? {} : { MQTT_USERNAME: MASK }),
+    ...(settings.mqttPassword === null ? {} : { MQTT_PASSWORD: MASK }),
     SITE_FILE: settings.siteFile,
     DATA_DIR: settings.dataDir,
   };
@@ -148,7 +161,7 @@ function show(raw: RawSettings, settings: UnboundSettings): Record<SettingName, 
     SETTING_NAMES.map((name) => {
       const value = special[name] ?? String(raw[name] ?? "");
       const isHidden = SETTINGS[name].secret && special[name] === undefined && value !== "";
-      return [name, isHidden ? "********" : value];
+      return [name, isHidden ? MASK : value];
     }),
   ) as Record<SettingName, string>;
 }

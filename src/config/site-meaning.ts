@@ -26,12 +26,22 @@ const CHANNELS: Readonly<
 };
 const AXES = ["H", "V", "A"];
 
-export function checkMeaning(written: unknown, sparkplug: boolean): Meaning {
+/** Sparkplug's own rules are asked for where that format is on. */
+export interface MeaningOptions {
+  readonly sparkplug?: boolean;
+  readonly isSparkplugGroup?: boolean;
+}
+
+export function checkMeaning(written: unknown, options: MeaningOptions): Meaning {
   const faults: Fault[] = [];
   const warnings: Fault[] = [];
   const site = dict(written);
   const sensors = Array.isArray(site?.["sensors"]) ? site["sensors"].map(dict) : [];
-  checkCodes(sensors, sparkplug, faults);
+  checkCodes(sensors, faults);
+  if (options.sparkplug) {
+    if (options.isSparkplugGroup) checkGroup(site?.["site"], faults);
+    checkDeviceIds(sensors, faults);
+  }
   for (const [i, sensor] of sensors.entries()) {
     if (sensor) checkSensor(sensor, `sensors[${i}]`, faults, warnings);
   }
@@ -45,7 +55,7 @@ function dict(value: unknown): Dict | null {
     : null;
 }
 
-function checkCodes(sensors: readonly (Dict | null)[], sparkplug: boolean, faults: Fault[]): void {
+function checkCodes(sensors: readonly (Dict | null)[], faults: Fault[]): void {
   const byCode = new Map<string, number>();
   const byLevel = new Map<string, number>();
   for (const [i, sensor] of sensors.entries()) {
@@ -58,13 +68,6 @@ function checkCodes(sensors: readonly (Dict | null)[], sparkplug: boolean, fault
         place,
         problem: `${shown(code)} is the topic level of the agent itself`,
         remedy: "give the sensor's serial number",
-      });
-    }
-    if (sparkplug && level !== code) {
-      faults.push({
-        place,
-        problem: `${shown(code)} holds + # / or a control character, which Sparkplug does not allow`,
-        remedy: "give the code without them, or take sparkplug out of PUBLISH_FORMATS",
       });
     }
     const twin = byCode.get(normalCode(code));
@@ -84,6 +87,41 @@ function checkCodes(sensors: readonly (Dict | null)[], sparkplug: boolean, fault
     }
     if (twin === undefined) byCode.set(normalCode(code), i);
     if (alias === undefined) byLevel.set(level, i);
+  }
+}
+
+/** spBv1.0/STATE/… is where hosts tell their state. */
+function checkGroup(site: unknown, faults: Fault[]): void {
+  if (site !== "STATE") return;
+  faults.push({
+    place: "site",
+    problem: "STATE is a topic level that Sparkplug keeps for hosts, and the site is its group id",
+    remedy: "set SPARKPLUG_GROUP_ID, or give the site another name",
+  });
+}
+
+/** Codes are device ids: topic levels as they are, and hosts on case-blind stores take two of one spelling for one. */
+function checkDeviceIds(sensors: readonly (Dict | null)[], faults: Fault[]): void {
+  const byId = new Map<string, { readonly code: string; readonly index: number }>();
+  for (const [index, sensor] of sensors.entries()) {
+    const code = sensor?.["code"];
+    if (typeof code !== "string") continue;
+    const place = `sensors[${index}].code`;
+    const other = byId.get(code.toLowerCase());
+    if (topicLevel(code) !== code) {
+      faults.push({
+        place,
+        problem: `${shown(code)} holds + # / or a control character, which Sparkplug does not allow`,
+        remedy: "give the code without them, or take sparkplug out of PUBLISH_FORMATS",
+      });
+    } else if (other !== undefined && other.code !== code) {
+      faults.push({
+        place,
+        problem: `${shown(code)} differs from sensors[${other.index}] by letter case alone, which Sparkplug hosts may not tell apart`,
+        remedy: "give codes that differ in more, or take sparkplug out of PUBLISH_FORMATS",
+      });
+    }
+    if (other === undefined) byId.set(code.toLowerCase(), { code, index });
   }
 }
 

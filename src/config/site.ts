@@ -3,7 +3,7 @@
 import { Ajv, type ErrorObject } from "ajv";
 import siteSchema from "#site-schema";
 import type { Sensor, Site } from "../core/sensor.ts";
-import { nearest } from "../lib/nearest.ts";
+import { likely } from "../lib/nearest.ts";
 import { type Fault, shown } from "./fault.ts";
 import { parseJsonText } from "./json-text.ts";
 import { checkMeaning } from "./site-meaning.ts";
@@ -18,6 +18,8 @@ export interface LoadedSite {
 export interface SiteOptions {
   /** Sensor codes become Sparkplug device ids, which have rules of their own. */
   readonly sparkplug?: boolean;
+  /** The site's name is the group id, too: none was given. */
+  readonly isSparkplugGroup?: boolean;
 }
 
 /** `path` is shown before every place. */
@@ -42,7 +44,7 @@ export function loadSite(text: string, path: string, options: SiteOptions = {}):
   if (!validate(parsed.value)) {
     for (const error of validate.errors ?? []) faults.push(schemaFault(error));
   }
-  const meaning = checkMeaning(parsed.value, options.sparkplug ?? false);
+  const meaning = checkMeaning(parsed.value, options);
   faults.push(...meaning.faults);
   const placed = (fault: Fault): Fault =>
     fault.place.startsWith(path) ? fault : { ...fault, place: at(fault.place) };
@@ -76,7 +78,7 @@ function schemaFault(error: ErrorObject): Fault {
       const schema = error.parentSchema ?? {};
       const known = Object.keys(schema["properties"] ?? {});
       const channels = schema["patternProperties"] ? CHANNEL_NAMES : [];
-      const closest = nearest(key, [...known, ...channels]);
+      const closest = likely(key, [...known, ...channels]);
       return {
         place:
           place === "" ? keyText(key) : `${place}${/^\w+$/.test(key) ? "." : ""}${keyText(key)}`,
@@ -91,7 +93,7 @@ function schemaFault(error: ErrorObject): Fault {
     }
     case "enum": {
       const allowed = (error.schema as unknown[]).map(shown);
-      const closest = typeof error.data === "string" ? nearest(value, allowed) : null;
+      const closest = typeof error.data === "string" ? likely(value, allowed) : null;
       return {
         place,
         problem: `${value} is none of the choices`,

@@ -68,7 +68,10 @@ export class Sessions {
   }
 }
 
-/** Slows guessing: counts wrong secrets per address and in all, in fixed windows. */
+/**
+ * Slows guessing: counts wrong secrets per address and in all, in fixed windows. The right one is never held up, for what
+ * shares its address (a proxy, a scraper with last year's token) must not lock people out; so it is compared first.
+ */
 export class FailureLimit {
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #failuresMax: number;
@@ -82,23 +85,20 @@ export class FailureLimit {
     this.#windowStart = clock.monotonic();
   }
 
-  /** Seconds to wait before another try is looked at; 0 = go ahead. */
-  retryAfterS(address: string): number {
+  /** One more wrong secret. Seconds until the next is answered as one; 0 = this one is. */
+  failed(address: string): number {
     const leftMs = this.#roll();
     const isBlocked =
       (this.#failures.get(address) ?? 0) >= this.#failuresMax ||
       this.#together >= FAILURES_MAX_TOGETHER;
-    return isBlocked ? Math.max(1, Math.ceil(leftMs / 1000)) : 0;
-  }
-
-  failed(address: string): void {
-    this.#roll();
+    if (isBlocked) return Math.max(1, Math.ceil(leftMs / 1000));
     this.#together += 1;
     if (this.#failures.size >= ADDRESSES_MAX && !this.#failures.has(address)) {
       const oldest = this.#failures.keys().next();
       if (!oldest.done) this.#failures.delete(oldest.value);
     }
     this.#failures.set(address, (this.#failures.get(address) ?? 0) + 1);
+    return 0;
   }
 
   /** Ms left of the window. */

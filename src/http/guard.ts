@@ -76,10 +76,9 @@ export function registerGuard(
     }
     const bearer = bearerToken(request.headers.authorization);
     if (bearer !== null) {
-      const waitS = failures.retryAfterS(request.ip);
-      if (waitS > 0) return void tooMany(reply, waitS);
       if (token.matches(bearer)) return done();
-      failures.failed(request.ip);
+      const waitS = failures.failed(request.ip);
+      if (waitS > 0) return void tooMany(reply, waitS);
     }
     return void refuse(request, reply, path, bearer !== null);
   });
@@ -99,11 +98,10 @@ export function registerGuard(
         parsed(null, Object.fromEntries(new URLSearchParams(String(body)))),
     );
     scope.post("/sign-in", (request, reply) => {
-      const waitS = failures.retryAfterS(request.ip);
-      if (waitS > 0) return tooMany(reply, waitS);
       const isForm = request.headers["content-type"]?.startsWith("application/x-www-form") ?? false;
       if (!token.matches(tokenOf(request.body))) {
-        failures.failed(request.ip);
+        const waitS = failures.failed(request.ip);
+        if (waitS > 0) return tooMany(reply, waitS);
         parts.logger.warn({ address: request.ip }, "sign-in with a wrong token");
         if (!isForm) return reply.code(401).send(problem(401, "wrong token"));
         return reply

@@ -160,21 +160,19 @@ class QueryGate {
       return fault(QUERY_STATUS.tokenWrong, `${API_REQUEST.token} is missing`);
     }
     if (this.#sessions.use(token)) return null;
-    const waitS = this.#wrongTokens.retryAfterS(address);
-    if (waitS > 0) return fault(QUERY_STATUS.tokenWrong, `too many wrong tokens; wait ${waitS} s`);
     if (this.#token.matches(token)) return null;
-    this.#wrongTokens.failed(address);
+    const waitS = this.#wrongTokens.failed(address);
+    if (waitS > 0) return fault(QUERY_STATUS.tokenWrong, `too many wrong tokens; wait ${waitS} s`);
     return fault(QUERY_STATUS.tokenWrong, `${API_REQUEST.token} is wrong or has ended`);
   }
 
   login(body: QueryBody, address: string, site: string): QueryAnswer | QueryFault {
     const fields = readFields(OPERATIONS.login, body, this.#names);
     if (isFault(fields)) return fields;
-    const waitS = this.#wrongPasswords.retryAfterS(address);
-    if (waitS > 0)
-      return fault(QUERY_STATUS.tokenWrong, `too many wrong passwords; wait ${waitS} s`);
     if (!this.#token.matches(fields.text(API_REQUEST.password))) {
-      this.#wrongPasswords.failed(address);
+      const waitS = this.#wrongPasswords.failed(address);
+      if (waitS > 0)
+        return fault(QUERY_STATUS.tokenWrong, `too many wrong passwords; wait ${waitS} s`);
       return fault(QUERY_STATUS.tokenWrong, "the password is wrong");
     }
     return jsonAnswer([

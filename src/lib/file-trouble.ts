@@ -3,20 +3,18 @@ const WORDS: Readonly<Record<string, string>> = {
   ENOENT: "does not exist",
   ENOTDIR: "lies below something that is no directory",
   EISDIR: "is a directory, not a file",
-  EACCES: "may not be read by this user",
-  EPERM: "may not be read by this user",
   ELOOP: "is a link that leads back to itself",
   ENAMETOOLONG: "is too long for a file name",
-  EMFILE: "cannot be opened: this process has too many files open",
-  EIO: "cannot be read: the disk fails",
 };
 
 /** Goes behind the path: `/etc/site.json does not exist`. Never throws, whatever was thrown. */
-export function fileTrouble(error: unknown): string {
+export function fileTrouble(error: unknown, wish: "read" | "written" = "read"): string {
   const code: unknown = error instanceof Error ? Reflect.get(error, "code") : null;
+  if (code === "EACCES" || code === "EPERM") return `may not be ${wish} by this user`;
+  if (code === "EROFS") return "lies on a read-only file system";
   const known = typeof code === "string" ? WORDS[code] : undefined;
   if (known !== undefined) return known;
   const detail =
     typeof code === "string" ? code : error instanceof Error ? error.message : String(error);
-  return `cannot be read (${detail})`;
+  return `cannot be ${wish} (${detail})`;
 }

@@ -35,3 +35,14 @@ export function nearest(written: string, known: readonly string[]): string | nul
   }
   return best;
 }
+
+/** The known name that was probably meant: the start of one, or one with at most every other letter wrong; else null. */
+export function likely(written: string, known: readonly string[]): string | null {
+  if (written === "") return null;
+  const folded = written.toLowerCase();
+  const continued = known.find((name) => name.toLowerCase().startsWith(folded));
+  const closest = continued ?? nearest(written, known);
+  if (closest === null || closest === continued) return closest;
+  const slips = editDistance(folded, closest.toLowerCase());
+  return slips <= Math.max(1, Math.floor(folded.length / 2)) ? closest : null;
+}

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { resolve } from "node:path";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { parseFlags } from "../../src/cli/parse-flags.ts";
@@ -19,6 +21,13 @@ test("program – an unknown command ends with 2 and names the nearest one", asy
   assert.equal(run.code, 2);
   assert.match(run.stderr, /did you mean check\?/);
   assert.equal(run.stdout, "");
+});
+
+test("program – what resembles no command gets no guess", async () => {
+  const run = await runCommand(["xyzzy"]);
+  assert.equal(run.code, 2);
+  assert.equal(run.stderr, 'error: "xyzzy" is no command; `gateside --help` lists them\n');
+  assert.match((await runCommand(["sim"])).stderr, /did you mean simulate\?/);
 });
 
 test("program – without a command it explains itself and ends with 2", async () => {
@@ -41,6 +50,23 @@ const MISTAKES: readonly [string, string[], RegExp][] = [
   ["a flag given twice", ["export", "--from", "a", "--from", "b"], /--from is given twice/],
   ["a word out of place", ["check", "now"], /"now" is not expected/],
   ["a required flag left out", ["export", "--from", "2026-11-20"], /--to is required/],
+  ["a flag that resembles none", ["check", "--verbose"], /--verbose is no flag of this command \(/],
+  ["an address that is none", ["status", "--url", "foo"], /--url "foo" is no address such as http/],
+  [
+    "a file for the draft in a directory that is not there",
+    ["discover", "--url", "http://a", "--token", "t", "--out", "/nodir/x"],
+    /--out \/nodir\/x: the directory \/nodir does not exist/,
+  ],
+  [
+    "a site file to add to that is not there",
+    ["discover", "--url", "http://a", "--token", "t", "--merge", "/nodir/x"],
+    /--merge: \/nodir\/x does not exist/,
+  ],
+  [
+    "a bundle that cannot be written",
+    ["doctor", "--bundle", "/proc"],
+    /--bundle \/proc: .*\/(proc)? (may not be written|is a directory)/,
+  ],
   [
     "a wrong day",
     ["backfill", "--from", "2026-02-30", "--to", "2026-03-01"],
@@ -119,12 +145,30 @@ test("check – faults of settings and site file come together, and as JSON too"
   assert.match(run.stderr, /^error: HTTP_PORT: .*^error: SITE_FILE: .*missing\.json/ms);
   const json = await runCommand(["check", "--json"], { env });
   assert.equal(json.code, 2);
+  assert.match(run.stderr, /missing\.json does not exist; give the path of a site file/);
   const report = JSON.parse(json.stdout) as { faults: { place: string }[] };
   assert.deepEqual(
     report.faults.map((f) => f.place),
     ["HTTP_PORT", "SITE_FILE"],
   );
   assert.ok(!/tops3cret|geheim/.test(json.stdout));
+});
+
+test("check – ids that Sparkplug does not allow are faults of the settings or the site file", async (t) => {
+  const cwd = mkdtempSync(join(tmpdir(), "gateside-check-"));
+  t.after(() => rmSync(cwd, { recursive: true }));
+  const sensors = ["pump", "PUMP", "a/b"].map((code) => ({ code, type: 40, kinds: ["rpm"] }));
+  writeFileSync(join(cwd, "site.json"), JSON.stringify({ site: "STATE", sensors }));
+  const env = { ...PLANT, SITE_FILE: "site.json", PUBLISH_FORMATS: "json,sparkplug" };
+  const places = async (more: object) => {
+    const run = await runCommand(["check", "--json"], { env: { ...env, ...more }, cwd });
+    const { faults } = JSON.parse(run.stdout) as { faults: { place: string }[] };
+    return faults.map(({ place }) => place.replace(`${cwd}/site.json: `, "")).sort();
+  };
+  const codes = ["sensors[1].code", "sensors[2].code"];
+  assert.deepEqual(await places({}), [...codes, "site"]);
+  assert.deepEqual(await places({ SPARKPLUG_GROUP_ID: "plant" }), codes);
+  assert.deepEqual(await places({ PUBLISH_FORMATS: "json" }), []);
 });
 
 test("flags – may be written with a blank or an equals sign, and fall back to defaults", () => {

@@ -130,6 +130,20 @@ test("backfill and export – a day is stored once, and comes out as CSV and JSO
   assert.ok(csv.slice(1).every((line) => line.split(",").length === 9));
 });
 
+test("backfill – days still to come are a mistake with 2; where only the last ones are, they are named", async (t) => {
+  const b = await bench(t);
+  const ask = (from: string, to: string) =>
+    runCommand(["backfill", "--from", from, "--to", to, "--sensor", b.sensorOf("rpm")], b);
+  const future = await ask(day(2), day(3));
+  assert.equal(future.code, 2);
+  assert.match(future.stderr, /^error: \S+ is still to come at the gateway, where it is /);
+  assert.equal(future.stdout, "");
+  const partly = await ask(day(0), day(3));
+  assert.equal(partly.code, 0, partly.stderr);
+  assert.match(partly.stderr, /^\S+ to \S+: not read; still to come at the gateway/);
+  assert.match(partly.stdout, /^done: 1 of 1 reads/);
+});
+
 test("backfill – a directory that an agent without HTTP side holds is left alone", async (t) => {
   const b = await bench(t);
   const store = openStore({

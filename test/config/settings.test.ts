@@ -69,6 +69,7 @@ const WRONG: readonly [string, string][] = [
   ["SPARKPLUG_GROUP_ID", "a/b"],
   ["SPARKPLUG_GROUP_ID", "STATE"],
   ["SPARKPLUG_NODE_ID", "a+b"],
+  ["SPARKPLUG_NODE_ID", "a\u0085b"],
   ["SPARKPLUG_HOST_ID", "#"],
   ["COMMANDS_ENABLED", "2"],
   ["HTTP_PORT", "65536"],
@@ -99,6 +100,46 @@ test("settings – every fault is told at once, required ones included", () => {
     "MQTT_URL",
     "POLL_INTERVAL_S",
   ]);
+});
+
+test("settings – what is required and missing is told with an example of what to give", () => {
+  const text = lines(loadSettings({}, { cwd: "/nonexistent" }));
+  assert.match(text, /^GATEWAY_URL: is not given, .*; give an address such as http:\/\/\S+$/m);
+  assert.match(text, /^MQTT_URL: is not given, .*; give an address such as mqtt:\/\/\S+$/m);
+});
+
+test("settings – a file that a setting names is told by its path, and what is wrong with it", (t) => {
+  const cwd = directory(t);
+  writeFileSync(join(cwd, "file"), "x");
+  const problem = (env: Environment) => lines(load(env, cwd));
+  assert.equal(
+    problem({ MQTT_PASSWORD_FILE: "none" }),
+    `MQTT_PASSWORD_FILE: ${cwd}/none does not exist; give a file that this user can read and that holds MQTT_PASSWORD`,
+  );
+  assert.match(
+    problem({ HTTP_TOKEN_FILE: "." }),
+    /HTTP_TOKEN_FILE: \S+ is a directory, not a file;/,
+  );
+  assert.match(
+    problem({ HTTP_TOKEN_FILE: "file/x" }),
+    /file\/x lies below something that is no dir/,
+  );
+  assert.match(problem({ MQTT_CA_FILE: "none" }), /MQTT_CA_FILE: \S+\/none does not exist;/);
+  assert.match(problem({ MQTT_CA_FILE: "file" }), /MQTT_CA_FILE: \S+ cannot be used \(is no PEM/);
+});
+
+test("settings – a user name that comes with MQTT_URL is shown as in effect, masked, with its origin", () => {
+  const loaded = load({ MQTT_URL: "mqtts://bob:geheim@broker" });
+  assert.deepEqual(
+    [loaded.shown.MQTT_USERNAME, loaded.origins.MQTT_USERNAME],
+    ["********", "MQTT_URL"],
+  );
+  assert.deepEqual(
+    [loaded.shown.MQTT_PASSWORD, loaded.origins.MQTT_PASSWORD],
+    ["********", "MQTT_URL"],
+  );
+  const bare = load({});
+  assert.deepEqual([bare.shown.MQTT_USERNAME, bare.origins.MQTT_USERNAME], ["", "default"]);
 });
 
 test("settings – the bounds themselves pass", () => {
@@ -213,7 +254,10 @@ test("settings – a secret's file that is missing, empty or given beside the se
   const cwd = directory(t);
   writeFileSync(join(cwd, "empty"), "\n");
   writeFileSync(join(cwd, "full"), "x");
-  assert.match(lines(load({ HTTP_TOKEN_FILE: "nowhere" }, cwd)), /HTTP_TOKEN_FILE: .*ENOENT/);
+  assert.match(
+    lines(load({ HTTP_TOKEN_FILE: "nowhere" }, cwd)),
+    /HTTP_TOKEN_FILE: .*nowhere does not exist/,
+  );
   assert.match(lines(load({ HTTP_TOKEN_FILE: "empty" }, cwd)), /HTTP_TOKEN_FILE: .*empty/);
   const both = load({ HTTP_TOKEN: "a", HTTP_TOKEN_FILE: "full" }, cwd);
   assert.match(lines(both), /both HTTP_TOKEN and HTTP_TOKEN_FILE/);
@@ -254,7 +298,7 @@ test("settings – .env is read, and the environment wins over it", (t) => {
 
 test("settings – an environment file that is named must be there", () => {
   const loaded = loadSettings(LINKS, { cwd: "/nonexistent", envFile: "plant.env" });
-  assert.match(lines(loaded), /plant\.env: cannot be read/);
+  assert.match(lines(loaded), /plant\.env: does not exist/);
 });
 
 test("settings – an empty value counts as not given", () => {

@@ -157,6 +157,23 @@ test("site file – a code that Sparkplug does not allow is a fault where that f
   assert.match(lines(written, true).join(), /sensors\[0\]\.code: .*Sparkplug/);
 });
 
+test("site file – codes that differ by letter case alone are one device for Sparkplug hosts", () => {
+  const written = site({ ...ACCEL, code: "pump" }, CURRENT, { ...LOOP, code: "PUMP" });
+  assert.equal(lines(written, false).length, 0);
+  const [fault, ...others] = lines(written, true);
+  assert.match(fault ?? "", /sensors\[2\]\.code: "PUMP" differs from sensors\[0\] by letter case/);
+  assert.deepEqual(others, []);
+});
+
+test("site file – a site named STATE cannot be the Sparkplug group, which hosts keep for themselves", () => {
+  const text = JSON.stringify({ ...site(ACCEL), site: "STATE" });
+  const faults = (isSparkplugGroup: boolean) =>
+    loadSite(text, "site.json", { sparkplug: true, isSparkplugGroup }).faults.map(faultLine);
+  assert.match(faults(true).join(), /^site\.json: site: STATE .*set SPARKPLUG_GROUP_ID/);
+  assert.deepEqual(faults(false), []);
+  assert.deepEqual(loadSite(text, "site.json", { isSparkplugGroup: true }).faults, []);
+});
+
 test("site file – a mistake of JSON is told with line and column", () => {
   const at = (text: string) => loadSite(text, "site.json").faults.map((f) => f.place);
   assert.deepEqual(at('{\n  "site": "x",\n  "sensors": [],\n}'), ["site.json:4:1"]);

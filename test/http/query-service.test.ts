@@ -207,7 +207,10 @@ test("query service – Login gives a token that ends after 24 h without use", a
   await parts.clock.advance(24 * 3_600_000 + 1);
   assert.equal(await number(), 9001);
   for (let i = 0; i < 10; i++) await login({ email: "", password: "guess" });
-  assert.equal((await login({ email: "", password: "t0ken" })).number, 9001);
+  const { number: tired, text } = await login({ email: "", password: "guess" });
+  assert.equal(tired, 9001);
+  assert.match(text, /too many wrong passwords; wait \d+ s/);
+  assert.equal((await login({ email: "", password: "t0ken" })).number, 0);
 });
 
 test("query service – without HTTP_TOKEN any token and any password pass", async (t) => {
