@@ -91,6 +91,7 @@ export function statsPayload(status: AgentStatus): string {
       delivered: link.delivered,
       failures: link.failures,
       ...(link.hostOnline === undefined ? {} : { hostOnline: link.hostOnline }),
+      ...(link.hostDoubt ? { hostDoubt: link.hostDoubt } : {}),
     })),
     sensors: {
       online: status.sensors.filter((sensor) => sensor.state === "online").length,

@@ -95,7 +95,7 @@ function linkFaults({ links }: AgentStatus): Fault[] {
         code: "host_offline",
         severity: "warning",
         subject: "broker",
-        what: "The Sparkplug primary host is offline. Readings wait in the buffer.",
+        what: `The Sparkplug primary host is offline${link.hostDoubt ? `: ${link.hostDoubt}` : ""}. Readings wait in the buffer.`,
         remedy: "Start the SCADA host, or check SPARKPLUG_HOST_ID against its own id.",
         sinceMs: link.since,
       });

@@ -50,7 +50,11 @@ export class Inbox {
     switch (incoming.what) {
       case "state": {
         const wasOnline = host?.isOnline ?? false;
+        const hadDoubt = host !== null && host.doubt !== null;
         const change = host?.apply(incoming.host, payload) ?? "ignored";
+        if (host !== null && host.doubt !== null && !hadDoubt) {
+          logger.warn({ topic, host: host.hostId }, `the primary host: ${host.doubt}`);
+        }
         if (change === "ignored") {
           logger.info({ topic }, "a host state that does not count was ignored");
           return;

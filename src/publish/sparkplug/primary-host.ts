@@ -1,3 +1,5 @@
+import type { Clock } from "../../core/ports.ts";
+
 /** What a STATE message did: the host came, it went, or the message does not count. */
 export type HostChange = "online" | "offline" | "ignored";
 
@@ -7,6 +9,14 @@ interface HostState {
 }
 
 /**
+ * A host whose clock is set right later would be ignored until its wrong time has come: a time this far ahead of ours
+ * counts for its own message, and is not held against the next ones. The specification sets no bound.
+ */
+const AHEAD_MAX_MS = 86_400_000;
+/** Before this our own clock is a box's that has not heard the time yet, and says nothing about the host's. */
+const PLAUSIBLE_SINCE_MS = Date.UTC(2024, 0, 1);
+
+/**
  * The primary host's state as STATE messages tell it. Timestamps are kept over reconnects, so that a retained message of
  * an older life of the host never counts; being online is not: every session waits to be told again.
  */
@@ -14,9 +24,16 @@ export class PrimaryHost {
   readonly hostId: string;
   #isOnline = false;
   #lastTimestamp: number | null = null;
+  #doubt: string | null = null;
+  readonly #clock: Pick<Clock, "now">;
 
-  constructor(hostId: string) {
+  constructor(hostId: string, clock: Pick<Clock, "now">) {
     this.hostId = hostId;
+    this.#clock = clock;
+  }
+  /** What is odd about the times it gives, for the operator; null while they are in order. */
+  get doubt(): string | null {
+    return this.#doubt;
   }
   get isOnline(): boolean {
     return this.#isOnline;
@@ -29,8 +46,17 @@ export class PrimaryHost {
     if (host !== this.hostId) return "ignored";
     const state = parseState(payload);
     if (state === null) return "ignored";
-    if (this.#lastTimestamp !== null && state.timestamp < this.#lastTimestamp) return "ignored";
-    this.#lastTimestamp = state.timestamp;
+    const last = this.#lastTimestamp;
+    if (last !== null && state.timestamp < last) {
+      this.#doubt = `its STATE of ${timeText(state.timestamp)} does not count: one of ${timeText(last)} came before; check the host's clock`;
+      return "ignored";
+    }
+    const nowMs = this.#clock.now();
+    const isAhead = nowMs >= PLAUSIBLE_SINCE_MS && state.timestamp > nowMs + AHEAD_MAX_MS;
+    this.#doubt = isAhead
+      ? `its STATE is of ${timeText(state.timestamp)}, which is still to come; check the host's clock`
+      : null;
+    if (!isAhead) this.#lastTimestamp = state.timestamp;
     this.#isOnline = state.online;
     return state.online ? "online" : "offline";
   }
@@ -48,4 +74,10 @@ function parseState(payload: Uint8Array): HostState | null {
   const { online, timestamp } = parsed;
   if (typeof online !== "boolean" || typeof timestamp !== "number") return null;
   return Number.isFinite(timestamp) ? { online, timestamp } : null;
+}
+
+/** Hosts may send any number. */
+function timeText(timestamp: number): string {
+  const time = new Date(timestamp);
+  return Number.isNaN(time.getTime()) ? String(timestamp) : time.toISOString();
 }

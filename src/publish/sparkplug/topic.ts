@@ -59,39 +59,3 @@ export function stateTopic(hostId: string): string {
 export function deviceId(code: string): string {
   return topicLevel(code.trim());
 }
-
-/** Why these ids cannot be used, one line each; empty when they can. To be asked before any network work. */
-export function sparkplugFaults(
-  ids: { readonly group: string; readonly node: string; readonly host: string | null },
-  sensorCodes: readonly string[],
-): string[] {
-  const faults: string[] = [];
-  const named: [string, string | null][] = [
-    ["SPARKPLUG_GROUP_ID", ids.group],
-    ["SPARKPLUG_NODE_ID", ids.node],
-    ["SPARKPLUG_HOST_ID", ids.host],
-  ];
-  for (const [name, id] of named) {
-    if (id === null) continue;
-    if (id === "") faults.push(`${name} is empty`);
-    else if (topicLevel(id) !== id || Buffer.from(id).toString() !== id) {
-      faults.push(
-        `${name} "${id}" holds a character that a topic level cannot carry (+ # / or control)`,
-      );
-    }
-  }
-  if (ids.group === "STATE") {
-    faults.push('SPARKPLUG_GROUP_ID "STATE" is the namespace of host states');
-  }
-  const seen = new Map<string, string>();
-  for (const code of sensorCodes) {
-    // Ids that differ by case alone are one tag for hosts on case-blind stores.
-    const key = deviceId(code).toLowerCase();
-    const other = seen.get(key);
-    if (key === "") faults.push(`sensor code "${code}" is no Sparkplug device id`);
-    else if (other !== undefined) {
-      faults.push(`sensor codes "${other}" and "${code}" would be one Sparkplug device id`);
-    } else seen.set(key, code);
-  }
-  return faults;
-}

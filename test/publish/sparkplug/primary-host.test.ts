@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { PrimaryHost } from "../../../src/publish/sparkplug/primary-host.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
 
+const clock = new ManualClock();
 const state = (online: unknown, timestamp: unknown) =>
   Buffer.from(JSON.stringify({ online, timestamp }));
 
 test("sparkplug – a malformed STATE changes nothing", () => {
-  const host = new PrimaryHost("scada");
+  const host = new PrimaryHost("scada", clock);
   host.apply("scada", state(true, 5));
   for (const bad of [
     Buffer.from("ONLINE"),
@@ -25,13 +27,13 @@ test("sparkplug – a malformed STATE changes nothing", () => {
 });
 
 test("sparkplug – another host's STATE does not count", () => {
-  const host = new PrimaryHost("scada");
+  const host = new PrimaryHost("scada", clock);
   assert.equal(host.apply("other", state(true, 5)), "ignored");
   assert.equal(host.isOnline, false);
 });
 
 test("sparkplug – an older STATE does not count, an equally old one does, the first always does", () => {
-  const host = new PrimaryHost("scada");
+  const host = new PrimaryHost("scada", clock);
   assert.equal(host.apply("scada", state(true, 10)), "online");
   assert.equal(host.apply("scada", state(false, 9)), "ignored");
   assert.equal(host.isOnline, true);
@@ -42,10 +44,45 @@ test("sparkplug – an older STATE does not count, an equally old one does, the 
 });
 
 test("sparkplug – a new session waits to be told again, and remembers how old the news may be", () => {
-  const host = new PrimaryHost("scada");
+  const host = new PrimaryHost("scada", clock);
   host.apply("scada", state(true, 10));
   host.forget();
   assert.equal(host.isOnline, false);
   assert.equal(host.apply("scada", state(true, 9)), "ignored");
   assert.equal(host.apply("scada", state(true, 10)), "online");
+});
+
+test("sparkplug – a STATE from far in the future does not shut the host out once its clock is right", () => {
+  const now = clock.now();
+  const host = new PrimaryHost("scada", clock);
+  assert.equal(host.apply("scada", state(true, now)), "online");
+  assert.equal(host.doubt, null);
+  const wrong = Date.UTC(2106, 1, 7);
+  assert.equal(host.apply("scada", state(false, wrong)), "offline");
+  assert.match(host.doubt ?? "", /2106-02-07T00:00:00\.000Z, which is still to come/);
+  host.forget();
+  assert.equal(host.apply("scada", state(true, now + 1000)), "online");
+  assert.equal(host.doubt, null);
+  // What was older before the wrong time is older still.
+  assert.equal(host.apply("scada", state(false, now - 1)), "ignored");
+});
+
+test("sparkplug – a STATE that is too old to count is told of until one counts", () => {
+  const now = clock.now();
+  const host = new PrimaryHost("scada", clock);
+  host.apply("scada", state(false, now + 3_600_000));
+  assert.equal(host.doubt, null, "an hour ahead is a zone, not a broken clock");
+  assert.equal(host.apply("scada", state(true, now)), "ignored");
+  assert.match(host.doubt ?? "", /does not count: one of .* came before/);
+  assert.equal(host.apply("scada", state(true, 1e300)), "online");
+  assert.equal(host.apply("scada", state(true, now + 3_600_000)), "online");
+  assert.equal(host.doubt, null);
+});
+
+test("sparkplug – a machine that has not heard the time yet judges no host's clock", () => {
+  const host = new PrimaryHost("scada", { now: () => 60_000 });
+  const time = Date.UTC(2026, 10, 20);
+  assert.equal(host.apply("scada", state(true, time)), "online");
+  assert.equal(host.doubt, null);
+  assert.equal(host.apply("scada", state(false, time - 1)), "ignored");
 });

@@ -1,30 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  deviceId,
-  NodeTopics,
-  sparkplugFaults,
-  stateTopic,
-} from "../../../src/publish/sparkplug/topic.ts";
+import { deviceId, NodeTopics, stateTopic } from "../../../src/publish/sparkplug/topic.ts";
 
-const ids = { group: "plant", node: "edge", host: null };
 const topics = new NodeTopics("plant", "edge");
-
-test("sparkplug – ids that a topic level cannot carry are faults before any network work", () => {
-  for (const bad of ["", "a/b", "a+", "#", "line\nbreak", "half\ud800"]) {
-    assert.equal(sparkplugFaults({ ...ids, group: bad }, []).length, 1, JSON.stringify(bad));
-    assert.equal(sparkplugFaults({ ...ids, node: bad }, []).length, 1, JSON.stringify(bad));
-    assert.equal(sparkplugFaults({ ...ids, host: bad }, []).length, 1, JSON.stringify(bad));
-  }
-  assert.equal(sparkplugFaults({ ...ids, group: "STATE" }, []).length, 1);
-  assert.deepEqual(sparkplugFaults({ ...ids, host: "scada" }, ["1", "2"]), []);
-});
-
-test("sparkplug – two sensors that would be one device id are a fault, also when they differ by case alone", () => {
-  assert.equal(sparkplugFaults(ids, ["a/b", "a+b"]).length, 1);
-  assert.equal(sparkplugFaults(ids, ["pump", "PUMP"]).length, 1);
-  assert.equal(sparkplugFaults(ids, [" "]).length, 1);
-});
 
 test("sparkplug – topics have the namespace, group, verb, node and for D verbs the device", () => {
   assert.equal(topics.ofNode("NBIRTH"), "spBv1.0/plant/NBIRTH/edge");
