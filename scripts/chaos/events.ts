@@ -10,7 +10,8 @@ export type Part =
   | "records"
   | "clock"
   | "disk"
-  | "boxClock";
+  | "boxClock"
+  | "host";
 
 export type ChaosEvent =
   | { readonly name: "agent killed"; readonly forMs: number }
@@ -23,7 +24,8 @@ export type ChaosEvent =
   | { readonly name: "odd records"; readonly forMs: 0; readonly fault: FaultSpec }
   | { readonly name: "gateway clock set"; readonly forMs: number; readonly offsetMs: number }
   | { readonly name: "disk full"; readonly forMs: number }
-  | { readonly name: "box clock set"; readonly forMs: 0; readonly offsetS: number };
+  | { readonly name: "box clock set"; readonly forMs: 0; readonly offsetS: number }
+  | { readonly name: "host offline"; readonly forMs: number; readonly isAbrupt: boolean };
 export type EventName = ChaosEvent["name"];
 
 export interface Planned {
@@ -44,6 +46,7 @@ export const PART_OF: Readonly<Record<EventName, Part>> = {
   "gateway clock set": "clock",
   "disk full": "disk",
   "box clock set": "boxClock",
+  "host offline": "host",
 };
 
 /** How often each happens, relative to the others. */
@@ -59,6 +62,7 @@ const WEIGHTS: Readonly<Record<EventName, number>> = {
   "gateway clock set": 2,
   "disk full": 2,
   "box clock set": 2,
+  "host offline": 3,
 };
 
 /** Faults that end by themselves and alter no record: whatever they hide is there afterwards. */
@@ -96,7 +100,10 @@ const CLOCK_STEPS_MS = [
 /** The last one: a box without a clock chip wakes up around 1970. */
 const BOX_STEPS_S = [0, 7200, -7200, 86_400 * 3, -86_400 * 40, -1_790_000_000];
 
-/** The campaign of a seed. */
+/**
+ * The campaign of a seed. A longer one begins like a shorter one, and where something is not possible (no right to mount, no
+ * Sparkplug host) only that is left out.
+ */
 export function planCampaign(
   random: SeededRandom,
   lengthMs: number,
@@ -104,11 +111,12 @@ export function planCampaign(
   possible: ReadonlySet<EventName>,
 ): Planned[] {
   const bag = (Object.keys(WEIGHTS) as EventName[]).flatMap((name) =>
-    possible.has(name) ? Array.from({ length: WEIGHTS[name] }, () => name) : [],
+    Array.from({ length: WEIGHTS[name] }, () => name),
   );
   const plan: Planned[] = [];
   for (let atMs = 800; atMs < lengthMs; atMs += random.between(100, 1300)) {
-    plan.push({ atMs, event: draw(random, random.pick(bag), sensors) });
+    const event = draw(random, random.pick(bag), sensors);
+    if (possible.has(event.name)) plan.push({ atMs, event });
   }
   return plan;
 }
@@ -145,5 +153,7 @@ function draw(random: SeededRandom, name: EventName, sensors: readonly string[])
       return { name, forMs: random.between(500, 5000) };
     case "box clock set":
       return { name, forMs: 0, offsetS: random.pick(BOX_STEPS_S) };
+    case "host offline":
+      return { name, forMs: random.between(300, 6000), isAbrupt: random.next() < 0.5 };
   }
 }

@@ -1,12 +1,15 @@
+import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import mqtt, { type MqttClient } from "mqtt";
+
+export type Values = Readonly<Record<string, unknown>>;
 
 interface Seen {
   readonly id: string;
   readonly sensor: string;
   readonly kind: string;
   readonly time: string;
-  readonly values: unknown;
+  readonly values: Values;
   readonly raw: unknown;
   readonly historical: boolean;
 }
@@ -16,27 +19,35 @@ export interface GapRecord {
   readonly from: string;
   readonly to: string;
   readonly count: number;
+  readonly reason: string;
+}
+export interface ReceivedReading {
+  count: number;
+  /** As first received; null unless they are kept. */
+  readonly values: Values | null;
 }
 
 const LOOK_MS = 10;
 
 /** A subscriber that judges as it listens: what came, under how many ids, and whether live topics went forward. */
 export class Recorder {
-  readonly ids = new Map<
-    string,
-    { readonly sensor: string; readonly kind: string; count: number }
-  >();
-  readonly gaps: GapRecord[] = [];
+  readonly ids = new Map<string, ReceivedReading>();
   readonly faults: string[] = [];
   /** Contents that came under more than one id. */
   readonly doubled = new Set<string>();
   live = 0;
+  readonly #keepsValues: boolean;
+  /** By their text: a gap is told at least once, too. */
+  readonly #gaps = new Map<string, GapRecord>();
+  /** Hash of each content and the id it came under first. */
   readonly #contents = new Map<string, string>();
   readonly #newest = new Map<string, { readonly time: string; readonly id: string }>();
   readonly #client: MqttClient;
   #isListening = false;
 
-  constructor(url: string) {
+  /** `keepsValues`: another subscriber's values are to be compared with these. */
+  constructor(url: string, keepsValues: boolean) {
+    this.#keepsValues = keepsValues;
     this.#client = mqtt.connect(url, {
       protocolVersion: 5,
       reconnectPeriod: 50,
@@ -57,6 +68,9 @@ export class Recorder {
     this.#client.on("message", (topic, payload) => this.#take(topic, payload.toString()));
   }
 
+  get gaps(): Iterable<GapRecord> {
+    return this.#gaps.values();
+  }
   /** Resolves once the broker has granted its subscription. */
   async ready(): Promise<void> {
     while (!this.#isListening) await sleep(LOOK_MS);
@@ -71,7 +85,7 @@ export class Recorder {
 
   #take(topic: string, text: string): void {
     if (topic.endsWith("/agent/gap")) {
-      this.gaps.push(JSON.parse(text));
+      this.#gaps.set(text, JSON.parse(text));
       return;
     }
     const [, , sensor = "", kind = "", last] = topic.split("/");
@@ -83,13 +97,18 @@ export class Recorder {
       this.faults.push(`${topic}: historical is ${seen.historical}`);
     const known = this.ids.get(seen.id);
     if (known) known.count += 1;
-    else this.ids.set(seen.id, { sensor, kind, count: 1 });
-    const content = `${sensor} ${kind} ${seen.time} ${JSON.stringify([seen.values, seen.raw])}`;
-    const before = this.#contents.get(content);
-    if (before === undefined) this.#contents.set(content, seen.id);
-    else if (before !== seen.id)
-      this.doubled.add(`${content.slice(0, 120)} as ${before} and ${seen.id}`);
+    else this.ids.set(seen.id, { count: 1, values: this.#keepsValues ? seen.values : null });
+    this.#content(seen);
     if (!isHistory) this.#live(topic, seen);
+  }
+
+  #content({ id, sensor, kind, time, values, raw }: Seen): void {
+    const hash = createHash("sha256")
+      .update(`${sensor} ${kind} ${time} ${JSON.stringify([values, raw])}`)
+      .digest("base64");
+    const before = this.#contents.get(hash);
+    if (before === undefined) this.#contents.set(hash, id);
+    else if (before !== id) this.doubled.add(`${sensor} ${kind} ${time} as ${before} and ${id}`);
   }
 
   /** The same reading may come again where its acknowledgement was lost; anything else must be newer. */

@@ -214,11 +214,15 @@ class Gateway implements Simulator {
       if (!sensor) continue;
       const ref = this.#history.ref(sensor, shown.kind, shown.n);
       const item = { ref, steps: shown.steps };
+      const answers = this.#answers;
       yield {
         ...shown,
         timeMs: ref.trueMs + this.clock.offsetAt(ref.trueMs),
         expect: expectationOf(item, shown.kind),
-        record: this.#answers.record(sensor, shown.kind, item),
+        // Worked out when it is asked for: a campaign of hours asks for each once.
+        get record() {
+          return answers.record(sensor, shown.kind, item);
+        },
       };
     }
   }

@@ -10,32 +10,47 @@ export class StrictHost {
   readonly faults: string[] = [];
   /** `device metric time` of every value that came in, with how often. */
   readonly values = new Map<string, number>();
+  /** `contentOf` every value that came in as data. */
+  readonly contents = new Set<string>();
   births = 0;
+  readonly #url: string;
+  readonly #stateTopic: string;
   #client: MqttClient;
+  #isAway = false;
   #seq: number | null = null;
   #bdSeq: unknown = null;
   readonly #born = new Map<string, Set<string>>();
   readonly #newest = new Map<string, number>();
 
   constructor(url: string, hostId: string) {
-    const topic = `spBv1.0/STATE/${hostId}`;
+    this.#url = url;
+    this.#stateTopic = `spBv1.0/STATE/${hostId}`;
+    this.#client = this.#connect();
+  }
+
+  static contentOf(device: string, metric: string, timeMs: number, value: unknown): string {
+    return `${device} ${metric} ${timeMs} ${JSON.stringify(value ?? null)}`;
+  }
+
+  #connect(): MqttClient {
+    const topic = this.#stateTopic;
     const timestamp = Date.now();
-    const state = (online: boolean) => Buffer.from(JSON.stringify({ online, timestamp }));
-    this.#client = mqtt.connect(url, {
+    const client = mqtt.connect(this.#url, {
       reconnectPeriod: 50,
       resubscribe: false,
-      will: { topic, payload: state(false), qos: 1, retain: true },
+      will: { topic, payload: stateOf(false, timestamp), qos: 1, retain: true },
     });
-    this.#client.on("connect", () => {
+    client.on("connect", () => {
       // What was missed while away cannot be judged: the node must begin anew.
       this.#seq = null;
       this.#born.clear();
-      this.#client.subscribe("spBv1.0/plant/#", { qos: 0 }, () => {
-        this.#client.publish(topic, state(true), { qos: 1, retain: true });
+      client.subscribe("spBv1.0/plant/#", { qos: 0 }, () => {
+        client.publish(topic, stateOf(true, timestamp), { qos: 1, retain: true });
       });
     });
-    this.#client.on("error", () => {});
-    this.#client.on("message", (seenTopic, payload) => {
+    client.on("error", () => {});
+    client.on("message", (seenTopic, payload) => {
+      if (this.#isAway || client !== this.#client) return;
       const [, , verb = "", , device] = seenTopic.split("/");
       try {
         this.#judge(verb, device, decode(payload));
@@ -43,10 +58,30 @@ export class StrictHost {
         this.faults.push(err instanceof Error ? err.message : String(err));
       }
     });
+    return client;
   }
+
   /** Its connection breaks; it comes back by itself. */
   drop(): void {
     this.#client.stream.destroy();
+  }
+  /** Goes offline until `comeBack`: by its will when abrupt, else by its own word. */
+  leave(isAbrupt: boolean): void {
+    const client = this.#client;
+    this.#isAway = true;
+    if (isAbrupt) {
+      client.stream.destroy();
+      client.end(true);
+      return;
+    }
+    // Written at once and not waited for: the broker may be away.
+    client.publish(this.#stateTopic, stateOf(false, Date.now()), { qos: 0, retain: true });
+    client.end();
+  }
+  comeBack(): void {
+    this.#client.end(true);
+    this.#isAway = false;
+    this.#client = this.#connect();
   }
   close(): Promise<void> {
     return this.#client.endAsync(true);
@@ -83,9 +118,13 @@ export class StrictHost {
       const time = metric.timestamp ?? 0;
       const key = `${device} ${name} ${time}`;
       this.values.set(key, (this.values.get(key) ?? 0) + 1);
+      this.contents.add(StrictHost.contentOf(device, name, time, valueOf(metric)));
       if (metric.isHistorical) continue;
       assert.ok(time >= (this.#newest.get(`${device} ${name}`) ?? 0), `${what} went back in time`);
       this.#newest.set(`${device} ${name}`, time);
     }
   }
 }
+
+const stateOf = (online: boolean, timestamp: number) =>
+  Buffer.from(JSON.stringify({ online, timestamp }));

@@ -1,0 +1,89 @@
+/** Starts, kills and stops the agent as systemd and people do, and writes down whatever it should not have done. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type BuiltAgent, spawnAgent } from "../../test/support/plant.ts";
+import { within } from "./within.ts";
+
+/** Contract 2. */
+const STOP_LIMIT_MS = 10_000;
+/** An agent that has not ended by then is asked what it waits for, and killed. */
+const STUCK_MS = 30_000;
+const REPORT_MS = 2000;
+/** An agent that cannot start is started again after this pause, as by systemd. */
+const RESTART_MS = 500;
+
+export class AgentKeeper {
+  readonly faults: string[] = [];
+  readonly #env: Readonly<Record<string, string>>;
+  readonly #directory: string;
+  readonly #program: string;
+  #agent: BuiltAgent | null = null;
+  #isClosed = false;
+
+  constructor(env: Readonly<Record<string, string>>, directory: string, program: string) {
+    const reports = `--report-on-signal --report-compact --report-directory=${directory}`;
+    this.#env = { ...env, NODE_OPTIONS: reports };
+    this.#directory = directory;
+    this.#program = program;
+  }
+
+  start(): void {
+    if (this.#agent || this.#isClosed) return;
+    const agent = spawnAgent(this.#env, this.#directory, this.#program);
+    this.#agent = agent;
+    void agent.ended.then(async (how) => {
+      if (this.#agent !== agent) return;
+      // Nobody asked it to; systemd would start it again, and so do we, but it counts.
+      const said = JSON.stringify(agent.log.at(-1) ?? "");
+      this.faults.push(`the agent ended by itself: ${how} ${said}`);
+      await sleep(RESTART_MS);
+      if (this.#agent !== agent) return;
+      this.#agent = null;
+      this.start();
+    });
+  }
+
+  /** SIGKILL. */
+  async kill(): Promise<void> {
+    const agent = this.#agent;
+    this.#agent = null;
+    await agent?.kill();
+  }
+
+  /** SIGTERM. */
+  async stop(): Promise<void> {
+    const agent = this.#agent;
+    this.#agent = null;
+    if (!agent) return;
+    const startedAt = performance.now();
+    try {
+      const how = await within(agent.stop(), STUCK_MS, "a clean end");
+      // A signal that comes before the program listens to signals simply ends it.
+      if (how !== 0 && how !== "SIGTERM") this.faults.push(`SIGTERM ended the agent with ${how}`);
+    } catch {
+      this.faults.push(`SIGTERM did not end the agent: ${await this.#whatFor(agent)}`);
+      await agent.kill();
+    }
+    const tookMs = Math.round(performance.now() - startedAt);
+    if (tookMs > STOP_LIMIT_MS) this.faults.push(`a clean end took ${tookMs} ms`);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.kill();
+  }
+
+  /** What keeps the process alive, by Node's own report. */
+  async #whatFor(agent: BuiltAgent): Promise<string> {
+    agent.process.kill("SIGUSR2");
+    await sleep(REPORT_MS);
+    const name = readdirSync(this.#directory).findLast((file) => file.startsWith("report."));
+    if (name === undefined) return "its event loop does not answer";
+    const report = JSON.parse(readFileSync(join(this.#directory, name), "utf8"));
+    const active = report.libuv.filter(
+      ({ is_active: isActive }: { is_active: boolean }) => isActive,
+    );
+    return JSON.stringify({ stack: report.javascriptStack?.stack, active }).slice(0, 2000);
+  }
+}

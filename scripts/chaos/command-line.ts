@@ -1,0 +1,95 @@
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+
+export const HELP = `npm run chaos -- [options]: does to an agent whatever a site can do, and counts afterwards.
+
+  --seed N | --seeds A-B   which campaigns (default 1-3); the plan of a seed is the same each time
+  --seconds S | --minutes M | --hours H
+                           how long each lasts (default 30 s), the wait for what is owed not counted
+  --formats LIST           PUBLISH_FORMATS of the agent: json (default), or json,sparkplug
+  --ci                     a short set: two seeds with json, two with json and Sparkplug
+  --verbose                tells the plan as it happens, and the gap records
+  --keep                   leaves each campaign's directory behind, with the store
+  --program FILE           the bundle to try (default dist/gateside.js)
+  --help
+
+Prints a table row for each seed and what was wrong below it. Exit code 0: nothing lost, invented, doubled or otherwise
+wrong; 1: something was; 2: the campaign could not run. Needs mosquitto; full disks need the right to mount a tmpfs, wrong
+clocks of the box need libfaketime.
+`;
+
+export interface Round {
+  readonly seed: number;
+  readonly formats: readonly string[];
+  readonly lengthMs: number;
+}
+export interface Orders {
+  readonly rounds: readonly Round[];
+  readonly program: string;
+  readonly verbose: boolean;
+  readonly keep: boolean;
+}
+
+const MINUTE_MS = 60_000;
+const DEFAULT_MS = 30_000;
+const CI_MS = 15_000;
+const CI_SEEDS = [1, 2] as const;
+const FORMATS = ["json", "plain", "sparkplug"];
+
+/** Null: help is asked for. Throws with words for people. */
+export function readCommandLine(words: readonly string[]): Orders | null {
+  const { values } = parseArgs({
+    args: [...words],
+    options: {
+      seed: { type: "string" },
+      seeds: { type: "string" },
+      seconds: { type: "string" },
+      minutes: { type: "string" },
+      hours: { type: "string" },
+      formats: { type: "string", default: "json" },
+      program: { type: "string", default: join("dist", "gateside.js") },
+      verbose: { type: "boolean", default: false },
+      keep: { type: "boolean", default: false },
+      ci: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) return null;
+  const { program, verbose, keep } = values;
+  const formats = formatsOf(values.formats);
+  const lengthMs = lengthOf(values);
+  const rounds = values.ci
+    ? [["json"], ["json", "sparkplug"]].flatMap((set) =>
+        CI_SEEDS.map((seed) => ({ seed, formats: set, lengthMs: CI_MS })),
+      )
+    : seedsOf(values.seed ?? values.seeds ?? "1-3").map((seed) => ({ seed, formats, lengthMs }));
+  return { rounds, program, verbose, keep };
+}
+
+function seedsOf(text: string): number[] {
+  const [, first, last = first] = /^(\d+)(?:-(\d+))?$/.exec(text) ?? [];
+  const [from, to] = [Number(first), Number(last)];
+  if (!(from <= to)) throw new Error(`--seeds wants N or A-B, not ${text}`);
+  return Array.from({ length: to - from + 1 }, (_, i) => from + i);
+}
+
+/** The recorder reads json, so it is always among them. */
+function formatsOf(text: string): string[] {
+  const formats = text.split(",");
+  if (!formats.every((name) => FORMATS.includes(name)) || !formats.includes("json")) {
+    throw new Error(`--formats wants json and any of ${FORMATS.join(", ")}, not ${text}`);
+  }
+  return formats;
+}
+
+function lengthOf(given: { seconds?: string; minutes?: string; hours?: string }): number {
+  const units = { seconds: 1000, minutes: MINUTE_MS, hours: 60 * MINUTE_MS } as const;
+  for (const unit of ["seconds", "minutes", "hours"] as const) {
+    const text = given[unit];
+    if (text === undefined) continue;
+    const lengthMs = Number(text) * units[unit];
+    if (!(lengthMs > 0)) throw new Error(`--${unit} wants a positive number, not ${text}`);
+    return lengthMs;
+  }
+  return DEFAULT_MS;
+}

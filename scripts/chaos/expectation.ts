@@ -1,0 +1,105 @@
+/** What must have arrived, by ids that the campaign works out by itself from the records the gateway showed. */
+import type { Step } from "../../src/simulator/record-faults.ts";
+import type { ShownRecord, Simulator } from "../../src/simulator/server.ts";
+import { expectedId, expectedTimeMs } from "../../test/support/expected-reading.ts";
+
+const DAY_MS = 86_400_000;
+
+export interface Wanted {
+  readonly sensor: string;
+  readonly kind: string;
+  readonly timeMs: number;
+}
+
+export interface Expectation {
+  /** Must have arrived: shown whole, and still readable now. */
+  readonly must: ReadonlyMap<string, Wanted>;
+  /** May have arrived: shown at any time, also in answers that broke off. */
+  readonly may: ReadonlyMap<string, Wanted>;
+  /** Shown whole, and taken back since: may have been on their way into an agent that was killed. */
+  readonly gone: ReadonlyMap<string, Wanted>;
+}
+
+/** Faults that put a record beside the one there was; every other takes its place. */
+const BESIDE: ReadonlySet<string> = new Set(["same-time-other-content", "foreign", "other-day"]);
+
+export class Expectations {
+  readonly #simulator: Simulator;
+  readonly #backfillDays: number;
+  /** Ids by record and what was done to it; null where no reading can come of it. */
+  readonly #ids = new Map<string, { readonly id: string; readonly wanted: Wanted } | null>();
+
+  /** `backfillDays` is how far back the agent reads. */
+  constructor(simulator: Simulator, backfillDays: number) {
+    this.#simulator = simulator;
+    this.#backfillDays = backfillDays;
+  }
+
+  now(): Expectation {
+    const must = new Map<string, Wanted>();
+    const may = new Map<string, Wanted>();
+    const gone = new Map<string, Wanted>();
+    const readable = this.#readable();
+    const shownRecords = [...this.#simulator.served()];
+    const versions = new Map<string, (readonly Step[])[]>();
+    for (const shown of shownRecords) {
+      const list = versions.get(placeOf(shown)) ?? [];
+      list.push(shown.steps);
+      versions.set(placeOf(shown), list);
+    }
+    for (const shown of shownRecords) {
+      const known = this.#known(shown);
+      if (known === null) continue;
+      may.set(known.id, known.wanted);
+      if (shown.state !== "complete") continue;
+      const { sensor, kind, n, steps } = shown;
+      const isReplaced = versions.get(placeOf(shown))?.some((other) => replaces(other, steps));
+      const isReadable = readable.get(`${sensor} ${kind}`)?.has(n) === true && !isReplaced;
+      (isReadable ? must : gone).set(known.id, known.wanted);
+    }
+    for (const id of must.keys()) gone.delete(id);
+    return { must, may, gone };
+  }
+
+  /** Numbers of the records that the agent can read today, by sensor and kind. */
+  #readable(): Map<string, Set<number>> {
+    const readable = new Map<string, Set<number>>();
+    const { zone, clock, plant } = this.#simulator;
+    const nowMs = clock.now();
+    const today = zone.dayOf(nowMs);
+    const oldest = zone.dayOf(nowMs - this.#backfillDays * DAY_MS);
+    const fromMs = nowMs - (this.#backfillDays + 1) * DAY_MS;
+    for (const { code, kinds } of plant.sensors) {
+      for (const kind of kinds) {
+        const numbers = new Set<number>();
+        readable.set(`${code} ${kind}`, numbers);
+        for (const { day, n } of this.#simulator.truth(code, kind, fromMs, nowMs + DAY_MS)) {
+          if (day >= oldest && day <= today) numbers.add(n);
+        }
+      }
+    }
+    return readable;
+  }
+
+  #known(shown: ShownRecord): { readonly id: string; readonly wanted: Wanted } | null {
+    if (shown.expect === "reject") return null;
+    const key = `${placeOf(shown)} ${JSON.stringify(shown.steps)}`;
+    const before = this.#ids.get(key);
+    if (before !== undefined) return before;
+    const { sensor, kind, record } = shown;
+    const id = expectedId(sensor, kind, record);
+    const timeMs = expectedTimeMs(kind, record) ?? Number.NaN;
+    const known = id === null ? null : { id, wanted: { sensor, kind, timeMs } };
+    this.#ids.set(key, known);
+    return known;
+  }
+}
+
+const placeOf = ({ sensor, kind, n }: ShownRecord) => `${sensor} ${kind} ${n}`;
+
+/** Whether a version of a record is what the gateway shows now in the place of another. */
+function replaces(later: readonly Step[], earlier: readonly Step[]): boolean {
+  const next = later[earlier.length];
+  if (next === undefined || BESIDE.has(next[0])) return false;
+  return JSON.stringify(later.slice(0, earlier.length)) === JSON.stringify(earlier);
+}

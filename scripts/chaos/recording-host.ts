@@ -1,0 +1,64 @@
+/** The Sparkplug side of a campaign: the primary host, which comes and goes, and a bystander who is always there. */
+import mqtt, { type MqttClient } from "mqtt";
+import { StrictHost } from "../../test/publish/sparkplug/strict-host.ts";
+import type { Wanted } from "./expectation.ts";
+import type { Values } from "./recorder.ts";
+
+const HOST_ID = "scada";
+/** Whoever hears that the host is offline has this long until the last message must have come, ms. */
+const HUSH_MS = 2000;
+
+export class RecordingHost {
+  readonly #host: StrictHost;
+  readonly #bystander: MqttClient;
+  readonly #faults: string[] = [];
+  #offlineSince: number | null = null;
+
+  constructor(url: string) {
+    this.#host = new StrictHost(url, HOST_ID);
+    this.#bystander = mqtt.connect(url, { reconnectPeriod: 50, resubscribe: false });
+    this.#bystander.on("error", () => {});
+    this.#bystander.on("connect", () => {
+      this.#bystander.subscribe([`spBv1.0/STATE/${HOST_ID}`, "spBv1.0/plant/#"], { qos: 0 });
+    });
+    this.#bystander.on("message", (topic, payload) => this.#overhear(topic, payload));
+  }
+
+  /** Also what the node did wrong while nobody listened. */
+  get faults(): readonly string[] {
+    return [...this.#host.faults, ...this.#faults];
+  }
+
+  /** With its connection cut the broker tells it (the will), else it says so itself. */
+  leave(isAbrupt: boolean): void {
+    this.#host.leave(isAbrupt);
+  }
+  comeBack(): void {
+    this.#host.comeBack();
+  }
+
+  /** Every value of a reading came in, as data of its device with its time. */
+  hasReading({ sensor, kind, timeMs }: Wanted, values: Values | null): boolean {
+    return Object.entries(values ?? {}).every(([name, value]) =>
+      this.#host.contents.has(StrictHost.contentOf(sensor, `${kind}/${name}`, timeMs, value)),
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.#host.close();
+    await this.#bystander.endAsync(true);
+  }
+
+  #overhear(topic: string, payload: Buffer): void {
+    const [, second, verb] = topic.split("/");
+    if (second === "STATE") {
+      const { online }: { online: boolean } = JSON.parse(payload.toString());
+      if (online) this.#offlineSince = null;
+      else this.#offlineSince ??= Date.now();
+      return;
+    }
+    if (verb === "NDEATH" || this.#offlineSince === null) return;
+    const sinceMs = Date.now() - this.#offlineSince;
+    if (sinceMs > HUSH_MS) this.#faults.push(`${topic} with the host offline for ${sinceMs} ms`);
+  }
+}

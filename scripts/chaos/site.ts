@@ -1,0 +1,157 @@
+/** What a campaign happens to: a plant, a broker behind a cable, those who listen, a disk, and the settings of the agent. */
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Simulator, startSimulator } from "../../src/simulator/server.ts";
+import { type Mosquitto, startMosquitto } from "../../test/support/mosquitto.ts";
+import type { SeededRandom } from "./random.ts";
+import { Recorder } from "./recorder.ts";
+import { RecordingHost } from "./recording-host.ts";
+import { Relay } from "./relay.ts";
+import type { SmallDisk, Workplace } from "./workplace.ts";
+
+export interface SiteOptions {
+  readonly seed: number;
+  readonly formats: readonly string[];
+  readonly backfillDays: number;
+  /** Plant seconds in a second. */
+  readonly speed: number;
+  /** Leaves the directory behind, and a copy of the store in it. */
+  readonly keep: boolean;
+}
+
+export interface Site {
+  readonly directory: string;
+  readonly dataDir: string;
+  /** What libfaketime reads: the offset of the box's clock, s. */
+  readonly clockFile: string;
+  readonly simulator: Simulator;
+  readonly broker: Mosquitto;
+  readonly relay: Relay;
+  readonly recorder: Recorder;
+  readonly host: RecordingHost | null;
+  readonly env: Readonly<Record<string, string>>;
+  close(): Promise<void>;
+}
+
+/** Places and nights: a midnight or a change of the clocks lies a few minutes ahead. */
+const NIGHTS = [
+  ["UTC", "2026-05-12T23:56:00Z"],
+  ["Europe/Berlin", "2026-03-28T22:56:00Z"],
+  ["Europe/Berlin", "2026-10-25T00:56:00Z"],
+  ["America/New_York", "2026-03-08T06:56:00Z"],
+  ["Asia/Kathmandu", "2026-06-01T18:11:00Z"],
+  ["Pacific/Chatham", "2026-04-04T10:11:00Z"],
+  ["America/St_Johns", "2026-11-01T02:26:00Z"],
+] as const;
+
+export async function openSite(
+  place: Workplace,
+  options: SiteOptions,
+  random: SeededRandom,
+): Promise<Site> {
+  const directory = mkdtempSync(join(tmpdir(), "gateside-chaos-"));
+  const dataDir = join(directory, "data");
+  const clockFile = join(directory, "clock");
+  const closers: (() => unknown)[] = [];
+  const close = async () => {
+    for (const closer of closers.splice(0).reverse()) await closer();
+  };
+  closers.push(() => {
+    if (!options.keep) rmSync(directory, { recursive: true, force: true });
+  });
+  try {
+    if (place.smallDisk) closers.push(mounted(place.smallDisk, dataDir));
+    if (options.keep) {
+      closers.push(() => cpSync(dataDir, join(directory, "kept"), { recursive: true }));
+    }
+    const [zone, start] = random.pick(NIGHTS);
+    const simulator = await openSimulator(options, zone, Date.parse(start), random);
+    closers.push(() => simulator.close());
+    const broker = await startMosquitto();
+    closers.push(() => broker.close());
+    const relay = new Relay(broker.port);
+    await relay.listen();
+    closers.push(() => relay.close());
+    const hasHost = options.formats.includes("sparkplug");
+    const recorder = new Recorder(broker.url, hasHost);
+    closers.push(() => recorder.close());
+    await recorder.ready();
+    const host = hasHost ? new RecordingHost(broker.url) : null;
+    closers.push(() => host?.close());
+    writeFileSync(clockFile, "+0");
+    const siteFile = join(directory, "site.json");
+    writeFileSync(siteFile, JSON.stringify(simulator.siteFile("plant")));
+    const env = {
+      GATEWAY_URL: simulator.url,
+      GATEWAY_TIMEZONE: zone,
+      GATEWAY_TIMEOUT_MS: "1500",
+      MQTT_URL: relay.url,
+      MQTT_VERSION: String(random.pick([4, 5, 5])),
+      MQTT_INFLIGHT: String(random.pick([1, 10, 100, 500])),
+      PUBLISH_FORMATS: options.formats.join(","),
+      PUBLISH_RAW: "true",
+      PUBLISH_WAVEFORMS: "always",
+      SPARKPLUG_GROUP_ID: "plant",
+      ...(hasHost ? { SPARKPLUG_HOST_ID: "scada" } : {}),
+      SITE_FILE: siteFile,
+      DATA_DIR: dataDir,
+      HTTP_PORT: "off",
+      POLL_INTERVAL_S: "1",
+      BACKFILL_DAYS: String(options.backfillDays),
+      BUFFER_MAX_MB: "24",
+      DISK_FREE_MIN_MB: "0",
+      LOG_LEVEL: "error",
+      ...(place.fakeTimeLibrary ? fakeTime(place.fakeTimeLibrary, clockFile) : {}),
+    };
+    const parts = { simulator, broker, relay, recorder, host };
+    return { directory, dataDir, clockFile, env, close, ...parts };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function openSimulator(
+  { seed, speed }: SiteOptions,
+  zone: string,
+  startMs: number,
+  random: SeededRandom,
+): Promise<Simulator> {
+  const cadence = random.pick([30, 40, 60]);
+  return startSimulator({
+    seed,
+    sensors: 14,
+    zone,
+    startMs,
+    speed,
+    historyDays: 0.15,
+    cadenceS: {
+      accel: 20,
+      current: cadence,
+      currentV2: cadence,
+      accCurrent: cadence,
+      loop: 20,
+      dryContact: cadence,
+      rpm: 30,
+    },
+    waveform: { sampleRateHz: 6400, samples: 256 },
+  });
+}
+
+/** Answers what takes it away again. */
+function mounted(disk: SmallDisk, path: string): () => void {
+  disk.mount(path);
+  return () => disk.unmount(path);
+}
+
+/** The wall clock alone: the monotonic one goes on as it does in a box whose clock is set. */
+function fakeTime(library: string, clockFile: string): Record<string, string> {
+  return {
+    LD_PRELOAD: library,
+    FAKETIME_TIMESTAMP_FILE: clockFile,
+    FAKETIME_NO_CACHE: "1",
+    FAKETIME_DONT_FAKE_MONOTONIC: "1",
+    NO_FAKE_STAT: "1",
+  };
+}

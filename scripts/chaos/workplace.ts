@@ -1,0 +1,63 @@
+/** What this machine lets a campaign do, and the bundle under test. */
+import { execFileSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmdirSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+
+/** A file system so small that it can be filled. */
+export interface SmallDisk {
+  mount(path: string): void;
+  unmount(path: string): void;
+}
+export interface Workplace {
+  /** The bundle under test. */
+  readonly program: string;
+  /** Null where mounting is not allowed. */
+  readonly smallDisk: SmallDisk | null;
+  /** libfaketime; null where it is not installed. */
+  readonly fakeTimeLibrary: string | null;
+}
+
+const DISK_MB = 40;
+
+/** Copies the bundle into the directory, so that a build in the meantime changes nothing. */
+export function prepareWorkplace(program: string, directory: string): Workplace {
+  for (const entry of readdirSync(dirname(program), { withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    copyFileSync(join(dirname(program), entry.name), join(directory, entry.name));
+  }
+  return {
+    program: resolve(directory, "gateside.js"),
+    smallDisk: smallDisk(directory),
+    fakeTimeLibrary: fakeTimeLibrary(),
+  };
+}
+
+function smallDisk(directory: string): SmallDisk | null {
+  const disk = {
+    mount(path: string) {
+      mkdirSync(path, { recursive: true });
+      const options = ["-t", "tmpfs", "-o", `size=${DISK_MB}m`, "tmpfs", path];
+      execFileSync("mount", options, { stdio: "ignore" });
+    },
+    unmount(path: string) {
+      execFileSync("umount", ["-l", path], { stdio: "ignore" });
+    },
+  };
+  const trial = join(directory, "disk");
+  try {
+    disk.mount(trial);
+    disk.unmount(trial);
+    rmdirSync(trial);
+    return disk;
+  } catch {
+    // Not root, or a container without the right: the campaign goes on without full disks.
+    return null;
+  }
+}
+
+function fakeTimeLibrary(): string | null {
+  const places = ["x86_64-linux-gnu", "aarch64-linux-gnu"].map((name) =>
+    join("/usr/lib", name, "faketime", "libfaketime.so.1"),
+  );
+  return places.find((path) => existsSync(path)) ?? null;
+}
