@@ -317,6 +317,25 @@ test("poller – BACKFILL_DAYS 0 reads no day before today, unless it was being 
   ]);
 });
 
+test("poller – the closing read of a day that was being read is owed until it succeeds", async (t) => {
+  const closes = Date.parse("2026-11-22T02:00:00Z"); // 26 h after the midnight that ended the 20th
+  let failures = 0;
+  const { clock, calls } = setUp(
+    t,
+    [sensor("1")],
+    ({ day }, _call, own) => {
+      if (day !== "2026-11-20" || own.now() < closes || failures >= 2) return {};
+      failures += 1;
+      return { ok: false };
+    },
+    { backfillDays: 0 },
+  );
+  await clock.advance(40 * HOUR);
+  assert.equal(failures, 2);
+  const closing = calls.filter((c) => c.day === "2026-11-20" && c.atMs >= closes);
+  assert.equal(closing.length, 3);
+});
+
 test("poller – a read that only waits for its commit gives its place to the next, up to a limit", async (t) => {
   const commits: (() => void)[] = [];
   const codes = Array.from({ length: 10 }, (_, i) => sensor(`${i}`));

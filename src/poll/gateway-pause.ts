@@ -1,0 +1,44 @@
+import { Backoff } from "../lib/backoff.ts";
+import type { DayRead } from "./read-day.ts";
+import type { Task } from "./task.ts";
+
+/** Back-off of one (sensor, kind, day), and of the gateway as a whole (services 5, "Retry"). */
+export const BACKOFF_MIN_MS = 1_000;
+export const BACKOFF_MAX_MS = 300_000;
+/** So many different keys failing with no success between them are the gateway's fault, not the keys'. */
+const FAILURES_OF_A_GATEWAY = 5;
+
+/** When the gateway as a whole is left alone: it is away, or it asked for it (`Retry-After`). */
+export class GatewayPause {
+  readonly #backoff: Backoff;
+  /** Keys that failed since the last success. */
+  readonly #failing = new Set<Task>();
+  #untilMs = 0;
+
+  constructor(random: () => number) {
+    this.#backoff = new Backoff(BACKOFF_MIN_MS, BACKOFF_MAX_MS, random);
+  }
+
+  /** Nothing is asked before this moment, monotonic ms. */
+  get untilMs(): number {
+    return this.#untilMs;
+  }
+
+  succeeded(): void {
+    this.#backoff.reset();
+    this.#failing.clear();
+  }
+
+  /** @param nowMs monotonic */
+  failed(task: Task, read: DayRead & { ok: false }, nowMs: number): void {
+    // A status number is an answer: the gateway is well.
+    if (read.failureClass !== "service_status") this.#failing.add(task);
+    if (read.retryAfterMs !== null) {
+      this.#untilMs = Math.max(this.#untilMs, nowMs + read.retryAfterMs);
+      return;
+    }
+    const isGateway = read.isGatewayFault || this.#failing.size >= FAILURES_OF_A_GATEWAY;
+    // Calls that were under way when the pause began tell of the same fault: they do not lengthen it.
+    if (isGateway && nowMs >= this.#untilMs) this.#untilMs = nowMs + this.#backoff.next();
+  }
+}

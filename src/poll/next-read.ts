@@ -1,0 +1,74 @@
+import { type DayDue, type DayRules, dayDue } from "./days.ts";
+import { BACKOFF_MAX_MS } from "./gateway-pause.ts";
+import type { DayRead } from "./read-day.ts";
+import type { Stream, Task } from "./task.ts";
+
+/** What the gateway calls a wrong request is tried again after this long: it may be being redeployed. */
+const REQUEST_RETRY_MS = 300_000;
+/** Intervals grow up to this factor while answers take longer than half of them. */
+const SLOWDOWN_MAX = 8;
+/** Intervals are shortened at random by up to this share, so that sensors (and boxes) spread out. */
+export const JITTER = 0.1;
+
+/** When a task's day is due by the calendar; null when it needs no further read. */
+export function taskDue(task: Task, gatewayNowMs: number, rules: DayRules): DayDue | null {
+  const { stream } = task;
+  const intervalMs = stream.intervalMs * stream.slowdown;
+  return dayDue(task.day, gatewayNowMs, rules, task.lastOkAtMs, intervalMs, stream.offsetMinutes);
+}
+
+/** How long until a day that was read well is read again, ms. */
+export function untilNextReadMs(
+  { stream }: Task,
+  due: DayDue,
+  gatewayNowMs: number,
+  random: () => number,
+): number {
+  const jitterMs = stream.intervalMs * stream.slowdown * JITTER * random();
+  const nextMs =
+    due.phase === "today"
+      ? nextOfToday(stream, gatewayNowMs, due.dueAtMs - jitterMs)
+      : due.dueAtMs + jitterMs;
+  return Math.max(0, nextMs - gatewayNowMs);
+}
+
+/**
+ * The running day: when the next record is due by its cadence, at the latest after the interval. Waveform days cost what
+ * they weigh: no oftener than half the period, nor than twice the last answer's duration.
+ */
+function nextOfToday(stream: Stream, gatewayNowMs: number, latestMs: number): number {
+  const aimMs = stream.cadence.nextReadMs(gatewayNowMs);
+  if (stream.kind !== "accel") return aimMs === null ? latestMs : Math.min(aimMs, latestMs);
+  const period = stream.cadence.periodMs ?? 0;
+  const earliestMs = gatewayNowMs + Math.max(period / 2, 2 * stream.lastDurationMs);
+  return Math.max(earliestMs, aimMs ?? latestMs);
+}
+
+/** How long until a day whose read failed is tried again, ms. */
+export function untilRetryMs(task: Task, read: DayRead & { ok: false }): number {
+  return Math.max(ownRetryMs(task, read), read.retryAfterMs ?? 0);
+}
+
+function ownRetryMs(task: Task, read: DayRead & { ok: false }): number {
+  switch (read.failureClass) {
+    case "service_status":
+      return task.stream.intervalMs;
+    case "request":
+      return REQUEST_RETRY_MS;
+    case "configuration":
+      return BACKOFF_MAX_MS;
+    case "transient":
+    case "not_json":
+    case "truncated":
+    case "too_large":
+    case "aborted":
+      return task.backoff.next();
+  }
+}
+
+/** The stream's factor after an answer that took so long (services 8, fault 25). */
+export function slowdownAfter({ slowdown, intervalMs }: Stream, durationMs: number): number {
+  return durationMs > (intervalMs * slowdown) / 2
+    ? Math.min(SLOWDOWN_MAX, slowdown * 2)
+    : Math.max(1, slowdown / 2);
+}
