@@ -17,7 +17,7 @@ export type DayPhase = "today" | "late" | "missed";
 
 export interface DayDue {
   readonly phase: DayPhase;
-  /** Not before this instant of the gateway's clock, ms. For today the cadence decides (schedule.ts). */
+  /** Not before this instant of the gateway's clock, ms. For today the cadence decides (next-read.ts). */
   readonly dueAtMs: number;
 }
 

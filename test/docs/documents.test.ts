@@ -64,6 +64,13 @@ for (const document of DOCUMENTS) {
     }
   });
 
+  test(`${document} – the source files it names are there`, () => {
+    for (const code of inlineCode(document)) {
+      if (!/^[\w./-]+\.(ts|proto)$/.test(code) || !code.includes("/")) continue;
+      assert.ok(existsSync(code) || existsSync(join("src", code)), code);
+    }
+  });
+
   test(`${document} – what is typed in a shell is marked so, and so is checked`, () => {
     for (const block of codeBlocks(document)) {
       if (["sh", "console"].includes(block.language)) continue;
