@@ -36,7 +36,7 @@ export async function backfillHere(
   const reads: Read[] = [];
   let job = new BackfillJob(0);
 
-  const tryRead = async (read: Read): Promise<DayRead> => {
+  const tryRead = async (read: Read, signal: AbortSignal): Promise<DayRead> => {
     const backoff = new Backoff(PAUSE_MIN_MS, PAUSE_MAX_MS);
     for (let tries = 1; ; tries++) {
       const result = await readDay(
@@ -48,13 +48,13 @@ export async function backfillHere(
       await systemClock.sleep(Math.max(backoff.next(), result.retryAfterMs ?? 0), signal);
     }
   };
-  const work = async (): Promise<void> => {
+  const work = async ({ signal }: AbortController): Promise<void> => {
     for (let read = reads.shift(); read !== undefined; read = reads.shift()) {
       if (signal.aborted) {
         job.settle(0, 0, `${read.day} ${read.sensor.code} ${read.kind}: stopped`);
         continue;
       }
-      const result = await tryRead(read);
+      const result = await tryRead(read, signal);
       if (result.ok) job.settle(result.stored, result.known, null);
       else job.settle(0, 0, `${read.day} ${read.sensor.code} ${read.kind}: ${result.message}`);
       const now = jobs.current();
@@ -82,7 +82,18 @@ export async function backfillHere(
   try {
     const start = jobs.start(request);
     if (!start.accepted) throw new UsageError(start.detail);
-    await Promise.all(Array.from({ length: settings.gatewayConcurrency }, work));
+    // One listener for all: each read and pause of a worker waits on the worker's own signal.
+    const workers = Array.from(
+      { length: settings.gatewayConcurrency },
+      () => new AbortController(),
+    );
+    const stop = () => {
+      for (const worker of workers) worker.abort(signal.reason);
+    };
+    signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) stop();
+    await Promise.all(workers.map(work));
+    signal.removeEventListener("abort", stop);
     const end = jobs.current() ?? start.progress;
     return signal.aborted ? { ...end, state: "cancelled" } : end;
   } finally {

@@ -10,6 +10,7 @@ import type {
 } from "../core/ports.ts";
 import { READ_OPERATIONS, READ_REQUEST } from "../core/wire/names.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";
+import { AbortCallbacks } from "../lib/abort-callbacks.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { Connections } from "./connections.ts";
 import { decodedBody } from "./decoded-body.ts";
@@ -76,6 +77,7 @@ export class GatewayClient implements RecordSource {
   readonly #shownUrl: string;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #secrets: readonly string[];
+  readonly #aborts = new AbortCallbacks();
   readonly #wakeUp: WakeUp;
   #state: Omit<GatewayState, "url"> = {
     isUp: false,
@@ -94,13 +96,16 @@ export class GatewayClient implements RecordSource {
     this.#shownUrl = `${url.origin}${this.#basePath}`;
     this.#headers = requestHeaders(url, options.headers ?? {});
     this.#secrets = Object.values({ ...basicAuthorization(url), ...options.headers });
-    this.#wakeUp = new WakeUp(parts.clock, IDLE_MS);
-    this.#connections = new Connections({
-      origin: url.origin,
-      count: options.concurrency,
-      connectMs: options.connectMs ?? CONNECT_MS,
-      ca: options.ca ?? null,
-    });
+    this.#wakeUp = new WakeUp(parts.clock, this.#aborts, IDLE_MS);
+    this.#connections = new Connections(
+      {
+        origin: url.origin,
+        count: options.concurrency,
+        connectMs: options.connectMs ?? CONNECT_MS,
+        ca: options.ca ?? null,
+      },
+      this.#aborts,
+    );
   }
 
   get state(): GatewayState {
@@ -185,6 +190,7 @@ export class GatewayClient implements RecordSource {
     let wasReused = false;
     const exchange = new Exchange({
       ...request,
+      aborts: this.#aborts,
       headers: this.#headers,
       deadlines: this.#deadlines,
       now: () => this.#parts.clock.monotonic(),

@@ -1,4 +1,5 @@
 import { Client } from "undici";
+import type { AbortCallbacks } from "../lib/abort-callbacks.ts";
 
 /** How long an unused connection is kept when the gateway does not say; its servers close theirs after 120 s. */
 const KEEP_ALIVE_MS = 90_000;
@@ -54,11 +55,13 @@ export class Connection {
 
 /** Lends connections, as many as requests may be in flight; others wait their turn. */
 export class Connections {
+  readonly #aborts: AbortCallbacks;
   readonly #all: readonly Connection[];
   readonly #free: Connection[];
   readonly #waiting: ((connection: Connection) => void)[] = [];
 
-  constructor(options: ConnectionOptions) {
+  constructor(options: ConnectionOptions, aborts: AbortCallbacks) {
+    this.#aborts = aborts;
     this.#all = Array.from({ length: options.count }, () => new Connection(options));
     this.#free = [...this.#all];
   }
@@ -71,7 +74,7 @@ export class Connections {
     if (free) return Promise.resolve(free);
     return new Promise((resolve) => {
       const take = (connection: Connection) => {
-        signal.removeEventListener("abort", leave);
+        stay();
         resolve(connection);
       };
       const leave = () => {
@@ -79,7 +82,7 @@ export class Connections {
         if (index >= 0) this.#waiting.splice(index, 1);
         resolve(null);
       };
-      signal.addEventListener("abort", leave, { once: true });
+      const stay = this.#aborts.add(signal, leave);
       this.#waiting.push(take);
     });
   }

@@ -1,6 +1,7 @@
 import type { Client, Dispatcher } from "undici";
 import { CallFailure, type FailureCode } from "../core/failure.ts";
 import type { FailureClass } from "../core/ports.ts";
+import type { AbortCallbacks } from "../lib/abort-callbacks.ts";
 import { AnswerBody } from "./answer-body.ts";
 import { networkFailure } from "./network-failure.ts";
 
@@ -29,6 +30,7 @@ export interface ExchangeRequest {
   readonly bodyBytesMax: number;
   readonly deadlines: CallDeadlines;
   readonly signal: AbortSignal;
+  readonly aborts: AbortCallbacks;
   /** Monotonic ms. */
   readonly now: () => number;
   /** Told once, when the exchange is over: whether its connection can carry another one. */
@@ -51,6 +53,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #rejectHead: (failure: CallFailure) => void = () => {};
   readonly #body: AnswerBody;
   readonly #startedAt: number;
+  #leave: (() => void) | null = null;
   readonly #onAbort = () => this.#fail("aborted", "aborted", "the call was given up");
   #controller: Dispatcher.DispatchController | null = null;
   #firstByte: NodeJS.Timeout | null;
@@ -75,7 +78,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       resume: () => this.#resume(),
       stop: () => this.#over(false),
     });
-    const { firstByteMs, deadlines, signal } = request;
+    const { firstByteMs, deadlines, signal, aborts } = request;
     this.#firstByte = setTimeout(
       () => this.#fail("transient", "first_byte_timeout", `no answer within ${firstByteMs} ms`),
       firstByteMs,
@@ -84,8 +87,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
       () => this.#cut("total_timeout", `not complete after ${deadlines.totalMs} ms`),
       deadlines.totalMs + firstByteMs,
     );
-    signal.addEventListener("abort", this.#onAbort, { once: true });
     if (signal.aborted) this.#onAbort();
+    else this.#leave = aborts.add(signal, this.#onAbort);
   }
 
   /** Sends it; resolves when the head has come. */
@@ -194,7 +197,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     clear(this.#gap);
     clear(this.#slow);
     clearTimeout(this.#total);
-    this.#request.signal.removeEventListener("abort", this.#onAbort);
+    this.#leave?.();
     this.#request.onOver(isReusable);
   }
 }

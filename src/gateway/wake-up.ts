@@ -1,4 +1,5 @@
 import type { Clock } from "../core/ports.ts";
+import type { AbortCallbacks } from "../lib/abort-callbacks.ts";
 
 /**
  * A service that was never called, or not for a while, may take a minute to start. Its first call is let through alone
@@ -6,12 +7,14 @@ import type { Clock } from "../core/ports.ts";
  */
 export class WakeUp {
   readonly #clock: Clock;
+  readonly #aborts: AbortCallbacks;
   readonly #idleMs: number;
   #lastAnswerAt: number | null = null;
   #waking: Promise<unknown> | null = null;
 
-  constructor(clock: Clock, idleMs: number) {
+  constructor(clock: Clock, aborts: AbortCallbacks, idleMs: number) {
     this.#clock = clock;
+    this.#aborts = aborts;
     this.#idleMs = idleMs;
   }
 
@@ -21,7 +24,7 @@ export class WakeUp {
     call: (isWakeUp: boolean) => Promise<T>,
   ): Promise<T | null> {
     while (this.#waking) {
-      await untilEither(this.#waking, signal);
+      await this.#untilEither(this.#waking, signal);
       if (signal.aborted) return null;
     }
     const isAsleep =
@@ -36,15 +39,16 @@ export class WakeUp {
       if (isAsleep) this.#waking = null;
     }
   }
-}
 
-function untilEither(promise: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    signal.addEventListener("abort", done, { once: true });
-    promise.then(done, done);
-  });
+  #untilEither(promise: Promise<unknown>, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal.aborted) return resolve();
+      const leave = this.#aborts.add(signal, resolve);
+      const done = () => {
+        leave();
+        resolve();
+      };
+      promise.then(done, done);
+    });
+  }
 }

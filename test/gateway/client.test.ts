@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createSocketServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
@@ -302,6 +303,35 @@ test("gateway client – an aborted call ends at once, before and after the head
   assert.equal(failure.failureClass, "aborted");
   answers = true;
   assert.equal((await readAll(client)).text, EMPTY_DAY);
+});
+
+test("gateway client – however many calls share a signal, it has one listener, and none once they are over", async (t) => {
+  const held: ServerResponse[] = [];
+  const url = await serve(t, (_request, response) => held.push(response));
+  const client = clientFor(t, url, { concurrency: 12 });
+  const { signal } = new AbortController();
+  const listeners = () => getEventListeners(signal, "abort").length;
+  const wokenUp = readAll(client, signal);
+  // These wait for the first answer, then for a connection, then for theirs.
+  const calls = Array.from({ length: 30 }, () => readAll(client, signal));
+  assert.equal(listeners(), 1);
+  let most = 0;
+  while (held.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  held.shift()?.end(EMPTY_DAY);
+  await wokenUp;
+  const all = Promise.all(calls);
+  let isOver = false;
+  void all.finally(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    most = Math.max(most, listeners());
+    for (const response of held.splice(0)) response.end(EMPTY_DAY);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await all;
+  assert.equal(most, 1);
+  assert.equal(listeners(), 0);
 });
 
 test("gateway client – a reader that leaves early frees its place", async (t) => {
