@@ -31,7 +31,7 @@ export interface PresenceOptions {
   readonly version: string;
 }
 
-/** Contract 6: statistics every minute. */
+/** Contract 6: statistics every minute, and here also when something comes or goes. */
 const STATS_MS = 60_000;
 /** Sensor states are compared, and gaps looked for, this often. */
 const TICK_MS = 5000;
@@ -84,11 +84,17 @@ export class Presence {
     const { link, clock } = this.#parts;
     let session = -1;
     let statsAt = Number.NEGATIVE_INFINITY;
+    let told = "";
     while (await link.ready(signal)) {
-      if (link.session !== session || clock.monotonic() - statsAt >= STATS_MS) {
+      const status = this.#parts.status();
+      const health = healthOf(status);
+      // A change waits for no minute: what was told last is retained, and would be the first a subscriber hears.
+      const isDue = clock.monotonic() - statsAt >= STATS_MS || health !== told;
+      if (link.session !== session || isDue) {
         session = link.session;
         statsAt = clock.monotonic();
-        await this.#publishStats();
+        told = health;
+        await this.#publishStats(status);
       }
       await this.#publishSensors();
       await this.#publishGaps();
@@ -107,12 +113,12 @@ export class Presence {
     };
   }
 
-  async #publishStats(): Promise<void> {
+  async #publishStats(status: AgentStatus): Promise<void> {
     const topic = this.#topics.agentStats;
     this.#warn(
       await this.#parts.link.publish({
         topic,
-        payload: statsPayload(this.#parts.status()),
+        payload: statsPayload(status),
         qos: 1,
         retain: true,
         contentType: "application/json",
@@ -175,4 +181,11 @@ export class Presence {
       this.#parts.logger.warn({ topic, ...outcome }, "the broker does not take this message");
     }
   }
+}
+
+/** What an operator is called for: it differs when something came or went. */
+function healthOf({ gateway, links, buffer, clock }: AgentStatus): string {
+  const sessions = links.map((link) => [link.isConnected, link.hostOnline ?? null]);
+  const { isWritable, alarm } = buffer;
+  return JSON.stringify([gateway.isUp, sessions, isWritable, alarm !== null, clock.isPlausible]);
 }

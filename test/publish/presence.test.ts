@@ -92,12 +92,13 @@ function start(t: TestContext, sensors: () => SensorState[] = () => [], gaps: Ga
   const clock = new ManualClock();
   const link = new FakeLink();
   const settled: number[] = [];
+  const now: { changes: Partial<AgentStatus> } = { changes: {} };
   const presence = new Presence(
     {
       link,
       clock,
       logger: silentLogger,
-      status: () => status(clock),
+      status: () => ({ ...status(clock), ...now.changes }),
       sensors,
       gaps: {
         pendingGaps: (max) => gaps.filter(({ gapId }) => !settled.includes(gapId)).slice(0, max),
@@ -115,7 +116,7 @@ function start(t: TestContext, sensors: () => SensorState[] = () => [], gaps: Ga
     });
     await new Promise((resolve) => setImmediate(resolve));
   };
-  return { clock, link, presence, settled, run };
+  return { clock, link, presence, settled, run, now };
 }
 
 test("presence – the will and the farewell say offline on the topic that says online, all retained", async (t) => {
@@ -171,6 +172,28 @@ test("presence – statistics come with each session and every minute, with what
   link.session += 1;
   await clock.advance(5000);
   assert.equal(link.take(topic).length, 3);
+});
+
+test("presence – a gateway that comes or goes is told in seconds, for the last statistics are retained", async (t) => {
+  const { clock, link, run, now } = start(t);
+  const { gateway } = status(clock);
+  now.changes = { gateway: { ...gateway, isUp: false } };
+  await run();
+  const told = () =>
+    link
+      .take("gateside/plant-7/agent/stats")
+      .map((payload) => (payload["gateway"] as { isUp: boolean }).isUp);
+  assert.deepEqual(told(), [false]);
+  now.changes = {};
+  await clock.advance(5_000);
+  assert.deepEqual(told(), [false, true]);
+  await clock.advance(55_000);
+  assert.deepEqual(told(), [false, true], "the minute begins anew");
+  await clock.advance(5_000);
+  assert.deepEqual(told(), [false, true, true]);
+  now.changes = { buffer: { ...status(clock).buffer, alarm: "the disk is full" } };
+  await clock.advance(5_000);
+  assert.equal(told().length, 4);
 });
 
 test("presence – a sensor's state goes out at the start and on change, and again until it is taken", async (t) => {
