@@ -60,6 +60,8 @@ export class AgentProcess {
     const address = await new Promise<string>((resolve, reject) => {
       child.once("exit", (code) => reject(new Error(`the agent ended with ${code}`)));
       createInterface({ input: child.stdout as NodeJS.ReadableStream }).on("line", (line) => {
+        // What flags like --trace-deopt make Node say is not the agent's log.
+        if (!line.startsWith("{")) return void process.stderr.write(`${line}\n`);
         const entry = JSON.parse(line) as { msg: string; level: number; address?: string };
         if (entry.address !== undefined) resolve(entry.address);
         if (entry.level >= 50) process.stderr.write(`${line}\n`);

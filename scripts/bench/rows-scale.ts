@@ -1,10 +1,11 @@
 /** Target 13: the cost of a reading does not grow with the plant nor with what is stored. */
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import type { Waveform } from "../../src/core/reading.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { openStore } from "../../src/store/store.ts";
-import { append, readingOf, waveformOf } from "../../test/support/temp-database.ts";
+import { append, readingOf } from "../../test/support/temp-database.ts";
 import { cpuMs, median, residentMb, sleep } from "./measure.ts";
 import {
   type BenchOptions,
@@ -59,6 +60,30 @@ async function cost(
   });
 }
 
+/** What a small reading and a triaxial record of 3 x 4096 samples of noise take in the file, about. */
+const READING_BYTES = 360;
+const WAVEFORM_BYTES = 25_000;
+
+/** Samples that no packing makes smaller. */
+function noise(samples: number): Waveform {
+  let state = 1;
+  const next = () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return (state >>> 16) - 32_768;
+  };
+  const axes = ["H", "V", "A"] as const;
+  return {
+    sampleRateHz: 6400,
+    calibration: 0.0005,
+    recordingReason: 3,
+    channels: axes.map((axis, index) => ({
+      channel: index + 1,
+      axis,
+      samples: Int16Array.from({ length: samples }, next),
+    })),
+  };
+}
+
 /** A store of past days, delivered, as months of work leave it. Returns its size, bytes. */
 async function fillStore(options: BenchOptions, directory: string, bytes: number): Promise<number> {
   const dataDir = join(directory, "data");
@@ -72,17 +97,20 @@ async function fillStore(options: BenchOptions, directory: string, bytes: number
     waveformPolicy: () => false,
     clock: systemClock,
     logger: silentLogger,
+    // Nothing else shares a commit here: waiting for company would take hours.
+    commitWindowMs: 0,
   });
-  const samples = waveformOf(4096);
+  const samples = noise(4096);
   const file = join(dataDir, "gateside.db");
   const size = () =>
     statSync(file).size + (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0);
   // Hour by hour over the last twenty days, so that the shape is that of a grown store.
   const hours = 20 * 24;
-  const perHour = Math.ceil(bytes / hours / 2 / 700 / 50);
-  const waveformsPerHour = Math.max(1, Math.round(bytes / hours / 2 / 20_000));
+  const perHour = Math.ceil(bytes / hours / 2 / READING_BYTES / 50);
+  const waveformsPerHour = Math.max(1, Math.round(bytes / hours / 2 / WAVEFORM_BYTES));
   for (let hour = 0; hour < hours && size() < bytes; hour++) {
     const from = MIDNIGHT_MS - (hours - hour) * 3_600_000;
+    const answers: Promise<number>[] = [];
     for (let sensor = 0; sensor < 50; sensor++) {
       const readings = Array.from({ length: perHour }, (_, n) =>
         readingOf(String(10_000 + sensor), from + Math.floor((n * 3_600_000) / perHour), {
@@ -90,17 +118,20 @@ async function fillStore(options: BenchOptions, directory: string, bytes: number
           values: { rpm: 1480 + (n % 7), battery: 3.58, module_temperature: 24.5 },
         }),
       );
-      await append(store, readings);
+      answers.push(append(store, readings));
     }
     const accel = Array.from({ length: waveformsPerHour }, (_, n) =>
       readingOf(String(90_000 + (n % 5)), from + n * 997, { kind: "accel", waveform: samples }),
     );
     for (let sensor = 0; sensor < 5; sensor++) {
-      await append(
-        store,
-        accel.filter(({ sensor: code }) => code === String(90_000 + sensor)),
+      answers.push(
+        append(
+          store,
+          accel.filter(({ sensor: code }) => code === String(90_000 + sensor)),
+        ),
       );
     }
+    await Promise.all(answers);
   }
   await store.close();
   options.say(`a store of ${(size() / 1e6).toFixed(0)} MB`);
