@@ -110,6 +110,12 @@ export class BufferMonitor {
     return free === null ? Number.NEGATIVE_INFINITY : this.#parts.diskFreeMinBytes - free;
   }
 
+  /** It is the disk, not the setting, that keeps the store from growing. */
+  isDiskShort(): boolean {
+    const { all } = this.pages();
+    return this.diskShortageBytes() > 0 || this.pagesAllowed(all) < this.#pagesMax;
+  }
+
   /** Pages the file may have now: the cap, or less where the disk has no room for it. */
   pagesAllowed(all: number): number {
     // A checkpoint that cannot write stops everything: its room, and the ballast's, are not for growing into.

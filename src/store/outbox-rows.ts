@@ -14,6 +14,10 @@ const INSERT_SQL =
 const DELETE_SQL =
   "DELETE FROM outbox WHERE lane = ? AND hour = ? AND stream = ? AND time_ms = ? AND seq = ?";
 
+/** Live topics go forward only: what went live, or may have, is remembered. */
+export const MARK_SQL = `INSERT INTO live_marks (lane, stream, time_ms) VALUES (?, ?, ?)
+  ON CONFLICT DO UPDATE SET time_ms = max(time_ms, excluded.time_ms)`;
+
 /** The rows behind the lanes, as the writers of readings and retention change them: on disk first, then in memory. */
 export class OutboxRows {
   readonly #db: Database;
@@ -116,7 +120,12 @@ export class OutboxRows {
       const { changes } = this.#db
         .write(DELETE_SQL)
         .run(lane.number, place.hour, place.stream, place.timeMs, place.seq);
-      if (changes > 0) dropped.push(lane.lane);
+      if (changes === 0) continue;
+      dropped.push(lane.lane);
+      // It may be on its way, or have arrived unproven: nothing older may go live after it.
+      if (lane.streams.get(place.stream)?.candidate?.seq === place.seq) {
+        this.#db.write(MARK_SQL).run(lane.number, place.stream, place.timeMs);
+      }
     }
     return dropped;
   }
@@ -130,7 +139,9 @@ export class OutboxRows {
       stream.pending = Math.max(0, stream.pending - 1);
       lane.parked.delete(place.seq);
       lane.rowsVersion += 1;
-      if (stream.candidate?.seq === place.seq) stream.candidate = null;
+      if (stream.candidate?.seq !== place.seq) continue;
+      stream.candidate = null;
+      stream.mark = Math.max(stream.mark, place.timeMs);
     }
   }
 }

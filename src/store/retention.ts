@@ -262,7 +262,7 @@ export class Retention {
   }
 
   #reason(): "disk_full" | "buffer_full" {
-    return this.#parts.monitor.diskShortageBytes() > 0 ? "disk_full" : "buffer_full";
+    return this.#parts.monitor.isDiskShort() ? "disk_full" : "buffer_full";
   }
 
   #tell(phase: Phase, slice: Slice): void {

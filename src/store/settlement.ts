@@ -2,6 +2,7 @@ import type { Clock, Logger } from "../core/ports.ts";
 import { Backoff } from "../lib/backoff.ts";
 import type { Database } from "./database.ts";
 import type { LaneQueue, Slot } from "./lane-queue.ts";
+import { MARK_SQL } from "./outbox-rows.ts";
 import type { StoreFailure } from "./store-failure.ts";
 import type { WriteJob, WriteQueue } from "./write-queue.ts";
 
@@ -25,8 +26,6 @@ const DELETE_ONE_SQL =
 // Rows that came between since the page was read have a higher seq and stay.
 const DELETE_RUN_SQL = `DELETE FROM outbox WHERE lane = ? AND hour = ? AND stream = ?
   AND (time_ms, seq) >= (?, ?) AND (time_ms, seq) <= (?, ?) AND seq <= ?`;
-const MARK_SQL = `INSERT INTO live_marks (lane, stream, time_ms) VALUES (?, ?, ?)
-  ON CONFLICT DO UPDATE SET time_ms = max(time_ms, excluded.time_ms)`;
 
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 30_000;

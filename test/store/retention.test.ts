@@ -196,6 +196,31 @@ test("retention – samples go before owed readings do", async (t) => {
   assert.deepEqual(store.gaps.pendingGaps(1), []);
 });
 
+test("retention – what is given up while it is under way lets nothing older go live, over restarts too", async (t) => {
+  const options = storeOptions(tempDirectory(t), {
+    bufferMaxMb: 8,
+    lanes: ["json", "waveform"],
+    clock: new ManualClock(START_MS),
+  });
+  let store = openStore(options);
+  const measure = (minute: number) =>
+    append(store, [
+      readingOf("7", START_MS + minute * MINUTE, { kind: "accel", waveform: waveformOf(4096) }),
+    ]);
+  await measure(60);
+  assert.equal(store.outbox.lease("waveform", "live", 1).length, 1);
+  await fill(store, 8);
+  assert.deepEqual(store.state().dropped["waveform_buffer_full"], 1);
+  await measure(50);
+  assert.deepEqual(store.outbox.lease("waveform", "live", 1), []);
+  await store.close();
+  store = openStore(options);
+  t.after(() => store.close());
+  assert.deepEqual(store.outbox.lease("waveform", "live", 1), []);
+  await measure(61);
+  assert.equal(store.outbox.lease("waveform", "live", 1).length, 1);
+});
+
 test("retention – a disk below its floor gets delivered history back, owed readings stay", async (t) => {
   const directory = tempDirectory(t);
   let free = 500 * MIB;
