@@ -15,7 +15,7 @@ import {
   type Planned,
   planCampaign,
 } from "./events.ts";
-import { Expectations } from "./expectation.ts";
+import { type Expectation, Expectations } from "./expectation.ts";
 import { SeededRandom } from "./random.ts";
 import { openSite, type Site } from "./site.ts";
 import { within } from "./within.ts";
@@ -45,8 +45,8 @@ const HOUR_MS = 3_600_000;
 const BACKFILL_DAYS_MIN = 3;
 /** Without anything new for so long, nothing more is hoped for. */
 const SETTLE_MS = 40_000;
-/** Agents that read once after all has healed show what the gateway shows by then. */
-const CALM_MS = 4000;
+/** After all has healed every day that is due is read within this time. */
+const READ_MS = 60_000;
 /** No seed takes longer beyond its length, whatever hangs. */
 const OVERTIME_MS = 300_000;
 /** Faults of records stay to the end; more of them would leave few records as they were. */
@@ -114,6 +114,7 @@ class Campaign {
     this.#keeper.start();
     await this.#follow(plan, startedAt);
     await this.#heal();
+    const unread = await this.#allRead();
     const { must, gone } = await this.#settled();
     await this.#keeper.stop();
     this.#watch.stop();
@@ -131,7 +132,8 @@ class Campaign {
       ...[...twice].map((id) => `${id} is stored twice`),
     ];
     const seconds = Math.round((Date.now() - startedAt) / 1000);
-    return { seed, formats, ...verdict, events: this.#events, faults, seconds };
+    const lost = [...verdict.lost, ...unread.map((place) => `${place} was never read`)];
+    return { seed, formats, ...verdict, lost, events: this.#events, faults, seconds };
   }
 
   #possible(): Set<EventName> {
@@ -243,10 +245,20 @@ class Campaign {
     this.#keeper.start();
   }
 
+  /** Everything that the gateway has by now is read; answers what nobody read. */
+  async #allRead(): Promise<string[]> {
+    const places = this.#expectations.readable();
+    const deadline = Date.now() + READ_MS;
+    for (;;) {
+      const unread = this.#expectations.unread(places);
+      if (unread.length === 0 || Date.now() > deadline) return unread;
+      await sleep(1000);
+    }
+  }
+
   /** Waits until everything due has come, or nothing more can be hoped for; answers what was due. */
-  async #settled(): Promise<Pick<ReturnType<Expectations["now"]>, "must" | "gone">> {
+  async #settled(): Promise<Pick<Expectation, "must" | "gone">> {
     const { recorder, host } = this.#site;
-    await sleep(CALM_MS);
     const expectation = this.#expectations.now();
     let deadline = Date.now() + SETTLE_MS;
     let missingBefore = Number.POSITIVE_INFINITY;

@@ -61,6 +61,22 @@ export class Expectations {
     return { must, may, gone };
   }
 
+  /** Records that the agent can read now, each as `sensor kind number`. */
+  readable(): string[] {
+    return [...this.#readable()].flatMap(([stream, numbers]) =>
+      [...numbers].map((n) => `${stream} ${n}`),
+    );
+  }
+
+  /** Those of the places that no answer has shown whole, in whatever version. */
+  unread(places: readonly string[]): string[] {
+    const shown = new Set<string>();
+    for (const record of this.#simulator.served()) {
+      if (record.state === "complete") shown.add(placeOf(record));
+    }
+    return places.filter((place) => !shown.has(place));
+  }
+
   /** Numbers of the records that the agent can read today, by sensor and kind. */
   #readable(): Map<string, Set<number>> {
     const readable = new Map<string, Set<number>>();

@@ -120,7 +120,8 @@ export class StrictHost {
       this.values.set(key, (this.values.get(key) ?? 0) + 1);
       this.contents.add(StrictHost.contentOf(device, name, time, valueOf(metric)));
       if (metric.isHistorical) continue;
-      assert.ok(time >= (this.#newest.get(`${device} ${name}`) ?? 0), `${what} went back in time`);
+      const before = this.#newest.get(`${device} ${name}`) ?? 0;
+      assert.ok(time >= before, `${what} ${name} went back from ${before} to ${time}`);
       this.#newest.set(`${device} ${name}`, time);
     }
   }
