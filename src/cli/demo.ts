@@ -124,7 +124,12 @@ function demoSettings(port: number, { simulator, broker, dataDir, site }: DemoPl
 
 /** Live topics and states only: the day's history would scroll everything else away. */
 async function subscribe(url: string, site: Site, stdout: TextSink) {
-  const client = await connectAsync(url, {
+  // In parts: of a text mqtt.js makes a legacy URL, which newer Nodes complain about on stderr.
+  const { hostname, port } = new URL(url);
+  const client = await connectAsync({
+    protocol: "mqtt",
+    host: hostname,
+    port: Number(port),
     protocolVersion: 4,
     clientId: "gateside-demo-subscriber",
   });
