@@ -24,7 +24,7 @@ export interface AnswerContext {
   readonly hadProgress: boolean;
   /** Readings of this stream that an answer stored before a later part of it failed: nobody was told of them yet. */
   readonly untold: { count: number };
-  readonly stored: (count: number, newestMs: number | null, bytes: number) => void;
+  readonly stored: (count: number, newestMs: number | null) => void;
 }
 
 /** Packed samples held in memory before they go to disk ahead of their answer, bytes. */
@@ -117,6 +117,7 @@ export class SqliteAnswerWriter implements AnswerWriter {
     const before = this.#readings.length === 0 ? this.#storedProgress() : null;
     if (before?.checkpoint === progress.checkpoint && before.records === progress.records) {
       // An unchanged day wears nothing.
+      this.#parts.growth.begin(this.#context.stream.stream, null);
       return Promise.resolve({ stored: 0, duplicates: this.#duplicates });
     }
     for (const id of this.#ids) waiting.add(id);
@@ -165,6 +166,7 @@ export class SqliteAnswerWriter implements AnswerWriter {
 
   #enqueue(readings: readonly PendingReading[], progress: DayProgress | null): Promise<number> {
     const { stream } = this.#context;
+    const { growth } = this.#parts;
     const rows: PendingRow[] = [];
     return new Promise((resolve, reject) => {
       const job: WriteJob = {
@@ -173,8 +175,12 @@ export class SqliteAnswerWriter implements AnswerWriter {
         run: () => this.#write(readings, progress, rows),
         committed: () => {
           this.#parts.outbox.rows.inserted(rows);
-          const bytes = readings.reduce((sum, reading) => sum + storedBytes(reading), 0);
-          this.#context.stored(rows.length, newestOf(rows), bytes);
+          for (const reading of readings) {
+            if (!reading.isFuture) growth.note(stream.stream, reading.timeMs, storedBytes(reading));
+          }
+          const newestMs = newestOf(rows);
+          if (progress !== null) growth.begin(stream.stream, newestMs);
+          this.#context.stored(rows.length, newestMs);
           resolve(rows.length);
         },
         failed: reject,

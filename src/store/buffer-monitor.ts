@@ -12,20 +12,18 @@ import type { Clock, Logger } from "../core/ports.ts";
 import { ballastPath, dropBallast } from "./ballast.ts";
 import { type BufferLimits, PAGE_BYTES } from "./buffer-limits.ts";
 import { type Database, sizeOf } from "./database.ts";
+import type { Growth } from "./growth.ts";
 
 interface MonitorParts {
   readonly db: Database;
   readonly limits: BufferLimits;
+  readonly growth: Growth;
   readonly diskFreeMinBytes: number;
   readonly diskFreeBytes: (() => number | null) | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Growth is judged over at least this long, and forgets what is older. */
-const GROWTH_MIN_MS = 5 * 60_000;
-const GROWTH_SPAN_MS = 2 * 3_600_000;
-const HOUR_MS = 3_600_000;
 const BALLAST_CHUNK_BYTES = 64 << 10;
 
 /** Sizes: of our files, of the disk, and how they grow. */
@@ -34,7 +32,6 @@ export class BufferMonitor {
   readonly #ballastPath: string;
   /** What the operator should know even while all works; null when nothing. */
   alarm: string | null = null;
-  #samples: { readonly at: number; readonly written: number }[] = [];
   #owedShare = 0;
   #damagedBytes = 0;
 
@@ -153,26 +150,16 @@ export class BufferMonitor {
     }
   }
 
-  /**
-   * Notes how many bytes all readings so far took, and the share of the stored ones that is still owed. The rate over
-   * the last hours follows from it, and what could be given up for new ones.
-   */
-  sample(storedBytes: number, owedShare: number): void {
+  /** Notes the share of the stored readings that is still owed: the rest could be given up for new ones. */
+  sample(owedShare: number): void {
     this.#owedShare = owedShare;
-    const at = this.#parts.clock.monotonic();
-    this.#samples.push({ at, written: storedBytes });
-    while ((this.#samples[0]?.at ?? at) < at - GROWTH_SPAN_MS) this.#samples.shift();
   }
 
-  /** Hours of outage the free space still holds at the recent rate; null while unknown. */
+  /** Hours of outage the free space still holds at the rate of the last day; null until it is known. */
   hoursUntilFull(): number | null {
     if (!this.#parts.db.isOpen) return null;
-    const first = this.#samples[0];
-    const last = this.#samples.at(-1);
-    if (first === undefined || last === undefined || last.at - first.at < GROWTH_MIN_MS)
-      return null;
-    const bytesPerHour = ((last.written - first.written) / (last.at - first.at)) * HOUR_MS;
-    if (bytesPerHour <= 0) return null;
+    const bytesPerHour = this.#parts.growth.bytesPerHour();
+    if (bytesPerHour === null) return null;
     const { all, free } = this.pages();
     const roomBytes = (this.pagesAllowed(all) - (all - free) * this.#owedShare) * PAGE_BYTES;
     return Math.max(0, roomBytes / bytesPerHour);

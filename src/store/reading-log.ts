@@ -3,6 +3,7 @@ import type { Reading } from "../core/reading.ts";
 import type { Kind } from "../core/sensor.ts";
 import { SqliteAnswerWriter } from "./answer-writer.ts";
 import type { Database } from "./database.ts";
+import type { Growth } from "./growth.ts";
 import type { Identities } from "./identities.ts";
 import type { SqliteOutbox } from "./outbox.ts";
 import type { Streams } from "./streams.ts";
@@ -16,6 +17,7 @@ export interface ReadingLogParts {
   readonly identities: Identities;
   readonly waveforms: Waveforms;
   readonly outbox: SqliteOutbox;
+  readonly growth: Growth;
   readonly clock: Clock;
 }
 
@@ -47,8 +49,6 @@ export class SqliteReadingLog implements ReadingLog {
   readonly #untold = new Map<number, { count: number }>();
   /** Readings in the store. */
   count = 0;
-  /** Bytes of all readings stored since the start, about. */
-  storedBytes = 0;
 
   constructor(parts: ReadingLogParts, options: ReadingLogOptions) {
     this.#parts = parts;
@@ -90,9 +90,8 @@ export class SqliteReadingLog implements ReadingLog {
       waiting,
       untold,
       hadProgress: this.progress(key) !== null,
-      stored: (count, newestMs, bytes) => {
+      stored: (count, newestMs) => {
         this.count += count;
-        this.storedBytes += bytes;
         const known = this.#newest.get(stream.stream);
         if (known !== undefined && newestMs !== null && newestMs > (known ?? -Infinity)) {
           this.#newest.set(stream.stream, newestMs);

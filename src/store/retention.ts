@@ -104,11 +104,11 @@ export class Retention {
 
   /** One look at sizes and, when due, at ages. */
   async pass(): Promise<void> {
-    const { clock, db, meta, monitor, queue, readings } = this.#parts;
+    const { clock, db, meta, monitor, queue } = this.#parts;
     queue.read("look at the store", () => db.read("SELECT 1").all());
     // Nothing else may be due to be written: whether the disk is well again shows here.
     if (queue.failure !== null) meta.set("tried_at_ms", String(clock.now()));
-    monitor.sample(readings.storedBytes, this.#owedShare());
+    monitor.sample(this.#owedShare());
     if (clock.monotonic() - this.#agedAt >= AGE_PASS_MS) {
       this.#agedAt = clock.monotonic();
       await this.#age();

@@ -18,6 +18,7 @@ import { CommandLog } from "./command-log.ts";
 import { Database } from "./database.ts";
 import { DirectoryLock } from "./directory-lock.ts";
 import { SqliteGapLog } from "./gap-log.ts";
+import { Growth } from "./growth.ts";
 import { History } from "./history.ts";
 import { Identities } from "./identities.ts";
 import { Meta } from "./meta.ts";
@@ -146,6 +147,7 @@ class SqliteStore implements Store {
     const queue = this.#queue;
     this.meta = new Meta(db, queue);
     const streams = new Streams(db);
+    const growth = new Growth();
     this.#streams = streams;
     this.#identities = new Identities(db, this.meta);
     this.waveforms = new Waveforms(db, streams, queue);
@@ -158,6 +160,7 @@ class SqliteStore implements Store {
         identities: this.#identities,
         waveforms: this.waveforms,
         outbox: this.outbox,
+        growth,
         clock,
       },
       {
@@ -185,6 +188,7 @@ class SqliteStore implements Store {
     this.#monitor = new BufferMonitor({
       db,
       limits: this.#limits,
+      growth,
       diskFreeMinBytes: options.diskFreeMinMb * MIB,
       diskFreeBytes: options.diskFreeBytes,
       clock,

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { Growth } from "../../src/store/growth.ts";
 import { openStore, type Store, type StoreOptions } from "../../src/store/store.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import {
@@ -271,17 +272,57 @@ test("retention – the hours until full follow from the growth and count what m
   const clock = new ManualClock(START_MS);
   const store = tempStore(t, { bufferMaxMb: 8, clock, commitWindowMs: 0 });
   assert.equal(store.state().hoursUntilFull, null);
-  for (let minute = 0; minute <= 10; minute++) {
-    const readings = Array.from({ length: 10 }, (_, n) =>
-      readingOf("1", START_MS + minute * MINUTE + n * 1000, { padding: 800 }),
-    );
-    await append(store, readings);
+  const minutes = async (from: number, to: number) => {
+    for (let minute = from; minute < to; minute++) {
+      const readings = Array.from({ length: 10 }, (_, n) =>
+        readingOf("1", START_MS + minute * MINUTE + n * 1000, { padding: 800 }),
+      );
+      await append(store, readings);
+    }
     await store.retain();
-    await clock.advance(MINUTE);
+  };
+  const hours = () => store.state().hoursUntilFull ?? 0;
+  await minutes(0, 60);
+  assert.equal(store.state().hoursUntilFull, null, "an hour was not seen yet");
+  await minutes(60, 63);
+  // 600 readings of about 1.05 kB an hour into about 6.6 MB, of which an hour's are there already.
+  assert.ok(hours() > 6 && hours() < 13, String(hours()));
+
+  // What was measured before: a backfill's, at whatever speed, in one go.
+  const before = hours();
+  const past = Array.from({ length: 500 }, (_, n) =>
+    readingOf("1", START_MS - DAY_MS + n * 1000, { padding: 800 }),
+  );
+  await append(store, past, keyOf("1", "rpm", "2026-11-19"));
+  await store.retain();
+  assert.ok(Math.abs(hours() - before) < 1.5, `${before} → ${hours()}`);
+
+  // Two hours that the gateway was away for, and that come all at once.
+  const rate = hours();
+  await minutes(63, 183);
+  assert.ok(hours() < rate && hours() > rate - 4, `${rate} → ${hours()}`);
+});
+
+test("growth – is told by the time of measurement, over a day at most, from the first whole answer on", () => {
+  const HOUR = 60 * MINUTE;
+  const growth = new Growth();
+  growth.note(1, START_MS - HOUR, 1e9);
+  growth.begin(1, START_MS);
+  growth.begin(2, START_MS + HOUR);
+  for (let hour = 1; hour <= 60; hour++) {
+    growth.note(1, START_MS + hour * HOUR, hour <= 30 ? 100 : 200);
+    if (hour === 1) assert.equal(growth.bytesPerHour(), 100);
+    growth.note(2, START_MS - hour * HOUR, 1e9);
+    growth.note(3, START_MS + hour * HOUR, 1e9);
   }
-  // 600 readings of about 1.05 kB an hour into about 6.6 MB.
-  const hours = store.state().hoursUntilFull ?? 0;
-  assert.ok(hours > 7 && hours < 14, String(hours));
+  const perHour = growth.bytesPerHour() ?? 0;
+  assert.ok(perHour >= 200 && perHour <= 210, String(perHour));
+  const quiet = new Growth();
+  quiet.begin(1, null);
+  quiet.note(1, START_MS, 100);
+  assert.equal(quiet.bytesPerHour(), null);
+  quiet.note(1, START_MS + 2 * HOUR, 100);
+  assert.equal(quiet.bytesPerHour(), 50);
 });
 
 test("retention – commands without end take their share of the buffer, and what the gateway did stays longest", async (t) => {

@@ -1,0 +1,52 @@
+/** What new readings take, by the time they were measured at, not stored: a backfill or a gateway's outage is no rate. */
+
+/** A rate of less than this is a guess. */
+const KNOWN_AFTER_MS = 3_600_000;
+/** What is older is forgotten: a day has its shifts. */
+const SPAN_MS = 24 * 3_600_000;
+const BUCKET_MS = 10 * 60_000;
+
+export class Growth {
+  /** Streams of which one whole answer was stored: from then on, what is new was measured since. */
+  readonly #begun = new Set<number>();
+  /** Bytes by bucket of measurement time. */
+  readonly #buckets = new Map<number, number>();
+  #fromMs: number | null = null;
+  #newestMs = Number.NEGATIVE_INFINITY;
+
+  /** A whole answer of the stream is stored; `newestMs` null where it held nothing. The first one says where to begin. */
+  begin(stream: number, newestMs: number | null): void {
+    if (this.#begun.has(stream)) return;
+    this.#begun.add(stream);
+    this.#fromMs ??= newestMs;
+  }
+
+  /** A reading was stored, with its samples. */
+  note(stream: number, timeMs: number, bytes: number): void {
+    if (!this.#begun.has(stream)) return;
+    this.#fromMs ??= timeMs;
+    if (timeMs <= this.#fromMs) return;
+    const bucket = Math.floor(timeMs / BUCKET_MS);
+    this.#buckets.set(bucket, (this.#buckets.get(bucket) ?? 0) + bytes);
+    if (timeMs <= this.#newestMs) return;
+    this.#newestMs = timeMs;
+    this.#forget();
+  }
+
+  /** Bytes per hour over the last day; null until an hour was seen. */
+  bytesPerHour(): number | null {
+    if (this.#fromMs === null) return null;
+    const spanMs = this.#newestMs - this.#fromMs;
+    if (spanMs < KNOWN_AFTER_MS) return null;
+    const bytes = [...this.#buckets.values()].reduce((sum, held) => sum + held, 0);
+    return bytes > 0 ? (bytes / spanMs) * 3_600_000 : null;
+  }
+
+  /** Whole buckets only, so that what stays is what was measured since `#fromMs`. */
+  #forget(): void {
+    const first = Math.floor((this.#newestMs - SPAN_MS) / BUCKET_MS);
+    if (this.#fromMs === null || this.#fromMs >= first * BUCKET_MS) return;
+    this.#fromMs = first * BUCKET_MS;
+    for (const bucket of this.#buckets.keys()) if (bucket < first) this.#buckets.delete(bucket);
+  }
+}
