@@ -36,6 +36,7 @@ export interface DayAnswer {
   /** The gateway's clock: HTTP `Date`, ms UTC; null where it sent none. */
   readonly gatewayTimeMs: number | null;
   /** Decoded bytes (gzip undone). Throws CallFailure when cut, stalled, too slow or too large. */
+  /** A piece is good until the next one is asked for: its memory is used again. */
   readonly body: AsyncIterable<Uint8Array>;
 }
 

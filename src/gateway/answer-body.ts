@@ -6,12 +6,20 @@ export interface BodyFlow {
   resume(): void;
   /** The reader wants no more. */
   stop(): void;
+  /** The bytes of this piece are needed until it is released. */
+  hold(piece: Uint8Array): void;
+  release(piece: Uint8Array): void;
 }
 
-/** The body of an answer on its way from the socket to one reader, with back-pressure. */
+/**
+ * The body of an answer on its way from the socket to one reader, with back-pressure. A piece is good until the next one
+ * is asked for: its memory is then received into again.
+ */
 export class AnswerBody implements AsyncIterableIterator<Uint8Array> {
   readonly #flow: BodyFlow;
   readonly #pieces: Uint8Array[] = [];
+  /** What the reader is at. */
+  #lent: Uint8Array | null = null;
   #waitingBytes = 0;
   #isPaused = false;
   #isEnded = false;
@@ -28,6 +36,7 @@ export class AnswerBody implements AsyncIterableIterator<Uint8Array> {
 
   push(piece: Uint8Array): void {
     if (this.#isEnded) return;
+    this.#flow.hold(piece);
     this.#pieces.push(piece);
     this.#waitingBytes += piece.length;
     if (this.#waitingBytes > WAITING_BYTES_MAX && !this.#isPaused) {
@@ -46,9 +55,11 @@ export class AnswerBody implements AsyncIterableIterator<Uint8Array> {
   }
 
   async next(): Promise<IteratorResult<Uint8Array, undefined>> {
+    this.#takeBack();
     for (;;) {
       const piece = this.#pieces.shift();
       if (piece) {
+        this.#lent = piece;
         this.#waitingBytes -= piece.length;
         if (this.#isPaused && this.#waitingBytes <= WAITING_BYTES_MAX / 2) {
           this.#isPaused = false;
@@ -65,7 +76,8 @@ export class AnswerBody implements AsyncIterableIterator<Uint8Array> {
   }
 
   return(): Promise<IteratorResult<Uint8Array, undefined>> {
-    this.#pieces.length = 0;
+    this.#takeBack();
+    for (const piece of this.#pieces.splice(0)) this.#flow.release(piece);
     this.#waitingBytes = 0;
     if (!this.#isEnded) {
       this.#isEnded = true;
@@ -73,6 +85,11 @@ export class AnswerBody implements AsyncIterableIterator<Uint8Array> {
     }
     this.#notify();
     return Promise.resolve({ done: true, value: undefined });
+  }
+
+  #takeBack(): void {
+    if (this.#lent !== null) this.#flow.release(this.#lent);
+    this.#lent = null;
   }
 
   #notify(): void {

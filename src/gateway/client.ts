@@ -194,6 +194,7 @@ export class GatewayClient implements RecordSource {
       headers: this.#headers,
       deadlines: this.#deadlines,
       now: () => this.#parts.clock.monotonic(),
+      received: () => connection.received,
       onStart: () => {
         wasReused = connection.noteRequest();
       },
@@ -339,7 +340,7 @@ function abortedFailure(): CallFailure {
 
 async function whole(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
-  for await (const piece of body) pieces.push(piece);
+  for await (const piece of body) pieces.push(Buffer.from(piece));
   return Buffer.concat(pieces);
 }
 
@@ -349,7 +350,7 @@ async function firstBytes(body: AsyncIterable<Uint8Array>, count: number): Promi
   let bytes = 0;
   try {
     for await (const piece of body) {
-      pieces.push(piece);
+      pieces.push(Buffer.from(piece));
       bytes += piece.length;
       if (bytes >= count) break;
     }

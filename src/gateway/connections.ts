@@ -1,5 +1,6 @@
-import { Client } from "undici";
+import { buildConnector, Client } from "undici";
 import type { AbortCallbacks } from "../lib/abort-callbacks.ts";
+import { ReceiveBuffers } from "./receive-buffers.ts";
 
 /** How long an unused connection is kept when the gateway does not say; its servers close theirs after 120 s. */
 const KEEP_ALIVE_MS = 90_000;
@@ -15,17 +16,22 @@ export interface ConnectionOptions {
 export class Connection {
   readonly #options: ConnectionOptions;
   #client: Client | null = null;
+  #received = new ReceiveBuffers();
   #served = 0;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
   }
 
+  /** Where the bytes of its answers lie. */
+  get received(): ReceiveBuffers {
+    return this.#received;
+  }
+
   get client(): Client {
     if (this.#client) return this.#client;
-    const { origin, connectMs, ca } = this.#options;
-    const client = new Client(origin, {
-      connect: { timeout: connectMs, ...(ca === null ? {} : { ca }) },
+    const client = new Client(this.#options.origin, {
+      connect: this.#connect,
       keepAliveTimeout: KEEP_ALIVE_MS,
       headersTimeout: 0, // The exchange has its own deadlines.
       bodyTimeout: 0,
@@ -37,6 +43,23 @@ export class Connection {
     this.#client = client;
     return client;
   }
+
+  readonly #connect: buildConnector.connector = (target, callback) => {
+    const { connectMs, ca } = this.#options;
+    const received = new ReceiveBuffers();
+    const connect = buildConnector({
+      timeout: connectMs,
+      ...(ca === null ? {} : { ca }),
+      // Under TLS the bytes come from the decoder, into memory of its own.
+      ...(target.protocol === "http:" ? { onread: received.onread } : {}),
+    });
+    connect(target, (error, socket) => {
+      if (error !== null) return callback(error, null);
+      received.socket = socket;
+      this.#received = received;
+      callback(null, socket);
+    });
+  };
 
   /** A request goes out; true when this connection has carried one before. */
   noteRequest(): boolean {

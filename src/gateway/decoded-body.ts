@@ -28,7 +28,7 @@ async function* inflate(
   bytesMax: number,
 ): AsyncGenerator<Uint8Array> {
   // The pipeline hands errors of either side to the loop below, and closes both when the reader leaves.
-  const source = Readable.from(head.body, { objectMode: false });
+  const source = Readable.from(copies(head.body), { objectMode: false });
   pipeline(source, decoder, () => {});
   let bytes = 0;
   try {
@@ -56,6 +56,11 @@ async function* inflate(
     source.destroy();
     await head.body.return();
   }
+}
+
+/** The decoder asks for the next piece before it is done with one. */
+async function* copies(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const piece of body) yield Buffer.from(piece);
 }
 
 async function* refuse(head: ExchangeHead, encoding: string): AsyncGenerator<Uint8Array> {

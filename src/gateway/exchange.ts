@@ -4,6 +4,7 @@ import type { FailureClass } from "../core/ports.ts";
 import type { AbortCallbacks } from "../lib/abort-callbacks.ts";
 import { AnswerBody } from "./answer-body.ts";
 import { networkFailure } from "./network-failure.ts";
+import type { ReceiveBuffers } from "./receive-buffers.ts";
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -33,6 +34,8 @@ export interface ExchangeRequest {
   readonly aborts: AbortCallbacks;
   /** Monotonic ms. */
   readonly now: () => number;
+  /** The memory of the connection that carries it. */
+  readonly received: () => ReceiveBuffers;
   /** Told once, when the exchange is over: whether its connection can carry another one. */
   readonly onOver: (isReusable: boolean) => void;
   /** Told when the request goes onto its connection. */
@@ -77,6 +80,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
       pause: () => this.#pause(),
       resume: () => this.#resume(),
       stop: () => this.#over(false),
+      hold: (piece) => request.received().hold(piece),
+      release: (piece) => request.received().release(piece),
     });
     const { firstByteMs, deadlines, signal, aborts } = request;
     this.#firstByte = setTimeout(

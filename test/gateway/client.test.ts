@@ -76,7 +76,7 @@ function clientFor(t: TestContext, url: string, options: Partial<GatewayClientOp
 async function readAll(client: GatewayClient, signal = new AbortController().signal) {
   const answer = await client.read(REQUEST, signal);
   const pieces: Uint8Array[] = [];
-  for await (const piece of answer.body) pieces.push(piece);
+  for await (const piece of answer.body) pieces.push(Buffer.from(piece));
   return { text: Buffer.concat(pieces).toString(), gatewayTimeMs: answer.gatewayTimeMs };
 }
 

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { createHash, randomBytes } from "node:crypto";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type TestContext, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { createWireNames } from "../../src/core/wire/wire-names.ts";
+import { createGatewayClient } from "../../src/gateway/client.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { createMetrics } from "../../src/lib/metrics.ts";
+
+const REQUEST = { sensor: { code: "10234", type: 3 }, kind: "rpm", date: "2026-11-20" } as const;
+const BODY = randomBytes(6_000_000);
+
+async function reader(t: TestContext, answer: (response: ServerResponse) => void) {
+  const server = createServer((request, response) => {
+    request.resume();
+    request.on("end", () => answer(response));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const client = createGatewayClient(
+    { clock: systemClock, metrics: createMetrics() },
+    {
+      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      names: createWireNames({ word: "acme", service: "SensorService.svc" }),
+      timeoutMs: 5_000,
+      concurrency: 1,
+      bodyBytesMax: 10_000_000,
+    },
+  );
+  t.after(() => client.close());
+  return async () => (await client.read(REQUEST, new AbortController().signal)).body;
+}
+
+const turns = async (count: number) => {
+  for (let n = 0; n < count; n++) await new Promise((resolve) => setImmediate(resolve));
+};
+const digest = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
+
+/** Reads at the given pace, looks at each piece before and after the pause, and tells what came and into how many buffers. */
+async function readSlowly(body: AsyncIterable<Uint8Array>, pace: (piece: number) => number) {
+  const hash = createHash("sha256");
+  const memory = new Set<ArrayBufferLike>();
+  let pieces = 0;
+  for await (const piece of body) {
+    memory.add(piece.buffer);
+    const before = digest(piece);
+    await turns(pace(pieces));
+    assert.equal(digest(piece), before, `piece ${pieces} changed while it was read`);
+    hash.update(piece);
+    pieces += 1;
+  }
+  return { digest: hash.digest("hex"), buffers: memory.size, pieces };
+}
+
+test("receive buffers – a piece stays as it is while a slow reader is at it and more arrives", async (t) => {
+  const read = await reader(t, (response) => response.end(BODY));
+  for (const pace of [() => 0, () => 3, (piece: number) => (piece * 7) % 5]) {
+    const seen = await readSlowly(await read(), pace);
+    assert.equal(seen.digest, digest(BODY));
+    assert.ok(seen.pieces > 20);
+  }
+});
+
+test("receive buffers – the memory of a day is received into again and again", async (t) => {
+  const read = await reader(t, (response) => response.end(BODY));
+  for (let day = 0; day < 3; day++) {
+    const { buffers, digest: seen } = await readSlowly(await read(), () => 0);
+    assert.equal(seen, digest(BODY));
+    assert.ok(buffers <= 8, `${buffers} buffers for one answer`);
+  }
+});
+
+test("receive buffers – chunked answers in odd pieces, and one that the reader leaves, spoil nothing", async (t) => {
+  let turn = 0;
+  const read = await reader(t, (response) => {
+    turn += 1;
+    for (let at = 0; at < 500_000; at += 1 + ((at * 31) % 9_001)) {
+      response.write(BODY.subarray(at, at + 1 + ((at * 31) % 9_001)));
+    }
+    response.end();
+  });
+  let expected: string | null = null;
+  for (let n = 0; n < 4; n++) {
+    if (n === 2) {
+      for await (const piece of await read()) if (piece.length > 0) break;
+      continue;
+    }
+    const { digest: seen } = await readSlowly(await read(), (piece) => piece % 3);
+    assert.equal(seen, (expected ??= seen));
+  }
+  assert.equal(turn, 4);
+});
+
+test("receive buffers – a compressed answer comes out whole", async (t) => {
+  const read = await reader(t, (response) => {
+    response.setHeader("content-encoding", "gzip");
+    response.end(gzipSync(BODY, { level: 1 }));
+  });
+  for (let n = 0; n < 2; n++) {
+    assert.equal((await readSlowly(await read(), (piece) => piece % 2)).digest, digest(BODY));
+  }
+});
