@@ -49,7 +49,7 @@ export class Live {
       void this.#ask(async () => this.#model.takeGaps(await this.#api.gaps()));
     });
     source.addEventListener("skipped", (event) => {
-      this.#model.takeSkipped(parse<{ count: number }>(event).count);
+      this.#model.takeSkipped(parse<{ count: number | null }>(event).count ?? 0);
       void this.#refresh();
     });
     source.addEventListener("error", () => this.#lost());

@@ -107,7 +107,7 @@ export class SignalPanel {
         labelled("Axis", this.#axis, "field axis"),
         labelled("Unit", this.#unit),
         labelled("Frequency in", this.#frequency),
-        labelled("Spectrum up to", this.#orders),
+        labelled("Spectrum up to", this.#orders, "field orders"),
         labelled("Amplitude", this.#scale),
         labelled("Speed (rpm)", this.#speed),
       ),

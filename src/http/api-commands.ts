@@ -4,12 +4,13 @@ import { DAY, objectOf, SENSOR } from "./api-schemas.ts";
 import type { HttpParts } from "./parts.ts";
 import { problem } from "./problem.ts";
 
-const BACKFILL_BODY = objectOf({ from: DAY, to: DAY, sensor: { ...SENSOR, nullable: true } }, [
-  "from",
-  "to",
-]);
+/** A sensor left out or null: every sensor. */
+export const BACKFILL_BODY = objectOf(
+  { from: DAY, to: DAY, sensor: { ...SENSOR, type: ["string", "null"] } },
+  ["from", "to"],
+);
 /** The fields and bounds of contract 8 are checked by the command room, which also says what is wrong with them. */
-const SETTINGS_BODY = { type: "object", maxProperties: 20 };
+export const SETTINGS_BODY = { type: "object", maxProperties: 20 };
 
 /** What changes something: a re-read of past days, and settings for a sensor. */
 export function registerCommandsApi(

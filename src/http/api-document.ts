@@ -1,26 +1,9 @@
+import { ANSWER, ANSWERS } from "./api-answers.ts";
+import { BACKFILL_BODY, SETTINGS_BODY } from "./api-commands.ts";
 import { READINGS_QUERY, TREND_QUERY } from "./api-readings.ts";
-import {
-  DAY,
-  FILE_ID,
-  INSTANT,
-  integer,
-  KIND,
-  objectOf,
-  type Schema,
-  SENSOR,
-} from "./api-schemas.ts";
+import { FILE_ID, GAPS_QUERY, objectOf, type Schema, SENSOR } from "./api-schemas.ts";
 import { SENSORS_QUERY } from "./api-sensors.ts";
 import { SERIES_QUERY, WAVEFORMS_QUERY } from "./api-waveforms.ts";
-
-const PROBLEM: Schema = {
-  type: "object",
-  properties: {
-    error: {
-      type: "object",
-      properties: { status: { type: "integer" }, message: { type: "string" } },
-    },
-  },
-};
 
 interface Operation {
   readonly path: string;
@@ -29,11 +12,17 @@ interface Operation {
   readonly query?: Schema;
   readonly params?: Schema;
   readonly body?: Schema;
-  /** Answers by status other than 200 and 401. */
-  readonly also?: Readonly<Record<number, string>>;
-  /** Member names of the answer, told in words. */
+  /** What the answer is, in a few words. */
   readonly answer: string;
+  /** Its form; null for what is no JSON. */
+  readonly schema: Schema | null;
+  /** Status of that answer; 200 unless given. */
+  readonly status?: number;
   readonly answerType?: string;
+  /** Refusals other than 400 and 401. */
+  readonly also?: Readonly<Record<number, string>>;
+  /** Statuses that answer in the same form. */
+  readonly alike?: Readonly<Record<number, string>>;
 }
 
 const OPERATIONS: readonly Operation[] = [
@@ -41,16 +30,16 @@ const OPERATIONS: readonly Operation[] = [
     path: "/api/v1/status",
     method: "get",
     summary: "The agent at a glance: gateway, links, buffer, clock, sensors.",
-    answer:
-      "AgentStatus: site, version, startedAtMs, nowMs, timezone, gateway, links, buffer, sensors, delivered, clock; faults = how many there are now.",
+    answer: "The agent's state.",
+    schema: ANSWER.status,
   },
   {
     path: "/api/v1/sensors",
     method: "get",
     summary: "Sensors by area and machine with state, zone and newest readings.",
     query: SENSORS_QUERY,
-    answer:
-      "total, next (cursor or null), sensors[]: configuration, state, lastReadingMs, batteryV, zone, reads[], latest{kind: reading}.",
+    answer: "A page; `next` is its successor's `cursor`, null on the last one.",
+    schema: ANSWER.sensors,
   },
   {
     path: "/api/v1/sensors/{code}",
@@ -59,14 +48,15 @@ const OPERATIONS: readonly Operation[] = [
     params: objectOf({ code: SENSOR }, ["code"]),
     also: { 404: "No sensor of this code." },
     answer: "The sensor.",
+    schema: ANSWER.sensor,
   },
   {
     path: "/api/v1/readings",
     method: "get",
     summary: "Stored readings of a sensor and kind, in pages. The last day where no time is given.",
     query: READINGS_QUERY,
-    answer:
-      "next (cursor or null), readings[]: seq, id, sensor, kind, time, timeMs, storedAtMs, values, units, quality, attributes, waveforms[].",
+    answer: "A page; `next` is its successor's `cursor`, null on the last one.",
+    schema: ANSWER.readings,
   },
   {
     path: "/api/v1/trend",
@@ -74,15 +64,16 @@ const OPERATIONS: readonly Operation[] = [
     summary:
       "The same range thinned to buckets of lowest, highest and mean, so that weeks draw fast and no spike is lost.",
     query: TREND_QUERY,
-    answer:
-      "sensor, kind, fromMs, toMs, bucketMs, readings, series{value: {unit, timesMs[], min[], max[], mean[], doubtful[]}}.",
+    answer: "The buckets that hold a value; others are holes.",
+    schema: ANSWER.trend,
   },
   {
     path: "/api/v1/waveforms",
     method: "get",
     summary: "Measurements of a sensor whose samples are stored, newest first.",
     query: WAVEFORMS_QUERY,
-    answer: "waveforms[]: time, timeMs, reading, channels[]: fileId, channel, axis.",
+    answer: "The measurements.",
+    schema: ANSWER.waveforms,
   },
   {
     path: "/api/v1/waveform/{fileId}",
@@ -91,8 +82,8 @@ const OPERATIONS: readonly Operation[] = [
     params: FILE_ID,
     query: SERIES_QUERY,
     also: { 404: "No stored samples of this id." },
-    answer:
-      "fileId, sensor, time, channel, axis, sampleRateHz, samples, recordingReason, unit, label, step (s), firstIndex, doubt, count, base64 (little-endian 32-bit floats).",
+    answer: "The signal; empty with a `doubt` where the record cannot give it.",
+    schema: ANSWER.waveform,
   },
   {
     path: "/api/v1/spectrum/{fileId}",
@@ -102,44 +93,53 @@ const OPERATIONS: readonly Operation[] = [
     params: FILE_ID,
     query: SERIES_QUERY,
     also: { 404: "No stored samples of this id." },
-    answer:
-      "as waveform, with step (Hz), detection, peaks[]: frequencyHz, amplitude; speedHz, harmonicsHz[].",
+    answer: "The lines; empty with a `doubt` where the record cannot give them.",
+    schema: ANSWER.spectrum,
   },
   {
     path: "/api/v1/gaps",
     method: "get",
     summary: "Readings that were given up, newest first.",
-    query: objectOf({ limit: integer(1, 1000, 100) }),
-    answer: "gaps[]: gapId, sensor, kind, fromMs, toMs, count, reason.",
+    query: GAPS_QUERY,
+    answer: "The gaps.",
+    schema: ANSWER.gaps,
   },
   {
     path: "/api/v1/faults",
     method: "get",
     summary: "What is wrong now, in plain words, each with its remedy.",
-    answer:
-      "faults[]: code, severity (error, warning), subject (gateway, broker, buffer, clock or a sensor's code), what, remedy, sinceMs.",
+    answer: "The faults; none while all is well.",
+    schema: ANSWER.faults,
   },
   {
     path: "/api/v1/backfill",
     method: "get",
     summary: "The running or last re-read of past days.",
-    answer:
-      "job: null or job, request, state, startedAtMs, endedAtMs, reads{done, failed, total}, stored, duplicates, notes[].",
+    answer: "The job, null before the first.",
+    schema: ANSWER.backfill,
   },
   {
     path: "/api/v1/backfill",
     method: "post",
     summary: "Reads days again; nothing already stored is stored or sent twice.",
-    body: objectOf({ from: DAY, to: DAY, sensor: SENSOR }, ["from", "to"]),
-    also: { 202: "Started.", 400: "A day or sensor that cannot be read.", 409: "One is running." },
-    answer: "job.",
+    body: BACKFILL_BODY,
+    status: 202,
+    also: {
+      400: "A day or sensor that cannot be read.",
+      409: "One is running.",
+      501: "Not available in this agent.",
+    },
+    answer: "The job, null before the first.",
+    schema: ANSWER.backfill,
   },
   {
     path: "/api/v1/settings",
     method: "post",
     summary: "Queues settings for a sensor on the gateway; the members of contract 8.",
-    body: { type: "object" },
-    answer: "ok, outcome, statusNumber, description. `queued` is never `applied`.",
+    body: SETTINGS_BODY,
+    also: { 501: "Not available in this agent." },
+    answer: "The outcome, also of a refusal. `queued` is never `applied`.",
+    schema: ANSWER.settings,
   },
   {
     path: "/api/v1/events",
@@ -147,22 +147,34 @@ const OPERATIONS: readonly Operation[] = [
     summary:
       "Live events (server-sent): `reading`, `gap`, `status` every 2 s, `skipped` for a reader that is too slow.",
     also: { 503: "Too many streams are open." },
-    answer: "text/event-stream",
+    answer:
+      "The stream. A reading's event has its `seq` as id; after a short break the browser's Last-Event-ID brings what was missed.",
+    schema: null,
     answerType: "text/event-stream",
   },
   {
     path: "/healthz",
     method: "get",
     summary: "200 while the agent's loop and database work. Needs no token.",
-    also: { 503: "One of them does not." },
-    answer: "status, checks{name: {ok, detail}}.",
+    alike: { 503: "One of them does not." },
+    answer: "Each part.",
+    schema: ANSWER.health,
   },
   {
     path: "/readyz",
     method: "get",
     summary: "200 while gateway, broker and buffer are all well.",
-    also: { 503: "At least one is not; each one's state is given." },
-    answer: "status, checks{gateway, broker, buffer: {ok, detail}}.",
+    alike: { 503: "At least one is not." },
+    answer: "Each one's state.",
+    schema: ANSWER.health,
+  },
+  {
+    path: "/metrics",
+    method: "get",
+    summary: "Prometheus text; every name begins with gateside_.",
+    answer: "The metrics.",
+    schema: null,
+    answerType: "text/plain",
   },
 ];
 
@@ -184,21 +196,26 @@ export function apiOperations(version: string): object {
     paths,
     components: {
       securitySchemes: { bearer: { type: "http", scheme: "bearer" } },
-      schemas: { Kind: KIND, Instant: INSTANT, Problem: PROBLEM },
+      schemas: ANSWERS,
     },
   };
 }
 
 function describe(operation: Operation): object {
-  const { summary, query, params, body, also, answer, answerType } = operation;
+  const { summary, query, params, body, also, alike, answer, schema, status = 200 } = operation;
+  const type = operation.answerType ?? "application/json";
+  const content = { [type]: schema === null ? {} : { schema } };
   const answers: Record<string, unknown> = {
-    200: { description: answer, content: { [answerType ?? "application/json"]: {} } },
-    ...(operation.path !== "/healthz" && { 401: problemAnswer("Token missing or wrong.") }),
+    [status]: { description: answer, content },
     ...((query ?? params ?? body) && {
       400: problemAnswer("A parameter is wrong; the message names it."),
     }),
+    ...(operation.path !== "/healthz" && { 401: problemAnswer("Token missing or wrong.") }),
   };
-  for (const [status, text] of Object.entries(also ?? {})) answers[status] = problemAnswer(text);
+  for (const [code, text] of Object.entries(also ?? {})) answers[code] = problemAnswer(text);
+  for (const [code, text] of Object.entries(alike ?? {})) {
+    answers[code] = { description: text, content };
+  }
   return {
     summary,
     ...(operation.path === "/healthz" && { security: [] }),
@@ -213,7 +230,7 @@ function describe(operation: Operation): object {
 function problemAnswer(description: string): object {
   return {
     description,
-    content: { "application/json": { schema: { $ref: "#/components/schemas/Problem" } } },
+    content: { "application/json": { schema: ANSWER.problem } },
   };
 }
 

@@ -40,6 +40,7 @@ export const DAY: Schema = {
   pattern: "^\\d{4}-\\d{2}-\\d{2}$",
   description: "A calendar day of the gateway's zone, yyyy-MM-dd.",
 };
+export const GAPS_QUERY = objectOf({ limit: integer(1, 1000, 100) });
 export const FILE_ID = objectOf({ fileId: integer(1, 2_147_483_647) }, ["fileId"]);
 
 /** Ms of an INSTANT that the schema let through; null where it names no time that exists. */

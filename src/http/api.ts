@@ -3,7 +3,7 @@ import { currentFaults } from "../core/query/faults.ts";
 import { registerCommandsApi } from "./api-commands.ts";
 import { apiOperations } from "./api-document.ts";
 import { registerReadingsApi } from "./api-readings.ts";
-import { integer, objectOf } from "./api-schemas.ts";
+import { GAPS_QUERY } from "./api-schemas.ts";
 import { registerSensorsApi } from "./api-sensors.ts";
 import { registerWaveformApi } from "./api-waveforms.ts";
 import { registerLiveEvents } from "./live-events.ts";
@@ -29,7 +29,7 @@ export function registerApi(app: FastifyInstance, parts: HttpParts, options: Htt
   );
   app.get<{ Querystring: { limit: number } }>(
     `${API}/gaps`,
-    { schema: { querystring: objectOf({ limit: integer(1, 1000, 100) }) } },
+    { schema: { querystring: GAPS_QUERY } },
     (request, reply) => reply.send({ gaps: parts.gaps.recent(request.query.limit) }),
   );
   registerSensorsApi(app, parts);

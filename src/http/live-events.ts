@@ -3,6 +3,7 @@ import type { LiveEvent } from "../core/query/ports.ts";
 import type { HttpParts } from "./parts.ts";
 import { problem } from "./problem.ts";
 import { readingJson } from "./reading-json.ts";
+import { RecentReadings } from "./recent-readings.ts";
 
 /** Open streams at once: a screen in the control room and a few laptops. */
 const CLIENTS_MAX = 32;
@@ -10,6 +11,8 @@ const CLIENTS_MAX = 32;
 const CLIENT_BYTES_MAX = 256 * 1024;
 /** Keeps proxies from closing the stream, and shows both ends that the other lives. */
 const HEARTBEAT_MS = 15_000;
+/** How long the stream is listened to after its last reader left, so that one who comes back misses nothing. */
+const LINGER_MS = 30_000;
 /** The status goes out this often while someone looks. */
 const STATUS_MS = 2_000;
 
@@ -22,7 +25,9 @@ interface Client {
 
 /**
  * `GET /api/v1/events`: server-sent events `reading`, `gap`, `status` and `skipped`.
- * One subscription and one status timer serve all clients, and only while there are any.
+ * One subscription and one status timer serve all clients, and only while there are any, or were a moment ago.
+ * A reading's event has its `seq` as id. Who comes back with a Last-Event-ID gets what it missed, or `skipped` with a
+ * count of null where that is not known any more.
  */
 export function registerLiveEvents(
   app: FastifyInstance,
@@ -30,30 +35,49 @@ export function registerLiveEvents(
   statusJson: () => unknown,
 ): void {
   const clients = new Map<Client, () => void>();
+  const recent = new RecentReadings();
   let stop: (() => void) | null = null;
+  let lingering: NodeJS.Timeout | null = null;
 
-  const broadcast = (event: string, data: string): void => {
-    const text = `event: ${event}\ndata: ${data}\n\n`;
+  const send = (text: string): void => {
     for (const client of clients.keys()) deliver(client, text);
+  };
+  const broadcast = (event: string, data: string): void => {
+    send(`event: ${event}\ndata: ${data}\n\n`);
   };
   const start = (): (() => void) => {
     const unsubscribe = parts.live.subscribe((event: LiveEvent) => {
-      if (event.type === "reading") broadcast("reading", readingJson(event.reading));
-      else broadcast("gap", JSON.stringify(event.gap));
+      if (event.type === "gap") return broadcast("gap", JSON.stringify(event.gap));
+      const { seq } = event.reading;
+      const text = `id: ${seq}\nevent: reading\ndata: ${readingJson(event.reading)}\n\n`;
+      recent.add(seq, text);
+      send(text);
     });
-    const status = setInterval(() => broadcast("status", JSON.stringify(statusJson())), STATUS_MS);
-    const heartbeat = setInterval(() => {
-      for (const client of clients.keys()) deliver(client, ": still here\n\n");
-    }, HEARTBEAT_MS);
+    const status = setInterval(() => {
+      if (clients.size > 0) broadcast("status", JSON.stringify(statusJson()));
+    }, STATUS_MS);
+    const heartbeat = setInterval(() => send(": still here\n\n"), HEARTBEAT_MS);
     return () => {
       unsubscribe();
+      recent.clear();
       clearInterval(status);
       clearInterval(heartbeat);
     };
   };
 
+  const stay = (): void => {
+    if (lingering !== null) clearTimeout(lingering);
+    lingering = null;
+  };
+  const rest = (): void => {
+    stay();
+    stop?.();
+    stop = null;
+  };
+
   app.addHook("preClose", (done) => {
     for (const end of clients.values()) end();
+    rest();
     done();
   });
 
@@ -82,10 +106,9 @@ export function registerLiveEvents(
     const end = (): void => {
       if (!clients.delete(client)) return;
       response.end();
-      if (clients.size === 0 && stop !== null) {
-        stop();
-        stop = null;
-      }
+      if (clients.size > 0) return;
+      stay();
+      lingering = setTimeout(rest, LINGER_MS).unref();
     };
     clients.set(client, end);
     request.raw.socket.setNoDelay(true);
@@ -93,6 +116,12 @@ export function registerLiveEvents(
     response.on("error", end);
     // `retry`: a page finds the agent again a second after its restart.
     client.write(`retry: 1000\nevent: status\ndata: ${JSON.stringify(statusJson())}\n\n`);
+    const last = /^\d{1,15}$/.exec(String(request.headers["last-event-id"] ?? ""))?.[0];
+    if (last !== undefined) {
+      const missed = recent.since(Number(last));
+      for (const text of missed ?? ['event: skipped\ndata: {"count":null}\n\n']) client.write(text);
+    }
+    stay();
     stop ??= start();
     return reply;
   });

@@ -293,6 +293,55 @@ test("events – a stream begins with the status, brings readings as they are st
   assert.equal(parts.subscribers, 0);
 });
 
+test("events – who comes back gets what it missed, or is told that this is not known", {
+  timeout: 10_000,
+}, async (t) => {
+  const parts = testParts();
+  const server = createHttpServer(parts, OPTIONS);
+  const address = await server.listen();
+  t.after(() => server.close());
+  const store = (rpm: number) => {
+    const values = { rpm };
+    const reading = parts.history.add({ sensor: "40001", kind: "rpm", timeMs: rpm, values });
+    parts.emit({ type: "reading", reading });
+    return reading.seq;
+  };
+  /** Reads until the pattern is there, then leaves. */
+  const visit = async (pattern: RegExp, last: string | null, act: () => void = () => {}) => {
+    const leaving = new AbortController();
+    const headers = last === null ? {} : { "last-event-id": last };
+    const answer = await fetch(`${address}/api/v1/events`, { headers, signal: leaving.signal });
+    const reader = (answer.body ?? assert.fail("no body")).getReader();
+    act();
+    let text = "";
+    while (!pattern.test(text)) {
+      const { done, value } = await reader.read();
+      assert.ok(!done, `the stream ended early: ${text}`);
+      text += new TextDecoder().decode(value);
+    }
+    leaving.abort();
+    return text;
+  };
+  for (let n = 0; n < 5; n++) store(n);
+  let seq = 0;
+  const first = await visit(/"rpm":1480\}/, null, () => {
+    seq = store(1480);
+  });
+  assert.match(first, new RegExp(`^id: ${seq}\\nevent: reading$`, "m"));
+  store(1481);
+  store(1482);
+  const second = await visit(/"rpm":1482\}/, String(seq));
+  assert.match(second, /"rpm":1481\}.*"rpm":1482\}/s);
+  assert.doesNotMatch(second, /"rpm":1480\}|skipped/);
+  // From before this stream was kept, or nonsense.
+  const third = await visit(/event: skipped\ndata: \{"count":null\}/, String(seq - 2));
+  assert.doesNotMatch(third, /event: reading/);
+  await visit(/event: status/, "-1; drop");
+  // What is kept is bounded: past it the reader is told to ask again.
+  for (let n = 0; n < 1500; n++) store(n);
+  await visit(/event: skipped\ndata: \{"count":null\}/, String(seq));
+});
+
 test("events – a reader that takes nothing costs its own events, and is told how many", async (t) => {
   const parts = testParts();
   const server = createHttpServer(parts, OPTIONS);

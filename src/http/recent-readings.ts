@@ -1,0 +1,39 @@
+/** What is kept of a live stream for readers that come back: a laptop's short sleep, a change of network. */
+const BYTES_MAX = 128 * 1024;
+
+interface Kept {
+  readonly seq: number;
+  readonly text: string;
+}
+
+/** The newest readings of the stream in the order of storing, as far as the bytes go. */
+export class RecentReadings {
+  #kept: Kept[] = [];
+  #bytes = 0;
+  /** Everything stored after this one is kept; null before the first. */
+  #after: number | null = null;
+
+  add(seq: number, text: string): void {
+    this.#after ??= seq - 1;
+    this.#kept.push({ seq, text });
+    this.#bytes += text.length;
+    while (this.#bytes > BYTES_MAX) {
+      const gone = this.#kept.shift();
+      if (gone === undefined) break;
+      this.#bytes -= gone.text.length;
+      this.#after = gone.seq;
+    }
+  }
+
+  /** What came after the reading of this number; null where it is not all here any more. */
+  since(seq: number): string[] | null {
+    if (this.#after === null || seq < this.#after) return null;
+    return this.#kept.filter((one) => one.seq > seq).map(({ text }) => text);
+  }
+
+  clear(): void {
+    this.#kept = [];
+    this.#bytes = 0;
+    this.#after = null;
+  }
+}

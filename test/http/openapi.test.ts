@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { createApp } from "../../src/http/server.ts";
+import { agentStatus, OPTIONS, testParts } from "../support/http-parts.ts";
+import { skipWithoutMosquitto } from "../support/mosquitto.ts";
+import { skipWithoutBuild, startPlant } from "../support/plant.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly responses: Json }>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Json>> };
+}
+
+/** Members that the document does not name are faults here; to readers of the document they are not. */
+function closed(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (typeof schema !== "object" || schema === null) return schema;
+  const entries = Object.entries(schema).map(([name, value]) => [name, closed(value)]);
+  const isOpen = "properties" in schema && !("additionalProperties" in schema);
+  return { ...Object.fromEntries(entries), ...(isOpen && { additionalProperties: false }) };
+}
+
+/** What is wrong with an answer, by the document that the agent itself serves. */
+function judge(document: Document) {
+  const ajv = new Ajv2020({
+    strict: true,
+    allowUnionTypes: true,
+    allErrors: true,
+    validateFormats: false,
+  });
+  ajv.addKeyword("components");
+  ajv.addSchema(closed({ $id: "doc", components: document.components }) as Json);
+  return (path: string, method: string, status: number, body: unknown): string[] => {
+    const answers = document.paths[path]?.[method]?.responses;
+    const answer = answers?.[String(status)] as
+      | { content?: Record<string, { schema?: object }> }
+      | undefined;
+    if (answer === undefined)
+      return [`${method} ${path} answers ${status}, which is not described`];
+    const schema = answer.content?.["application/json"]?.schema;
+    if (schema === undefined) return [`${method} ${path} ${status} has no schema`];
+    const absolute = JSON.parse(
+      JSON.stringify(closed(schema)).replaceAll('"#/', '"doc#/'),
+    ) as object;
+    const validate = ajv.compile(absolute);
+    if (validate(body)) return [];
+    return (validate.errors ?? []).map(
+      ({ instancePath, message, params }) =>
+        `${method} ${path} ${status} ${instancePath} ${message} ${JSON.stringify(params)}`,
+    );
+  };
+}
+
+const ORIGIN = { host: "localhost" };
+
+test("openapi – every reference of the document leads somewhere, and every answer has a form", async (t) => {
+  const app = createApp(testParts(), OPTIONS);
+  t.after(() => app.close());
+  const text = (await app.inject({ url: "/api/v1/openapi.json", headers: ORIGIN })).body;
+  const document = JSON.parse(text) as Document;
+  for (const [, name] of text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)) {
+    assert.ok(document.components.schemas[name ?? ""], `no ${name}`);
+  }
+  for (const [path, methods] of Object.entries(document.paths)) {
+    for (const { responses } of Object.values(methods)) {
+      if (path === "/api/v1/events" || path === "/metrics") continue;
+      for (const answer of Object.values(responses)) {
+        assert.match(JSON.stringify(answer), /"schema":\{"(\$ref|type)"/, path);
+      }
+    }
+  }
+});
+
+test("openapi – refusals and states that are not well have the forms described", async (t) => {
+  const parts = testParts({ backfill: null, settings: null });
+  parts.setHealth([{ name: "database", isWell: false, detail: "the disk is full" }]);
+  const status = agentStatus();
+  parts.setStatus({ ...status, gateway: { ...status.gateway, isUp: false, lastError: "gone" } });
+  const app = createApp(parts, { ...OPTIONS, token: "a-token" });
+  t.after(() => app.close());
+  const headers = { ...ORIGIN, authorization: "Bearer a-token" };
+  const document = (await app.inject({ url: "/api/v1/openapi.json", headers })).json() as Document;
+  const judged = judge(document);
+  const days = { from: "2026-11-01", to: "2026-11-02" };
+  const cases: [number, string, string, object?][] = [
+    [503, "/healthz", "/healthz"],
+    [503, "/readyz", "/readyz"],
+    [401, "/readyz", "/readyz"],
+    [401, "/api/v1/status", "/api/v1/status"],
+    [200, "/api/v1/faults", "/api/v1/faults"],
+    [200, "/api/v1/backfill", "/api/v1/backfill"],
+    [400, "/api/v1/gaps", "/api/v1/gaps?limit=0"],
+    [400, "/api/v1/readings", "/api/v1/readings?sensor=1&kind=none"],
+    [400, "/api/v1/trend", "/api/v1/trend?sensor=1&kind=rpm&form=1"],
+    [404, "/api/v1/sensors/{code}", "/api/v1/sensors/nobody"],
+    [404, "/api/v1/waveform/{fileId}", "/api/v1/waveform/7"],
+    [404, "/api/v1/spectrum/{fileId}", "/api/v1/spectrum/7"],
+    [400, "/api/v1/spectrum/{fileId}", "/api/v1/spectrum/7?unit=9"],
+    [501, "/api/v1/backfill", "/api/v1/backfill", days],
+    [400, "/api/v1/backfill", "/api/v1/backfill", { ...days, sensors: "1" }],
+    [501, "/api/v1/settings", "/api/v1/settings", {}],
+  ];
+  for (const [expected, path, url, payload] of cases) {
+    const method = payload === undefined ? ("GET" as const) : ("POST" as const);
+    const answer = await app.inject({
+      method,
+      url,
+      headers: expected === 401 ? ORIGIN : headers,
+      ...(payload !== undefined && { payload }),
+    });
+    assert.equal(answer.statusCode, expected, `${method} ${url}: ${answer.body}`);
+    assert.deepEqual(judged(path, method.toLowerCase(), expected, answer.json()), []);
+  }
+});
+
+test("openapi – what a running agent answers has the forms that its own document describes", {
+  skip: skipWithoutBuild || skipWithoutMosquitto,
+  timeout: 60_000,
+}, async (t) => {
+  const plant = await startPlant(t, {
+    simulator: { sensors: 7, historyDays: 1 },
+    env: { PUBLISH_FORMATS: "json,sparkplug" },
+  });
+  const subscriber = await plant.subscribe();
+  const address = await plant.startAgent().address;
+  await subscriber.waitFor(({ topic }) => topic.endsWith("/100200300/accel"), 20_000);
+  await subscriber.waitFor(({ topic }) => topic.endsWith("/100200374/loop"), 20_000);
+  const get = async (path: string) => {
+    const answer = await fetch(address + path);
+    return { status: answer.status, body: (await answer.json()) as Record<string, never> };
+  };
+  const { body: document } = await get("/api/v1/openapi.json");
+  const judged = judge(document as unknown as Document);
+  const list = await get("/api/v1/waveforms?sensor=100200300");
+  const fileId = (list.body["waveforms"] as { channels: { fileId: number }[] }[] | undefined)?.[0]
+    ?.channels[0]?.fileId;
+  assert.ok(fileId, "no waveform stored");
+  const asked: [string, string][] = [
+    ["/healthz", "/healthz"],
+    ["/readyz", "/readyz"],
+    ["/api/v1/status", "/api/v1/status"],
+    ["/api/v1/faults", "/api/v1/faults"],
+    ["/api/v1/gaps", "/api/v1/gaps?limit=5"],
+    ["/api/v1/sensors", "/api/v1/sensors?limit=3"],
+    ["/api/v1/sensors", "/api/v1/sensors?q=pump&state=online"],
+    ["/api/v1/sensors/{code}", "/api/v1/sensors/100200300"],
+    ["/api/v1/readings", "/api/v1/readings?sensor=100200374&kind=loop&limit=2"],
+    ["/api/v1/readings", "/api/v1/readings?sensor=100200300&kind=accel"],
+    ["/api/v1/trend", "/api/v1/trend?sensor=100200374&kind=loop&buckets=10"],
+    ["/api/v1/waveforms", "/api/v1/waveforms?sensor=100200300"],
+    ["/api/v1/waveform/{fileId}", `/api/v1/waveform/${fileId}?unit=2`],
+    ["/api/v1/spectrum/{fileId}", `/api/v1/spectrum/${fileId}?unit=6`],
+    ["/api/v1/backfill", "/api/v1/backfill"],
+  ];
+  for (const [path, url] of asked) {
+    const { status, body } = await get(url);
+    const isReady = path !== "/readyz" || status === 503;
+    assert.ok(status === 200 || isReady, `${url}: ${status}`);
+    assert.deepEqual(judged(path, "get", status, body), []);
+  }
+  const day = new Date().toISOString().slice(0, 10);
+  const post = (path: string, body: object) =>
+    fetch(address + path, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+  const started = await post("/api/v1/backfill", { from: day, to: day, sensor: null });
+  assert.deepEqual(judged("/api/v1/backfill", "post", started.status, await started.json()), []);
+  assert.equal(started.status, 202);
+  const settings = await post("/api/v1/settings", { sensor: "100200300", Range: 3 });
+  assert.deepEqual(judged("/api/v1/settings", "post", settings.status, await settings.json()), []);
+});
