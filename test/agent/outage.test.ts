@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { Relay } from "../../scripts/chaos/relay.ts";
+import { untilMetric } from "../support/agent-answers.ts";
 import { type RecordingSubscriber, skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { type BuiltAgent, type Plant, skipWithoutBuild, startPlant } from "../support/plant.ts";
 import { assertLiveMovesForward, SeenReadings, truthOf } from "../support/seen-readings.ts";
@@ -54,25 +55,6 @@ async function openHouse(
   t.after(() => relay.close());
   const all = await plant.subscribe();
   return { plant, relay, clock, all, seen: new SeenReadings(all) };
-}
-
-/** Until the agent says so; its answers are what it would show a person. */
-async function untilMetric(
-  agent: BuiltAgent,
-  series: string,
-  holds: (value: number) => boolean,
-  timeoutMs = 30_000,
-): Promise<void> {
-  const address = await agent.address;
-  const deadline = Date.now() + timeoutMs;
-  for (;;) {
-    const text = await (await fetch(`${address}/metrics`)).text();
-    const line = text.split("\n").find((one) => one.startsWith(`${series} `));
-    const value = Number(line?.slice(series.length) ?? Number.NaN);
-    if (holds(value)) return;
-    assert.ok(Date.now() < deadline, `${series} is ${value}`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
 }
 
 /** How many messages had come when each new reading was told of as stored, by id. */

@@ -1,0 +1,219 @@
+/** Brokers and lines that misbehave, before the built agent: each ends well, and the operator is told. */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import mqtt from "mqtt";
+import { Relay } from "../../scripts/chaos/relay.ts";
+import { brokerDetail, metricOf, until, untilMetric } from "../support/agent-answers.ts";
+import { startFakeBroker } from "../support/fake-broker.ts";
+import { type MosquittoOptions, skipWithoutMosquitto } from "../support/mosquitto.ts";
+import { type BuiltAgent, type Plant, skipWithoutBuild, startPlant } from "../support/plant.ts";
+import { assertLiveMovesForward, SeenReadings, truthOf } from "../support/seen-readings.ts";
+
+const START_MS = Math.floor(Date.now() / 86_400_000) * 86_400_000 + 9 * 3_600_000;
+const MINUTE_MS = 60_000;
+const STATE = "gateside/plant/agent/state";
+const STATS = "gateside/plant/agent/stats";
+/** The fourth sensor of the simulated plant measures a speed. */
+const RPM = "100200411";
+const skip = skipWithoutBuild || skipWithoutMosquitto;
+
+function plantWith(
+  t: TestContext,
+  broker: MosquittoOptions,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Plant> {
+  return startPlant(t, {
+    simulator: {
+      sensors: 7,
+      startMs: START_MS,
+      historyDays: MINUTE_MS / 86_400_000,
+      waveform: { sampleRateHz: 6400, samples: 2048 },
+      cadenceS: {
+        accel: 15,
+        accCurrent: 3,
+        current: 3,
+        currentV2: 3,
+        loop: 3,
+        dryContact: 3,
+        rpm: 3,
+      },
+    },
+    broker,
+    env: { PUBLISH_WAVEFORMS: "never", ...env },
+  });
+}
+
+const truthNow = ({ simulator }: Plant) => truthOf(simulator, START_MS - 2 * MINUTE_MS);
+
+async function relayTo(t: TestContext, { broker }: Plant): Promise<Relay> {
+  const relay = new Relay(broker.port);
+  await relay.listen();
+  t.after(() => relay.close());
+  return relay;
+}
+
+const logged = (agent: BuiltAgent, pattern: RegExp) =>
+  agent.log.filter((line) => pattern.test(JSON.stringify(line)));
+
+describe("an agent whose broker misbehaves", { skip, concurrency: true, timeout: 150_000 }, () => {
+  it("delivers all but a topic that is refused, tells of it, and delivers that one when it may", async (t) => {
+    const denied = `gateside/plant/${RPM}/rpm`;
+    const plant = await plantWith(t, { acl: `topic readwrite #\ntopic deny ${denied}` });
+    const relay = await relayTo(t, plant);
+    const seen = new SeenReadings(await plant.subscribe());
+    const agent = plant.startAgent({ MQTT_URL: relay.url });
+    const refused = 'gateside_delivery_failures_total{reason="not_authorized"}';
+    await untilMetric(agent, refused, (value) => value > 0);
+    const live = truthNow(plant);
+    const newestRpm = Math.max(
+      ...[...live.values()].filter(({ kind }) => kind === "rpm").map(({ timeMs }) => timeMs),
+    );
+    for (const [id, { kind, timeMs }] of live)
+      if (kind === "rpm" && timeMs === newestRpm) live.delete(id);
+    await seen.waitFor(live, 30_000);
+    assert.ok(!seen.list.some(({ kind, isHistory }) => kind === "rpm" && !isHistory));
+
+    // Statistics come with a new session.
+    relay.reset();
+    const all = await plant.subscribe({ topics: [STATS] });
+    const stats = await all.waitFor(({ text }) => text.includes("not_authorized"), 30_000);
+    assert.ok(JSON.parse(stats.text).brokers[0].failures.not_authorized > 0);
+    plant.broker.reload({ acl: "topic readwrite #" });
+    await until(
+      "the refused topic",
+      () =>
+        seen.update().list.some(({ kind, isHistory }) => kind === "rpm" && !isHistory) || undefined,
+    );
+    await seen.waitFor(truthNow(plant), 30_000);
+    assert.equal(logged(agent, /the broker refuses this topic/).length, 1);
+    assert.equal(logged(agent, /the broker accepts this topic again/).length, 1);
+    assertLiveMovesForward(seen.list);
+  });
+
+  it("loses a waveform alone where the broker takes no such large message, counted once", async (t) => {
+    const plant = await plantWith(
+      t,
+      { maxPacketSize: 4096 },
+      { PUBLISH_WAVEFORMS: "always", POLL_INTERVAL_S: "1" },
+    );
+    const relay = await relayTo(t, plant);
+    const subscriber = await plant.subscribe();
+    const seen = new SeenReadings(subscriber);
+    const agent = plant.startAgent({ MQTT_URL: relay.url });
+    await seen.waitFor(truthNow(plant), 30_000);
+    const oversize = 'gateside_delivery_failures_total{reason="oversize"}';
+    await untilMetric(agent, oversize, (value) => value > 0);
+    const pending = "gateside_lane_outbox_readings";
+    await untilMetric(agent, `${pending}{lane="json"}`, (value) => value === 0);
+    relay.reset();
+    await untilMetric(agent, 'gateside_broker_connects_total{link="mqtt"}', (value) => value === 2);
+    await seen.waitFor(truthNow(plant), 30_000);
+    // A measurement that waits is one trouble, also after it was tried again on the new session.
+    const measured = [...truthNow(plant).values()].filter(({ kind }) => kind === "accel").length;
+    const counted = await metricOf(agent, oversize);
+    assert.ok(counted <= measured + 1, `${counted} counted, ${measured} measured`);
+    assert.ok((await metricOf(agent, `${pending}{lane="waveform"}`)) > 0, "they are kept");
+    assert.ok(!subscriber.messages.some(({ topic }) => topic.includes("/waveform/")));
+    const [told] = logged(agent, /larger than the broker takes/);
+    assert.equal(told?.["limitBytes"], 4096);
+    assert.equal(await agent.stop(), 0);
+  });
+
+  it("delivers everything to a broker that takes one message at a time", async (t) => {
+    const plant = await plantWith(t, { receiveMaximum: 1 }, { PUBLISH_WAVEFORMS: "always" });
+    const seen = new SeenReadings(await plant.subscribe());
+    const agent = plant.startAgent();
+    await seen.waitFor(truthNow(plant), 30_000);
+    assert.equal(logged(agent, /mqtt connected/)[0]?.["receiveMaximum"], 1);
+    assertLiveMovesForward(seen.list);
+    assert.equal(await agent.stop(), 0);
+  });
+
+  it("tells that another client fights for its id, and delivers what waited when that one is gone", async (t) => {
+    const plant = await plantWith(t, {});
+    const all = await plant.subscribe();
+    const seen = new SeenReadings(all);
+    const agent = plant.startAgent();
+    await seen.waitFor(truthNow(plant), 30_000);
+    const rival = await mqtt.connectAsync(plant.broker.url, {
+      clientId: "gateside-plant",
+      protocolVersion: 5,
+      reconnectPeriod: 50,
+    });
+    t.after(() => rival.endAsync(true));
+    await all.waitFor(({ topic, text }) => topic === STATE && text.includes("offline"), 10_000);
+    // Mosquitto 2.0.11 closes without a word; the third time in a row tells.
+    const told = await until("the reason", () => logged(agent, /another client uses/)[0], 60_000);
+    assert.match(String(told["reason"]), /"gateside-plant".*MQTT_CLIENT_ID/);
+    assert.equal(told["level"], 50);
+    assert.ok(logged(agent, /mqtt connected/).length <= 5, "it does not fight at full speed");
+    const waited = truthNow(plant);
+    await rival.endAsync(true);
+    await seen.waitFor(waited, 60_000);
+    assertLiveMovesForward(seen.list);
+  });
+
+  it("tells that its password is refused, without it, and delivers what waited when it is right again", async (t) => {
+    const passwords = { agent: "first-secret", viewer: "v" };
+    const changed = { ...passwords, agent: "second-secret" };
+    const plant = await plantWith(t, { passwords });
+    const viewer = { username: "viewer", password: "v", reconnect: true };
+    const seen = new SeenReadings(await plant.subscribe(viewer));
+    const agent = plant.startAgent({ MQTT_USERNAME: "agent", MQTT_PASSWORD: passwords.agent });
+    await seen.waitFor(truthNow(plant), 30_000);
+    plant.broker.reload({ passwords: changed });
+    await plant.broker.restart();
+    await until(
+      "the reason",
+      async () => /check MQTT_USERNAME, MQTT_PASSWORD/.test(await brokerDetail(agent)) || undefined,
+    );
+    const waiting = truthNow(plant);
+    const later = new SeenReadings(await plant.subscribe(viewer));
+    plant.broker.reload({ passwords });
+    await untilMetric(agent, "gateside_broker_connected", (value) => value === 1, 60_000);
+    await untilMetric(agent, "gateside_outbox_readings", (value) => value === 0, 60_000);
+    for (const id of later.update().byId.keys()) waiting.delete(id);
+    assert.equal(seen.missing(waiting).length, 0);
+    const told = logged(agent, /check MQTT_USERNAME, MQTT_PASSWORD/);
+    assert.deepEqual([told.length, told[0]?.["level"]], [1, 50]);
+    assert.doesNotMatch(JSON.stringify(agent.log), /secret/);
+  });
+
+  it("notices a line that went silent, and delivers again what was under way", async (t) => {
+    const plant = await plantWith(t, {});
+    const relay = await relayTo(t, plant);
+    const all = await plant.subscribe();
+    const seen = new SeenReadings(all);
+    const agent = plant.startAgent({ MQTT_URL: relay.url });
+    await seen.waitFor(truthNow(plant), 30_000);
+    relay.silence();
+    const detail = await until(
+      "the silence",
+      async () => {
+        const text = await brokerDetail(agent);
+        return text === "connected" ? undefined : text;
+      },
+      45_000,
+    );
+    assert.match(detail, /a publish was not acknowledged within 30 s/);
+    assert.equal(logged(agent, /not acknowledged within/).length, 1);
+    relay.heal();
+    await seen.waitFor(truthNow(plant), 30_000);
+    await all.waitFor(({ topic, text }) => topic === STATE && text.includes("connection lost"));
+    await all.waitFor(({ topic, text }) => topic === STATE && text.includes("reconnected"));
+    assertLiveMovesForward(seen.list);
+  });
+
+  it("delivers to a broker that leaves SUBSCRIBE unanswered, and tells why it tries another session", async (t) => {
+    const plant = await plantWith(t, {}, { COMMANDS_ENABLED: "true" });
+    // It knows CONNECT, PUBLISH and PINGREQ only.
+    const deaf = await startFakeBroker({ version: 5 });
+    t.after(() => deaf.close());
+    const agent = plant.startAgent({ MQTT_URL: deaf.url });
+    const wanted = truthNow(plant).size;
+    await untilMetric(agent, "gateside_delivered_total", (value) => value >= wanted);
+    await until("a second session", () => deaf.connects > 1 || undefined, 50_000);
+    const [told] = logged(agent, /no broker session/);
+    assert.match(String(told?.["reason"]), /did not answer SUBSCRIBE within 30 s/);
+  });
+});
