@@ -5,7 +5,7 @@ import type { Clock } from "../core/ports.ts";
 const SESSION_IDLE_MS = 24 * 3_600_000;
 /** Sessions held at once; the one idle longest gives way. Far more than people and tools at one box. */
 const SESSIONS_MAX = 256;
-/** Wrong secrets one address may present in a window before it has to wait. */
+/** Different wrong secrets one address may present in a window before it has to wait. */
 const FAILURES_MAX = 10;
 const FAILURE_WINDOW_MS = 60_000;
 /** Addresses remembered; past this the oldest is forgotten, and all addresses together are limited. */
@@ -69,13 +69,15 @@ export class Sessions {
 }
 
 /**
- * Slows guessing: counts wrong secrets per address and in all, in fixed windows. The right one is never held up, for what
- * shares its address (a proxy, a scraper with last year's token) must not lock people out; so it is compared first.
+ * Slows guessing: counts different wrong secrets per address and in all, in fixed windows; past the limit none is looked
+ * at, not even the right one, for else guessing would go on at full speed. One wrong secret over and over is no guessing:
+ * a scraper with last year's token does not lock out the people behind the same address.
  */
 export class FailureLimit {
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #failuresMax: number;
-  #failures = new Map<string, number>();
+  /** By address, 48 bits of each wrong secret's digest. */
+  #failures = new Map<string, Set<number>>();
   #together = 0;
   #windowStart = 0;
 
@@ -85,20 +87,27 @@ export class FailureLimit {
     this.#windowStart = clock.monotonic();
   }
 
-  /** One more wrong secret. Seconds until the next is answered as one; 0 = this one is. */
-  failed(address: string): number {
+  /** Seconds to wait before another secret is looked at; 0 = go ahead. */
+  retryAfterS(address: string): number {
     const leftMs = this.#roll();
     const isBlocked =
-      (this.#failures.get(address) ?? 0) >= this.#failuresMax ||
+      (this.#failures.get(address)?.size ?? 0) >= this.#failuresMax ||
       this.#together >= FAILURES_MAX_TOGETHER;
-    if (isBlocked) return Math.max(1, Math.ceil(leftMs / 1000));
+    return isBlocked ? Math.max(1, Math.ceil(leftMs / 1000)) : 0;
+  }
+
+  failed(address: string, secret: string): void {
+    this.#roll();
+    const known = this.#failures.get(address) ?? new Set<number>();
+    const mark = digest(secret).readUIntBE(0, 6);
+    if (known.has(mark)) return;
+    known.add(mark);
     this.#together += 1;
     if (this.#failures.size >= ADDRESSES_MAX && !this.#failures.has(address)) {
       const oldest = this.#failures.keys().next();
       if (!oldest.done) this.#failures.delete(oldest.value);
     }
-    this.#failures.set(address, (this.#failures.get(address) ?? 0) + 1);
-    return 0;
+    this.#failures.set(address, known);
   }
 
   /** Ms left of the window. */

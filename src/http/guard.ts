@@ -76,9 +76,10 @@ export function registerGuard(
     }
     const bearer = bearerToken(request.headers.authorization);
     if (bearer !== null) {
-      if (token.matches(bearer)) return done();
-      const waitS = failures.failed(request.ip);
+      const waitS = failures.retryAfterS(request.ip);
       if (waitS > 0) return void tooMany(reply, waitS);
+      if (token.matches(bearer)) return done();
+      failures.failed(request.ip, bearer);
     }
     return void refuse(request, reply, path, bearer !== null);
   });
@@ -99,9 +100,18 @@ export function registerGuard(
     );
     scope.post("/sign-in", (request, reply) => {
       const isForm = request.headers["content-type"]?.startsWith("application/x-www-form") ?? false;
-      if (!token.matches(tokenOf(request.body))) {
-        const waitS = failures.failed(request.ip);
-        if (waitS > 0) return tooMany(reply, waitS);
+      const given = tokenOf(request.body);
+      const waitS = failures.retryAfterS(request.ip);
+      if (waitS > 0) {
+        if (!isForm) return tooMany(reply, waitS);
+        return reply
+          .code(429)
+          .headers({ ...NEVER_KEPT, "retry-after": String(waitS) })
+          .type(HTML)
+          .send(signInPage(`Too many wrong tokens. Try again in ${waitS} s.`));
+      }
+      if (!token.matches(given)) {
+        failures.failed(request.ip, given);
         parts.logger.warn({ address: request.ip }, "sign-in with a wrong token");
         if (!isForm) return reply.code(401).send(problem(401, "wrong token"));
         return reply

@@ -43,9 +43,8 @@ export function points({ tree }: QueryContext, fields: QueryFields): QueryAnswer
   return jsonAnswer(tree.nodes("point", { machine }).map(nodeAnswer));
 }
 export function axes({ tree }: QueryContext, fields: QueryFields): QueryAnswer {
-  const machine = fields.integer(F.machinecode) ?? 0;
-  const point = fields.integer(F.pointindex) ?? 0;
-  return jsonAnswer(tree.axes(machine, point).map(nodeAnswer));
+  const place = { machine: fields.filter(F.machinecode), point: fields.filter(F.pointindex) };
+  return jsonAnswer(tree.axes(place).map(nodeAnswer));
 }
 export function units({ units: table }: QueryContext): QueryAnswer {
   return jsonAnswer(

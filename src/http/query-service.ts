@@ -28,7 +28,7 @@ const ROWS_MAX = 10_000;
 /** Questions worked on at once and waiting: the box has other work, and answers are made one after another anyway. */
 const WORKING_MAX = 2;
 const WAITING_MAX = 32;
-/** Wrong tokens of one address in a minute; more than for people, for a tool whose token ended asks a few times. */
+/** Different wrong tokens of one address in a minute; more than for people, for many tools may share an address. */
 const WRONG_TOKENS_MAX = 60;
 
 type Handler = (
@@ -160,19 +160,23 @@ class QueryGate {
       return fault(QUERY_STATUS.tokenWrong, `${API_REQUEST.token} is missing`);
     }
     if (this.#sessions.use(token)) return null;
-    if (this.#token.matches(token)) return null;
-    const waitS = this.#wrongTokens.failed(address);
+    const waitS = this.#wrongTokens.retryAfterS(address);
     if (waitS > 0) return fault(QUERY_STATUS.tokenWrong, `too many wrong tokens; wait ${waitS} s`);
+    if (this.#token.matches(token)) return null;
+    this.#wrongTokens.failed(address, token);
     return fault(QUERY_STATUS.tokenWrong, `${API_REQUEST.token} is wrong or has ended`);
   }
 
   login(body: QueryBody, address: string, site: string): QueryAnswer | QueryFault {
     const fields = readFields(OPERATIONS.login, body, this.#names);
     if (isFault(fields)) return fields;
-    if (!this.#token.matches(fields.text(API_REQUEST.password))) {
-      const waitS = this.#wrongPasswords.failed(address);
-      if (waitS > 0)
-        return fault(QUERY_STATUS.tokenWrong, `too many wrong passwords; wait ${waitS} s`);
+    const password = fields.text(API_REQUEST.password);
+    const waitS = this.#wrongPasswords.retryAfterS(address);
+    if (waitS > 0) {
+      return fault(QUERY_STATUS.tokenWrong, `too many wrong passwords; wait ${waitS} s`);
+    }
+    if (!this.#token.matches(password)) {
+      this.#wrongPasswords.failed(address, password);
       return fault(QUERY_STATUS.tokenWrong, "the password is wrong");
     }
     return jsonAnswer([

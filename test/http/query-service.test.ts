@@ -206,10 +206,14 @@ test("query service – Login gives a token that ends after 24 h without use", a
   assert.equal(await number(), 0);
   await parts.clock.advance(24 * 3_600_000 + 1);
   assert.equal(await number(), 9001);
-  for (let i = 0; i < 10; i++) await login({ email: "", password: "guess" });
-  const { number: tired, text } = await login({ email: "", password: "guess" });
+  // One wrong password again and again is a tool that was not told; different ones are guesses.
+  for (let i = 0; i < 30; i++) await login({ email: "", password: "of last year" });
+  assert.equal((await login({ email: "", password: "t0ken" })).number, 0);
+  for (let i = 0; i < 10; i++) await login({ email: "", password: `guess ${i}` });
+  const { number: tired, text } = await login({ email: "", password: "t0ken" });
   assert.equal(tired, 9001);
   assert.match(text, /too many wrong passwords; wait \d+ s/);
+  await parts.clock.advance(60_000);
   assert.equal((await login({ email: "", password: "t0ken" })).number, 0);
 });
 
@@ -247,6 +251,11 @@ test("query service – the tree: companies, areas, machines, points, axes; −1
     { Id: 3, Name: "A", Description: "Axial", Type: "Axis" },
   ]);
   assert.deepEqual(await ok("GetAxis", { machinecode: 40, pointindex: 9 }), []);
+  const anywhere = await ok("GetAxis", { machinecode: -1, pointindex: "-1" });
+  assert.deepEqual(
+    [0, 1, 2, 3].map((n) => anywhere[n]?.["Id"]),
+    [1, 2, 3, undefined],
+  );
 });
 
 test("query service – GetUnits: the vendor's codes, ours, and the site's loop units", async (t) => {

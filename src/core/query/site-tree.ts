@@ -83,9 +83,9 @@ export class SiteTree {
     return [...nodes.values()].sort((a, b) => a.id - b.id);
   }
 
-  /** Axes of one point. */
-  axes(machine: number, point: number): TreeNode[] {
-    const codes = new Set(this.places({ machine, point }, null).map(({ axis }) => axis));
+  /** Axes measured there, each once. */
+  axes(filter: TreeFilter): TreeNode[] {
+    const codes = new Set(this.places(filter, null).map(({ axis }) => axis));
     return [...codes]
       .sort((a, b) => a - b)
       .map((axis) => ({
