@@ -97,6 +97,8 @@ class RunningAgent implements Agent {
       logger,
       metrics,
       onRecovered: () => this.#poller.readAgain(),
+      // One step after the other is proof enough that the process does not hang.
+      onProgress: () => this.#notifier?.working(),
     });
     this.#watchdog = new Watchdog({ clock, store: this.#store, notifier: this.#notifier });
     const plans = new DftPlans();

@@ -29,6 +29,8 @@ export function openAgentStore(
     readonly logger: Logger;
     readonly metrics?: Metrics;
     readonly onRecovered?: () => void;
+    /** While a damaged store is copied. */
+    readonly onProgress?: () => void;
   },
 ): Store {
   const { publishWaveforms: which } = settings;
@@ -56,6 +58,7 @@ export function openAgentStore(
       bytesCounted = bytesWritten;
     },
     onRecovered: () => parts.onRecovered?.(),
+    onProgress: () => parts.onProgress?.(),
     onDropped: (reason, count) => parts.metrics?.dropped.inc({ reason }, count),
   });
   return store;

@@ -13,11 +13,22 @@ export interface SystemdNotifier {
   stopping(): void;
   /** Feeds the watchdog; call it only while everything is well. */
   alive(): void;
+  /** Long work gets on that holds up all else: neither start-up limit nor watchdog is to end it within the next minutes. */
+  working(): void;
   /** How often `alive` is due, ms; null when the unit has no watchdog. */
   readonly aliveEveryMs: number | null;
 }
 
-const NONE: SystemdNotifier = { ready() {}, stopping() {}, alive() {}, aliveEveryMs: null };
+const NONE: SystemdNotifier = {
+  ready() {},
+  stopping() {},
+  alive() {},
+  working() {},
+  aliveEveryMs: null,
+};
+
+/** Far more than one step of such work takes on the slowest disk. */
+const WORKING_US = 300_000_000;
 
 /**
  * Speaks sd_notify where systemd asked for it (NOTIFY_SOCKET), else does nothing. The small native module is used where
@@ -38,6 +49,7 @@ export function createSystemdNotifier(
     ready: (status) => send(`READY=1\nSTATUS=${status}`),
     stopping: () => send("STOPPING=1"),
     alive: () => send("WATCHDOG=1"),
+    working: () => send(`EXTEND_TIMEOUT_USEC=${WORKING_US}\nWATCHDOG=1`),
     aliveEveryMs: isOurWatchdog && watchdogUs > 0 ? Math.floor(watchdogUs / 2000) : null,
   };
 }

@@ -4,6 +4,7 @@ import type { Clock, Logger } from "../core/ports.ts";
 import { dropBallast } from "./ballast.ts";
 import type { Database } from "./database.ts";
 import { salvage } from "./salvage.ts";
+import { SalvageProgress } from "./salvage-progress.ts";
 import { beginAnew, setAside, unfinishedSalvage } from "./set-aside.ts";
 import { StoreFailure } from "./store-failure.ts";
 
@@ -15,6 +16,8 @@ export interface RecoveryParts {
   readonly lanes: readonly number[];
   /** Numbers of all lanes that keep a live mark. */
   readonly markedLanes: readonly number[];
+  /** Called about every second while a damaged store is copied. */
+  readonly onProgress: () => void;
 }
 
 export interface Opening {
@@ -74,7 +77,8 @@ function recover(
   }
   const done = beginAnew(db.path);
   db.open();
-  const report = salvage(db, path, { ...parts, nowMs: clock.now() });
+  const progress = new SalvageProgress(path, parts);
+  const report = salvage(db, path, { ...parts, nowMs: clock.now(), progress });
   done();
   opening.load();
   logger.error(report, "a new database was begun with what could be read of the damaged one");

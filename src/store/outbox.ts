@@ -31,6 +31,8 @@ interface OutboxParts {
   readonly queue: WriteQueue;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** A delivery that damage made impossible. */
+  readonly onLost: () => void;
 }
 
 /** Oversize rows remembered one by one in a lane. */
@@ -101,6 +103,7 @@ export class SqliteOutbox implements Outbox {
       { lane: lane.lane, seq: place.seq },
       "reading of an outbox row is gone",
     );
+    this.#parts.onLost();
     const reading = { seq: place.seq } as OutboxEntry["reading"];
     const entry: OutboxEntry = { reading, live: false };
     const slot: Slot = { place, page, index: -1, live: false, entry, isSettled: true };

@@ -279,6 +279,11 @@ export class Retention {
     );
   }
 
+  /** Damage took it, wherever it showed. Written with the next count: this may be in the middle of a read. */
+  lost(reason: "damaged" | "damaged_samples"): void {
+    this.#counted(reason, 1);
+  }
+
   #count(reason: string, count: number): void {
     this.#parts.queue.direct("keep counters", () => this.#putCount(reason, count));
     this.#counted(reason, count);

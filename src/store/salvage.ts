@@ -2,6 +2,7 @@ import Sqlite from "better-sqlite3";
 import type { Logger } from "../core/ports.ts";
 import type { Database } from "./database.ts";
 import { APPLICATION_ID, SCHEMA_VERSION } from "./migrate.ts";
+import type { SalvageProgress } from "./salvage-progress.ts";
 
 export interface SalvageReport {
   /** Where the damaged file lies now. */
@@ -56,6 +57,10 @@ const TABLES: readonly Table[] = [
 ];
 
 const ROWS_PER_COMMIT = 1000;
+/** Rows of samples are large: a slow card takes a second for so many. */
+const ROWS_PER_STEP = 50;
+/** Readings whose deliveries are made anew in one statement. */
+const REQUEUED_PER_STEP = 20_000;
 /** Seconds from here to now are more than file ids or sequence numbers were ever given. */
 const EPOCH_MS = Date.UTC(2020, 0, 1);
 
@@ -67,6 +72,7 @@ export function salvage(
     readonly nativeBinding: string | undefined;
     readonly logger: Logger;
     readonly nowMs: number;
+    readonly progress: SalvageProgress;
     readonly lanes: readonly number[];
     readonly markedLanes: readonly number[];
   },
@@ -82,11 +88,11 @@ export function salvage(
     if (isOurs(source)) {
       const whole = new Map<string, boolean>();
       for (const table of TABLES) {
-        whole.set(table.name, copyTable(source, db, table));
+        whole.set(table.name, copyTable(source, db, table, parts.progress));
       }
-      removeNameless(db);
-      if (whole.get("outbox") !== true) requeued = requeue(db, parts.lanes);
-      if (whole.get("live_marks") !== true) markAll(db, parts.markedLanes);
+      removeNameless(db, parts.progress);
+      if (whole.get("outbox") !== true) requeued = requeue(db, parts.lanes, parts.progress);
+      if (whole.get("live_marks") !== true) markAll(db, parts.markedLanes, parts.progress);
       readings = db.writer.prepare<[], { n: number }>(COUNT_SQL).get()?.n ?? 0;
     }
   } catch (error) {
@@ -109,7 +115,12 @@ function isOurs(source: Sqlite.Database): boolean {
  * Forwards until it breaks, then backwards until it breaks or meets what is known: the hole in the middle is lost, but
  * for what an index knows of it. True when all was read.
  */
-function copyTable(source: Sqlite.Database, db: Database, table: Table): boolean {
+function copyTable(
+  source: Sqlite.Database,
+  db: Database,
+  table: Table,
+  progress: SalvageProgress,
+): boolean {
   const { name, columns, order } = table;
   const places = columns
     .split(",")
@@ -124,6 +135,7 @@ function copyTable(source: Sqlite.Database, db: Database, table: Table): boolean
     db.writer.exec("BEGIN IMMEDIATE");
     try {
       let fresh = 0;
+      let seen = 0;
       // The table itself, not an index that may be whole while the rows are not.
       const select = source.prepare<unknown[], unknown[]>(
         `SELECT ${columns} FROM ${from} ORDER BY ${orderBy}`,
@@ -132,6 +144,8 @@ function copyTable(source: Sqlite.Database, db: Database, table: Table): boolean
         const { changes } = insert.run(...row);
         if (changes === 0 && orderBy === backwards) return true;
         fresh += changes;
+        seen += 1;
+        if (seen % ROWS_PER_STEP === 0) progress.step(name, ROWS_PER_STEP);
         if (fresh % ROWS_PER_COMMIT === 0) {
           db.writer.exec("COMMIT");
           db.writer.exec("BEGIN IMMEDIATE");
@@ -156,19 +170,25 @@ const COUNT_SQL = "SELECT count(*) AS n FROM readings";
  * Numbers whose sensor or units were lost are given anew, and would make readings of one sensor those of another: such
  * readings go, and are read from the gateway again.
  */
-function removeNameless(db: Database): void {
-  db.writer.exec(`
-    DELETE FROM readings WHERE stream NOT IN (SELECT stream FROM streams)
-      OR unit_set NOT IN (SELECT unit_set FROM unit_sets);
-    DELETE FROM outbox WHERE seq NOT IN (SELECT seq FROM readings);
-    DELETE FROM waveforms WHERE stream NOT IN (SELECT stream FROM streams);
-    DELETE FROM live_marks WHERE stream NOT IN (SELECT stream FROM streams);
-    DELETE FROM forgotten WHERE stream NOT IN (SELECT stream FROM streams);
-    DELETE FROM gaps WHERE stream NOT IN (SELECT stream FROM streams);`);
+function removeNameless(db: Database, progress: SalvageProgress): void {
+  for (const [table, where] of [
+    [
+      "readings",
+      "stream NOT IN (SELECT stream FROM streams) OR unit_set NOT IN (SELECT unit_set FROM unit_sets)",
+    ],
+    ["outbox", "seq NOT IN (SELECT seq FROM readings)"],
+    ["waveforms", "stream NOT IN (SELECT stream FROM streams)"],
+    ["live_marks", "stream NOT IN (SELECT stream FROM streams)"],
+    ["forgotten", "stream NOT IN (SELECT stream FROM streams)"],
+    ["gaps", "stream NOT IN (SELECT stream FROM streams)"],
+  ] as const) {
+    db.writer.exec(`DELETE FROM ${table} WHERE ${where}`);
+    progress.step(table, 0);
+  }
 }
 
 /** What went live is not known any more: nothing that is stored does again, so that no topic goes back in time. */
-function markAll(db: Database, lanes: readonly number[]): void {
+function markAll(db: Database, lanes: readonly number[], progress: SalvageProgress): void {
   for (const lane of lanes) {
     db.writer
       .prepare(
@@ -177,19 +197,29 @@ function markAll(db: Database, lanes: readonly number[]): void {
          ON CONFLICT DO UPDATE SET time_ms = max(time_ms, excluded.time_ms)`,
       )
       .run(lane);
+    progress.step("live_marks", 0);
   }
 }
 
 /** What may not have been delivered is owed again: a subscriber drops a double by its id, nobody restores a loss. */
-function requeue(db: Database, lanes: readonly number[]): number {
+function requeue(db: Database, lanes: readonly number[], progress: SalvageProgress): number {
+  const bounds = db.writer
+    .prepare<[], { first: number | null; last: number | null }>(
+      "SELECT min(seq) AS first, max(seq) AS last FROM readings",
+    )
+    .get();
+  const last = bounds?.last ?? -1;
   let rows = 0;
-  for (const lane of lanes) {
-    rows += db.writer
-      .prepare(
-        `INSERT OR IGNORE INTO outbox (lane, hour, stream, time_ms, seq, is_future)
-         SELECT ?, hour, stream, time_ms, seq, is_future FROM readings`,
-      )
-      .run(lane).changes;
+  for (let from = bounds?.first ?? 0; from <= last; from += REQUEUED_PER_STEP) {
+    for (const lane of lanes) {
+      rows += db.writer
+        .prepare(
+          `INSERT OR IGNORE INTO outbox (lane, hour, stream, time_ms, seq, is_future)
+           SELECT ?, hour, stream, time_ms, seq, is_future FROM readings WHERE seq >= ? AND seq < ?`,
+        )
+        .run(lane, from, from + REQUEUED_PER_STEP).changes;
+      progress.step("outbox", REQUEUED_PER_STEP);
+    }
   }
   return rows;
 }

@@ -53,6 +53,8 @@ export interface StoreOptions {
   readonly onDropped?: (reason: string, count: number) => void;
   /** Called when damage that showed while running was repaired: lost days are to be read again. */
   readonly onRecovered?: () => void;
+  /** Called about every second while a damaged store is copied, which holds up everything else. */
+  readonly onProgress?: () => void;
   /** Group-commit window, ms; 200 unless given. */
   readonly commitWindowMs?: number;
   /** Free bytes of the disk, where it is not to be asked (tests). */
@@ -150,8 +152,14 @@ class SqliteStore implements Store {
     const growth = new Growth();
     this.#streams = streams;
     this.#identities = new Identities(db, this.meta);
-    this.waveforms = new Waveforms(db, streams, queue);
-    this.outbox = new SqliteOutbox({ db, streams, queue, clock, logger }, options.lanes);
+    this.waveforms = new Waveforms(db, streams, queue, (fileId, err) => {
+      logger.error({ err, fileId }, "stored samples are damaged and count as lost");
+      this.#retention.lost("damaged_samples");
+    });
+    this.outbox = new SqliteOutbox(
+      { db, streams, queue, clock, logger, onLost: () => this.#retention.lost("damaged") },
+      options.lanes,
+    );
     this.readings = new SqliteReadingLog(
       {
         db,
@@ -178,6 +186,7 @@ class SqliteStore implements Store {
       logger,
       lanes: options.lanes.filter((lane) => lane !== "plain").map((lane) => LANES.indexOf(lane)),
       markedLanes: options.lanes.map((lane) => LANES.indexOf(lane)),
+      onProgress: () => options.onProgress?.(),
     };
     const alarm = openOrRecover(db, this.#recovery, {
       load: () => {

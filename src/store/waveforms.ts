@@ -9,6 +9,9 @@ const READ_SQL = `SELECT stream, time_ms, reading_id, channel, axis, sample_rate
 const INSERT_SQL = `INSERT INTO waveforms (stream, time_ms, reading_id, channel, axis, sample_rate_hz,
   calibration, recording_reason, sample_count, encoding, samples) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
+/** Told one by one; on a disk with more of them than this the rest is no news. */
+const DAMAGED_MAX = 1_000;
+
 /** Who treats a failed read: the write queue, which replaces a broken connection and repairs a damaged file. */
 interface GuardedReads {
   read<T>(what: string, read: () => T): T;
@@ -20,8 +23,18 @@ export class Waveforms implements WaveformReader {
   readonly #streams: Streams;
   readonly #reads: GuardedReads;
 
-  constructor(db: Database, streams: Streams, reads: GuardedReads) {
+  readonly #onDamaged: (fileId: number, err: Error) => void;
+  /** Files whose damage was told. */
+  readonly #damaged = new Set<number>();
+
+  constructor(
+    db: Database,
+    streams: Streams,
+    reads: GuardedReads,
+    onDamaged: (fileId: number, err: Error) => void = () => {},
+  ) {
     this.#db = db;
+    this.#onDamaged = onDamaged;
     this.#streams = streams;
     this.#reads = reads;
   }
@@ -30,7 +43,7 @@ export class Waveforms implements WaveformReader {
   read(fileId: number): StoredWaveform | null {
     const [row] = this.#reads.read("read samples", () => this.#db.read(READ_SQL).all(fileId));
     if (row === undefined) return null;
-    const samples = samplesOf(row);
+    const samples = this.#samplesOf(row, fileId);
     if (samples === null) return null;
     const { sensor } = this.#streams.get(row[0] as number);
     return {
@@ -96,14 +109,18 @@ export class Waveforms implements WaveformReader {
     for (const { file_id } of staged) this.delete(file_id);
     if (staged.length > 0) this.#db.write("DELETE FROM staged_waveforms").run();
   }
-}
 
-/** Null where the bytes are damaged: such samples are as good as gone, and must not stop those who ask for them. */
-function samplesOf(row: Row): Int16Array | null {
-  try {
-    return decodeSamples(row[9] as number, row[10] as Buffer, row[8] as number);
-  } catch (error) {
-    if (!(error instanceof WaveformDamage)) throw error;
-    return null;
+  /** Null where the bytes are damaged: such samples are as good as gone, and must not stop those who ask for them. */
+  #samplesOf(row: Row, fileId: number): Int16Array | null {
+    try {
+      return decodeSamples(row[9] as number, row[10] as Buffer, row[8] as number);
+    } catch (error) {
+      if (!(error instanceof WaveformDamage)) throw error;
+      if (!this.#damaged.has(fileId) && this.#damaged.size < DAMAGED_MAX) {
+        this.#damaged.add(fileId);
+        this.#onDamaged(fileId, error);
+      }
+      return null;
+    }
   }
 }

@@ -17,7 +17,13 @@ test("watchdog – is fed only while the database answers", async (t) => {
   const clock = new ManualClock();
   let pings = 0;
   let isAlive = true;
-  const notifier = { ready() {}, stopping() {}, alive: () => void pings++, aliveEveryMs: 1000 };
+  const notifier = {
+    ready() {},
+    stopping() {},
+    alive: () => void pings++,
+    working() {},
+    aliveEveryMs: 1000,
+  };
   const watchdog = new Watchdog({ clock, store: { isAlive: () => isAlive }, notifier });
   const stop = new AbortController();
   t.after(() => stop.abort());

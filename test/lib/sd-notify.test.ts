@@ -87,9 +87,11 @@ for (const kind of ["path", "abstract"] as const) {
     assert.equal(notifier.aliveEveryMs, 30_000);
     notifier.ready("polling 3 sensors");
     notifier.alive();
+    notifier.working();
     notifier.stopping();
     assert.equal(await socket.next(), "READY=1|STATUS=polling 3 sensors");
     assert.equal(await socket.next(), "WATCHDOG=1");
+    assert.equal(await socket.next(), "EXTEND_TIMEOUT_USEC=300000000|WATCHDOG=1");
     assert.equal(await socket.next(), "STOPPING=1");
   });
 }

@@ -3,8 +3,9 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import Sqlite from "better-sqlite3";
-import type { Lane, OutboxEntry } from "../../src/core/ports.ts";
+import type { Clock, Lane, OutboxEntry } from "../../src/core/ports.ts";
 import { openStore, type Store } from "../../src/store/store.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import {
   append,
@@ -147,9 +148,46 @@ test("damage – samples whose bytes are spoiled are as good as gone", async (t)
   const db = new Sqlite(fileOf(directory));
   db.exec("UPDATE waveforms SET samples = x'00ff00ff' WHERE file_id = 1");
   db.close();
-  const store = reopen(t, directory);
-  assert.equal(store.waveforms.read(1), null);
+  const logger = new RecordingLogger();
+  const counted: string[] = [];
+  const store = openStore(
+    storeOptions(directory, {
+      lanes: LANES,
+      logger,
+      onDropped: (reason, count) => counted.push(`${reason} ${count}`),
+    }),
+  );
+  t.after(() => store.close());
+  for (let turn = 0; turn < 3; turn++) assert.equal(store.waveforms.read(1), null);
   assert.notEqual(store.waveforms.read(2), null);
+  assert.deepEqual(counted, ["damaged_samples 1"], "once, however often it is asked for");
+  assert.equal(store.state().dropped["damaged_samples"], 1);
+  assert.equal(logger.lines.filter(({ level }) => level === "error").length, 1);
+});
+
+test("damage – who waits for the copy of a large store is told that it gets on, and so is the log", async (t) => {
+  const directory = await filled(t);
+  spoil(directory, "outbox");
+  const logger = new RecordingLogger();
+  // A disk that takes 400 ms for each step.
+  const clock = new ManualClock(START_MS);
+  let steps = 0;
+  const slow: Clock = {
+    now: () => clock.now(),
+    monotonic: () => 400 * ++steps,
+    sleep: (ms, signal) => clock.sleep(ms, signal),
+  };
+  let told = 0;
+  const onProgress = () => void (told += 1);
+  const options = storeOptions(directory, { lanes: LANES, logger, clock: slow, onProgress });
+  const store = openStore(options);
+  t.after(() => store.close());
+  assert.ok(store.state().alarm !== null, "it was copied");
+  assert.ok(told >= 4, `${told} times`);
+  assert.match(
+    logger.text,
+    /"table":"\w+","rows":\d+\},"message":"saving what reads of the damaged/,
+  );
 });
 
 test("damage – where sensors cannot be told apart any more, no reading is given to another one", async (t) => {

@@ -28,25 +28,31 @@ export interface ParsedReading {
   readonly values: Readonly<Record<string, unknown>>;
   readonly units: Readonly<Record<string, unknown>>;
   readonly quality: Readonly<Record<string, Doubt>>;
+  /** False where a stored text was spoiled: what it held is not told. */
+  readonly isWhole: boolean;
 }
 
 export function parseReading(reading: StoredReading): ParsedReading {
+  const values = membersOf(reading.values);
+  const units = membersOf(reading.units);
+  const quality = membersOf<Doubt>(reading.quality);
   return {
     kind: reading.kind,
     timeMs: reading.timeMs,
-    values: membersOf(reading.values),
-    units: membersOf(reading.units),
-    quality: membersOf(reading.quality),
+    values: values ?? {},
+    units: units ?? {},
+    quality: quality ?? {},
+    isWhole: values !== null && units !== null && quality !== null,
   };
 }
 
-/** A text that a failing disk spoiled has nothing to tell: its reading must not stop the others for ever. */
-function membersOf<T>(text: string): Readonly<Record<string, T>> {
+/** Null for a text that a failing disk spoiled: its reading must not stop the others for ever. */
+export function membersOf<T = unknown>(text: string): Readonly<Record<string, T>> | null {
   try {
     return JSON.parse(text);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    return {};
+    return null;
   }
 }
 

@@ -76,6 +76,8 @@ const STABLE_SESSION_MS = 30_000;
 const LEAVE_MAX_MS = 3_000;
 const SETTLE_MAX_MS = 2_000;
 const HOST_HOLD_MS = 30_000;
+/** Told one by one; on a disk with more of them than this the rest is no news. */
+const DAMAGED_MAX = 1_000;
 /** A broker that was away is come back to by everyone at once; QoS 0 data would be told to hosts not yet there. */
 const RECONNECT_GRACE_MS = 3_000;
 const HOLD_ENTRIES_MAX = 2_000;
@@ -101,6 +103,8 @@ export class SparkplugNode {
   #sinceMs: number | null = null;
   #lastError: string | null = null;
   #delivered = 0;
+  /** Ids of readings whose damage was told. */
+  readonly #damaged = new Set<string>();
   #oversizeCount = 0;
   #wasLost = false;
 
@@ -139,7 +143,10 @@ export class SparkplugNode {
   }
   /** Publishes that did not succeed, by reason. */
   get failures(): Readonly<Record<string, number>> {
-    return this.#oversizeCount === 0 ? {} : { oversize: this.#oversizeCount };
+    return {
+      ...(this.#oversizeCount === 0 ? {} : { oversize: this.#oversizeCount }),
+      ...(this.#damaged.size === 0 ? {} : { damaged: this.#damaged.size }),
+    };
   }
 
   /** Until aborted; then the node has left with NDEATH and DISCONNECT and what was proven is settled. */
@@ -273,6 +280,7 @@ export class SparkplugNode {
       now: () => clock.now(),
       onSent: (lane, entries) => window.add(lane, entries, clock.monotonic()),
       onOversize: (what, lane, entries) => this.#oversize(what, lane, entries),
+      onDamaged: (entry) => this.#tellDamaged(entry),
     });
     return new SessionRunner(
       {
@@ -290,6 +298,7 @@ export class SparkplugNode {
         clock,
         logger,
         settle: (lane, entries, outcome) => this.#settle(lane, entries, outcome),
+        onDamaged: (entry) => this.#tellDamaged(entry),
         onBorn: () => {
           this.#lastError = null;
           logger.info({ link: "sparkplug", bdSeq: session.bdSeq }, "Sparkplug births are out");
@@ -334,6 +343,16 @@ export class SparkplugNode {
     const limit = this.#parts.clock.sleep(SETTLE_MAX_MS, done.signal);
     await Promise.race([Promise.all(this.#settling), limit]);
     done.abort();
+  }
+
+  /** Once for each reading, however often it is sent again. */
+  #tellDamaged({ reading: { id, sensor, kind } }: OutboxEntry): void {
+    const { logger, metrics } = this.#parts;
+    if (this.#damaged.has(id) || this.#damaged.size >= DAMAGED_MAX) return;
+    this.#damaged.add(id);
+    metrics.deliveryFailures.inc({ reason: "damaged" });
+    const what = { link: "sparkplug", id, sensor, kind };
+    logger.error(what, "a stored reading is damaged and cannot be sent whole");
   }
 
   #oversize(what: string, lane: SparkplugLane, entries: readonly OutboxEntry[]): void {

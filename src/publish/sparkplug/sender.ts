@@ -63,6 +63,8 @@ export interface SenderParts {
   readonly now: () => number;
   /** The message was handed to the link, whole, with these entries. */
   readonly onSent: (lane: SparkplugLane, entries: readonly OutboxEntry[]) => void;
+  /** A stored text is spoiled; what of the reading is whole goes out. */
+  readonly onDamaged: (entry: OutboxEntry) => void;
   /** A message is larger than the broker takes. */
   readonly onOversize: (what: string, lane: SparkplugLane, entries: readonly OutboxEntry[]) => void;
 }
@@ -99,9 +101,10 @@ export class Sender {
 
   /** False when the link went; nothing is sent for a device before its birth. */
   async readings(group: Group): Promise<boolean> {
-    const { session, now, onSent, onOversize } = this.#parts;
+    const { session, now, onSent, onOversize, onDamaged } = this.#parts;
     const { device, items } = group;
     const entries = items.map((item) => item.entry);
+    for (const { entry, reading } of items) if (!reading.isWhole) onDamaged(entry);
     const hasNew = items.reduce((any, item) => device.learn(item.reading) || any, false);
     if (hasNew || !session.isDeviceBorn(device.id)) {
       const born = await this.birth(device);

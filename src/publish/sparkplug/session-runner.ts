@@ -6,7 +6,7 @@ import type { Clock, DeliveryOutcome, Logger, Outbox, OutboxEntry } from "../../
 import type { TokenBucket } from "../token-bucket.ts";
 import { isWanted } from "../waveform.ts";
 import type { NodeConnection } from "./connection.ts";
-import type { Device } from "./device.ts";
+import { type Device, membersOf } from "./device.ts";
 import type { DeviceBook } from "./device-book.ts";
 import type { Inbox } from "./inbox.ts";
 import type { NodeReport, NodeValue } from "./node-metrics.ts";
@@ -42,6 +42,7 @@ export interface RunnerParts {
   readonly pace: TokenBucket;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly onDamaged: (entry: OutboxEntry) => void;
   readonly settle: (
     lane: SparkplugLane,
     entries: readonly OutboxEntry[],
@@ -166,15 +167,19 @@ export class SessionRunner {
 
   /** One measurement, and only when no scalar reading waits. */
   async #sendWaveform(): Promise<boolean> {
-    const { outbox, sender, window, settle } = this.#parts;
+    const { outbox, sender, window, settle, onDamaged } = this.#parts;
     const { waveforms } = this.#options;
     const lane = "sparkplugWaveform";
     const entry = outbox.lease(lane, "live", 1)[0] ?? outbox.lease(lane, "backlog", 1)[0];
     if (!entry) return false;
-    const { recording_reason: reason }: { recording_reason?: unknown } = JSON.parse(
-      entry.reading.attributes,
-    );
+    const attributes = membersOf(entry.reading.attributes);
+    const reason = attributes?.["recording_reason"];
     const known = typeof reason === "number" ? reason : null;
+    if (attributes === null) {
+      onDamaged(entry);
+      settle(lane, [entry], "skipped");
+      return true;
+    }
     if (waveforms === "never" || !isWanted(waveforms, known)) {
       settle(lane, [entry], "skipped");
       return true;
