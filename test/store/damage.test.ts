@@ -169,12 +169,12 @@ test("damage – who waits for the copy of a large store is told that it gets on
   const directory = await filled(t);
   spoil(directory, "outbox");
   const logger = new RecordingLogger();
-  // A disk that takes 400 ms for each step.
+  // A disk that takes a second for each step.
   const clock = new ManualClock(START_MS);
   let steps = 0;
   const slow: Clock = {
     now: () => clock.now(),
-    monotonic: () => 400 * ++steps,
+    monotonic: () => 1_000 * ++steps,
     sleep: (ms, signal) => clock.sleep(ms, signal),
   };
   let told = 0;
