@@ -4,6 +4,7 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import Sqlite from "better-sqlite3";
+import { SeededRandom } from "../../scripts/chaos/random.ts";
 import { openStore } from "../../src/store/store.ts";
 import { buildShim } from "../support/build-shim.ts";
 import { DAY_MS, START_MS, storeOptions, tempDirectory } from "../support/temp-database.ts";
@@ -113,54 +114,95 @@ function readEvents(path: string): Event[] {
   return events;
 }
 
+type Change = Extract<Event, { what: "write" | "truncate" }>;
+
+const SECTOR_BYTES = 512;
+const EMPTY = Buffer.alloc(0);
+
+function changed(file: Buffer, change: Change): Buffer {
+  if (change.what === "truncate") {
+    const next = Buffer.alloc(change.size);
+    file.copy(next, 0, 0, change.size);
+    return next;
+  }
+  const size = Math.max(file.length, change.offset + change.bytes.length);
+  const next = Buffer.concat([file, Buffer.alloc(size - file.length)]);
+  change.bytes.copy(next, change.offset);
+  return next;
+}
+
 class Disk {
-  /** What would be on the medium after a power cut, and what the running system sees. */
+  /** What is on the medium whatever happens. */
   readonly synced = new Map<string, Buffer>();
-  readonly current = new Map<string, Buffer>();
+  /** What the running system has changed since: it may have arrived, in part and in any order. */
+  readonly unsynced = new Map<string, Change[]>();
 
   apply(event: Event): void {
     switch (event.what) {
-      case "write": {
-        const old = this.current.get(event.path) ?? Buffer.alloc(0);
-        const size = Math.max(old.length, event.offset + event.bytes.length);
-        const next =
-          size === old.length ? old : Buffer.concat([old, Buffer.alloc(size - old.length)]);
-        event.bytes.copy(next, event.offset);
-        this.current.set(event.path, next);
+      case "write":
+      case "truncate":
+        this.unsynced.set(event.path, [...(this.unsynced.get(event.path) ?? []), event]);
         break;
-      }
-      case "truncate": {
-        const old = this.current.get(event.path) ?? Buffer.alloc(0);
-        const next = Buffer.alloc(event.size);
-        old.copy(next, 0, 0, event.size);
-        this.current.set(event.path, next);
-        break;
-      }
       case "sync":
-        this.synced.set(event.path, Buffer.from(this.current.get(event.path) ?? Buffer.alloc(0)));
+        this.synced.set(
+          event.path,
+          this.#arrived(event.path, (change) => change),
+        );
+        this.unsynced.delete(event.path);
         break;
       case "rename":
         // The directory is synced right after; names are not what is under test.
-        for (const files of [this.current, this.synced]) {
-          const bytes = files.get(event.path);
-          files.delete(event.path);
-          if (bytes !== undefined) files.set(event.to, bytes);
-        }
+        this.#rename(this.synced, event);
+        this.#rename(this.unsynced, event);
         break;
       case "remove":
-        this.current.delete(event.path);
         this.synced.delete(event.path);
+        this.unsynced.delete(event.path);
         break;
       case "told":
         break;
     }
   }
+
+  #rename<T>(files: Map<string, T>, { path, to }: { path: string; to: string }): void {
+    const content = files.get(path);
+    files.delete(path);
+    if (content !== undefined) files.set(to, content);
+  }
+
+  #arrived(path: string, some: (change: Change) => Change | null): Buffer {
+    let file = this.synced.get(path) ?? EMPTY;
+    for (const change of this.unsynced.get(path) ?? []) {
+      const arrived = some(change);
+      if (arrived !== null) file = changed(file, arrived);
+    }
+    return file;
+  }
+
+  /** Files after a power cut: what was synced, and of the rest what luck let through, sector by sector. */
+  after(path: string, random: SeededRandom, luck: number): Buffer | null {
+    if (!this.synced.has(path) && !this.unsynced.has(path)) return null;
+    return this.#arrived(path, (change) => {
+      if (random.next() >= luck) return null;
+      if (change.what === "truncate" || random.next() < 0.5) return change;
+      const sectors = Math.ceil(change.bytes.length / SECTOR_BYTES);
+      const from = random.between(0, sectors) * SECTOR_BYTES;
+      const to = from + random.between(1, sectors + 1) * SECTOR_BYTES;
+      return { ...change, offset: change.offset + from, bytes: change.bytes.subarray(from, to) };
+    });
+  }
 }
 
-test("crash – a power cut that keeps only what was synced loses nothing acknowledged", async (t) => {
+/** Cuts of one recorded run. */
+const CUTS = 40;
+/** How many of the writes that were not synced arrive all the same. */
+const LUCKS = [0, 0.5, 0.95];
+
+test("crash – a power cut that keeps what was synced, and of the rest any part, loses nothing acknowledged", async (t) => {
   const directory = tempDirectory(t);
   const shim = buildShim(directory);
   if (shim === null) return t.skip("needs gcc and LD_PRELOAD to record writes and syncs");
+  const random = new SeededRandom(1);
   const data = join(directory, "data");
   const log = join(directory, "writes.log");
   mkdirSync(data);
@@ -174,22 +216,22 @@ test("crash – a power cut that keeps only what was synced loses nothing acknow
   const syncs = events.filter(({ what }) => what === "sync").length;
   assert.ok(syncs > 250, `${syncs} syncs`);
   const firstAt = events.findIndex(({ what }) => what === "told");
-  const cuts = new Set(
-    Array.from(
-      { length: 40 },
-      () => firstAt + Math.floor(Math.random() * (events.length - firstAt)),
-    ),
-  );
+  const database = join(data, "gateside.db");
+  const isCheckpoint = (event: Event) => event.what === "write" && event.path === database;
+  assert.ok(events.slice(firstAt).some(isCheckpoint), "a checkpoint is among what may be cut");
+  const cuts = new Set(Array.from({ length: CUTS }, () => random.between(firstAt, events.length)));
   const disk = new Disk();
   let output = "";
   for (const [index, event] of events.entries()) {
     if (cuts.has(index)) {
-      const cut = tempDirectory(t);
-      for (const name of ["gateside.db", "gateside.db-wal"]) {
-        const bytes = disk.synced.get(join(data, name));
-        if (bytes !== undefined) writeFileSync(join(cut, name), bytes);
+      for (const luck of LUCKS) {
+        const cut = tempDirectory(t);
+        for (const name of ["gateside.db", "gateside.db-wal"]) {
+          const bytes = disk.after(join(data, name), random, luck);
+          if (bytes !== null) writeFileSync(join(cut, name), bytes);
+        }
+        await compare(cut, understand(output));
       }
-      await compare(cut, understand(output));
     }
     disk.apply(event);
     if (event.what === "told") output += event.text;
