@@ -63,6 +63,8 @@ export class Recorder {
     this.#client.on("connect", () => {
       this.#client.subscribe("gateside/#", { qos: 1, rap: true, rh: 2 }, (error) => {
         this.#isListening = !error;
+        // Without its subscription it would wait for ever; the next connection tries again.
+        if (error) this.#client.stream.destroy();
       });
     });
     this.#client.on("message", (topic, payload) => this.#take(topic, payload.toString()));
