@@ -7,7 +7,11 @@ import type { CannedSensor } from "./canned-gateway.ts";
 import { sleep } from "./measure.ts";
 
 /** What the packages start it with; see systemd/gateside.service. */
-export const NODE_FLAGS = ["--max-semi-space-size=4", "--max-old-space-size=128"] as const;
+export const NODE_FLAGS = [
+  "--max-semi-space-size=4",
+  "--max-old-space-size=128",
+  "--single-threaded-gc",
+] as const;
 
 export interface AgentOptions {
   /** Directory of the built bundle. */

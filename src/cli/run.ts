@@ -1,4 +1,5 @@
 import { openAgent } from "../agent/agent.ts";
+import { optimiseLate } from "../lib/engine.ts";
 import { createLogger } from "../lib/logger.ts";
 import { sdNotifyPath } from "../lib/paths.ts";
 import { createSystemdNotifier } from "../lib/sd-notify.ts";
@@ -9,6 +10,7 @@ import { loadConfiguration } from "./configuration.ts";
 
 /** The agent, in the foreground, until SIGTERM or SIGINT. */
 export async function run(context: CommandContext): Promise<number> {
+  optimiseLate();
   const { settings, site } = loadConfiguration(context);
   const logger = createLogger(settings.logLevel);
   const notifier = createSystemdNotifier(context.env, sdNotifyPath());
