@@ -25,6 +25,7 @@ const ELSEWHERE: readonly { line: RegExp; script: string; does: RegExp }[] = [
   { line: /^npm run chaos/, script: ".ci/run", does: /npm run chaos/ },
   { line: /^npm run bench( |$)/, script: ".ci/run", does: /npm run bench/ },
   { line: /^npm run package$/, script: ".ci/run", does: /npm run package/ },
+  { line: /^npm ci && npm run build$/, script: ".ci/run", does: /npm ci|npm cit/ },
   { line: /^npm cit$/, script: ".ci/run", does: /npm cit/ },
   { line: /^sha256sum /, script: "scripts/check-packages.sh", does: /sha256sum .*-c SHA256SUMS/ },
   { line: /^sudo dpkg -i /, script: "scripts/check-packages.sh", does: /dpkg -i / },
@@ -125,6 +126,7 @@ function localised(line: string): string {
   const day = (daysAgo: number) =>
     new Date(Date.now() - daysAgo * DAY_MS).toISOString().slice(0, 10);
   return line
+    .replace(/^node dist\/gateside\.js/, `node ${PROGRAM}`)
     .replace(/--from \S+/, `--from ${day(1)}`)
     .replace(/--to \S+/, `--to ${day(0)}`)
     .replace("--sensor 10234", `--sensor ${ACCEL_SENSOR}`)
