@@ -88,7 +88,9 @@ function showSensors(model: Model, station: Station, toGateway: Pipe): void {
     silent > 0 ? `${silent} silent` : "none silent",
     rest > 0 ? `${rest} without a reading yet` : "",
   ]);
-  toGateway.show(model.isLive ? (online > 0 ? "flowing" : "idle") : "unknown", "radio", 0.4);
+  // What the radio does while the gateway is silent nobody can tell.
+  const isKnown = model.isLive && model.status?.gateway.isUp === true;
+  toGateway.show(isKnown ? (online > 0 ? "flowing" : "idle") : "unknown", "radio", 0.4);
 }
 
 function showGateway(

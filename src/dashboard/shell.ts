@@ -18,7 +18,12 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
   const liveText = h("span");
   const liveMark = h("span", { class: "mark" });
   const live = h("p", { class: "live", role: "status" }, liveMark, liveText);
-  const banner = h("p", { class: "banner", hidden: true });
+  const banner = h("div", {
+    class: "banner",
+    role: "region",
+    "aria-label": "Connection to the agent",
+    hidden: true,
+  });
   const zone = h("span");
   const clock = h("time", { class: "clock" });
   const about = h("span");

@@ -139,8 +139,11 @@ export function sessionCookie(header: string | undefined): string | null {
   return null;
 }
 
+/** We end a session that was not used for a day; the cookie only has to outlive one that is, such as a wall display's. */
+const COOKIE_LIFE_S = 30 * 86_400;
+
 /** HttpOnly: no script reads it. Strict: no other site's link or form carries it. */
 export function sessionSetCookie(key: string | null, isSecure: boolean): string {
-  const life = key === null ? 0 : SESSION_IDLE_MS / 1000;
+  const life = key === null ? 0 : COOKIE_LIFE_S;
   return `${SESSION_COOKIE}=${key ?? ""}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${life}${isSecure ? "; Secure" : ""}`;
 }

@@ -25,6 +25,9 @@ test("dashboard", { skip, timeout: 110_000 }, async (t) => {
   await t.test("a new reading appears without a reload", () => showsNewReadings(house));
   await t.test("search and filters narrow the table", () => narrows(house));
   await t.test("times are the gateway's, named, with UTC on hover", () => namesTheZone(house));
+  await t.test("each link shows its own rate, and nothing overlaps at any width", () =>
+    fitsEverywhere(house),
+  );
   await t.test("overview has no accessibility violation, wide or narrow, light or dark", () =>
     staysAccessible(house),
   );
@@ -46,7 +49,7 @@ async function openHouse(t: TestContext): Promise<House> {
   const port = await freePort();
   const plant = await startPlant(t, {
     simulator: { sensors: 7, speed: SPEED, historyDays: 1 },
-    env: { HTTP_PORT: String(port), PUBLISH_FORMATS: "json" },
+    env: { HTTP_PORT: String(port), PUBLISH_FORMATS: "json,sparkplug" },
   });
   const subscriber = await plant.subscribe();
   const agent = plant.startAgent();
@@ -151,6 +154,34 @@ async function namesTheZone({ browser: { page } }: House): Promise<void> {
   assert.equal(await time.textContent(), title.slice(11, 19));
 }
 
+/** Stations and pipes of the picture must stand beside or under each other, within the page. */
+async function fitsEverywhere({ browser: { page } }: House): Promise<void> {
+  const rates = page.locator(".brokers .pipe-label", { hasText: /^[\d.]+\/(min|s) sent$/ });
+  await until(
+    async () => (await rates.count()) === 2,
+    () => "not every link shows its rate",
+  );
+  for (const width of [1920, 1280, 1160, 768, 360]) {
+    await page.setViewportSize({ width, height: 900 });
+    const wrong = await page.evaluate<string[]>(`(() => {
+      const parts = [...document.querySelectorAll(".flow .words > *, .flow .picture, .flow .pipe-label, .flow .pipe-state")]
+        .map((node) => ({ node, box: node.getBoundingClientRect() }))
+        .filter(({ box }) => box.width > 1 && box.height > 1);
+      const found = parts
+        .filter(({ box }) => box.right > innerWidth || box.left < 0)
+        .map(({ node }) => node.textContent + " leaves the page");
+      for (const [i, a] of parts.entries()) for (const b of parts.slice(i + 1)) {
+        const across = Math.min(a.box.right, b.box.right) - Math.max(a.box.left, b.box.left);
+        const down = Math.min(a.box.bottom, b.box.bottom) - Math.max(a.box.top, b.box.top);
+        if (across > 1 && down > 1) found.push(a.node.textContent + " lies over " + b.node.textContent);
+      }
+      return found;
+    })()`);
+    assert.deepEqual(wrong, [], `${width} px`);
+  }
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
+
 async function staysAccessible({ browser }: House): Promise<void> {
   const { page } = browser;
   for (const scheme of ["light", "dark"] as const) {
@@ -214,14 +245,16 @@ async function readsByKeyboard({ browser: { page } }: House): Promise<void> {
   assert.equal(await readout.getAttribute("aria-live"), "polite");
 }
 
-async function seesOutage({ plant, browser: { page } }: House): Promise<void> {
+async function seesOutage({ plant, browser }: House): Promise<void> {
+  const { page } = browser;
   await page.goto(page.url().replace(/#.*/, "#/"));
   await plant.broker.stop();
-  const station = page.locator(".brokers .station");
+  const station = page.locator(".brokers .station", { hasText: "MQTT" });
   await station.getByText("Disconnected").waitFor({ timeout: WAIT_MS });
-  await page.locator('.brokers .pipe[data-flow="broken"]').waitFor({ timeout: WAIT_MS });
-  const fault = page.locator('[data-code="broker_down"]');
+  await page.locator('.brokers .pipe[data-flow="broken"]').first().waitFor({ timeout: WAIT_MS });
+  const fault = page.locator('[data-code="broker_down"]').first();
   await fault.waitFor({ timeout: WAIT_MS });
+  assert.deepEqual(await browser.findings(), []);
   assert.match((await fault.textContent()) ?? "", /Readings wait in the buffer.*MQTT_URL/);
   await station.getByText(/^[1-9]\d* readings wait$/).waitFor({ timeout: WAIT_MS });
   await plant.broker.restart();
@@ -237,6 +270,7 @@ async function admitsSilence(house: House): Promise<void> {
     .waitFor({ timeout: WAIT_MS });
   assert.match((await page.locator(".banner").textContent()) ?? "", /No word from the agent since/);
   assert.match(await page.title(), /^Not live/);
+  assert.deepEqual(await house.browser.findings(), []);
   assert.equal(await page.locator('.pipe[data-flow="flowing"]').count(), 0);
   house.agent = house.plant.startAgent();
   await house.agent.address;
