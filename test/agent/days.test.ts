@@ -103,9 +103,9 @@ describe("days of the gateway", { skip, concurrency: true, timeout: 150_000 }, (
         { BACKFILL_DAYS: "1" },
       );
       const { plant, clock, seen } = yard;
-      // The evening lasts until the agent looks on. A third of what is measured in it shows up after midnight.
+      // The evening lasts until the agent looks on. What is measured in it shows up after midnight.
       clock.stop();
-      const late = plant.simulator.faults.add({ name: "late", ms: EVE_MS, fraction: 0.3 });
+      const late = plant.simulator.faults.add({ name: "late", ms: EVE_MS });
       const agent = plant.startAgent();
       await until("a first reading", () => seen.update().list[0]);
       clock.start();
@@ -116,6 +116,10 @@ describe("days of the gateway", { skip, concurrency: true, timeout: 150_000 }, (
       const truth = truthOf(plant.simulator, calendar.startOf(calendar.dayOf(dayBefore)));
       const days = new Set([...truth.values()].map((record) => record.day));
       assert.equal(days.size, 3, [...days].join());
+      const evening = [...truth.values()].filter(
+        ({ timeMs }) => timeMs > startMs && timeMs < endMs - MINUTE_MS,
+      );
+      assert.ok(evening.length >= 4, `${evening.length} late records`);
       await seen.waitFor(truth, ARRIVAL_MS);
       assertOnceAndRight(yard, truth, startMs - 2 * DAY_MS);
       assertLiveMovesForward(seen.list);
