@@ -22,8 +22,6 @@ const CALL_SPACING_MS = 10_000;
 const WAITING_MAX = 10;
 const CORRELATION_MEMORY_MS = 24 * 3_600_000;
 const PAYLOAD_MEMORY_MS = 60_000;
-/** One call and, after lost answers, two more with the same values (services 3.7). */
-const CALLS_MAX = 3;
 /** What of a request is kept, characters; a valid one has about 130. */
 const LOGGED_PAYLOAD_MAX = 1024;
 /** A larger request is not parsed, bytes. */
@@ -243,42 +241,17 @@ export class Dispatcher {
     const { gateway, clock } = this.#parts;
     const operation = this.#options.generation === 1 ? "UpdateConfig" : "saveSettings";
     const { signal } = this.#stop;
-    let lost: CallFailure | null = null;
-    let wasReached = false;
-    for (let calls = 0; calls < CALLS_MAX; calls++) {
-      const waitMs = this.#nextCallAt() - clock.monotonic();
-      if (waitMs > 0) await clock.sleep(waitMs, signal);
-      if (calls === 0 && mustWait) this.#waiting -= 1;
-      if (signal.aborted) break;
-      this.#lastCallAt = clock.monotonic();
-      try {
-        const answer = await gateway.queueSettings(operation, settings, signal);
-        return resultOf(answer);
-      } catch (error) {
-        if (!(error instanceof CallFailure)) throw error;
-        lost = error;
-        const verdict = verdictOf(error);
-        if (verdict === "refused") {
-          return {
-            ok: false,
-            outcome: "rejected_service",
-            statusNumber: error.statusNumber,
-            description: error.message,
-          };
-        }
-        wasReached ||= verdict === "lost";
-      }
+    const waitMs = this.#nextCallAt() - clock.monotonic();
+    if (waitMs > 0) await clock.sleep(waitMs, signal);
+    if (mustWait) this.#waiting -= 1;
+    if (signal.aborted) return unreached("the agent is stopping");
+    this.#lastCallAt = clock.monotonic();
+    try {
+      return resultOf(await gateway.queueSettings(operation, settings, signal));
+    } catch (error) {
+      if (!(error instanceof CallFailure)) throw error;
+      return resultOfFailure(error);
     }
-    if (!wasReached) {
-      const why = lost === null ? "the agent is stopping" : lost.message;
-      return local(`the gateway was not reached, nothing was queued: ${why}`);
-    }
-    return {
-      ok: false,
-      outcome: "unknown",
-      statusNumber: null,
-      description: `no answer came, the settings may or may not be queued: ${lost?.message ?? ""}`,
-    };
   }
 }
 
@@ -308,12 +281,27 @@ function resultOf(answer: { statusNumber: number; description: string }): Comman
   };
 }
 
-/** refused: the service said no, for good · lost: it may have acted · unreached: it never saw the request. */
-function verdictOf(failure: CallFailure): "refused" | "lost" | "unreached" {
-  if (failure.statusNumber !== null) return "refused";
-  if (["connect", "name_resolution", "tls"].includes(failure.code)) return "unreached";
-  const isNo = failure.failureClass === "request" || failure.failureClass === "configuration";
-  return isNo ? "refused" : "lost";
+/**
+ * The service said no, for good; or it never saw the request; or the answer is lost and it may have acted. The gateway
+ * is called once (contract 8): to repeat a lost one, with other correlation data, is the sender's decision.
+ */
+function resultOfFailure(failure: CallFailure): CommandResult {
+  const { statusNumber, failureClass, code, message } = failure;
+  if (statusNumber === null && ["connect", "name_resolution", "tls"].includes(code))
+    return unreached(message);
+  const isNo =
+    statusNumber !== null || failureClass === "request" || failureClass === "configuration";
+  if (isNo) return { ok: false, outcome: "rejected_service", statusNumber, description: message };
+  return {
+    ok: false,
+    outcome: "unknown",
+    statusNumber: null,
+    description: `no answer came, the settings may or may not be queued: ${message}`,
+  };
+}
+
+function unreached(why: string): CommandResult {
+  return local(`the gateway was not reached, nothing was queued: ${why}`);
 }
 
 /** An answer goes where the request asked, unless that is no topic to publish on, or this very one. */

@@ -166,8 +166,9 @@ export class GatewayClient implements RecordSource {
     const answered = await this.#wakeUp.pass(signal, async (isWakeUp) => {
       const firstByteMs = isWakeUp ? timeoutMs * WAKE_UP_FACTOR : timeoutMs;
       const request = { path, body, firstByteMs, bodyBytesMax, signal };
-      const first = await this.#exchange(request, false);
-      // A connection that the gateway closed while it was idle says nothing about the gateway.
+      // A connection that the gateway closed while it was idle says nothing about the gateway. What must not be sent
+      // twice gets a new one from the start, or it would be lost on such a connection.
+      const first = await this.#exchange(request, !isRepeatable);
       const isStale = first.wasReused && isLost(first.answer);
       return isRepeatable && isStale ? (await this.#exchange(request, true)).answer : first.answer;
     });

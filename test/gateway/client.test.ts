@@ -216,12 +216,10 @@ test("gateway client – a stale kept connection costs one immediate retry on a 
 });
 
 test("gateway client – settings are never sent twice by themselves", async (t) => {
-  const used = new WeakSet<Socket>();
   let requests = 0;
   const url = await serveSocket(t, (socket) => {
     requests += 1;
-    if (used.has(socket)) return socket.resetAndDestroy();
-    used.add(socket);
+    if (requests > 1) return socket.resetAndDestroy();
     socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${EMPTY_DAY.length}\r\n\r\n${EMPTY_DAY}`);
   });
   const client = clientFor(t, url, { concurrency: 1 });
@@ -229,6 +227,19 @@ test("gateway client – settings are never sent twice by themselves", async (t)
   const failure = await failureOf(client.post("saveSettings", {}, new AbortController().signal));
   assert.equal(failure.failureClass, "transient");
   assert.equal(requests, 2);
+});
+
+test("gateway client – settings are not lost on a kept connection that went stale", async (t) => {
+  const used = new WeakSet<Socket>();
+  const url = await serveSocket(t, (socket) => {
+    if (used.has(socket)) return socket.resetAndDestroy();
+    used.add(socket);
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${EMPTY_DAY.length}\r\n\r\n${EMPTY_DAY}`);
+  });
+  const client = clientFor(t, url, { concurrency: 1 });
+  await readAll(client);
+  const answer = await client.post("saveSettings", {}, new AbortController().signal);
+  assert.equal(answer.statusNumber, 0);
 });
 
 for (const [name, head] of [
