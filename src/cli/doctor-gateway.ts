@@ -1,3 +1,4 @@
+import type { FailureClass } from "../core/ports.ts";
 import type { Kind, Sensor } from "../core/sensor.ts";
 import { dayOf } from "../core/zone.ts";
 import type { Configuration } from "./configuration.ts";
@@ -32,7 +33,7 @@ export async function checkGateway(
           found({
             what: "gateway",
             state: "failed",
-            detail: `${settings.gatewayUrl}: ${result.message}; is the gateway powered and on this network, and GATEWAY_URL its address?`,
+            detail: `${settings.gatewayUrl}: ${result.message}; ${remedyOf(result.failureClass)}`,
           });
         isLost = true;
         reads.length = 0;
@@ -76,4 +77,11 @@ export async function checkGateway(
   } finally {
     await gateway.client.close();
   }
+}
+
+/** Where to look when no sensor could be asked. */
+function remedyOf(failureClass: FailureClass): string {
+  return failureClass === "configuration"
+    ? "is GATEWAY_CA_FILE the authority behind its certificate, and the host in GATEWAY_URL the one it was made out to?"
+    : "is the gateway powered and on this network, and GATEWAY_URL its address?";
 }

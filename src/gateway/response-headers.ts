@@ -13,16 +13,24 @@ const LATEST_MS = Date.UTC(9999, 0, 1);
 
 /** The gateway's clock from HTTP `Date`, ms UTC; null when it sent none. */
 export function gatewayTime(headers: Headers): number | null {
-  const time = Date.parse(headerText(headers, "date") ?? "");
+  const time = parseDate(headerText(headers, "date") ?? "");
   return Number.isNaN(time) || time > LATEST_MS ? null : time;
 }
+
+/** HTTP's three forms are all GMT (RFC 9110, 5.6.7); the oldest does not say so, and would be read in our zone. */
+function parseDate(text: string): number {
+  return Date.parse(ASCTIME.test(text) ? `${text} GMT` : text);
+}
+const ASCTIME = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
+const HTTP_DATE = /^[A-Z][a-z]{2,8},? .*\d{2}:\d{2}:\d{2}/;
 
 /** `Retry-After` as seconds or as a date (by the gateway's clock), ms from now; null when there is none. */
 export function retryAfter(headers: Headers, nowMs: number): number | null {
   const text = headerText(headers, "retry-after")?.trim();
   if (!text) return null;
-  const waitMs = /^\d+$/.test(text)
-    ? Number(text) * 1_000
-    : Date.parse(text) - (gatewayTime(headers) ?? nowMs);
-  return Number.isNaN(waitMs) ? null : Math.min(Math.max(0, waitMs), RETRY_AFTER_MAX_MS);
+  if (/^\d+$/.test(text)) return Math.min(Number(text) * 1_000, RETRY_AFTER_MAX_MS);
+  // Date.parse makes something of nearly any text; and a date that has passed asks for nothing.
+  const untilMs = HTTP_DATE.test(text) ? parseDate(text) : Number.NaN;
+  const waitMs = untilMs - (gatewayTime(headers) ?? nowMs);
+  return waitMs > 0 ? Math.min(waitMs, RETRY_AFTER_MAX_MS) : null;
 }
