@@ -67,7 +67,11 @@ export class Live {
     if (status.faults !== this.#faultCount || isDue) {
       this.#faultCount = status.faults;
       this.#faultsAt = performance.now();
-      void this.#ask(async () => this.#model.takeFaults(await this.#api.faults()));
+      void this.#ask(async () => {
+        this.#model.takeFaults(await this.#api.faults());
+        // What is given up while the broker is away comes with no event until it is told there.
+        this.#model.takeGaps(await this.#api.gaps());
+      });
     }
   }
 

@@ -14,6 +14,18 @@ const CODES: Readonly<Record<string, FailureCode>> = {
   EAI_FAIL: "name_resolution",
   EPROTO: "tls",
 };
+/** What the operator can look for; the code stays for those who know it. */
+const WORDS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "nothing accepts connections at its address and port",
+  EHOSTUNREACH: "no way through the network to its address",
+  EHOSTDOWN: "no way through the network to its address",
+  ENETUNREACH: "this machine has no network to its address",
+  ENETDOWN: "this machine's network is down",
+  ETIMEDOUT: "its address does not answer",
+  UND_ERR_CONNECT_TIMEOUT: "its address does not answer",
+  ENOTFOUND: "no name server knows it",
+  EAI_AGAIN: "no name server answers",
+};
 const TLS_CODE = /^(?:ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|HOSTNAME_MISMATCH)/;
 
 /** What a failed connection means; once the head of an answer has come, whatever ends the body has cut it. */
@@ -21,7 +33,9 @@ export function networkFailure(error: unknown, hasHead: boolean): CallFailure {
   if (error instanceof CallFailure) return error;
   const cause = error instanceof Error ? error : new Error(String(error));
   const systemCode = "code" in cause && typeof cause.code === "string" ? cause.code : "";
-  const what = cause.message === "" ? systemCode : cause.message;
+  const plain = WORDS[systemCode];
+  const said = cause.message === "" ? systemCode : cause.message;
+  const what = plain === undefined ? said : `${plain} (${systemCode})`;
   if (hasHead) {
     return new CallFailure({
       message: `the answer was cut: ${what}`,

@@ -62,8 +62,10 @@ export function refreshGauges(metrics: Metrics, status: AgentStatus): void {
   }
   // A reading waits in several lanes at once; their sum would count it as often.
   metrics.outbox.set(most);
+  // The times of readings are the gateway's, whatever our clock says.
+  const gatewayNowMs = status.nowMs + (status.gateway.skewMs ?? 0);
   metrics.outboxOldestAge.set(
-    oldestMs === null ? 0 : Math.max(0, (status.nowMs - oldestMs) / 1000),
+    oldestMs === null ? 0 : Math.max(0, (gatewayNowMs - oldestMs) / 1000),
   );
   metrics.databaseBytes.set(status.buffer.databaseBytes);
   if (status.buffer.diskFreeBytes !== null) metrics.diskFreeBytes.set(status.buffer.diskFreeBytes);

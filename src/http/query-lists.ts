@@ -15,7 +15,7 @@ import {
 import { startMs } from "../core/query/dates.ts";
 import type { QueryFields } from "../core/query/request.ts";
 import type { AxisPlace, TreeFilter } from "../core/query/site-tree.ts";
-import { axisChannels } from "../core/query/site-tree.ts";
+import { axisNodes } from "../core/query/site-tree.ts";
 import { normalCode, type Sensor } from "../core/sensor.ts";
 import {
   API_DEVICE,
@@ -26,6 +26,7 @@ import {
 } from "../core/wire/names.ts";
 import { BREATH_EVERY, breathe } from "./breath.ts";
 import { jsonAnswer, type QueryAnswer, type QueryContext, rowPieces } from "./query-context.ts";
+import { factReadings, measuredChannels } from "./query-measured.ts";
 
 const F = API_REQUEST;
 
@@ -42,9 +43,12 @@ export function points({ tree }: QueryContext, fields: QueryFields): QueryAnswer
   const machine = fields.filter(F.machinecode);
   return jsonAnswer(tree.nodes("point", { machine }).map(nodeAnswer));
 }
-export function axes({ tree }: QueryContext, fields: QueryFields): QueryAnswer {
-  const place = { machine: fields.filter(F.machinecode), point: fields.filter(F.pointindex) };
-  return jsonAnswer(tree.axes(place).map(nodeAnswer));
+export function axes({ tree, parts }: QueryContext, fields: QueryFields): QueryAnswer {
+  const measured = tree
+    .sensors({ machine: fields.filter(F.machinecode), point: fields.filter(F.pointindex) })
+    .filter(({ location }) => location !== undefined)
+    .flatMap((sensor) => measuredChannels(parts, sensor));
+  return jsonAnswer(axisNodes(measured.map(({ axis }) => axis)).map(nodeAnswer));
 }
 export function units({ units: table }: QueryContext): QueryAnswer {
   return jsonAnswer(
@@ -143,23 +147,22 @@ async function devicesOf(
 ): Promise<Record<string, Cell>[]> {
   const answers: Record<string, Cell>[] = [];
   for (const sensor of sensors) {
-    const readings = sensor.kinds
-      .map((kind) => parts.history.latest(sensor.code, kind))
-      .filter((reading) => reading !== null);
+    const facts = deviceFacts(factReadings(parts, sensor));
+    const axisCount = measuredChannels(parts, sensor).length;
     const queuedAtMs = parts.settings?.lastQueuedAtMs(sensor.code) ?? null;
     const lastUpdate = queuedAtMs === null ? "" : time.dashed(queuedAtMs);
-    answers.push(deviceAnswer(sensor, deviceFacts(readings.map(openReading)), lastUpdate));
+    answers.push(deviceAnswer(sensor, axisCount, facts, lastUpdate));
     if (answers.length % BREATH_EVERY === 0) await breathe();
   }
   return answers;
 }
 
 /** Where a sensor is mounted: a row per axis, and one without for sensors that measure no vibration. */
-export function assignedMachines({ tree }: QueryContext, fields: QueryFields): QueryAnswer {
+export function assignedMachines({ tree, parts }: QueryContext, fields: QueryFields): QueryAnswer {
   const sensor = tree.sensor(fields.text(F.code));
   const location = sensor?.location;
   if (sensor === null || location === undefined) return jsonAnswer([]);
-  const channels = axisChannels(sensor);
+  const channels = measuredChannels(parts, sensor);
   const codes = channels.length > 0 ? channels.map(({ axis }) => axis) : [null];
   return jsonAnswer(codes.map((axis) => assignmentAnswer(location.machine, location.point, axis)));
 }

@@ -174,6 +174,10 @@ test("gateway client – a closed port is transient and the gateway's fault", as
   await new Promise((resolve) => server.close(resolve));
   const failure = await failureOf(readAll(clientFor(t, url)));
   assert.deepEqual([failure.failureClass, failure.code], ["transient", "connect"]);
+  assert.match(
+    failure.message,
+    /nothing accepts connections at its address and port \(ECONNREFUSED\)$/,
+  );
   assert.equal(failure.isGatewayFault, true);
 });
 

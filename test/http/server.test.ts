@@ -232,7 +232,7 @@ test("metrics – the contract's names are there, and gauges follow the status",
     'gateside_dropped_total{reason="buffer_full"} 0',
     'gateside_records_rejected_total{reason="no_time"} 0',
     'gateside_delivery_failures_total{reason="lost"} 0',
-    "gateside_outbox_oldest_age_seconds 5",
+    "gateside_outbox_oldest_age_seconds 5.25",
     "gateside_database_bytes 4096",
     "gateside_freshness_seconds_count 0",
     "gateside_gateway_clock_skew_seconds 0.25",
@@ -241,8 +241,12 @@ test("metrics – the contract's names are there, and gauges follow the status",
   }
   assert.match(text, /gateside_event_loop_delay_seconds\{quantile="p99"\} /);
   for (const line of text.split("\n")) assert.match(line, /^(#.*|gateside_.*|)$/);
-  parts.setStatus(agentStatus({ gateway: { ...agentStatus().gateway, isUp: false } }));
-  assert.ok((await scrape()).split("\n").includes("gateside_gateway_up 0"));
+  const { gateway } = agentStatus();
+  parts.setStatus(agentStatus({ gateway: { ...gateway, isUp: false, skewMs: 7_200_000 } }));
+  const later = (await scrape()).split("\n");
+  assert.ok(later.includes("gateside_gateway_up 0"));
+  // A reading waits as long as the gateway's clock says, which is two hours ahead of ours.
+  assert.ok(later.includes("gateside_outbox_oldest_age_seconds 7205"));
 });
 
 test("server – a connection that does not finish its request is ended, and close does not wait for idle ones", async (t) => {
