@@ -91,6 +91,9 @@ class RunningAgent implements Agent {
     this.#startedAtMs = clock.now();
     const { metrics } = this;
     metrics.buildInfo.set({ version: VERSION, node: process.version }, 1);
+    // From 0 on, so that a rule on a kind that never gave a reading has a series to look at.
+    for (const kind of site.sensors.flatMap(({ kinds }) => kinds))
+      metrics.readings.inc({ kind }, 0);
 
     this.#store = openAgentStore(settings, {
       clock,

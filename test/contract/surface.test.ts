@@ -78,6 +78,8 @@ const METRICS = [
   "gateside_gateway_up",
   "gateside_broker_connected",
   'gateside_readings_total{kind="accel"}',
+  // From 0 on: this kind is measured, but no record ever comes.
+  'gateside_readings_total{kind="rpm"}',
   'gateside_records_rejected_total{reason="foreign_record"}',
   "gateside_outbox_readings",
   "gateside_outbox_oldest_age_seconds",
@@ -106,7 +108,12 @@ test("http – the paths of the contract, their token, their host and the query 
     time_data: wireTime(start + minute * 60_000),
   });
   const site = await startFakeSite(t, {
-    answer: ({ body }) => envelope(body["date"] === utcDay(start) ? [record(0), record(1)] : []),
+    answer: ({ body }) =>
+      envelope(
+        body["acmeCode"] === "10234" && body["date"] === utcDay(start)
+          ? [record(0), record(1)]
+          : [],
+      ),
     sensors: [
       {
         code: "10234",
@@ -116,6 +123,7 @@ test("http – the paths of the contract, their token, their host and the query 
         machineClass: "group2-rigid",
         location: { company: 1, area: 2, machine: 40, point: 1 },
       },
+      { code: "40001", type: 40, kinds: ["rpm"] },
     ],
     env: { WIRE_WORD: "acme" },
   });

@@ -440,6 +440,52 @@ test("query service – devices: configuration, newest facts, null for what is u
   assert.equal(first?.["channelCount"], 3);
 });
 
+test("query service – devices: a fact that the newest record left out comes from the newest that has it", async (t) => {
+  const { ok, parts } = await service(t);
+  const add = (minutesAgo: number, values: object, attributes: object) =>
+    parts.history.add({
+      sensor: "40001",
+      kind: "rpm",
+      timeMs: NOW - minutesAgo * 60_000,
+      values: { rpm: 1480, ...values },
+      attributes,
+    });
+  add(3, { battery: 3.7, module_temperature: 20 }, { version: 11 });
+  add(2, { battery: 3.6 }, {});
+  add(1, { battery: null, module_temperature: null }, {});
+  const [device] = (await ok("GetDevicesByCode", { sensorCodes: "40001" })) as unknown as Record<
+    string,
+    unknown
+  >[];
+  assert.equal(device?.["batteryVoltage"], 3.6);
+  assert.equal(device?.["temperature"], 20);
+  assert.equal(device?.["firmwareVersion"], 11);
+});
+
+test("query service – a sensor without listed channels has the axes that its records have", async (t) => {
+  const unlisted = SITE.sensors.map((sensor) =>
+    sensor.code === "10234" ? { ...sensor, channels: {} } : sensor,
+  );
+  const parts = {
+    ...testParts({ series: createSeriesMaker(new DftPlans()) }),
+    site: { ...SITE, sensors: unlisted },
+  };
+  const { ok } = await service(t, {}, parts);
+  const axisIds = async () => {
+    const nodes = await ok("GetAxis", { machinecode: 40, pointindex: 1 });
+    return (nodes as unknown as { Id: number }[]).map(({ Id }) => Id);
+  };
+  const count = async () =>
+    (await ok("GetDevicesByCode", { sensorCodes: "10234" }))[0]?.["channelCount"];
+  const assigned = async () => (await ok("GetSensorAssignedMachines", { code: 10234 })).length;
+  assert.deepEqual(await axisIds(), [1, 2, 3]);
+  assert.equal(await count(), 3);
+  accelReading(parts, NOW, null);
+  assert.deepEqual(await axisIds(), [1, 2]);
+  assert.equal(await count(), 2);
+  assert.equal(await assigned(), 2);
+});
+
 test("query service – GetDataBySensor: an object per channel, slashed dates, values one level deeper", async (t) => {
   const { ok, parts } = await service(t);
   const units = { current1_avg: "A", current1_min: "A", current2_avg: "A", battery: "V" };

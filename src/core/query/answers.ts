@@ -13,7 +13,6 @@ import {
 } from "../wire/names.ts";
 import type { LocalTime } from "./dates.ts";
 import type { AxisPlace, TreeNode } from "./site-tree.ts";
-import { axisChannels } from "./site-tree.ts";
 import type { UnitEntry } from "./units.ts";
 
 export type Cell = string | number | boolean | null;
@@ -208,11 +207,11 @@ export function deviceFacts(readings: readonly OpenReading[]): DeviceFacts {
   };
 }
 
-export function channelCount(sensor: Sensor): number {
-  const accel = axisChannels(sensor).length;
+/** `axes`: how many the sensor measures vibration on. */
+export function channelCount(sensor: Sensor, axes: number): number {
   const listed = Object.keys(sensor.channels).length;
   const fixed = sensor.kinds.includes("rpm") ? 1 : 4;
-  return accel > 0 ? accel : listed > 0 ? listed : fixed;
+  return axes > 0 ? axes : listed > 0 ? listed : fixed;
 }
 
 /** The device's number: its serial where that is one (32 bits, as typed clients read it), else one made of the text. */
@@ -226,6 +225,7 @@ export function deviceId(code: string): number {
 
 export function deviceAnswer(
   sensor: Sensor,
+  axes: number,
   facts: DeviceFacts,
   lastUpdateConfig: string,
 ): Record<string, Cell> {
@@ -234,7 +234,7 @@ export function deviceAnswer(
     [API_DEVICE.code]: sensor.code,
     [API_DEVICE.model]: sensor.model ?? null,
     [API_DEVICE.type]: sensor.type,
-    [API_DEVICE.channelCount]: channelCount(sensor),
+    [API_DEVICE.channelCount]: channelCount(sensor, axes),
     [API_DEVICE.name]: sensor.name ?? null,
     [API_DEVICE.description]: sensor.description ?? null,
     [API_DEVICE.enabled]: 1,

@@ -49,6 +49,18 @@ export function axisChannels(sensor: Sensor): { channel: number; axis: AxisCode 
   }));
 }
 
+/** The nodes of these axes, each once. */
+export function axisNodes(axes: Iterable<AxisCode>): TreeNode[] {
+  return [...new Set(axes)]
+    .sort((a, b) => a - b)
+    .map((axis) => ({
+      id: axis,
+      name: AXIS_NAMES[axis][0],
+      description: AXIS_NAMES[axis][1],
+      type: "Axis",
+    }));
+}
+
 export class SiteTree {
   readonly #sensors: readonly Sensor[];
   readonly #byCode: ReadonlyMap<string, Sensor>;
@@ -81,19 +93,6 @@ export class SiteTree {
       nodes.set(id, { id, name: given ?? `${type} ${id}`, description: given ?? "", type });
     }
     return [...nodes.values()].sort((a, b) => a.id - b.id);
-  }
-
-  /** Axes measured there, each once. */
-  axes(filter: TreeFilter): TreeNode[] {
-    const codes = new Set(this.places(filter, null).map(({ axis }) => axis));
-    return [...codes]
-      .sort((a, b) => a - b)
-      .map((axis) => ({
-        id: axis,
-        name: AXIS_NAMES[axis][0],
-        description: AXIS_NAMES[axis][1],
-        type: "Axis",
-      }));
   }
 
   /** Where vibration is measured, by machine, point and axis. */

@@ -1,0 +1,63 @@
+/** What the stored readings tell of the sensors themselves (services 6 and 9). */
+import { accelChannels } from "../core/convert/channels.ts";
+import { hasChannel, type OpenReading, openReading } from "../core/query/answers.ts";
+import { axisChannels } from "../core/query/site-tree.ts";
+import type { Kind, Sensor } from "../core/sensor.ts";
+import type { QueryContext } from "./query-context.ts";
+
+type Parts = Pick<QueryContext["parts"], "history">;
+
+/**
+ * Channels of a vibration sensor: those the site file lists; where it lists none, those of the newest record, for a
+ * biaxial sensor has no third; H, V, A before the first record.
+ */
+export function measuredChannels(
+  { history }: Parts,
+  sensor: Sensor,
+): ReturnType<typeof axisChannels> {
+  const channels = axisChannels(sensor);
+  if (channels.length === 0 || accelChannels(sensor).length > 0) return channels;
+  const newest = history.latest(sensor.code, "accel");
+  if (newest === null) return channels;
+  const open = openReading(newest);
+  const measured = channels.filter(({ channel }) => hasChannel(open, channel));
+  return measured.length > 0 ? measured : channels;
+}
+
+/** How far back a fact is looked for that the newest record left out: fields go missing now and then, not for days. */
+const LOOK_BACK_MS = 2 * 86_400_000;
+const LOOK_BACK_ROWS = 50;
+
+/** Where the records of a kind carry what a device tells of itself (services 3.3 to 3.5). */
+const COMMON_FACTS = ["battery", "module_temperature", "version"] as const;
+const FACTS: Readonly<Partial<Record<Kind, readonly string[]>>> = {
+  accel: ["temperature"],
+  accCurrent: [],
+};
+
+/** The newest reading of each kind, and older ones where it lacks a fact that its records carry. */
+export function factReadings({ history }: Parts, sensor: Sensor): OpenReading[] {
+  const readings: OpenReading[] = [];
+  for (const kind of sensor.kinds) {
+    const newest = history.latest(sensor.code, kind);
+    if (newest === null) continue;
+    const open = openReading(newest);
+    readings.push(open);
+    const facts = FACTS[kind] ?? COMMON_FACTS;
+    const isWhole = facts.every(
+      (fact) => (open.values[fact] ?? open.attributes[fact] ?? null) !== null,
+    );
+    if (isWhole) continue;
+    const older = history.page({
+      sensor: sensor.code,
+      kind,
+      fromMs: newest.timeMs - LOOK_BACK_MS,
+      toMs: newest.timeMs,
+      order: "descending",
+      after: null,
+      limit: LOOK_BACK_ROWS,
+    });
+    readings.push(...older.map(openReading));
+  }
+  return readings;
+}
