@@ -22,7 +22,7 @@ export class AgentKeeper {
   #isClosed = false;
 
   constructor(env: Readonly<Record<string, string>>, directory: string, program: string) {
-    const reports = `--report-on-signal --report-compact --report-directory=${directory}`;
+    const reports = `--trace-warnings --report-on-signal --report-compact --report-directory=${directory}`;
     this.#env = { ...env, NODE_OPTIONS: reports };
     this.#directory = directory;
     this.#program = program;

@@ -1,4 +1,5 @@
 /** A gateway with a plant behind it, for commissioning, training and tests. */
+import { setMaxListeners } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Kind, Site } from "../core/sensor.ts";
@@ -74,6 +75,8 @@ class Gateway implements Simulator {
 
   constructor(config: SimulatorConfig) {
     this.#config = config;
+    // One for each fault that is on and each answer that waits; they go with them.
+    setMaxListeners(0, this.#closing.signal);
     this.#port = config.port;
     this.zone = new Zone(config.zone);
     this.clock = new GatewayClock(config.clock, {

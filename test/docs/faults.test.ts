@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+
+const DOCUMENT = "docs/faults.md";
+const CASES = "test/agent/faults.test.ts";
+const EVENTS = "scripts/chaos/events.ts";
+
+/** The last cell of every row of a table that says what shows it, with the row's first cells for the message. */
+function proofs(): { readonly row: string; readonly proof: string }[] {
+  const found: { row: string; proof: string }[] = [];
+  let isProofTable = false;
+  for (const line of readFileSync(DOCUMENT, "utf8").split("\n")) {
+    if (!line.startsWith("|")) isProofTable = false;
+    else if (/\| *Shown by *\|$/.test(line)) isProofTable = true;
+    else if (isProofTable && !/^\|[ :|-]+\|$/.test(line)) {
+      const cells = line.split(/(?<!\\)\|/).slice(1, -1);
+      found.push({ row: cells.slice(0, 2).join(" "), proof: cells.at(-1)?.trim() ?? "" });
+    }
+  }
+  return found;
+}
+
+/** `place`: “name” “name” · `place`: word, word */
+function citations(proof: string): { readonly place: string; readonly names: string[] }[] {
+  return proof.split(" · ").map((citation) => {
+    const [, place, rest] = /^`([^`]+)`(?:: (.*))?$/.exec(citation) ?? [];
+    assert.ok(place !== undefined, `not understood: ${citation}`);
+    const quoted = [...(rest ?? "").matchAll(/“([^”]+)”/g)].map(([, name = ""]) => name);
+    const words = (rest ?? "").split(", ").filter((word) => word !== "");
+    return { place, names: quoted.length > 0 ? quoted : words };
+  });
+}
+
+const titlesOf = (path: string): string[] =>
+  [...readFileSync(path, "utf8").matchAll(/(?:\bit|\btest|\bt\.test)\(\s*(["'`])(.*?)\1,/gs)].map(
+    ([, , title = ""]) => title,
+  );
+
+test("docs/faults.md – every test, case and event that it cites exists", () => {
+  const rows = proofs();
+  assert.ok(rows.length >= 40, `${rows.length} rows`);
+  const cases = readFileSync(CASES, "utf8");
+  const events = readFileSync(EVENTS, "utf8");
+  for (const { row, proof } of rows) {
+    for (const { place, names } of citations(proof)) {
+      if (place === "faults" || place === "campaign") {
+        const source = place === "faults" ? cases : events;
+        assert.ok(names.length > 0, `${row}: which of ${place}?`);
+        for (const name of names) assert.ok(source.includes(`"${name}"`), `${row}: ${name}`);
+        continue;
+      }
+      assert.ok(existsSync(place), `${row}: ${place}`);
+      assert.ok(names.length > 0, `${row}: which test of ${place}?`);
+      const titles = titlesOf(place);
+      for (const name of names) {
+        assert.ok(
+          titles.some((title) => title.includes(name)),
+          `${row}: ${place} has no “${name}”`,
+        );
+      }
+    }
+  }
+});
+
+test("docs/faults.md – every case of the gateway's faults and every event of the campaign is in it", () => {
+  const cited = new Map<string, Set<string>>();
+  for (const { proof } of proofs()) {
+    for (const { place, names } of citations(proof)) {
+      const known = cited.get(place) ?? new Set();
+      for (const name of names) known.add(name);
+      cited.set(place, known);
+    }
+  }
+  const cases = [
+    ...readFileSync(CASES, "utf8").matchAll(/(?:reads|waits)\("([\w-]+)"|name: "([\w-]+)"/g),
+  ].map(([, one, other]) => one ?? other ?? "");
+  assert.ok(cases.length > 60, `${cases.length} cases`);
+  for (const name of cases) assert.ok(cited.get("faults")?.has(name), `${name} is not in it`);
+  const events = [...readFileSync(EVENTS, "utf8").matchAll(/readonly name: "([^"]+)"/g)];
+  assert.ok(events.length >= 12, `${events.length} events`);
+  for (const [, name = ""] of events) {
+    assert.ok(cited.get("campaign")?.has(name), `${name} is not in it`);
+  }
+});
