@@ -56,6 +56,8 @@ export class StreamQueue {
   readonly stream: number;
   /** Rows in the outbox. */
   pending = 0;
+  /** Of these, leased or settled and not written yet. */
+  leased = 0;
   /** The backlog is read from behind this row on. */
   cursor: Place;
   /** True when nothing lies behind the cursor. */
@@ -103,7 +105,7 @@ export class LaneQueue {
   readonly isLiveOnly: boolean;
   readonly streams = new Map<number, StreamQueue>();
   /** By seq. Settled ones stay until they are written, so that they are not leased again. */
-  readonly leased = new Map<number, Slot>();
+  readonly #leased = new Map<number, Slot>();
   /** Oversize rows by seq. */
   readonly parked = new Map<number, { readonly place: Place; readonly live: boolean }>();
   /** Turns the round-robin. */
@@ -164,8 +166,38 @@ export class LaneQueue {
     });
   }
 
+  get leases(): Iterable<Slot> {
+    return this.#leased.values();
+  }
+
+  isLeased(seq: number): boolean {
+    return this.#leased.has(seq);
+  }
+
+  lease(slot: Slot): void {
+    if (!this.#leased.has(slot.place.seq)) this.stream(slot.place.stream).leased += 1;
+    this.#leased.set(slot.place.seq, slot);
+  }
+
+  /** False when it is leased no more, or anew. */
+  endLease(slot: Slot): boolean {
+    const { seq, stream } = slot.place;
+    if (this.#leased.get(seq) !== slot) return false;
+    this.#leased.delete(seq);
+    this.stream(stream).leased -= 1;
+    return true;
+  }
+
+  /** Whether the outbox holds rows of this stream besides those that are leased or about to go live. */
+  hasBacklog(stream: StreamQueue): boolean {
+    const { pending, leased, candidate } = stream;
+    const isLiveWaiting = candidate !== null && !this.#leased.has(candidate.seq);
+    return pending > leased + (isLiveWaiting ? 1 : 0);
+  }
+
   forgetLeases(): void {
-    this.leased.clear();
+    this.#leased.clear();
+    for (const stream of this.#order) stream.leased = 0;
     this.parked.clear();
   }
 }

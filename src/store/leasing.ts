@@ -46,7 +46,7 @@ export class Leasing {
     for (const stream of lane.order) {
       if (entries.length >= max) break;
       const place = stream.candidate;
-      if (place === null || lane.leased.has(place.seq) || !stream.liveRefusal.isOver(now)) continue;
+      if (place === null || lane.isLeased(place.seq) || !stream.liveRefusal.isOver(now)) continue;
       const [row] = this.#parts.db.read(ONE_SQL).all(place.seq);
       const page = { stream: place.stream, hour: place.hour, seqMax: this.#hooks.seqMax() };
       if (row === undefined) this.#hooks.stray(lane, place, page);
@@ -65,7 +65,8 @@ export class Leasing {
       const stream = order[lane.turn % order.length];
       lane.turn = (lane.turn + 1) % order.length;
       if (stream === undefined || stream.isExhausted || stream.isParked) continue;
-      if (lane.isLiveOnly || !stream.historyRefusal.isOver(now)) continue;
+      if (lane.isLiveOnly || !lane.hasBacklog(stream)) continue;
+      if (!stream.historyRefusal.isOver(now)) continue;
       const before = entries.length;
       this.#readBacklog(lane, stream, Math.min(PAGE_ROWS, max - before), entries);
       if (entries.length > before) empty = -1;
@@ -116,7 +117,7 @@ export class Leasing {
       };
       stream.cursor = place;
       const isOut =
-        lane.leased.has(place.seq) ||
+        lane.isLeased(place.seq) ||
         lane.parked.has(place.seq) ||
         stream.candidate?.seq === place.seq;
       if (isOut) {
@@ -143,7 +144,7 @@ export class Leasing {
     const reading = toStoredReading(row, this.#parts.streams, live ? 0 : 2);
     const entry = { reading, live };
     const slot = { place, page, index, live, entry, isSettled: false };
-    lane.leased.set(place.seq, slot);
+    lane.lease(slot);
     this.#hooks.taken(entry, slot);
     return entry;
   }

@@ -107,7 +107,7 @@ export class SqliteOutbox implements Outbox {
     const reading = { seq: place.seq } as OutboxEntry["reading"];
     const entry: OutboxEntry = { reading, live: false };
     const slot: Slot = { place, page, index: -1, live: false, entry, isSettled: true };
-    lane.leased.set(place.seq, slot);
+    lane.lease(slot);
     const stream = lane.stream(place.stream);
     if (stream.candidate?.seq === place.seq) stream.candidate = null;
     this.#openSettlement().add(lane, slot);
@@ -130,8 +130,7 @@ export class SqliteOutbox implements Outbox {
         settlement ??= this.#openSettlement();
         this.#leave(queue, slot, outcome === "sent");
         settlement.add(queue, slot);
-      } else if (queue.leased.get(slot.place.seq) === slot) {
-        queue.leased.delete(slot.place.seq);
+      } else if (queue.endLease(slot)) {
         this.#return(queue, slot, outcome);
         hasNews = true;
       }
@@ -178,9 +177,8 @@ export class SqliteOutbox implements Outbox {
   release(lane: Lane): void {
     const queue = this.#lanes.get(lane);
     if (queue === undefined) return;
-    for (const [seq, slot] of queue.leased) {
-      if (slot.isSettled) continue;
-      queue.leased.delete(seq);
+    for (const slot of queue.leases) {
+      if (slot.isSettled || !queue.endLease(slot)) continue;
       queue.stream(slot.place.stream).rewind(slot.place);
     }
     queue.wake();
@@ -199,9 +197,7 @@ export class SqliteOutbox implements Outbox {
     }
     for (const number of new Set(parked.map(({ place }) => place.stream))) {
       const stream = queue.stream(number);
-      stream.candidate = newestPending(this.#parts.db, queue, stream, (seq) =>
-        queue.leased.has(seq),
-      );
+      stream.candidate = newestPending(this.#parts.db, queue, stream, (seq) => queue.isLeased(seq));
     }
     queue.wake();
   }

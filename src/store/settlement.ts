@@ -117,9 +117,7 @@ export class Settlement implements WriteJob {
 
   #release(): void {
     for (const [lane, slots] of this.#slots) {
-      for (const slot of slots) {
-        if (lane.leased.get(slot.place.seq) === slot) lane.leased.delete(slot.place.seq);
-      }
+      for (const slot of slots) lane.endLease(slot);
     }
   }
 
