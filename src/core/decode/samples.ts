@@ -8,6 +8,7 @@ import { Oddities, readNumber } from "./scalars.ts";
 export const SAMPLES_MAX = 4_000_000;
 
 const MINUS = 0x2d;
+const ZERO = 0x30;
 const COMMA = 0x2c;
 const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
@@ -37,57 +38,14 @@ export class SampleReader {
     return value === null ? { state: "absent" } : this.#readAny(value);
   }
 
-  /**
-   * The fast way: nothing but integers that fit, commas and spaces. Returns how many, or -1 to leave it to the slow way,
-   * which reads everything that this one refuses and says what is wrong with it.
-   */
   #readPlain(bytes: Buffer, from: number, end: number): number {
     const close = bytes.indexOf(CLOSE_ARRAY, from);
     if (close < 0 || close >= end) return -1;
-    // Every sample but the first takes two bytes at least, so nothing below runs over the scratch array.
+    // Every sample but the first takes two bytes at least, so the scratch array is not run over.
     const capacity = ((close - from) >> 1) + 1;
     if (this.#scratch.length < capacity) this.#scratch = new Int16Array(capacity);
-    const out: Int16Array = this.#scratch;
-    let count = 0;
-    let at = skipSpace(bytes, from);
-    if (at === close) {
-      this.#end = close + 1;
-      return 0;
-    }
-    // One sample per turn, `byte` being its first. No index is checked: at the latest `]` at `close` ends the loop.
-    let byte = bytes[at++]!;
-    for (;;) {
-      const isNegative = byte === MINUS;
-      if (isNegative) byte = bytes[at++]!;
-      let value = byte - 0x30;
-      if (!(value >= 0 && value <= 9)) return -1;
-      byte = bytes[at++]!;
-      let digit = byte - 0x30;
-      if (digit >= 0 && digit <= 9) {
-        if (value === 0) return -1;
-        const second = at;
-        do {
-          value = (value * 10 + digit) | 0;
-          byte = bytes[at++]!;
-          digit = byte - 0x30;
-        } while (digit >= 0 && digit <= 9);
-        // More than five digits may have wrapped around.
-        if (at - second > 4 || value > 32_768 || (value === 32_768 && !isNegative)) return -1;
-      }
-      out[count++] = isNegative ? 0 - value : value;
-      if (byte !== COMMA) {
-        at = skipSpace(bytes, at - 1);
-        byte = bytes[at++]!;
-        if (byte === CLOSE_ARRAY) break;
-        if (byte !== COMMA) return -1;
-      }
-      byte = bytes[at++]!;
-      if (byte <= 0x20) {
-        at = skipSpace(bytes, at - 1);
-        byte = bytes[at++]!;
-      }
-    }
-    this.#end = at;
+    const count = readIntegers(bytes, from, close, this.#scratch);
+    this.#end = close + 1;
     return count > this.#samplesMax ? -1 : count;
   }
 
@@ -105,6 +63,55 @@ export class SampleReader {
       samples[index] = sample;
     }
     return { state: "ok", samples };
+  }
+}
+
+/**
+ * The fast way: nothing but integers that fit, commas and spaces, up to the `]` at `close`. Returns how many, or -1 to leave
+ * it to the slow way, which reads everything that this one refuses and says what is wrong with it. The digits are unrolled,
+ * for a loop over them costs a third more. No index is checked: a byte is looked at only behind one that is not `]`.
+ */
+function readIntegers(bytes: Buffer, from: number, close: number, out: Int16Array): number {
+  let count = 0;
+  let at = skipSpace(bytes, from);
+  if (at === close) return 0;
+  for (;;) {
+    let byte = bytes[at]!;
+    // All bits of a negative sample are turned, and one added.
+    let sign = 0;
+    if (byte === MINUS) {
+      sign = -1;
+      byte = bytes[++at]!;
+    }
+    let value = byte - ZERO;
+    if (value < 0 || value > 9) return -1;
+    let digit = bytes[++at]! - ZERO;
+    if (digit >= 0 && digit <= 9) {
+      if (value === 0) return -1;
+      value = value * 10 + digit;
+      digit = bytes[++at]! - ZERO;
+      if (digit >= 0 && digit <= 9) {
+        value = value * 10 + digit;
+        digit = bytes[++at]! - ZERO;
+        if (digit >= 0 && digit <= 9) {
+          value = value * 10 + digit;
+          digit = bytes[++at]! - ZERO;
+          if (digit >= 0 && digit <= 9) {
+            value = value * 10 + digit;
+            if (value > 32_767 - sign) return -1;
+            digit = bytes[++at]! - ZERO;
+            if (digit >= 0 && digit <= 9) return -1;
+          }
+        }
+      }
+    }
+    out[count++] = (value ^ sign) - sign;
+    if (digit !== COMMA - ZERO) {
+      at = skipSpace(bytes, at);
+      if (at === close) return count;
+      if (bytes[at] !== COMMA) return -1;
+    }
+    if (bytes[++at]! <= 0x20) at = skipSpace(bytes, at);
   }
 }
 
