@@ -105,6 +105,7 @@ describe("a buffer smaller than the outage", { skip, timeout: 120_000 }, () => {
     assert.equal(firstWaveform.readings, firstWaveform.lanes.json.readings, "history before them");
     assert.ok((looks[0]?.readings ?? 0) > (looks[0]?.lanes.json.readings ?? 0), "it was there");
 
+    const lastMs = Math.max(...[...shown().values()].map(({ timeMs }) => timeMs));
     relay.open();
     await untilMetric(agent, "gateside_outbox_readings", (value) => value === 0, 40_000);
     const { dropped } = await bufferOf(agent);
@@ -159,6 +160,15 @@ describe("a buffer smaller than the outage", { skip, timeout: 120_000 }, () => {
     const accel = [...shown()].filter(([, { kind }]) => kind === "accel").map(([id]) => id);
     const without = accel.filter((id) => !withWaveform.has(id));
     assert.equal(without.length, dropped["waveform_buffer_full"], "each waveform is counted");
+
+    // What was dropped for space is not fetched again, not even when the gateway shows the day in another order.
+    simulator.faults.add({ name: "newest-first" });
+    clock.skip(60_000);
+    await seen.waitFor(new Map([...shown()].filter(([, { timeMs }]) => timeMs > lastMs)), 30_000);
+    await untilMetric(agent, "gateside_outbox_readings", (value) => value === 0);
+    assert.equal(seen.missing(shown()).length, missing.length, "given up for good");
+    assert.deepEqual((await bufferOf(agent)).dropped, dropped);
+
     assert.ok(mostBytes() <= BUFFER_MB * 1024 * 1024, `${mostBytes()} bytes`);
     assert.ok(mostBytes() > 0.8 * BUFFER_MB * 1024 * 1024, `only ${mostBytes()} bytes`);
     assertLiveMovesForward(seen.list);
