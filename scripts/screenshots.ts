@@ -24,6 +24,8 @@ const SEEDS_MAX = 5_000;
 /** The backfill has ended when nothing new was stored for so long. */
 const STEADY_MS = 6_000;
 const FILL_MS_MAX = 110_000;
+/** A plant that is read every minute shows its rates after one. */
+const RATES_MS_MAX = 120_000;
 
 async function main(): Promise<void> {
   if (skipWithoutBrowser !== false) throw new Error(skipWithoutBrowser);
@@ -130,9 +132,15 @@ async function takePictures(address: string): Promise<void> {
   }
 }
 
-/** Rates need some seconds to be known, and what just glowed has faded. */
+/** The plots are drawn, the rates known where they are shown, and what just glowed has faded. */
 async function settled(page: Page): Promise<void> {
   await page.locator(".live", { hasText: /^Live$/ }).waitFor();
+  if ((await page.locator(".flow").count()) > 0) {
+    await page
+      .locator(".pipe-label", { hasText: /sent$/ })
+      .first()
+      .waitFor({ timeout: RATES_MS_MAX });
+  }
   await page.waitForTimeout(8_000);
 }
 

@@ -90,10 +90,14 @@ export class Model {
     if (first === undefined || last === undefined || spanMs < RATE_SPAN_MIN_MS) {
       return { storedPerS: null, sentPerS };
     }
+    // A plant that is read once a minute is not idle because nothing came in the first seconds.
+    const isWhole = spanMs >= RATE_SPAN_MS - RATE_SPAN_MIN_MS;
+    const rateOf = (events: number) => (events > 0 || isWhole ? (events / spanMs) * 1000 : null);
     for (const [name, delivered] of last.delivered) {
-      sentPerS.set(name, ((delivered - (first.delivered.get(name) ?? 0)) / spanMs) * 1000);
+      const perS = rateOf(delivered - (first.delivered.get(name) ?? 0));
+      if (perS !== null) sentPerS.set(name, perS);
     }
-    return { storedPerS: ((last.stored - first.stored) / spanMs) * 1000, sentPerS };
+    return { storedPerS: rateOf(last.stored - first.stored), sentPerS };
   }
 
   takeStatus(status: Status): void {

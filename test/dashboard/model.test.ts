@@ -133,9 +133,15 @@ test("model – each link has its own rate", (t) => {
   model.takeStatus(statusAfter(100, 7));
   nowMs += 10_000;
   model.takeStatus(statusAfter(150, 7));
-  const expected = new Map([
-    ["mqtt", 5],
+  // Nothing in ten seconds is no rate yet; nothing in a minute is.
+  assert.deepEqual(model.rates(), { storedPerS: null, sentPerS: new Map([["mqtt", 5]]) });
+  for (let n = 0; n < 30; n++) {
+    nowMs += 2_000;
+    model.takeStatus(statusAfter(150, 7));
+  }
+  const idle = new Map([
+    ["mqtt", 0],
     ["sparkplug", 0],
   ]);
-  assert.deepEqual(model.rates().sentPerS, expected);
+  assert.deepEqual(model.rates(), { storedPerS: 0, sentPerS: idle });
 });
