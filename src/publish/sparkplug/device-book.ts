@@ -65,7 +65,8 @@ export class DeviceBook {
     return [...this.#devices.values()].find((device) => device.id === id);
   }
 
-  birthMetrics(device: Device, nowMs: number): Metric[] {
+  /** `isReturning`: born for a live reading, which its state may not tell of yet. */
+  birthMetrics(device: Device, nowMs: number, isReturning: boolean): Metric[] {
     const newest = new Map<Kind, ParsedReading>();
     for (const kind of device.kinds) {
       const reading = this.#parts.newest(device.code, kind);
@@ -74,7 +75,9 @@ export class DeviceBook {
       device.learn(parsed);
       newest.set(kind, parsed);
     }
-    return device.birth(nowMs, newest, this.isSilent(device));
+    const isConfigured = this.#known.has(normalCode(device.code));
+    const isStale = this.isSilent(device) && !(isReturning && isConfigured);
+    return device.birth(nowMs, newest, isStale);
   }
   /** A sensor never heard of is not silent: it is born with nulls, so that hosts know its tags from the start. */
   isSilent(device: Device): boolean {

@@ -86,11 +86,11 @@ export class Sender {
     return "sent";
   }
 
-  async birth(device: Device): Promise<SendResult> {
+  async birth(device: Device, isReturning = false): Promise<SendResult> {
     const { session, book, now, onOversize } = this.#parts;
     if (this.#unbirthable.has(device)) return "oversize";
     const nowMs = now();
-    const metrics = book.birthMetrics(device, nowMs);
+    const metrics = book.birthMetrics(device, nowMs, isReturning);
     const result = await this.send(session.dbirth(nowMs, device.id, metrics));
     if (result === "oversize") {
       this.#unbirthable.add(device);
@@ -107,7 +107,10 @@ export class Sender {
     for (const { entry, reading } of items) if (!reading.isWhole) onDamaged(entry);
     const hasNew = items.reduce((any, item) => device.learn(item.reading) || any, false);
     if (hasNew || !session.isDeviceBorn(device.id)) {
-      const born = await this.birth(device);
+      const born = await this.birth(
+        device,
+        items.some((item) => !item.isHistorical),
+      );
       if (born === "lost") return false;
       if (born === "oversize") {
         onOversize(`DBIRTH of ${device.id}`, "sparkplug", entries);
@@ -152,7 +155,7 @@ export class Sender {
       false,
     );
     if (stored.length > 0 && (isNew || !session.isDeviceBorn(device.id))) {
-      const born = await this.birth(device);
+      const born = await this.birth(device, !isHistorical);
       if (born === "lost") return false;
       if (born === "oversize") {
         onOversize(`DBIRTH of ${device.id}`, "sparkplugWaveform", [entry]);

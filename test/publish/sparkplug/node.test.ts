@@ -199,7 +199,11 @@ test("sparkplug – a sensor that goes silent dies, and is born again with its r
   site.outbox.add("sparkplug", [reading]);
   await site.until((m) => m.some(isData));
   assert.deepEqual(site.verbs().slice(3), ["DDEATH 30007", "DBIRTH 30007", "DDATA 30007"]);
-  assert.equal(property(metric(site.of("DDATA")[0], "loop/channel1"), "Quality")?.intValue, 192);
+  // The value that brings it back is not stale, in the birth as little as in the data.
+  const back = metric(site.of("DBIRTH", PUMP.code)[1], "loop/channel1");
+  assert.equal(valueOf(back), 9);
+  assert.equal(property(back, "Quality")?.intValue, 192);
+  assert.equal(metric(site.of("DDATA")[0], "loop/channel1")?.properties, undefined);
 });
 
 test("sparkplug – a sensor that is silent at the start is not born", { skip }, async (t) => {
