@@ -25,6 +25,8 @@ interface MonitorParts {
 }
 
 const BALLAST_CHUNK_BYTES = 64 << 10;
+/** A -shm takes 32 kB, the first pages of a -wal some more. */
+const ROOM_TO_OPEN_BYTES = 128 << 10;
 
 /** Sizes: of our files, of the disk, and how they grow. */
 export class BufferMonitor {
@@ -128,17 +130,27 @@ export class BufferMonitor {
     return dropBallast(dirname(this.#parts.db.path));
   }
 
-  /** Written with zeros, not merely sized: a sparse file holds nothing back. */
   restoreBallast(): void {
     const { ballastBytes } = this.#parts.limits;
     if (sizeOf(this.#ballastPath) === ballastBytes) return;
     if (this.diskShortageBytes() > -2 * ballastBytes) return;
+    this.#writeBallast(ballastBytes);
+  }
+
+  /** After a clean stop the -wal and its -shm are gone: without a ballast some of their room is kept for the next start. */
+  keepRoomToOpen(): void {
+    const bytes = Math.min(ROOM_TO_OPEN_BYTES, this.diskFreeBytes() ?? 0);
+    if (bytes > 0 && sizeOf(this.#ballastPath) === 0) this.#writeBallast(bytes);
+  }
+
+  /** Written with zeros, not merely sized: a sparse file holds nothing back. */
+  #writeBallast(bytes: number): void {
     try {
       const file = openSync(this.#ballastPath, "w", 0o640);
       try {
         const chunk = new Uint8Array(BALLAST_CHUNK_BYTES);
-        for (let written = 0; written < ballastBytes; ) {
-          written += writeSync(file, chunk, 0, Math.min(chunk.length, ballastBytes - written));
+        for (let written = 0; written < bytes; ) {
+          written += writeSync(file, chunk, 0, Math.min(chunk.length, bytes - written));
         }
         fsyncSync(file);
       } finally {

@@ -320,6 +320,7 @@ class SqliteStore implements Store {
     this.outbox.close();
     this.#queue.close();
     this.#db.close();
+    this.#monitor.keepRoomToOpen();
     this.#lock.release();
   }
 }

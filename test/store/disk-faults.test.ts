@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  rmdirSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -83,10 +91,10 @@ const WITHOUT_MOUNT = "needs the right to mount a small tmpfs";
 /** Others take all that is left. */
 function fill(mount: string): void {
   const { bavail, bsize } = statfsSync(mount);
-  writeFileSync(join(mount, "theirs"), Buffer.alloc(bavail * bsize, 1));
+  appendFileSync(join(mount, "theirs"), Buffer.alloc(bavail * bsize, 1));
 }
 
-for (const end of ["a clean stop", "kill -9"]) {
+for (const end of ["a clean stop", "a clean stop on a full disk", "kill -9"]) {
   test(`disk faults – after ${end} the agent starts on a full disk, and what it held is owed`, async (t) => {
     const mount = smallDisk(t);
     if (mount === null) return t.skip(WITHOUT_MOUNT);
@@ -105,6 +113,11 @@ for (const end of ["a clean stop", "kill -9"]) {
     } else {
       const store = openStore(options);
       await append(store, [readingOf("1", START_MS)]);
+      if (end !== "a clean stop") {
+        // What the ballast can do has been done.
+        rmSync(join(directory, "gateside.ballast"));
+        fill(mount);
+      }
       await store.close();
     }
     fill(mount);
