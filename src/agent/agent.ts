@@ -14,7 +14,7 @@ import type { GatewayClient } from "../gateway/client.ts";
 import { createHttpServer, type HttpServer } from "../http/server.ts";
 import { systemClock } from "../lib/clock.ts";
 import { createMetrics, type Metrics } from "../lib/metrics.ts";
-import { dashboardDirectory } from "../lib/paths.ts";
+import { agentSocketPath, dashboardDirectory } from "../lib/paths.ts";
 import type { SystemdNotifier } from "../lib/sd-notify.ts";
 import { VERSION } from "../lib/version.ts";
 import { loadByteHashing } from "../lib/xxhash.ts";
@@ -46,7 +46,7 @@ export interface AgentOptions {
 }
 
 export interface Agent {
-  /** Where the HTTP side listens; null when it is off. */
+  /** Where the HTTP side listens; null when it has no port. */
   readonly address: string | null;
   status(): AgentStatus;
   readonly metrics: Metrics;
@@ -77,7 +77,7 @@ class RunningAgent implements Agent {
   readonly #gaps: GapWatch;
   readonly #dispatcher: Dispatcher;
   readonly #destinations: Destination[] = [];
-  readonly #http: HttpServer | null;
+  readonly #http: HttpServer;
   readonly #watchdog: Watchdog;
 
   constructor(options: AgentOptions, hashing: ByteHashing) {
@@ -174,54 +174,54 @@ class RunningAgent implements Agent {
       this.#destinations.push(sparkplugDestination(common));
     }
 
-    this.#http =
-      settings.httpPort === null
-        ? null
-        : createHttpServer(
-            {
-              site,
-              status: this,
-              health: { parts: () => this.#watchdog.health() },
-              history: historyPages(this.#store.history),
-              waveforms: this.#store.waveforms,
-              series: createSeriesMaker(plans),
-              gaps: this.#gaps,
-              live: hub,
-              backfill: createBackfillJobs({
-                site,
-                clock,
-                gatewayNow: () => this.#poller.gatewayClock.now(),
-                zone: settings.gatewayTimezone,
-                read: (days, sensor) => this.#poller.backfill(days, sensor),
-                canReread: (key) => this.#store.readings.canReread(key),
-              }),
-              settings: this.#dispatcher,
-              metrics,
-              clock,
-              logger,
-            },
-            {
-              host: settings.httpHost,
-              port: settings.httpPort,
-              token: settings.httpToken,
-              version: VERSION,
-              timezone: settings.gatewayTimezone,
-              names,
-              // A checkout that was never built has no dashboard, and needs none for its tests.
-              dashboardDir: existsSync(dashboardDirectory()) ? dashboardDirectory() : null,
-            },
-          );
+    this.#http = createHttpServer(
+      {
+        site,
+        status: this,
+        health: { parts: () => this.#watchdog.health() },
+        history: historyPages(this.#store.history),
+        waveforms: this.#store.waveforms,
+        series: createSeriesMaker(plans),
+        gaps: this.#gaps,
+        live: hub,
+        backfill: createBackfillJobs({
+          site,
+          clock,
+          gatewayNow: () => this.#poller.gatewayClock.now(),
+          zone: settings.gatewayTimezone,
+          read: (days, sensor) => this.#poller.backfill(days, sensor),
+          canReread: (key) => this.#store.readings.canReread(key),
+        }),
+        settings: this.#dispatcher,
+        metrics,
+        clock,
+        logger,
+      },
+      {
+        host: settings.httpHost,
+        port: settings.httpPort,
+        socketPath: agentSocketPath(settings.dataDir),
+        token: settings.httpToken,
+        version: VERSION,
+        timezone: settings.gatewayTimezone,
+        names,
+        // A checkout that was never built has no dashboard, and needs none for its tests.
+        dashboardDir:
+          settings.httpPort !== null && existsSync(dashboardDirectory())
+            ? dashboardDirectory()
+            : null,
+      },
+    );
   }
 
   get address(): string | null {
-    return this.#http?.address ?? null;
+    return this.#http.address;
   }
 
   async listen(): Promise<void> {
-    if (this.#http === null) return;
     try {
       const address = await this.#http.listen();
-      this.#logger.info({ address }, "http listening");
+      if (this.#settings.httpPort !== null) this.#logger.info({ address }, "http listening");
     } catch (error) {
       await this.#store.close();
       throw listenFailure(error, this.#settings);
@@ -278,7 +278,7 @@ class RunningAgent implements Agent {
       this.#destinations.map((d) => d.close(signal.aborted ? "stopped" : "fault")),
     );
     await Promise.allSettled([retention, watchdog]);
-    await this.#http?.close();
+    await this.#http.close();
     await this.#gateway.close();
     await this.#store.close();
     clearTimeout(tooLate);

@@ -1,5 +1,7 @@
 /** Talks to the running agent's HTTP side (contract 7), for the commands that work through it. */
 import type { Settings } from "../config/settings.ts";
+import { agentSocketPath } from "../lib/paths.ts";
+import { type Answer, askAddress, askSocket, type Question } from "./ask-agent.ts";
 import { UsageError } from "./command.ts";
 import type { Configuration } from "./configuration.ts";
 
@@ -23,55 +25,55 @@ export class AgentFailure extends Error {
 }
 
 export interface AgentClient {
-  readonly url: string;
   get(path: string, signal: AbortSignal): Promise<unknown>;
   post(path: string, body: object, signal: AbortSignal, timeoutMs?: number): Promise<unknown>;
 }
 
-/** `url` null takes the address from the settings. Throws AgentFailure `no_http` where they name no port to call. */
+/**
+ * `url` null takes the agent that holds DATA_DIR, by its socket there, or else the one at the address in the settings;
+ * a call fails with AgentFailure `no_http` where neither names one.
+ */
 export function createAgentClient(
-  settings: Pick<Settings, "httpHost" | "httpPort" | "httpToken">,
+  settings: Pick<Settings, "httpHost" | "httpPort" | "httpToken" | "dataDir">,
   url: string | null = null,
 ): AgentClient {
-  const base = url === null ? addressOf(settings) : url.replace(/\/+$/, "");
-  const call = async (path: string, init: RequestInit, signal: AbortSignal, timeoutMs: number) => {
+  const send = async (path: string, question: Question): Promise<Answer & { at: string }> => {
+    const unreachable = (at: string, hint: string) => (cause: unknown) => {
+      throw new AgentFailure("unreachable", `no agent answers at ${at} (${reason(cause)})${hint}`, {
+        cause,
+      });
+    };
+    const { dataDir } = settings;
+    if (url === null) {
+      const asked = askSocket(agentSocketPath(dataDir), path, question);
+      const local = await asked.catch(unreachable(dataDir, ""));
+      if (local !== null) return { ...local, at: dataDir };
+    }
+    const base = url === null ? addressOf(settings) : url.replace(/\/+$/, "");
+    const hint = "; is it running, and HTTP_HOST and HTTP_PORT its own?";
+    const answer = await askAddress(base + path, question).catch(unreachable(base, hint));
+    return { ...answer, at: base };
+  };
+  const call = async (path: string, content: string | null, signal: AbortSignal, limit: number) => {
     const headers: Record<string, string> = { accept: "application/json" };
     if (settings.httpToken !== null) headers["authorization"] = `Bearer ${settings.httpToken}`;
-    if (init.body !== undefined) headers["content-type"] = "application/json";
-    let response: Response;
-    let text: string;
-    try {
-      response = await fetch(base + path, {
-        ...init,
-        headers,
-        redirect: "error",
-        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-      });
-      text = await response.text();
-    } catch (error) {
-      throw new AgentFailure(
-        "unreachable",
-        `no agent answers at ${base} (${reason(error)}); is it running, and HTTP_HOST and HTTP_PORT its own?`,
-        { cause: error },
-      );
-    }
+    if (content !== null) headers["content-type"] = "application/json";
+    const either = AbortSignal.any([signal, AbortSignal.timeout(limit)]);
+    const { status, statusText, text, at } = await send(path, { headers, content, signal: either });
     const body = parse(text);
-    if (!response.ok) {
-      const hint = response.status === 401 ? "; give the agent's HTTP_TOKEN" : "";
-      const told = messageOf(body) ?? response.statusText;
-      throw new AgentFailure(
-        "refused",
-        `the agent at ${base} says ${response.status}: ${told}${hint}`,
-        { status: response.status },
-      );
+    if (status < 200 || status > 299) {
+      const hint = status === 401 ? "; give the agent's HTTP_TOKEN" : "";
+      const told = messageOf(body) ?? statusText;
+      throw new AgentFailure("refused", `the agent at ${at} says ${status}: ${told}${hint}`, {
+        status,
+      });
     }
     return body;
   };
   return {
-    url: base,
-    get: (path, signal) => call(path, {}, signal, ANSWER_TIMEOUT_MS),
+    get: (path, signal) => call(path, null, signal, ANSWER_TIMEOUT_MS),
     post: (path, body, signal, timeoutMs = ANSWER_TIMEOUT_MS) =>
-      call(path, { method: "POST", body: JSON.stringify(body) }, signal, timeoutMs),
+      call(path, JSON.stringify(body), signal, timeoutMs),
   };
 }
 
@@ -106,9 +108,12 @@ export function givenAddress(text: string | null): string | null {
 
 function addressOf({ httpHost, httpPort }: Pick<Settings, "httpHost" | "httpPort">): string {
   if (httpPort === null)
-    throw new AgentFailure("no_http", "HTTP_PORT is off, so no agent can be asked");
+    throw new AgentFailure("no_http", "no agent runs on DATA_DIR, and HTTP_PORT is off");
   if (httpPort === 0)
-    throw new AgentFailure("no_http", "HTTP_PORT is 0: the agent's log names the port it got");
+    throw new AgentFailure(
+      "no_http",
+      "no agent runs on DATA_DIR, and HTTP_PORT is 0: the agent's log names the port it got",
+    );
   // An agent that listens on every address is reached on the loopback one, which its Host check knows.
   const host = httpHost === "0.0.0.0" ? "127.0.0.1" : httpHost === "::" ? "::1" : httpHost;
   return `http://${host.includes(":") ? `[${host}]` : host}:${httpPort}`;

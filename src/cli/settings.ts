@@ -9,7 +9,7 @@ import type { CommandContext, Flags } from "./command.ts";
 import { type Configuration, loadConfiguration } from "./configuration.ts";
 import { openGateway } from "./gateway-access.ts";
 
-/** Ten may wait before this one, 10 s each, and lost answers are repeated. */
+/** Ten may wait before this one, 10 s each, and a gateway that wakes up has its own patience. */
 const ANSWER_TIMEOUT_MS = 300_000;
 
 /** Queues sensor settings on the gateway: 0 when queued, 1 when not. */

@@ -35,8 +35,10 @@ export interface HttpParts {
 
 export interface HttpOptions {
   readonly host: string;
-  /** 0: any free one. */
-  readonly port: number;
+  /** 0: any free one; null: none, only the socket. */
+  readonly port: number | null;
+  /** Where this machine's commands reach the agent as well; null: nowhere. */
+  readonly socketPath: string | null;
   /** Null: no token, loopback only. */
   readonly token: string | null;
   readonly version: string;

@@ -4,6 +4,8 @@ import { registerApi } from "./api.ts";
 import { registerDashboard } from "./dashboard.ts";
 import { registerGuard } from "./guard.ts";
 import { registerHealth } from "./health.ts";
+import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from "./limits.ts";
+import { LocalSocket } from "./local-socket.ts";
 import { registerMetrics } from "./metrics.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
 import { problem } from "./problem.ts";
@@ -14,10 +16,6 @@ const BODY_BYTES_MAX = 1024 * 1024;
 /** Together with the deadlines below: what a flood of idle connections can hold. */
 const CONNECTIONS_MAX = 256;
 const HEADER_BYTES_MAX = 16 * 1024;
-/** A client that takes longer to say what it wants is not worth a connection. */
-const HEADERS_TIMEOUT_MS = 10_000;
-const REQUEST_TIMEOUT_MS = 30_000;
-const KEEP_ALIVE_TIMEOUT_MS = 30_000;
 /** A reader that takes nothing of its answer for so long has gone; live streams have their heartbeat. */
 const SILENCE_TIMEOUT_MS = 60_000;
 /** How long `close` lets running answers end; the process has ten seconds in all. */
@@ -26,9 +24,9 @@ const CLOSE_GRACE_MS = 1_000;
 const PARAM_LENGTH_MAX = 200;
 
 export interface HttpServer {
-  /** Resolves to the base address once connections are taken. Rejects where the port is taken. */
+  /** Resolves to the base address (the socket's with no port) once connections are taken. Rejects where the port is taken. */
   listen(): Promise<string>;
-  /** The base address; null while not listening. */
+  /** The base address; null while not listening, and with no port. */
   readonly address: string | null;
   /** Ends live streams, lets running answers finish for a moment, then cuts what is left. */
   close(): Promise<void>;
@@ -38,12 +36,24 @@ export interface HttpServer {
 export function createHttpServer(parts: HttpParts, options: HttpOptions): HttpServer {
   const app = createApp(parts, options);
   let address: string | null = null;
+  const local =
+    options.socketPath === null
+      ? null
+      : new LocalSocket(options.socketPath, (request, response) => app.routing(request, response));
   return {
     get address() {
       return address;
     },
     async listen() {
-      await app.listen({ host: options.host, port: options.port });
+      await app.ready();
+      if (options.port !== null) await app.listen({ host: options.host, port: options.port });
+      try {
+        await local?.listen();
+      } catch (err) {
+        // Commands still find an agent by its port.
+        parts.logger.info({ err }, "no socket for commands in DATA_DIR");
+      }
+      if (options.port === null) return `unix:${options.socketPath}`;
       const bound = app.server.address() as AddressInfo;
       address = `http://${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}`;
       return address;
@@ -52,7 +62,7 @@ export function createHttpServer(parts: HttpParts, options: HttpOptions): HttpSe
       address = null;
       const cut = setTimeout(() => app.server.closeAllConnections(), CLOSE_GRACE_MS);
       try {
-        await app.close();
+        await Promise.all([app.close(), local?.close(CLOSE_GRACE_MS)]);
       } finally {
         clearTimeout(cut);
       }

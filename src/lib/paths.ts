@@ -25,3 +25,8 @@ export function dashboardDirectory(): string {
 export function sdNotifyPath(): string {
   return besideBundle("sdnotify.node") ?? resolve("dist", "sdnotify.node");
 }
+
+/** In DATA_DIR: where the commands on this machine reach the agent that holds the directory. */
+export function agentSocketPath(dataDir: string): string {
+  return join(dataDir, "gateside.sock");
+}

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -162,6 +162,48 @@ test("backfill – a directory that an agent without HTTP side holds is left alo
   assert.equal(run.code, 1);
   assert.match(run.stderr, /another agent is running on /);
 });
+
+/** Resolves once the agent takes commands, to what ends it. */
+async function startAgent(
+  t: TestContext,
+  at: Pick<Bench, "cwd" | "env">,
+): Promise<() => Promise<void>> {
+  const ending = new AbortController();
+  const run = runCommand(["run"], {
+    cwd: at.cwd,
+    env: { ...at.env, LOG_LEVEL: "silent" },
+    signal: ending.signal,
+  });
+  const stop = async () => {
+    ending.abort("test");
+    assert.equal((await run).code, 0);
+  };
+  t.after(stop);
+  while ((await runCommand(["status"], at)).stdout === "") await systemClock.sleep(20, t.signal);
+  return stop;
+}
+
+for (const port of ["off", "0"]) {
+  test(`backfill and status – with HTTP_PORT=${port} the running agent does it, asked in its directory`, async (t) => {
+    const b = await bench(t);
+    const env = { ...b.env, HTTP_PORT: port, BACKFILL_DAYS: "0", DISK_FREE_MIN_MB: "0" };
+    const at = { ...b, env };
+    const stop = await startAgent(t, at);
+    const days = ["--from", DAY, "--to", DAY, "--sensor", b.sensorOf("rpm")];
+    assert.equal(statSync(join(b.cwd, "data", "gateside.sock")).mode & 0o777, 0o600);
+    const filled = await runCommand(["backfill", ...days], at);
+    assert.equal(filled.code, 0, filled.stderr);
+    assert.match(filled.stdout, /^done: 1 of 1 reads \(0 failed\), [1-9]\d* readings stored/);
+    const status = await runCommand(["status"], at);
+    assert.match(status.stdout, /^site +bench, /);
+    const stranger = { ...at, env: { ...env, HTTP_TOKEN: "another-token-00" } };
+    assert.match((await runCommand(["status"], stranger)).stderr, / says 401: .*HTTP_TOKEN/);
+    await stop();
+    const after = await runCommand(["status"], at);
+    assert.equal(after.code, 1);
+    assert.match(after.stderr, /^error: no agent runs on DATA_DIR/);
+  });
+}
 
 test("export – nothing stored yet is said so, with 1", async (t) => {
   const b = await bench(t);

@@ -257,6 +257,7 @@ export function testParts(change: Partial<HttpParts> = {}): TestParts {
 export const OPTIONS: HttpOptions = {
   host: "127.0.0.1",
   port: 0,
+  socketPath: null,
   token: null,
   version: "0.1.0",
   timezone: "UTC",

@@ -1,0 +1,52 @@
+/**
+ * The HTTP side a second time, on a socket in DATA_DIR: the commands on this machine find the agent that holds the
+ * directory there, whatever its port is (0 = any, off = none). No network reaches it; the token is asked for here too.
+ */
+import { chmodSync, rmSync } from "node:fs";
+import { createServer, type RequestListener, type Server } from "node:http";
+import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from "./limits.ts";
+
+/** Commands of one person, not a crowd. */
+const CONNECTIONS_MAX = 16;
+
+export class LocalSocket {
+  readonly #path: string;
+  readonly #server: Server;
+
+  constructor(path: string, handler: RequestListener) {
+    this.#path = path;
+    this.#server = createServer(
+      {
+        headersTimeout: HEADERS_TIMEOUT_MS,
+        requestTimeout: REQUEST_TIMEOUT_MS,
+        keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+      },
+      handler,
+    );
+    this.#server.maxConnections = CONNECTIONS_MAX;
+  }
+
+  /** Rejects where the file system has no sockets, or the path is longer than the system takes (107 bytes). */
+  async listen(): Promise<void> {
+    // What a killed agent left; no other one can be behind it, as the caller holds the directory.
+    rmSync(this.#path, { force: true });
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen(this.#path, () => {
+        this.#server.off("error", reject);
+        resolve();
+      });
+    });
+    chmodSync(this.#path, 0o600);
+  }
+
+  async close(graceMs: number): Promise<void> {
+    if (!this.#server.listening) return;
+    const cut = setTimeout(() => this.#server.closeAllConnections(), graceMs);
+    await new Promise<void>((resolve) => {
+      this.#server.close(() => resolve());
+      this.#server.closeIdleConnections();
+    });
+    clearTimeout(cut);
+  }
+}
