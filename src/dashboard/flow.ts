@@ -139,7 +139,7 @@ function showBuffer(status: Status, station: Station, tank: Tank): void {
     isWell ? (isTight ? "warn" : "ok") : "bad",
     hoursLeft === null ? "Keeping readings" : `Room for ${hours(hoursLeft)} offline`,
     [
-      hoursLeft === null ? "hours left: not known yet" : "",
+      hoursLeft === null ? "hours left: known after an hour" : "",
       `${(share * 100).toFixed(share < 0.1 ? 1 : 0)}\u00a0% of ${bytes(buffer.limitBytes)} used`,
       pending === 0 ? "nothing waits to go out" : `${plural(pending)} to go out`,
     ],

@@ -63,6 +63,12 @@ export class Sessions {
     return true;
   }
 
+  /** The same without prolonging it. */
+  isOpen(key: string): boolean {
+    const lastUsed = this.#lastUsed.get(digest(key).toString("base64"));
+    return lastUsed !== undefined && this.#clock.monotonic() - lastUsed <= SESSION_IDLE_MS;
+  }
+
   close(key: string): void {
     this.#lastUsed.delete(digest(key).toString("base64"));
   }

@@ -40,6 +40,13 @@ const SECURITY_HEADERS = {
 const OPEN_PATHS = new Set(["/healthz", "/sign-in", "/sign-in.css", "/sign-out"]);
 const QUERY_SERVICE = "/ApiWeb.svc/";
 
+declare module "fastify" {
+  interface FastifyInstance {
+    /** Whether who asked this once may still be answered: a stream outlives the session that opened it. */
+    isWelcome(request: FastifyRequest): boolean;
+  }
+}
+
 /** Who may ask: host names, origins, token, dashboard sessions; and the headers that every answer carries. */
 export function registerGuard(
   app: FastifyInstance,
@@ -49,6 +56,16 @@ export function registerGuard(
   const token = new TokenCheck(options.token);
   const sessions = new Sessions(parts.clock);
   const failures = new FailureLimit(parts.clock);
+
+  app.decorate("isWelcome", (request: FastifyRequest): boolean => {
+    const session = sessionCookie(request.headers.cookie);
+    const bearer = bearerToken(request.headers.authorization);
+    return (
+      !token.isRequired ||
+      (session !== null && sessions.isOpen(session)) ||
+      (bearer !== null && token.matches(bearer))
+    );
+  });
 
   // On the raw response, so that streams and early refusals carry them too.
   app.addHook("onRequest", (request, reply, done) => {

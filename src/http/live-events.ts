@@ -20,6 +20,8 @@ interface Client {
   /** True when taken. */
   write(text: string): boolean;
   waitingBytes(): number;
+  /** False once its session has ended. */
+  isWelcome(): boolean;
   skipped: number;
 }
 
@@ -56,7 +58,10 @@ export function registerLiveEvents(
     const status = setInterval(() => {
       if (clients.size > 0) broadcast("status", JSON.stringify(statusJson()));
     }, STATUS_MS);
-    const heartbeat = setInterval(() => send(": still here\n\n"), HEARTBEAT_MS);
+    const heartbeat = setInterval(() => {
+      for (const [client, end] of clients) if (!client.isWelcome()) end();
+      send(": still here\n\n");
+    }, HEARTBEAT_MS);
     return () => {
       unsubscribe();
       recent.clear();
@@ -101,6 +106,7 @@ export function registerLiveEvents(
     const client: Client = {
       write: (text) => response.write(text),
       waitingBytes: () => response.writableLength,
+      isWelcome: () => app.isWelcome(request),
       skipped: 0,
     };
     const end = (): void => {

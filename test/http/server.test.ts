@@ -353,6 +353,38 @@ test("events – who comes back gets what it missed, or is told that this is not
   await visit(/event: skipped\ndata: \{"count":null\}/, String(seq));
 });
 
+test("events – a stream ends soon after the session that opened it; one that was never signed in gets none", {
+  timeout: 10_000,
+}, async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const server = createHttpServer(testParts(), { ...OPTIONS, token: "t0ken" });
+  const address = await server.listen();
+  t.after(() => server.close());
+  assert.equal((await fetch(`${address}/api/v1/events`)).status, 401);
+  const body = JSON.stringify({ token: "t0ken" });
+  const headers = { "content-type": "application/json" };
+  const signIn = await fetch(`${address}/sign-in`, { method: "POST", headers, body });
+  const cookie = signIn.headers.get("set-cookie")?.split(";")[0] ?? "";
+  const stream = await fetch(`${address}/api/v1/events`, { headers: { cookie } });
+  const other = await fetch(`${address}/api/v1/events`, {
+    headers: { authorization: "Bearer t0ken" },
+  });
+  const reader = (stream.body ?? assert.fail("no body")).getReader();
+  t.mock.timers.tick(15_000);
+  await fetch(`${address}/sign-out`, { method: "POST", headers: { cookie } });
+  t.mock.timers.tick(15_000);
+  for (;;) if ((await reader.read()).done) break;
+  // The bearer of the token stays.
+  const otherReader = (other.body ?? assert.fail("no body")).getReader();
+  let text = "";
+  while (text.split("still here").length < 3) {
+    const { done, value } = await otherReader.read();
+    assert.ok(!done);
+    text += new TextDecoder().decode(value);
+  }
+  await otherReader.cancel();
+});
+
 test("events – a reader that takes nothing costs its own events, and is told how many", async (t) => {
   const parts = testParts();
   const server = createHttpServer(parts, OPTIONS);
