@@ -1,6 +1,6 @@
 /** One seed: a site, the built agent, everything that happens to them, and the reckoning. */
 import { execFile } from "node:child_process";
-import { statfsSync, unlinkSync, writeFileSync } from "node:fs";
+import { existsSync, statfsSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -18,7 +18,7 @@ import {
 import { type Expectation, Expectations } from "./expectation.ts";
 import { SeededRandom } from "./random.ts";
 import { openSite, type Site } from "./site.ts";
-import { within } from "./within.ts";
+import { until, within } from "./within.ts";
 import type { Workplace } from "./workplace.ts";
 
 export interface CampaignOptions {
@@ -28,6 +28,8 @@ export interface CampaignOptions {
   /** Leaves the directory behind, and a copy of the store in it. */
   readonly keep: boolean;
   readonly log: (line: string) => void;
+  /** Rejects when the campaign is called off. */
+  readonly calledOff: Promise<never>;
 }
 export interface CampaignResult extends Verdict {
   readonly seed: number;
@@ -49,6 +51,8 @@ const SETTLE_MS = 40_000;
 const READ_MS = 60_000;
 /** No seed takes longer beyond its length, whatever hangs. */
 const OVERTIME_MS = 300_000;
+/** The agent's first start, also on a busy machine and through libfaketime. */
+const FIRST_START_MS = 20_000;
 /** Faults of records stay to the end; more of them would leave few records as they were. */
 const ODD_RECORDS_MAX = 24;
 
@@ -66,7 +70,8 @@ export async function runCampaign(
   const keeper = new AgentKeeper(site.env, site.directory, place.program);
   try {
     const campaign = new Campaign(place, options, site, keeper, backfillDays);
-    return await within(campaign.run(random), lengthMs + OVERTIME_MS, `seed ${seed}`);
+    const run = Promise.race([campaign.run(random), options.calledOff]);
+    return await within(run, lengthMs + OVERTIME_MS, `seed ${seed}`);
   } finally {
     await keeper.close();
     await site.close();
@@ -222,6 +227,8 @@ class Campaign {
 
   async #fillDisk(forMs: number): Promise<void> {
     const { dataDir } = this.#site;
+    // An agent that never had room to begin with can do nothing but say so.
+    await until(() => existsSync(join(dataDir, "gateside.db")), FIRST_START_MS);
     const filler = join(dataDir, "filler");
     const { bavail, bsize } = statfsSync(dataDir);
     try {

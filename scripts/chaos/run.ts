@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { skipWithoutMosquitto } from "../../test/support/mosquitto.ts";
-import { runCampaign } from "./campaign.ts";
-import { HELP, type Round, readCommandLine } from "./command-line.ts";
+import { type CampaignOptions, runCampaign } from "./campaign.ts";
+import { HELP, readCommandLine } from "./command-line.ts";
 import { headLines, isWell, resultLines } from "./table.ts";
 import { prepareWorkplace, type Workplace } from "./workplace.ts";
 
@@ -22,6 +22,7 @@ async function main(): Promise<number> {
     return 0;
   }
   if (!existsSync(program)) throw new Error(`${program} is not built (npm run build)`);
+  const calledOff = untilCalledOff();
   const directory = mkdtempSync(join(tmpdir(), "gateside-chaos-program-"));
   try {
     const place = prepareWorkplace(program, directory);
@@ -32,7 +33,8 @@ async function main(): Promise<number> {
     for (const line of headLines()) tell(line);
     let code = 0;
     for (const round of rounds) {
-      code = Math.max(code, await runRound(place, round, { verbose, keep }));
+      const log = verbose ? tell : () => {};
+      code = Math.max(code, await runRound(place, { ...round, keep, log, calledOff }));
     }
     return code;
   } finally {
@@ -41,20 +43,33 @@ async function main(): Promise<number> {
 }
 
 /** A seed that cannot be judged does not keep the others from running. */
-async function runRound(
-  place: Workplace,
-  round: Round,
-  { verbose, keep }: { readonly verbose: boolean; readonly keep: boolean },
-): Promise<number> {
+async function runRound(place: Workplace, options: CampaignOptions): Promise<number> {
   try {
-    const result = await runCampaign(place, { ...round, keep, log: verbose ? tell : () => {} });
+    const result = await runCampaign(place, options);
     for (const line of resultLines(result)) tell(line);
     return isWell(result) ? 0 : 1;
   } catch (error) {
+    if (error instanceof CalledOff) throw error;
     const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    tell(`seed ${round.seed} came to no end: ${reason}`);
+    tell(`seed ${options.seed} came to no end: ${reason}`);
     return 2;
   }
+}
+
+class CalledOff extends Error {
+  override readonly name = "CalledOff";
+}
+
+/** Ctrl-C ends what was started and takes away what was mounted. */
+function untilCalledOff(): Promise<never> {
+  const calledOff = new Promise<never>((_, reject) => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+      process.once(signal, () => reject(new CalledOff(`called off by ${signal}`)));
+    }
+  });
+  // It may come between two seeds.
+  calledOff.catch(() => {});
+  return calledOff;
 }
 
 main().then(

@@ -1,3 +1,7 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+const LOOK_MS = 20;
+
 /** A wait that ends: nothing in a campaign may hang without a word. */
 export async function within<T>(promise: Promise<T>, limitMs: number, what: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
@@ -9,4 +13,10 @@ export async function within<T>(promise: Promise<T>, limitMs: number, what: stri
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Resolves once it holds, or when the time is up. */
+export async function until(holds: () => boolean, limitMs: number): Promise<void> {
+  const deadline = Date.now() + limitMs;
+  while (!holds() && Date.now() < deadline) await sleep(LOOK_MS);
 }

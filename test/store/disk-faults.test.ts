@@ -129,6 +129,21 @@ for (const end of ["a clean stop", "a clean stop on a full disk", "kill -9"]) {
   });
 }
 
+test("disk faults – a first start on a full disk says so, leaves nothing half made, and works once there is room", async (t) => {
+  const mount = smallDisk(t);
+  if (mount === null) return t.skip(WITHOUT_MOUNT);
+  fill(mount);
+  const options = storeOptions(join(mount, "data"), { bufferMaxMb: 8 });
+  const isFull = (error: unknown) => error instanceof StoreFailure && error.code === "full";
+  assert.throws(() => openStore(options), isFull);
+  assert.throws(() => openStore(options), isFull);
+  rmSync(join(mount, "theirs"));
+  const store = openStore(options);
+  t.after(() => store.close());
+  assert.equal(store.state().alarm, null);
+  assert.equal(await append(store, [readingOf("1", START_MS)]), 1);
+});
+
 test("disk faults – a disk filled by others is worked out of through the ballast", async (t) => {
   const mount = smallDisk(t);
   if (mount === null) return t.skip(WITHOUT_MOUNT);
