@@ -116,6 +116,8 @@ class RunningAgent implements Agent {
         clock,
         logger,
         newestTimeMs: (sensor, kind) => this.#store.readings.newestTimeMs(sensor, kind),
+        newestOffsetMinutes: (sensor, kind) =>
+          this.#store.history.latest(sensor, kind)?.offsetMinutes ?? null,
         wasRead: (key) => this.#store.readings.progress(key) !== null,
         readDay: createReadDay({
           source: this.#gateway,

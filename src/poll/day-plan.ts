@@ -30,7 +30,10 @@ export class DayPlan {
     this.#streams = streams;
   }
 
-  /** Makes the next look a whole one, though the calendar did not move. */
+  /**
+   * Makes the next look a whole one, though the calendar did not move; also where a stream's records carry another offset
+   * than before, for the open days of all offsets may look the same then.
+   */
   renew(): void {
     this.#planned = "";
   }
@@ -51,11 +54,6 @@ export class DayPlan {
       forgetOthers(stream, open);
       for (const day of open) this.#open(stream, day, reach, gatewayNowMs);
     }
-  }
-
-  /** A stream's records carry another offset than before: the next look is in the same second, if need be. */
-  offsetChanged(): void {
-    this.#lookedSecond = Number.NaN;
   }
 
   /** A task for the day, in no queue yet. */

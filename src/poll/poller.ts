@@ -3,7 +3,7 @@ import type { Kind, Sensor } from "../core/sensor.ts";
 import { BackfillJob } from "./backfill-job.ts";
 import { Cadence } from "./cadence.ts";
 import { DayPlan } from "./day-plan.ts";
-import type { DayDue, DayRules } from "./days.ts";
+import { currentDays, type DayDue, type DayRules } from "./days.ts";
 import { GatewayClock } from "./gateway-clock.ts";
 import { GatewayPause } from "./gateway-pause.ts";
 import { JITTER, slowdownAfter, taskDue, untilNextReadMs, untilRetryMs } from "./next-read.ts";
@@ -32,6 +32,8 @@ export interface PollParts {
   readonly logger: Logger;
   /** Newest stored time of a stream, so that a restart knows where it was. */
   readonly newestTimeMs: (sensor: string, kind: Kind) => number | null;
+  /** UTC offset of the newest stored reading, minutes: the gateway's day may be another than GATEWAY_TIMEZONE says. */
+  readonly newestOffsetMinutes: (sensor: string, kind: Kind) => number | null;
   /** True for a day that was read before, by an earlier process too: it stays open for late records. */
   readonly wasRead: (key: DayKey) => boolean;
 }
@@ -86,8 +88,10 @@ export class Poller {
 
   /** Polls until aborted; reads under way are awaited. */
   async run(signal: AbortSignal): Promise<void> {
-    for (const { cadence, sensor, kind } of this.#streams) {
+    for (const stream of this.#streams) {
+      const { cadence, sensor, kind } = stream;
       cadence.seed(this.#parts.newestTimeMs(sensor.code, kind));
+      stream.offsetMinutes = this.#parts.newestOffsetMinutes(sensor.code, kind);
     }
     while (!signal.aborted) {
       this.#plan.update(this.gatewayClock.now());
@@ -245,15 +249,22 @@ export class Poller {
     if (task.priority === PRIORITY.today || read.newTimesMs.length > 0) {
       stream.cadence.observe(now, read.newTimesMs, task.lastOkAtMs === null);
     }
-    const { offsetMinutes } = read;
-    const isNews = offsetMinutes !== null && offsetMinutes !== stream.offsetMinutes;
-    if (isNews && task.priority === PRIORITY.today) {
-      stream.offsetMinutes = offsetMinutes;
-      this.#plan.offsetChanged();
-    }
+    this.#learnOffset(task, read.offsetMinutes, now);
     task.lastOkAtMs = now;
     this.#settleJobs(task, read.stored, read.known, null);
     this.#requeue(task);
+  }
+
+  /** What new records say of the gateway's zone; those of an ended day, maybe of before a DST change, only where it helps. */
+  #learnOffset({ stream, day, priority }: Task, offsetMinutes: number | null, now: number): void {
+    if (offsetMinutes === null || offsetMinutes === stream.offsetMinutes) return;
+    const isHelp =
+      priority === PRIORITY.today ||
+      stream.offsetMinutes === null ||
+      currentDays(now, this.#options.zone, offsetMinutes).includes(day);
+    if (!isHelp) return;
+    stream.offsetMinutes = offsetMinutes;
+    this.#plan.renew();
   }
 
   /** Queues the task's next read, or forgets a day that needs none. */

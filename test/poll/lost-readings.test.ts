@@ -19,6 +19,7 @@ function start(t: { after(fn: () => Promise<void>): void }, read: (day: string) 
       clock,
       logger: silentLogger,
       newestTimeMs: () => null,
+      newestOffsetMinutes: () => null,
       wasRead: () => true,
       readDay: async ({ day, gatewayNow }) => {
         days.push(day);

@@ -32,6 +32,7 @@ function setUp(
   startAt = "2026-11-20T12:00:00Z",
   gatewayDate: (clock: ManualClock) => number | null = (clock) => clock.now(),
   read: ReadonlySet<string> = new Set(),
+  storedOffset: number | null = null,
 ) {
   const clock = new ManualClock(startAt);
   const calls: Call[] = [];
@@ -42,6 +43,7 @@ function setUp(
       clock,
       logger: silentLogger,
       newestTimeMs: () => null,
+      newestOffsetMinutes: () => storedOffset,
       wasRead: ({ day }) => read.has(day),
       readDay: async (request) => {
         calls.push({ sensor: request.sensor.code, day: request.day, atMs: clock.now() });
@@ -178,6 +180,55 @@ test("poller – at midnight the new day starts and the old one stays open for l
   const afterMidnight = calls.filter((c) => c.atMs >= Date.parse("2026-11-21T00:05:00Z"));
   assert.ok(afterMidnight.filter((c) => c.day === "2026-11-21").length >= 20);
   assert.ok(afterMidnight.filter((c) => c.day === "2026-11-20").length >= 20);
+});
+
+const AUCKLAND = 13 * 60;
+const MEXICO = -6 * 60;
+
+test("poller – with the zone set wrong, each sensor gets the day that its records are of, a mute one beside it", async (t) => {
+  const { clock, calls } = setUp(
+    t,
+    [sensor("1"), sensor("mute"), sensor("2")],
+    ({ sensor: { code }, day }) =>
+      code !== "mute" && day === "2026-11-20"
+        ? { stored: 1, newTimesMs: [0], offsetMinutes: AUCKLAND }
+        : {},
+    {},
+    "2026-11-20T20:00:00Z",
+  );
+  await clock.advance(3 * MINUTE);
+  for (const code of ["1", "2"]) {
+    const tomorrow = calls.filter((c) => c.sensor === code && c.day === "2026-11-21");
+    assert.ok(tomorrow.length >= 2, `${code}: ${tomorrow.length} reads`);
+  }
+});
+
+test("poller – with the zone set wrong, a start finds the gateway's running day by what is stored", async (t) => {
+  const { clock, calls } = setUp(
+    t,
+    [sensor("1")],
+    () => ({}),
+    {},
+    "2026-11-20T20:00:00Z",
+    undefined,
+    undefined,
+    AUCKLAND,
+  );
+  await clock.advance(3 * MINUTE);
+  assert.ok(calls.filter((c) => c.day === "2026-11-21").length >= 2);
+});
+
+test("poller – with the zone set wrong, a day that ended by it alone is read on as the running one", async (t) => {
+  const { clock, calls } = setUp(
+    t,
+    [sensor("1")],
+    ({ day }) => (day === "2026-11-19" ? { newTimesMs: [0], offsetMinutes: MEXICO } : {}),
+    {},
+    "2026-11-20T04:00:00Z",
+  );
+  await clock.advance(10 * MINUTE);
+  const reads = calls.filter((c) => c.day === "2026-11-19").length;
+  assert.ok(reads >= 8, `${reads} reads`);
 });
 
 test("poller – a day missed while the gateway was down is read when it is back", async (t) => {
