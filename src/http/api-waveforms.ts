@@ -50,9 +50,10 @@ export function registerWaveformApi(
         breathe,
       );
       for await (const { waveforms, timeMs, id } of rows) {
-        if (waveforms.length === 0) continue;
+        const channels = waveforms.filter(({ fileId }) => parts.waveforms.has(fileId));
+        if (channels.length === 0) continue;
         const time = new Date(timeMs).toISOString();
-        found.push({ time, timeMs, reading: id, channels: waveforms });
+        found.push({ time, timeMs, reading: id, channels });
         if (found.length >= limit || request.raw.destroyed) break;
       }
       return reply.send({ waveforms: found });

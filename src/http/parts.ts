@@ -8,7 +8,7 @@ import type {
   SeriesMaker,
   SettingsCommands,
   StatusSource,
-  WaveformReader,
+  WaveformFiles,
 } from "../core/query/ports.ts";
 import type { Site } from "../core/sensor.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";
@@ -20,7 +20,7 @@ export interface HttpParts {
   readonly status: StatusSource;
   readonly health: HealthSource;
   readonly history: HistoryReader;
-  readonly waveforms: WaveformReader;
+  readonly waveforms: WaveformFiles;
   /** Spectra and waveforms in any unit, from stored samples. */
   readonly series: SeriesMaker;
   readonly gaps: GapReader;

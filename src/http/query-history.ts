@@ -39,7 +39,9 @@ export async function allHistoryMeasures(context: QueryContext, fields: QueryFie
 }
 export async function historyMeasures(context: QueryContext, fields: QueryFields): Outcome {
   const rows = await axisHistory(context, fields, (open, place) => [
-    processedReading(open, place.channel, "label", context.time),
+    processedReading(open, place.channel, "label", context.time, (fileId) =>
+      context.parts.waveforms.has(fileId),
+    ),
   ]);
   return "statusNumber" in rows ? rows : { pieces: rowPieces("[", rows, "]") };
 }

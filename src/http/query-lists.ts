@@ -69,7 +69,9 @@ export async function currentMeasuresOf(
   const newest = await newestByPlace(context, filter, fields.filter(F.axis));
   const entries = newest.map(({ place, open }) => ({
     place,
-    signal: processedReading(open, place.channel, "code", context.time),
+    signal: processedReading(open, place.channel, "code", context.time, (fileId) =>
+      context.parts.waveforms.has(fileId),
+    ),
   }));
   return jsonAnswer(currentMeasures(entries));
 }

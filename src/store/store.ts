@@ -11,6 +11,7 @@ import {
   type ReadingLog,
   type WaveformReader,
 } from "../core/ports.ts";
+import type { WaveformFiles } from "../core/query/ports.ts";
 import type { Reading } from "../core/reading.ts";
 import { type BufferLimits, shareBuffer } from "./buffer-limits.ts";
 import { BufferMonitor } from "./buffer-monitor.ts";
@@ -68,7 +69,7 @@ export interface Store {
   };
   readonly outbox: Outbox & { flush(): Promise<void> };
   readonly gaps: GapLog;
-  readonly waveforms: WaveformReader;
+  readonly waveforms: WaveformFiles;
   readonly history: History;
   readonly commands: CommandLog;
   readonly meta: Meta;

@@ -1,4 +1,5 @@
-import type { StoredWaveform, WaveformReader } from "../core/ports.ts";
+import type { StoredWaveform } from "../core/ports.ts";
+import type { WaveformFiles } from "../core/query/ports.ts";
 import { decodeSamples, WaveformDamage } from "../lib/waveform-codec.ts";
 import type { Database, Row } from "./database.ts";
 import type { PendingReading, PendingWaveform } from "./pending-answer.ts";
@@ -6,6 +7,7 @@ import type { Streams } from "./streams.ts";
 
 const READ_SQL = `SELECT stream, time_ms, reading_id, channel, axis, sample_rate_hz, calibration,
   recording_reason, sample_count, encoding, samples FROM waveforms WHERE file_id = ?`;
+const HAS_SQL = "SELECT 1 FROM waveforms WHERE file_id = ?";
 const INSERT_SQL = `INSERT INTO waveforms (stream, time_ms, reading_id, channel, axis, sample_rate_hz,
   calibration, recording_reason, sample_count, encoding, samples) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
@@ -18,7 +20,7 @@ interface GuardedReads {
 }
 
 /** The samples of a measurement, one row per axis. File ids are positive 32-bit numbers and never reused. */
-export class Waveforms implements WaveformReader {
+export class Waveforms implements WaveformFiles {
   readonly #db: Database;
   readonly #streams: Streams;
   readonly #reads: GuardedReads;
@@ -37,6 +39,13 @@ export class Waveforms implements WaveformReader {
     this.#onDamaged = onDamaged;
     this.#streams = streams;
     this.#reads = reads;
+  }
+
+  /** Throws StoreFailure while the disk cannot be read. */
+  has(fileId: number): boolean {
+    return (
+      this.#reads.read("look for samples", () => this.#db.read(HAS_SQL).all(fileId)).length > 0
+    );
   }
 
   /** Throws StoreFailure while the disk cannot be read. */

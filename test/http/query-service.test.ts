@@ -639,10 +639,26 @@ test("query service – the vendor's word is in answers, and either word is unde
   }
 });
 
+test("query service – FileId is 0 where the samples are gone, for the reading stays longer than they do", async (t) => {
+  const { ok, parts } = await service(t);
+  accelReading(parts, NOW - 60_000, 5);
+  const fileIds = async () => {
+    const place = { machinecode: 40, pointindex: 1, axis: 1 };
+    const history = await ok("GetHistoryMeasures", place);
+    const current = await ok("GetCurrentMeasures", { axis: 1 });
+    const signal = current[0]?.["pointList"]?.[0]?.["axis"]?.[0]?.["signalAPI"];
+    return [history[0]?.["FileId"], signal?.["FileId"]];
+  };
+  assert.deepEqual(await fileIds(), [5, 5]);
+  Object.assign(parts.waveforms, { has: () => false, read: () => null });
+  assert.deepEqual(await fileIds(), [0, 0]);
+});
+
 test("query service – an internal fault is told as one, without its details", async (t) => {
   const parts = testParts();
   const broken = Object.assign(parts, {
     waveforms: {
+      has: () => true,
       read: () => {
         throw new Error("secret detail");
       },

@@ -105,6 +105,7 @@ test("retention – samples go after their days, but not while they are owed", a
   const fileId = store.history.latest("1", "accel")?.waveforms[0]?.fileId ?? 0;
   await store.retain();
   assert.notEqual(store.waveforms.read(fileId), null);
+  assert.equal(store.waveforms.has(fileId), true);
   const entries = store.outbox.lease("waveform", "live", 1);
   const done = store.outbox.settle(
     "waveform",
@@ -115,6 +116,7 @@ test("retention – samples go after their days, but not while they are owed", a
   await clock.advance(11 * MINUTE);
   await store.retain();
   assert.equal(store.waveforms.read(fileId), null);
+  assert.equal(store.waveforms.has(fileId), false);
   assert.notEqual(store.history.latest("1", "accel"), null);
 });
 

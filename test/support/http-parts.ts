@@ -220,7 +220,10 @@ export function testParts(change: Partial<HttpParts> = {}): TestParts {
     site: SITE,
     status: { status: () => status },
     health: { parts: () => health },
-    waveforms: { read: (fileId) => waveforms.get(fileId) ?? null },
+    waveforms: {
+      has: (fileId) => waveforms.has(fileId),
+      read: (fileId) => waveforms.get(fileId) ?? null,
+    },
     series: PLAIN_SERIES,
     gaps: { recent: (max) => gaps.slice(0, max) },
     live: {

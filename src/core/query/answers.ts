@@ -77,13 +77,15 @@ export function processedReading(
   channel: number,
   unitForm: "label" | "code",
   time: LocalTime,
+  hasFile: (fileId: number) => boolean,
 ): object {
   const { reading, values, attributes } = open;
+  const file = reading.waveforms.find((ref) => ref.channel === channel);
   const [accelUnit, velocityUnit, envelopeUnit] = UNIT_FORMS[unitForm];
   const raw = JSON.parse(reading.raw) as Record<string, unknown>;
   return {
     // 0 is the contract's word for "no stored waveform"; ids start at 1.
-    [API_SIGNAL.fileId]: reading.waveforms.find((ref) => ref.channel === channel)?.fileId ?? 0,
+    [API_SIGNAL.fileId]: file !== undefined && hasFile(file.fileId) ? file.fileId : 0,
     [API_SIGNAL.date]: time.dashed(reading.timeMs),
     [API_SIGNAL.reason]: numberOf(attributes, "recording_reason"),
     [API_SIGNAL.sampleRate]: numberOf(attributes, "sample_rate"),

@@ -106,7 +106,10 @@ export interface StatusSource {
   status(): AgentStatus;
 }
 
-export type { WaveformReader };
+/** Samples go before their readings do (WAVEFORM_DAYS): a file id that a reading names may have none any more. */
+export interface WaveformFiles extends WaveformReader {
+  has(fileId: number): boolean;
+}
 
 export interface SignalSeries {
   /** Empty where the record cannot give this quantity. */
