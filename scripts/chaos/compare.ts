@@ -4,9 +4,9 @@ import type { GapRecord, Recorder } from "./recorder.ts";
 import type { RecordingHost } from "./recording-host.ts";
 
 export interface Evidence {
-  readonly recorder: Recorder;
+  readonly recorder: Pick<Recorder, "ids" | "doubled" | "gaps">;
   /** The Sparkplug host; null without that format. */
-  readonly host: RecordingHost | null;
+  readonly host: Pick<RecordingHost, "hasReading"> | null;
   /** Ids that the store holds; null while nobody has looked. */
   readonly stored: ReadonlySet<string> | null;
 }
