@@ -3,7 +3,7 @@ import { sameCode } from "../core/sensor.ts";
 import { systemClock } from "../lib/clock.ts";
 import { type AgentClient, AgentFailure, findAgent } from "./agent-client.ts";
 import { backfillHere } from "./backfill-here.ts";
-import { type CommandContext, UsageError } from "./command.ts";
+import { type CommandContext, UsageError, unknownSensor } from "./command.ts";
 import { type Configuration, loadConfiguration } from "./configuration.ts";
 import { ProgressLine } from "./progress.ts";
 import { parseDay } from "./times.ts";
@@ -51,7 +51,7 @@ export async function run(context: CommandContext): Promise<number> {
 function sensorOf(code: string | null, { site }: Configuration): string | null {
   if (code === null) return null;
   const sensor = site.sensors.find((s) => sameCode(s.code, code));
-  if (!sensor) throw new UsageError(`--sensor ${code} is not in the site file`);
+  if (!sensor) throw unknownSensor(code, site);
   return sensor.code;
 }
 

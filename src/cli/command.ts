@@ -1,5 +1,6 @@
 /** What every command of the program is made of; see commands.ts for the table. */
 import type { Environment } from "../config/environment.ts";
+import { likely } from "../lib/nearest.ts";
 
 /** A flag `--name`. Values are checked by the command; the parser only knows whether there is one. */
 export interface FlagSpec {
@@ -50,6 +51,20 @@ export interface Command {
 /** A mistake on the command line: printed as one line, exit code 2. */
 export class UsageError extends Error {}
 
+/** Codes named in an answer to one that is none. */
+const CODES_MAX = 12;
+
+export function unknownSensor(
+  code: string,
+  site: { readonly sensors: readonly { readonly code: string }[] },
+): UsageError {
+  const codes = site.sensors.map((sensor) => sensor.code);
+  const closest = likely(code, codes);
+  const shown = codes.slice(0, CODES_MAX).join(", ") + (codes.length > CODES_MAX ? ", …" : "");
+  const advice = closest === null ? `it has ${shown}` : `did you mean ${closest}?`;
+  return new UsageError(`--sensor ${code} is not in the site file; ${advice}`);
+}
+
 /** The flags of one call, already known to the command's table. */
 export class Flags {
   readonly #values: ReadonlyMap<string, readonly string[]>;
@@ -93,8 +108,13 @@ export class Flags {
     const text = this.text(name);
     if (text === null) return null;
     const choice = choices.find((c) => c === text);
-    if (choice === undefined)
-      throw new UsageError(`--${name} ${JSON.stringify(text)} is none of ${choices.join(", ")}`);
+    if (choice === undefined) {
+      const closest = likely(text, choices);
+      const advice = closest === null ? "" : `; did you mean ${closest}?`;
+      throw new UsageError(
+        `--${name} ${JSON.stringify(text)} is none of ${choices.join(", ")}${advice}`,
+      );
+    }
     return choice;
   }
 }

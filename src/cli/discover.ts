@@ -58,7 +58,9 @@ export async function run(context: CommandContext): Promise<number> {
 function urlOf(flags: Flags): string {
   const url = flags.required("url");
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw new UsageError("--url is no http:// or https:// address");
+    throw new UsageError(
+      `--url ${JSON.stringify(url)} is no address such as http://analytics.plant:8080`,
+    );
   }
   return url;
 }

@@ -34,8 +34,9 @@ export async function run(context: CommandContext): Promise<number> {
   };
   for (const warning of report.warnings)
     found({ what: "check", state: "warning", detail: faultLine(warning) });
+  // Told on stderr at the end, as by every command, and not twice.
   for (const fault of report.faults)
-    found({ what: "check", state: "failed", detail: faultLine(fault) });
+    findings.push({ what: "check", state: "failed", detail: faultLine(fault) });
   const { configuration } = report;
   const isUsable = configuration !== null && report.faults.length === 0;
   if (isUsable) {

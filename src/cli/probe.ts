@@ -6,7 +6,7 @@ import { createJsonEncoder } from "../publish/json.ts";
 import { createPlainEncoder } from "../publish/plain.ts";
 import { NodeTopics } from "../publish/sparkplug/topic.ts";
 import { createWaveformEncoder } from "../publish/waveform.ts";
-import { type CommandContext, UsageError } from "./command.ts";
+import { type CommandContext, UsageError, unknownSensor } from "./command.ts";
 import { type Configuration, loadConfiguration } from "./configuration.ts";
 import { openGateway } from "./gateway-access.ts";
 import { readOnce } from "./one-read.ts";
@@ -25,7 +25,7 @@ export async function run(context: CommandContext): Promise<number> {
   if (date !== null) parseDay("date", date);
   const configuration = loadConfiguration(context);
   const sensor = configuration.site.sensors.find((s) => sameCode(s.code, code));
-  if (!sensor) throw new UsageError(`--sensor ${code} is not in the site file`);
+  if (!sensor) throw unknownSensor(code, configuration.site);
   if (kind === null || !sensor.kinds.includes(kind))
     throw new UsageError(`sensor ${code} has the kinds ${sensor.kinds.join(", ")}, not ${kind}`);
 

@@ -30,8 +30,10 @@ export async function runProgram(
     stderr.write(programHelp(commands));
     return 2;
   }
-  if (name === "--help" || name === "-h" || name === "help") {
-    const command = commands.find((c) => c.name === rest[0]);
+  const isHelp = name === "--help" || name === "-h" || name === "help";
+  const helped = isHelp ? rest[0] : undefined;
+  if (isHelp && (helped === undefined || commands.some((c) => c.name === helped))) {
+    const command = commands.find((c) => c.name === helped);
     stdout.write(command ? commandHelp(command) : programHelp(commands));
     return 0;
   }
@@ -39,15 +41,14 @@ export async function runProgram(
     stdout.write(`${VERSION}\n`);
     return 0;
   }
-  const command = commands.find((c) => c.name === name);
+  const wanted = helped ?? name;
+  const command = commands.find((c) => c.name === wanted);
   if (!command) {
-    const closest = likely(
-      name,
-      commands.map((c) => c.name),
-    );
+    const known = [...commands.map((c) => c.name), "--help", "--version"];
+    const closest = likely(wanted, known);
     const advice = closest === null ? "" : `did you mean ${closest}? `;
     stderr.write(
-      `error: ${JSON.stringify(name)} is no command; ${advice}\`gateside --help\` lists them\n`,
+      `error: ${JSON.stringify(wanted)} is no command; ${advice}\`gateside --help\` lists them\n`,
     );
     return 2;
   }

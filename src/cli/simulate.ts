@@ -1,6 +1,7 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { fileTrouble } from "../lib/file-trouble.ts";
+import { makeDirectory } from "../lib/make-directory.ts";
 import { type FaultSpec, parseFaultFlag } from "../simulator/faults.ts";
 import { type Simulator, startSimulator } from "../simulator/server.ts";
 import { type CommandContext, type Flags, UsageError } from "./command.ts";
@@ -78,7 +79,7 @@ function isZone(name: string): boolean {
 
 async function writeSite(path: string, simulator: Simulator): Promise<void> {
   try {
-    await mkdir(dirname(path), { recursive: true });
+    makeDirectory(dirname(path));
     await writeFile(path, `${JSON.stringify(simulator.siteFile(), null, 2)}\n`);
   } catch (error) {
     throw new UsageError(`--site-out: ${path} ${fileTrouble(error, "written")}`);

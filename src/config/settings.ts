@@ -125,7 +125,7 @@ function schemaFault(name: SettingName, keyword: string, value: string | undefin
   if (keyword === "required")
     return {
       place: name,
-      problem: "is not given, and nothing works without it",
+      problem: "is required and not given",
       remedy: expectation(spec),
     };
   const seen = spec.secret ? "the value given" : shown(value);

@@ -1,5 +1,6 @@
 /** Every fault the simulator can show (services 8), where each applies, and the book of those that are switched on. */
 import type { Kind } from "../core/sensor.ts";
+import { likely } from "../lib/nearest.ts";
 import { chance, seedOf } from "./random.ts";
 
 /** Before an answer's head: the connection, the status line, pages instead of data. */
@@ -276,7 +277,12 @@ export function parseFault(value: unknown): FaultSpec | string {
   if (typeof value !== "object" || value === null) return "a fault is an object with a name";
   const given = value as Record<string, unknown>;
   const name = given["name"];
-  if (typeof name !== "string" || !NAMES.has(name)) return `no fault is named ${String(name)}`;
+  if (typeof name !== "string" || !NAMES.has(name)) {
+    const closest = likely(String(name), [...NAMES]);
+    const advice =
+      closest === null ? `the faults are ${[...NAMES].join(", ")}` : `did you mean ${closest}?`;
+    return `no fault is named ${String(name)}; ${advice}`;
+  }
   const spec: Record<string, unknown> = { name };
   for (const [key, member] of Object.entries(given)) {
     if (key === "name") continue;

@@ -1,5 +1,6 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { makeDirectory } from "../lib/make-directory.ts";
 import type { SimulatorConfig } from "./options.ts";
 import type { RequestFields } from "./request.ts";
 
@@ -101,7 +102,7 @@ export class SettingsBox {
     });
     const { dir } = this.#config;
     if (dir === null || !/^\d+$/.test(code)) return;
-    mkdirSync(dir, { recursive: true });
+    makeDirectory(dir);
     writeFileSync(
       join(dir, `${code}.json`),
       `${JSON.stringify({ sensor: code, ...settings }, null, 2)}\n`,

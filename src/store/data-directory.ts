@@ -1,47 +1,28 @@
 /** Makes DATA_DIR where it is missing, and finds before SQLite does what keeps the agent from working in it. */
-import { accessSync, constants, mkdirSync, readdirSync, statSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { accessSync, constants, readdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { makeDirectory } from "../lib/make-directory.ts";
 import { StoreFailure } from "./store-failure.ts";
 
 /** Throws StoreFailure `unusable` with what the operator can do; any other failure of the disk as what it is. */
 export function prepareDataDirectory(dataDir: string): void {
   const path = resolve(dataDir);
-  const missing: string[] = [];
-  let at = path;
-  // Step by step: Node's own recursive mkdir never ends where the system says ENOENT below an existing parent (/proc).
-  for (; !isDirectory(at, path); at = dirname(at)) missing.push(at);
-  for (const directory of missing.reverse()) make(directory, path);
+  try {
+    makeDirectory(path, 0o750);
+  } catch (error) {
+    const { path: at = path, syscall } = error as NodeJS.ErrnoException;
+    if (codeOf(error) === "EEXIST") {
+      const problem = `DATA_DIR: ${at} is a file, not a directory`;
+      throw new StoreFailure("unusable", `${problem}; ${moveOrGive(at, path)}`, error);
+    }
+    throw failure(error, at, path, syscall === "mkdir" ? "made" : "read");
+  }
   requireWritable(path, path, constants.R_OK | constants.W_OK | constants.X_OK);
   for (const name of readdirSync(path)) {
     // What another user left, mostly root after a one-off command, SQLite would call "readonly database" much later.
     if (/^gateside\.(lock|db|db-wal|db-shm|ballast)$/.test(name)) {
       requireWritable(join(path, name), path, constants.R_OK | constants.W_OK);
     }
-  }
-}
-
-/** False where there is nothing, or a file where a parent should be: the parent is asked next. */
-function isDirectory(at: string, dataDir: string): boolean {
-  try {
-    if (statSync(at).isDirectory()) return true;
-  } catch (error) {
-    const code = codeOf(error);
-    if (code === "ENOENT" || code === "ENOTDIR") return false;
-    throw failure(error, at, dataDir);
-  }
-  throw new StoreFailure(
-    "unusable",
-    `DATA_DIR: ${at} is a file, not a directory; ${moveOrGive(at, dataDir)}`,
-  );
-}
-
-function make(directory: string, dataDir: string): void {
-  try {
-    mkdirSync(directory, { mode: 0o750 });
-  } catch (error) {
-    // Somebody else was quicker.
-    if (codeOf(error) !== "EEXIST") throw failure(error, directory, dataDir, "made");
-    isDirectory(directory, dataDir);
   }
 }
 
@@ -57,7 +38,7 @@ function failure(
   error: unknown,
   at: string,
   dataDir: string,
-  what: "made" | "written" | "read" = "read",
+  what: "made" | "written" | "read",
 ): StoreFailure {
   const owner = `the user that runs gateside${typeof process.getuid === "function" ? ` (uid ${process.getuid()})` : ""}`;
   const problem = `DATA_DIR: ${at} cannot be ${what}`;

@@ -28,6 +28,11 @@ test("program – what resembles no command gets no guess", async () => {
   assert.equal(run.code, 2);
   assert.equal(run.stderr, 'error: "xyzzy" is no command; `gateside --help` lists them\n');
   assert.match((await runCommand(["sim"])).stderr, /did you mean simulate\?/);
+  assert.match((await runCommand(["--hlep"])).stderr, /did you mean --help\?/);
+  const helped = await runCommand(["help", "chekc"]);
+  assert.equal(helped.code, 2);
+  assert.match(helped.stderr, /"chekc" is no command; did you mean check\?/);
+  assert.match((await runCommand(["help", "check"])).stdout, /^Usage: gateside check/);
 });
 
 test("program – without a command it explains itself and ends with 2", async () => {
@@ -67,6 +72,12 @@ const MISTAKES: readonly [string, string[], RegExp][] = [
     ["doctor", "--bundle", "/proc"],
     /--bundle \/proc: .*\/(proc)? (may not be written|is a directory)/,
   ],
+  [
+    "a kind that is misspelt",
+    ["export", "--from", "2026-11-20", "--to", "2026-11-20", "--kind", "rmp"],
+    /--kind "rmp" is none of accel, .*; did you mean rpm\?/,
+  ],
+  ["a fault that is misspelt", ["simulate", "--fault", "cutt"], /named cutt; did you mean cut\?/],
   [
     "a wrong day",
     ["backfill", "--from", "2026-02-30", "--to", "2026-03-01"],

@@ -104,8 +104,14 @@ test("settings – every fault is told at once, required ones included", () => {
 
 test("settings – what is required and missing is told with an example of what to give", () => {
   const text = lines(loadSettings({}, { cwd: "/nonexistent" }));
-  assert.match(text, /^GATEWAY_URL: is not given, .*; give an address such as http:\/\/\S+$/m);
-  assert.match(text, /^MQTT_URL: is not given, .*; give an address such as mqtt:\/\/\S+$/m);
+  assert.match(
+    text,
+    /^GATEWAY_URL: is required and not given; give an address such as http:\/\/\S+$/m,
+  );
+  assert.match(
+    text,
+    /^MQTT_URL: is required and not given; give an address such as mqtt:\/\/\S+$/m,
+  );
 });
 
 test("settings – a file that a setting names is told by its path, and what is wrong with it", (t) => {

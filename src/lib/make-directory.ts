@@ -1,0 +1,37 @@
+import { mkdirSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+
+/**
+ * Makes a directory and what is missing above it, step by step: Node's own recursive mkdir never ends where the system
+ * says ENOENT below a parent that is there (/proc). Throws the system's error for the first that cannot be made.
+ */
+export function makeDirectory(path: string, mode = 0o777): void {
+  const missing: string[] = [];
+  for (let at = resolve(path); !isThere(at); at = dirname(at)) missing.push(at);
+  for (const directory of missing.reverse()) {
+    try {
+      mkdirSync(directory, { mode });
+    } catch (error) {
+      // Somebody else was quicker.
+      if (codeOf(error) !== "EEXIST" || !isThere(directory)) throw error;
+    }
+  }
+}
+
+/** False where there is nothing, or a file where a parent should be: then the parent is asked next. */
+function isThere(path: string): boolean {
+  try {
+    const about = statSync(path);
+    if (about.isDirectory()) return true;
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === "ENOENT" || code === "ENOTDIR") return false;
+    throw error;
+  }
+  throw Object.assign(new Error(`${path} is a file`), { code: "EEXIST", path, syscall: "mkdir" });
+}
+
+function codeOf(error: unknown): string | null {
+  const code: unknown = error instanceof Error ? Reflect.get(error, "code") : null;
+  return typeof code === "string" ? code : null;
+}
