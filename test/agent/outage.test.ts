@@ -163,7 +163,8 @@ describe("a broker that is away", { skip, concurrency: true, timeout: 120_000 },
     const seconds = ((history.at(-1)?.at ?? 0) - (history[0]?.at ?? 0)) / 1000;
     const least = (history.length - rate / 10) / rate;
     assert.ok(seconds > 0.95 * least, `${history.length} messages in ${seconds} s`);
-    assert.ok(seconds < 1.5 * least + 1, `${history.length} messages in ${seconds} s`);
+    // Far above: a busy machine may fall behind the rate, a stuck lane does worse.
+    assert.ok(seconds < 4 * least + 5, `${history.length} messages in ${seconds} s`);
   });
 
   it("that has no subscriber keeps nothing from being delivered, unless MQTT_REQUIRE_SUBSCRIBER wants one", async (t) => {
