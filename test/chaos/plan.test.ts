@@ -20,7 +20,7 @@ test("campaign – a longer plan begins like a shorter one", () => {
 });
 
 test("campaign – where something is not possible, only that is left out", () => {
-  const without = new Set(
+  const without: ReadonlySet<EventName> = new Set(
     [...ALL].filter((name) => name !== "disk full" && name !== "host offline"),
   );
   assert.deepEqual(
