@@ -7,6 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fastClock } from "../../src/cli/demo.ts";
+import { statusText } from "../../src/cli/status.ts";
+import type { LinkStatus } from "../../src/core/ports.ts";
+import { testParts } from "../support/http-parts.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { runCommand } from "../support/run-command.ts";
 
@@ -95,4 +98,22 @@ test("demo – the agent's clock keeps the plant's pace, so that neither seems w
   assert.ok(isAwake);
   assert.equal(fast.now() - now, 20_000);
   assert.equal(fast.monotonic() - monotonic, 20_000);
+});
+
+test("status – a primary host whose STATE does not count is told with the reason", () => {
+  const status = testParts().status.status();
+  const link = (changes: Partial<LinkStatus>) => {
+    const [first] = status.links;
+    assert.ok(first);
+    return statusText({ ...status, links: [{ ...first, name: "sparkplug", ...changes }] });
+  };
+  const hostDoubt = "its STATE of 2026 does not count; check the host's clock";
+  assert.match(
+    link({ hostOnline: false, hostDoubt }),
+    /sparkplug +connected .*, primary host OFFLINE: its STATE of 2026 does not count/,
+  );
+  assert.match(link({ hostOnline: true, hostDoubt }), /primary host online: its STATE/);
+  assert.match(link({ hostOnline: false, hostDoubt: null }), /primary host OFFLINE$/m);
+  assert.doesNotMatch(link({ hostOnline: true, hostDoubt: null }), /primary host/);
+  assert.doesNotMatch(link({ hostOnline: null, hostDoubt: null }), /primary host/);
 });
