@@ -75,7 +75,7 @@ function assertOnceAndRight(
     assert.equal(readings.length, 1, `${sensor} ${kind} came ${readings.length} times`);
     assert.equal(readings[0]?.timeMs, expectedTimeMs(kind, record), `${sensor} ${kind}`);
   }
-  const ever = truthOf(plant.simulator, fromMs - DAY_MS, Number.POSITIVE_INFINITY);
+  const ever = truthOf(plant.simulator, fromMs - 3 * DAY_MS, Number.POSITIVE_INFINITY);
   for (const id of seen.byId.keys()) assert.ok(ever.has(id), `${id} was invented`);
 }
 
@@ -99,7 +99,7 @@ describe("days of the gateway", { skip, concurrency: true, timeout: 150_000 }, (
       const yard = await openYard(
         t,
         zone,
-        { startMs, historyDays: 2, cadenceS: everyS(240) },
+        { startMs, historyDays: 2, cadenceS: everyS(300) },
         { BACKFILL_DAYS: "1" },
       );
       const { plant, clock, seen } = yard;
@@ -119,11 +119,50 @@ describe("days of the gateway", { skip, concurrency: true, timeout: 150_000 }, (
       const evening = [...truth.values()].filter(
         ({ timeMs }) => timeMs > startMs && timeMs < endMs - MINUTE_MS,
       );
-      assert.ok(evening.length >= 4, `${evening.length} late records`);
+      assert.ok(evening.length >= 3, `${evening.length} late records`);
       await seen.waitFor(truth, ARRIVAL_MS);
       assertOnceAndRight(yard, truth, startMs - 2 * DAY_MS);
       assertLiveMovesForward(seen.list);
       assert.equal(await agent.stop(), 0);
+    });
+  }
+
+  // Behind its gateway the box misses the new day, before it the running one: a box on UTC is either.
+  for (const [zone, startMs] of [
+    ["Pacific/Auckland", Date.UTC(2026, 10, 20, 20)],
+    ["America/Mexico_City", Date.UTC(2026, 10, 20, 4)],
+  ] as const) {
+    it(`with GATEWAY_TIMEZONE left on UTC, a gateway in ${zone} is read as its records say, also after a restart`, async (t) => {
+      const yard = await openYard(
+        t,
+        zone,
+        { startMs, historyDays: 0.7, cadenceS: everyS(300) },
+        { BACKFILL_DAYS: "1", GATEWAY_TIMEZONE: "UTC" },
+      );
+      const { plant, clock, seen } = yard;
+      const calendar = new Zone(zone);
+      const fromMs = calendar.startOf(calendar.dayOf(startMs));
+      const truthSoFar = () => truthOf(plant.simulator, fromMs);
+      for (const times of ["first", "second"]) {
+        clock.stop();
+        const agent = plant.startAgent();
+        await seen.waitFor(truthSoFar(), ARRIVAL_MS);
+        const address = await agent.address;
+        await until(`the ${times} start's reads`, async () => {
+          const text = await (await fetch(`${address}/metrics`)).text();
+          const reads = /^gateside_poll_duration_seconds_count (\d+)$/m.exec(text)?.[1];
+          return Number(reads) > 30 || undefined;
+        });
+        clock.start();
+        const before = truthSoFar().size;
+        await until("new records", () => truthSoFar().size >= before + 8 || undefined);
+        clock.stop();
+        const truth = truthSoFar();
+        await seen.waitFor(truth, 20_000);
+        assertOnceAndRight(yard, truth, fromMs);
+        assert.equal(await agent.stop(), 0);
+      }
+      assertLiveMovesForward(seen.list);
     });
   }
 
@@ -132,7 +171,7 @@ describe("days of the gateway", { skip, concurrency: true, timeout: 150_000 }, (
     const yard = await openYard(
       t,
       "Asia/Kathmandu",
-      { startMs, historyDays: 0.2, cadenceS: everyS(900), speed: 10 },
+      { startMs, historyDays: 0.2, cadenceS: everyS(1800), speed: 10 },
       { BACKFILL_DAYS: "7" },
     );
     const { plant, clock, seen } = yard;
