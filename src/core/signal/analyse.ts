@@ -3,6 +3,7 @@ import type { Doubt, Graded } from "../quality.ts";
 import type { AxisOptions, Bands } from "./bands.ts";
 import type { Group, SignalFlag } from "./checks.ts";
 import { checkRecord } from "./checks.ts";
+import type { Doubles } from "./doubles.ts";
 import { envelopeRms } from "./envelope.ts";
 import { DftPlans } from "./fft.ts";
 import type { CountFacts, Statistics } from "./statistics.ts";
@@ -99,9 +100,9 @@ function spectralValues(
 function packBoth(
   samples: Int16Array,
   mean: number,
-  window: Float64Array,
-  edges: Float64Array,
-  target: Float64Array,
+  window: Doubles,
+  edges: Doubles,
+  target: Doubles,
 ): void {
   for (let n = 0; n < samples.length; n++) {
     const d = (samples[n] ?? 0) - mean;

@@ -10,6 +10,7 @@
  * G depends on M and K alone. So one real power-of-two transform and a weighted sum give the exact value, 3 times
  * faster than Bluestein's transform of q. Real input of L points is transformed as L/2 complex points.
  */
+import { type Doubles, doubles } from "./doubles.ts";
 import type { DftPlan, DftPlans } from "./fft.ts";
 import { powerOfTwoFrom } from "./fft.ts";
 
@@ -33,7 +34,7 @@ export function bandPower(plans: DftPlans, size: number, lines: number): BandPow
  * By line i of 0..half/2: the weight of |S[i]|² + |S[half-i]|², then real and imaginary part of the weight of their
  * difference, which is 4·Re(E·conj(W·O)) for the even and odd halves E, O and W = exp(-2πj·i/L).
  */
-function weightsOf(plans: DftPlans, size: number, lines: number, half: number): Float64Array {
+function weightsOf(plans: DftPlans, size: number, lines: number, half: number): Doubles {
   const full = 2 * half;
   const plan = plans.complex(full);
   plan.input.fill(0);
@@ -45,7 +46,7 @@ function weightsOf(plans: DftPlans, size: number, lines: number, half: number): 
   plan.run();
   // Every line but 0 and half stands for itself and its mirror.
   const g = (i: number) => ((plan.output[2 * i] ?? 0) / full) * (i === 0 || i === half ? 1 : 2);
-  const weights = new Float64Array(3 * (half / 2 + 1));
+  const weights = doubles(3 * (half / 2 + 1));
   for (let i = 0; i <= half / 2; i++) {
     const a = g(i);
     const b = g(half - i);
@@ -68,7 +69,7 @@ function dirichlet(l: number, size: number, lines: number): number {
   return (Math.sin(y) / Math.sin(x) - 1) / 2;
 }
 
-function weightedSum(plan: DftPlan, weights: Float64Array): number {
+function weightedSum(plan: DftPlan, weights: Doubles): number {
   plan.run();
   const z = plan.output;
   const half = plan.size;

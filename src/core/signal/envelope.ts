@@ -4,6 +4,7 @@
  * enveloper bands; MATLAB envspectrum; Randall, Vibration-based Condition Monitoring, ch. 5.
  */
 import type { AxisOptions, Bands } from "./bands.ts";
+import type { Doubles } from "./doubles.ts";
 import { bandPower } from "./envelope-power.ts";
 import type { DftPlan, DftPlans } from "./fft.ts";
 import { taper } from "./window.ts";
@@ -13,7 +14,7 @@ import { taper } from "./window.ts";
  * its part is (Z[k] - conj Z[N-k])/2j. Writes the mean-free envelope in counts to the first envSize places of `target`,
  * and 0 to the rest; `target` may be the plan's own input.
  */
-function demodulate(plan: DftPlan, bands: Bands, target: Float64Array): void {
+function demodulate(plan: DftPlan, bands: Bands, target: Doubles): void {
   const { input, output, size } = plan;
   input.fill(0);
   // |z| is the same for the conjugate of z: a forward transform of the conjugate lines serves as the inverse.

@@ -4,17 +4,18 @@
  * Powers of two are done by power-of-two.ts. Every other length goes through Bluestein's chirp transform (1970): with
  * k·n = (k² + n² - (k-n)²)/2 the DFT is a convolution with a chirp, done by power-of-two transforms; exact to rounding.
  *
- * Complex data lie interleaved (re, im, re, im, …) in Float64Array: one array type keeps the code monomorphic.
+ * Complex data lie interleaved (re, im, re, im, …), always in Doubles: one array type keeps the code monomorphic.
  */
+import { type Doubles, doubles } from "./doubles.ts";
 import { powerOfTwoTransform } from "./power-of-two.ts";
 
 /** A transform of one length with its own work space. */
 export interface DftPlan {
   readonly size: number;
   /** Filled by the caller before `run`, 2·size numbers. */
-  readonly input: Float64Array;
+  readonly input: Doubles;
   /** X[0..size-1] after `run`, until the plan runs again. */
-  readonly output: Float64Array;
+  readonly output: Doubles;
   /** Forward transform of `input` into `output`; `input` stays. */
   run(): void;
 }
@@ -74,15 +75,15 @@ export function powerOfTwoFrom(least: number): number {
 }
 
 function powerOfTwoPlan(size: number): DftPlan {
-  const input = new Float64Array(2 * size);
-  const output = new Float64Array(2 * size);
+  const input = doubles(2 * size);
+  const output = doubles(2 * size);
   const transform = powerOfTwoTransform(size);
   return { size, input, output, run: () => transform(output, input) };
 }
 
 function bluesteinPlan(size: number): DftPlan {
-  const input = new Float64Array(2 * size);
-  const output = new Float64Array(2 * size);
+  const input = doubles(2 * size);
+  const output = doubles(2 * size);
   const inner = powerOfTwoPlan(powerOfTwoFrom(2 * size - 1));
   const chirp = chirpOf(size);
   const kernel = kernelOf(chirp, inner);
@@ -123,8 +124,8 @@ function bluesteinPlan(size: number): DftPlan {
 }
 
 /** exp(-j·π·n²/N); n² is taken modulo 2N in whole numbers, so that large n lose no phase. */
-function chirpOf(size: number): Float64Array {
-  const chirp = new Float64Array(2 * size);
+function chirpOf(size: number): Doubles {
+  const chirp = doubles(2 * size);
   for (let n = 0; n < size; n++) {
     const angle = (Math.PI * ((n * n) % (2 * size))) / size;
     chirp[2 * n] = Math.cos(angle);
@@ -134,7 +135,7 @@ function chirpOf(size: number): Float64Array {
 }
 
 /** Transform of the conjugate chirp, laid out circularly, with the inverse transform's 1/L folded in. */
-function kernelOf(chirp: Float64Array, inner: DftPlan): Float64Array {
+function kernelOf(chirp: Doubles, inner: DftPlan): Doubles {
   const { input, size } = inner;
   input.fill(0);
   for (let i = 0; i < chirp.length; i += 2) {
@@ -148,5 +149,7 @@ function kernelOf(chirp: Float64Array, inner: DftPlan): Float64Array {
     }
   }
   inner.run();
-  return inner.output.map((value) => value / size);
+  const kernel = doubles(2 * size);
+  for (let i = 0; i < 2 * size; i++) kernel[i] = (inner.output[i] ?? 0) / size;
+  return kernel;
 }

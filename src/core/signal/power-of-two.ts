@@ -4,18 +4,18 @@
  * Data are interleaved (re, im, …). Nothing is allocated after the plan is made.
  */
 
+import { type Doubles, doubles } from "./doubles.ts";
+
 /** One radix-4 stage: `groups` butterflies with twiddles of their own, each over `stride` neighbouring points. */
 interface Stage {
   readonly groups: number;
   readonly stride: number;
   /** w, w², w³ of each group: six numbers. */
-  readonly twiddles: Float64Array;
+  readonly twiddles: Doubles;
 }
 
 /** X[k] = sum x[n]·exp(-j·2π·k·n/size) from `input` to `output`, which must be two arrays. `input` stays. */
-export function powerOfTwoTransform(
-  size: number,
-): (output: Float64Array, input: Float64Array) => void {
+export function powerOfTwoTransform(size: number): (output: Doubles, input: Doubles) => void {
   const stages: Stage[] = [];
   let stride = 1;
   for (let rest = size; rest >= 4; rest /= 4) {
@@ -24,16 +24,17 @@ export function powerOfTwoTransform(
   }
   const endsWithPairs = stride * 2 === size;
   const passes = stages.length + (endsWithPairs ? 1 : 0);
-  const work = new Float64Array(2 * size);
+  const work = doubles(2 * size);
 
   return (output, input) => {
-    if (passes === 0) output.set(input.subarray(0, 2 * size));
+    if (passes === 0) for (let i = 0; i < 2 * size; i++) output[i] = input[i] ?? 0;
     let from = input;
     // The arrays take turns, so that the last stage writes the output.
     let to = passes % 2 === 1 ? output : work;
     for (const stage of stages) {
       // The last of the radix-4 stages has one group, whose twiddles are all 1.
       if (stage.groups === 1) plainStage(from, to, stage.stride);
+      else if (stage.stride === 1) firstStage(from, to, stage);
       else twiddleStage(from, to, stage);
       from = to;
       to = to === output ? work : output;
@@ -42,8 +43,8 @@ export function powerOfTwoTransform(
   };
 }
 
-function twiddlesOf(length: number): Float64Array {
-  const twiddles = new Float64Array((6 * length) / 4);
+function twiddlesOf(length: number): Doubles {
+  const twiddles = doubles((6 * length) / 4);
   for (let group = 0; group < length / 4; group++) {
     for (let power = 1; power <= 3; power++) {
       const angle = (-2 * Math.PI * group * power) / length;
@@ -55,7 +56,7 @@ function twiddlesOf(length: number): Float64Array {
 }
 
 /** Butterflies of four with twiddles on the way out. */
-function twiddleStage(x: Float64Array, y: Float64Array, stage: Stage): void {
+function twiddleStage(x: Doubles, y: Doubles, stage: Stage): void {
   const { groups, stride, twiddles } = stage;
   const step = 2 * stride;
   const quarter = step * groups;
@@ -105,8 +106,51 @@ function twiddleStage(x: Float64Array, y: Float64Array, stage: Stage): void {
   }
 }
 
+/** The first stage, whose groups are one butterfly each: the loop over neighbours costs more than what it would repeat. */
+function firstStage(x: Doubles, y: Doubles, { groups, twiddles }: Stage): void {
+  const quarter = 2 * groups;
+  for (let a = 0, o = 0, t = 0; a < quarter; a += 2, o += 8, t += 6) {
+    const ar = x[a] ?? 0;
+    const ai = x[a + 1] ?? 0;
+    const br = x[a + quarter] ?? 0;
+    const bi = x[a + quarter + 1] ?? 0;
+    const cr = x[a + 2 * quarter] ?? 0;
+    const ci = x[a + 2 * quarter + 1] ?? 0;
+    const dr = x[a + 3 * quarter] ?? 0;
+    const di = x[a + 3 * quarter + 1] ?? 0;
+    const evenR = ar + cr;
+    const evenI = ai + ci;
+    const oddR = br + dr;
+    const oddI = bi + di;
+    const sideR = ar - cr;
+    const sideI = ai - ci;
+    const turnR = bi - di;
+    const turnI = br - dr;
+    y[o] = evenR + oddR;
+    y[o + 1] = evenI + oddI;
+    const w1r = twiddles[t] ?? 0;
+    const w1i = twiddles[t + 1] ?? 0;
+    const r1 = sideR + turnR;
+    const i1 = sideI - turnI;
+    y[o + 2] = r1 * w1r - i1 * w1i;
+    y[o + 3] = r1 * w1i + i1 * w1r;
+    const w2r = twiddles[t + 2] ?? 0;
+    const w2i = twiddles[t + 3] ?? 0;
+    const r2 = evenR - oddR;
+    const i2 = evenI - oddI;
+    y[o + 4] = r2 * w2r - i2 * w2i;
+    y[o + 5] = r2 * w2i + i2 * w2r;
+    const w3r = twiddles[t + 4] ?? 0;
+    const w3i = twiddles[t + 5] ?? 0;
+    const r3 = sideR - turnR;
+    const i3 = sideI + turnI;
+    y[o + 6] = r3 * w3r - i3 * w3i;
+    y[o + 7] = r3 * w3i + i3 * w3r;
+  }
+}
+
 /** The same for the one group whose twiddles are 1. */
-function plainStage(x: Float64Array, y: Float64Array, stride: number): void {
+function plainStage(x: Doubles, y: Doubles, stride: number): void {
   const step = 2 * stride;
   for (let q = 0; q < step; q += 2) {
     const ar = x[q] ?? 0;
@@ -129,7 +173,7 @@ function plainStage(x: Float64Array, y: Float64Array, stride: number): void {
 }
 
 /** Butterflies of two, the last stage of an odd power. */
-function pairStage(x: Float64Array, y: Float64Array, stride: number): void {
+function pairStage(x: Doubles, y: Doubles, stride: number): void {
   const half = 2 * stride;
   for (let q = 0; q < half; q++) {
     const a = x[q] ?? 0;

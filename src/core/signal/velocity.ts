@@ -1,6 +1,7 @@
 /** Velocity and displacement from the power spectrum (signal-definitions 5). */
 import { MM_S2_PER_G, UM_S2_PER_G } from "../unit.ts";
 import type { Bands } from "./bands.ts";
+import type { Doubles } from "./doubles.ts";
 import type { Window } from "./window.ts";
 
 export interface MotionOverall {
@@ -21,7 +22,7 @@ export function derivedPeakToPeak(rms: number): number {
  * (Heinzel, Rüdiger, Schilling 2002, ch. 9); division by w² and w⁴ integrates it once and twice.
  */
 export function motionOverall(
-  transform: Float64Array,
+  transform: Doubles,
   window: Window,
   bands: Bands,
   sampleRateHz: number,

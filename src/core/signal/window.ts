@@ -1,7 +1,9 @@
 /** Window functions and their sums (signal-definitions 4 and 7). */
 
+import { type Doubles, doubles } from "./doubles.ts";
+
 export interface Window {
-  readonly weights: Float64Array;
+  readonly weights: Doubles;
   /** Sum of the weights: divides amplitudes. */
   readonly s1: number;
   /** Sum of the squared weights: divides power. */
@@ -10,7 +12,7 @@ export interface Window {
 
 /** Periodic Hann: w[n] = 0.5 - 0.5·cos(2πn/N). Source: Harris 1978; Heinzel, Rüdiger, Schilling 2002. */
 export function hann(size: number): Window {
-  const weights = new Float64Array(size);
+  const weights = doubles(size);
   let s1 = 0;
   let s2 = 0;
   for (let n = 0; n < size; n++) {
@@ -23,8 +25,9 @@ export function hann(size: number): Window {
 }
 
 /** Cosine taper over `edge` samples at each end, 1 between: t[n] = 0.5·(1 - cos(π·(n+0.5)/edge)). */
-export function taper(size: number, edge: number): Float64Array {
-  const weights = new Float64Array(size).fill(1);
+export function taper(size: number, edge: number): Doubles {
+  const weights = doubles(size);
+  weights.fill(1);
   for (let n = 0; n < edge; n++) {
     const w = 0.5 * (1 - Math.cos((Math.PI * (n + 0.5)) / edge));
     weights[n] = w;
