@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { fileTrouble } from "../lib/file-trouble.ts";
+import { errorCode } from "../config/environment.ts";
 import { makeDirectory } from "../lib/make-directory.ts";
 import { type FaultSpec, parseFaultFlag } from "../simulator/faults.ts";
 import { type Simulator, startSimulator } from "../simulator/server.ts";
@@ -82,7 +82,7 @@ async function writeSite(path: string, simulator: Simulator): Promise<void> {
     makeDirectory(dirname(path));
     await writeFile(path, `${JSON.stringify(simulator.siteFile(), null, 2)}\n`);
   } catch (error) {
-    throw new UsageError(`--site-out: ${path} ${fileTrouble(error, "written")}`);
+    throw new UsageError(`--site-out ${path} cannot be written (${errorCode(error)})`);
   }
 }
 

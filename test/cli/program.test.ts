@@ -77,6 +77,11 @@ const MISTAKES: readonly [string, string[], RegExp][] = [
     ["export", "--from", "2026-11-20", "--to", "2026-11-20", "--kind", "rmp"],
     /--kind "rmp" is none of accel, .*; did you mean rpm\?/,
   ],
+  [
+    "a site file that cannot be written",
+    ["simulate", "--site-out", "/dev/null/site.json"],
+    /--site-out \/dev\/null\/site\.json cannot be written \(/,
+  ],
   ["a fault that is misspelt", ["simulate", "--fault", "cutt"], /named cutt; did you mean cut\?/],
   [
     "a wrong day",
