@@ -202,6 +202,12 @@ test("accel – zones follow own limits, the displacement check, and the velocit
   const coarse = convert(accel([tone(1024), tone(1024), ABSENT]), sensorOf("accel", { limits }));
   assert.equal(coarse.values.channel1_zone, "A");
   assert.deepEqual(coarse.quality.channel1_zone, { quality: "uncertain", reason: "too_short" });
+  const huge = convert(
+    accel([tone(), tone(), ABSENT], { calibration: 1e308 }),
+    sensorOf("accel", { limits }),
+  );
+  assert.equal(huge.values.channel1_vel_rms, null);
+  assert.equal(huge.values.channel1_zone, null, "a velocity that is bad has no zone");
 });
 
 test("accel – clipping is counted per channel and makes every value uncertain", () => {

@@ -164,6 +164,8 @@ export function axisZone(
   const velocityLimits = limits ?? (machineClass && VELOCITY_LIMITS[machineClass]);
   const { value, doubt } = analysis.velocityRms;
   if (velocityLimits === undefined || value === null) return { value: null, doubt };
+  // A velocity past the largest number is published as bad, so its zone is too.
+  if (!Number.isFinite(value)) return bad("not_a_number");
   const displacementLimits =
     sensor.checkDisplacement === true && machineClass !== undefined
       ? DISPLACEMENT_LIMITS[machineClass]
