@@ -54,7 +54,7 @@ test("watchdog – a loop that stands still shows in the health", async () => {
   assert.match(loop?.detail ?? "", /31 s/);
 });
 
-test("watchdog – the agent tells systemd that it is ready, alive and stopping, and a frozen one is silent", {
+test("watchdog – the agent tells systemd that it saves, is ready, alive and stopping, and a frozen one is silent", {
   skip,
   timeout: 60_000,
 }, async (t) => {
@@ -67,6 +67,9 @@ test("watchdog – the agent tells systemd that it is ready, alive and stopping,
     join(directory, "site.json"),
     JSON.stringify({ site: "p", sensors: [{ code: "1", type: 1, kinds: ["rpm"] }] }),
   );
+  // A damaged store is saved first, and the manager is told that this gets on.
+  mkdirSync(join(directory, "data"));
+  writeFileSync(join(directory, "data/gateside.db"), "spoiled ".repeat(1000));
   const closedPort = await freePort();
   const agent = spawn(
     process.execPath,
@@ -88,6 +91,7 @@ test("watchdog – the agent tells systemd that it is ready, alive and stopping,
   );
   t.after(() => agent.kill("SIGKILL"));
   const exited = new Promise<number | null>((done) => agent.once("exit", done));
+  assert.equal(await socket.next(), "EXTEND_TIMEOUT_USEC=300000000|WATCHDOG=1");
   assert.equal(await socket.next(), "READY=1|STATUS=polling 1 sensors");
   for (let i = 0; i < 3; i++) assert.equal(await socket.next(), "WATCHDOG=1");
 
