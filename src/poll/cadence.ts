@@ -7,6 +7,8 @@
  */
 const STEPS_KEPT = 9;
 const STEPS_NEEDED = 2;
+/** Reads with something new this much further apart than the records: these come in batches. */
+const BATCH_FACTOR = 1.5;
 /** A hit lowers the lag by this, ms: it finds a gateway that became faster within minutes. */
 const HIT_STEP_MS = 200;
 /** After a miss the record is looked for again this much later, doubling, ms. */
@@ -14,6 +16,9 @@ export const MISS_RETRY_MS = 2_000;
 
 export class Cadence {
   #steps: number[] = [];
+  /** Time between reads of the running day that found something new, ms. */
+  #gaps: number[] = [];
+  #lastFoundMs: number | null = null;
   #newestMs: number | null = null;
   #lagMs = 1_500;
   #lastReadMs: number | null = null;
@@ -24,6 +29,19 @@ export class Cadence {
     if (this.#steps.length < STEPS_NEEDED) return null;
     const sorted = this.#steps.toSorted((a, b) => a - b);
     return sorted[Math.floor(sorted.length / 2)] ?? null;
+  }
+
+  /**
+   * How long the next record may take to be seen, ms; null while the period is unknown. That is the period, but for
+   * sensors that hand over several records at once, and days so large that they are read less often.
+   */
+  get expectedMs(): number | null {
+    const period = this.periodMs;
+    if (period === null || this.#gaps.length < STEPS_NEEDED) return period;
+    const sorted = this.#gaps.toSorted((a, b) => a - b);
+    // The lower one of two: an outage leaves one long gap behind.
+    const gap = sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
+    return gap > BATCH_FACTOR * period ? gap : period;
   }
 
   get newestMs(): number | null {
@@ -52,6 +70,7 @@ export class Cadence {
       last = ms;
     }
     if (this.#steps.length > STEPS_KEPT) this.#steps = this.#steps.slice(-STEPS_KEPT);
+    if (fresh.length > 0) this.#found(gatewayNowMs);
     this.#newestMs = last;
     if (fresh.length === 0) {
       const due = this.#dueAtMs();
@@ -76,6 +95,14 @@ export class Cadence {
     if (retry - due < period / 2) return retry;
     const cycles = Math.ceil((gatewayNowMs - due + MISS_RETRY_MS) / period);
     return due + cycles * period;
+  }
+
+  #found(gatewayNowMs: number): void {
+    // A gateway's clock that was set back says nothing.
+    if (this.#lastFoundMs !== null && gatewayNowMs > this.#lastFoundMs) {
+      this.#gaps = [...this.#gaps, gatewayNowMs - this.#lastFoundMs].slice(-STEPS_KEPT);
+    }
+    this.#lastFoundMs = gatewayNowMs;
   }
 
   #dueAtMs(): number | null {

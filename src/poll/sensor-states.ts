@@ -12,7 +12,7 @@ export function expectedMs({
   cadence,
   intervalMs,
 }: Pick<Stream, "cadence" | "intervalMs">): number {
-  return cadence.periodMs ?? Math.max(UNKNOWN_CADENCE_MS, intervalMs);
+  return cadence.expectedMs ?? Math.max(UNKNOWN_CADENCE_MS, intervalMs);
 }
 
 /** State of every sensor that has a stream, by the gateway's clock; the battery is left to the store. */

@@ -95,3 +95,35 @@ test("cadence – a late record older than the newest changes nothing", () => {
   assert.equal(cadence.periodMs, 100_000);
   assert.equal(cadence.newestMs, 900_000);
 });
+
+/** Reads at these times, each with the records that came since. */
+function observed(reads: readonly (readonly [atMs: number, recordsMs: readonly number[]])[]) {
+  const cadence = new Cadence();
+  for (const [index, [atMs, recordsMs]] of reads.entries()) {
+    cadence.observe(atMs, recordsMs, index === 0);
+  }
+  return cadence;
+}
+
+test("cadence – the next record is expected after the period, however often the day is read", () => {
+  const at = (n: number) => 1_760_000_000_000 + n * MINUTE;
+  const steady = Array.from({ length: 20 }, (_, n) => [at(n) + 2_000, [at(n)]] as const);
+  assert.equal(observed(steady).expectedMs, MINUTE);
+  const often = steady.flatMap(([ms, records]) => [
+    [ms, records] as const,
+    [ms + 9_000, []] as const,
+  ]);
+  assert.equal(observed(often).expectedMs, MINUTE);
+});
+
+test("cadence – a sensor that hands over ten records at once is expected with its next batch", () => {
+  const at = (n: number) => 1_760_000_000_000 + n * MINUTE;
+  const batch = (n: number) =>
+    [at(10 * n), Array.from({ length: 10 }, (_, k) => at(10 * n - k))] as const;
+  const batches = Array.from({ length: 6 }, (_, n) => batch(n));
+  const cadence = observed(batches);
+  assert.equal(cadence.periodMs, MINUTE);
+  assert.equal(cadence.expectedMs, 10 * MINUTE);
+  // An hour without an answer is no rhythm.
+  assert.equal(observed([batch(0), batch(6), batch(7)]).expectedMs, 10 * MINUTE);
+});
