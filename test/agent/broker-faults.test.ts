@@ -175,7 +175,8 @@ describe("an agent whose broker misbehaves", { skip, concurrency: true, timeout:
     for (const id of later.update().byId.keys()) waiting.delete(id);
     assert.equal(seen.missing(waiting).length, 0);
     const told = logged(agent, /check MQTT_USERNAME, MQTT_PASSWORD/);
-    assert.deepEqual([told.length, told[0]?.["level"]], [1, 50]);
+    assert.ok(told.length > 0 && told.length <= 2, `told ${told.length} times`);
+    assert.equal(told[0]?.["level"], 50);
     assert.doesNotMatch(JSON.stringify(agent.log), /secret/);
   });
 

@@ -2,10 +2,15 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { Relay } from "../../scripts/chaos/relay.ts";
-import { untilMetric } from "../support/agent-answers.ts";
+import { until, untilMetric } from "../support/agent-answers.ts";
 import { type RecordingSubscriber, skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { type BuiltAgent, type Plant, skipWithoutBuild, startPlant } from "../support/plant.ts";
-import { assertLiveMovesForward, SeenReadings, truthOf } from "../support/seen-readings.ts";
+import {
+  assertLiveMovesForward,
+  type SeenReading,
+  SeenReadings,
+  truthOf,
+} from "../support/seen-readings.ts";
 import { SkippingClock } from "../support/skipping-clock.ts";
 
 const MINUTE_MS = 60_000;
@@ -74,7 +79,7 @@ async function watchStored(
       const events = text.split("\n\n");
       text = events.pop() ?? "";
       for (const event of events) {
-        const match = /^event: reading\ndata: (.*)$/.exec(event);
+        const match = /^event: reading\ndata: (.*)$/m.exec(event);
         if (match) stored.set(String(JSON.parse(match[1] ?? "{}").id), all.messages.length);
       }
     }
@@ -103,8 +108,17 @@ describe("a broker that is away", { skip, concurrency: true, timeout: 120_000 },
     }
     const before = seen.update().list.length;
     const stored = await watchStored(t, agent, all);
-    relay.delayAnswers(40);
+    // The backlog takes as long as it takes for new readings to come beside it.
+    relay.delayAnswers(150);
     relay.open();
+    const isNew = ({ stream, timeMs, isHistory }: SeenReading) =>
+      !isHistory && timeMs > (newestKnown.get(stream) ?? Number.POSITIVE_INFINITY);
+    await until(
+      "new readings",
+      () => seen.update().list.slice(before).filter(isNew).length >= 10 || undefined,
+      60_000,
+    );
+    relay.delayAnswers(0);
     await seen.waitFor(truthSoFar(), 60_000);
     await untilMetric(agent, "gateside_outbox_readings", (value) => value < WINDOW);
 
