@@ -56,8 +56,8 @@ const SPECS = {
   WIRE_WORD: {
     type: "text",
     default: "sensor",
-    pattern: "^[a-z][A-Za-z0-9]{0,31}$",
-    form: "letters and digits, the first a small letter",
+    pattern: "^[A-Za-z][A-Za-z0-9_]{0,31}$",
+    form: "letters, digits and _, the first a letter",
     doc: "The word the vendor's wire names carry where ours say sensor.",
   },
   GATEWAY_GENERATION: {

@@ -49,7 +49,8 @@ export class WireNames {
   /** The vendor's spelling of a field or operation. */
   wire(neutral: string): string {
     if (KEEPS_WORD.has(neutral)) return neutral;
-    return neutral.replaceAll("sensor", this.#lower).replaceAll("Sensor", this.#upper);
+    // In one pass: the vendor's word may hold ours, as smartSensor does.
+    return neutral.replace(/sensor/gi, (found) => (found === "sensor" ? this.#lower : this.#upper));
   }
 
   /** Which of `neutrals` a wire name is, with either word: the exact one, else by letters alone; undefined when none. */

@@ -24,6 +24,16 @@ test("wire names – GetDataBySensor keeps its name; paths carry the service as 
   assert.equal(acme.readPath("loop"), "AcmeService.svc/get4_20GPData");
 });
 
+test("wire names – a vendor's word that holds ours is put in once", () => {
+  const smart = createWireNames({ word: "smartSensor", service: "x" });
+  assert.equal(smart.wire("sensorType"), "smartSensorType");
+  assert.equal(smart.wire("sensor_code"), "smartSensor_code");
+  assert.equal(smart.wire("SensorName"), "SmartSensorName");
+  const under = createWireNames({ word: "my_node", service: "x" });
+  assert.equal(under.wire("sensorCode"), "my_nodeCode");
+  assert.equal(under.wire("SensorName"), "My_nodeName");
+});
+
 test("wire names – a wire name is found with either word, the exact one before other letter case", () => {
   const neutrals = ["pointIndex", "pointindex", "sensorCode"];
   const found = [
