@@ -75,9 +75,9 @@ export class Sessions {
 }
 
 /**
- * Slows guessing: counts different wrong secrets per address and in all, in fixed windows; past the limit none is looked
- * at, not even the right one, for else guessing would go on at full speed. One wrong secret over and over is no guessing:
- * a scraper with last year's token does not lock out the people behind the same address.
+ * Slows guessing: counts different wrong secrets per address and in all, in fixed windows. Past the limit, what people type
+ * (sign-in, Login) is not looked at, not even the right secret; tokens that programs send are told to wait when they are
+ * wrong. One wrong secret over and over is no guessing: a scraper with last year's token locks nobody out.
  */
 export class FailureLimit {
   readonly #clock: Pick<Clock, "monotonic">;

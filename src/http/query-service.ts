@@ -160,9 +160,9 @@ class QueryGate {
       return fault(QUERY_STATUS.tokenWrong, `${API_REQUEST.token} is missing`);
     }
     if (this.#sessions.use(token)) return null;
+    if (this.#token.matches(token)) return null;
     const waitS = this.#wrongTokens.retryAfterS(address);
     if (waitS > 0) return fault(QUERY_STATUS.tokenWrong, `too many wrong tokens; wait ${waitS} s`);
-    if (this.#token.matches(token)) return null;
     this.#wrongTokens.failed(address, token);
     return fault(QUERY_STATUS.tokenWrong, `${API_REQUEST.token} is wrong or has ended`);
   }
