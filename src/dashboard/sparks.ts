@@ -9,6 +9,8 @@ import type { SensorRow } from "./sensor-row.ts";
 const SPAN_MS = 24 * 3_600_000;
 const BUCKETS = 72;
 const AGAIN_MS = 120_000;
+/** After a failure; at once would be a loop as fast as the failure comes. */
+const RETRY_MS = 10_000;
 const AT_ONCE = 2;
 /** Rows about to be scrolled into view are drawn already. */
 const AHEAD = { rootMargin: "300px" };
@@ -53,7 +55,7 @@ export class Sparks {
   }
 
   #next(): void {
-    if (!this.#model.isLive || document.hidden) return;
+    if (this.#ending.signal.aborted || !this.#model.isLive || document.hidden) return;
     for (const row of this.#visible.values()) {
       if (this.#running >= AT_ONCE) return;
       const drawnAt = this.#drawnAt.get(row.code) ?? Number.NEGATIVE_INFINITY;
@@ -79,7 +81,7 @@ export class Sparks {
       );
       replace(row.sparkCell, sparkPicture(trend, shown.name, row.sensor, shown.label));
     } catch {
-      this.#drawnAt.delete(row.code); // Tried again when the row is next looked at.
+      this.#drawnAt.set(row.code, performance.now() - AGAIN_MS + RETRY_MS);
     }
   }
 }
