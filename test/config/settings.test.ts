@@ -217,6 +217,12 @@ test("settings – a site name becomes one safe level of the ids made from it", 
   assert.equal(bound.sparkplugGroupId, "plant_7_");
 });
 
+test("settings – a name that was left off early means the one that goes on", () => {
+  const shown = warnings(load({ MQTT_USER: "u", MQTT_PASS: "p" }));
+  assert.match(shown, /MQTT_USER: .*did you mean MQTT_USERNAME\?/);
+  assert.match(shown, /MQTT_PASS: .*did you mean MQTT_PASSWORD\?/);
+});
+
 test("settings – an unknown name of ours is a warning that names the nearest known one", () => {
   const loaded = load({
     MQTT_PASWORD: "x",
