@@ -1,4 +1,4 @@
-import { endMs, type LocalTime, startMs } from "../core/query/dates.ts";
+import { endMs, isWrittenAfter, type LocalTime, startMs } from "../core/query/dates.ts";
 import { fault, QUERY_STATUS, type QueryFault, type QueryFields } from "../core/query/request.ts";
 import type { SiteTree } from "../core/query/site-tree.ts";
 import type { UnitTable } from "../core/query/units.ts";
@@ -57,8 +57,9 @@ export function rangeOf(
   const end = fields.date(API_REQUEST.endDate);
   const fromMs = start === null ? Number.MIN_SAFE_INTEGER : startMs(start, context.timezone);
   const toMs = end === null ? gatewayNowMs(context) + 1 : endMs(end, context.timezone);
-  if (start !== null && end !== null && fromMs >= toMs) {
+  if (start !== null && end !== null && fromMs >= toMs && isWrittenAfter(start, end)) {
     return fault(QUERY_STATUS.dateWrong, "StartDate is after EndDate");
   }
-  return { fromMs, toMs };
+  // Put forward by the hour that is left out in spring, a start can pass its end: nothing lies between them.
+  return { fromMs, toMs: Math.max(fromMs, toMs) };
 }

@@ -367,6 +367,18 @@ test("query service – GetAllHistoryMeasures: one table, a row per quantity, th
   }
 });
 
+test("query service – a range that the clock's leap swallows is empty, not wrong", async (t) => {
+  // On 2026-03-08 the clocks of New York go from 02:00 to 03:00.
+  const { ask } = await service(t, { timezone: "America/New_York" });
+  const place = { machinecode: 40, pointindex: 1, axis: 1 };
+  const between = (StartDate: string, EndDate: string) =>
+    ask("GetHistoryMeasures", { ...place, StartDate, EndDate });
+  const leapt = await between("2026-03-08 02:45:00", "2026-03-08 03:15:00");
+  assert.deepEqual([leapt.number, leapt.value], [0, []]);
+  const turned = await between("2026-03-08 03:15:00", "2026-03-08 02:10:00");
+  assert.deepEqual([turned.number, turned.value], [9004, []]);
+});
+
 test("query service – GetHistoryMeasures: processed readings with unit labels", async (t) => {
   const { ok, parts } = await service(t);
   accelReading(parts, NOW - 60_000, 5);

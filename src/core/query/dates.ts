@@ -48,6 +48,13 @@ export function endMs(date: QueryDate, zone: string): number {
     : instantOf(date.wallMs, zone, "later") + 1000;
 }
 
+/** True where the dates as they are written leave no time between them, whatever the zone's clock does then. */
+export function isWrittenAfter(start: QueryDate, end: QueryDate): boolean {
+  const startWallMs = start.form === "day" ? Date.parse(start.day) : start.wallMs;
+  const endWallMs = end.form === "day" ? Date.parse(end.day) + DAY_MS - 1 : end.wallMs;
+  return startWallMs > endWallMs;
+}
+
 /** Offsets hold for a quarter of an hour at least, wherever clocks are changed. */
 const OFFSET_SLOT_MS = 900_000;
 /** Slots remembered: a year of quarter hours is 35,000. */
