@@ -4,7 +4,7 @@ import { systemClock } from "../lib/clock.ts";
 import { silentLogger } from "../lib/logger.ts";
 import type { SessionInfo } from "../publish/link-options.ts";
 import { MqttLink } from "../publish/mqtt-link.ts";
-import type { Finding } from "./doctor.ts";
+import type { Finding } from "./finding.ts";
 
 const CONNECT_MAX_MS = 20_000;
 /** How often a failed attempt is looked for, ms. */

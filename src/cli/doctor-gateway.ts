@@ -2,7 +2,7 @@ import type { FailureClass } from "../core/ports.ts";
 import type { Kind, Sensor } from "../core/sensor.ts";
 import { dayOf } from "../core/zone.ts";
 import type { Configuration } from "./configuration.ts";
-import type { Finding } from "./doctor.ts";
+import type { Finding } from "./finding.ts";
 import { openGateway } from "./gateway-access.ts";
 import { readOnce } from "./one-read.ts";
 import { duration } from "./status.ts";

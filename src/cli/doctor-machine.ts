@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { errorCode } from "../config/environment.ts";
 import type { Settings } from "../config/settings.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
-import type { Finding } from "./doctor.ts";
+import type { Finding } from "./finding.ts";
 
 const MB = 2 ** 20;
 /** Beyond this the machine's clock is wrong enough to confuse people who compare times. */

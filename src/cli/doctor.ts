@@ -10,16 +10,9 @@ import { type Configuration, ConfigurationError, examineConfiguration } from "./
 import { checkBroker } from "./doctor-broker.ts";
 import { checkGateway } from "./doctor-gateway.ts";
 import { checkClock, checkDisk } from "./doctor-machine.ts";
+import type { Finding } from "./finding.ts";
 import { outFile } from "./out-file.ts";
 import { duration } from "./status.ts";
-
-/** One line of the doctor. */
-export interface Finding {
-  readonly what: string;
-  readonly state: "ok" | "warning" | "failed";
-  /** Plain words: what was found and, where it is wrong, what to do. */
-  readonly detail: string;
-}
 
 /** check, then gateway, every sensor's read, broker, disk and clock: 0 all well, 1 something is not, 2 wrong settings. */
 export async function run(context: CommandContext): Promise<number> {

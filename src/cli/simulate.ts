@@ -3,7 +3,8 @@ import { dirname, resolve } from "node:path";
 import { errorCode } from "../config/environment.ts";
 import { makeDirectory } from "../lib/make-directory.ts";
 import { type FaultSpec, parseFaultFlag } from "../simulator/faults.ts";
-import { type Simulator, startSimulator } from "../simulator/server.ts";
+import { startSimulator } from "../simulator/server.ts";
+import type { Simulator } from "../simulator/simulator.ts";
 import { type CommandContext, type Flags, UsageError } from "./command.ts";
 import { table } from "./table.ts";
 

@@ -4,7 +4,7 @@ import { KINDS, type Kind } from "../core/sensor.ts";
 import { FAULTS, parseFault } from "./faults.ts";
 import { toTransport } from "./plain-record.ts";
 import { BadRequest, readText } from "./request.ts";
-import type { Simulator } from "./server.ts";
+import type { Simulator } from "./simulator.ts";
 
 const HOURS_DEFAULT_MS = 86_400_000;
 

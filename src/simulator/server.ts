@@ -10,45 +10,17 @@ import { GatewayClock } from "./gateway-clock.ts";
 import { History } from "./history.ts";
 import { type SimulatorConfig, type SimulatorOptions, withDefaults } from "./options.ts";
 import { NOT_FOUND_PAGE } from "./pages.ts";
-import type { PlainRecord } from "./plain-record.ts";
 import { createPlant, type Plant, plantSite } from "./plant.ts";
 import { BadRequest } from "./request.ts";
-import { ServedLog, type Shown } from "./served.ts";
+import { ServedLog } from "./served.ts";
 import { type CallNote, expectationOf, Service } from "./service.ts";
 import { SettingsBox, type SettingsState } from "./settings.ts";
+import type { ShownRecord, Simulator } from "./simulator.ts";
 import { Zone } from "./zone.ts";
 
 const KEEP_ALIVE_MS = 120_000;
 const DAY_MS = 86_400_000;
 const SERVER_NAME = "Microsoft-HTTPAPI/2.0";
-
-export interface ShownRecord extends Shown {
-  /** Reading time of the record as the truth has it, gateway's clock, ms. */
-  readonly timeMs: number;
-  /** Whether a reading must come of it, or none may. */
-  readonly expect: "reading" | "reject";
-  /** The record as it was shown. */
-  readonly record: PlainRecord;
-}
-
-export interface Simulator {
-  /** For GATEWAY_URL. */
-  readonly url: string;
-  readonly port: number;
-  readonly plant: Plant;
-  readonly faults: FaultBook;
-  readonly clock: GatewayClock;
-  readonly zone: Zone;
-  readonly calls: readonly CallNote[];
-  /** Records measured in [fromMs, toMs) on the gateway's clock and visible by now; no fault applied. */
-  truth(sensor: string, kind: Kind, fromMs: number, toMs: number): TruthRecord[];
-  /** Every record ever shown to anyone, as it was shown. */
-  served(): Generator<ShownRecord>;
-  settings(sensor: string): SettingsState;
-  siteFile(site?: string): Site;
-  status(): object;
-  close(): Promise<void>;
-}
 
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const gateway = new Gateway(withDefaults(options));

@@ -9,7 +9,7 @@ import {
   storedBytes,
   toPending,
 } from "./pending-answer.ts";
-import type { ReadingLogOptions, ReadingLogParts } from "./reading-log.ts";
+import type { ReadingLogOptions, ReadingLogParts } from "./reading-log-parts.ts";
 import { StoreFailure } from "./store-failure.ts";
 import { formatRefs, hashOf } from "./stored-reading.ts";
 import type { Stream } from "./streams.ts";

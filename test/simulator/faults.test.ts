@@ -10,7 +10,7 @@ import {
   type FaultSpec,
   parseFaultFlag,
 } from "../../src/simulator/faults.ts";
-import type { Simulator } from "../../src/simulator/server.ts";
+import type { Simulator } from "../../src/simulator/simulator.ts";
 import { type RawAnswer, rawCall } from "./raw-call.ts";
 import { OPERATIONS, plant, question, records, sensorOf } from "./support.ts";
 

@@ -2,7 +2,8 @@ import type { TestContext } from "node:test";
 import type { Kind } from "../../src/core/sensor.ts";
 import type { SimulatorOptions } from "../../src/simulator/options.ts";
 import type { PlantSensor } from "../../src/simulator/plant.ts";
-import { type Simulator, startSimulator } from "../../src/simulator/server.ts";
+import { startSimulator } from "../../src/simulator/server.ts";
+import type { Simulator } from "../../src/simulator/simulator.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
 export const OPERATIONS: Readonly<Record<Kind, string>> = {

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import type { SimulatorOptions } from "../../src/simulator/options.ts";
-import { type Simulator, startSimulator } from "../../src/simulator/server.ts";
+import { startSimulator } from "../../src/simulator/server.ts";
+import type { Simulator } from "../../src/simulator/simulator.ts";
 import {
   type Mosquitto,
   type MosquittoOptions,
