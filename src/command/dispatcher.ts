@@ -213,10 +213,11 @@ export class Dispatcher {
   /** The spacing holds over a restart. A wall clock that jumped can only make us wait one spacing too long. */
   #lastCallBeforeStart(): number {
     const { log, clock } = this.#parts;
-    const at = log.lastCallAtMs();
-    if (at === null) return Number.NEGATIVE_INFINITY;
-    const ageMs = clock.now() - at;
-    return clock.monotonic() - Math.max(0, ageMs);
+    const call = log.lastCall();
+    if (call === null) return Number.NEGATIVE_INFINITY;
+    // A command waits its turn, so its call is nearer to its end; one that a crash cut short may have waited longest.
+    const at = call.finishedAtMs ?? call.receivedAtMs + WAITING_MAX * CALL_SPACING_MS;
+    return clock.monotonic() - Math.max(0, clock.now() - at);
   }
 
   /** One at a time, in order of arrival. */

@@ -60,8 +60,14 @@ export interface CommandLog {
   findByKey(key: string, sinceMs: number): LoggedOutcome | null;
   /** The newest command that queued settings of this sensor. */
   lastQueued(sensor: string): { readonly finishedAtMs: number | null } | null;
-  /** When the newest command came that may have called the gateway, ms (our clock); null when there was none. */
-  lastCallAtMs(): number | null;
+  /** Times of the newest command that may have called the gateway, ms (our clock); null when there was none. */
+  lastCall(): CallTimes | null;
+}
+
+export interface CallTimes {
+  readonly receivedAtMs: number;
+  /** Null where the agent stopped before the answer: the call, if there was one, came later than the request. */
+  readonly finishedAtMs: number | null;
 }
 
 export interface LoggedOutcome {

@@ -117,15 +117,15 @@ export class CommandLog {
     return row === undefined ? null : toCommand(row);
   }
 
-  /** The newest call to the gateway, to keep commands apart over a restart; null when there was none. */
-  lastCallAtMs(): number | null {
+  /** The newest command that may have called the gateway, to keep calls apart over a restart; null when there was none. */
+  lastCall(): LoggedCommand | null {
     const [row] = this.#db
       .read(
-        `SELECT received_at_ms FROM commands WHERE outcome IS NULL OR outcome <> 'rejected_local'
+        `SELECT ${COLUMNS} FROM commands WHERE outcome IS NULL OR outcome <> 'rejected_local'
          ORDER BY command DESC LIMIT 1`,
       )
       .all();
-    return (row?.[0] ?? null) as number | null;
+    return row === undefined ? null : toCommand(row);
   }
 }
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { Dispatcher } from "../../src/command/dispatcher.ts";
 import type {
+  CallTimes,
   CommandEntry,
   CommandLog,
   CommandResult,
@@ -43,8 +44,8 @@ class MemoryLog implements CommandLog {
   lastQueued(sensor: string): { finishedAtMs: number | null } | null {
     return this.entries.findLast((e) => e.sensor === sensor && e.outcome === "queued") ?? null;
   }
-  lastCallAtMs(): number | null {
-    return this.entries.findLast((e) => e.outcome !== "rejected_local")?.receivedAtMs ?? null;
+  lastCall(): CallTimes | null {
+    return this.entries.findLast((e) => e.outcome !== "rejected_local") ?? null;
   }
 }
 
@@ -259,6 +260,42 @@ test("dispatcher – the spacing of calls holds over a restart", async (t) => {
     b.calls.map((c) => c.at),
     [0, 10_000],
   );
+});
+
+test("dispatcher – a command that waited counts from its call, not from its arrival, after a restart", async (t) => {
+  const b = bench(t);
+  await b.send(REQUEST);
+  const waited = b.send({ ...REQUEST, Range: 16 });
+  await settle();
+  await b.clock.advance(10_000);
+  await waited;
+  await b.restart();
+  const third = b.send({ ...REQUEST, Range: 4 });
+  await settle();
+  await b.clock.advance(20_000);
+  await third;
+  assert.deepEqual(
+    b.calls.map((c) => c.at),
+    [0, 10_000, 20_000],
+  );
+});
+
+test("dispatcher – after a crash in the middle of a command the next one keeps the whole distance", async (t) => {
+  const b = bench(t);
+  b.log.begin({
+    receivedAtMs: b.clock.now() - 50_000,
+    key: "cut short",
+    sensor: "10234",
+    source: "mqtt",
+    payload: "{}",
+  });
+  const next = b.send(REQUEST);
+  await settle();
+  await b.clock.advance(9_999);
+  assert.equal(b.calls.length, 0);
+  await b.clock.advance(1);
+  await next;
+  assert.equal(b.calls.length, 1);
 });
 
 test("dispatcher – generation 1 is asked by UpdateConfig", async (t) => {

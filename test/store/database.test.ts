@@ -212,6 +212,7 @@ test("database – small values and commands outlive the process", async (t) => 
   assert.equal(store.commands.findByKey("cut short", START_MS)?.outcome, null);
   assert.equal(store.commands.lastQueued("1")?.finishedAtMs, START_MS + 5);
   assert.equal(store.commands.list(9).length, 2);
+  assert.equal(store.commands.lastCall()?.key, "cut short");
 });
 
 test("database – queries of readings and outbox use indexes", (t) => {
