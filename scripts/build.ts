@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { extname, join } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
-import { build, type Metafile } from "esbuild";
+import { build, type Metafile, type Plugin } from "esbuild";
 
 const DIST = "dist";
 const DASHBOARD_SOURCE = join("src", "dashboard");
@@ -47,6 +47,7 @@ async function bundleProgram(): Promise<Metafile> {
     banner: { js: "#!/usr/bin/env node" },
     define: { __BUNDLED__: "true" },
     metafile: true,
+    plugins: [onlyTheClient],
     logLevel: "warning",
   });
   // One character outside ASCII would make V8 keep the whole text with two bytes per character: 2 MB for nothing.
@@ -55,6 +56,21 @@ async function bundleProgram(): Promise<Metafile> {
   writeFileSync(join(DIST, "package.json"), `${JSON.stringify({ type: "commonjs" })}\n`);
   return metafile;
 }
+
+/** Of undici the program needs the client alone: fetch, caches, web sockets and the rest would be loaded with it, 5 MB of memory. */
+const onlyTheClient: Plugin = {
+  name: "only the client of undici",
+  setup(build) {
+    build.onResolve({ filter: /^undici$/ }, () => ({ path: "undici", namespace: "client" }));
+    build.onLoad({ filter: /^undici$/, namespace: "client" }, () => ({
+      contents: `module.exports = {
+        Client: require("undici/lib/dispatcher/client.js"),
+        buildConnector: require("undici/lib/core/connect.js"),
+      };`,
+      resolveDir: process.cwd(),
+    }));
+  },
+};
 
 function copyNativeModule(): void {
   const name = "better_sqlite3.node";

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 
 interface NativeMemory {
-  trim(): void;
+  trim?(): void;
 }
 
 /** After the first round of polls; then often enough that a backfill's heap does not stay for good. */
@@ -16,9 +16,11 @@ const EVERY_MS = 10 * 60_000;
  */
 export function trimMemoryRegularly(nativePath: string): () => void {
   if (!existsSync(nativePath)) return () => {};
-  const native = createRequire(nativePath)(nativePath) as NativeMemory;
-  const first = setTimeout(() => native.trim(), FIRST_MS);
-  const later = setInterval(() => native.trim(), EVERY_MS);
+  const { trim } = createRequire(nativePath)(nativePath) as NativeMemory;
+  // A module of an earlier version has none.
+  if (trim === undefined) return () => {};
+  const first = setTimeout(() => trim(), FIRST_MS);
+  const later = setInterval(() => trim(), EVERY_MS);
   first.unref();
   later.unref();
   return () => {
