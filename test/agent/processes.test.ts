@@ -83,6 +83,7 @@ describe("the agent as a process", { skip, concurrency: true, timeout: 90_000 },
     assert.equal(await agent.stop(), 0);
     // Its lock went with it.
     const third = plant.startAgent();
+    await third.address;
     await seen.waitFor(truthNow(plant), 30_000);
     assert.equal(await third.stop(), 0);
   });
