@@ -1,11 +1,15 @@
 import type { FailureClass } from "../core/ports.ts";
 import type { Kind, Sensor } from "../core/sensor.ts";
 import { dayOf } from "../core/zone.ts";
+import { systemClock } from "../lib/clock.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Finding } from "./finding.ts";
 import { openGateway } from "./gateway-access.ts";
 import { readOnce } from "./one-read.ts";
 import { duration } from "./status.ts";
+
+/** A gateway that takes connections and answers none is not waited for once per sensor: so many time limits at most. */
+const SILENCE_TIMEOUTS_MAX = 4;
 
 /** Reads the running day of every sensor and kind once. */
 export async function checkGateway(
@@ -21,6 +25,8 @@ export async function checkGateway(
   let isReached = false;
   let isLost = false;
   let refusals = 0;
+  let untried = 0;
+  const patienceEndsAt = systemClock.monotonic() + SILENCE_TIMEOUTS_MAX * settings.gatewayTimeoutMs;
   const work = async (): Promise<void> => {
     for (let read = reads.shift(); read !== undefined; read = reads.shift()) {
       const day = dayOf(gateway.clock.now(), settings.gatewayTimezone);
@@ -39,8 +45,11 @@ export async function checkGateway(
         reads.length = 0;
         return;
       }
-      if (!result.ok) refusals += 1;
-      else if (!isReached) {
+      if (!result.ok) {
+        refusals += 1;
+        if (!isReached && systemClock.monotonic() > patienceEndsAt)
+          untried += reads.splice(0).length;
+      } else if (!isReached) {
         isReached = true;
         found({ what: "gateway", state: "ok", detail: `${settings.gatewayUrl} answers` });
       }
@@ -71,7 +80,7 @@ export async function checkGateway(
       found({
         what: "gateway",
         state: "failed",
-        detail: `${settings.gatewayUrl} gave no sensor's day; is it the gateway's address, and ${settings.gatewayService} its service (GATEWAY_SERVICE)?`,
+        detail: `${settings.gatewayUrl} gave no sensor's day; is it the gateway's address, and ${settings.gatewayService} its service (GATEWAY_SERVICE)?${untried > 0 ? ` (${untried} reads not tried)` : ""}`,
       });
     return { skewMs: gateway.clock.skewMs };
   } finally {

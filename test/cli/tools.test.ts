@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -83,6 +84,29 @@ test("status – an agent that does not answer is said so, with 1", async (t) =>
   const run = await runCommand(["status"], b);
   assert.equal(run.code, 1);
   assert.match(run.stderr, /^error: no agent answers at http:\/\/127\.0\.0\.1:9 /);
+});
+
+test("doctor – a gateway that takes connections and never answers is not waited for once per sensor", async (t) => {
+  const b = await bench(t);
+  const silent = createServer();
+  const open = new Set<Socket>();
+  silent.on("connection", (socket) => open.add(socket.on("error", () => {})));
+  await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+  t.after(() => {
+    for (const socket of open) socket.destroy();
+    silent.close();
+  });
+  const { port } = silent.address() as AddressInfo;
+  const env = {
+    ...b.env,
+    GATEWAY_URL: `http://127.0.0.1:${port}`,
+    GATEWAY_TIMEOUT_MS: "100",
+    GATEWAY_CONCURRENCY: "1",
+  };
+  const run = await runCommand(["doctor"], { ...b, env });
+  assert.equal(run.code, 1);
+  assert.equal(run.stdout.match(/no answer within/g)?.length, 2);
+  assert.match(run.stdout, /^FAILED +gateway .*gave no sensor's day.* \(\d+ reads not tried\)$/m);
 });
 
 test("probe – shows raw record, reading and the messages of each format", async (t) => {
