@@ -124,6 +124,9 @@ export async function nativeModules(
       CFLAGS: anonymous,
       CXXFLAGS: `${anonymous} -include ${wrap}`,
       LDFLAGS: "-Wl,--build-id=none",
+      // node-gyp believes these more than its own arguments, and npm sets them where the user's settings have them.
+      npm_config_nodedir: node,
+      npm_config_arch: gypArch,
     };
     await run(
       process.execPath,
