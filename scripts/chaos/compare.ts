@@ -4,9 +4,9 @@ import type { GapRecord, Recorder } from "./recorder.ts";
 import type { RecordingHost } from "./recording-host.ts";
 
 export interface Evidence {
-  readonly recorder: Pick<Recorder, "ids" | "doubled" | "gaps">;
+  readonly recorder: Pick<Recorder, "ids" | "doubled" | "gaps" | "waveforms">;
   /** The Sparkplug host; null without that format. */
-  readonly host: Pick<RecordingHost, "hasReading"> | null;
+  readonly host: Pick<RecordingHost, "hasReading" | "hasWaveform"> | null;
   /** Ids that the store holds; null while nobody has looked. */
   readonly stored: ReadonlySet<string> | null;
 }
@@ -68,6 +68,24 @@ function missingAt(id: string, wanted: Wanted, { recorder, host }: Evidence): st
   const seen = recorder.ids.get(id);
   if (seen === undefined) return "on MQTT";
   return host === null || host.hasReading(wanted, seen.values) ? null : "at the Sparkplug host";
+}
+
+/** Waveforms that a subscriber lacks. The store counts those that it gave up, it does not name them. */
+export function missingWaveforms(
+  { must }: Pick<Expectation, "must">,
+  { recorder, host }: Pick<Evidence, "recorder" | "host">,
+): string[] {
+  const missing: string[] = [];
+  for (const [id, wanted] of must) {
+    for (const channel of wanted.channels) {
+      const where = [
+        recorder.waveforms.has(`${id} ${channel}`) ? [] : ["on MQTT"],
+        host === null || host.hasWaveform(wanted, channel) ? [] : ["at the Sparkplug host"],
+      ].flat();
+      missing.push(...where.map((place) => `waveform ${describe(id, wanted)} ${channel} ${place}`));
+    }
+  }
+  return missing;
 }
 
 const describe = (id: string, { sensor, kind, timeMs }: Wanted) =>

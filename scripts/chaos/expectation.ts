@@ -1,6 +1,6 @@
 /** What must have arrived, by ids that the campaign works out by itself from the records the gateway showed. */
 import type { Step } from "../../src/simulator/record-faults.ts";
-import type { ShownRecord, Simulator } from "../../src/simulator/server.ts";
+import type { ShownRecord, Simulator } from "../../src/simulator/simulator.ts";
 import { expectedId, expectedTimeMs } from "../../test/support/expected-reading.ts";
 
 const DAY_MS = 86_400_000;
@@ -9,6 +9,8 @@ export interface Wanted {
   readonly sensor: string;
   readonly kind: string;
   readonly timeMs: number;
+  /** Channels of which waveforms must come; of records that a fault altered none is asked for. */
+  readonly channels: readonly string[];
 }
 
 export interface Expectation {
@@ -102,14 +104,18 @@ export class Expectations {
     const key = `${placeOf(shown)} ${JSON.stringify(shown.steps)}`;
     const before = this.#ids.get(key);
     if (before !== undefined) return before;
-    const { sensor, kind, record } = shown;
+    const { sensor, kind, record, steps } = shown;
     const id = expectedId(sensor, kind, record);
     const timeMs = expectedTimeMs(kind, record) ?? Number.NaN;
-    const known = id === null ? null : { id, wanted: { sensor, kind, timeMs } };
+    const channels = steps.length > 0 ? [] : CHANNELS.filter((name) => hasSamples(record[name]));
+    const known = id === null ? null : { id, wanted: { sensor, kind, timeMs, channels } };
     this.#ids.set(key, known);
     return known;
   }
 }
+
+const CHANNELS = ["channel1", "channel2", "channel3"];
+const hasSamples = (value: unknown) => value instanceof Int16Array && value.length > 0;
 
 const placeOf = ({ sensor, kind, n }: ShownRecord) => `${sensor} ${kind} ${n}`;
 

@@ -32,6 +32,8 @@ const LOOK_MS = 10;
 /** A subscriber that judges as it listens: what came, under how many ids, and whether live topics went forward. */
 export class Recorder {
   readonly ids = new Map<string, ReceivedReading>();
+  /** `id channel` of every waveform. */
+  readonly waveforms = new Set<string>();
   readonly faults: string[] = [];
   /** Contents that came under more than one id. */
   readonly doubled = new Set<string>();
@@ -92,7 +94,12 @@ export class Recorder {
     }
     const [, , sensor = "", kind = "", last] = topic.split("/");
     const isHistory = last === "history";
-    if (sensor === "agent" || kind === "state" || kind === "waveform") return;
+    if (sensor === "agent" || kind === "state") return;
+    if (kind === "waveform") {
+      const { id, channel }: { id: string; channel: string } = JSON.parse(text);
+      this.waveforms.add(`${id} ${channel}`);
+      return;
+    }
     if (last !== undefined && !isHistory) return;
     const seen: Seen = JSON.parse(text);
     if (seen.historical !== isHistory)

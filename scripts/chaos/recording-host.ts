@@ -44,6 +44,10 @@ export class RecordingHost {
     );
   }
 
+  hasWaveform({ sensor, timeMs }: Wanted, channel: string): boolean {
+    return this.#host.values.has(`${sensor} accel/waveform/${channel} ${timeMs}`);
+  }
+
   async close(): Promise<void> {
     await this.#host.close();
     await this.#bystander.endAsync(true);

@@ -2,8 +2,9 @@
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Simulator, startSimulator } from "../../src/simulator/server.ts";
-import { type Mosquitto, startMosquitto } from "../../test/support/mosquitto.ts";
+import { startSimulator } from "../../src/simulator/server.ts";
+import type { Simulator } from "../../src/simulator/simulator.ts";
+import { freePort, type Mosquitto, startMosquitto } from "../../test/support/mosquitto.ts";
 import type { SeededRandom } from "./random.ts";
 import { Recorder } from "./recorder.ts";
 import { RecordingHost } from "./recording-host.ts";
@@ -96,7 +97,7 @@ export async function openSite(
       ...(hasHost ? { SPARKPLUG_HOST_ID: "scada" } : {}),
       SITE_FILE: siteFile,
       DATA_DIR: dataDir,
-      HTTP_PORT: "off",
+      HTTP_PORT: String(await freePort()),
       POLL_INTERVAL_S: "1",
       BACKFILL_DAYS: String(options.backfillDays),
       BUFFER_MAX_MB: "24",
@@ -150,7 +151,7 @@ function fakeTime(library: string, clockFile: string): Record<string, string> {
   return {
     LD_PRELOAD: library,
     FAKETIME_TIMESTAMP_FILE: clockFile,
-    FAKETIME_NO_CACHE: "1",
+    FAKETIME_CACHE_DURATION: "1",
     FAKETIME_DONT_FAKE_MONOTONIC: "1",
     NO_FAKE_STAT: "1",
   };

@@ -11,9 +11,9 @@ interface Segment {
  */
 export class GatewayClock {
   readonly #clock: Clock;
-  readonly #speed: number;
-  readonly #startMs: number;
-  readonly #startMonotonic: number;
+  #speed: number;
+  #startMs: number;
+  #startMonotonic: number;
   readonly #segments: Segment[];
 
   constructor(clock: Clock, options: { speed: number; startMs: number; offsetMs: number }) {
@@ -29,6 +29,12 @@ export class GatewayClock {
     return Math.floor(
       this.#startMs + (this.#clock.monotonic() - this.#startMonotonic) * this.#speed,
     );
+  }
+  /** From now on the plant runs so many times as fast as we do. */
+  setSpeed(speed: number): void {
+    this.#startMs = this.trueNow();
+    this.#startMonotonic = this.#clock.monotonic();
+    this.#speed = speed;
   }
   /** What the gateway's clock shows, ms UTC. */
   now(): number {

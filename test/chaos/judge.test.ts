@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Evidence, judge, storedIds } from "../../scripts/chaos/compare.ts";
+import { type Evidence, judge, missingWaveforms, storedIds } from "../../scripts/chaos/compare.ts";
 
 type Parts = {
   readonly must?: Readonly<Record<string, number>>;
@@ -14,7 +14,12 @@ type Parts = {
 
 const iso = (ms: number) => new Date(ms).toISOString();
 const wanted = (list: Readonly<Record<string, number>> = {}) =>
-  new Map(Object.entries(list).map(([id, timeMs]) => [id, { sensor: "1", kind: "rpm", timeMs }]));
+  new Map(
+    Object.entries(list).map(([id, timeMs]) => [
+      id,
+      { sensor: "1", kind: "rpm", timeMs, channels: ["channel1"] },
+    ]),
+  );
 
 function judged({ must, gone, received = [], stored = [], gaps = [], atHost }: Parts) {
   const times = new Map(Object.entries({ ...must, ...gone }).map(([id, timeMs]) => [timeMs, id]));
@@ -22,6 +27,7 @@ function judged({ must, gone, received = [], stored = [], gaps = [], atHost }: P
     recorder: {
       ids: new Map(received.map((id) => [id, { count: 1, values: { rpm: 1 } }])),
       doubled: new Set(),
+      waveforms: new Set(),
       gaps: gaps.map(({ from, to, count }) => ({
         sensor: "1",
         kind: "rpm",
@@ -31,7 +37,12 @@ function judged({ must, gone, received = [], stored = [], gaps = [], atHost }: P
         reason: "disk_full",
       })),
     },
-    host: atHost ? { hasReading: ({ timeMs }) => atHost.includes(times.get(timeMs) ?? "") } : null,
+    host: atHost
+      ? {
+          hasReading: ({ timeMs }) => atHost.includes(times.get(timeMs) ?? ""),
+          hasWaveform: () => false,
+        }
+      : null,
     stored: new Set(stored),
   };
   const may = new Map([...wanted(must), ...wanted(gone)]);
@@ -71,4 +82,22 @@ test("verdict – a record that the Sparkplug host lacks is lost, whoever else h
 test("verdict – an id that the store holds twice is found", () => {
   const { ids, twice } = storedIds('{"id":"a"}\n{"id":"b"}\n{"id":"a"}\n');
   assert.deepEqual([[...ids], [...twice]], [["a", "b"], ["a"]]);
+});
+
+test("verdict – a waveform is missing wherever one channel of it is", () => {
+  const must = new Map([
+    ["a", { sensor: "1", kind: "accel", timeMs: 1, channels: ["channel1", "channel2"] }],
+  ]);
+  const recorder = {
+    ids: new Map(),
+    doubled: new Set<string>(),
+    gaps: [],
+    waveforms: new Set(["a channel1"]),
+  };
+  const host = {
+    hasReading: () => true,
+    hasWaveform: (_: unknown, name: string) => name !== "channel1",
+  };
+  assert.equal(missingWaveforms({ must }, { recorder, host: null }).length, 1);
+  assert.equal(missingWaveforms({ must }, { recorder, host }).length, 2);
 });

@@ -29,7 +29,9 @@ export class StrictHost {
   }
 
   static contentOf(device: string, metric: string, timeMs: number, value: unknown): string {
-    return `${device} ${metric} ${timeMs} ${JSON.stringify(value ?? null)}`;
+    // Of a waveform its time is enough.
+    const text = value instanceof Uint8Array ? "" : JSON.stringify(value ?? null);
+    return `${device} ${metric} ${timeMs} ${text}`;
   }
 
   #connect(): MqttClient {

@@ -1,0 +1,16 @@
+import { join } from "node:path";
+import Sqlite from "better-sqlite3";
+
+/** Readings and measurements that a store has given up for want of space, whatever they were owed to. */
+export function givenUpCount(dataDir: string): number {
+  const db = new Sqlite(join(dataDir, "gateside.db"), { readonly: true, timeout: 5000 });
+  try {
+    const row = db
+      .prepare<[], { value: string }>("SELECT value FROM meta WHERE name = 'dropped'")
+      .get();
+    const counts: Readonly<Record<string, number>> = JSON.parse(row?.value ?? "{}");
+    return Object.values(counts).reduce((sum, count) => sum + count, 0);
+  } finally {
+    db.close();
+  }
+}
