@@ -48,7 +48,7 @@ async function open(flags: Flags): Promise<Simulator | string> {
   const zone = flags.text("zone");
   const word = flags.text("word") ?? "sensor";
   const dir = flags.text("settings-dir");
-  if (!/^[a-z][A-Za-z0-9]*$/.test(word)) throw new UsageError("--word is one word, e.g. acme");
+  if (!/^[a-z][A-Za-z0-9_]*$/.test(word)) throw new UsageError("--word is one word, e.g. acme");
   if (zone !== null && !isZone(zone)) throw new UsageError(`--zone ${zone} is no IANA time zone`);
   try {
     return await startSimulator({
