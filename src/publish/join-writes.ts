@@ -16,12 +16,15 @@ interface Piece {
 export function joinWrites(stream: Writable): void {
   const separately = stream._writev?.bind(stream);
   if (!(stream instanceof Socket) || separately === undefined) return;
+  // Used again for each burst: the next one comes when the one before is with the kernel.
+  let room = Buffer.alloc(0);
   stream._writev = (chunks, done) => {
     const pieces: readonly Piece[] = chunks;
     let size = 0;
     for (const piece of pieces) size += sizeOf(piece);
     if (size > JOINED_BYTES_MAX) return separately(chunks, done);
-    const joined = Buffer.allocUnsafe(size);
+    if (size > room.length) room = Buffer.allocUnsafeSlow(Math.max(size, 2 * room.length, 4096));
+    const joined = room.subarray(0, size);
     let at = 0;
     for (const { chunk, encoding } of pieces) {
       if (typeof chunk === "string") at += joined.write(chunk, at, encoding);

@@ -71,3 +71,27 @@ test("joined writes – a stream that is no socket is left alone", () => {
   joinWrites(stream);
   assert.equal(stream._writev, before);
 });
+
+test("joined writes – bursts that wait for a slow reader stay as they were written", async (t) => {
+  const { near, far } = await connectedPair(t);
+  far.pause();
+  const expected: Buffer[] = [];
+  for (let burst = 0; burst < 120; burst++) {
+    near.cork();
+    for (let n = 0; n < 5; n++) {
+      const piece = Buffer.alloc(10_000 + burst, burst * 5 + n);
+      near.write(piece);
+      expected.push(piece);
+    }
+    near.uncork();
+    // Some bursts join those that wait, some meet a socket that has written all.
+    if (burst % 7 === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+  const received: Buffer[] = [];
+  far.on("data", (piece: Buffer) => received.push(piece));
+  const ended = new Promise((done) => far.once("end", done));
+  near.end();
+  far.resume();
+  await ended;
+  assert.ok(Buffer.concat(received).equals(Buffer.concat(expected)));
+});
