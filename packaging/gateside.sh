@@ -35,9 +35,10 @@ fi
 : "${SITE_FILE=$site}" "${DATA_DIR=$data}"
 : "${MALLOC_ARENA_MAX=1}"
 export SITE_FILE DATA_DIR MALLOC_ARENA_MAX
+command=${1-}
 set -- /usr/lib/gateside/node --max-semi-space-size=4 --max-old-space-size=128 --single-threaded-gc /usr/lib/gateside/gateside.js "$@"
 # What writes the store does it as the service's user, who could not open root's files later.
-case "$(id -u) ${5-}" in
+case "$(id -u) $command" in
   '0 run' | '0 backfill')
     if [ "$DATA_DIR" = "$data" ] && getent passwd gateside >/dev/null; then
       exec setpriv --reuid=gateside --regid=gateside --init-groups "$@"
