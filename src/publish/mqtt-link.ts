@@ -21,7 +21,8 @@ export interface MqttLinkParts {
 }
 
 const BACKOFF_MIN_MS = 1000;
-const BACKOFF_MAX_MS = 60_000;
+/** An attempt costs next to nothing, and after an outage everybody waits for this one. */
+const BACKOFF_MAX_MS = 15_000;
 /** After a take-over: two agents with one id must not throw each other out for ever at full speed. */
 const TAKEOVER_BACKOFF_MIN_MS = 30_000;
 const TAKEOVER_BACKOFF_MAX_MS = 600_000;

@@ -69,7 +69,7 @@ export interface SparkplugNodeOptions extends Pick<DeviceBookOptions, "sensors">
 }
 
 const BACKOFF_MIN_MS = 1_000;
-const BACKOFF_MAX_MS = 60_000;
+const BACKOFF_MAX_MS = 15_000;
 /** Sessions this long were good ones: the next back-off starts small again. */
 const STABLE_SESSION_MS = 30_000;
 /** At shutdown (contract 2: 10 s in all): for the last proof and NDEATH, and for the store. */
