@@ -45,7 +45,11 @@ function install(t: TestContext): Installed {
       return {
         status,
         stderr,
-        words: called.trim().split("\n").slice(3),
+        // What follows the flags of Node and the program.
+        words: called
+          .replace(/^[^]*gateside\.js\n?/, "")
+          .trim()
+          .split("\n"),
         env: Object.fromEntries(
           pairs.map(([name = "", value = ""]) => [name, value.replaceAll(root, "")]),
         ),
