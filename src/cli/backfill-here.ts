@@ -6,7 +6,7 @@ import { Backoff } from "../lib/backoff.ts";
 import { systemClock } from "../lib/clock.ts";
 import { silentLogger } from "../lib/logger.ts";
 import { BackfillJob } from "../poll/backfill-job.ts";
-import type { DayRead } from "../poll/read-day.ts";
+import type { DayRead } from "../poll/day-read.ts";
 import { UsageError } from "./command.ts";
 import type { Configuration } from "./configuration.ts";
 import { openGateway } from "./gateway-access.ts";

@@ -9,8 +9,9 @@ import { systemClock } from "../lib/clock.ts";
 import { silentLogger } from "../lib/logger.ts";
 import { createMetrics, type Metrics } from "../lib/metrics.ts";
 import { loadByteHashing } from "../lib/xxhash.ts";
+import type { ReadDay } from "../poll/day-read.ts";
 import { GatewayClock } from "../poll/gateway-clock.ts";
-import { createReadDay, type ReadDay } from "../poll/read-day.ts";
+import { createReadDay } from "../poll/read-day.ts";
 import type { Configuration } from "./configuration.ts";
 
 export interface GatewayAccess {

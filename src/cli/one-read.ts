@@ -2,7 +2,7 @@
 import type { AnswerWriter, ReadingLog } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
 import type { Kind, Sensor } from "../core/sensor.ts";
-import type { DayRead } from "../poll/read-day.ts";
+import type { DayRead } from "../poll/day-read.ts";
 import type { GatewayAccess } from "./gateway-access.ts";
 
 export interface OneRead {

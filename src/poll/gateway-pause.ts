@@ -1,5 +1,5 @@
 import { Backoff } from "../lib/backoff.ts";
-import type { DayRead } from "./read-day.ts";
+import type { DayRead } from "./day-read.ts";
 import type { Task } from "./task.ts";
 
 /** Back-off of one (sensor, kind, day), and of the gateway as a whole (services 5, "Retry"). */

@@ -1,6 +1,6 @@
+import type { DayRead } from "./day-read.ts";
 import { type DayDue, type DayRules, dayDue } from "./days.ts";
 import { BACKOFF_MAX_MS } from "./gateway-pause.ts";
-import type { DayRead } from "./read-day.ts";
 import type { Stream, Task } from "./task.ts";
 
 /** What the gateway calls a wrong request is tried again after this long: it may be being redeployed. */

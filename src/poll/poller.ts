@@ -3,11 +3,11 @@ import type { Kind, Sensor } from "../core/sensor.ts";
 import { BackfillJob } from "./backfill-job.ts";
 import { Cadence } from "./cadence.ts";
 import { DayPlan } from "./day-plan.ts";
+import type { DayRead, ReadDay } from "./day-read.ts";
 import { currentDays, type DayDue, type DayRules } from "./days.ts";
 import { GatewayClock } from "./gateway-clock.ts";
 import { GatewayPause } from "./gateway-pause.ts";
 import { JITTER, slowdownAfter, taskDue, untilNextReadMs, untilRetryMs } from "./next-read.ts";
-import type { DayRead, ReadDay } from "./read-day.ts";
 import { sensorStates } from "./sensor-states.ts";
 import { PRIORITY, type Stream, type Task, TaskQueue } from "./task.ts";
 

@@ -10,56 +10,21 @@ import type {
   RecordSource,
 } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
-import type { RawRecord, RejectReason } from "../core/record.ts";
-import type { Kind, Sensor } from "../core/sensor.ts";
+import type { RawRecord } from "../core/record.ts";
+import type { Kind } from "../core/sensor.ts";
 import type { DftPlans } from "../core/signal/fft.ts";
 import { readingSteps } from "../core/to-reading.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { AnswerBatch } from "./answer-batch.ts";
 import { failureOf, isCut } from "./answer-failure.ts";
+import type { DayRead, ReadDay, ReadRequest } from "./day-read.ts";
+import { RejectLog } from "./reject-log.ts";
 import { ScannedDays } from "./scanned-days.ts";
 
 /** A turn of the event loop is given after this much work, ms: acknowledgements and queries wait no longer than this. */
 const SLICE_MS = 3;
 /** Record hashes kept over all days that are read whole; beyond it records are decoded and looked up in the store. */
 const KNOWN_HASHES_MAX = 500_000;
-
-export interface ReadRequest {
-  readonly sensor: Sensor;
-  readonly kind: Kind;
-  readonly day: string;
-  /** True from the third cut answer on: what is complete counts, marked `partial_answer`. */
-  readonly takeCut: boolean;
-  /** Told the answer's HTTP `Date`; returns the gateway's now, ms. */
-  readonly gatewayNow: (dateMs: number | null) => number;
-  /** Told when the answer is in and only its commit is awaited, with what that commit holds (AnswerBatch.weight). */
-  readonly received?: (weight: number) => void;
-}
-
-export type DayRead =
-  | {
-      readonly ok: true;
-      readonly durationMs: number;
-      readonly stored: number;
-      /** Records that the store had already. */
-      readonly known: number;
-      /** Times of the records that were new, ms. */
-      readonly newTimesMs: readonly number[];
-      /** UTC offset of the newest new record, minutes. */
-      readonly offsetMinutes: number | null;
-    }
-  | {
-      readonly ok: false;
-      readonly durationMs: number;
-      readonly failureClass: FailureClass;
-      /** Nothing of the gateway could be reached, so other keys would fail too. */
-      readonly isGatewayFault: boolean;
-      readonly retryAfterMs: number | null;
-      readonly message: string;
-    };
-
-/** One read of one day of one sensor; never rejects for anything that the wire can do. */
-export type ReadDay = (request: ReadRequest, signal: AbortSignal) => Promise<DayRead>;
 
 export interface ReadDayParts {
   readonly source: RecordSource;
@@ -85,9 +50,10 @@ export interface ReadDayParts {
 /** Builds the one-day read over its parts. */
 export function createReadDay(parts: ReadDayParts): ReadDay {
   const scanned = new ScannedDays(KNOWN_HASHES_MAX);
+  const rejects = new RejectLog(parts.logger, parts.metrics);
   return async (request, signal) => {
     const startedAt = parts.clock.monotonic();
-    const read = new OneRead(parts, request, scanned, signal);
+    const read = new OneRead(parts, request, scanned, rejects, signal);
     const outcome = await read.run().catch((error: unknown) => read.failure(error));
     const durationMs = parts.clock.monotonic() - startedAt;
     parts.metrics.pollDuration.observe(durationMs / 1000);
@@ -103,6 +69,7 @@ class OneRead {
   readonly #parts: ReadDayParts;
   readonly #request: ReadRequest;
   readonly #scanned: ScannedDays;
+  readonly #rejects: RejectLog;
   readonly #signal: AbortSignal;
   readonly #key: DayKey;
   #sliceStartedAt = 0;
@@ -111,11 +78,13 @@ class OneRead {
     parts: ReadDayParts,
     request: ReadRequest,
     scanned: ScannedDays,
+    rejects: RejectLog,
     signal: AbortSignal,
   ) {
     this.#parts = parts;
     this.#request = request;
     this.#scanned = scanned;
+    this.#rejects = rejects;
     this.#signal = signal;
     this.#key = { sensor: request.sensor.code, kind: request.kind, day: request.day };
   }
@@ -255,14 +224,16 @@ class OneRead {
 
   async #take(item: DayItem, batch: AnswerBatch, gatewayNowMs: number): Promise<void> {
     const { metrics } = this.#parts;
-    if ("reject" in item) return this.#reject(item.reject.reason, item.reject.detail);
+    if ("reject" in item)
+      return this.#rejects.add(this.#key, item.reject.reason, item.reject.detail);
     const { record } = item;
     for (const fault of record.faults) metrics.fieldFaults.inc({ reason: fault.reason });
     const { sensor } = this.#request;
     const time = readingTime(record);
     const reject = findReject(record, sensor.code);
     if (reject !== null || time === null) {
-      return this.#reject(reject?.reason ?? "no_time", reject?.detail ?? "no plausible time");
+      const reason = reject?.reason ?? "no_time";
+      return this.#rejects.add(this.#key, reason, reject?.detail ?? "no plausible time");
     }
     const id = readingId(sensor.code, this.#request.kind, time.time.ms, record);
     batch.hashes.push(item.bytesHash);
@@ -296,11 +267,6 @@ class OneRead {
     if (this.#parts.clock.monotonic() - this.#sliceStartedAt < SLICE_MS) return;
     await new Promise((resolve) => setImmediate(resolve));
     this.#sliceStartedAt = this.#parts.clock.monotonic();
-  }
-
-  #reject(reason: RejectReason, detail: string): void {
-    this.#parts.metrics.rejected.inc({ reason });
-    this.#parts.logger.debug({ ...this.#key, reason, detail }, "record not used");
   }
 
   failure(error: unknown): Outcome {

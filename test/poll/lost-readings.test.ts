@@ -3,8 +3,8 @@ import { test } from "node:test";
 import type { Sensor } from "../../src/core/sensor.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { Cadence } from "../../src/poll/cadence.ts";
+import type { DayRead } from "../../src/poll/day-read.ts";
 import { Poller } from "../../src/poll/poller.ts";
-import type { DayRead } from "../../src/poll/read-day.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
 const MINUTE = 60_000;

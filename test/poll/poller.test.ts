@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Kind, Sensor } from "../../src/core/sensor.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
+import type { DayRead, ReadRequest } from "../../src/poll/day-read.ts";
 import { Poller, type PollOptions } from "../../src/poll/poller.ts";
-import type { DayRead, ReadRequest } from "../../src/poll/read-day.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
 const MINUTE = 60_000;

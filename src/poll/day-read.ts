@@ -1,0 +1,39 @@
+import type { FailureClass } from "../core/ports.ts";
+import type { Kind, Sensor } from "../core/sensor.ts";
+
+export interface ReadRequest {
+  readonly sensor: Sensor;
+  readonly kind: Kind;
+  readonly day: string;
+  /** True from the third cut answer on: what is complete counts, marked `partial_answer`. */
+  readonly takeCut: boolean;
+  /** Told the answer's HTTP `Date`; returns the gateway's now, ms. */
+  readonly gatewayNow: (dateMs: number | null) => number;
+  /** Told when the answer is in and only its commit is awaited, with what that commit holds (AnswerBatch.weight). */
+  readonly received?: (weight: number) => void;
+}
+
+export type DayRead =
+  | {
+      readonly ok: true;
+      readonly durationMs: number;
+      readonly stored: number;
+      /** Records that the store had already. */
+      readonly known: number;
+      /** Times of the records that were new, ms. */
+      readonly newTimesMs: readonly number[];
+      /** UTC offset of the newest new record, minutes. */
+      readonly offsetMinutes: number | null;
+    }
+  | {
+      readonly ok: false;
+      readonly durationMs: number;
+      readonly failureClass: FailureClass;
+      /** Nothing of the gateway could be reached, so other keys would fail too. */
+      readonly isGatewayFault: boolean;
+      readonly retryAfterMs: number | null;
+      readonly message: string;
+    };
+
+/** One read of one day of one sensor; never rejects for anything that the wire can do. */
+export type ReadDay = (request: ReadRequest, signal: AbortSignal) => Promise<DayRead>;
