@@ -43,10 +43,13 @@ export class StrictHost {
       will: { topic, payload: stateOf(false, timestamp), qos: 1, retain: true },
     });
     client.on("connect", () => {
+      if (this.#isAway || client !== this.#client) return void client.stream.destroy();
       // What was missed while away cannot be judged: the node must begin anew.
       this.#seq = null;
       this.#born.clear();
-      client.subscribe("spBv1.0/plant/#", { qos: 0 }, () => {
+      client.subscribe("spBv1.0/plant/#", { qos: 0 }, (error) => {
+        // Online without a subscription it would miss what it is told.
+        if (error) return void client.stream.destroy();
         client.publish(topic, stateOf(true, timestamp), { qos: 1, retain: true });
       });
     });
@@ -71,7 +74,7 @@ export class StrictHost {
   leave(isAbrupt: boolean): void {
     const client = this.#client;
     this.#isAway = true;
-    if (isAbrupt) {
+    if (isAbrupt || !client.connected) {
       client.stream.destroy();
       client.end(true);
       return;
