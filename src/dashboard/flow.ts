@@ -188,10 +188,11 @@ function sinceNode(model: Model, ms: number): Node {
   return h("span", null, "since ", time);
 }
 
-/** Readings that still have to go out on a link; without a name the longest queue of all. */
+/** Readings that still have to go out on a link; without a name the longest queue of all. Waveforms are none. */
 function waiting(status: Status, name: LinkStatus["name"] | null): number {
   let most = 0;
   for (const [lane, depth] of Object.entries(status.buffer.lanes)) {
+    if (/waveform$/i.test(lane)) continue;
     const isSparkplug = lane.startsWith("sparkplug");
     if (name !== null && isSparkplug !== (name === "sparkplug")) continue;
     most = Math.max(most, depth.readings);

@@ -1,5 +1,6 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import type { FastifyInstance } from "fastify";
+import { backlogOf } from "../core/backlog.ts";
 import type { AgentStatus } from "../core/ports.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { HttpParts } from "./parts.ts";
@@ -51,21 +52,15 @@ export function refreshGauges(metrics: Metrics, status: AgentStatus): void {
   }
   const isConnected = status.links.length > 0 && status.links.every((link) => link.isConnected);
   metrics.brokerConnected.set(isConnected ? 1 : 0);
-  let most = 0;
-  let oldestMs: number | null = null;
   for (const [lane, depth] of Object.entries(status.buffer.lanes)) {
     metrics.laneOutbox.set({ lane }, depth.readings);
-    most = Math.max(most, depth.readings);
-    if (depth.oldestTimeMs !== null) {
-      oldestMs = Math.min(oldestMs ?? depth.oldestTimeMs, depth.oldestTimeMs);
-    }
   }
-  // A reading waits in several lanes at once; their sum would count it as often.
-  metrics.outbox.set(most);
+  const { readings, oldestTimeMs } = backlogOf(status.buffer.lanes);
+  metrics.outbox.set(readings);
   // The times of readings are the gateway's, whatever our clock says.
   const gatewayNowMs = status.nowMs + (status.gateway.skewMs ?? 0);
   metrics.outboxOldestAge.set(
-    oldestMs === null ? 0 : Math.max(0, (gatewayNowMs - oldestMs) / 1000),
+    oldestTimeMs === null ? 0 : Math.max(0, (gatewayNowMs - oldestTimeMs) / 1000),
   );
   metrics.databaseBytes.set(status.buffer.databaseBytes);
   if (status.buffer.diskFreeBytes !== null) metrics.diskFreeBytes.set(status.buffer.diskFreeBytes);

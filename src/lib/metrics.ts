@@ -44,7 +44,10 @@ export function createMetrics() {
       "vanished_records_total",
       "Records seen before that an answer no longer showed.",
     ),
-    outbox: gauge("outbox_readings", "Readings not yet delivered, of the lane that has most."),
+    outbox: gauge(
+      "outbox_readings",
+      "Readings not yet delivered, of the lane that has most; waveforms are none.",
+    ),
     laneOutbox: gauge("lane_outbox_readings", "Readings not yet delivered, by lane.", ["lane"]),
     outboxOldestAge: gauge("outbox_oldest_age_seconds", "Age of the oldest undelivered reading."),
     delivered: counter("delivered_total", "Messages the broker acknowledged."),

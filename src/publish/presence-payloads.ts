@@ -1,3 +1,4 @@
+import { backlogOf } from "../core/backlog.ts";
 import type { AgentStatus, Gap, SensorState } from "../core/ports.ts";
 
 /** Payloads of the agent's and sensors' own topics (contract 6). */
@@ -36,33 +37,20 @@ export function gapPayload(site: string, gap: Gap): string {
   });
 }
 
-/** Age of the oldest undelivered reading by the gateway's clock, s; null when nothing waits. */
-function oldestAgeS(status: AgentStatus): number | null {
-  let oldest: number | null = null;
-  for (const depth of Object.values(status.buffer.lanes)) {
-    const time = depth?.oldestTimeMs ?? null;
-    if (time !== null && (oldest === null || time < oldest)) oldest = time;
-  }
-  if (oldest === null) return null;
-  return secondsOf(Math.max(0, status.nowMs + (status.clock.skewMs ?? 0) - oldest));
-}
-
-/** Readings not yet delivered: those of the lane that has most, for one reading waits in several lanes at once. */
-function depthOf({ buffer }: AgentStatus): number {
-  return Math.max(0, ...Object.values(buffer.lanes).map((lane) => lane?.readings ?? 0));
-}
-
 export function statsPayload(status: AgentStatus): string {
   const { buffer, gateway, clock } = status;
+  const { readings, oldestTimeMs } = backlogOf(buffer.lanes);
+  const gatewayNowMs = status.nowMs + (clock.skewMs ?? 0);
   return JSON.stringify({
     v: 1,
     time: timeOf(status.nowMs),
     version: status.version,
     uptimeS: Math.round((status.nowMs - status.startedAtMs) / 1000),
     buffer: {
-      depth: depthOf(status),
+      depth: readings,
       readings: buffer.readings,
-      oldestAgeS: oldestAgeS(status),
+      oldestAgeS:
+        oldestTimeMs === null ? null : secondsOf(Math.max(0, gatewayNowMs - oldestTimeMs)),
       bytes: buffer.databaseBytes,
       limitBytes: buffer.limitBytes,
       diskFreeBytes: buffer.diskFreeBytes,
