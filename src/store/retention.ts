@@ -57,6 +57,8 @@ export class Retention {
   #agedAt = Number.NEGATIVE_INFINITY;
   /** Set while owed readings are being given up, so that it is logged once. */
   #episode: string | null = null;
+  /** Ends passes between two slices; null where one pass is asked for. */
+  #stopping: AbortSignal | null = null;
   /** Upper bound of delivered readings at the last walk that found none. */
   #barren = -1;
 
@@ -90,6 +92,7 @@ export class Retention {
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#parts;
+    this.#stopping = signal;
     while (!signal.aborted) {
       try {
         await this.pass();
@@ -170,7 +173,8 @@ export class Retention {
 
   async #each(slice: (walk: Walk) => Slice): Promise<void> {
     const walk = startWalk();
-    while (!walk.isOver) await this.#write(() => slice(walk));
+    // Weeks of samples that fell due at once take minutes: who stops the agent does not wait for them.
+    while (!walk.isOver && this.#stopping?.aborted !== true) await this.#write(() => slice(walk));
   }
 
   /** A slice in its own transaction, between those of the others. */
@@ -212,7 +216,7 @@ export class Retention {
       this.#episode = null;
       return;
     }
-    while (this.#isAbove(LOW_WATER, phase)) {
+    while (this.#isAbove(LOW_WATER, phase) && this.#stopping?.aborted !== true) {
       const now = phase;
       const slice = await this.#write(() => this.#evict(now, walk));
       if (slice !== null) this.#tell(now, slice);

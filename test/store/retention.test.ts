@@ -350,3 +350,20 @@ test("retention – commands without end take their share of the buffer, and wha
   assert.ok(store.commands.list(1000).length < 300);
   assert.equal(store.commands.lastQueued("1")?.key, "queued 399");
 });
+
+test("retention – a pass that has weeks to remove ends when the agent is stopped", async (t) => {
+  const clock = new ManualClock(START_MS + 60 * DAY_MS);
+  const store = tempStore(t, { clock, commitWindowMs: 0, lanes: [] });
+  const count = 4_000;
+  await append(
+    store,
+    Array.from({ length: count }, (_, n) => readingOf("1", START_MS + n * 1000)),
+  );
+  const stop = new AbortController();
+  const ended = store.runRetention(stop.signal);
+  while (store.state().readings === count) await new Promise((resolve) => setImmediate(resolve));
+  stop.abort();
+  await ended;
+  const left = store.state().readings;
+  assert.ok(left > 0 && left < count, `${left} of ${count} are left`);
+});
