@@ -61,8 +61,8 @@ async function cost(
 }
 
 /** What a small reading and a triaxial record of 3 x 4096 samples of noise take in the file, about. */
-const READING_BYTES = 360;
-const WAVEFORM_BYTES = 25_000;
+const READING_BYTES = 250;
+const WAVEFORM_BYTES = 20_000;
 
 /** Samples that no packing makes smaller. */
 function noise(samples: number): Waveform {
