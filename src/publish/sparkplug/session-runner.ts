@@ -218,7 +218,9 @@ export class SessionRunner {
   }
 
   #settleDelivered(isLeaving: boolean): void {
-    const { window, clock, settle } = this.#parts;
+    const { window, clock, settle, inbox } = this.#parts;
+    // Its STATE comes before the answer that proves: the broker had nobody to hand these messages to.
+    if (inbox.hasHostLeft) return;
     for (const [lane, entries] of window.delivered(clock.monotonic(), isLeaving)) {
       settle(lane, entries, "sent");
     }

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { createServer } from "node:net";
 import { type TestContext, test } from "node:test";
+import { generate, parser } from "mqtt-packet";
 import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
 import { rebirth, valueOf } from "./peer.ts";
 import { metric, TestSite } from "./site.ts";
@@ -180,3 +182,67 @@ test("sparkplug – a stop while waiting says nothing: no death without a birth"
   assert.ok(last === undefined || last.cmd !== "disconnect" || last.reasonCode === 0);
   assert.deepEqual(site.verbs(), []);
 });
+
+test("sparkplug – what the broker answers for after it told that the host is offline is not delivered", {
+  skip,
+}, async (t) => {
+  const site = await TestSite.open(t);
+  const broker = await brokerThatLosesTheHost(t);
+  site.append(site.reading({ channel1: 7 }));
+  site.run(site.node({ hostId: "scada", hostHoldMs: 0, link: { url: broker.url, version: 4 } }));
+  await broker.sessionAfterIt;
+  assert.equal(broker.dataMessages, 1);
+  assert.deepEqual(site.outbox.settled, []);
+});
+
+/** The host is online until data came; its going offline is told just before the PINGRESP that would prove the data. */
+async function brokerThatLosesTheHost(t: TestContext) {
+  let dataMessages = 0;
+  let connects = 0;
+  let connectedAgain: () => void = () => {};
+  const sessionAfterIt = new Promise<void>((resolve) => {
+    connectedAgain = resolve;
+  });
+  const server = createServer((socket) => {
+    const incoming = parser();
+    const send = (packet: Parameters<typeof generate>[0]) => socket.write(generate(packet));
+    const tell = (online: boolean, timestamp: number) =>
+      send({
+        cmd: "publish",
+        topic: "spBv1.0/STATE/scada",
+        payload: JSON.stringify({ online, timestamp }),
+        qos: 0,
+        dup: false,
+        retain: true,
+      });
+    incoming.on("packet", (packet) => {
+      if (packet.cmd === "connect") {
+        connects += 1;
+        if (connects === 2) connectedAgain();
+        send({ cmd: "connack", returnCode: 0, sessionPresent: false });
+      } else if (packet.cmd === "subscribe") {
+        const granted = packet.subscriptions.map(({ qos }) => qos);
+        send({ cmd: "suback", messageId: packet.messageId ?? 0, granted });
+        if (connects === 1) tell(true, 100);
+      } else if (packet.cmd === "publish") {
+        if (packet.topic.includes("/DDATA/")) dataMessages += 1;
+      } else if (packet.cmd === "pingreq") {
+        if (dataMessages > 0) tell(false, 101);
+        send({ cmd: "pingresp" });
+      }
+    });
+    socket.on("data", (bytes) => incoming.parse(bytes));
+    socket.on("error", () => {});
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => server.close());
+  const address = server.address();
+  assert.ok(typeof address === "object" && address !== null);
+  return {
+    url: `mqtt://127.0.0.1:${address.port}`,
+    sessionAfterIt,
+    get dataMessages() {
+      return dataMessages;
+    },
+  };
+}
