@@ -89,6 +89,7 @@ const drain: Load = (options) =>
       const watch = await counter();
       const startedAt = performance.now();
       await watch.expect(plant.records, 0);
+      watch.requireNoDoubles();
       const seconds = (watch.lastAt - startedAt) / 1000;
       return `${plant.records} readings in ${seconds.toFixed(1)} s, CPU ${(cpuMs(program.pid) - before).toFixed(0)} ms`;
     },
