@@ -1,4 +1,8 @@
 import type { Clock } from "../core/ports.ts";
+import { AbortCallbacks } from "./abort-callbacks.ts";
+
+/** Who sleeps until a signal, kept by the signal: many do on the one that ends the agent. */
+const sleepers = new AbortCallbacks();
 
 /** The machine's clock. */
 export const systemClock: Clock = {
@@ -7,12 +11,18 @@ export const systemClock: Clock = {
   sleep: (ms, signal) =>
     new Promise((resolve) => {
       if (signal?.aborted) return resolve();
-      const done = () => {
-        clearTimeout(timer);
-        signal?.removeEventListener("abort", done);
-        resolve();
-      };
-      const timer = setTimeout(done, Math.max(0, ms));
-      signal?.addEventListener("abort", done, { once: true });
+      const timer = setTimeout(
+        () => {
+          forget?.();
+          resolve();
+        },
+        Math.max(0, ms),
+      );
+      const forget =
+        signal &&
+        sleepers.add(signal, () => {
+          clearTimeout(timer);
+          resolve();
+        });
     }),
 };
