@@ -31,6 +31,8 @@ if [ -n "$config" ] && [ -r "$config" ]; then
     name=${pair%%=*} file=$secrets.${pair#*=}
     if [ -r "$file" ] && ! is_set "$name" && ! is_set "${name}_FILE"; then export "$name=$(cat "$file")"; fi
   done
+elif [ -n "$config" ] && [ -d /etc/gateside ] && [ ! -x /etc/gateside ]; then
+  echo "note: $config is for root and the service's user alone; with sudo its settings are used" >&2
 fi
 : "${SITE_FILE=$site}" "${DATA_DIR=$data}"
 : "${MALLOC_ARENA_MAX=1}"

@@ -121,11 +121,12 @@ async function answers(url: string): Promise<boolean> {
   return answer?.ok === true;
 }
 
-/** The documents' plant is not this one: addresses and days are ours. */
+/** The documents' plant is not this one: addresses and days are ours, and so is every file. */
 function localised(line: string): string {
   const day = (daysAgo: number) =>
     new Date(Date.now() - daysAgo * DAY_MS).toISOString().slice(0, 10);
   return line
+    .replace(/^sudo (?=gateside )/, "")
     .replace(/^node dist\/gateside\.js/, `node ${PROGRAM}`)
     .replace(/--from \S+/, `--from ${day(1)}`)
     .replace(/--to \S+/, `--to ${day(0)}`)
