@@ -1,5 +1,5 @@
 import type { IClientOptions } from "mqtt";
-import type { Message } from "../core/ports.ts";
+import { clientPacketIds } from "./packet-ids.ts";
 
 /** The message the broker publishes for us when the session ends without our word. */
 export interface Will {
@@ -116,6 +116,9 @@ export function clientOptions(options: MqttLinkOptions, will: Will | null): ICli
     reconnectPeriod: 0,
     resubscribe: false,
     queueQoSZero: false,
+    messageIdProvider: clientPacketIds(),
+    // A ping every keep-alive interval costs less than to put it off with each acknowledgement.
+    reschedulePings: false,
     // A table of 65,536 ready-made packet ids costs 8 MB for as long as the process lives.
     writeCache: false,
     // mqtt.js traces a dozen lines per message; even switched off they cost a tenth of its time.
@@ -151,26 +154,4 @@ export function clientOptions(options: MqttLinkOptions, will: Will | null): ICli
     if (options.tls?.key !== undefined) connect.key = options.tls.key;
   }
   return connect;
-}
-
-/** Fields of a Message that travel as MQTT 5 properties; undefined where there are none. */
-export function publishProperties(message: Message) {
-  if (
-    message.contentType === undefined &&
-    message.userProperties === undefined &&
-    message.correlationData === undefined
-  ) {
-    return undefined;
-  }
-  const properties: {
-    contentType?: string;
-    userProperties?: Record<string, string>;
-    correlationData?: Buffer;
-  } = {};
-  if (message.contentType !== undefined) properties.contentType = message.contentType;
-  if (message.userProperties !== undefined) properties.userProperties = message.userProperties;
-  if (message.correlationData !== undefined) {
-    properties.correlationData = Buffer.from(message.correlationData);
-  }
-  return properties;
 }

@@ -1,6 +1,5 @@
 import mqtt, { type IConnackPacket, type MqttClient } from "mqtt";
 import type { Message, PublishOutcome } from "../core/ports.ts";
-import { joinWrites } from "./join-writes.ts";
 import {
   connackFailure,
   disconnectFailure,
@@ -13,10 +12,11 @@ import {
   clientOptions,
   type InboundMessage,
   type MqttLinkOptions,
-  publishProperties,
   type Subscription,
   type Will,
 } from "./link-options.ts";
+import { PublishIds } from "./packet-ids.ts";
+import { PublishWriter } from "./publish-writer.ts";
 
 export type Done = (outcome: PublishOutcome) => void;
 
@@ -39,13 +39,13 @@ export interface SessionEnd {
 interface Pending {
   readonly done: Done;
   readonly bytes: number;
-  readonly qos: 0 | 1;
   /** Watch tick it was sent in. */
   readonly tick: number;
 }
 
 const REFUSED_UNSPECIFIED = 0x80;
 const NO_SUBSCRIBER = 0x10;
+const MALFORMED_PACKET = 0x81;
 const PACKET_TOO_LARGE = 0x95;
 /** Messages of our own (states, statistics, answers) that wait for a free slot; lanes keep count and never wait here. */
 const WAITING_MAX = 1024;
@@ -57,16 +57,21 @@ const TICKS_PER_TIMEOUT = 4;
 const SINGLE_ACK_TIMEOUTS = 4;
 
 /**
- * One CONNECT and what follows it, over one mqtt.js client that is never used again. Every publish ends exactly once:
+ * One CONNECT and what follows it, over one mqtt.js client that is never used again; publishes are written past it. Every publish ends exactly once:
  * by its PUBACK, or lost when the session ends. With `isolate` one message is in flight at a time, so that one on which
  * the broker closes the connection is found and reported refused instead of being tried for ever.
  */
 export class MqttSession {
   readonly #options: MqttLinkOptions;
   readonly #isolate: boolean;
-  readonly #pending = new Set<Pending>();
+  /** QoS 1 publishes that await their PUBACK, by packet identifier, in the order they were sent. */
+  readonly #pending = new Map<number, Pending>();
+  /** QoS 0 publishes that are not with the kernel yet. */
+  readonly #leaving = new Set<Pending>();
+  readonly #ids = new PublishIds();
   readonly #waiting: { message: Message; bytes: number; done: Done }[] = [];
   #client: MqttClient | null = null;
+  #writer: PublishWriter | null = null;
   #connack: IConnackPacket | null = null;
   #connectSent = false;
   #failure: LinkFailure | null = null;
@@ -74,9 +79,8 @@ export class MqttSession {
   #isLocalEnd = false;
   #finish: ((end: SessionEnd) => void) | null = null;
   #timer: NodeJS.Timeout | null = null;
-  #inflight = 0;
+  #isDisconnecting = false;
   #acks = 0;
-  #ackReason = 0;
   #tick = 0;
   /** Watch tick of a SUBSCRIBE that awaits its answer. */
   #subscribedInTick: number | null = null;
@@ -91,7 +95,7 @@ export class MqttSession {
   }
   /** QoS 1 publishes sent or waiting, not yet answered. */
   get inflight(): number {
-    return this.#inflight + this.#waiting.length;
+    return this.#pending.size + this.#waiting.length;
   }
   get inflightMax(): number {
     if (this.#isolate && this.#acks < ISOLATION_ACKS) return 1;
@@ -127,11 +131,11 @@ export class MqttSession {
         return;
       }
       this.#client = client;
-      joinWrites(client.stream);
+      this.#writer = new PublishWriter(client.stream, this.#options.version);
       this.#watchConnect(client);
       client.on("packetreceive", (packet) => {
-        // mqtt.js keeps reason 0x10 to itself; its callback follows in the same turn.
-        if (packet.cmd === "puback") this.#ackReason = packet.reasonCode ?? 0;
+        // mqtt.js itself then takes no notice of an acknowledgement for a publish that it has not sent.
+        if (packet.cmd === "puback") this.#answered(packet.messageId ?? 0, packet.reasonCode ?? 0);
       });
       client.on("connect", (connack) => {
         if (this.#finish === null) return;
@@ -190,39 +194,39 @@ export class MqttSession {
 
   /** Sends now, or once the window has room; `done` is called exactly once. */
   send(message: Message, bytes: number, done: Done): void {
-    const client = this.#client;
-    if (!client || !this.isOpen) return done({ result: "lost" });
-    if (message.qos === 1 && this.#inflight >= this.inflightMax) {
+    const writer = this.#writer;
+    if (!writer || !this.isOpen || this.#isDisconnecting) return done({ result: "lost" });
+    if (message.qos === 1 && this.#pending.size >= this.inflightMax) {
       if (this.#waiting.length >= WAITING_MAX) return done({ result: "lost" });
       this.#waiting.push({ message, bytes, done });
       return;
     }
-    const pending: Pending = { done, bytes, qos: message.qos, tick: this.#tick };
-    this.#pending.add(pending);
-    if (message.qos === 1) this.#inflight += 1;
+    const pending: Pending = { done, bytes, tick: this.#tick };
     const retain = message.retain && this.retainAvailable;
-    const properties = this.#options.version === 5 ? publishProperties(message) : undefined;
-    const { topic, payload, qos } = message;
-    client.publish(
-      topic,
-      typeof payload === "string"
-        ? payload
-        : Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength),
-      properties === undefined ? { qos, retain } : { qos, retain, properties },
-      (err) => this.#answered(pending, err ?? null),
-    );
+    try {
+      if (message.qos === 1) {
+        const id = this.#ids.next((other) => this.#pending.has(other));
+        writer.write(message, id, retain, bytes, null);
+        this.#pending.set(id, pending);
+      } else {
+        writer.write(message, 0, retain, bytes, () => this.#left(pending));
+        this.#leaving.add(pending);
+      }
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      done({ result: "refused", code: MALFORMED_PACKET });
+    }
   }
 
-  #answered(pending: Pending, err: Error | null): void {
-    const code = err === null ? 0 : errorCode(err);
-    // Without a code it was no PUBACK: the connection is ending, and `#end` says what becomes of the message.
-    if (typeof code !== "number" || !this.#pending.delete(pending)) return;
-    if (pending.qos === 1) {
-      this.#inflight -= 1;
-      this.#acks += 1;
-    }
-    const reason = err === null && pending.qos === 1 ? this.#ackReason : code;
-    this.#ackReason = 0;
+  #left(pending: Pending): void {
+    if (this.#leaving.delete(pending)) pending.done({ result: "delivered" });
+  }
+
+  #answered(id: number, reason: number): void {
+    const pending = this.#pending.get(id);
+    if (pending === undefined || !this.isOpen) return;
+    this.#pending.delete(id);
+    this.#acks += 1;
     const isRefused =
       reason >= REFUSED_UNSPECIFIED ||
       (reason === NO_SUBSCRIBER && this.#options.requireSubscriber === true);
@@ -231,7 +235,7 @@ export class MqttSession {
   }
 
   #sendWaiting(): void {
-    while (this.#waiting.length > 0 && this.#inflight < this.inflightMax) {
+    while (this.#waiting.length > 0 && this.#pending.size < this.inflightMax) {
       const next = this.#waiting.shift();
       if (next) this.send(next.message, next.bytes, next.done);
     }
@@ -246,8 +250,10 @@ export class MqttSession {
   /** DISCONNECT; gives up after `timeoutMs` on a broker that does not take it. */
   async disconnect(timeoutMs: number): Promise<void> {
     const client = this.#client;
-    if (!client || !this.isOpen || this.#pending.size > 0) return this.abort("closed");
+    const isBusy = this.#pending.size > 0 || this.#leaving.size > 0;
+    if (!client || !this.isOpen || isBusy) return this.abort("closed");
     this.#isLocalEnd = true;
+    this.#isDisconnecting = true;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, timeoutMs);
       const done = () => {
@@ -300,7 +306,7 @@ export class MqttSession {
   }
 
   #oldestTick(): number | null {
-    for (const pending of this.#pending) if (pending.qos === 1) return pending.tick;
+    for (const pending of this.#pending.values()) return pending.tick;
     return null;
   }
 
@@ -310,20 +316,22 @@ export class MqttSession {
     this.#finish = null;
     this.#failure ??= failure;
     if (this.#timer) clearInterval(this.#timer);
-    const unanswered = [...this.#pending];
-    const brokeWithInflight = !this.#isLocalEnd && this.#inflight > 0;
-    const isCulprit = this.#isolate && this.inflightMax === 1 && this.#inflight === 1;
+    const unanswered = [...this.#pending.values()];
+    const unsent = [...this.#leaving];
+    const brokeWithInflight = !this.#isLocalEnd && unanswered.length > 0;
+    const isCulprit = this.#isolate && this.inflightMax === 1 && unanswered.length === 1;
     this.#pending.clear();
-    this.#inflight = 0;
+    this.#leaving.clear();
     // Destroys the socket and forgets the client; its callbacks find nothing pending any more.
     this.#client?.end(true);
     this.#client?.stream.destroy();
     let largestInflight = 0;
-    for (const { done, bytes, qos } of unanswered) {
+    for (const { done, bytes } of unanswered) {
       largestInflight = Math.max(largestInflight, bytes);
-      if (qos === 1 && brokeWithInflight && isCulprit) done(this.#culpritOutcome(bytes));
+      if (brokeWithInflight && isCulprit) done(this.#culpritOutcome(bytes));
       else done({ result: "lost" });
     }
+    for (const { done } of unsent) done({ result: "lost" });
     for (const { done } of this.#waiting.splice(0)) done({ result: "lost" });
     finish({
       failure: this.#failure,

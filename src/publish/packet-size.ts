@@ -27,6 +27,6 @@ function propertyBytes(message: Message): number {
 }
 
 /** Bytes of a variable byte integer. */
-function lengthBytes(value: number): number {
+export function lengthBytes(value: number): number {
   return value < 128 ? 1 : value < 16_384 ? 2 : value < 2_097_152 ? 3 : 4;
 }
