@@ -6,7 +6,7 @@ import type { Metrics } from "../lib/metrics.ts";
 import type { HttpParts } from "./parts.ts";
 
 /** The sampler's own timer, ms; it is part of every sample and is taken off. */
-const RESOLUTION_MS = 50;
+const RESOLUTION_MS = 200;
 const WINDOW_MS = 60_000;
 const QUANTILES = [
   ["p50", 50],
