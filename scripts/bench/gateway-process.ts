@@ -4,6 +4,8 @@ import { join } from "node:path";
 import type { CannedNews, CannedOrder, CannedPlan, CannedReport } from "./canned-gateway.ts";
 import { sleep } from "./measure.ts";
 
+const QUIET_MS = 1000;
+
 export class GatewayProcess {
   readonly #child: ChildProcess;
   readonly url: string;
@@ -51,6 +53,15 @@ export class GatewayProcess {
     while ((await this.report()).answered < before + count) {
       if (performance.now() > deadline) throw new Error("the gateway was not asked for every day");
       await sleep(5);
+    }
+  }
+  /** Waits until nothing was asked for a while: what a program reads of its own accord would be taken for a round's. */
+  async quiet(): Promise<void> {
+    for (let last = -1; ; ) {
+      const { requests } = await this.report();
+      if (requests === last) return;
+      last = requests;
+      await sleep(QUIET_MS);
     }
   }
   close(): void {

@@ -40,6 +40,7 @@ async function cost(
     const waveforms = sensors.filter(({ kind }) => kind === "accel").length * 3;
     const prepared = sensors.reduce((sum, s) => sum + (s.kind === "accel" ? 3 * s.records : 0), 0);
     await counter.expect(plant.records, prepared);
+    await plant.gateway.quiet();
     const next = async () => {
       await plant.gateway.advance();
       const before = [counter.readings, counter.waveforms] as const;
