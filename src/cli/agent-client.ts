@@ -50,7 +50,8 @@ export function createAgentClient(
       if (local !== null) return { ...local, at: dataDir };
     }
     const base = url === null ? addressOf(settings) : url.replace(/\/+$/, "");
-    const hint = "; is it running, and HTTP_HOST and HTTP_PORT its own?";
+    const named = url === null ? "HTTP_HOST and HTTP_PORT are" : "--url is";
+    const hint = `; start it, or check that ${named} the address it listens on`;
     const answer = await askAddress(base + path, question).catch(unreachable(base, hint));
     return { ...answer, at: base };
   };

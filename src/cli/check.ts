@@ -13,11 +13,22 @@ export async function run(context: CommandContext): Promise<number> {
   return report.faults.length === 0 ? 0 : 2;
 }
 
+/** Faults come last, where the terminal stands, and are counted on the stream that they are told on. */
 function print(report: ConfigurationReport, { stdout, stderr }: CommandContext): void {
-  stdout.write("Settings in effect\n");
+  const faults = count(report.faults.length, "fault");
+  const counts = `${faults}, ${count(report.warnings.length, "warning")}`;
+  const isWell = report.faults.length === 0;
+  stdout.write(
+    isWell
+      ? "Settings in effect\n"
+      : `Settings as they were read; ${faults} (told below, on stderr) keep the agent from starting\n`,
+  );
   stdout.write(
     table(
-      rows(report).map(({ name, value, origin }) => [name, value === "" ? "-" : value, origin]),
+      rows(report).map(({ name, value, origin, fault }) => {
+        if (fault === "missing") return [name, "MISSING", ""];
+        return [name, fault === "rejected" ? "REJECTED" : value === "" ? "-" : value, origin];
+      }),
     ),
   );
   if (report.site) {
@@ -33,17 +44,19 @@ function print(report: ConfigurationReport, { stdout, stderr }: CommandContext):
   stdout.write("\n");
   for (const warning of report.warnings) stderr.write(`warning: ${faultLine(warning)}\n`);
   for (const fault of report.faults) stderr.write(`error: ${faultLine(fault)}\n`);
-  const count = (n: number, word: string) => `${n} ${word}${n === 1 ? "" : "s"}`;
-  stdout.write(
-    `${count(report.faults.length, "fault")}, ${count(report.warnings.length, "warning")}\n`,
-  );
+  if (isWell) stdout.write(`${counts}\n`);
+  else stderr.write(`\n${counts}: mend what is named above and run \`gateside check\` again\n`);
 }
+
+const count = (n: number, word: string) => `${n} ${word}${n === 1 ? "" : "s"}`;
 
 export interface SettingRow {
   readonly name: string;
   /** Secrets are masked, addresses carry no credentials. */
   readonly value: string;
   readonly origin: string;
+  /** What is wrong with it, where a fault names it: the value is in force nowhere then, and not shown. */
+  readonly fault?: "rejected" | "missing";
 }
 
 export function rows({ loaded, configuration }: ConfigurationReport): SettingRow[] {
@@ -51,11 +64,13 @@ export function rows({ loaded, configuration }: ConfigurationReport): SettingRow
     MQTT_CLIENT_ID: configuration?.settings.mqttClientId,
     SPARKPLUG_GROUP_ID: configuration?.settings.sparkplugGroupId,
   };
-  return SETTING_NAMES.map((name) => ({
-    name,
-    value: bound[name] ?? loaded.shown[name],
-    origin: loaded.origins[name],
-  }));
+  const faulty = new Set(loaded.faults.map(({ place }) => place));
+  return SETTING_NAMES.map((name) => {
+    const origin = loaded.origins[name];
+    if (!faulty.has(name) && !faulty.has(`${name}_FILE`))
+      return { name, value: bound[name] ?? loaded.shown[name], origin };
+    return { name, value: "", origin, fault: origin === "default" ? "missing" : "rejected" };
+  });
 }
 
 /** Also part of the support bundle. */

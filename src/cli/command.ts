@@ -1,5 +1,6 @@
 /** What every command of the program is made of; see commands.ts for the table. */
 import type { Environment } from "../config/environment.ts";
+import { anyOf } from "../config/fault.ts";
 import { likely } from "../lib/nearest.ts";
 
 /** A flag `--name`. Values are checked by the command; the parser only knows whether there is one. */
@@ -10,6 +11,8 @@ export interface FlagSpec {
   readonly doc: string;
   readonly default?: string;
   readonly required?: boolean;
+  /** Required where the flag of this name, which stands in for it, is not given. */
+  readonly requiredUnless?: string;
   /** May be given several times. */
   readonly many?: boolean;
 }
@@ -110,10 +113,11 @@ export class Flags {
     const choice = choices.find((c) => c === text);
     if (choice === undefined) {
       const closest = likely(text, choices);
-      const advice = closest === null ? "" : `; did you mean ${closest}?`;
-      throw new UsageError(
-        `--${name} ${JSON.stringify(text)} is none of ${choices.join(", ")}${advice}`,
-      );
+      const advice =
+        closest === null
+          ? `give ${anyOf(choices)}`
+          : `did you mean ${closest}? Allowed: ${choices.join(", ")}`;
+      throw new UsageError(`--${name} ${JSON.stringify(text)} is not allowed; ${advice}`);
     }
     return choice;
   }

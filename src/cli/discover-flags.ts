@@ -6,9 +6,15 @@ export const DISCOVER_FLAGS: readonly FlagSpec[] = [
   {
     name: "token",
     value: "TOKEN",
-    doc: "its token (or --token-file, which shows in no process list)",
+    doc: "its token; this or --token-file is required",
+    requiredUnless: "token-file",
   },
-  { name: "token-file", value: "FILE", doc: "file that holds the token" },
+  {
+    name: "token-file",
+    value: "FILE",
+    doc: "file that holds the token, which then shows in no process list",
+    requiredUnless: "token",
+  },
   { name: "out", value: "FILE", doc: "write the draft there instead of stdout" },
   { name: "merge", value: "FILE", doc: "add to this site file; nothing in it is changed" },
   { name: "site", value: "NAME", doc: "name of the site in a new file" },

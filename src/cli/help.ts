@@ -1,4 +1,4 @@
-import type { Command } from "./command.ts";
+import type { Command, FlagSpec } from "./command.ts";
 import { table } from "./table.ts";
 
 export function programHelp(commands: readonly Command[]): string {
@@ -14,10 +14,7 @@ ${table(commands.map(({ name, summary }) => [name, summary]))}
 }
 
 export function commandHelp(command: Command): string {
-  const words = command.flags.map(({ name, value, required }) => {
-    const flag = value === undefined ? `--${name}` : `--${name} ${value}`;
-    return required ? flag : `[${flag}]`;
-  });
+  const words = usageWords(command.flags);
   const flags = command.flags.map(({ name, value, doc, default: fallback, many }) => [
     `--${name}${value === undefined ? "" : ` ${value}`}`,
     `${doc}${fallback === undefined ? "" : ` (default ${fallback})`}${many ? "; may be repeated" : ""}`,
@@ -32,6 +29,19 @@ Flags
 ${table([...flags, ["--help", "this text"]])}
 Examples
 ${examples}`;
+}
+
+/** Required flags bare, optional ones in brackets, and `(--a A | --b B)` where one of two is required. */
+function usageWords(flags: readonly FlagSpec[]): string[] {
+  const call = ({ name, value }: FlagSpec) =>
+    value === undefined ? `--${name}` : `--${name} ${value}`;
+  const told = new Set<string>();
+  return flags.flatMap((flag) => {
+    const other = flags.find(({ name }) => name === flag.requiredUnless);
+    if (other === undefined) return flag.required ? call(flag) : `[${call(flag)}]`;
+    told.add(flag.name);
+    return told.has(other.name) ? [] : `(${call(flag)} | ${call(other)})`;
+  });
 }
 
 function capital(text: string): string {

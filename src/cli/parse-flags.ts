@@ -4,6 +4,7 @@ import { type FlagSpec, Flags, UsageError } from "./command.ts";
 /** `--flag value`, `--flag=value`, `--switch`; anything else is a mistake that names what was probably meant. */
 export function parseFlags(words: readonly string[], specs: readonly FlagSpec[]): Flags {
   const values = new Map<string, string[]>();
+  const unknown: string[] = [];
   for (let i = 0; i < words.length; i++) {
     const word = words[i] ?? "";
     if (!word.startsWith("--") || word === "--")
@@ -12,13 +13,10 @@ export function parseFlags(words: readonly string[], specs: readonly FlagSpec[])
     const name = word.slice(2, equals < 0 ? undefined : equals);
     const spec = specs.find((s) => s.name === name);
     if (!spec) {
-      const closest = likely(
-        name,
-        specs.map((s) => s.name),
-      );
-      throw new UsageError(
-        `--${name} is no flag of this command${closest === null ? "" : `; did you mean --${closest}?`}`,
-      );
+      unknown.push(name);
+      // What follows is its value, as far as one can tell.
+      if (equals < 0 && words[i + 1]?.startsWith("--") === false) i += 1;
+      continue;
     }
     if (values.has(name) && !spec.many) throw new UsageError(`--${name} is given twice`);
     if (spec.value === undefined) {
@@ -32,11 +30,46 @@ export function parseFlags(words: readonly string[], specs: readonly FlagSpec[])
       throw new UsageError(`--${name} wants a value: --${name} ${spec.value}`);
     values.set(name, [...(values.get(name) ?? []), next]);
   }
-  for (const spec of specs) {
-    if (values.has(spec.name)) continue;
-    if (spec.default !== undefined) values.set(spec.name, [spec.default]);
-    else if (spec.required)
-      throw new UsageError(`--${spec.name} is required: --${spec.name} ${spec.value ?? ""}`.trim());
+  if (unknown.length > 0) throw new UsageError(unknownText(unknown, specs));
+  const missing = specs.filter(
+    ({ name, required, requiredUnless }) =>
+      !values.has(name) &&
+      (required === true || (requiredUnless !== undefined && !values.has(requiredUnless))),
+  );
+  if (missing.length > 0) throw new UsageError(missingText(missing));
+  for (const { name, default: fallback } of specs) {
+    if (fallback !== undefined && !values.has(name)) values.set(name, [fallback]);
   }
   return new Flags(values);
+}
+
+function unknownText(unknown: readonly string[], specs: readonly FlagSpec[]): string {
+  const names = specs.map(({ name }) => name);
+  const [first, ...others] = unknown.map((name) => {
+    const closest = likely(name, names);
+    return { flag: `--${name}`, advice: closest === null ? "" : `did you mean --${closest}?` };
+  });
+  if (first === undefined) return "";
+  if (others.length === 0)
+    return `${first.flag} is no flag of this command${first.advice === "" ? "" : `; ${first.advice}`}`;
+  const told = [first, ...others].map(({ flag, advice }) =>
+    advice === "" ? flag : `${flag} (${advice})`,
+  );
+  return `these are no flags of this command: ${told.join(", ")}`;
+}
+
+/** All at once; of two that stand in for each other one is asked for. */
+function missingText(missing: readonly FlagSpec[]): string {
+  const call = ({ name, value }: FlagSpec) => `--${name}${value === undefined ? "" : ` ${value}`}`;
+  const asked: string[] = [];
+  const told = new Set<string>();
+  for (const spec of missing) {
+    const other = missing.find(({ name }) => name === spec.requiredUnless);
+    if (other !== undefined && told.has(other.name)) continue;
+    told.add(spec.name);
+    asked.push(other === undefined ? call(spec) : `${call(spec)} or ${call(other)}`);
+  }
+  return asked.length === 1
+    ? `${asked.join()} is required`
+    : `these are required: ${asked.join(", ")}`;
 }

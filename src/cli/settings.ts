@@ -84,7 +84,7 @@ async function queueHere(
 }
 
 function words({ outcome, statusNumber, description }: CommandResult): string {
-  const number = statusNumber === null ? "" : ` (status ${statusNumber})`;
+  const number = statusNumber === null ? "" : ` (code ${statusNumber})`;
   const meaning = {
     queued: "queued: the sensor takes the settings over when it next asks for them",
     rejected_local: "not queued",

@@ -78,8 +78,8 @@ function hostText({ isConnected, hostOnline, hostDoubt }: LinkState): string {
 function skewText(skewMs: number | null): string {
   if (skewMs === null) return "";
   const seconds = Math.round(skewMs / 1000);
-  if (Math.abs(seconds) < 2) return ", in step with the gateway's";
-  return `, the gateway's is ${Math.abs(seconds)} s ${seconds < 0 ? "behind" : "ahead"}`;
+  if (Math.abs(seconds) < 2) return "; the gateway's clock agrees";
+  return `; the gateway's clock is ${Math.abs(seconds)} s ${seconds < 0 ? "behind" : "ahead"}`;
 }
 
 function bufferText({ buffer, delivered, nowMs }: AgentStatus): string {

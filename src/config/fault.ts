@@ -13,6 +13,12 @@ export function faultLine(fault: Fault): string {
   return `${place}${fault.problem}; ${fault.remedy}`.replace(/\p{Cc}+/gu, " ");
 }
 
+/** `a`, `a or b`, `a, b or c`. */
+export function anyOf(words: readonly string[]): string {
+  const last = words.at(-1) ?? "";
+  return words.length < 2 ? last : `${words.slice(0, -1).join(", ")} or ${last}`;
+}
+
 /** A value as shown in a fault: JSON, shortened. */
 export function shown(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);

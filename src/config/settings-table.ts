@@ -2,6 +2,8 @@
  * Every process setting once (contract 3): name, type, default, bounds, whether it is a secret, and what it means.
  * The JSON Schema given to env-schema, the types, the `check` command and the documentation all come from here.
  */
+import { anyOf } from "./fault.ts";
+
 interface Common {
   readonly doc: string;
   /** Holds a credential: never shown, and may be given as NAME_FILE. */
@@ -326,7 +328,7 @@ export function expectation(spec: SettingSpec): string {
     case "boolean":
       return "give true or false";
     case "choice":
-      return `give one of ${spec.choices.join(", ")}`;
+      return `give ${anyOf(spec.choices)}`;
     case "text":
       return `give ${spec.form ?? "a text"}`;
   }

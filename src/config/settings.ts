@@ -12,6 +12,7 @@ import {
   SETTING_NAMES,
   SETTINGS,
   type SettingName,
+  type SettingSpec,
   settingsSchema,
 } from "./settings-table.ts";
 
@@ -120,6 +121,14 @@ function coerce(given: Readonly<Record<string, string>>, faults: Fault[]): RawSe
   }
 }
 
+const TYPE_WORDS: Readonly<Record<SettingSpec["type"], string>> = {
+  integer: "a whole number",
+  number: "a number",
+  boolean: "true or false",
+  choice: "a text",
+  text: "a text",
+};
+
 function schemaFault(name: SettingName, keyword: string, value: string | undefined): Fault {
   const spec = SETTINGS[name];
   if (keyword === "required")
@@ -132,8 +141,8 @@ function schemaFault(name: SettingName, keyword: string, value: string | undefin
   const problems: Record<string, string> = {
     minimum: "is too small",
     maximum: "is too large",
-    enum: "is none of the choices",
-    type: spec.type === "integer" ? "is no whole number" : `is no ${spec.type}`,
+    enum: "is not allowed",
+    type: `is not ${TYPE_WORDS[spec.type]}`,
     pattern: "does not have the right form",
   };
   return {

@@ -4,7 +4,7 @@ import { Ajv, type ErrorObject } from "ajv";
 import siteSchema from "#site-schema";
 import type { Sensor, Site } from "../core/sensor.ts";
 import { likely } from "../lib/nearest.ts";
-import { type Fault, shown } from "./fault.ts";
+import { anyOf, type Fault, shown } from "./fault.ts";
 import { parseJsonText } from "./json-text.ts";
 import { checkMeaning } from "./site-meaning.ts";
 
@@ -96,17 +96,19 @@ function schemaFault(error: ErrorObject): Fault {
       const closest = typeof error.data === "string" ? likely(value, allowed) : null;
       return {
         place,
-        problem: `${value} is none of the choices`,
+        problem: `${value} is not allowed`,
         remedy: closest
-          ? `did you mean ${closest}? Choices: ${allowed.join(", ")}`
-          : `give one of ${allowed.join(", ")}`,
+          ? `did you mean ${closest}? Allowed: ${allowed.join(", ")}`
+          : `give ${anyOf(allowed)}`,
       };
     }
     case "type": {
       const wanted = TYPE_WORDS[String(params["type"])] ?? String(params["type"]);
-      const quoted =
-        params["type"] === "string" && typeof error.data === "number" ? `: "${error.data}"` : "";
-      return { place, problem: `${value} is not ${wanted}`, remedy: `give ${wanted}${quoted}` };
+      return {
+        place,
+        problem: `${value} is of the wrong type`,
+        remedy: `write ${wanted}${retyped(error.data, params["type"])}`,
+      };
     }
     case "minItems":
       return {
@@ -146,6 +148,14 @@ function schemaFault(error: ErrorObject): Fault {
     default:
       return { place, problem: `${value} ${error.message}`, remedy: "see config/site.schema.json" };
   }
+}
+
+/** The same value in the type that is wanted, where quotes alone make the difference. */
+function retyped(data: unknown, type: unknown): string {
+  if (type === "string" && typeof data === "number") return `: "${data}"`;
+  const isNumber = type === "integer" || type === "number";
+  const isWritten = typeof data === "string" && /^-?(0|[1-9]\d*)(\.\d+)?$/.test(data);
+  return isNumber && isWritten ? `, without quotes: ${data}` : "";
 }
 
 const CHANNEL_NAMES = ["channel", "current", "input"].flatMap((word) =>

@@ -54,7 +54,22 @@ const MISTAKES: readonly [string, string[], RegExp][] = [
   ["a value that was forgotten", ["export", "--from", "--to", "x"], /--from wants a value/],
   ["a flag given twice", ["export", "--from", "a", "--from", "b"], /--from is given twice/],
   ["a word out of place", ["check", "now"], /"now" is not expected/],
-  ["a required flag left out", ["export", "--from", "2026-11-20"], /--to is required/],
+  ["a required flag left out", ["export", "--from", "2026-11-20"], /--to TIME is required/],
+  [
+    "several unknown flags at once",
+    ["check", "--jsno", "--verbose", "3"],
+    /these are no flags of this command: --jsno \(did you mean --json\?\), --verbose \(/,
+  ],
+  [
+    "several required flags left out",
+    ["settings", "--sensor", "1", "--range", "8", "--alarm1", "1", "--alarm2", "1"],
+    /these are required: --interval-send-data MIN, --interval-rms S, --alarm3 MMS \(/,
+  ],
+  [
+    "neither of two flags of which one is required",
+    ["discover", "--url", "http://a"],
+    /--token TOKEN or --token-file FILE is required/,
+  ],
   ["a flag that resembles none", ["check", "--verbose"], /--verbose is no flag of this command \(/],
   ["an address that is none", ["status", "--url", "foo"], /--url "foo" is no address such as http/],
   [
@@ -75,7 +90,7 @@ const MISTAKES: readonly [string, string[], RegExp][] = [
   [
     "a kind that is misspelt",
     ["export", "--from", "2026-11-20", "--to", "2026-11-20", "--kind", "rmp"],
-    /--kind "rmp" is none of accel, .*; did you mean rpm\?/,
+    /--kind "rmp" is not allowed; did you mean rpm\? Allowed: accel, .*rpm/,
   ],
   [
     "a site file that cannot be written",
@@ -91,7 +106,7 @@ const MISTAKES: readonly [string, string[], RegExp][] = [
   [
     "a wrong choice",
     ["export", "--from", "2026-11-20", "--to", "2026-11-20", "--format", "xml"],
-    /csv, jsonl/,
+    /--format "xml" is not allowed; give csv or jsonl/,
   ],
 ];
 for (const [what, words, message] of MISTAKES) {
@@ -168,6 +183,40 @@ test("check – faults of settings and site file come together, and as JSON too"
     ["HTTP_PORT", "SITE_FILE"],
   );
   assert.ok(!/tops3cret|geheim/.test(json.stdout));
+});
+
+test("check – what a fault rejects is not shown as in effect, and the faults come last, counted", async () => {
+  const env = {
+    ...PLANT,
+    MQTT_URL: "",
+    MQTT_PASSWORD: "",
+    MQTT_USERNAME: "",
+    POLL_INTERVAL_S: "soon",
+    HTTP_TOKEN: "two words",
+    GATEWAY_HEADERS: "tops3cret",
+  };
+  const run = await runCommand(["check"], { env });
+  assert.equal(run.code, 2);
+  assert.match(run.stdout, /^Settings as they were read; 4 faults /);
+  assert.match(run.stdout, /^ {2}MQTT_URL +MISSING$/m);
+  for (const name of ["POLL_INTERVAL_S", "HTTP_TOKEN", "GATEWAY_HEADERS"])
+    assert.match(run.stdout, new RegExp(`^ {2}${name} +REJECTED +environment$`, "m"));
+  assert.match(run.stderr, /\n\n4 faults, 0 warnings: mend what is named above .*\n$/);
+  const json = JSON.parse((await runCommand(["check", "--json"], { env })).stdout) as {
+    settings: { name: string }[];
+  };
+  assert.deepEqual(
+    json.settings.find(({ name }) => name === "POLL_INTERVAL_S"),
+    { name: "POLL_INTERVAL_S", value: "", origin: "environment", fault: "rejected" },
+  );
+});
+
+test("discover – its help says that one of token and token file is required", async () => {
+  const { stdout } = await runCommand(["discover", "--help"]);
+  assert.match(
+    stdout,
+    /^Usage: gateside discover --url URL \(--token TOKEN \| --token-file FILE\) /,
+  );
 });
 
 test("check – ids that Sparkplug does not allow are faults of the settings or the site file", async (t) => {

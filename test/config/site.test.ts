@@ -139,6 +139,15 @@ test("site file – unknown keys and words name the nearest known one", () => {
   );
 });
 
+test("site file – a value of the wrong type is told with what to write", () => {
+  assert.match(lines(site({ ...ACCEL, code: 10234 })).join(), /write a text in quotes: "10234"$/);
+  assert.match(lines(site({ ...ACCEL, type: "3" })).join(), /whole number, without quotes: 3$/);
+  assert.match(
+    lines(site({ ...CURRENT, channels: { current1: { clamp: 70 } } })).join(),
+    /70 is not allowed; give 50, 100, 250 or 500$/,
+  );
+});
+
 test("site file – all faults of a file are told at once", () => {
   const written = {
     site: "x",
