@@ -24,6 +24,8 @@ export interface TextSink {
   once?(event: "drain" | "close", listener: () => void): unknown;
   off?(event: "drain" | "close", listener: () => void): unknown;
   readonly isTTY?: boolean;
+  /** Width of a terminal, characters. */
+  readonly columns?: number;
   readonly writable?: boolean;
 }
 

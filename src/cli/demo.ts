@@ -48,6 +48,8 @@ export async function run({ flags, stdout, stderr, signal }: CommandContext): Pr
         `  dashboard  ${agent.address}/\n` +
         `  broker     ${broker.url}  (MQTT 3.1.1, topics gateside/demo/#)\n` +
         `  gateway    ${simulator.url}\n` +
+        `The times below are the plant's own (UTC): they began at the time of the start and run ${SPEED} times as fast, so they\n` +
+        `are ahead of this machine's clock.\n` +
         `Ctrl-C ends it and leaves nothing behind. Readings as a subscriber sees them:\n\n`,
     );
     const subscriber = await subscribe(broker.url, site, stdout);
@@ -135,7 +137,7 @@ async function subscribe(url: string, site: Site, stdout: TextSink) {
   });
   const names = new Map(site.sensors.map((sensor) => [sensor.code, sensor.name ?? ""]));
   client.on("message", (_topic, payload) => {
-    const line = readingLine(payload.toString(), names);
+    const line = readingLine(payload.toString(), names, stdout.columns ?? null);
     if (line !== null) stdout.write(`${line}\n`);
   });
   await client.subscribeAsync(

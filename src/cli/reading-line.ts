@@ -10,12 +10,25 @@ interface ReadingPayload {
   readonly quality: Readonly<Record<string, Doubt>>;
 }
 
-/** Values shown of an acceleration reading, which has two dozen. */
-const ACCEL_SHOWN = /_vel_rms$|_env_rms$|_zone$/;
+/** Values told first of readings that have a dozen and more. */
+const FIRST: Readonly<Record<string, RegExp>> = {
+  accel: /_vel_rms$|_env_rms$|_zone$|^temperature$/,
+  currentV2: /_avg$/,
+};
+/** Where the reader is no terminal, and so has no width. */
 const SHOWN_MAX = 8;
+/** Shown on a narrow terminal, too, whose line then wraps. */
+const SHOWN_MIN = 2;
 
-/** A JSON reading (contract 6) as one line for people; null for a payload that is none. */
-export function readingLine(payload: string, names: ReadonlyMap<string, string>): string | null {
+/**
+ * A JSON reading (contract 6) as one line for people, with as many values as a terminal of `columns` has room for; null
+ * for a payload that is none.
+ */
+export function readingLine(
+  payload: string,
+  names: ReadonlyMap<string, string>,
+  columns: number | null = null,
+): string | null {
   let reading: ReadingPayload;
   try {
     reading = JSON.parse(payload);
@@ -24,22 +37,28 @@ export function readingLine(payload: string, names: ReadonlyMap<string, string>)
   }
   if (reading === null || typeof reading !== "object" || !("values" in reading)) return null;
   const { sensor, kind, time, values, units, quality } = reading;
-  const shown = Object.entries(values).filter(
-    ([name]) => kind !== "accel" || ACCEL_SHOWN.test(name) || name === "temperature",
-  );
-  const parts = shown
-    .slice(0, SHOWN_MAX)
-    .map(([name, value]) => `${shortName(name)} ${valueText(value, units[name], quality[name])}`);
-  if (shown.length > SHOWN_MAX) parts.push(`+${shown.length - SHOWN_MAX}`);
+  const isFirst = (name: string) => FIRST[kind]?.test(name) === true;
+  const told = Object.entries(values)
+    .sort(([a], [b]) => Number(isFirst(b)) - Number(isFirst(a)))
+    .map(([name, value]) => `${name} ${valueText(value, units[name], quality[name])}`);
   const title = `${sensor} ${names.get(sensor) ?? ""}`.trim().padEnd(30).slice(0, 30);
-  return `${time.slice(11, 19)}  ${title}  ${kind.padEnd(10)} ${parts.join("  ")}`;
+  const head = `${time.slice(11, 19)}  ${title}  ${kind.padEnd(10)}`;
+  const count = columns === null ? SHOWN_MAX : fitting(told, columns - head.length);
+  const rest = told.length - count;
+  return `${[head, ...told.slice(0, count)].join("  ")}${rest > 0 ? moreText(rest) : ""}`;
 }
 
-function shortName(name: string): string {
-  return name
-    .replace(/^channel(\d)/, "ch$1")
-    .replace(/^current(\d)/, "I$1")
-    .replace("accumulated_I", "Ah");
+const moreText = (count: number) => `  +${count} more`;
+
+/** How many of the texts, each after two blanks, have room, with the word about the rest. */
+function fitting(texts: readonly string[], room: number): number {
+  let used = 0;
+  for (const [i, text] of texts.entries()) {
+    used += 2 + text.length;
+    const rest = texts.length - i - 1;
+    if (used + (rest > 0 ? moreText(rest).length : 0) > room) return Math.max(SHOWN_MIN, i);
+  }
+  return texts.length;
 }
 
 function valueText(value: Value, unit: string | undefined, doubt: Doubt | undefined): string {

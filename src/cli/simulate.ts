@@ -6,12 +6,14 @@ import { type FaultSpec, parseFaultFlag } from "../simulator/faults.ts";
 import { startSimulator } from "../simulator/server.ts";
 import type { Simulator } from "../simulator/simulator.ts";
 import { type CommandContext, type Flags, UsageError } from "./command.ts";
+import { programCall } from "./program-call.ts";
 import { table } from "./table.ts";
 
 /** A table of every sensor of a large plant would only scroll the address away. */
 const ROWS_MAX = 20;
 
-export async function run({ flags, cwd, stdout, stderr, signal }: CommandContext): Promise<number> {
+export async function run(context: CommandContext): Promise<number> {
+  const { flags, cwd, stdout, stderr, signal } = context;
   const faults = flags.all("fault").map(faultOf);
   const simulator = await open(flags);
   if (typeof simulator === "string") {
@@ -22,7 +24,7 @@ export async function run({ flags, cwd, stdout, stderr, signal }: CommandContext
     for (const fault of faults) simulator.faults.add(fault);
     const siteOut = flags.text("site-out");
     if (siteOut !== null) await writeSite(resolve(cwd, siteOut), simulator);
-    stdout.write(startText(simulator, flags, siteOut, faults));
+    stdout.write(startText(simulator, context, siteOut, faults));
     if (!signal.aborted) {
       await new Promise<void>((done) =>
         signal.addEventListener("abort", () => done(), { once: true }),
@@ -32,6 +34,14 @@ export async function run({ flags, cwd, stdout, stderr, signal }: CommandContext
     await simulator.close();
   }
   return 0;
+}
+
+/** Said once where it is not ours: every time in the records, and the day that is asked for. */
+function speedText(flags: Flags): string {
+  const speed = Number(flags.text("speed"));
+  return speed === 1
+    ? ""
+    : `Plant time runs ${speed} times as fast as ours: times in the records, days and the gateway's clock are plant time.\n\n`;
 }
 
 function faultOf(text: string): FaultSpec {
@@ -89,7 +99,7 @@ async function writeSite(path: string, simulator: Simulator): Promise<void> {
 
 function startText(
   simulator: Simulator,
-  flags: Flags,
+  { flags, env, cwd }: CommandContext,
   siteOut: string | null,
   faults: readonly FaultSpec[],
 ): string {
@@ -107,6 +117,8 @@ function startText(
     ...(service === "SensorService.svc" ? [] : [`GATEWAY_SERVICE=${service}`]),
     ...(flags.text("generation") === "1" ? ["GATEWAY_GENERATION=1"] : []),
     `SITE_FILE=${siteOut ?? "site.json"}`,
+    // Simulated readings stay out of the store of a real plant.
+    "DATA_DIR=data-simulated",
     "MQTT_URL=mqtt://127.0.0.1:1883",
   ];
   const site = siteOut === null ? `curl -s ${simulator.url}/sim/site > site.json\n  ` : "";
@@ -114,8 +126,8 @@ function startText(
   return `Simulated gateway at ${simulator.url}/${service}
 
 ${table([["SERIAL", "TYPE", "KINDS", "PLACE"], ...rows])}${more}
-Point an agent at it:
-  ${site}${settings.join(" ")} gateside run
+${speedText(flags)}Point an agent at it, with the address of your MQTT broker:
+  ${site}${settings.join(" ")} ${programCall(env, cwd)} run
 
 Faults on: ${on}. List them with  curl ${simulator.url}/sim/faults
   switch one on:   curl -d '{"name":"cut","times":3}' ${simulator.url}/sim/faults

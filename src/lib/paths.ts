@@ -11,6 +11,11 @@ export function besideBundle(name: string): string | null {
   return isBundled ? join(__dirname, name) : null;
 }
 
+/** The program itself: the bundle, or while developing the source that starts it. */
+export function programPath(): string {
+  return besideBundle("gateside.js") ?? resolve("src", "main.ts");
+}
+
 /** Absolute path for better-sqlite3's `nativeBinding`; undefined lets the package look itself. */
 export function nativeBinding(): string | undefined {
   return besideBundle("better_sqlite3.node") ?? undefined;

@@ -1,0 +1,21 @@
+import { accessSync, constants } from "node:fs";
+import { delimiter, join, relative } from "node:path";
+import type { Environment } from "../config/environment.ts";
+import { programPath } from "../lib/paths.ts";
+
+/** How this program is called here: `gateside` where that is a command, else Node with the file that runs. */
+export function programCall(env: Environment, cwd: string): string {
+  const directories = (env["PATH"] ?? "").split(delimiter).filter((path) => path !== "");
+  if (directories.some((directory) => isProgram(join(directory, "gateside")))) return "gateside";
+  const path = relative(cwd, programPath());
+  return `node ${path.endsWith(".ts") ? "--import tsx " : ""}${path}`;
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
