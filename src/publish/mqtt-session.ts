@@ -1,5 +1,6 @@
 import mqtt, { type IConnackPacket, type MqttClient } from "mqtt";
 import type { Message, PublishOutcome } from "../core/ports.ts";
+import { AckWatch, type WatchedSession } from "./ack-watch.ts";
 import {
   connackFailure,
   disconnectFailure,
@@ -51,17 +52,13 @@ const PACKET_TOO_LARGE = 0x95;
 const WAITING_MAX = 1024;
 /** In isolation, so many acknowledged one by one let the window open again. */
 export const ISOLATION_ACKS = 500;
-/** The watch looks this often per acknowledgement limit. */
-const TICKS_PER_TIMEOUT = 4;
-/** One message unanswered for so many limits while others are answered ends the session too. */
-const SINGLE_ACK_TIMEOUTS = 4;
 
 /**
  * One CONNECT and what follows it, over one mqtt.js client that is never used again; publishes are written past it. Every publish ends exactly once:
  * by its PUBACK, or lost when the session ends. With `isolate` one message is in flight at a time, so that one on which
  * the broker closes the connection is found and reported refused instead of being tried for ever.
  */
-export class MqttSession {
+export class MqttSession implements WatchedSession {
   readonly #options: MqttLinkOptions;
   readonly #isolate: boolean;
   /** QoS 1 publishes that await their PUBACK, by packet identifier, in the order they were sent. */
@@ -78,20 +75,27 @@ export class MqttSession {
   #code: number | null = null;
   #isLocalEnd = false;
   #finish: ((end: SessionEnd) => void) | null = null;
-  #timer: NodeJS.Timeout | null = null;
+  readonly #watch: AckWatch;
   #isDisconnecting = false;
   #acks = 0;
-  #tick = 0;
-  /** Watch tick of a SUBSCRIBE that awaits its answer. */
-  #subscribedInTick: number | null = null;
 
   constructor(options: MqttLinkOptions, isolate: boolean) {
     this.#options = options;
     this.#isolate = isolate;
+    this.#watch = new AckWatch(options.ackTimeoutMs ?? ACK_TIMEOUT_MS, this, (text) =>
+      this.abort(text),
+    );
   }
 
   get isOpen(): boolean {
     return this.#connack !== null && this.#finish !== null;
+  }
+  get acks(): number {
+    return this.#acks;
+  }
+  get oldestTick(): number | null {
+    for (const pending of this.#pending.values()) return pending.tick;
+    return null;
   }
   /** QoS 1 publishes sent or waiting, not yet answered. */
   get inflight(): number {
@@ -141,7 +145,7 @@ export class MqttSession {
         if (this.#finish === null) return;
         this.#connack = connack;
         this.#connectSent = true;
-        this.#startWatch();
+        this.#watch.start();
         onOpen();
       });
       client.on("message", (topic, payload, packet) => {
@@ -175,7 +179,7 @@ export class MqttSession {
   subscribe(subscriptions: readonly Subscription[]): Promise<string[]> {
     const client = this.#client;
     if (!client || subscriptions.length === 0) return Promise.resolve([]);
-    this.#subscribedInTick = this.#tick;
+    this.#watch.subscribing();
     return Promise.all(
       subscriptions.map(
         ({ topic, qos }) =>
@@ -187,7 +191,7 @@ export class MqttSession {
           }),
       ),
     ).then((refused) => {
-      this.#subscribedInTick = null;
+      this.#watch.subscribed();
       return refused.flat();
     });
   }
@@ -201,7 +205,7 @@ export class MqttSession {
       this.#waiting.push({ message, bytes, done });
       return;
     }
-    const pending: Pending = { done, bytes, tick: this.#tick };
+    const pending: Pending = { done, bytes, tick: this.#watch.tick };
     const retain = message.retain && this.retainAvailable;
     try {
       if (message.qos === 1) {
@@ -284,38 +288,12 @@ export class MqttSession {
     }
   }
 
-  /** One timer for all messages: a broker that leaves publishes unanswered has lost them, or the link is half open. */
-  #startWatch(): void {
-    const timeoutMs = this.#options.ackTimeoutMs ?? ACK_TIMEOUT_MS;
-    let acksSeen = 0;
-    let quietTicks = 0;
-    this.#timer = setInterval(() => {
-      this.#tick += 1;
-      const oldest = this.#oldestTick();
-      quietTicks = oldest === null || this.#acks !== acksSeen ? 0 : quietTicks + 1;
-      acksSeen = this.#acks;
-      const isStuck =
-        oldest !== null && this.#tick - oldest > TICKS_PER_TIMEOUT * SINGLE_ACK_TIMEOUTS;
-      if (quietTicks > TICKS_PER_TIMEOUT || isStuck) {
-        this.abort(`a publish was not acknowledged within ${Math.round(timeoutMs / 1000)} s`);
-      }
-      if (this.#tick - (this.#subscribedInTick ?? this.#tick) > TICKS_PER_TIMEOUT) {
-        this.abort(`the broker did not answer SUBSCRIBE within ${Math.round(timeoutMs / 1000)} s`);
-      }
-    }, timeoutMs / TICKS_PER_TIMEOUT);
-  }
-
-  #oldestTick(): number | null {
-    for (const pending of this.#pending.values()) return pending.tick;
-    return null;
-  }
-
   #end(failure: LinkFailure): void {
     const finish = this.#finish;
     if (finish === null) return;
     this.#finish = null;
     this.#failure ??= failure;
-    if (this.#timer) clearInterval(this.#timer);
+    this.#watch.stop();
     const unanswered = [...this.#pending.values()];
     const unsent = [...this.#leaving];
     const brokeWithInflight = !this.#isLocalEnd && unanswered.length > 0;
