@@ -1,5 +1,4 @@
-import { readOutcome } from "../core/decode/outcome.ts";
-import { CallFailure, classOfHttpStatus, snippetOf } from "../core/failure.ts";
+import { CallFailure } from "../core/failure.ts";
 import type {
   Clock,
   DayAnswer,
@@ -12,6 +11,7 @@ import { READ_OPERATIONS, READ_REQUEST } from "../core/wire/names.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";
 import { AbortCallbacks } from "../lib/abort-callbacks.ts";
 import type { Metrics } from "../lib/metrics.ts";
+import { AnswerWords, SMALL_BODY_BYTES_MAX, type SmallAnswer } from "./answer-words.ts";
 import { Connections } from "./connections.ts";
 import { decodedBody } from "./decoded-body.ts";
 import {
@@ -21,16 +21,13 @@ import {
   type ExchangeHead,
   type ExchangeRequest,
 } from "./exchange.ts";
-import { gatewayTime, headerText, retryAfter } from "./response-headers.ts";
+import { gatewayTime, headerText } from "./response-headers.ts";
 import { WakeUp } from "./wake-up.ts";
 
 /** A gateway that has not been asked for this long may have to be started by the call (services 8, fault 1). */
 const IDLE_MS = 15 * 60_000;
 const WAKE_UP_FACTOR = 3;
 const CONNECT_MS = 5_000;
-/** Answers of settings operations, and pages of failures, are far smaller. */
-const SMALL_BODY_BYTES_MAX = 1_048_576;
-const SNIPPET_BYTES = 4_096;
 
 export interface GatewayClientOptions {
   readonly url: string;
@@ -54,9 +51,7 @@ export interface GatewayClientParts {
 }
 
 /** What a settings operation answered. Status 0 means queued. */
-export interface PostAnswer {
-  readonly statusNumber: number;
-  readonly description: string;
+export interface PostAnswer extends SmallAnswer {
   readonly gatewayTimeMs: number | null;
 }
 
@@ -76,7 +71,7 @@ export class GatewayClient implements RecordSource {
   readonly #basePath: string;
   readonly #shownUrl: string;
   readonly #headers: Readonly<Record<string, string>>;
-  readonly #secrets: readonly string[];
+  readonly #words: AnswerWords;
   readonly #aborts = new AbortCallbacks();
   readonly #wakeUp: WakeUp;
   #state: Omit<GatewayState, "url"> = {
@@ -95,7 +90,9 @@ export class GatewayClient implements RecordSource {
     this.#basePath = url.pathname.replace(/\/+$/, "");
     this.#shownUrl = `${url.origin}${this.#basePath}`;
     this.#headers = requestHeaders(url, options.headers ?? {});
-    this.#secrets = Object.values({ ...basicAuthorization(url), ...options.headers });
+    this.#words = new AnswerWords(
+      Object.values({ ...basicAuthorization(url), ...options.headers }),
+    );
     this.#wakeUp = new WakeUp(parts.clock, this.#aborts, IDLE_MS);
     this.#connections = new Connections(
       {
@@ -139,8 +136,7 @@ export class GatewayClient implements RecordSource {
     const body = this.#options.names.toWire(fields);
     const head = await this.#call(operation, body, SMALL_BODY_BYTES_MAX, false, signal);
     try {
-      const bytes = await whole(decodedBody(head, SMALL_BODY_BYTES_MAX));
-      const outcome = this.#readOutcome(bytes);
+      const outcome = await this.#words.outcome(head);
       this.#parts.metrics.gatewayRequests.inc({ outcome: "ok" });
       return { ...outcome, gatewayTimeMs: gatewayTime(head.headers) };
     } catch (error) {
@@ -175,7 +171,7 @@ export class GatewayClient implements RecordSource {
     if (answered === null) throw this.#failed(abortedFailure());
     if (answered instanceof CallFailure) throw this.#failed(answered);
     if (answered.status < 200 || answered.status > 299) {
-      throw this.#failed(await this.#refusal(answered));
+      throw this.#failed(await this.#words.refusal(answered, this.#parts.clock.now()));
     }
     this.#answered(answered);
     return answered;
@@ -211,44 +207,6 @@ export class GatewayClient implements RecordSource {
       if (error instanceof CallFailure) return { answer: error, wasReused };
       throw error;
     }
-  }
-
-  async #refusal(head: ExchangeHead): Promise<CallFailure> {
-    const { status, headers } = head;
-    const start = await firstBytes(decodedBody(head, SMALL_BODY_BYTES_MAX), SNIPPET_BYTES);
-    const snippet = this.#withoutSecrets(snippetOf(start));
-    // Of a web server's page the words; its mark-up would fill the line.
-    const words = snippet
-      .replace(/<[^>]*(>|$)/g, " ")
-      .replace(/\s+/g, " ")
-      .trim();
-    const location = headerText(headers, "location");
-    const isRedirect = status >= 300 && status < 400;
-    return new CallFailure({
-      message: isRedirect
-        ? `the gateway answered HTTP ${status}, a redirect${location ? ` to ${this.#withoutSecrets(location)}` : ""}; redirects are not followed`
-        : `the gateway answered HTTP ${status}${words === "" ? "" : `: ${words}`}`,
-      failureClass: classOfHttpStatus(status),
-      code: isRedirect ? "redirect" : "http_status",
-      httpStatus: status,
-      retryAfterMs: retryAfter(headers, this.#parts.clock.now()),
-      snippet,
-    });
-  }
-
-  #readOutcome(bytes: Uint8Array): { statusNumber: number; description: string } {
-    try {
-      const outcome = readOutcome(bytes);
-      if (outcome) return outcome;
-    } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error;
-    }
-    const isEmpty = bytes.length === 0;
-    throw new CallFailure({
-      message: isEmpty ? "the answer is empty" : "the answer tells no outcome",
-      failureClass: isEmpty ? "truncated" : "not_json",
-      snippet: this.#withoutSecrets(snippetOf(bytes)),
-    });
   }
 
   /** Counts the body's bytes, and a body that ends badly. */
@@ -301,13 +259,6 @@ export class GatewayClient implements RecordSource {
     metrics.gatewayUp.set(0);
     metrics.gatewayRequests.inc({ outcome: failureClass });
   }
-
-  #withoutSecrets(text: string): string {
-    return this.#secrets.reduce(
-      (clean, secret) => (secret === "" ? clean : clean.replaceAll(secret, "***")),
-      text,
-    );
-  }
 }
 
 function requestHeaders(
@@ -337,26 +288,4 @@ const isLost = (answer: object) =>
 
 function abortedFailure(): CallFailure {
   return new CallFailure({ message: "the call was given up", failureClass: "aborted" });
-}
-
-async function whole(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const pieces: Uint8Array[] = [];
-  for await (const piece of body) pieces.push(Buffer.from(piece));
-  return Buffer.concat(pieces);
-}
-
-/** The start of a body, however badly the rest of it ends. */
-async function firstBytes(body: AsyncIterable<Uint8Array>, count: number): Promise<Buffer> {
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
-  try {
-    for await (const piece of body) {
-      pieces.push(Buffer.from(piece));
-      bytes += piece.length;
-      if (bytes >= count) break;
-    }
-  } catch (error) {
-    if (!(error instanceof CallFailure)) throw error;
-  }
-  return Buffer.concat(pieces).subarray(0, count);
 }

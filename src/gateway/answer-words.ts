@@ -1,0 +1,91 @@
+import { readOutcome } from "../core/decode/outcome.ts";
+import { CallFailure, classOfHttpStatus, snippetOf } from "../core/failure.ts";
+import { decodedBody } from "./decoded-body.ts";
+import type { ExchangeHead } from "./exchange.ts";
+import { headerText, retryAfter } from "./response-headers.ts";
+
+/** Answers of settings operations, and pages of failures, are far smaller. */
+export const SMALL_BODY_BYTES_MAX = 1_048_576;
+const SNIPPET_BYTES = 4_096;
+
+/** What a service said in the envelope of a small answer. */
+export interface SmallAnswer {
+  readonly statusNumber: number;
+  readonly description: string;
+}
+
+/** Reads small answers and refusals, and tells of them in words that hold none of our secrets. */
+export class AnswerWords {
+  readonly #secrets: readonly string[];
+
+  constructor(secrets: readonly string[]) {
+    this.#secrets = secrets.filter((secret) => secret !== "");
+  }
+
+  /** The status of a 2xx answer; throws a CallFailure where it tells none. */
+  async outcome(head: ExchangeHead): Promise<SmallAnswer> {
+    const bytes = await whole(decodedBody(head, SMALL_BODY_BYTES_MAX));
+    try {
+      const outcome = readOutcome(bytes);
+      if (outcome) return outcome;
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+    }
+    const isEmpty = bytes.length === 0;
+    throw new CallFailure({
+      message: isEmpty ? "the answer is empty" : "the answer tells no outcome",
+      failureClass: isEmpty ? "truncated" : "not_json",
+      snippet: this.#withoutSecrets(snippetOf(bytes)),
+    });
+  }
+
+  /** The failure that an answer other than 2xx is; `nowMs` is the wall clock, for Retry-After. */
+  async refusal(head: ExchangeHead, nowMs: number): Promise<CallFailure> {
+    const { status, headers } = head;
+    const start = await firstBytes(decodedBody(head, SMALL_BODY_BYTES_MAX), SNIPPET_BYTES);
+    const snippet = this.#withoutSecrets(snippetOf(start));
+    // Of a web server's page the words; its mark-up would fill the line.
+    const words = snippet
+      .replace(/<[^>]*(>|$)/g, " ")
+      .replace(/\s+/g, " ")
+      .trim();
+    const location = headerText(headers, "location");
+    const isRedirect = status >= 300 && status < 400;
+    return new CallFailure({
+      message: isRedirect
+        ? `the gateway answered HTTP ${status}, a redirect${location ? ` to ${this.#withoutSecrets(location)}` : ""}; redirects are not followed`
+        : `the gateway answered HTTP ${status}${words === "" ? "" : `: ${words}`}`,
+      failureClass: classOfHttpStatus(status),
+      code: isRedirect ? "redirect" : "http_status",
+      httpStatus: status,
+      retryAfterMs: retryAfter(headers, nowMs),
+      snippet,
+    });
+  }
+
+  #withoutSecrets(text: string): string {
+    return this.#secrets.reduce((clean, secret) => clean.replaceAll(secret, "***"), text);
+  }
+}
+
+async function whole(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of body) pieces.push(Buffer.from(piece));
+  return Buffer.concat(pieces);
+}
+
+/** The start of a body, however badly the rest of it ends. */
+async function firstBytes(body: AsyncIterable<Uint8Array>, count: number): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for await (const piece of body) {
+      pieces.push(Buffer.from(piece));
+      bytes += piece.length;
+      if (bytes >= count) break;
+    }
+  } catch (error) {
+    if (!(error instanceof CallFailure)) throw error;
+  }
+  return Buffer.concat(pieces).subarray(0, count);
+}
