@@ -1,15 +1,7 @@
 /** A message or a command line → checked, bounded sensor settings, or every reason why not (services 3.7; pure). */
-import type { CommandResult, SensorSettings } from "../core/command.ts";
+import { type CommandResult, SETTINGS_BOUNDS, type SensorSettings } from "../core/command.ts";
 import { type JsonValue } from "../core/record.ts";
 import { type Sensor, sameCode } from "../core/sensor.ts";
-
-/** Inclusive: exactly these pass. */
-const INTERVAL_SEND_DATA_MIN = 10;
-const INTERVAL_RMS_MIN = 30;
-const ALARM_MIN = 0.5;
-/** The service's integers have 32 bits; its own upper bounds are not known. */
-const INTEGER_MAX = 2_147_483_647;
-const ALARM_MAX = 1_000_000;
 
 /** Documented numbers for what is refused here as the service would (services 3.9). */
 const STATUS = { range: 502, intervalSendData: 503, intervalRms: 504, alarm: 505 } as const;
@@ -42,33 +34,34 @@ export function checkSettings(
     void whyNots.push({ problem, statusNumber });
 
   const sensor = findSensor(fields, sensors, wireWord, refuse);
-  const integer = (name: (typeof NUMBERS)[number], min: number, status: number, unit: string) => {
+  const integer = (
+    name: "IntervalSendData" | "Range" | "IntervalRMS",
+    status: number,
+    unit: string,
+  ) => {
+    const { min, max } = SETTINGS_BOUNDS[name];
     const value = numberOf(fields, name, refuse);
     if (value === null) return 0;
     if (!Number.isInteger(value)) refuse(`${name} ${value} is not a whole number`);
     else if (value < min)
       refuse(`${name} ${value} is below the least allowed, ${min} ${unit}`, status);
-    else if (value > INTEGER_MAX) refuse(`${name} ${value} is above ${INTEGER_MAX}`);
+    else if (value > max) refuse(`${name} ${value} is above ${max}`);
     return value;
   };
   const alarm = (name: "alarm1" | "alarm2" | "alarm3") => {
+    const { min, max } = SETTINGS_BOUNDS.alarm;
     const value = numberOf(fields, name, refuse);
     if (value === null) return 0;
-    if (value < ALARM_MIN)
-      refuse(`${name} ${value} is below the least allowed, ${ALARM_MIN} mm/s`, STATUS.alarm);
-    else if (value > ALARM_MAX) refuse(`${name} ${value} is above ${ALARM_MAX} mm/s`);
+    if (value < min)
+      refuse(`${name} ${value} is below the least allowed, ${min} mm/s`, STATUS.alarm);
+    else if (value > max) refuse(`${name} ${value} is above ${max} mm/s`);
     return value;
   };
 
   const settings = {
-    intervalSendDataMin: integer(
-      "IntervalSendData",
-      INTERVAL_SEND_DATA_MIN,
-      STATUS.intervalSendData,
-      "min",
-    ),
-    rangeG: integer("Range", 1, STATUS.range, "G"),
-    intervalRmsS: integer("IntervalRMS", INTERVAL_RMS_MIN, STATUS.intervalRms, "s"),
+    intervalSendDataMin: integer("IntervalSendData", STATUS.intervalSendData, "min"),
+    rangeG: integer("Range", STATUS.range, "G"),
+    intervalRmsS: integer("IntervalRMS", STATUS.intervalRms, "s"),
     alarms: [alarm("alarm1"), alarm("alarm2"), alarm("alarm3")] as const,
   };
   const known = new Set<string>(["sensor", wireWord, ...NUMBERS]);

@@ -26,6 +26,17 @@ export interface SensorSettings {
   readonly alarms: readonly [number, number, number];
 }
 
+/** The service's integers have 32 bits; its own upper bounds are not known. */
+const INTEGER_MAX = 2_147_483_647;
+
+/** What the fields of a request may be, both ends included; all but the alarms are whole numbers. */
+export const SETTINGS_BOUNDS = {
+  IntervalSendData: { min: 10, max: INTEGER_MAX },
+  Range: { min: 1, max: INTEGER_MAX },
+  IntervalRMS: { min: 30, max: INTEGER_MAX },
+  alarm: { min: 0.5, max: 1_000_000 },
+} as const;
+
 /** UpdateConfig exists on generation 1 alone. */
 export type SettingsOperation = "saveSettings" | "UpdateConfig";
 

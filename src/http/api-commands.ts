@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
+import { SETTINGS_BOUNDS } from "../core/command.ts";
 import type { BackfillRequest } from "../core/query/ports.ts";
-import { DAY, objectOf, SENSOR } from "./api-schemas.ts";
+import { DAY, integer, objectOf, type Schema, SENSOR } from "./api-schemas.ts";
 import type { HttpParts } from "./parts.ts";
 import { problem } from "./problem.ts";
 
@@ -9,8 +10,42 @@ export const BACKFILL_BODY = objectOf(
   { from: DAY, to: DAY, sensor: { ...SENSOR, type: ["string", "null"] } },
   ["from", "to"],
 );
-/** The fields and bounds of contract 8 are checked by the command room, which also says what is wrong with them. */
-export const SETTINGS_BODY = { type: "object", maxProperties: 20 };
+/**
+ * The fields and bounds of contract 8 are checked by the command room, which says what is wrong with them, answers as over
+ * MQTT and keeps every command; here only what is no request at all is refused.
+ */
+const SETTINGS_BODY = { type: "object", maxProperties: 20 };
+
+/** What the command room lets through, for the OpenAPI document. */
+export const SETTINGS_FORM = objectOf(
+  {
+    sensor: {
+      type: ["string", "integer"],
+      pattern: "^\\s*\\d{1,15}\\s*$",
+      minimum: 0,
+      maximum: 999_999_999_999_999,
+      description: "Serial number of a sensor in the site file.",
+    },
+    IntervalSendData: whole("IntervalSendData", "Minutes between full data sends."),
+    Range: whole("Range", "Measuring range, G; the gateway knows which ones the sensor has."),
+    IntervalRMS: whole("IntervalRMS", "Seconds between alarm checks."),
+    alarm1: alarm(1),
+    alarm2: alarm(2),
+    alarm3: alarm(3),
+  },
+  ["sensor", "IntervalSendData", "Range", "IntervalRMS", "alarm1", "alarm2", "alarm3"],
+);
+
+function whole(name: "IntervalSendData" | "Range" | "IntervalRMS", description: string): Schema {
+  const { min, max } = SETTINGS_BOUNDS[name];
+  return { ...integer(min, max), description };
+}
+
+function alarm(axis: number): Schema {
+  const { min, max } = SETTINGS_BOUNDS.alarm;
+  const description = `Alarm threshold of axis ${axis}, mm/s.`;
+  return { type: "number", minimum: min, maximum: max, description };
+}
 
 /** What changes something: a re-read of past days, and settings for a sensor. */
 export function registerCommandsApi(

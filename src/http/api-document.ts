@@ -1,5 +1,5 @@
 import { ANSWER, ANSWERS } from "./api-answers.ts";
-import { BACKFILL_BODY, SETTINGS_BODY } from "./api-commands.ts";
+import { BACKFILL_BODY, SETTINGS_FORM } from "./api-commands.ts";
 import { READINGS_QUERY, TREND_QUERY } from "./api-readings.ts";
 import { FILE_ID, GAPS_QUERY, objectOf, type Schema, SENSOR } from "./api-schemas.ts";
 import { SENSORS_QUERY } from "./api-sensors.ts";
@@ -135,8 +135,9 @@ const OPERATIONS: readonly Operation[] = [
   {
     path: "/api/v1/settings",
     method: "post",
-    summary: "Queues settings for a sensor on the gateway; the members of contract 8.",
-    body: SETTINGS_BODY,
+    summary:
+      "Queues settings for a sensor on the gateway. What the form below does not allow is answered `rejected_local`, and kept.",
+    body: SETTINGS_FORM,
     also: { 501: "Not available in this agent." },
     answer: "The outcome, also of a refusal. `queued` is never `applied`.",
     schema: ANSWER.settings,
@@ -178,7 +179,7 @@ const OPERATIONS: readonly Operation[] = [
   },
 ];
 
-/** The OpenAPI 3.1 document; inputs are the very schemas that requests are checked by. */
+/** The OpenAPI 3.1 document; inputs are the very schemas that requests are checked by, but for settings, which the command room checks. */
 export function apiOperations(version: string): object {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const operation of OPERATIONS) {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
+import { checkSettings } from "../../src/command/save-settings.ts";
 import { createApp } from "../../src/http/server.ts";
 import { agentStatus, OPTIONS, testParts } from "../support/http-parts.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
@@ -69,6 +70,46 @@ test("openapi – every reference of the document leads somewhere, and every ans
         assert.match(JSON.stringify(answer), /"schema":\{"(\$ref|type)"/, path);
       }
     }
+  }
+});
+
+test("openapi – the form of sensor settings allows exactly what the command room lets through", async (t) => {
+  const app = createApp(testParts(), OPTIONS);
+  t.after(() => app.close());
+  const document = (await app.inject({ url: "/api/v1/openapi.json", headers: ORIGIN })).json() as {
+    paths: Record<string, { post: { requestBody: { content: Record<string, { schema: Json }> } } }>;
+  };
+  const body = document.paths["/api/v1/settings"]?.post.requestBody.content["application/json"];
+  const fits = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(body?.schema ?? false);
+  const whole = {
+    sensor: "10234",
+    IntervalSendData: 10,
+    Range: 1,
+    IntervalRMS: 30,
+    alarm1: 0.5,
+    alarm2: 4.5,
+    alarm3: 1_000_000,
+  };
+  const changes: readonly Json[] = [
+    {},
+    ...Object.keys(whole).flatMap((name) => [{ [name]: undefined }, { [name]: "x" }]),
+    { sensor: 10234 },
+    { sensor: " 0010234 " },
+    { sensor: "1234567890123456" },
+    { sensor: -1 },
+    { IntervalSendData: 9 },
+    { IntervalSendData: 10.5 },
+    { Range: 0 },
+    { Range: 2 ** 31 },
+    { IntervalRMS: 29 },
+    { alarm1: 0.49 },
+    { alarm3: 1_000_001 },
+    { Intervalrms: 30 },
+  ];
+  for (const change of changes) {
+    const request = JSON.parse(JSON.stringify({ ...whole, ...change })) as Json;
+    const checked = checkSettings(request, [{ code: "10234", type: 3 }], "sensor");
+    assert.equal(fits(request), "settings" in checked, JSON.stringify(change));
   }
 });
 
