@@ -7,6 +7,7 @@ import type { Clock, Logger } from "../core/ports.ts";
 import { type BufferLimits, PAGE_BYTES } from "./buffer-limits.ts";
 import type { BufferMonitor } from "./buffer-monitor.ts";
 import type { CommandLog } from "./command-log.ts";
+import { DroppedCounts } from "./dropped-counts.ts";
 import { Eviction, type EvictionParts, type Slice, startWalk, type Walk } from "./eviction.ts";
 import type { Meta } from "./meta.ts";
 import { StoreFailure } from "./store-failure.ts";
@@ -45,7 +46,6 @@ const FREE_SHARE_KEPT = 0.12;
 /** Share of the file that may lie free before it shrinks. */
 const FREE_SHARE_MAX = 0.25;
 const FREE_PAGES_MIN = 1024;
-const DROPPED = "dropped";
 
 type Phase = "delivered" | "waveforms" | "owed";
 
@@ -53,7 +53,7 @@ export class Retention {
   readonly #parts: RetentionParts;
   readonly #options: RetentionOptions;
   readonly #eviction: Eviction;
-  #dropped: Record<string, number> = {};
+  readonly #counts: DroppedCounts;
   #agedAt = Number.NEGATIVE_INFINITY;
   /** Set while owed readings are being given up, so that it is logged once. */
   #episode: string | null = null;
@@ -66,15 +66,16 @@ export class Retention {
     this.#parts = parts;
     this.#options = options;
     this.#eviction = new Eviction(parts);
+    this.#counts = new DroppedCounts(parts, options.onDropped);
   }
 
   get dropped(): Readonly<Record<string, number>> {
-    return this.#dropped;
+    return this.#counts.counts;
   }
 
   /** At start: counters, and the rows of lanes that are no longer configured. */
   begin(lanes: readonly number[]): void {
-    this.#dropped = JSON.parse(this.#parts.meta.get(DROPPED) ?? "{}") as Record<string, number>;
+    this.#counts.load();
     const { db, logger, queue } = this.#parts;
     for (const row of db.read("SELECT lane, count(*) FROM outbox GROUP BY lane").all()) {
       const lane = row[0] as number;
@@ -86,7 +87,7 @@ export class Retention {
         { lane, readings: row[1] },
         "a format was switched off with readings still queued for it",
       );
-      this.#count("format_off", row[1] as number);
+      this.#counts.add("format_off", row[1] as number);
     }
   }
 
@@ -244,12 +245,12 @@ export class Retention {
         return this.#evictDelivered(walk);
       case "waveforms": {
         const slice = this.#eviction.waveforms(walk, forever, WAVEFORM_SLICE_ROWS, true);
-        if (slice.givenUp > 0) this.#putCount(`waveform_${this.#reason()}`, slice.givenUp);
+        if (slice.givenUp > 0) this.#counts.put(`waveform_${this.#reason()}`, slice.givenUp);
         return slice;
       }
       case "owed": {
         const slice = this.#eviction.readings(walk, forever, SLICE_ROWS, this.#reason());
-        if (slice.givenUp > 0) this.#putCount(this.#reason(), slice.givenUp);
+        if (slice.givenUp > 0) this.#counts.put(this.#reason(), slice.givenUp);
         return slice;
       }
     }
@@ -272,7 +273,7 @@ export class Retention {
   #tell(phase: Phase, slice: Slice): void {
     if (slice.givenUp === 0) return;
     const reason = this.#reason();
-    this.#counted(phase === "waveforms" ? `waveform_${reason}` : reason, slice.givenUp);
+    this.#counts.dropped(phase === "waveforms" ? `waveform_${reason}` : reason, slice.givenUp);
     if (this.#episode === phase) return;
     this.#episode = phase;
     this.#parts.logger.error(
@@ -283,29 +284,9 @@ export class Retention {
     );
   }
 
-  /** Damage took it, wherever it showed. Written with the next count: this may be in the middle of a read. */
+  /** Damage took it, wherever it showed. */
   lost(reason: "damaged" | "damaged_samples"): void {
-    this.#counted(reason, 1);
-  }
-
-  #count(reason: string, count: number): void {
-    this.#parts.queue.direct("keep counters", () => this.#putCount(reason, count));
-    this.#counted(reason, count);
-  }
-
-  /** Inside the transaction that drops. */
-  #putCount(reason: string, count: number): void {
-    this.#parts.meta.put(DROPPED, JSON.stringify(this.#with(reason, count)));
-  }
-
-  /** After its commit. */
-  #counted(reason: string, count: number): void {
-    this.#dropped = this.#with(reason, count);
-    this.#options.onDropped?.(reason, count);
-  }
-
-  #with(reason: string, count: number): Record<string, number> {
-    return { ...this.#dropped, [reason]: (this.#dropped[reason] ?? 0) + count };
+    this.#counts.dropped(reason, 1);
   }
 
   /** Gives free pages back to the disk where they are many or the disk needs them. */
