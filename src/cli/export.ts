@@ -4,7 +4,7 @@ import type { Doubt } from "../core/quality.ts";
 import type { Value } from "../core/reading.ts";
 import { KINDS, sameCode } from "../core/sensor.ts";
 import { nativeBinding } from "../lib/paths.ts";
-import { openReadOnly } from "../store/store.ts";
+import { openReadOnly } from "../store/read-only-store.ts";
 import { type CommandContext, UsageError } from "./command.ts";
 import { loadProcessSettings } from "./configuration.ts";
 import { ProgressLine } from "./progress.ts";

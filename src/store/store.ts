@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import {
   type BufferState,
   type Clock,
@@ -9,7 +8,6 @@ import {
   type Logger,
   type Outbox,
   type ReadingLog,
-  type WaveformReader,
 } from "../core/ports.ts";
 import type { WaveformFiles } from "../core/query/ports.ts";
 import type { Reading } from "../core/reading.ts";
@@ -324,24 +322,4 @@ class SqliteStore implements Store {
     this.#monitor.keepRoomToOpen();
     this.#lock.release();
   }
-}
-
-/** What a second process may see of a store: nothing it can change. */
-export interface ReadOnlyStore {
-  readonly history: History;
-  readonly waveforms: WaveformReader;
-  close(): void;
-}
-
-/** For `export`, also while the agent runs. Throws StoreFailure. */
-export function openReadOnly(dataDir: string, nativeBinding?: string): ReadOnlyStore {
-  const db = new Database({ dataDir: join(dataDir), nativeBinding, checkpointPages: 0 });
-  db.openReadOnly();
-  const streams = new Streams(db);
-  streams.load();
-  return {
-    history: new History(db, streams),
-    waveforms: new Waveforms(db, streams, { read: (_what, read) => read() }),
-    close: () => db.close(),
-  };
 }

@@ -17,7 +17,8 @@ import Sqlite from "better-sqlite3";
 import { Database } from "../../src/store/database.ts";
 import { HISTORY_SQL } from "../../src/store/history.ts";
 import { OUTBOX_SQL } from "../../src/store/leasing.ts";
-import { openReadOnly, openStore } from "../../src/store/store.ts";
+import { openReadOnly } from "../../src/store/read-only-store.ts";
+import { openStore } from "../../src/store/store.ts";
 import { StoreFailure } from "../../src/store/store-failure.ts";
 import {
   append,
