@@ -154,7 +154,8 @@ async function devicesOf(
     const queuedAtMs = parts.settings?.lastQueuedAtMs(sensor.code) ?? null;
     const lastUpdate = queuedAtMs === null ? "" : time.dashed(queuedAtMs);
     answers.push(deviceAnswer(sensor, axisCount, facts, lastUpdate));
-    if (answers.length % BREATH_EVERY === 0) await breathe();
+    // Each may have looked through a page of every kind, which is as much as BREATH_EVERY rows of other questions.
+    await breathe();
   }
   return answers;
 }

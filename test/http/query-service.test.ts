@@ -105,6 +105,30 @@ async function service(
   return { parts, raw, ask, ok, address };
 }
 
+test("query service – the event loop gets a turn between two devices, however far their facts are looked for", async (t) => {
+  const { parts, ok } = await service(t);
+  const kinds = ["loop", "rpm"] as const;
+  for (const { code } of SITE.sensors) {
+    for (const kind of kinds) {
+      for (let n = 0; n < 60; n++)
+        parts.history.add({ sensor: code, kind, timeMs: NOW - n * 60_000, values: {} });
+    }
+  }
+  let mostRows = 0;
+  let rowsBefore = 0;
+  let isOver = false;
+  const turn = () => {
+    mostRows = Math.max(mostRows, parts.history.rowsRead - rowsBefore);
+    rowsBefore = parts.history.rowsRead;
+    if (!isOver) setImmediate(turn);
+  };
+  setImmediate(turn);
+  assert.equal((await ok("GetAllDevices"))[0]?.["data"]?.length, SITE.sensors.length);
+  isOver = true;
+  assert.ok(rowsBefore >= 100, `${rowsBefore} rows in all`);
+  assert.ok(mostRows <= 50, `${mostRows} rows in one turn`);
+});
+
 test("query service – transport faults answer in the same envelope", async (t) => {
   const { raw } = await service(t);
   const good = '{"Token":"x"}';
