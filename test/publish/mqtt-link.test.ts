@@ -248,12 +248,42 @@ test("link – TLS: own CA and client certificate pass, another CA or none is re
   assert.equal(wrongCa.link.session + noCert.link.session + plain.link.session, 0);
 });
 
-test("link – web sockets work", { skip, timeout: 30_000 }, async (t) => {
-  const server = await broker(t, { websockets: true });
-  const { link: l } = link(t, { url: server.url });
-  assert.ok(await l.ready(forever()));
-  assert.equal((await l.publish(message("a"))).result, "delivered");
-});
+for (const [transport, options] of [
+  ["TCP", {}],
+  ["TLS", { tls: {} }],
+  ["web sockets", { websockets: true }],
+] as const) {
+  test(`link – over ${transport} bursts of small and large messages, QoS 0 and 1, arrive whole and in order`, {
+    skip,
+    timeout: 30_000,
+  }, async (t) => {
+    const server = await broker(t, { ...options, receiveMaximum: 1000 });
+    const ca = server.certificates?.read("ca");
+    const subscriber = await recordMessages(server.url, ca === undefined ? {} : { ca });
+    t.after(() => subscriber.close());
+    const { link: l } = link(t, {
+      url: server.url,
+      ...(ca === undefined ? {} : { tls: { ca: ca.toString() } }),
+    });
+    assert.ok(await l.ready(forever()));
+    const texts = Array.from(
+      { length: 600 },
+      (_, n) => `${n} ${"é".repeat(n % 50 === 0 ? 60_000 : n)}`,
+    );
+    const outcomes = await Promise.all(
+      texts.map((text, n) => l.publish({ ...message("burst", text), qos: n % 7 === 0 ? 0 : 1 })),
+    );
+    assert.ok(outcomes.every(({ result }) => result === "delivered"));
+    await until("all of them", () => subscriber.messages.length >= texts.length);
+    // A publish of QoS 0 does not wait for room in the window, so each kind has an order of its own.
+    for (const qos of [0, 1]) {
+      assert.deepEqual(
+        subscriber.messages.filter((seen) => seen.qos === qos).map(({ text }) => text),
+        texts.filter((_, n) => (n % 7 === 0 ? 0 : 1) === qos),
+      );
+    }
+  });
+}
 
 test("link – MQTT 5 PUBACK reasons: not authorised is refused, no subscriber only where one is required", {
   skip,
