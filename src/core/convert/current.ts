@@ -4,6 +4,7 @@ import { bad, good, uncertain } from "../quality.ts";
 import type { RawRecord } from "../record.ts";
 import type { Sensor } from "../sensor.ts";
 import { currentChannels } from "./channels.ts";
+import { decimal } from "./decimal.ts";
 import type { ValueSheet } from "./value-sheet.ts";
 import { numberField } from "./value-sheet.ts";
 
@@ -21,7 +22,7 @@ export function clampValue(reading: Graded, clamp: number | undefined): Graded {
   if (clamp === undefined || factor === undefined) return bad("no_calibration");
   if (reading.value === null) return reading;
   if (reading.value < 0) return bad("under_range");
-  const amperes = reading.value * factor;
+  const amperes = decimal(reading.value * factor);
   return amperes > clamp ? uncertain(amperes, "over_range") : good(amperes);
 }
 

@@ -4,6 +4,7 @@ import { bad, good, uncertain } from "../quality.ts";
 import type { RawRecord } from "../record.ts";
 import type { ChannelConfig, Sensor } from "../sensor.ts";
 import { loopChannels } from "./channels.ts";
+import { decimal } from "./decimal.ts";
 import type { ValueSheet } from "./value-sheet.ts";
 import { numberField } from "./value-sheet.ts";
 
@@ -28,6 +29,10 @@ export interface LoopValue {
 }
 
 const SHUNT_OHM = 100;
+/** 4, 20 and 16 mA. */
+const NANOAMPS_LOW = 4e6;
+const NANOAMPS_HIGH = 20e6;
+const NANOAMPS_SPAN = NANOAMPS_HIGH - NANOAMPS_LOW;
 
 /** I = V/R·1000 mA; value = low + (I-4)/16·(high-low). `low` may be above `high`. */
 export function loopValue(volts: Graded, config: ChannelConfig): LoopValue {
@@ -38,13 +43,17 @@ export function loopValue(volts: Graded, config: ChannelConfig): LoopValue {
   }
   if (volts.value === null) return { milliamps: volts, value: volts, state: "NO_DATA" };
   // Rounded before comparing: 0.38 V over 100 ohm is 3.8 mA, whatever binary fractions make of it.
-  const current = Math.round((volts.value / resistorOhm) * 1e9) / 1e6;
+  const nanoamps = Math.round((volts.value / resistorOhm) * 1e9);
+  const current = nanoamps / 1e6;
   const milliamps = good(current);
   if (!Number.isFinite(low) || !Number.isFinite(high) || low === high) {
     return { milliamps, value: bad("no_calibration"), state: "CONFIG_INVALID" };
   }
   const state = loopState(current);
-  const linear = low + ((current - 4) / 16) * (high - low);
+  // In whole nanoamperes and with one division, so that a value near zero has no more noise than any other.
+  const linear = decimal(
+    (low * (NANOAMPS_HIGH - nanoamps) + high * (nanoamps - NANOAMPS_LOW)) / NANOAMPS_SPAN,
+  );
   return { milliamps, value: valueIn(state, linear), state };
 }
 
