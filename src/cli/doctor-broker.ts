@@ -42,11 +42,20 @@ export async function checkBroker(
     found({ what: "broker", state: "ok", detail: `${url} connected${limits(info, settings)}` });
   else if (!signal.aborted) {
     const why = lastError ?? `no connection within ${CONNECT_MAX_MS / 1000} s`;
-    found({ what: "broker", state: "failed", detail: `${url}: ${why}` });
+    found({ what: "broker", state: "failed", detail: `${url}: ${why}${remedyFor(why)}` });
   }
   await link.close([]);
   stop.abort();
   await running;
+}
+
+/** Where to look, unless the reason itself names the setting. */
+function remedyFor(why: string): string {
+  if (/MQTT_|clock/.test(why)) return "";
+  const isAnswer = why.startsWith("the broker ") && !why.includes("cannot be reached");
+  return isAnswer
+    ? "; the broker's own log tells more"
+    : "; is the broker running and on this network, and MQTT_URL its address?";
 }
 
 /** True once connected; false once the first attempt has failed, took too long, or was aborted. */

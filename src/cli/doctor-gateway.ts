@@ -22,6 +22,8 @@ export async function checkGateway(
   const reads: { sensor: Sensor; kind: Kind }[] = site.sensors.flatMap((sensor) =>
     sensor.kinds.map((kind) => ({ sensor, kind })),
   );
+  const readsTotal = reads.length;
+  let told = 0;
   let isReached = false;
   let isLost = false;
   let refusals = 0;
@@ -45,6 +47,7 @@ export async function checkGateway(
         reads.length = 0;
         return;
       }
+      told += 1;
       if (!result.ok) {
         refusals += 1;
         if (!isReached && systemClock.monotonic() > patienceEndsAt)
@@ -75,6 +78,11 @@ export async function checkGateway(
     await work();
     reads.push(...(isLost ? [] : rest));
     await Promise.all(Array.from({ length: settings.gatewayConcurrency }, work));
+    if (isLost && !signal.aborted) {
+      const skipped = readsTotal - told;
+      const detail = `${skipped} of ${readsTotal} reads not tried: the gateway comes first`;
+      if (skipped > 0) found({ what: "sensors", state: "skipped", detail });
+    }
     // Something answers, yet never as a gateway does: a router's page, a proxy, another service.
     if (refusals > 0 && !isReached && !isLost && !signal.aborted)
       found({

@@ -29,7 +29,7 @@ export async function checkDisk(
       const why = `less than DISK_FREE_MIN_MB (${diskFreeMinMb}) and the least buffer (8)`;
       found({ what, state: "failed", detail: `${detail}: ${why}; make room` });
     } else if (usable < bufferMaxMb) {
-      const why = `the buffer cannot grow to BUFFER_MAX_MB (${bufferMaxMb})`;
+      const why = `the buffer cannot grow to BUFFER_MAX_MB (${bufferMaxMb}); make room or lower it`;
       found({ what, state: "warning", detail: `${detail}: ${why}` });
     } else found({ what, state: "ok", detail });
   } catch (error) {

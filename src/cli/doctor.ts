@@ -40,6 +40,10 @@ export async function run(context: CommandContext): Promise<number> {
       detail: `settings and site file, ${sensors.length} sensors`,
     });
     await examine(configuration, found, signal);
+  } else {
+    const detail = "not tried: the faults of settings and site file come first";
+    for (const what of ["gateway", "sensors", "broker", "disk", "clock"])
+      found({ what, state: "skipped", detail });
   }
 
   if (bundlePath !== null) {
@@ -67,7 +71,7 @@ async function examine(
 }
 
 function line({ what, state, detail }: Finding): string {
-  const mark = { ok: "ok     ", warning: "warning", failed: "FAILED " }[state];
+  const mark = { ok: "ok     ", warning: "warning", failed: "FAILED ", skipped: "skipped" }[state];
   return `${mark}  ${what.padEnd(22)}  ${detail}\n`;
 }
 

@@ -55,7 +55,11 @@ test("doctor – tells one by one what fails, what works, and keeps secrets out 
   assert.equal(run.code, 1);
   assert.match(run.stdout, /^ok +gateway +http:.* answers$/m);
   assert.match(run.stdout, new RegExp(`^(ok|warning) +${b.sensorOf("loop")} loop `, "m"));
-  assert.match(run.stdout, /^FAILED +broker +mqtt:\/\/127\.0\.0\.1:9: /m);
+  assert.match(
+    run.stdout,
+    /^FAILED +broker +mqtt:\/\/127\.0\.0\.1:9: .*; is the broker running .* MQTT_URL its address\?$/m,
+  );
+  assert.doesNotMatch(run.stdout, /skipped/);
   assert.match(run.stdout, /^(ok|warning) +disk /m);
   assert.match(run.stdout, /^ok +clock /m);
   const bundle = gunzipSync(readFileSync(join(b.cwd, "support.json.gz"))).toString();
@@ -77,6 +81,17 @@ test("doctor – a gateway that is down is one line, not one for each sensor", a
     findings.filter((f) => f.state === "failed").map((f) => f.what),
     ["gateway", "broker"],
   );
+  const text = await runCommand(["doctor"], { ...b, env });
+  assert.match(text.stdout, /^skipped +sensors +(\d+) of \1 reads not tried: /m);
+});
+
+test("doctor – with wrong settings it says what it has not tried", async (t) => {
+  const b = await bench(t);
+  const run = await runCommand(["doctor"], { ...b, env: { ...b.env, MQTT_VERSION: "6" } });
+  assert.equal(run.code, 2);
+  for (const what of ["gateway", "sensors", "broker", "disk", "clock"])
+    assert.match(run.stdout, new RegExp(`^skipped +${what} +not tried: `, "m"));
+  assert.match(run.stderr, /^error: MQTT_VERSION: "6" is not allowed; give 5 or 4\n$/);
 });
 
 test("status – an agent that does not answer is said so, with 1", async (t) => {
