@@ -19,7 +19,8 @@ const CHANNELS: Readonly<
   accel: { word: "channel", count: 3, members: ["axis"] },
   current: { word: "current", count: 3, members: ["clamp"] },
   currentV2: { word: "current", count: 4, members: ["clamp"] },
-  accCurrent: { word: "current", count: 4, members: [] },
+  // The clamp is a fact of the channel whatever is read of it, though ampere-hours need no factor.
+  accCurrent: { word: "current", count: 4, members: ["clamp"] },
   loop: { word: "channel", count: 4, members: ["unit", "low", "high", "resistorOhm"] },
   dryContact: { word: "input", count: 4, members: ["invert"] },
   rpm: { word: "", count: 0, members: [] },

@@ -128,6 +128,10 @@ for (const [what, written, place] of WRONG) {
   });
 }
 
+test("site file – accumulated current may tell the clamp of its channels, which it needs for nothing", () => {
+  assert.deepEqual(lines(site({ ...CURRENT, kinds: ["accCurrent"] })), []);
+});
+
 test("site file – unknown keys and words name the nearest known one", () => {
   assert.match(
     lines(site({ ...ACCEL, machineclass: "class1" })).join(),
