@@ -40,12 +40,13 @@ export function checkSettings(
     unit: string,
   ) => {
     const { min, max } = SETTINGS_BOUNDS[name];
-    const value = numberOf(fields, name, refuse);
+    // 502 says that a range is invalid, in whatever way; the others that a value is too low.
+    const otherwise = name === "Range" ? status : null;
+    const value = numberOf(fields, name, refuse, otherwise);
     if (value === null) return 0;
-    if (!Number.isInteger(value)) refuse(`${name} ${value} is not a whole number`);
-    else if (value < min)
-      refuse(`${name} ${value} is below the least allowed, ${min} ${unit}`, status);
-    else if (value > max) refuse(`${name} ${value} is above ${max}`);
+    if (value < min) refuse(`${name} ${value} is below the least allowed, ${min} ${unit}`, status);
+    else if (!Number.isInteger(value)) refuse(`${name} ${value} is not a whole number`, otherwise);
+    else if (value > max) refuse(`${name} ${value} is above ${max}`, otherwise);
     return value;
   };
   const alarm = (name: "alarm1" | "alarm2" | "alarm3") => {
@@ -118,11 +119,13 @@ function findSensor(
 function numberOf(
   fields: ReadonlyMap<string, unknown>,
   name: string,
-  refuse: (problem: string) => void,
+  refuse: (problem: string, statusNumber?: number | null) => void,
+  statusNumber: number | null = null,
 ): number | null {
   const value = fields.get(name);
   if (value === undefined || value === null) refuse(`${name} is missing`);
-  else if (typeof value !== "number" || !Number.isFinite(value)) refuse(`${name} is not a number`);
+  else if (typeof value !== "number" || !Number.isFinite(value))
+    refuse(`${name} is not a number`, statusNumber);
   else return value;
   return null;
 }

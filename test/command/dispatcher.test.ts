@@ -14,6 +14,8 @@ import type { Message } from "../../src/core/ports.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
+/** Ten seconds and what a call may lose on its way, ms. */
+const SPACING = 10_100;
 const TOPIC = "gateside/plant-7/agent/cmd/saveSettings";
 const REQUEST = {
   sensor: "10234",
@@ -158,7 +160,7 @@ test("dispatcher – the call after a lost answer keeps its distance too", async
   await b.send(REQUEST);
   const second = b.send({ ...REQUEST, Range: 4 });
   await settle();
-  await b.clock.advance(9_999);
+  await b.clock.advance(SPACING - 1);
   assert.equal(b.calls.length, 1);
   await b.clock.advance(1);
   assert.equal((await second).outcome, "queued");
@@ -242,7 +244,7 @@ test("dispatcher – one call in 10 s, ten wait, the next is refused", async (t)
   assert.deepEqual(outcomes, [...Array.from({ length: 11 }, () => "queued"), "rejected_local"]);
   assert.deepEqual(
     b.calls.map((c) => [c.at, c.range]),
-    Array.from({ length: 11 }, (_, i) => [i * 10_000, i + 1]),
+    Array.from({ length: 11 }, (_, i) => [i * SPACING, i + 1]),
   );
   assert.equal(b.log.entries.length, 12);
 });
@@ -258,7 +260,7 @@ test("dispatcher – the spacing of calls holds over a restart", async (t) => {
   await second;
   assert.deepEqual(
     b.calls.map((c) => c.at),
-    [0, 10_000],
+    [0, SPACING],
   );
 });
 
@@ -267,7 +269,7 @@ test("dispatcher – a command that waited counts from its call, not from its ar
   await b.send(REQUEST);
   const waited = b.send({ ...REQUEST, Range: 16 });
   await settle();
-  await b.clock.advance(10_000);
+  await b.clock.advance(SPACING);
   await waited;
   await b.restart();
   const third = b.send({ ...REQUEST, Range: 4 });
@@ -276,7 +278,7 @@ test("dispatcher – a command that waited counts from its call, not from its ar
   await third;
   assert.deepEqual(
     b.calls.map((c) => c.at),
-    [0, 10_000, 20_000],
+    [0, SPACING, 2 * SPACING],
   );
 });
 
@@ -291,7 +293,7 @@ test("dispatcher – after a crash in the middle of a command the next one keeps
   });
   const next = b.send(REQUEST);
   await settle();
-  await b.clock.advance(9_999);
+  await b.clock.advance(SPACING - 1);
   assert.equal(b.calls.length, 0);
   await b.clock.advance(1);
   await next;
@@ -328,4 +330,19 @@ test("dispatcher – tells when settings of a sensor were last queued", async (t
   assert.equal(b.dispatcher.lastQueuedAtMs("10234"), null);
   await b.dispatcher.execute(REQUEST);
   assert.equal(b.dispatcher.lastQueuedAtMs("10234"), b.clock.now());
+});
+
+test("dispatcher – a person who asks again after a failure gets another try, a redelivery does not", async (t) => {
+  const b = bench(t);
+  const refused = () =>
+    new CallFailure({ message: "connection refused", failureClass: "transient", code: "connect" });
+  b.answers.push(refused(), refused());
+  assert.equal((await b.dispatcher.execute(REQUEST, "cli")).outcome, "rejected_local");
+  await b.clock.advance(SPACING);
+  assert.equal((await b.send(REQUEST)).outcome, "rejected_local");
+  await b.clock.advance(SPACING);
+  assert.equal((await b.dispatcher.execute(REQUEST, "cli")).outcome, "queued");
+  assert.equal((await b.send(REQUEST)).outcome, "rejected_local");
+  assert.equal((await b.dispatcher.execute(REQUEST, "cli")).outcome, "queued");
+  assert.equal(b.calls.length, 3, "what was queued is not queued twice");
 });

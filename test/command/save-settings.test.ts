@@ -21,12 +21,16 @@ function whyNots(request: unknown): readonly { problem: string; statusNumber: nu
 
 const BOUNDS: readonly [string, object, number | null][] = [
   ["IntervalSendData", { IntervalSendData: 9 }, 503],
+  ["IntervalSendData", { IntervalSendData: 9.5 }, 503],
   ["IntervalSendData", { IntervalSendData: 10.5 }, null],
   ["IntervalSendData", { IntervalSendData: "60" }, null],
   ["IntervalSendData", { IntervalSendData: 2 ** 31 }, null],
   ["Range", { Range: 0 }, 502],
   ["Range", { Range: -8 }, 502],
-  ["Range", { Range: 1.5 }, null],
+  ["Range", { Range: 1.5 }, 502],
+  ["Range", { Range: "8" }, 502],
+  ["Range", { Range: 2 ** 31 }, 502],
+  ["Range", { Range: undefined }, null],
   ["IntervalRMS", { IntervalRMS: 29 }, 504],
   ["alarm1", { alarm1: 0.49 }, 505],
   ["alarm2", { alarm2: 0 }, 505],
@@ -76,7 +80,7 @@ test("sensor settings – the serial may be a number, have leading zeros, or sta
 });
 
 test("sensor settings – every reason is told, with the first documented number", () => {
-  const result = refusal(whyNots({ ...GOOD, IntervalSendData: 5.5, IntervalRMS: 1, alarm2: 0.1 }));
+  const result = refusal(whyNots({ ...GOOD, IntervalSendData: 10.5, IntervalRMS: 1, alarm2: 0.1 }));
   assert.equal(result.outcome, "rejected_local");
   assert.equal(result.statusNumber, 504);
   for (const name of ["IntervalSendData", "IntervalRMS", "alarm2"])
