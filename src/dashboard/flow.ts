@@ -123,7 +123,7 @@ function showGateway(
       : perS === 0
         ? "idle"
         : "flowing";
-  const label = perS === null || state !== "flowing" ? "" : `${rate(perS)} stored`;
+  const label = perS === null || state !== "flowing" ? "" : `Readings stored: ${rate(perS)}`;
   toBuffer.show(state, label, perS ?? 0.3);
 }
 
@@ -172,9 +172,17 @@ function showLink(
         : perS === 0
           ? "idle"
           : "flowing";
-  const label = perS === null || state !== "flowing" ? "" : `${rate(perS)} sent`;
+  // What the agent counts: every acknowledged message on MQTT, on Sparkplug the readings and measurements in them.
+  const isMqtt = link.name === "mqtt";
+  const label =
+    perS === null || state !== "flowing"
+      ? ""
+      : `${isMqtt ? "Messages" : "Readings"} sent: ${rate(perS)}`;
   // Under each other, several brokers would look like a chain.
-  pipe.show(state, label, perS ?? 0.3, status.links.length > 1 ? "from the buffer" : "");
+  pipe.show(state, label, perS ?? 0.3, {
+    origin: status.links.length > 1 ? "from the buffer" : "",
+    hint: isMqtt ? MESSAGES_HINT : "",
+  });
 }
 
 /** For example `1 reading waits`. */
@@ -253,9 +261,18 @@ function station(title: string, picture: Element): Station {
 
 interface Pipe {
   readonly root: HTMLElement;
-  /** `origin` is told where the picture stands. */
-  show(state: FlowState, label: string, perS: number, origin?: string): void;
+  /** `origin` is told where the picture stands, `hint` on hover. */
+  show(
+    state: FlowState,
+    label: string,
+    perS: number,
+    more?: { readonly origin: string; readonly hint: string },
+  ): void;
 }
+
+/** Why there are more messages than readings. */
+const MESSAGES_HINT =
+  "A reading goes out as one message per format: plain values are a message each, and so are waveforms. History that is caught up with counts, too.";
 
 const PIPE_WORDS: Readonly<Record<FlowState, string>> = {
   flowing: "flowing",
@@ -298,8 +315,9 @@ function pipe(): Pipe {
   );
   return {
     root,
-    show(state, text, perS, origin = "") {
+    show(state, text, perS, { origin, hint } = { origin: "", hint: "" }) {
       setText(from, origin);
+      setAttribute(label, "title", hint === "" || text === "" ? null : hint);
       setAttribute(root, "data-flow", state);
       setText(label, text);
       setText(words, PIPE_WORDS[state]);

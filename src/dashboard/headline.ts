@@ -32,6 +32,28 @@ export function headline(sensor: ApiSensor): ShownValue[] {
   });
 }
 
+export interface HeadlineLine {
+  /** What is told, where the channels' names alone would not say it; else empty. */
+  readonly heading: string;
+  readonly values: readonly ShownValue[];
+}
+
+/** The same by kind, with a heading where two kinds tell of channels of one name (amperes and ampere-hours of L1). */
+export function headlineLines(sensor: ApiSensor): HeadlineLine[] {
+  const all = headline(sensor);
+  const kindsOf = new Map<string, Set<Kind>>();
+  for (const { label, kind } of all)
+    if (label !== "") kindsOf.set(label, (kindsOf.get(label) ?? new Set()).add(kind));
+  return sensor.kinds.flatMap((kind) => {
+    const values = all.filter((value) => value.kind === kind);
+    const [first] = values;
+    if (first === undefined) return [];
+    const isAmbiguous = values.some(({ label }) => (kindsOf.get(label)?.size ?? 0) > 1);
+    const heading = isAmbiguous ? valueWords(sensor, kind, first.name).quantityLabel : "";
+    return [{ heading, values }];
+  });
+}
+
 /** Every value of a reading, also those that are bad and therefore null. */
 export function valuesOf(sensor: ApiSensor, reading: ApiReading): ShownValue[] {
   return Object.entries(reading.values).map(([name, value]) => {

@@ -3,7 +3,7 @@ import type { ApiSensor } from "./api.ts";
 import { h, hidden, replace, setAttribute, setText } from "./dom.ts";
 import { sensorLink } from "./faults-panel.ts";
 import { age, utc } from "./format.ts";
-import { headline } from "./headline.ts";
+import { headlineLines } from "./headline.ts";
 import { batteryNode, stateBadge, zoneBadge } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { sensorName } from "./sensor-filter.ts";
@@ -64,7 +64,8 @@ export class SensorRow {
     this.#write("battery", this.#battery, battery, () =>
       batteryNode(sensor.batteryV, sensor.batteryLowV),
     );
-    const values = headline(sensor);
+    const lines = headlineLines(sensor);
+    const values = lines.flatMap((line) => line.values);
     const key = JSON.stringify(values.map(({ value, doubt }) => [value, doubt]));
     if (key === this.#keys.values) return;
     const isChange = isNew && this.#keys.values !== "";
@@ -72,7 +73,11 @@ export class SensorRow {
     replace(
       this.#values,
       values.length === 0 && h("span", { class: "none" }, "no reading yet"),
-      ...values.map((value) => valueNode(value, true)),
+      ...lines.flatMap(({ heading, values: shown }) => {
+        const nodes = shown.map((value) => valueNode(value, true));
+        const lead = h("span", { class: "value-label lead" }, `${heading} `);
+        return heading === "" ? nodes : [h("div", null, lead, ...nodes)];
+      }),
     );
     if (isChange) blink(this.#values);
   }

@@ -161,7 +161,9 @@ async function namesTheZone({ browser: { page } }: House): Promise<void> {
 
 /** Stations and pipes of the picture must stand beside or under each other, within the page. */
 async function fitsEverywhere({ browser: { page } }: House): Promise<void> {
-  const rates = page.locator(".brokers .pipe-label", { hasText: /^[\d.]+\/(min|s) sent$/ });
+  const rates = page.locator(".brokers .pipe-label", {
+    hasText: /^(Messages|Readings) sent: [\d.]+\/(min|s)$/,
+  });
   await until(
     async () => (await rates.count()) === 2,
     () => "not every link shows its rate",
