@@ -1,5 +1,30 @@
 import { SETTING_NAMES, SETTINGS, type SettingSpec } from "../src/config/settings-table.ts";
 
+/** Held against the unit files, the command and the Dockerfile by a test. */
+export const INSTALLATIONS = [
+  {
+    where: "service and `gateside COMMAND`",
+    dataDir: "/var/lib/gateside",
+    siteFile: "/etc/gateside/site.json",
+    source: "`/etc/gateside/gateside.env`",
+    files: ["systemd/gateside.service", "packaging/gateside.sh"],
+  },
+  {
+    where: "instance `gateside@NAME` and `gateside @NAME COMMAND`",
+    dataDir: "/var/lib/gateside/NAME",
+    siteFile: "/etc/gateside/NAME.site.json",
+    source: "`/etc/gateside/NAME.env`",
+    files: ["systemd/gateside@.service", "packaging/gateside.sh"],
+  },
+  {
+    where: "container",
+    dataDir: "/data",
+    siteFile: "/etc/gateside/site.json",
+    source: "its environment",
+    files: ["Dockerfile"],
+  },
+] as const;
+
 /** docs/settings.md as text; a test holds the committed page against it. */
 export function settingsPage(): string {
   const rows = SETTING_NAMES.map((name) => {
@@ -18,6 +43,20 @@ export function settingsPage(): string {
     "| name | default | values | meaning |",
     "| --- | --- | --- | --- |",
     ...rows,
+    "",
+    "## What an installation changes",
+    "",
+    "A relative path is taken from the working directory. The packages' `gateside.env` sets nothing (every line of it is a comment), but the",
+    "service and the `gateside` command that come with the package or `scripts/install.sh`, and the container, set these in place of the defaults:",
+    "",
+    "| where | `DATA_DIR` | `SITE_FILE` | settings are read from |",
+    "| --- | --- | --- | --- |",
+    ...INSTALLATIONS.map(
+      ({ where, dataDir, siteFile, source }) =>
+        `| ${where} | \`${dataDir}\` | \`${siteFile}\` | ${source} |`,
+    ),
+    "",
+    "Whatever `gateside.env` (or the container's environment) says of them wins. Every other default is the one above.",
     "",
   ].join("\n");
 }

@@ -11,7 +11,7 @@ const SENSOR_FLAG: FlagSpec = {
   doc: "serial number in the site file",
 };
 const TIMES =
-  "a time such as 2026-11-20T06:00:00Z, or a day such as 2026-11-20 (in GATEWAY_TIMEZONE)";
+  "a time such as 2026-11-20T06:00:00Z or 2026-11-20T06:00+01:00, or a day such as 2026-11-20";
 
 /** Every command of the program (contract 2). */
 export const COMMANDS: readonly Command[] = [
@@ -143,6 +143,8 @@ export const COMMANDS: readonly Command[] = [
   {
     name: "export",
     summary: "stored readings to stdout, also while the agent runs",
+    details:
+      "--from and --to are read in GATEWAY_TIMEZONE (the system's zone unless set) where they name no zone themselves.\nTimes in the output are UTC, as everywhere: 2026-11-20T06:00:00.000Z. Lines come in order of time.",
     flags: [
       { name: "from", value: "TIME", doc: TIMES, required: true },
       { name: "to", value: "TIME", doc: "the same; a day is meant to its end", required: true },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { settingsPage } from "../../scripts/settings-page.ts";
+import { INSTALLATIONS, settingsPage } from "../../scripts/settings-page.ts";
 
 test("docs – the page of settings is what the program's table says", () => {
   assert.equal(
@@ -9,4 +9,23 @@ test("docs – the page of settings is what the program's table says", () => {
     settingsPage(),
     "run: node --import tsx scripts/write-settings-doc.ts",
   );
+});
+
+test("docs – what an installation sets is what its files say, and the packages' settings file says nothing", () => {
+  for (const { dataDir, siteFile, files } of INSTALLATIONS) {
+    for (const file of files) {
+      // The instance's name is %i to systemd and $name to the shell.
+      const text = readFileSync(file, "utf8").replace(/%i|\$name/g, "NAME");
+      for (const value of [dataDir, siteFile])
+        assert.match(
+          text,
+          new RegExp(`=${value.replaceAll(".", "\\.")}(\\s|$)`),
+          `${file}: ${value}`,
+        );
+    }
+  }
+  const said = readFileSync("packaging/gateside.env", "utf8")
+    .split("\n")
+    .filter((line) => line.trim() !== "" && !line.startsWith("#"));
+  assert.deepEqual(said, []);
 });
