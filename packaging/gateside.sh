@@ -41,7 +41,7 @@ command=${1-}
 set -- /usr/lib/gateside/node --max-semi-space-size=4 --max-old-space-size=128 --single-threaded-gc /usr/lib/gateside/gateside.js "$@"
 # What writes the store does it as the service's user, who could not open root's files later.
 case "$(id -u) $command" in
-  '0 run' | '0 backfill')
+  '0 run' | '0 backfill' | '0 settings')
     if [ "$DATA_DIR" = "$data" ] && getent passwd gateside >/dev/null; then
       exec setpriv --reuid=gateside --regid=gateside --init-groups "$@"
     fi

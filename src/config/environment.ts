@@ -11,13 +11,8 @@ import { type Fault, shown } from "./fault.ts";
 import { isSettingName, SETTING_NAMES, SETTINGS, type SettingName } from "./settings-table.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
-export type Origin =
-  | "default"
-  | "environment"
-  | ".env"
-  | "credential"
-  | "MQTT_URL"
-  | `${string}_FILE`;
+/** `default`, `environment`, `credential`, `MQTT_URL`, a NAME_FILE, or the file of NAME=value lines as it was named. */
+export type Origin = string;
 
 export interface GivenSettings {
   readonly values: Partial<Record<SettingName, string>>;
@@ -50,12 +45,17 @@ export function gatherSettings(
     const own = environment[name]?.trim();
     if (own) return { value: own, origin: "environment" };
     const filed = fromFile[name]?.trim();
-    return filed ? { value: filed, origin: ".env" } : null;
+    return filed ? { value: filed, origin: envFile ?? ".env" } : null;
   };
 
   for (const name of SETTING_NAMES) {
-    const direct = lookUp(name);
-    const file = SETTINGS[name].secret ? lookUp(`${name}_FILE`) : null;
+    let direct = lookUp(name);
+    let file = SETTINGS[name].secret ? lookUp(`${name}_FILE`) : null;
+    // The environment wins, in whichever of the two forms it gives the secret.
+    if (direct && file && direct.origin !== file.origin) {
+      if (direct.origin === "environment") file = null;
+      else direct = null;
+    }
     const credential = SETTINGS[name].secret ? credentialPath(environment, name) : null;
     if (direct && file) {
       faults.push({
@@ -63,6 +63,7 @@ export function gatherSettings(
         problem: `both ${name} and ${name}_FILE are given`,
         remedy: "keep one of the two",
       });
+      origins[name] = direct.origin;
     } else if (direct) {
       values[name] = direct.value;
       origins[name] = direct.origin;

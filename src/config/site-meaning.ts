@@ -155,7 +155,12 @@ function checkPresence(
     const needs = NEEDS[kind];
     if (needs === undefined) continue;
     const { word, count } = CHANNELS[kind];
-    const hasOne = Object.keys(channels ?? {}).some((name) => fits(name, kind));
+    // Where accel shares a loop channel, only what is said of the loop makes it one.
+    const isShared = kind === "loop" && kinds.includes("accel");
+    const hasOne = Object.entries(channels ?? {}).some(
+      ([name, value]) =>
+        fits(name, kind) && !(isShared && fits(name, "accel") && !saysLoop(dict(value))),
+    );
     if (!hasOne) {
       faults.push({
         place: `${place}.channels`,
@@ -215,10 +220,12 @@ function checkChannel(
     });
   }
   // With accel on the same channel, its loop half is optional as a whole.
-  const isLoop =
-    users.includes("loop") &&
-    (!users.includes("accel") || ["unit", "low", "high"].some((member) => member in channel));
+  const isLoop = users.includes("loop") && (!users.includes("accel") || saysLoop(channel));
   if (isLoop) checkRange(channel, place, faults);
+}
+
+function saysLoop(channel: Dict | null): boolean {
+  return channel !== null && ["unit", "low", "high"].some((member) => member in channel);
 }
 
 function checkRange(channel: Dict, place: string, faults: Fault[]): void {

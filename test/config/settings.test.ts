@@ -277,6 +277,21 @@ test("settings – a secret's file that is missing, empty or given beside the se
     assert.equal(load({ MQTT_URL: "", MQTT_URL_FILE: name }, cwd).faults.length, 1);
 });
 
+test("settings – the environment's form of a secret wins over the file's other form", (t) => {
+  const cwd = directory(t);
+  writeFileSync(join(cwd, "token"), "from-its-file");
+  writeFileSync(join(cwd, ".env"), "HTTP_TOKEN_FILE=token\n");
+  const direct = load({ HTTP_TOKEN: "own" }, cwd);
+  assert.equal(direct.settings?.httpToken, "own");
+  assert.equal(direct.origins.HTTP_TOKEN, "environment");
+  writeFileSync(join(cwd, ".env"), "HTTP_TOKEN=from-env-file\n");
+  const filed = load({ HTTP_TOKEN_FILE: "token" }, cwd);
+  assert.equal(filed.settings?.httpToken, "from-its-file");
+  assert.equal(filed.origins.HTTP_TOKEN, "HTTP_TOKEN_FILE");
+  writeFileSync(join(cwd, ".env"), "HTTP_TOKEN=a\nHTTP_TOKEN_FILE=token\n");
+  assert.match(lines(load({}, cwd)), /both HTTP_TOKEN and HTTP_TOKEN_FILE/);
+});
+
 test("settings – a secret nobody gives comes from systemd's credential of its name, where there is one", (t) => {
   const cwd = directory(t);
   const credentials = { CREDENTIALS_DIRECTORY: cwd };
@@ -306,6 +321,10 @@ test("settings – .env is read, and the environment wins over it", (t) => {
   assert.equal(loaded.origins.BACKFILL_DAYS, ".env");
   assert.equal(loaded.origins.LOG_LEVEL, "default");
   assert.match(warnings(loaded), /MQTT_PORT/);
+  writeFileSync(join(cwd, "plant.env"), "POLL_INTERVAL_S=20\n");
+  const named = loadSettings(LINKS, { cwd, envFile: "plant.env" });
+  assert.equal(named.settings?.pollIntervalS, 20);
+  assert.equal(named.origins.POLL_INTERVAL_S, "plant.env");
 });
 
 test("settings – an environment file that is named must be there", () => {

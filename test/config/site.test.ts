@@ -51,6 +51,11 @@ const WRONG: readonly [string, unknown, string][] = [
   ["a kind twice", site({ ...ACCEL, kinds: ["accel", "accel"] }), "sensors[0].kinds"],
   ["a poll interval of 0", site({ ...ACCEL, pollIntervalS: 0 }), "sensors[0].pollIntervalS"],
   [
+    "a loop whose channels are all accel's alone",
+    site({ ...ACCEL, kinds: ["accel", "loop"], channels: { channel1: { axis: "H" } } }),
+    "sensors[0].channels",
+  ],
+  [
     "a missing clamp",
     site({ ...CURRENT, channels: { current1: { name: "L1" } } }),
     "sensors[0].channels.current1.clamp",

@@ -140,6 +140,29 @@ test("gateside – a secret that is given is not replaced by the service's crede
   assert.equal(env["GATEWAY_HEADERS"], '{"A":"b"}');
 });
 
+test("gateside – what writes the store runs as the service's user when root asks for it", {
+  skip,
+}, (t) => {
+  const installed = install(t);
+  const tools = mkdtempSync(join(tmpdir(), "gateside-tools-"));
+  t.after(() => rmSync(tools, { recursive: true }));
+  // Root on a machine where the service's user exists.
+  const tool = (name: string, script: string) => {
+    writeFileSync(join(tools, name), `#!/bin/sh\n${script}\n`);
+    chmodSync(join(tools, name), 0o755);
+  };
+  tool("id", "echo 0");
+  tool("getent", "exit 0");
+  tool("setpriv", 'while [ "${1#--}" != "$1" ]; do shift; done; CHANGED_USER=yes exec "$@"');
+  const path = { PATH: `${tools}:${process.env["PATH"]}` };
+  for (const word of ["run", "backfill", "settings"])
+    assert.equal(installed.run([word], path).env["CHANGED_USER"], "yes", word);
+  for (const word of ["check", "status", "export"])
+    assert.equal(installed.run([word], path).env["CHANGED_USER"], undefined, word);
+  const elsewhere = installed.run(["settings"], { ...path, DATA_DIR: "/elsewhere" });
+  assert.equal(elsewhere.env["CHANGED_USER"], undefined);
+});
+
 for (const script of ["gateside.sh", "postinst", "prerm", "postrm"]) {
   test(`packaging/${script} – is a script that sh can read`, { skip }, () => {
     const { status, stderr } = spawnSync("sh", ["-n", join("packaging", script)], {
