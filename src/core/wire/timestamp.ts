@@ -1,6 +1,6 @@
 import type { Timestamp } from "../record.ts";
 
-const WIRE_TIME = /^\\?\/Date\((-?\d{1,17})([+-]\d{4})?\)\\?\/$/;
+const WIRE_TIME = /^\\?\/Date\((-?\d+)([+-]\d{4})?\)\\?\/$/;
 const ISO_TIME =
   /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:([Zz])|([+-])(\d\d):?(\d\d))$/;
 

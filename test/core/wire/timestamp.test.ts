@@ -38,3 +38,8 @@ for (const [text, expected] of [
     assert.deepEqual(time && [time.ms, time.offsetMinutes], expected);
   });
 }
+
+test("wire time – leading zeros do not end the digits, and a number past every instant is refused", () => {
+  assert.equal(parseWireTime(`/Date(${"0".repeat(30)}1700000000000)/`)?.ms, 1_700_000_000_000);
+  assert.equal(parseWireTime(`/Date(${"9".repeat(400)})/`), null);
+});
