@@ -23,14 +23,16 @@ import { gzipSync } from "node:zlib";
 import { type Arch, NODES, nativeModules, nodeOf, run, say } from "./package-parts.ts";
 
 const root = resolve(process.argv[1] ?? ".", "../..");
-const { values: options, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    out: { type: "string" },
-    natives: { type: "string" },
-    plain: { type: "boolean", default: false },
-  },
-});
+const USAGE = `Usage: npm run package -- [amd64] [arm64] [--out DIR] [--natives DIR] [--plain]
+
+Makes the Debian packages of both architectures, or of those named, and their SHA256SUMS.
+
+  --out DIR      where they go (default dist/packages)
+  --natives DIR  where compiled modules are kept (default .cache/package); an empty one compiles them again
+  --plain        without compression
+  --help         this text
+`;
+const { options, archs } = commandLine();
 const cache = join(root, ".cache", "package");
 const places = { root, cache, natives: resolve(options.natives ?? cache) };
 const out = resolve(options.out ?? join(root, "dist", "packages"));
@@ -41,6 +43,36 @@ const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as
 const epoch =
   process.env["SOURCE_DATE_EPOCH"] ??
   execFileSync("git", ["log", "-1", "--format=%ct"], { cwd: root, encoding: "utf8" }).trim();
+
+/** Ends the process on --help and on a wrong command line. */
+function commandLine() {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: {
+        out: { type: "string" },
+        natives: { type: "string" },
+        plain: { type: "boolean", default: false },
+        help: { type: "boolean", short: "h", default: false },
+      },
+    });
+    if (values.help) {
+      process.stdout.write(USAGE);
+      process.exit(0);
+    }
+    const known = Object.keys(NODES) as Arch[];
+    const stranger = positionals.find((word) => !known.some((arch) => arch === word));
+    if (stranger !== undefined)
+      throw new Error(`${JSON.stringify(stranger)} is no architecture; give ${known.join(" or ")}`);
+    const wanted = known.filter((arch) => positionals.includes(arch));
+    return { options: values, archs: wanted.length > 0 ? wanted : known };
+  } catch (error) {
+    process.stderr.write(
+      `error: ${error instanceof Error ? error.message : String(error)} (npm run package -- --help)\n`,
+    );
+    process.exit(2);
+  }
+}
 
 function filesBelow(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true })
@@ -168,9 +200,7 @@ The package also holds the libraries that are bundled with it and the Node.js ru
 `;
 
 async function main(): Promise<void> {
-  const wanted = positionals.filter((word): word is Arch => word in NODES);
   await run("npm", ["run", "--silent", "build"], { cwd: root });
-  const archs = wanted.length > 0 ? wanted : (Object.keys(NODES) as Arch[]);
   // Side by side: compiler and compression keep one core busy each.
   const debs = await Promise.all(archs.map(packageFor));
   const sums = debs

@@ -1,0 +1,20 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { test } from "node:test";
+
+const run = (...words: string[]) =>
+  spawnSync(process.execPath, ["--import", "tsx", "scripts/package.ts", ...words], {
+    encoding: "utf8",
+  });
+
+test("package – a wrong command line is one line and makes nothing, and --help tells the right one", () => {
+  for (const words of [["x86"], ["--bad"], ["--out"]]) {
+    const { status, stdout, stderr } = run(...words);
+    assert.equal(status, 2, stderr);
+    assert.equal(stdout, "");
+    assert.match(stderr, /^error: [^\n]+\n$/);
+  }
+  const { status, stdout } = run("--help");
+  assert.equal(status, 0);
+  assert.match(stdout, /^Usage: npm run package/);
+});
