@@ -7,7 +7,8 @@ import { programPath } from "../lib/paths.ts";
 export function programCall(env: Environment, cwd: string): string {
   const directories = (env["PATH"] ?? "").split(delimiter).filter((path) => path !== "");
   if (directories.some((directory) => isProgram(join(directory, "gateside")))) return "gateside";
-  const path = relative(cwd, programPath());
+  const near = relative(cwd, programPath());
+  const path = near.startsWith("..") ? programPath() : near;
   return `node ${path.endsWith(".ts") ? "--import tsx " : ""}${path}`;
 }
 
