@@ -138,7 +138,7 @@ function checkSensor(sensor: Dict, place: string, faults: Fault[], warnings: Fau
     const channel = dict(value);
     const isUnknown = !isComplete && !kinds.some((kind) => fits(name, kind));
     if (channel && !isUnknown && /^(channel|current|input)[1-4]$/.test(name))
-      checkChannel(name, channel, kinds, `${place}.channels.${name}`, faults);
+      checkChannel(name, channel, kinds, `${place}.channels.${name}`, faults, warnings);
   }
   if (kinds.includes("accel") && channels) checkAxes(channels, place, warnings);
   checkClass(sensor, kinds, place, faults, warnings);
@@ -188,6 +188,7 @@ function checkChannel(
   kinds: readonly Kind[],
   place: string,
   faults: Fault[],
+  warnings: Fault[],
 ): void {
   const users = kinds.filter((kind) => fits(name, kind));
   if (users.length === 0) {
@@ -221,14 +222,14 @@ function checkChannel(
   }
   // With accel on the same channel, its loop half is optional as a whole.
   const isLoop = users.includes("loop") && (!users.includes("accel") || saysLoop(channel));
-  if (isLoop) checkRange(channel, place, faults);
+  if (isLoop) checkRange(channel, place, faults, warnings);
 }
 
 function saysLoop(channel: Dict | null): boolean {
   return channel !== null && ["unit", "low", "high"].some((member) => member in channel);
 }
 
-function checkRange(channel: Dict, place: string, faults: Fault[]): void {
+function checkRange(channel: Dict, place: string, faults: Fault[], warnings: Fault[]): void {
   const remedies = {
     unit: "give the engineering unit, e.g. bar",
     low: "give the value at 4 mA",
@@ -238,10 +239,11 @@ function checkRange(channel: Dict, place: string, faults: Fault[]): void {
     if (!(member in channel))
       faults.push({ place: `${place}.${member}`, problem: "is missing", remedy });
   }
+  // The readings say it too, channel by channel (signal-definitions 9), and the current in mA is right.
   if (typeof channel["low"] === "number" && channel["low"] === channel["high"]) {
-    faults.push({
+    warnings.push({
       place: `${place}.high`,
-      problem: `${shown(channel["high"])} is also the value of low, so the range is empty`,
+      problem: `${shown(channel["high"])} is also the value of low, so every value is bad (no_calibration)`,
       remedy: "give the values at 4 mA and at 20 mA",
     });
   }

@@ -81,11 +81,6 @@ const WRONG: readonly [string, unknown, string][] = [
     "sensors[0].channels.channel1.high",
   ],
   [
-    "an empty range",
-    site({ ...LOOP, channels: { channel1: { ...LOOP_CHANNEL, low: 10 } } }),
-    "sensors[0].channels.channel1.high",
-  ],
-  [
     "a loop channel without a unit",
     site({ ...LOOP, channels: { channel2: { low: 0, high: 1 } } }),
     "sensors[0].channels.channel2.unit",
@@ -221,6 +216,7 @@ test("site file – what contradicts itself without doing harm is a warning", ()
     site(
       { ...ACCEL, location, channels: { channel1: { axis: "V" }, channel2: {} } },
       { ...LOOP, location: { ...location, company: 9 }, machineClass: "class1" },
+      { ...LOOP, code: "30008", channels: { channel1: { ...LOOP_CHANNEL, low: 10 } } },
     ),
   );
   assert.ok(result);
@@ -229,6 +225,7 @@ test("site file – what contradicts itself without doing harm is a warning", ()
     [
       "site.json: sensors[0].channels.channel2.axis",
       "site.json: sensors[1].machineClass",
+      "site.json: sensors[2].channels.channel1.high",
       "site.json: sensors[1].location.company",
     ],
   );
