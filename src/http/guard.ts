@@ -7,7 +7,7 @@ import {
   sessionSetCookie,
   TokenCheck,
 } from "./auth.ts";
-import { isHostAllowed, isSameOrigin } from "./host-check.ts";
+import { isHostAllowed, isNavigation, isSameOrigin } from "./host-check.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
 import { problem } from "./problem.ts";
 import { SIGN_IN_CSS, signInPage } from "./sign-in-page.ts";
@@ -76,7 +76,7 @@ export function registerGuard(
         .code(403)
         .send(problem(403, "this address is answered as localhost or 127.0.0.1 only"));
     }
-    if (!isAsking && !isSameOrigin(request.headers)) {
+    if (!isSameOrigin(request.headers) && !(isAsking && isNavigation(request.headers))) {
       return void reply.code(403).send(problem(403, "requests of other origins are not answered"));
     }
     done();

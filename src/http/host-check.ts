@@ -21,6 +21,13 @@ export function isHostAllowed(boundHost: string, header: string | undefined): bo
   return name !== null && isLoopbackHost(name);
 }
 
+/** True where someone follows a link to us: that shows our own page, and tells the other one nothing. */
+export function isNavigation(headers: {
+  readonly "sec-fetch-mode"?: string | string[] | undefined;
+}): boolean {
+  return headers["sec-fetch-mode"] === "navigate";
+}
+
 /** False for a request that a page of another origin sent: browsers say so in one of these two headers. */
 export function isSameOrigin(headers: {
   readonly origin?: string | undefined;

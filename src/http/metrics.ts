@@ -90,6 +90,8 @@ export function registerMetrics(
       const quantile = QUANTILES[index]?.[0];
       if (quantile !== undefined) metrics.eventLoopDelay.set({ quantile }, seconds);
     });
-    return reply.type(metrics.registry.contentType).send(await metrics.registry.metrics());
+    const text = await metrics.registry.metrics();
+    // The text format knows `NaN`; prom-client writes `Nan`.
+    return reply.type(metrics.registry.contentType).send(text.replaceAll(" Nan\n", " NaN\n"));
   });
 }

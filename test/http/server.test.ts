@@ -49,6 +49,21 @@ test("server – a request that a page of another origin sent is refused before 
     assert.equal(answer.statusCode, 403);
     assert.equal(answer.headers["access-control-allow-origin"], undefined);
   }
+  for (const headers of [
+    { origin: "http://evil.example" },
+    { origin: "null" },
+    { "sec-fetch-site": "same-site", "sec-fetch-mode": "no-cors" },
+    { "sec-fetch-site": "cross-site", "sec-fetch-mode": "cors" },
+  ]) {
+    for (const url of ["/api/v1/status", "/metrics", "/api/v1/events"]) {
+      const answer = await app.inject({ url, headers: { ...local, ...headers } });
+      assert.equal(answer.statusCode, 403, `${url} ${JSON.stringify(headers)}`);
+      assert.equal(answer.headers["access-control-allow-origin"], undefined);
+    }
+  }
+  // A link on another page to the dashboard is no request of that page's.
+  const link = { ...local, "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" };
+  assert.equal((await app.inject({ url: "/api/v1/status", headers: link })).statusCode, 200);
   const own = { ...local, origin: "http://localhost", "sec-fetch-site": "same-origin" };
   const answer = await app.inject({
     method: "POST",
@@ -242,12 +257,15 @@ test("metrics – the contract's names are there, and gauges follow the status",
   }
   assert.match(text, /gateside_event_loop_delay_seconds\{quantile="p99"\} /);
   for (const line of text.split("\n")) assert.match(line, /^(#.*|gateside_.*|)$/);
-  const { gateway } = agentStatus();
-  parts.setStatus(agentStatus({ gateway: { ...gateway, isUp: false, skewMs: 7_200_000 } }));
+  const { gateway, buffer } = agentStatus();
+  const unknown = { ...buffer, hoursUntilFull: null };
+  const down = { ...gateway, isUp: false, skewMs: 7_200_000 };
+  parts.setStatus(agentStatus({ gateway: down, buffer: unknown }));
   const later = (await scrape()).split("\n");
   assert.ok(later.includes("gateside_gateway_up 0"));
   // A reading waits as long as the gateway's clock says, which is two hours ahead of ours.
   assert.ok(later.includes("gateside_outbox_oldest_age_seconds 7205"));
+  assert.ok(later.includes("gateside_buffer_hours_until_full NaN"), "as the text format spells it");
 });
 
 test("server – a connection that does not finish its request is ended, and close does not wait for idle ones", async (t) => {
