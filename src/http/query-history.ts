@@ -100,15 +100,16 @@ export async function dataBySensor(context: QueryContext, fields: QueryFields): 
     breathe,
   );
   const byChannel = grouped(rows, ({ channel }) => channel);
-  const place = sensor.location?.names;
+  const machineName = context.tree.nameOf(sensor, "machine");
+  const pointName = context.tree.nameOf(sensor, "point");
   const objects = [...byChannel].sort(([a], [b]) => a - b);
   return jsonAnswer(
     objects.map(([channel, elements]) => ({
       [API_CHANNEL.channel]: channel,
       [names.wire(API_CHANNEL.sensorCode)]: fields.integer(F.sensorCode),
       [names.wire(API_CHANNEL.sensorName)]: sensor.name ?? "",
-      [API_CHANNEL.machineName]: place?.machine ?? "",
-      [API_CHANNEL.pointName]: place?.point ?? "",
+      [API_CHANNEL.machineName]: machineName,
+      [API_CHANNEL.pointName]: pointName,
       [API_CHANNEL.values]: [elements.map(({ element }) => element)],
     })),
   );

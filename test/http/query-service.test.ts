@@ -269,6 +269,17 @@ test("query service – the tree: companies, areas, machines, points, axes; −1
     [points[0]?.["Id"], points[0]?.["Name"], points[1]?.["Id"]],
     [1, "DE bearing", 2],
   );
+  // Every machine numbers its points anew: point 1 of two machines is two points.
+  const everywhere = await ok("GetPoints", { machinecode: -1 });
+  assert.deepEqual(
+    [0, 1, 2, 3].map((n) => [everywhere[n]?.["Id"], everywhere[n]?.["Name"]]),
+    [
+      [1, "DE bearing"],
+      [1, "Point 1"],
+      [2, "Point 2"],
+      [undefined, undefined],
+    ],
+  );
   assert.deepEqual(await ok("GetAxis", { machinecode: 40, pointindex: 1 }), [
     { Id: 1, Name: "H", Description: "Horizontal", Type: "Axis" },
     { Id: 2, Name: "V", Description: "Vertical", Type: "Axis" },
@@ -534,7 +545,13 @@ test("query service – GetDataBySensor: an object per channel, slashed dates, v
   });
   const found = await ok("GetDataBySensor", { sensorCode: 20871 });
   const A = 103;
-  const names = { SensorCode: 20871, SensorName: "", MachineName: "", PointName: "" };
+  // The machine is named by another sensor on it, the point by none: both read as in the lists.
+  const names = {
+    SensorCode: 20871,
+    SensorName: "",
+    MachineName: "Pump 4",
+    PointName: "Point 2",
+  };
   const element = (Value: number | null) => ({
     Date: "2026/11/20 12:00:00",
     DescUnit: "A",

@@ -81,18 +81,27 @@ export class SiteTree {
 
   /** The nodes of a level, each once, by id. */
   nodes(level: Level, filter: TreeFilter): TreeNode[] {
-    const nodes = new Map<number, TreeNode>();
+    const nodes = new Map<string, TreeNode>();
     for (const { location } of this.sensors(filter)) {
       if (location === undefined) continue;
       const id = location[level];
       const given = location.names?.[level];
-      const known = nodes.get(id);
+      // Points are numbered anew on every machine; the other levels' numbers are the whole site's.
+      const key = level === "point" ? `${location.machine}/${id}` : `${id}`;
+      const known = nodes.get(key);
       // Any sensor of the place may be the one that names it.
       if (known !== undefined && (known.description !== "" || given === undefined)) continue;
       const type = LEVEL_TYPES[level];
-      nodes.set(id, { id, name: given ?? `${type} ${id}`, description: given ?? "", type });
+      nodes.set(key, { id, name: given ?? `${type} ${id}`, description: given ?? "", type });
     }
     return [...nodes.values()].sort((a, b) => a.id - b.id);
+  }
+
+  /** What that level of a sensor's place is called; empty where it has no place. */
+  nameOf({ location }: Sensor, level: "machine" | "point"): string {
+    if (location === undefined) return "";
+    const { machine, point } = location;
+    return this.nodes(level, level === "point" ? { machine, point } : { machine })[0]?.name ?? "";
   }
 
   /** Where vibration is measured, by machine, point and axis. */
