@@ -1,5 +1,5 @@
 /** What is wrong now, in plain words with the remedy: what the dashboard and `status` show. */
-import type { AgentStatus, FailureClass, LinkStatus } from "../ports.ts";
+import type { AgentStatus, FailureClass, LinkStatus, SensorState } from "../ports.ts";
 import type { Site } from "../sensor.ts";
 
 export interface Fault {
@@ -171,12 +171,30 @@ function clockFaults({ clock }: AgentStatus): Fault[] {
   return faults;
 }
 
+/** A sensor without a learned rhythm is expected this often, s, and silent after so many intervals, as polling has it. */
+const UNKNOWN_CADENCE_S = 600;
+const SILENT_AFTER_INTERVALS = 3;
+
+/**
+ * While the gateway does not answer nobody knows what a sensor sends: one that was overdue before is told of; one that fell
+ * due since is not, or the gateway's outage would send people to every sensor's battery.
+ */
+function isSilenceKnown({ gateway }: AgentStatus, sensor: SensorState): boolean {
+  if (gateway.isUp || gateway.lastAnswerAtMs === null) return true;
+  // Times of readings are the gateway's.
+  const lastAnswerMs = gateway.lastAnswerAtMs + (gateway.skewMs ?? 0);
+  return sensor.kinds.every(({ lastReadingMs, cadenceS }) => {
+    const overdueMs = SILENT_AFTER_INTERVALS * (cadenceS ?? UNKNOWN_CADENCE_S) * 1000;
+    return lastReadingMs === null || lastAnswerMs - lastReadingMs > overdueMs;
+  });
+}
+
 function sensorFaults(status: AgentStatus, site: Site): Fault[] {
   const faults: Fault[] = [];
   const configured = new Map(site.sensors.map((sensor) => [sensor.code, sensor]));
   for (const sensor of status.sensors) {
     const name = configured.get(sensor.code)?.name ?? `Sensor ${sensor.code}`;
-    if (sensor.state === "silent") {
+    if (sensor.state === "silent" && isSilenceKnown(status, sensor)) {
       faults.push({
         code: "sensor_silent",
         severity: "warning",

@@ -90,3 +90,26 @@ test("faults – each state that is not well is told once, with what to do", () 
     ["battery_low", "read_failing"],
   );
 });
+
+test("faults – an outage of the gateway is told once, not as silence of every sensor that fell due since", () => {
+  const { gateway } = agentStatus();
+  const lastAnswerAtMs = 1_800_000_000_000;
+  const down = { ...gateway, isUp: false, lastAnswerAtMs, skewMs: 60_000 };
+  // By the gateway's clock its last answer came a minute later than ours says.
+  const silentSince = (ageMs: number, cadenceS: number | null) => {
+    const lastReadingMs = lastAnswerAtMs + 60_000 - ageMs;
+    const reads = { lastReadingMs, cadenceS, lastReadAtMs: null, lastError: null };
+    const kinds = [{ kind: "rpm", ...reads }] as const;
+    return { code: "10234", state: "silent", lastReadingMs, batteryV: null, kinds } as const;
+  };
+  for (const [ageMs, cadenceS, isTold] of [
+    [29_000, 10, false],
+    [31_000, 10, true],
+    [1_700_000, null, false],
+    [1_900_000, null, true],
+  ] as const) {
+    const sensors = [silentSince(ageMs, cadenceS)];
+    assert.equal(codes({ gateway: down, sensors }).includes("sensor_silent"), isTold);
+    assert.deepEqual(codes({ sensors }), ["sensor_silent"]);
+  }
+});
