@@ -89,7 +89,7 @@ function words({ outcome, statusNumber, description }: CommandResult): string {
     queued: "queued: the sensor takes the settings over when it next asks for them",
     rejected_local: "not queued",
     rejected_service: "refused by the gateway",
-    unknown: "unknown: no answer came, the settings may or may not be queued",
+    unknown: "unknown",
   }[outcome];
   return `${meaning}${number}${description === "" ? "" : `: ${description}`}\n`;
 }

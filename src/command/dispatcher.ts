@@ -304,7 +304,7 @@ function resultOfFailure(failure: CallFailure): CommandResult {
     ok: false,
     outcome: "unknown",
     statusNumber: null,
-    description: `no answer came, the settings may or may not be queued: ${message}`,
+    description: `the settings may or may not be queued: ${message}`,
   };
 }
 
