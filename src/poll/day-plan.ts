@@ -67,6 +67,7 @@ export class DayPlan {
       isRunning: false,
       ticket: 0,
       cuts: 0,
+      tries: 0,
       jobs: [],
     };
     stream.days.set(day, task);
@@ -74,7 +75,14 @@ export class DayPlan {
   }
 
   #open(stream: Stream, day: string, reach: string, gatewayNowMs: number): void {
-    if (stream.days.has(day)) return;
+    if (stream.closedDays.has(day)) return;
+    const known = stream.days.get(day);
+    if (known !== undefined) {
+      // The day that was running may have ended since, or a wrong clock took it for the running one.
+      const due = taskDue(known, gatewayNowMs, this.#rules);
+      if (due !== null && known.priority !== PRIORITY.asked) known.priority = PRIORITY[due.phase];
+      return;
+    }
     const key = { sensor: stream.sensor.code, kind: stream.kind, day };
     if (day < reach && !this.#parts.wasRead(key)) return;
     const task = this.addTask(stream, day, PRIORITY.missed);
@@ -95,4 +103,5 @@ function forgetOthers(stream: Stream, open: readonly string[]): void {
     task.ticket += 1;
     stream.days.delete(day);
   }
+  for (const day of stream.closedDays) if (!open.includes(day)) stream.closedDays.delete(day);
 }

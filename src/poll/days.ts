@@ -12,6 +12,11 @@ export interface DayRules {
   readonly backfillDays: number;
 }
 
+/** True for a day that was read after it closed: nothing comes into it any more. */
+export function isClosed(day: string, zone: string, lastOkAtMs: number | null): boolean {
+  return lastOkAtMs !== null && lastOkAtMs >= dayEndMs(day, zone) + DAY_CLOSES_AFTER_MS;
+}
+
 /** today: the running day · late: ended, still open for late records · missed: closed, but not read since it closed. */
 export type DayPhase = "today" | "late" | "missed";
 

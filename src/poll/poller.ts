@@ -4,12 +4,13 @@ import { BackfillJob } from "./backfill-job.ts";
 import { Cadence } from "./cadence.ts";
 import { DayPlan } from "./day-plan.ts";
 import type { DayRead, ReadDay } from "./day-read.ts";
-import { currentDays, type DayDue, type DayRules } from "./days.ts";
+import { currentDays, type DayDue, type DayRules, isClosed } from "./days.ts";
 import { GatewayClock } from "./gateway-clock.ts";
 import { GatewayPause } from "./gateway-pause.ts";
 import { JITTER, slowdownAfter, taskDue, untilNextReadMs, untilRetryMs } from "./next-read.ts";
 import { sensorStates } from "./sensor-states.ts";
 import { PRIORITY, type Stream, type Task, TaskQueue } from "./task.ts";
+import { takeWaiting, triesOf, waitsForToday } from "./today-first.ts";
 
 /**
  * Answers that only wait for their commit give their place to the next read, so that a round shares one sync and the
@@ -71,6 +72,8 @@ export class Poller {
         intervalMs:
           sensor.pollIntervalS === undefined ? options.intervalMs : sensor.pollIntervalS * 1000,
         days: new Map<string, Task>(),
+        closedDays: new Set<string>(),
+        waiting: new Set<Task>(),
         slowdown: 1,
         lastReadAtMs: null,
         lastDurationMs: 0,
@@ -125,6 +128,7 @@ export class Poller {
     this.#plan.renew();
     const now = this.#parts.clock.monotonic();
     for (const stream of this.#streams) {
+      stream.closedDays.clear();
       for (const task of stream.days.values()) {
         task.lastOkAtMs = null;
         if (!task.isRunning) this.#queue.put(task, now);
@@ -145,6 +149,12 @@ export class Poller {
     while (now >= this.#pause.untilMs && this.#receiving < slots) {
       const task = this.#queue.take(now);
       if (task === null) return;
+      if (waitsForToday(task)) {
+        // The end of that read takes it on; the look is for a running day that came to be another.
+        task.stream.waiting.add(task);
+        this.#queue.put(task, now + LOOK_MS);
+        continue;
+      }
       task.isRunning = true;
       const read = this.#read(task, signal).finally(() => {
         this.#running.delete(read);
@@ -174,6 +184,7 @@ export class Poller {
     const epoch = this.#epoch;
     let holdsPlace = true;
     let weight = 0;
+    let isVoid = false;
     this.#receiving += 1;
     const leave = () => {
       if (holdsPlace) this.#receiving -= 1;
@@ -185,7 +196,14 @@ export class Poller {
         kind: stream.kind,
         day: task.day,
         takeCut: task.cuts >= 2,
-        gatewayNow: (dateMs) => this.#observeDate(dateMs),
+        gatewayNow: (dateMs) => {
+          // The first answer tells which day the gateway is on; with our clock wrong, another was asked for.
+          const mayBeWrong = !this.#hasAnswered && dateMs !== null;
+          const now = this.#observeDate(dateMs);
+          isVoid = mayBeWrong && taskDue(task, now, this.#options)?.phase !== "today";
+          return now;
+        },
+        isVoid: () => isVoid,
         received: (waiting) => {
           if (this.#committing + waiting > COMMITTING_MAX) return;
           weight = waiting;
@@ -203,7 +221,12 @@ export class Poller {
     stream.lastReadAtMs = this.#parts.clock.now();
     stream.lastDurationMs = read.durationMs;
     if (read.ok) this.#succeeded(task, read);
+    else if (isVoid && read.failureClass === "aborted") this.#requeue(task);
     else this.#failed(task, read);
+    if (task.lastOkAtMs !== null || task.tries > 0) {
+      const now = this.#parts.clock.monotonic();
+      for (const waiting of takeWaiting(stream)) this.#queue.put(waiting, now);
+    }
     if (epoch === this.#epoch) return;
     // What it knew when it began is lost since.
     task.lastOkAtMs = null;
@@ -227,6 +250,7 @@ export class Poller {
     this.#plan.renew();
     const now = this.#parts.clock.monotonic();
     for (const stream of this.#streams) {
+      stream.closedDays.clear();
       for (const task of stream.days.values()) {
         task.lastOkAtMs = null;
         if (!task.isRunning)
@@ -245,6 +269,7 @@ export class Poller {
     this.#pause.succeeded();
     task.backoff.reset();
     task.cuts = 0;
+    task.tries = 0;
     stream.slowdown = slowdownAfter(stream, read.durationMs);
     if (task.priority === PRIORITY.today || read.newTimesMs.length > 0) {
       stream.cadence.observe(now, read.newTimesMs, task.lastOkAtMs === null);
@@ -277,6 +302,8 @@ export class Poller {
     const due = taskDue(task, gatewayNowMs, this.#options);
     if (due === null) {
       task.stream.days.delete(task.day);
+      if (isClosed(task.day, this.#options.zone, task.lastOkAtMs))
+        task.stream.closedDays.add(task.day);
       return;
     }
     task.priority = PRIORITY[due.phase];
@@ -294,6 +321,7 @@ export class Poller {
     }
     task.cuts =
       read.failureClass === "truncated" || read.failureClass === "too_large" ? task.cuts + 1 : 0;
+    task.tries += triesOf(read);
     this.#pause.failed(task, read, this.#parts.clock.monotonic());
     const { sensor, kind } = stream;
     this.#settleJobs(task, 0, 0, `${sensor.code} ${kind} ${task.day}: ${read.message}`);

@@ -119,6 +119,7 @@ class OneRead {
     const { sensor, kind, day } = this.#request;
     const answer = await source.read({ sensor, kind, date: day }, this.#signal);
     const gatewayNowMs = this.#request.gatewayNow(answer.gatewayTimeMs);
+    const isVoid = this.#request.isVoid?.() ?? false;
     const reader = this.#parts.createReader(kind, checkpoint, known && ((hash) => known.has(hash)));
     const batch = new AnswerBatch(log.begin(this.#key), this.#request.takeCut);
     this.#sliceStartedAt = clock.monotonic();
@@ -126,6 +127,7 @@ class OneRead {
       let failure: CallFailure | null = null;
       try {
         for await (const chunk of answer.body) {
+          if (isVoid) throw new CallFailure({ message: "not this day", failureClass: "aborted" });
           for (const item of reader.push(chunk)) await this.#take(item, batch, gatewayNowMs);
           if (reader.isOver || batch.isFull) break;
           await this.#breathe();

@@ -11,6 +11,10 @@ export interface Stream {
   readonly cadence: Cadence;
   readonly intervalMs: number;
   readonly days: Map<string, Task>;
+  /** Days that got their closing read from this process: they are not opened again. */
+  readonly closedDays: Set<string>;
+  /** Days that wait for the running one (today-first.ts). */
+  readonly waiting: Set<Task>;
   /** Grows while answers take longer than half the interval (services 8, fault 25). */
   slowdown: number;
   /** Our clock, ms. */
@@ -37,6 +41,8 @@ export interface Task {
   ticket: number;
   /** Cut answers in a row: the third is taken as far as it is complete. */
   cuts: number;
+  /** Failed reads since the last good one (today-first.ts). */
+  tries: number;
   jobs: BackfillJob[];
 }
 

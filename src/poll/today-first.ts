@@ -1,0 +1,43 @@
+import type { DayRead } from "./day-read.ts";
+import { PRIORITY, type Stream, type Task } from "./task.ts";
+
+/** So many failed reads of the running day, and the days before go on without it. */
+const TRIES_MAX = 3;
+
+/**
+ * Whether a day gone by is to wait: the newest reading of a sensor and kind goes live and older ones to history
+ * (contract 6), so its running day is read before the others, unless that one day cannot be.
+ */
+export function waitsForToday({ stream, priority, jobs }: Task): boolean {
+  if (priority === PRIORITY.today || jobs.length > 0) return false;
+  for (const other of stream.days.values()) {
+    const isUnread = other.priority === PRIORITY.today && other.lastOkAtMs === null;
+    if (isUnread && other.tries < TRIES_MAX) return true;
+  }
+  return false;
+}
+
+/** How many tries a failed read counts for. */
+export function triesOf(read: DayRead & { ok: false }): number {
+  switch (read.failureClass) {
+    // Tried again after minutes only, or answered for good.
+    case "service_status":
+    case "request":
+    case "configuration":
+      return TRIES_MAX;
+    case "transient":
+    case "not_json":
+    case "truncated":
+    case "too_large":
+    case "aborted":
+      // Nothing was reached: no day is more to blame than another.
+      return read.isGatewayFault && read.retryAfterMs === null ? 0 : 1;
+  }
+}
+
+/** Days of a stream that wait for its running one, taken out of their wait. */
+export function takeWaiting(stream: Stream): Task[] {
+  const waiting = [...stream.waiting].filter((task) => stream.days.get(task.day) === task);
+  stream.waiting.clear();
+  return waiting.filter((task) => !task.isRunning);
+}

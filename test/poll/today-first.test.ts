@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import type { Sensor } from "../../src/core/sensor.ts";
+import { silentLogger } from "../../src/lib/logger.ts";
+import type { DayRead, ReadRequest } from "../../src/poll/day-read.ts";
+import { Poller } from "../../src/poll/poller.ts";
+import { ManualClock } from "../support/manual-clock.ts";
+
+const HOUR = 3_600_000;
+const SENSORS: readonly Sensor[] = ["1", "2"].map((code) => ({
+  code,
+  type: 1,
+  kinds: ["rpm"],
+  channels: {},
+}));
+const GOOD: DayRead = {
+  ok: true,
+  durationMs: 10,
+  stored: 0,
+  known: 0,
+  newTimesMs: [],
+  offsetMinutes: null,
+};
+const BAD: DayRead = {
+  ok: false,
+  durationMs: 10,
+  failureClass: "transient",
+  isGatewayFault: false,
+  retryAfterMs: null,
+  message: "x",
+};
+
+interface Script {
+  readonly startAt?: string;
+  readonly gatewayAheadMs?: number;
+  readonly backfillDays?: number;
+  readonly answer?: (request: ReadRequest) => DayRead | Promise<DayRead>;
+}
+
+/** Calls as "sensor day", in the order in which they began; "…!" marks a good end. */
+function setUp(t: TestContext, script: Script) {
+  const clock = new ManualClock(script.startAt ?? "2026-11-20T12:00:00Z");
+  const calls: string[] = [];
+  const poller = new Poller(
+    {
+      clock,
+      logger: silentLogger,
+      newestTimeMs: () => null,
+      newestOffsetMinutes: () => null,
+      wasRead: () => false,
+      readDay: async (request) => {
+        const name = `${request.sensor.code} ${request.day}`;
+        calls.push(name);
+        const answer = (await script.answer?.(request)) ?? GOOD;
+        request.gatewayNow(clock.now() + (script.gatewayAheadMs ?? 0));
+        if (request.isVoid?.() === true) return { ...BAD, failureClass: "aborted" };
+        if (answer.ok) calls.push(`${name}!`);
+        return answer;
+      },
+    },
+    {
+      zone: "UTC",
+      lateGraceMs: 2 * HOUR,
+      backfillDays: script.backfillDays ?? 2,
+      intervalMs: 60_000,
+      concurrency: 3,
+      random: () => 0.5,
+    },
+    SENSORS,
+  );
+  const ending = new AbortController();
+  const done = poller.run(ending.signal);
+  t.after(async () => {
+    ending.abort();
+    await done;
+  });
+  return { clock, calls };
+}
+
+test("today first – days gone by wait while the running day of their sensor is still on its way", async (t) => {
+  let release: () => void = () => {};
+  const { clock, calls } = setUp(t, {
+    answer: (request) =>
+      request.sensor.code === "2" && request.day === "2026-11-20"
+        ? new Promise((resolve) => {
+            release = () => resolve(GOOD);
+          })
+        : GOOD,
+  });
+  await clock.advance(3_000);
+  assert.ok(calls.includes("1 2026-11-18!"), "the other sensor's days go on");
+  assert.ok(!calls.includes("2 2026-11-19"), "yesterday waits");
+  release();
+  await clock.advance(1_000);
+  assert.ok(calls.indexOf("2 2026-11-19") > calls.indexOf("2 2026-11-20!"));
+  assert.ok(calls.includes("2 2026-11-18!"));
+});
+
+test("today first – a running day that fails again and again does not hold the days before", async (t) => {
+  let tries = 0;
+  const { clock, calls } = setUp(t, {
+    answer: (request) => {
+      if (request.sensor.code !== "2" || request.day !== "2026-11-20") return GOOD;
+      tries += 1;
+      return BAD;
+    },
+  });
+  await clock.advance(500);
+  assert.equal(tries, 1);
+  assert.ok(!calls.includes("2 2026-11-19"));
+  await clock.advance(15_000);
+  assert.ok(tries >= 3);
+  assert.ok(calls.includes("2 2026-11-19!") && calls.includes("2 2026-11-18!"));
+});
+
+test("today first – with our clock a day behind, the answer for the wrong day is given up and asked again in its turn", async (t) => {
+  const { clock, calls } = setUp(t, { gatewayAheadMs: 24 * HOUR });
+  await clock.advance(3_000);
+  assert.equal(calls[0], "1 2026-11-20");
+  assert.ok(!calls[1]?.startsWith("1 2026-11-20"), "given up");
+  for (const code of ["1", "2"]) {
+    const today = calls.indexOf(`${code} 2026-11-21!`);
+    const yesterday = calls.indexOf(`${code} 2026-11-20!`);
+    assert.ok(today >= 0 && yesterday > today, `sensor ${code}`);
+  }
+});
+
+test("today first – a day that got its closing read is not asked again when the next day begins", async (t) => {
+  const { clock, calls } = setUp(t, { startAt: "2026-11-20T23:50:00Z", backfillDays: 5 });
+  await clock.advance(20 * 60_000);
+  const asked = (day: string) => calls.filter((call) => call === `1 ${day}`).length;
+  assert.equal(asked("2026-11-18"), 1);
+  assert.equal(asked("2026-11-17"), 1);
+  assert.ok(asked("2026-11-21") > 5, "the new day is followed");
+});
