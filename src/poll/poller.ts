@@ -197,8 +197,9 @@ export class Poller {
         day: task.day,
         takeCut: task.cuts >= 2,
         gatewayNow: (dateMs) => {
-          // The first answer tells which day the gateway is on; with our clock wrong, another was asked for.
-          const mayBeWrong = !this.#hasAnswered && dateMs !== null;
+          // The first answer tells which day the gateway is on; with our clock wrong, another was asked for. A day that
+          // somebody named is wanted all the same.
+          const mayBeWrong = !this.#hasAnswered && dateMs !== null && task.jobs.length === 0;
           const now = this.#observeDate(dateMs);
           isVoid = mayBeWrong && taskDue(task, now, this.#options)?.phase !== "today";
           return now;

@@ -52,7 +52,7 @@ function setUp(t: TestContext, script: Script) {
         const name = `${request.sensor.code} ${request.day}`;
         calls.push(name);
         const answer = (await script.answer?.(request)) ?? GOOD;
-        request.gatewayNow(clock.now() + (script.gatewayAheadMs ?? 0));
+        if (answer.ok) request.gatewayNow(clock.now() + (script.gatewayAheadMs ?? 0));
         if (request.isVoid?.() === true) return { ...BAD, failureClass: "aborted" };
         if (answer.ok) calls.push(`${name}!`);
         return answer;
@@ -74,7 +74,7 @@ function setUp(t: TestContext, script: Script) {
     ending.abort();
     await done;
   });
-  return { clock, calls };
+  return { clock, calls, poller };
 }
 
 test("today first – days gone by wait while the running day of their sensor is still on its way", async (t) => {
@@ -132,4 +132,15 @@ test("today first – a day that got its closing read is not asked again when th
   assert.equal(asked("2026-11-18"), 1);
   assert.equal(asked("2026-11-17"), 1);
   assert.ok(asked("2026-11-21") > 5, "the new day is followed");
+});
+
+test("today first – a day that somebody asks for is read, also by the first answer of all", async (t) => {
+  const { clock, calls, poller } = setUp(t, {
+    answer: (request) => (request.day === "2026-10-02" ? GOOD : BAD),
+  });
+  const job = poller.backfill(["2026-10-02"], "1");
+  await clock.advance(5_000);
+  assert.ok(calls.includes("1 2026-10-02!"));
+  assert.equal(job.done, 1);
+  assert.deepEqual(job.failures, []);
 });
