@@ -86,6 +86,13 @@ function shared(faults: readonly Fault[]): (readonly Fault[])[] {
 }
 
 const NAMED_MAX = 24;
+const SILENT_REMEDY =
+  "Check their batteries and their radio path to the gateway, first what they share: a repeater, a supply, an antenna.";
+
+/** As the faults' own texts call it. */
+function nameOf(model: Model, code: string): string {
+  return model.sensors.get(code)?.name ?? `Sensor ${code}`;
+}
 
 function sharedItem(model: Model, faults: readonly Fault[]): HTMLElement {
   const links = faults
@@ -95,7 +102,7 @@ function sharedItem(model: Model, faults: readonly Fault[]): HTMLElement {
         "span",
         null,
         i > 0 && ", ",
-        h("a", { href: sensorLink(subject) }, model.sensors.get(subject)?.name ?? subject),
+        h("a", { href: sensorLink(subject) }, nameOf(model, subject)),
         sinceMs !== null && h("span", { class: "since" }, " since ", timeNode(model, sinceMs)),
       ),
     );
@@ -113,7 +120,7 @@ function sharedItem(model: Model, faults: readonly Fault[]): HTMLElement {
         h("span", { class: "sr" }, "Warning: "),
         `${faults.length} sensors have sent nothing for more than three of their intervals.`,
       ),
-      h("p", { class: "remedy" }, faults[0]?.remedy ?? ""),
+      h("p", { class: "remedy" }, SILENT_REMEDY),
       h("p", null, ...links, rest > 0 && ` and ${rest} more`),
     ),
   );
@@ -170,11 +177,10 @@ function heading(text: string): HTMLElement {
 }
 
 function gapRow(model: Model, gap: Gap): HTMLElement {
-  const name = model.sensors.get(gap.sensor)?.name ?? gap.sensor;
   return h(
     "tr",
     null,
-    h("th", { scope: "row" }, h("a", { href: sensorLink(gap.sensor) }, name)),
+    h("th", { scope: "row" }, h("a", { href: sensorLink(gap.sensor) }, nameOf(model, gap.sensor))),
     h("td", null, KIND_WORDS[gap.kind]),
     h("td", null, timeNode(model, gap.fromMs, "full")),
     h("td", null, timeNode(model, gap.toMs, "full")),

@@ -1,12 +1,13 @@
 /** Everything a sensor's newest readings say, with the quality of each value in words. */
 import type { ApiReading, ApiSensor } from "./api.ts";
 import { h, replace } from "./dom.ts";
+import { doubtLines } from "./doubt-lines.ts";
 import { unitSign } from "./format.ts";
 import { type ShownValue, valuesOf } from "./headline.ts";
 import { timeNode } from "./marks.ts";
 import { flagsOf, type Model } from "./model.ts";
 import { valueNode } from "./value-node.ts";
-import { doubtWords, flagWords, KIND_WORDS, QUANTITY_ORDER, valueWords } from "./words.ts";
+import { flagWords, KIND_WORDS, QUANTITY_ORDER, valueWords } from "./words.ts";
 
 export class LatestValues {
   readonly root: HTMLElement;
@@ -105,7 +106,7 @@ export class LatestValues {
             ),
           ),
       ),
-      doubts(sensor, reading, values),
+      doubts(sensor, reading),
     );
   }
 }
@@ -138,25 +139,8 @@ function valueRow(
 }
 
 /** Quality and flags as sentences: a sign in a cell says that, not why. */
-function doubts(
-  sensor: ApiSensor,
-  reading: ApiReading,
-  values: readonly ShownValue[],
-): HTMLElement | null {
-  const byWords = new Map<string, string[]>();
-  for (const { name, label, doubt } of values) {
-    if (doubt === null) continue;
-    const words = doubtWords(doubt);
-    const { quantityLabel } = valueWords(sensor, reading.kind, name);
-    byWords.set(words, [
-      ...(byWords.get(words) ?? []),
-      `${label} ${quantityLabel.toLowerCase()}`.trim(),
-    ]);
-  }
-  const lines = [
-    ...[...byWords].map(([words, names]) => `${names.join(", ")} – ${words}`),
-    ...flagsOf(reading).map(flagWords),
-  ];
+function doubts(sensor: ApiSensor, reading: ApiReading): HTMLElement | null {
+  const lines = [...doubtLines(sensor, reading), ...flagsOf(reading).map(flagWords)];
   if (lines.length === 0) return null;
   return h("ul", { class: "doubts" }, ...lines.map((line) => h("li", null, line)));
 }

@@ -1,5 +1,5 @@
 /** Signs used everywhere: a state or zone is always a shape and a word, never a colour alone. */
-import type { Doubt } from "./api.ts";
+import type { Doubt, Kind } from "./api.ts";
 import { h, hidden, s, setText } from "./dom.ts";
 import { utc } from "./format.ts";
 import type { Model } from "./model.ts";
@@ -44,8 +44,8 @@ export function zoneBadge(zone: string | null): HTMLElement {
 }
 
 /** The sign behind a value that is not good; the words are in its title and for the screen reader. */
-export function doubtMark(doubt: Doubt): HTMLElement {
-  const words = doubtWords(doubt);
+export function doubtMark(doubt: Doubt, kind: Kind): HTMLElement {
+  const words = doubtWords(doubt, kind);
   return h(
     "span",
     { class: `doubt ${doubt.quality}`, title: words },

@@ -1,6 +1,6 @@
 /** One sensor in the table: built once, then only what changed is written. */
 import type { ApiSensor } from "./api.ts";
-import { h, hidden, replace, setAttribute, setText } from "./dom.ts";
+import { h, replace, setAttribute, setText } from "./dom.ts";
 import { sensorLink } from "./faults-panel.ts";
 import { age, utc } from "./format.ts";
 import { headlineLines } from "./headline.ts";
@@ -31,17 +31,22 @@ export class SensorRow {
     this.sparkCell = h("td", { role: "cell", class: "c-spark" });
     this.#age = h("td", { role: "cell", class: "c-age" });
     this.#battery = h("td", { role: "cell", class: "c-battery" });
-    const point = sensor.location?.names?.point;
-    const kinds = sensor.kinds.map((kind) => KIND_WORDS[kind].replace(/ \(.*/, ""));
+    const kinds = new Set(sensor.kinds.map((kind) => KIND_WORDS[kind].replace(/ \(.*/, "")));
+    const point = sensor.location?.names?.point ?? sensorName(sensor);
+    const facts = [
+      sensor.code,
+      ...(point === sensorName(sensor) ? [] : [point]),
+      [...kinds].join(", "),
+    ];
     this.root = h(
       "tr",
       { role: "row", class: "sensor", "data-code": sensor.code },
       h(
         "th",
         { role: "rowheader", scope: "row", class: "c-name" },
-        h("a", { href: sensorLink(sensor.code) }, point ?? sensorName(sensor)),
-        point !== undefined && hidden(`, ${sensorName(sensor)}`),
-        h("span", { class: "sub" }, `${sensor.code} · ${[...new Set(kinds)].join(", ")}`),
+        // As its own page and the faults call it.
+        h("a", { href: sensorLink(sensor.code) }, sensorName(sensor)),
+        h("span", { class: "sub" }, facts.join(" · ")),
       ),
       this.#state,
       this.#zone,

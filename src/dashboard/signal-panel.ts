@@ -241,7 +241,7 @@ export class SignalPanel {
     const facts = [
       `${wave.samples} samples at ${wave.sampleRateHz} Hz, ${number(wave.samples / wave.sampleRateHz)} s`,
       reason === undefined ? "" : `recorded ${reason}`,
-      doubt === null ? "" : doubtWords(doubt),
+      doubt === null ? "" : doubtWords(doubt, "accel"),
     ];
     setText(this.#note, facts.filter((fact) => fact !== "").join(" · "));
   }

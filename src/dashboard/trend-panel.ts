@@ -180,7 +180,7 @@ export class TrendPanel {
     const times = this.#model.times;
     this.#chart.show({
       x,
-      xLabel: `Time (${times.name(trend.toMs)})`,
+      xLabel: `Time, ${times.name(trend.toMs)}`,
       yLabel: `${group.label}${group.unit === "" ? "" : ` (${group.unit})`}`,
       zone: times.zone,
       series,

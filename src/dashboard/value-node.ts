@@ -16,7 +16,7 @@ export function valueNode(shown: ShownValue, withLabel: boolean, withUnit = true
     },
     withLabel && label !== "" && h("span", { class: "value-label" }, `${label} `),
     ...text(shown, withUnit),
-    doubt !== null && doubtMark(doubt),
+    doubt !== null && doubtMark(doubt, kind),
   );
 }
 

@@ -118,7 +118,7 @@ const REASONS: Readonly<Record<Doubt["reason"], string>> = {
   under_range:
     "below the range that the transmitter can give. Check the transmitter and its range.",
   over_range:
-    "above the range that can be measured. Check the process, the range and the fitted clamp.",
+    "the loop's current is above its range: the process is, or the transmitter signals a failure. Check both.",
   clipped: "the signal was cut off at full scale: real vibration is higher. Set a larger range.",
   flatline: "the signal does not move at all: the sensing element or its cable is likely dead.",
   too_short: "too few samples for this quantity.",
@@ -129,9 +129,18 @@ const REASONS: Readonly<Record<Doubt["reason"], string>> = {
   inconsistent: "it contradicts the other values of the record.",
 };
 
+/** The same reasons mean something else where a clamp measures. */
+const CLAMP_REASONS: Readonly<Partial<Record<Doubt["reason"], string>>> = {
+  under_range: "below zero, which no clamp reads. Check the clamp and its module.",
+  over_range:
+    "above the rating of the clamp. Check the machine's load, and that this clamp is the one fitted.",
+};
+
 /** For example: Uncertain: the signal was cut off … */
-export function doubtWords(doubt: Doubt): string {
-  return `${doubt.quality === "bad" ? "No value" : "Uncertain"}: ${REASONS[doubt.reason] ?? doubt.reason}`;
+export function doubtWords({ quality, reason }: Doubt, kind: Kind): string {
+  const isClamp = kind === "current" || kind === "currentV2";
+  const words = (isClamp ? CLAMP_REASONS[reason] : undefined) ?? REASONS[reason] ?? reason;
+  return `${quality === "bad" ? "No value" : "Uncertain"}: ${words}`;
 }
 
 const FLAGS: Readonly<Record<string, string>> = {

@@ -80,11 +80,11 @@ test("words – name channel and quantity of every kind of value", () => {
 
 test("words – say what a doubt means and what to do about it", () => {
   assert.match(
-    doubtWords({ quality: "bad", reason: "wire_break" }),
+    doubtWords({ quality: "bad", reason: "wire_break" }, "loop"),
     /^No value: .*Check terminals/,
   );
   assert.match(
-    doubtWords({ quality: "uncertain", reason: "clipped" }),
+    doubtWords({ quality: "uncertain", reason: "clipped" }, "accel"),
     /^Uncertain: .*larger range/,
   );
 });

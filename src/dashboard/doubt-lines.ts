@@ -1,0 +1,43 @@
+/** What is not good about a reading, as few sentences as say it. */
+import type { ApiReading, ApiSensor } from "./api.ts";
+import { valuesOf } from "./headline.ts";
+import { doubtWords, valueWords } from "./words.ts";
+
+/** Quantities that the channel's own name already tells. */
+const IMPLIED = new Set(["value", "state", "current", "accumulated"]);
+
+/**
+ * One line per reason. A dead sensor has dozens of bad values for one reason: channels of which all values share it are
+ * named alone, and others of the same quantities together.
+ */
+export function doubtLines(sensor: ApiSensor, reading: ApiReading): string[] {
+  const values = valuesOf(sensor, reading).map(({ name, label, doubt }) => {
+    const { quantity, quantityLabel } = valueWords(sensor, reading.kind, name);
+    const text = IMPLIED.has(quantity) && label !== "" ? "" : lowerFirst(quantityLabel);
+    return { label, text, words: doubt === null ? "" : doubtWords(doubt, reading.kind) };
+  });
+  const reasons = new Set(values.map(({ words }) => words).filter((words) => words !== ""));
+  return [...reasons].map((reason) => {
+    const quantitiesOf = new Map<string, string[]>();
+    for (const { label, text, words } of values) {
+      if (words !== reason) continue;
+      quantitiesOf.set(label, [...(quantitiesOf.get(label) ?? []), text]);
+    }
+    const channelsOf = new Map<string, string[]>();
+    for (const [label, texts] of quantitiesOf) {
+      const isWhole =
+        label !== "" && values.every((value) => value.label !== label || value.words === reason);
+      const quantities = isWhole ? "" : texts.filter((text) => text !== "").join(", ");
+      channelsOf.set(quantities, [...(channelsOf.get(quantities) ?? []), label]);
+    }
+    const subjects = [...channelsOf].map(([quantities, labels]) =>
+      [labels.join(", "), quantities].filter((part) => part !== "").join(": "),
+    );
+    return `${subjects.join("; ")} – ${reason}`;
+  });
+}
+
+/** Abbreviations such as RMS keep their capitals. */
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}

@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ApiReading, ApiSensor, Doubt, Kind } from "../../src/dashboard/api.ts";
+import { doubtLines } from "../../src/dashboard/doubt-lines.ts";
+import { trendGroups } from "../../src/dashboard/trend-groups.ts";
+
+const bad = (reason: Doubt["reason"]): Doubt => ({ quality: "bad", reason });
+
+function linesOf(
+  kind: Kind,
+  values: ApiReading["values"],
+  quality: ApiReading["quality"],
+  channels: ApiSensor["channels"] = {},
+): string[] {
+  const sensor: Pick<ApiSensor, "channels"> = { channels };
+  const reading: Pick<ApiReading, "kind" | "values" | "units" | "quality"> = {
+    kind,
+    values,
+    units: {},
+    quality,
+  };
+  return doubtLines(sensor as ApiSensor, reading as ApiReading);
+}
+
+const axisValues = (n: number) => ({
+  [`channel${n}_accel_rms`]: null,
+  [`channel${n}_vel_rms`]: null,
+  [`channel${n}_zone`]: null,
+});
+
+test("doubt lines – a dead sensor is one sentence, not its every value", () => {
+  const values = { ...axisValues(1), ...axisValues(2), temperature: 20 };
+  const names = Object.keys(values).filter((name) => name !== "temperature");
+  const quality = Object.fromEntries(names.map((name) => [name, bad("flatline")]));
+  const [line, ...rest] = linesOf("accel", values, quality);
+  assert.match(line ?? "", /^H, V – No value: the signal does not move/);
+  assert.deepEqual(rest, []);
+});
+
+test("doubt lines – what only some values of a channel have names them, alike channels together", () => {
+  const values = { ...axisValues(1), ...axisValues(2), ...axisValues(3) };
+  const quality = {
+    channel1_vel_rms: bad("too_short"),
+    channel2_vel_rms: bad("too_short"),
+    channel3_accel_rms: bad("too_short"),
+    channel3_vel_rms: bad("too_short"),
+  };
+  assert.deepEqual(linesOf("accel", values, quality), [
+    "H, V: velocity RMS; A: acceleration RMS, velocity RMS – No value: too few samples for this quantity.",
+  ]);
+});
+
+test("doubt lines – a loop's value goes by its channel, and no clamp is blamed for it", () => {
+  const values = { channel1: null, channel1_ma: 21.2, battery: null };
+  const quality = { channel1: bad("over_range"), battery: bad("missing") };
+  const lines = linesOf("loop", values, quality, { channel1: { name: "Level" } });
+  assert.match(lines[0] ?? "", /^Level – No value: the loop's current is above its range/);
+  assert.match(lines[1] ?? "", /^battery – No value: the record did not carry it/);
+  const [clamp] = linesOf("current", { current1: 120 }, { current1: bad("over_range") });
+  assert.match(clamp ?? "", /^Ch 1 – No value: above the rating of the clamp/);
+});
+
+test("trend groups – a zone is no line to draw, also while it is unknown", () => {
+  const latest = { accel: { values: axisValues(1), units: {} } };
+  const sensor = { kinds: ["accel"], channels: {}, latest };
+  const groups = trendGroups(sensor as unknown as ApiSensor);
+  assert.deepEqual(
+    groups.map(({ quantity }) => quantity),
+    ["vel_rms", "accel_rms"],
+  );
+});
