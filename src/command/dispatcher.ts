@@ -4,13 +4,14 @@
  * because its entry is durable before the call.
  */
 import { createHash } from "node:crypto";
-import type {
-  CommandEntry,
-  CommandLog,
-  CommandResult,
-  LoggedOutcome,
-  SensorSettings,
-  SettingsGateway,
+import {
+  type CommandEntry,
+  type CommandLog,
+  type CommandResult,
+  INTERRUPTED,
+  type LoggedOutcome,
+  type SensorSettings,
+  type SettingsGateway,
 } from "../core/command.ts";
 import { CallFailure } from "../core/failure.ts";
 import type { Clock, Logger, Message } from "../core/ports.ts";
@@ -263,15 +264,9 @@ export class Dispatcher {
   }
 }
 
-const INTERRUPTED: CommandResult = {
-  ok: false,
-  outcome: "unknown",
-  statusNumber: null,
-  description: "the agent stopped before this request was answered; it is not executed again",
-};
-
 function remembered({ outcome, statusNumber, description }: LoggedOutcome): CommandResult {
-  if (outcome === null) return INTERRUPTED;
+  if (outcome === null)
+    return { ok: false, outcome: "unknown", statusNumber: null, description: INTERRUPTED };
   return { ok: outcome === "queued", outcome, statusNumber, description: description ?? "" };
 }
 

@@ -26,6 +26,10 @@ export interface SensorSettings {
   readonly alarms: readonly [number, number, number];
 }
 
+/** What is told of a command that the agent was stopped in. */
+export const INTERRUPTED =
+  "the agent stopped before this request was answered; it is not executed again";
+
 /** The service's integers have 32 bits; its own upper bounds are not known. */
 const INTEGER_MAX = 2_147_483_647;
 

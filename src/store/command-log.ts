@@ -1,3 +1,4 @@
+import { INTERRUPTED } from "../core/command.ts";
 import type { Database, Row } from "./database.ts";
 import type { WriteQueue } from "./write-queue.ts";
 
@@ -20,7 +21,7 @@ export interface CommandOutcome {
 
 export interface LoggedCommand extends NewCommand {
   readonly command: number;
-  /** Null while the call runs, and for one that a crash cut short. */
+  /** Null while the call runs. */
   readonly outcome: CommandOutcome["outcome"] | null;
   readonly statusNumber: number | null;
   readonly description: string | null;
@@ -61,6 +62,17 @@ export class CommandLog {
           "UPDATE commands SET outcome = ?, status_number = ?, description = ?, finished_at_ms = ? WHERE command = ?",
         )
         .run(outcome.outcome, outcome.statusNumber, outcome.description, finishedAtMs, command);
+    });
+  }
+
+  /** At start: what a crash cut short gets its outcome. When it ended nobody knows. */
+  endInterrupted(): void {
+    const [open] = this.#db.read("SELECT 1 FROM commands WHERE outcome IS NULL LIMIT 1").all();
+    if (open === undefined) return;
+    this.#queue.direct("end commands that were cut short", () => {
+      this.#db
+        .write("UPDATE commands SET outcome = 'unknown', description = ? WHERE outcome IS NULL")
+        .run(INTERRUPTED);
     });
   }
 

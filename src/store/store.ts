@@ -226,6 +226,12 @@ class SqliteStore implements Store {
       },
     );
     this.#begin();
+    try {
+      this.commands.endInterrupted();
+    } catch (error) {
+      // They are told as unknown all the same; a full disk must not keep the agent from starting.
+      logger.warn({ err: error }, "commands that were cut short keep no outcome");
+    }
   }
 
   #begin(): void {

@@ -210,7 +210,10 @@ test("database – small values and commands outlive the process", async (t) => 
   assert.equal(store.meta.get("bdSeq"), "7");
   assert.equal(store.commands.findByKey("k", START_MS)?.outcome, "queued");
   assert.equal(store.commands.findByKey("k", START_MS + 1), null);
-  assert.equal(store.commands.findByKey("cut short", START_MS)?.outcome, null);
+  const cut = store.commands.findByKey("cut short", START_MS);
+  assert.equal(cut?.outcome, "unknown");
+  assert.match(cut?.description ?? "", /agent stopped before/);
+  assert.equal(cut?.finishedAtMs, null);
   assert.equal(store.commands.lastQueued("1")?.finishedAtMs, START_MS + 5);
   assert.equal(store.commands.list(9).length, 2);
   assert.equal(store.commands.lastCall()?.key, "cut short");
