@@ -1,6 +1,6 @@
 import { ACCEL_VALUES, hasZone, publishedChannels } from "./convert/accel.ts";
 import { currentChannels, loopChannels } from "./convert/channels.ts";
-import type { Kind, Sensor } from "./sensor.ts";
+import type { ChannelConfig, Kind, Sensor } from "./sensor.ts";
 
 /** A value that readings of a sensor's kind can carry. */
 export interface KindValue {
@@ -8,6 +8,8 @@ export interface KindValue {
   /** Null for booleans and texts, which have none. */
   readonly unit: string | null;
   readonly type: "number" | "boolean" | "string";
+  /** Lowest and highest value of the configured range, where there is one. */
+  readonly range?: readonly [number, number];
 }
 
 const number = (name: string, unit: string): KindValue => ({ name, unit, type: "number" });
@@ -35,7 +37,7 @@ export function kindValues(sensor: Sensor, kind: Kind): KindValue[] {
     case "loop":
       return [
         ...loopChannels(sensor).flatMap(({ name, config }) => [
-          number(name, config.unit ?? "1"),
+          { ...number(name, config.unit ?? "1"), ...rangeOf(config) },
           number(`${name}_ma`, "mA"),
         ]),
         ...HEALTH,
@@ -50,6 +52,12 @@ export function kindValues(sensor: Sensor, kind: Kind): KindValue[] {
     default:
       return kind satisfies never;
   }
+}
+
+/** `low` is the value at 4 mA, which may be the larger one. */
+function rangeOf({ low, high }: ChannelConfig): Pick<KindValue, "range"> {
+  if (low === undefined || high === undefined) return {};
+  return { range: [Math.min(low, high), Math.max(low, high)] };
 }
 
 function accelValues(sensor: Sensor): KindValue[] {

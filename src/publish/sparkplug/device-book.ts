@@ -10,7 +10,7 @@ import {
   parseReading,
 } from "./device.ts";
 import { settingShapes } from "./device-command.ts";
-import type { Metric } from "./payload.ts";
+import type { Metric, Property } from "./payload.ts";
 import { waveformShape } from "./waveform.ts";
 
 export type KnownState = Pick<SensorState, "code" | "state" | "lastReadingMs">;
@@ -67,15 +67,16 @@ export class DeviceBook {
 
   /** `isReturning`: born for a live reading, which its state may not tell of yet. */
   birthMetrics(device: Device, nowMs: number, isReturning: boolean): Metric[] {
+    const isConfigured = this.#known.has(normalCode(device.code));
     const newest = new Map<Kind, ParsedReading>();
     for (const kind of device.kinds) {
       const reading = this.#parts.newest(device.code, kind);
       if (!reading) continue;
       const parsed = parseReading(reading);
-      device.learn(parsed);
+      // What a configured sensor once had and the site file lists no more is born only where readings of it are owed.
+      if (!isConfigured) device.learn(parsed);
       newest.set(kind, parsed);
     }
-    const isConfigured = this.#known.has(normalCode(device.code));
     const isStale = this.isSilent(device) && !(isReturning && isConfigured);
     return device.birth(nowMs, newest, isStale);
   }
@@ -93,11 +94,12 @@ export class DeviceBook {
 function shapesOf(sensor: Sensor, options: DeviceBookOptions): MetricShape[] {
   const values = sensor.kinds.flatMap((kind) =>
     kindValues(sensor, kind).map(
-      ({ name, unit, type }): MetricShape => ({
+      ({ name, unit, type, range }): MetricShape => ({
         name: metricName(kind, name),
         type: TYPES[type],
         unit,
         source: { kind, value: name },
+        ...(range === undefined ? {} : { properties: rangeProperties(range) }),
       }),
     ),
   );
@@ -106,4 +108,11 @@ function shapesOf(sensor: Sensor, options: DeviceBookOptions): MetricShape[] {
       ? publishedChannels(sensor, true).map(({ number, axis }) => waveformShape(number, axis))
       : [];
   return [...values, ...waveforms, ...(options.hasCommands ? settingShapes() : [])];
+}
+
+function rangeProperties([low, high]: readonly [number, number]): Property[] {
+  return [
+    { key: "engLow", type: "Double", value: low },
+    { key: "engHigh", type: "Double", value: high },
+  ];
 }

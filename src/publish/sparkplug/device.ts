@@ -132,11 +132,13 @@ export class Device {
       const { source } = shape;
       if (source === null) return this.#unfilled(shape, nowMs);
       const reading = newest.get(source.kind);
-      const content = scalar(shape.type, reading?.values[source.value]);
-      const doubt = reading?.quality[source.value] ?? null;
+      // What was measured in another unit, before the site file changed, is no value of this metric.
+      const isOurs = otherUnit(shape, reading, source.value) === null;
+      const content = isOurs ? scalar(shape.type, reading?.values[source.value]) : null;
+      const doubt = (isOurs ? reading?.quality[source.value] : null) ?? null;
       const quality = content === null ? BAD : isStale ? STALE : sparkplugQuality(doubt);
-      this.#told.set(shape.name, { current: quality, last: quality });
       const reason = doubt?.reason ?? (content === null ? "missing" : null);
+      this.#tell(shape.name, quality, reason);
       return {
         name: shape.name,
         type: shape.type,
@@ -144,7 +146,7 @@ export class Device {
         value: content,
         properties: [
           ...qualityProperties(quality, reason),
-          ...unitProperties(shape),
+          ...unitProperties(shape.unit),
           ...(shape.properties ?? []),
         ],
       };
@@ -160,14 +162,20 @@ export class Device {
       const doubt = reading.quality[value] ?? null;
       const quality = content === null ? BAD : sparkplugQuality(doubt);
       const reason = doubt?.reason ?? (content === null ? "missing" : null);
+      // Owed since before the site file changed: history in its own unit, which must not become the current value.
+      const unit = otherUnit(shape, reading, value);
+      const isPast = isHistorical || unit !== null;
       return [
         {
           name: shape.name,
           type: shape.type,
           timeMs: reading.timeMs,
           value: content,
-          isHistorical,
-          properties: this.#qualityNews(shape.name, quality, reason, isHistorical),
+          isHistorical: isPast,
+          properties: [
+            ...this.#qualityNews(shape.name, quality, reason, isPast),
+            ...unitProperties(unit),
+          ],
         },
       ];
     });
@@ -176,7 +184,7 @@ export class Device {
   /** A value that comes from elsewhere than `values`: waveforms and settings. */
   other(
     name: string,
-    metric: Pick<Metric, "timeMs" | "value" | "isHistorical" | "properties">,
+    metric: Pick<Metric, "timeMs" | "value" | "isHistorical" | "properties" | "contentType">,
   ): Metric {
     const type = this.#shapes.get(name)?.type ?? "String";
     return {
@@ -193,7 +201,7 @@ export class Device {
   #unfilled(shape: MetricShape, nowMs: number): Metric {
     // A waveform is too large for a birth; its tag is stale until the next one. Settings cannot be read back.
     const isStale = shape.type === "Bytes";
-    if (isStale) this.#told.set(shape.name, { current: STALE, last: STALE });
+    if (isStale) this.#tell(shape.name, STALE, null);
     return {
       name: shape.name,
       type: shape.type,
@@ -201,10 +209,16 @@ export class Device {
       value: null,
       properties: [
         ...(isStale ? qualityProperties(STALE, null) : []),
-        ...unitProperties(shape),
+        ...unitProperties(shape.unit),
         ...(shape.properties ?? []),
       ],
     };
+  }
+
+  /** A birth says every quality anew. */
+  #tell(name: string, quality: number, reason: string | null): void {
+    const mark = toldMark(quality, reason);
+    this.#told.set(name, { current: mark, last: mark });
   }
 
   #qualityNews(
@@ -219,8 +233,7 @@ export class Device {
       quality !== GOOD ||
       (told !== undefined && (told.current !== GOOD || told.last !== GOOD));
     if (told) {
-      // An uncertain value has Quality 192 and a reason; it must be taken back like a bad one.
-      const mark = reason === null ? quality : BAD;
+      const mark = toldMark(quality, reason);
       told.last = mark;
       if (!isHistorical) told.current = mark;
     }
@@ -235,8 +248,23 @@ function qualityProperties(quality: number, reason: string | null): Property[] {
   ];
 }
 
-function unitProperties(shape: MetricShape): Property[] {
-  return shape.unit === null ? [] : [{ key: "engUnit", type: "String", value: shape.unit }];
+/** An uncertain value has Quality 192 and a reason; it must be taken back like a bad one. */
+function toldMark(quality: number, reason: string | null): number {
+  return reason === null ? quality : BAD;
+}
+
+function unitProperties(unit: string | null): Property[] {
+  return unit === null ? [] : [{ key: "engUnit", type: "String", value: unit }];
+}
+
+/** The unit of a reading's value where it is another than the metric's, else null. */
+function otherUnit(
+  shape: MetricShape,
+  reading: ParsedReading | undefined,
+  value: string,
+): string | null {
+  const unit = reading?.units[value];
+  return typeof unit === "string" && unit !== shape.unit ? unit : null;
 }
 
 /** Null and anything of another type than the metric's is no value. */

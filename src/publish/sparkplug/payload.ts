@@ -4,6 +4,7 @@
  */
 import { create, fromBinary, isFieldSet, toBinary } from "@bufbuild/protobuf";
 import {
+  MetaDataSchema,
   MetricSchema,
   PayloadSchema,
   type PropertyValue,
@@ -36,6 +37,8 @@ export interface Metric {
   readonly timeMs: number;
   readonly value: MetricValue;
   readonly isHistorical?: boolean;
+  /** Of bytes, e.g. application/octet-stream: metadata say it together with their size. */
+  readonly contentType?: string;
   readonly properties?: readonly Property[];
 }
 
@@ -66,6 +69,12 @@ function toWire(metric: Metric): WireMetric {
   const value = toWireValue(metric.type, metric.value);
   if (value === null) wire.isNull = true;
   else wire.value = value;
+  if (metric.contentType !== undefined && metric.value instanceof Uint8Array) {
+    wire.metadata = create(MetaDataSchema, {
+      contentType: metric.contentType,
+      size: BigInt(metric.value.length),
+    });
+  }
   if (metric.properties && metric.properties.length > 0) {
     wire.properties = {
       $typeName: "gateside.sparkplug.PropertySet",

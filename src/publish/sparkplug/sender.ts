@@ -167,6 +167,7 @@ export class Sender {
       const metric: Metric = device.other(waveformMetricName(waveform.channel), {
         timeMs: waveform.timeMs,
         value: waveformBytes(waveform),
+        contentType: "application/octet-stream",
         isHistorical,
         properties: waveformProperties(waveform),
       });

@@ -135,6 +135,7 @@ test("sparkplug – a waveform is a Bytes metric of little-endian floats, born b
   assert.equal(property(wave, "sampleRate")?.doubleValue, 6400);
   assert.equal(property(wave, "Quality")?.intValue, 192);
   assert.equal(wave?.timestamp, WAVE.timeMs);
+  assert.deepEqual(wave?.metadata, { contentType: "application/octet-stream", size: 16 });
 });
 
 test("sparkplug – waveforms that are not wanted or gone leave the lane without a message", {

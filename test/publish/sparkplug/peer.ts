@@ -21,6 +21,7 @@ export interface SeenMetric {
   readonly booleanValue?: boolean;
   readonly stringValue?: string;
   readonly bytesValue?: Uint8Array;
+  readonly metadata?: { readonly contentType?: string; readonly size?: number };
   readonly properties?: {
     readonly keys: string[];
     readonly values: {

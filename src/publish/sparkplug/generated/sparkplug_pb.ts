@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sparkplug.proto.
  */
 export const file_sparkplug: GenFile = /*@__PURE__*/
-  fileDesc("Cg9zcGFya3BsdWcucHJvdG8SEmdhdGVzaWRlLnNwYXJrcGx1ZyJyCgdQYXlsb2FkEhEKCXRpbWVzdGFtcBgBIAEoBBIrCgdtZXRyaWNzGAIgAygLMhouZ2F0ZXNpZGUuc3BhcmtwbHVnLk1ldHJpYxILCgNzZXEYAyABKAQSDAoEdXVpZBgEIAEoCRIMCgRib2R5GAUgASgMIugCCgZNZXRyaWMSDAoEbmFtZRgBIAEoCRINCgVhbGlhcxgCIAEoBBIRCgl0aW1lc3RhbXAYAyABKAQSEAoIZGF0YXR5cGUYBCABKA0SFQoNaXNfaGlzdG9yaWNhbBgFIAEoCBIUCgxpc190cmFuc2llbnQYBiABKAgSDwoHaXNfbnVsbBgHIAEoCBIzCgpwcm9wZXJ0aWVzGAkgASgLMh8uZ2F0ZXNpZGUuc3BhcmtwbHVnLlByb3BlcnR5U2V0EhMKCWludF92YWx1ZRgKIAEoDUgAEhQKCmxvbmdfdmFsdWUYCyABKARIABIVCgtmbG9hdF92YWx1ZRgMIAEoAkgAEhYKDGRvdWJsZV92YWx1ZRgNIAEoAUgAEhcKDWJvb2xlYW5fdmFsdWUYDiABKAhIABIWCgxzdHJpbmdfdmFsdWUYDyABKAlIABIVCgtieXRlc192YWx1ZRgQIAEoDEgAQgcKBXZhbHVlIk4KC1Byb3BlcnR5U2V0EgwKBGtleXMYASADKAkSMQoGdmFsdWVzGAIgAygLMiEuZ2F0ZXNpZGUuc3BhcmtwbHVnLlByb3BlcnR5VmFsdWUiwgEKDVByb3BlcnR5VmFsdWUSDAoEdHlwZRgBIAEoDRIPCgdpc19udWxsGAIgASgIEhMKCWludF92YWx1ZRgDIAEoDUgAEhQKCmxvbmdfdmFsdWUYBCABKARIABIVCgtmbG9hdF92YWx1ZRgFIAEoAkgAEhYKDGRvdWJsZV92YWx1ZRgGIAEoAUgAEhcKDWJvb2xlYW5fdmFsdWUYByABKAhIABIWCgxzdHJpbmdfdmFsdWUYCCABKAlIAEIHCgV2YWx1ZQ");
+  fileDesc("Cg9zcGFya3BsdWcucHJvdG8SEmdhdGVzaWRlLnNwYXJrcGx1ZyJyCgdQYXlsb2FkEhEKCXRpbWVzdGFtcBgBIAEoBBIrCgdtZXRyaWNzGAIgAygLMhouZ2F0ZXNpZGUuc3BhcmtwbHVnLk1ldHJpYxILCgNzZXEYAyABKAQSDAoEdXVpZBgEIAEoCRIMCgRib2R5GAUgASgMIpgDCgZNZXRyaWMSDAoEbmFtZRgBIAEoCRINCgVhbGlhcxgCIAEoBBIRCgl0aW1lc3RhbXAYAyABKAQSEAoIZGF0YXR5cGUYBCABKA0SFQoNaXNfaGlzdG9yaWNhbBgFIAEoCBIUCgxpc190cmFuc2llbnQYBiABKAgSDwoHaXNfbnVsbBgHIAEoCBIuCghtZXRhZGF0YRgIIAEoCzIcLmdhdGVzaWRlLnNwYXJrcGx1Zy5NZXRhRGF0YRIzCgpwcm9wZXJ0aWVzGAkgASgLMh8uZ2F0ZXNpZGUuc3BhcmtwbHVnLlByb3BlcnR5U2V0EhMKCWludF92YWx1ZRgKIAEoDUgAEhQKCmxvbmdfdmFsdWUYCyABKARIABIVCgtmbG9hdF92YWx1ZRgMIAEoAkgAEhYKDGRvdWJsZV92YWx1ZRgNIAEoAUgAEhcKDWJvb2xlYW5fdmFsdWUYDiABKAhIABIWCgxzdHJpbmdfdmFsdWUYDyABKAlIABIVCgtieXRlc192YWx1ZRgQIAEoDEgAQgcKBXZhbHVlIi4KCE1ldGFEYXRhEhQKDGNvbnRlbnRfdHlwZRgCIAEoCRIMCgRzaXplGAMgASgEIk4KC1Byb3BlcnR5U2V0EgwKBGtleXMYASADKAkSMQoGdmFsdWVzGAIgAygLMiEuZ2F0ZXNpZGUuc3BhcmtwbHVnLlByb3BlcnR5VmFsdWUiwgEKDVByb3BlcnR5VmFsdWUSDAoEdHlwZRgBIAEoDRIPCgdpc19udWxsGAIgASgIEhMKCWludF92YWx1ZRgDIAEoDUgAEhQKCmxvbmdfdmFsdWUYBCABKARIABIVCgtmbG9hdF92YWx1ZRgFIAEoAkgAEhYKDGRvdWJsZV92YWx1ZRgGIAEoAUgAEhcKDWJvb2xlYW5fdmFsdWUYByABKAhIABIWCgxzdHJpbmdfdmFsdWUYCCABKAlIAEIHCgV2YWx1ZQ");
 
 /**
  * @generated from message gateside.sparkplug.Payload
@@ -92,8 +92,13 @@ export type Metric = Message<"gateside.sparkplug.Metric"> & {
   isNull: boolean;
 
   /**
-   * 8, metadata, and the values 17 (DataSet) and 18 (Template) are not used here; decoders skip them.
+   * The values 17 (DataSet) and 18 (Template) are not used here; decoders skip them.
    *
+   * @generated from field: optional gateside.sparkplug.MetaData metadata = 8;
+   */
+  metadata?: MetaData | undefined;
+
+  /**
    * @generated from field: optional gateside.sparkplug.PropertySet properties = 9;
    */
   properties?: PropertySet | undefined;
@@ -154,6 +159,30 @@ export const MetricSchema: GenMessage<Metric> = /*@__PURE__*/
   messageDesc(file_sparkplug, 1);
 
 /**
+ * What bytes are. 1 and 4 to 8 (parts, file names, descriptions) are not used here.
+ *
+ * @generated from message gateside.sparkplug.MetaData
+ */
+export type MetaData = Message<"gateside.sparkplug.MetaData"> & {
+  /**
+   * @generated from field: optional string content_type = 2;
+   */
+  contentType: string;
+
+  /**
+   * @generated from field: optional uint64 size = 3;
+   */
+  size: bigint;
+};
+
+/**
+ * Describes the message gateside.sparkplug.MetaData.
+ * Use `create(MetaDataSchema)` to create a new message.
+ */
+export const MetaDataSchema: GenMessage<MetaData> = /*@__PURE__*/
+  messageDesc(file_sparkplug, 2);
+
+/**
  * @generated from message gateside.sparkplug.PropertySet
  */
 export type PropertySet = Message<"gateside.sparkplug.PropertySet"> & {
@@ -173,7 +202,7 @@ export type PropertySet = Message<"gateside.sparkplug.PropertySet"> & {
  * Use `create(PropertySetSchema)` to create a new message.
  */
 export const PropertySetSchema: GenMessage<PropertySet> = /*@__PURE__*/
-  messageDesc(file_sparkplug, 2);
+  messageDesc(file_sparkplug, 3);
 
 /**
  * @generated from message gateside.sparkplug.PropertyValue
@@ -236,5 +265,5 @@ export type PropertyValue = Message<"gateside.sparkplug.PropertyValue"> & {
  * Use `create(PropertyValueSchema)` to create a new message.
  */
 export const PropertyValueSchema: GenMessage<PropertyValue> = /*@__PURE__*/
-  messageDesc(file_sparkplug, 3);
+  messageDesc(file_sparkplug, 4);
 
