@@ -151,6 +151,15 @@ export function mqttDestination(parts: DestinationParts): Destination {
   };
 }
 
+/** The configured id, as it is where no other session needs it. */
+export function sparkplugClientId({
+  mqttClientId,
+  publishFormats,
+}: Pick<Settings, "mqttClientId" | "publishFormats">): string {
+  const isAlone = publishFormats.every((format) => format === "sparkplug");
+  return isAlone ? mqttClientId : `${mqttClientId}-sparkplug`;
+}
+
 /** The Sparkplug B edge node: its own session and will over the same buffer. */
 export function sparkplugDestination(parts: DestinationParts): Destination {
   const { settings, site, store, clock, logger, metrics, dispatcher } = parts;
@@ -181,7 +190,7 @@ export function sparkplugDestination(parts: DestinationParts): Destination {
           }),
     },
     {
-      link: brokerOptions(settings, `${settings.mqttClientId}-sparkplug`),
+      link: brokerOptions(settings, sparkplugClientId(settings)),
       sensors: site.sensors,
       group: settings.sparkplugGroupId,
       node: settings.sparkplugNodeId,
