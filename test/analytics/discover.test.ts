@@ -92,7 +92,7 @@ test("discover – wrong flags are told before anything is asked", async (t) => 
   const base = ["--url", "http://127.0.0.1:1", "--token", "x"];
   for (const [words, expected] of [
     [["--url", "ftp://x", "--token", "x"], /http/],
-    [["--url", "http://x"], /--token is required/],
+    [["--url", "http://x"], /--token TOKEN or --token-file FILE is required/],
     [[...base, "--kinds", "9=amperes"], /--kinds/],
     [[...base, "--kinds", "current"], /--kinds/],
     [[...base, "--clamp", "60"], /--clamp/],
