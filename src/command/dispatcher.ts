@@ -142,7 +142,8 @@ export class Dispatcher {
         refused ??= "the request is not valid JSON";
       }
     }
-    const correlation = message.correlationData;
+    // Empty data tells no request from another.
+    const correlation = message.correlationData?.length ? message.correlationData : null;
     const key = correlation
       ? `mqtt-correlation:${digest(correlation)}`
       : `mqtt-payload:${digest(message.payload)}`;

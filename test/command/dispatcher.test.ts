@@ -346,3 +346,16 @@ test("dispatcher – a person who asks again after a failure gets another try, a
   assert.equal((await b.dispatcher.execute(REQUEST, "cli")).outcome, "queued");
   assert.equal(b.calls.length, 3, "what was queued is not queued twice");
 });
+
+test("dispatcher – empty correlation data tells no request from another", async (t) => {
+  const b = bench(t);
+  const extra = { correlationData: new Uint8Array() };
+  await b.send(REQUEST, extra);
+  await b.clock.advance(60_001);
+  const second = await b.send({ ...REQUEST, Range: 16 }, extra);
+  assert.equal(second.outcome, "queued");
+  assert.deepEqual(
+    b.calls.map((c) => c.range),
+    [REQUEST.Range, 16],
+  );
+});
