@@ -117,7 +117,7 @@ export function registerQueryService(
     const path = `/${API_SERVICE}/*`;
     scope.post(path, async (request, reply) => {
       const key = operations.get(operationOf(request));
-      if (key === undefined) return refuse(reply, 404, false, "unknown operation");
+      if (key === undefined) return refuseUnknown(reply);
       const { isObject } = OPERATIONS[key];
       if (request.body === null || request.body === undefined) {
         return refuse(reply, 400, isObject, "the body must be a JSON object");
@@ -130,7 +130,7 @@ export function registerQueryService(
       url: path,
       handler(request, reply) {
         const key = operations.get(operationOf(request));
-        if (key === undefined) return refuse(reply, 404, false, "unknown operation");
+        if (key === undefined) return refuseUnknown(reply);
         return refuse(reply.header("allow", "POST"), 405, OPERATIONS[key].isObject, "use POST");
       },
     });
@@ -226,6 +226,11 @@ function objectFor(
 ): boolean {
   const key = operations.get(operationOf(request));
   return key !== undefined && OPERATIONS[key].isObject;
+}
+
+/** For addresses of the service that name none of its operations. */
+export function refuseUnknown(reply: FastifyReply): FastifyReply {
+  return refuse(reply, 404, false, "unknown operation");
 }
 
 function refuse(

@@ -1,5 +1,12 @@
 import type { AddressInfo } from "node:net";
-import { type FastifyError, type FastifyInstance, type FastifyRequest, fastify } from "fastify";
+import {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+} from "fastify";
+import { API_SERVICE } from "../core/wire/names.ts";
 import { registerApi } from "./api.ts";
 import { registerDashboard } from "./dashboard.ts";
 import { registerGuard } from "./guard.ts";
@@ -9,7 +16,7 @@ import { LocalSocket } from "./local-socket.ts";
 import { registerMetrics } from "./metrics.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
 import { problem } from "./problem.ts";
-import { registerQueryService } from "./query-service.ts";
+import { refuseUnknown, registerQueryService } from "./query-service.ts";
 
 /** Requests to us are small questions (services 6). */
 const BODY_BYTES_MAX = 1024 * 1024;
@@ -91,6 +98,8 @@ export function createApp(parts: HttpParts, options: HttpOptions): FastifyInstan
     return503OnClosing: true,
     trustProxy: false,
     logger: false,
+    // An address that cannot be decoded reaches no route and none of its hooks.
+    frameworkErrors: (_error, request, reply) => void refuseAddress(pathOf(request), reply),
     // Ids of requests would only be log noise.
     genReqId: () => "",
     ajv: {
@@ -131,6 +140,11 @@ export function createApp(parts: HttpParts, options: HttpOptions): FastifyInstan
   registerQueryService(app, parts, options);
   registerDashboard(app, options.dashboardDir);
   return app;
+}
+
+function refuseAddress(path: string, reply: FastifyReply): FastifyReply {
+  if (path.startsWith(`/${API_SERVICE}/`)) return refuseUnknown(reply);
+  return reply.code(400).send(problem(400, `${path} is no valid address`));
 }
 
 function statusOf(error: FastifyError): number {

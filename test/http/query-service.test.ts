@@ -143,6 +143,7 @@ test("query service – transport faults answer in the same envelope", async (t)
   await expect(raw("GetUnits/", good), 404);
   await expect(raw("", good), 404);
   await expect(raw(`${"x".repeat(3000)}`, good), 404);
+  await expect(raw("%E0%A4%A", good), 404);
   for (const body of ["", "{", "[]", "[{}]", "null", "3", '"x"', "<html>", `{"a":`]) {
     await expect(raw("GetUnits", body), 400);
   }
