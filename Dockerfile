@@ -14,6 +14,6 @@ USER node
 ENV DATA_DIR=/data SITE_FILE=/etc/gateside/site.json NODE_ENV=production MALLOC_ARENA_MAX=1
 VOLUME /data
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=30s --timeout=5s --start-period=20s CMD ["node", "-e", "fetch('http://127.0.0.1:8080/healthz').then(r=>process.exit(r.ok?0:1),()=>process.exit(1))"]
+HEALTHCHECK --interval=30s --timeout=5s --start-period=20s CMD ["node", "-e", "const p=process.env.HTTP_PORT||'8080';p==='off'||fetch(`http://127.0.0.1:${p}/healthz`).then(r=>process.exit(r.ok?0:1),()=>process.exit(1))"]
 ENTRYPOINT ["node", "--max-semi-space-size=4", "--max-old-space-size=128", "--single-threaded-gc", "/usr/lib/gateside/gateside.js"]
 CMD ["run"]
