@@ -68,6 +68,7 @@ export class DayPlan {
       ticket: 0,
       cuts: 0,
       tries: 0,
+      hasRecords: false,
       jobs: [],
     };
     stream.days.set(day, task);

@@ -7,10 +7,10 @@ import type { DayRead, ReadDay } from "./day-read.ts";
 import { currentDays, type DayDue, type DayRules, isClosed } from "./days.ts";
 import { GatewayClock } from "./gateway-clock.ts";
 import { GatewayPause } from "./gateway-pause.ts";
+import { takeWaiting, triesOf, waitsForNewer } from "./newest-first.ts";
 import { JITTER, slowdownAfter, taskDue, untilNextReadMs, untilRetryMs } from "./next-read.ts";
 import { sensorStates } from "./sensor-states.ts";
 import { PRIORITY, type Stream, type Task, TaskQueue } from "./task.ts";
-import { takeWaiting, triesOf, waitsForToday } from "./today-first.ts";
 
 /**
  * Answers that only wait for their commit give their place to the next read, so that a round shares one sync and the
@@ -149,8 +149,8 @@ export class Poller {
     while (now >= this.#pause.untilMs && this.#receiving < slots) {
       const task = this.#queue.take(now);
       if (task === null) return;
-      if (waitsForToday(task)) {
-        // The end of that read takes it on; the look is for a running day that came to be another.
+      if (waitsForNewer(task)) {
+        // The end of that read takes it on; the look is for days that are not open any more.
         task.stream.waiting.add(task);
         this.#queue.put(task, now + LOOK_MS);
         continue;
@@ -271,6 +271,7 @@ export class Poller {
     task.backoff.reset();
     task.cuts = 0;
     task.tries = 0;
+    task.hasRecords = read.stored + read.known > 0;
     stream.slowdown = slowdownAfter(stream, read.durationMs);
     if (task.priority === PRIORITY.today || read.newTimesMs.length > 0) {
       stream.cadence.observe(now, read.newTimesMs, task.lastOkAtMs === null);

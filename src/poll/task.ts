@@ -13,7 +13,7 @@ export interface Stream {
   readonly days: Map<string, Task>;
   /** Days that got their closing read from this process: they are not opened again. */
   readonly closedDays: Set<string>;
-  /** Days that wait for the running one (today-first.ts). */
+  /** Days that wait for a newer one (newest-first.ts). */
   readonly waiting: Set<Task>;
   /** Grows while answers take longer than half the interval (services 8, fault 25). */
   slowdown: number;
@@ -41,8 +41,10 @@ export interface Task {
   ticket: number;
   /** Cut answers in a row: the third is taken as far as it is complete. */
   cuts: number;
-  /** Failed reads since the last good one (today-first.ts). */
+  /** Failed reads since the last good one (newest-first.ts). */
   tries: number;
+  /** True when its last good read found records. */
+  hasRecords: boolean;
   jobs: BackfillJob[];
 }
 

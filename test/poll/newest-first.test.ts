@@ -77,7 +77,7 @@ function setUp(t: TestContext, script: Script) {
   return { clock, calls, poller };
 }
 
-test("today first – days gone by wait while the running day of their sensor is still on its way", async (t) => {
+test("newest first – days gone by wait while the running day of their sensor is still on its way", async (t) => {
   let release: () => void = () => {};
   const { clock, calls } = setUp(t, {
     answer: (request) =>
@@ -96,7 +96,7 @@ test("today first – days gone by wait while the running day of their sensor is
   assert.ok(calls.includes("2 2026-11-18!"));
 });
 
-test("today first – a running day that fails again and again does not hold the days before", async (t) => {
+test("newest first – a running day that fails again and again does not hold the days before", async (t) => {
   let tries = 0;
   const { clock, calls } = setUp(t, {
     answer: (request) => {
@@ -113,7 +113,7 @@ test("today first – a running day that fails again and again does not hold the
   assert.ok(calls.includes("2 2026-11-19!") && calls.includes("2 2026-11-18!"));
 });
 
-test("today first – with our clock a day behind, the answer for the wrong day is given up and asked again in its turn", async (t) => {
+test("newest first – with our clock a day behind, the answer for the wrong day is given up and asked again in its turn", async (t) => {
   const { clock, calls } = setUp(t, { gatewayAheadMs: 24 * HOUR });
   await clock.advance(3_000);
   assert.equal(calls[0], "1 2026-11-20");
@@ -125,7 +125,7 @@ test("today first – with our clock a day behind, the answer for the wrong day 
   }
 });
 
-test("today first – a day that got its closing read is not asked again when the next day begins", async (t) => {
+test("newest first – a day that got its closing read is not asked again when the next day begins", async (t) => {
   const { clock, calls } = setUp(t, { startAt: "2026-11-20T23:50:00Z", backfillDays: 5 });
   await clock.advance(20 * 60_000);
   const asked = (day: string) => calls.filter((call) => call === `1 ${day}`).length;
@@ -134,7 +134,7 @@ test("today first – a day that got its closing read is not asked again when th
   assert.ok(asked("2026-11-21") > 5, "the new day is followed");
 });
 
-test("today first – a day that somebody asks for is read, also by the first answer of all", async (t) => {
+test("newest first – a day that somebody asks for is read, also by the first answer of all", async (t) => {
   const { clock, calls, poller } = setUp(t, {
     answer: (request) => (request.day === "2026-10-02" ? GOOD : BAD),
   });
@@ -143,4 +143,38 @@ test("today first – a day that somebody asks for is read, also by the first an
   assert.ok(calls.includes("1 2026-10-02!"));
   assert.equal(job.done, 1);
   assert.deepEqual(job.failures, []);
+});
+
+test("newest first – just after midnight, with nothing of today yet, the day before yesterday waits for yesterday", async (t) => {
+  let release: () => void = () => {};
+  const { clock, calls } = setUp(t, {
+    answer: ({ sensor, day }) =>
+      sensor.code === "2" && day === "2026-11-19"
+        ? new Promise((resolve) => {
+            release = () => resolve({ ...GOOD, stored: 5 });
+          })
+        : GOOD,
+  });
+  await clock.advance(3_000);
+  assert.ok(calls.includes("2 2026-11-20!") && !calls.includes("2 2026-11-18"));
+  release();
+  await clock.advance(1_000);
+  assert.ok(calls.includes("2 2026-11-18!"));
+});
+
+test("newest first – once the newest records are read, the days behind them are read side by side", async (t) => {
+  let give: () => void = () => {};
+  const later = new Promise<DayRead>((resolve) => {
+    give = () => resolve(GOOD);
+  });
+  const { clock, calls } = setUp(t, {
+    answer: ({ day }) => {
+      if (day === "2026-11-20") return { ...GOOD, known: 1 };
+      return later;
+    },
+  });
+  await clock.advance(3_000);
+  const past = calls.filter((call) => /-1[89]$/.test(call));
+  give();
+  assert.equal(past.length, 3, "as many as may be in flight");
 });

@@ -1,18 +1,20 @@
 import type { DayRead } from "./day-read.ts";
 import { PRIORITY, type Stream, type Task } from "./task.ts";
 
-/** So many failed reads of the running day, and the days before go on without it. */
+/** So many failed reads of a day, and the days before go on without it. */
 const TRIES_MAX = 3;
 
 /**
  * Whether a day gone by is to wait: the newest reading of a sensor and kind goes live and older ones to history
- * (contract 6), so its running day is read before the others, unless that one day cannot be.
+ * (contract 6), so the newest day that has records is read before those behind it, unless it cannot be.
  */
-export function waitsForToday({ stream, priority, jobs }: Task): boolean {
+export function waitsForNewer({ stream, day, priority, jobs }: Task): boolean {
   if (priority === PRIORITY.today || jobs.length > 0) return false;
-  for (const other of stream.days.values()) {
-    const isUnread = other.priority === PRIORITY.today && other.lastOkAtMs === null;
-    if (isUnread && other.tries < TRIES_MAX) return true;
+  const newer = [...stream.days.values()].filter((other) => other.day > day);
+  newer.sort((a, b) => (a.day < b.day ? 1 : -1));
+  for (const other of newer) {
+    if (other.lastOkAtMs === null && other.tries < TRIES_MAX) return true;
+    if (other.hasRecords) return false;
   }
   return false;
 }
@@ -35,7 +37,7 @@ export function triesOf(read: DayRead & { ok: false }): number {
   }
 }
 
-/** Days of a stream that wait for its running one, taken out of their wait. */
+/** Days of a stream that wait for a newer one, taken out of their wait. */
 export function takeWaiting(stream: Stream): Task[] {
   const waiting = [...stream.waiting].filter((task) => stream.days.get(task.day) === task);
   stream.waiting.clear();
