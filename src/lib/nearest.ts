@@ -19,7 +19,7 @@ export function editDistance(a: string, b: string): number {
 
 /**
  * The known name closest to what was written, letter case aside; null where nothing is known. One that goes on where
- * the written one ends counts as nearer: an end is easily left off (MQTT_USER is no MQTT_URL).
+ * the written one ends counts as nearer: an end is easily left off (MQTT_USER and MQTT_CA are no MQTT_URL).
  */
 export function nearest(written: string, known: readonly string[]): string | null {
   let best: string | null = null;
@@ -27,7 +27,7 @@ export function nearest(written: string, known: readonly string[]): string | nul
   const folded = written.toLowerCase();
   for (const name of known) {
     const isContinued = name.toLowerCase().startsWith(folded);
-    const distance = editDistance(folded, name.toLowerCase()) - (isContinued ? 1.5 : 0);
+    const distance = editDistance(folded, name.toLowerCase()) * (isContinued ? 0.1 : 1);
     if (distance < bestDistance) {
       best = name;
       bestDistance = distance;

@@ -231,6 +231,9 @@ test("settings – an unknown name of ours is a warning that names the nearest k
     MQTT_PASSWORD_FLE: "x",
     HTTP_TOKN: "x",
     GATEWAY_URL_FILEE: "x",
+    MQTT_USER: "x",
+    MQTT_CA: "x",
+    GATEWAY_TIMEOUT: "x",
   });
   for (const pair of [
     /MQTT_PASWORD: .*MQTT_PASSWORD\?/,
@@ -238,6 +241,9 @@ test("settings – an unknown name of ours is a warning that names the nearest k
     /SPARKPLUG_GROUPID: .*SPARKPLUG_GROUP_ID\?/,
     /MQTT_PASSWORD_FLE: .*MQTT_PASSWORD_FILE\?/,
     /HTTP_TOKN: .*HTTP_TOKEN\?/,
+    /MQTT_USER: .*MQTT_USERNAME\?/,
+    /MQTT_CA: .*MQTT_CA_FILE\?/,
+    /GATEWAY_TIMEOUT: .*GATEWAY_TIMEOUT_MS\?/,
   ])
     assert.match(warnings(loaded), pair);
   assert.notEqual(loaded.settings, null);
