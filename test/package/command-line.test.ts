@@ -163,6 +163,33 @@ test("gateside – what writes the store runs as the service's user when root as
   assert.equal(elsewhere.env["CHANGED_USER"], undefined);
 });
 
+test("packaging/postinst – an upgrade does not fail where an administrator removed gateside.env", {
+  skip,
+}, (t) => {
+  const root = mkdtempSync(join(tmpdir(), "gateside-postinst-"));
+  t.after(() => rmSync(root, { recursive: true }));
+  for (const path of ["etc/gateside", "var/lib/gateside", "tools"])
+    mkdirSync(join(root, path), { recursive: true });
+  const text = readFileSync("packaging/postinst", "utf8");
+  writeFileSync(join(root, "postinst"), text.replace(/\/(etc|var\/lib|run)\//g, `${root}$&`));
+  // The user of the service is there, an owner can be given to what exists, and this machine's units are left alone.
+  const tools = {
+    getent: "",
+    install: "",
+    chown: 'shift; exec stat "$@"',
+    "deb-systemd-helper": "exit 1",
+  };
+  for (const [name, script] of Object.entries(tools)) {
+    writeFileSync(join(root, "tools", name), `#!/bin/sh\n${script}\n`);
+    chmodSync(join(root, "tools", name), 0o755);
+  }
+  const { status, stderr } = spawnSync("sh", [join(root, "postinst"), "configure", "0.1.0-1"], {
+    encoding: "utf8",
+    env: { PATH: `${join(root, "tools")}:/usr/bin:/bin` },
+  });
+  assert.equal(status, 0, stderr);
+});
+
 for (const script of ["gateside.sh", "postinst", "prerm", "postrm"]) {
   test(`packaging/${script} – is a script that sh can read`, { skip }, () => {
     const { status, stderr } = spawnSync("sh", ["-n", join("packaging", script)], {
