@@ -167,7 +167,7 @@ export class SessionRunner {
 
   /** One measurement, and only when no scalar reading waits. */
   async #sendWaveform(): Promise<boolean> {
-    const { outbox, sender, window, settle, onDamaged } = this.#parts;
+    const { outbox, sender, book, clock, window, settle, onDamaged } = this.#parts;
     const { waveforms } = this.#options;
     const lane = "sparkplugWaveform";
     const entry = outbox.lease(lane, "live", 1)[0] ?? outbox.lease(lane, "backlog", 1)[0];
@@ -184,6 +184,7 @@ export class SessionRunner {
       settle(lane, [entry], "skipped");
       return true;
     }
+    this.#toldAtMs.set(book.ofSensor(entry.reading.sensor), clock.monotonic());
     await sender.waveforms(entry, !entry.live || window.isRepeat(lane, entry));
     return true;
   }

@@ -138,6 +138,25 @@ test("sparkplug – a waveform is a Bytes metric of little-endian floats, born b
   assert.deepEqual(wave?.metadata, { contentType: "application/octet-stream", size: 16 });
 });
 
+test("sparkplug – a silent sensor does not die between two of its waveforms that are owed", {
+  skip,
+}, async (t) => {
+  const site = await TestSite.open(t);
+  site.states.set(MOTOR.code, { state: "silent", lastReadingMs: null });
+  site.waveforms.set(1, WAVE);
+  site.run(site.node());
+  await site.until((m) => m.some(({ verb }) => verb === "DBIRTH"));
+  site.outbox.add("sparkplugWaveform", [measured(site, 3, [1])]);
+  await site.until((m) => m.some(({ verb }) => verb === "DDATA"));
+  // What a tick tells of the node comes behind the deaths it found.
+  site.nodeValues = [{ name: "gateway/up", type: "Boolean", value: false }];
+  await site.until((m) => m.some(({ verb }) => verb === "NDATA"));
+  assert.deepEqual(
+    site.verbs().filter((verb) => verb.endsWith(MOTOR.code)),
+    [`DBIRTH ${MOTOR.code}`, `DDATA ${MOTOR.code}`],
+  );
+});
+
 test("sparkplug – waveforms that are not wanted or gone leave the lane without a message", {
   skip,
 }, async (t) => {
