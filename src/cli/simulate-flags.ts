@@ -27,6 +27,32 @@ export const SIMULATE_FLAGS: readonly FlagSpec[] = [
     doc: "gateway generation; 1 knows UpdateConfig",
     default: "2",
   },
+  {
+    name: "empty-day",
+    value: "FORM",
+    doc: "a day without records: empty, null, missing, empty-array, or a status number",
+    default: "empty",
+  },
+  {
+    name: "day-rule",
+    value: "FIELD",
+    doc: "time that puts a waveform into a day: time_data or realnodetime",
+    default: "time_data",
+  },
+  { name: "strict-types", doc: "refuse a string where an integer is due, and the reverse" },
+  { name: "fault-status", value: "400|500", doc: "status of a fault's page", default: "400" },
+  {
+    name: "settings-order",
+    value: "NUMBERS",
+    doc: "order of the checks of saveSettings",
+    default: "506,502,503,504,505",
+  },
+  {
+    name: "settings-answer",
+    value: "FORM",
+    doc: "answer of saveSettings: envelope, bare, key-only or wrapped",
+    default: "envelope",
+  },
   { name: "word", value: "WORD", doc: "the vendor's word in wire names", default: "sensor" },
   { name: "service", value: "PATH", doc: "path of the service", default: "SensorService.svc" },
 ];

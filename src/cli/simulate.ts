@@ -7,6 +7,7 @@ import { startSimulator } from "../simulator/server.ts";
 import type { Simulator } from "../simulator/simulator.ts";
 import { type CommandContext, type Flags, UsageError } from "./command.ts";
 import { programCall } from "./program-call.ts";
+import { switchesOf } from "./simulate-switches.ts";
 import { table } from "./table.ts";
 
 /** A table of every sensor of a large plant would only scroll the address away. */
@@ -57,7 +58,7 @@ async function open(flags: Flags): Promise<Simulator | string> {
   const port = whole("port", 0, 65_535) ?? 0;
   const zone = flags.text("zone");
   const word = flags.text("word") ?? "sensor";
-  const dir = flags.text("settings-dir");
+  const switches = switchesOf(flags);
   if (!/^[a-z][A-Za-z0-9_]*$/.test(word)) throw new UsageError("--word is one word, e.g. acme");
   if (zone !== null && !isZone(zone)) throw new UsageError(`--zone ${zone} is no IANA time zone`);
   try {
@@ -71,7 +72,7 @@ async function open(flags: Flags): Promise<Simulator | string> {
       word,
       servicePath: flags.text("service") ?? "SensorService.svc",
       ...(zone === null ? {} : { zone }),
-      ...(dir === null ? {} : { settings: { dir } }),
+      ...switches,
     });
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;

@@ -28,10 +28,13 @@ export function* envelopePieces(
     : keyText(faults.has("string-status") ? "0" : 0, "OK");
   const isBare = faults.has("bare-envelope");
   const isWrapped = faults.has("wrapped");
-  yield { text: isWrapped ? `{"${operation}Result":[` : isBare ? "" : "[", item: null };
   const shown = faults.has("non-zero-status") ? [] : items;
   const iterator = shown[Symbol.iterator]();
   const first = iterator.next();
+  if (first.done && emptyDay === "empty-array" && refusal === undefined) {
+    return yield { text: "[]", item: null };
+  }
+  yield { text: isWrapped ? `{"${operation}Result":[` : isBare ? "" : "[", item: null };
   if (first.done && typeof emptyDay === "object") {
     yield {
       text: `{"Configs":[],"Key":${keyText(emptyDay.status, "No records")},"Value":[]}`,

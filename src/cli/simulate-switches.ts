@@ -1,0 +1,43 @@
+import type { EmptyDay, SimulatorOptions } from "../simulator/options.ts";
+import { type Flags, UsageError } from "./command.ts";
+
+const EMPTY_DAYS = ["empty", "null", "missing", "empty-array"] as const;
+const ORDER = [506, 502, 503, 504, 505] as const;
+
+/** The switches of a gateway's habits that its documentation leaves open (services 7). */
+export function switchesOf(flags: Flags): Partial<SimulatorOptions> {
+  const dir = flags.text("settings-dir");
+  const answer = flags.choice("settings-answer", ["envelope", "bare", "key-only", "wrapped"]);
+  const order = orderOf(flags.text("settings-order"));
+  const emptyDay = emptyDayOf(flags);
+  const dayRule = flags.choice("day-rule", ["time_data", "realnodetime"]);
+  return {
+    strictTypes: flags.has("strict-types"),
+    faultStatus: flags.choice("fault-status", ["400", "500"]) === "500" ? 500 : 400,
+    ...(emptyDay === null ? {} : { emptyDay }),
+    ...(dayRule === null ? {} : { dayRule }),
+    settings: {
+      ...(dir === null ? {} : { dir }),
+      ...(answer === null ? {} : { answer }),
+      ...(order === null ? {} : { order }),
+    },
+  };
+}
+
+/** A word, or a status number that is not 0. */
+function emptyDayOf(flags: Flags): EmptyDay | null {
+  const text = flags.text("empty-day");
+  if (text !== null && /^-?[1-9]\d{0,8}$/.test(text)) return { status: Number(text) };
+  return flags.choice("empty-day", EMPTY_DAYS);
+}
+
+/** All five numbers, each once. */
+function orderOf(text: string | null): (502 | 503 | 504 | 505 | 506)[] | null {
+  if (text === null) return null;
+  const order = text.split(",").map((number) => ORDER.find((known) => String(known) === number));
+  const known = order.filter((number) => number !== undefined);
+  if (known.length !== ORDER.length || order.length !== ORDER.length || new Set(known).size < 5) {
+    throw new UsageError(`--settings-order ${text} is not each of ${ORDER.join(", ")} once`);
+  }
+  return known;
+}
