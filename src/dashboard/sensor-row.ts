@@ -32,12 +32,10 @@ export class SensorRow {
     this.#age = h("td", { role: "cell", class: "c-age" });
     this.#battery = h("td", { role: "cell", class: "c-battery" });
     const kinds = new Set(sensor.kinds.map((kind) => KIND_WORDS[kind].replace(/ \(.*/, "")));
-    const point = sensor.location?.names?.point ?? sensorName(sensor);
-    const facts = [
-      sensor.code,
-      ...(point === sensorName(sensor) ? [] : [point]),
-      [...kinds].join(", "),
-    ];
+    // Said once where the name has it already.
+    const point = sensor.location?.names?.point ?? "";
+    const place = sensorName(sensor).toLowerCase().includes(point.toLowerCase()) ? [] : [point];
+    const facts = [sensor.code, ...place, [...kinds].join(", ")];
     this.root = h(
       "tr",
       { role: "row", class: "sensor", "data-code": sensor.code },
