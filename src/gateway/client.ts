@@ -250,13 +250,15 @@ export class GatewayClient implements RecordSource {
   /** An answer that turned out to be of no use; also for callers who found that out while reading it. */
   note(failureClass: FailureClass, message: string): void {
     const { metrics } = this.#parts;
+    // A status number is an answer: the gateway is well, the question was not to its liking.
+    const isUp = failureClass === "service_status";
     this.#state = {
       ...this.#state,
-      isUp: false,
+      isUp,
       lastError: message,
       lastErrorClass: failureClass,
     };
-    metrics.gatewayUp.set(0);
+    metrics.gatewayUp.set(isUp ? 1 : 0);
     metrics.gatewayRequests.inc({ outcome: failureClass });
   }
 }

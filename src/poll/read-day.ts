@@ -185,7 +185,8 @@ class OneRead {
     // What the service said outranks how the line broke.
     const cut =
       result.outcome === "service_status" ? failureOf(result) : (failure ?? failureOf(result));
-    if (failure === null && cut.failureClass === "not_json") {
+    const { failureClass } = cut;
+    if (failure === null && (failureClass === "not_json" || failureClass === "service_status")) {
       this.#parts.onUnusable?.(cut.failureClass, cut.message);
     }
     const mayTake = this.#request.takeCut && !result.sawNonZeroKey && isCut(cut.failureClass);

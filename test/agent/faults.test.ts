@@ -76,7 +76,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     reads("no-date"),
   ],
   envelopes: [
-    waits("non-zero-status"),
+    waits("non-zero-status", { counts: request("service_status") }),
     waits("non-zero-status-with-records"),
     reads("string-status"),
     waits("value-null"),

@@ -449,3 +449,15 @@ test("gateway client – post tells an HTML page and an empty answer from an out
   const empty = await failureOf(client.post("saveSettings", {}, new AbortController().signal));
   assert.equal(empty.failureClass, "truncated");
 });
+
+test("gateway client – a status number is kept as the last error, of a gateway that is well", async (t) => {
+  const url = await serve(t, (_request, response) => response.end(EMPTY_DAY));
+  const client = clientFor(t, url);
+  await readAll(client);
+  client.note("service_status", "the gateway answers status 17: no such sensor");
+  assert.equal(client.state.isUp, true);
+  assert.equal(client.state.lastErrorClass, "service_status");
+  assert.match(client.state.lastError ?? "", /17: no such sensor/);
+  client.note("not_json", "the answer is no JSON");
+  assert.equal(client.state.isUp, false);
+});
