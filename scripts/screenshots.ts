@@ -137,7 +137,7 @@ async function settled(page: Page): Promise<void> {
   await page.locator(".live", { hasText: /^Live$/ }).waitFor();
   if ((await page.locator(".flow").count()) > 0) {
     await page
-      .locator(".pipe-label", { hasText: /sent$/ })
+      .locator(".pipe-label", { hasText: / sent: / })
       .first()
       .waitFor({ timeout: RATES_MS_MAX });
   }
