@@ -186,8 +186,8 @@ export class Dispatcher {
     const { log, clock, logger, counter } = this.#parts;
     const { entry } = request;
     const before = log.findByKey(entry.key, entry.receivedAtMs - request.memoryMs);
-    if (before && (request.isRedelivered || before.outcome !== "rejected_local"))
-      return remembered(before);
+    const isSettled = before?.outcome === "queued" || before?.outcome === "rejected_service";
+    if (before && (request.isRedelivered || isSettled)) return remembered(before);
 
     this.#lastCallAt ??= this.#lastCallBeforeStart();
     const command = log.begin(entry);
@@ -254,7 +254,7 @@ export class Dispatcher {
     const waitMs = this.#nextCallAt() - clock.monotonic();
     if (waitMs > 0) await clock.sleep(waitMs, signal);
     if (mustWait) this.#waiting -= 1;
-    if (signal.aborted) return unreached("the agent is stopping");
+    if (signal.aborted) return local("the agent is stopping, the gateway was not called");
     this.#lastCallAt = clock.monotonic();
     try {
       return resultOf(await gateway.queueSettings(operation, settings, signal));
@@ -286,26 +286,24 @@ function resultOf(answer: { statusNumber: number; description: string }): Comman
 }
 
 /**
- * The service said no, for good; or it never saw the request; or the answer is lost and it may have acted. The gateway
+ * The service said no, for good; or there is no answer (a timeout, a reset), whether it has acted or not. The gateway
  * is called once (contract 8): to repeat a lost one, with other correlation data, is the sender's decision.
  */
 function resultOfFailure(failure: CallFailure): CommandResult {
   const { statusNumber, failureClass, code, message } = failure;
-  if (statusNumber === null && ["connect", "name_resolution", "tls"].includes(code))
-    return unreached(message);
   const isNo =
     statusNumber !== null || failureClass === "request" || failureClass === "configuration";
   if (isNo) return { ok: false, outcome: "rejected_service", statusNumber, description: message };
+  const isUnreached = ["connect", "name_resolution", "tls"].includes(code);
+  const doubt = isUnreached
+    ? "the gateway was not reached"
+    : "the settings may or may not be queued";
   return {
     ok: false,
     outcome: "unknown",
     statusNumber: null,
-    description: `the settings may or may not be queued: ${message}`,
+    description: `${doubt}: ${message}`,
   };
-}
-
-function unreached(why: string): CommandResult {
-  return local(`the gateway was not reached, nothing was queued: ${why}`);
 }
 
 /** An answer goes where the request asked, unless that is no topic to publish on, or this very one. */

@@ -166,13 +166,14 @@ test("dispatcher – the call after a lost answer keeps its distance too", async
   assert.equal((await second).outcome, "queued");
 });
 
-test("dispatcher – a gateway that never saw the request leaves no doubt", async (t) => {
+test("dispatcher – a gateway that was not reached is told as such, and nothing is claimed of the settings", async (t) => {
   const b = bench(t);
   const refused = () =>
     new CallFailure({ message: "connection refused", failureClass: "transient", code: "connect" });
   b.answers = [refused()];
   const result = await b.send(REQUEST);
-  assert.equal(result.outcome, "rejected_local");
+  assert.equal(result.outcome, "unknown");
+  assert.equal(result.statusNumber, null);
   assert.match(result.description, /not reached.*connection refused/);
 });
 
@@ -337,12 +338,12 @@ test("dispatcher – a person who asks again after a failure gets another try, a
   const refused = () =>
     new CallFailure({ message: "connection refused", failureClass: "transient", code: "connect" });
   b.answers.push(refused(), refused());
-  assert.equal((await b.dispatcher.execute(REQUEST, "cli")).outcome, "rejected_local");
+  assert.equal((await b.dispatcher.execute(REQUEST, "cli")).outcome, "unknown");
   await b.clock.advance(SPACING);
-  assert.equal((await b.send(REQUEST)).outcome, "rejected_local");
+  assert.equal((await b.send(REQUEST)).outcome, "unknown");
   await b.clock.advance(SPACING);
   assert.equal((await b.dispatcher.execute(REQUEST, "cli")).outcome, "queued");
-  assert.equal((await b.send(REQUEST)).outcome, "rejected_local");
+  assert.equal((await b.send(REQUEST)).outcome, "unknown");
   assert.equal((await b.dispatcher.execute(REQUEST, "cli")).outcome, "queued");
   assert.equal(b.calls.length, 3, "what was queued is not queued twice");
 });
