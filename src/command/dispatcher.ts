@@ -295,14 +295,11 @@ function resultOfFailure(failure: CallFailure): CommandResult {
     statusNumber !== null || failureClass === "request" || failureClass === "configuration";
   if (isNo) return { ok: false, outcome: "rejected_service", statusNumber, description: message };
   const isUnreached = ["connect", "name_resolution", "tls"].includes(code);
-  const doubt = isUnreached
-    ? "the gateway was not reached"
-    : "the settings may or may not be queued";
   return {
     ok: false,
     outcome: "unknown",
     statusNumber: null,
-    description: `${doubt}: ${message}`,
+    description: isUnreached ? message : `the settings may or may not be queued: ${message}`,
   };
 }
 

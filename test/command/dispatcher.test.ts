@@ -174,7 +174,7 @@ test("dispatcher – a gateway that was not reached is told as such, and nothing
   const result = await b.send(REQUEST);
   assert.equal(result.outcome, "unknown");
   assert.equal(result.statusNumber, null);
-  assert.match(result.description, /not reached.*connection refused/);
+  assert.equal(result.description, "connection refused");
 });
 
 test("dispatcher – the same correlation data within 24 h gets the first outcome, over a restart too", async (t) => {
