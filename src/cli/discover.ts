@@ -50,7 +50,7 @@ export async function run(context: CommandContext): Promise<number> {
   else replaceFile(outPath, text);
   const where = out === null ? "" : ` in ${out}`;
   stderr.write(
-    `${result.added} sensors added, ${result.kept} were there${where}; run \`gateside check\` next\n`,
+    `Sensors added${where}: ${result.added}; there before: ${result.kept}. Run \`gateside check\` next.\n`,
   );
   return faults.length === 0 ? 0 : 1;
 }
