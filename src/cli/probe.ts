@@ -1,5 +1,5 @@
 import type { Message, StoredReading, StoredWaveform, WaveformReader } from "../core/ports.ts";
-import type { Reading, Value } from "../core/reading.ts";
+import { isFlagged, type Reading, type Value } from "../core/reading.ts";
 import { KINDS, type Kind, sameCode } from "../core/sensor.ts";
 import { dayOf } from "../core/zone.ts";
 import { createJsonEncoder } from "../publish/json.ts";
@@ -39,7 +39,8 @@ export async function run(context: CommandContext): Promise<number> {
       stderr.write(`error: ${sensor.code} ${kind} ${day}: ${result.message}\n`);
       return 1;
     }
-    const messages = newest ? messagesOf(newest, configuration, day === today) : [];
+    const isLive = newest !== null && day === today && !isFlagged(newest, "time_in_future");
+    const messages = newest ? messagesOf(newest, configuration, isLive) : [];
     const report = { sensor: sensor.code, kind, day, records: count, reading: newest, messages };
     stdout.write(
       flags.has("json")

@@ -51,6 +51,10 @@ export type Flag =
   | "sample_not_integer"
   | "not_an_array"
   | "too_many_samples"
-  | "counter_restart"
   | "time_from_time_data"
   | "recording_reason_unknown";
+
+export function isFlagged({ attributes }: Pick<Reading, "attributes">, flag: Flag): boolean {
+  const { flags } = attributes;
+  return Array.isArray(flags) && flags.includes(flag);
+}

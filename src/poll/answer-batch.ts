@@ -1,5 +1,5 @@
 import type { AnswerWriter, AppendResult, DayProgress } from "../core/ports.ts";
-import type { Flag, Reading } from "../core/reading.ts";
+import { isFlagged, type Reading } from "../core/reading.ts";
 
 /** While a cut answer may have to be marked, this much of it is held in memory at most. */
 const HELD_BYTES_MAX = 32 * 1024 * 1024;
@@ -87,9 +87,4 @@ export class AnswerBatch {
   get timesMs(): readonly number[] {
     return this.#times;
   }
-}
-
-function isFlagged(reading: Reading, flag: Flag): boolean {
-  const { flags } = reading.attributes;
-  return Array.isArray(flags) && flags.includes(flag);
 }

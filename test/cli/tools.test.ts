@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -137,6 +138,30 @@ test("probe – shows raw record, reading and the messages of each format", asyn
   assert.match(run.stdout, new RegExp(`spBv1.0/bench/DDATA/gateside/${sensor}`));
   const wrong = await runCommand(["probe", "--sensor", sensor, "--kind", "rpm"], b);
   assert.equal(wrong.code, 2);
+});
+
+test("probe – a record dated into the future is shown as history, as the agent publishes it", async (t) => {
+  const b = await bench(t);
+  const sensor = b.sensorOf("loop");
+  const time = `/Date(${Date.now() + 3 * 86_400_000}+0000)/`;
+  const Value = [{ sensor_code: sensor, time_data: time, channel1_voltage: 1 }];
+  const gateway = createHttpServer((request, response) => {
+    request.resume();
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify([{ Configs: [], Key: { StatusNumber: 0 }, Value }]));
+  });
+  await new Promise<void>((resolve) => gateway.listen(0, "127.0.0.1", resolve));
+  t.after(() => gateway.close());
+  const { port } = gateway.address() as AddressInfo;
+  const env = { ...b.env, GATEWAY_URL: `http://127.0.0.1:${port}`, PUBLISH_FORMATS: "json" };
+  const words = ["probe", "--sensor", sensor, "--kind", "loop", "--json"];
+  const run = await runCommand(words, { ...b, env });
+  assert.equal(run.code, 0, run.stderr);
+  const { messages } = JSON.parse(run.stdout) as { messages: { topic: string }[] };
+  assert.deepEqual(
+    messages.map(({ topic }) => topic),
+    [`gateside/bench/${sensor}/loop/history`],
+  );
 });
 
 test("backfill and export – a day is stored once, and comes out as CSV and JSON lines", async (t) => {
