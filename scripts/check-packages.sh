@@ -8,7 +8,7 @@ version=$(node -p 'require("./package.json").version')
 claim() { printf 'ok - %s\n' "$1"; }
 die() { printf 'not ok - %s\n' "$1" >&2; exit 1; }
 work=$(mktemp -d); pids=(); secret=; installed=
-cleanup() { for p in "${pids[@]:-}"; do [ -n "$p" ] && kill "$p" 2>/dev/null || true; done; rm -rf "$work" ${secret:+"$secret"}; [ -z "$installed" ] || dpkg -P gateside >/dev/null 2>&1 || true; }
+cleanup() { for p in "${pids[@]:-}"; do [ -n "$p" ] && kill "$p" 2>/dev/null && wait "$p" 2>/dev/null || true; done; rm -rf "$work" ${secret:+"$secret"}; [ -z "$installed" ] || dpkg -P gateside >/dev/null 2>&1 || true; }
 trap cleanup EXIT
 [ -e "$packages/SHA256SUMS" ] || { echo "skipped - there are no packages: npm run package"; exit 0; }
 
@@ -128,14 +128,15 @@ arm="$packages/gateside_$version-1_arm64.deb"
 if [ -e "$arm" ] && can_run && command -v qemu-aarch64-static >/dev/null && [ -d /usr/aarch64-linux-gnu/lib ]; then
   dpkg-deb -x "$arm" "$work/arm"
   lib="$work/arm/usr/lib/gateside"
-  arm_gateside() { QEMU_LD_PREFIX=/usr/aarch64-linux-gnu qemu-aarch64-static -E LD_LIBRARY_PATH=/usr/aarch64-linux-gnu/lib "$lib/node" "$lib/gateside.js" "$@"; }
-  arm_gateside --version | grep -q "$version" || die "arm64: does not run"
+  # No function: in the background that would be a shell of its own, and to end it would leave the agent.
+  arm_gateside=(env QEMU_LD_PREFIX=/usr/aarch64-linux-gnu qemu-aarch64-static -E LD_LIBRARY_PATH=/usr/aarch64-linux-gnu/lib "$lib/node" "$lib/gateside.js")
+  "${arm_gateside[@]}" --version | grep -q "$version" || die "arm64: does not run"
   sim=$(free_port); mqtt=$(free_port); http=$(free_port)
   mosquitto -p "$mqtt" >/dev/null 2>&1 & pids+=($!)
   node dist/gateside.js simulate --port "$sim" --sensors 7 --site-out "$work/arm-site.json" >/dev/null 2>&1 & pids+=($!)
   for _ in $(seq 50); do [ -s "$work/arm-site.json" ] && break; sleep 0.2; done
   GATEWAY_URL=http://127.0.0.1:$sim MQTT_URL=mqtt://127.0.0.1:$mqtt HTTP_PORT=$http BACKFILL_DAYS=0 SITE_FILE=$work/arm-site.json DATA_DIR=$work/arm-data NOTIFY_SOCKET=$work/notify \
-    arm_gateside run >"$work/arm.log" 2>&1 & pids+=($!)
+    "${arm_gateside[@]}" run >"$work/arm.log" 2>&1 & pids+=($!)
   wait_for_http "$http" 60 || { tail -20 "$work/arm.log"; die "arm64: the agent did not come up"; }
   for _ in $(seq 300); do
     delivered=$(curl -fsS "http://127.0.0.1:$http/metrics" | awk '/^gateside_delivered_total/ {n += $2} END {print n+0}')
