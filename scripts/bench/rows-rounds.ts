@@ -82,7 +82,7 @@ async function play(options: BenchOptions, match: Match, isLast: boolean): Promi
 }
 
 /**
- * Rounds from just after one checkpoint to just after the last of so many more: some twenty rounds go to the log before it is
+ * Rounds from just after one checkpoint to just after the last of so many more: a dozen rounds go to the log before it is
  * carried over into the database, so any other number of rounds would count too little or too much of that.
  */
 async function wholeCycles(

@@ -17,6 +17,11 @@ export interface FlagSpec {
   readonly many?: boolean;
 }
 
+/** The flag as it is written in a call: `--name VALUE`. */
+export function flagCall({ name, value }: Pick<FlagSpec, "name" | "value">): string {
+  return value === undefined ? `--${name}` : `--${name} ${value}`;
+}
+
 /** Somewhere to write text; a process stream fits. */
 export interface TextSink {
   /** False asks the writer to wait for `drain`, as Node's streams do. */

@@ -1,4 +1,4 @@
-import type { Command, FlagSpec } from "./command.ts";
+import { type Command, type FlagSpec, flagCall } from "./command.ts";
 import { table } from "./table.ts";
 
 export function programHelp(commands: readonly Command[]): string {
@@ -15,10 +15,13 @@ ${table(commands.map(({ name, summary }) => [name, summary]))}
 
 export function commandHelp(command: Command): string {
   const words = usageWords(command.flags);
-  const flags = command.flags.map(({ name, value, doc, default: fallback, many }) => [
-    `--${name}${value === undefined ? "" : ` ${value}`}`,
-    `${doc}${fallback === undefined ? "" : ` (default ${fallback})`}${many ? "; may be repeated" : ""}`,
-  ]);
+  const flags = command.flags.map((flag) => {
+    const { doc, default: fallback, many } = flag;
+    return [
+      flagCall(flag),
+      `${doc}${fallback === undefined ? "" : ` (default ${fallback})`}${many ? "; may be repeated" : ""}`,
+    ];
+  });
   const details = command.details === undefined ? "" : `\n${command.details}\n`;
   const examples = command.examples.map((example) => `  ${example}\n`).join("");
   return `Usage: gateside ${[command.name, ...words].join(" ")}
@@ -33,14 +36,12 @@ ${examples}`;
 
 /** Required flags bare, optional ones in brackets, and `(--a A | --b B)` where one of two is required. */
 function usageWords(flags: readonly FlagSpec[]): string[] {
-  const call = ({ name, value }: FlagSpec) =>
-    value === undefined ? `--${name}` : `--${name} ${value}`;
   const told = new Set<string>();
   return flags.flatMap((flag) => {
     const other = flags.find(({ name }) => name === flag.requiredUnless);
-    if (other === undefined) return flag.required ? call(flag) : `[${call(flag)}]`;
+    if (other === undefined) return flag.required ? flagCall(flag) : `[${flagCall(flag)}]`;
     told.add(flag.name);
-    return told.has(other.name) ? [] : `(${call(flag)} | ${call(other)})`;
+    return told.has(other.name) ? [] : `(${flagCall(flag)} | ${flagCall(other)})`;
   });
 }
 

@@ -1,5 +1,5 @@
 import { likely } from "../lib/nearest.ts";
-import { type FlagSpec, Flags, UsageError } from "./command.ts";
+import { type FlagSpec, Flags, flagCall, UsageError } from "./command.ts";
 
 /** `--flag value`, `--flag=value`, `--switch`; anything else is a mistake that names what was probably meant. */
 export function parseFlags(words: readonly string[], specs: readonly FlagSpec[]): Flags {
@@ -27,7 +27,7 @@ export function parseFlags(words: readonly string[], specs: readonly FlagSpec[])
     const next = equals < 0 ? words[++i] : word.slice(equals + 1);
     // `--from -7` is a value; `--from --to` is a value that was forgotten.
     if (next === undefined || (equals < 0 && next.startsWith("--")))
-      throw new UsageError(`--${name} wants a value: --${name} ${spec.value}`);
+      throw new UsageError(`--${name} wants a value: ${flagCall(spec)}`);
     values.set(name, [...(values.get(name) ?? []), next]);
   }
   if (unknown.length > 0) throw new UsageError(unknownText(unknown, specs));
@@ -60,14 +60,13 @@ function unknownText(unknown: readonly string[], specs: readonly FlagSpec[]): st
 
 /** All at once; of two that stand in for each other one is asked for. */
 function missingText(missing: readonly FlagSpec[]): string {
-  const call = ({ name, value }: FlagSpec) => `--${name}${value === undefined ? "" : ` ${value}`}`;
   const asked: string[] = [];
   const told = new Set<string>();
   for (const spec of missing) {
     const other = missing.find(({ name }) => name === spec.requiredUnless);
     if (other !== undefined && told.has(other.name)) continue;
     told.add(spec.name);
-    asked.push(other === undefined ? call(spec) : `${call(spec)} or ${call(other)}`);
+    asked.push(other === undefined ? flagCall(spec) : `${flagCall(spec)} or ${flagCall(other)}`);
   }
   return asked.length === 1
     ? `${asked.join()} is required`

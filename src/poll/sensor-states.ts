@@ -1,11 +1,7 @@
 import type { SensorState } from "../core/ports.ts";
 import type { Sensor } from "../core/sensor.ts";
+import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../core/silence.ts";
 import type { Stream } from "./task.ts";
-
-/** Expected interval of a sensor whose cadence is not learned yet, ms: not to call it silent too soon. */
-const UNKNOWN_CADENCE_MS = 600_000;
-/** A sensor is silent after this many of its expected intervals (contract 6). */
-const SILENT_AFTER_INTERVALS = 3;
 
 /** How long a stream's next record may take by its rhythm, ms. */
 export function expectedMs({

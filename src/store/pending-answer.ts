@@ -1,5 +1,5 @@
 import type { WaveformRef } from "../core/ports.ts";
-import type { Reading } from "../core/reading.ts";
+import { isFlagged, type Reading } from "../core/reading.ts";
 import { encodeSamples } from "../lib/waveform-codec.ts";
 import { hashOf, hourOf } from "./stored-reading.ts";
 
@@ -38,14 +38,13 @@ export interface PendingReading {
 }
 
 export function toPending(reading: Reading, isWaveformWanted: boolean): PendingReading {
-  const { flags } = reading.attributes;
   const waveforms = packWaveforms(reading);
   return {
     id: reading.id,
     hash: hashOf(reading.id),
     timeMs: reading.timeMs,
     hour: hourOf(reading.timeMs),
-    isFuture: Array.isArray(flags) && flags.includes("time_in_future"),
+    isFuture: isFlagged(reading, "time_in_future"),
     offsetMinutes: reading.offsetMinutes,
     units: JSON.stringify(reading.units),
     values: JSON.stringify(reading.values),

@@ -1,6 +1,7 @@
 /** What is wrong now, in plain words with the remedy: what the dashboard and `status` show. */
 import type { AgentStatus, FailureClass, LinkStatus, SensorState } from "../ports.ts";
 import type { Site } from "../sensor.ts";
+import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../silence.ts";
 
 export interface Fault {
   /** Stable name, for tests and links. */
@@ -171,10 +172,6 @@ function clockFaults({ clock }: AgentStatus): Fault[] {
   return faults;
 }
 
-/** A sensor without a learned rhythm is expected this often, s, and silent after so many intervals, as polling has it. */
-const UNKNOWN_CADENCE_S = 600;
-const SILENT_AFTER_INTERVALS = 3;
-
 /**
  * While the gateway does not answer nobody knows what a sensor sends: one that was overdue before is told of; one that fell
  * due since is not, or the gateway's outage would send people to every sensor's battery.
@@ -184,7 +181,8 @@ function isSilenceKnown({ gateway }: AgentStatus, sensor: SensorState): boolean 
   // Times of readings are the gateway's.
   const lastAnswerMs = gateway.lastAnswerAtMs + (gateway.skewMs ?? 0);
   return sensor.kinds.every(({ lastReadingMs, cadenceS }) => {
-    const overdueMs = SILENT_AFTER_INTERVALS * (cadenceS ?? UNKNOWN_CADENCE_S) * 1000;
+    const cadenceMs = cadenceS === null ? UNKNOWN_CADENCE_MS : cadenceS * 1000;
+    const overdueMs = SILENT_AFTER_INTERVALS * cadenceMs;
     return lastReadingMs === null || lastAnswerMs - lastReadingMs > overdueMs;
   });
 }
