@@ -10,8 +10,13 @@ case "${1-}" in
     [ -e "$config" ] || [ ! -x /etc/gateside ] || { echo "error: there is no $config" >&2; exit 2; }
     ;;
 esac
+as_service=yes
 for word; do
-  case "$word" in --environment | --environment=*) config='' ;; esac
+  case "$word" in
+    --environment | --environment=*) config='' ;;
+    # Written where root stands, which the service's user may not.
+    --bundle | --bundle=*) as_service=no ;;
+  esac
 done
 is_set() { eval "[ \"\${$1+yes}\" = yes ]"; }
 
@@ -27,9 +32,13 @@ if [ -n "$config" ] && [ -r "$config" ]; then
     is_set "$name" || export "$name=$value"
   done <"$config"
   # The unit's credentials, for who may read them: doctor and probe then see what the service sees.
-  for pair in MQTT_USERNAME=mqtt.username MQTT_PASSWORD=mqtt.password HTTP_TOKEN=http.token GATEWAY_HEADERS=gateway.headers; do
+  for pair in MQTT_USERNAME=mqtt.username MQTT_PASSWORD=mqtt.password HTTP_TOKEN=http.token HTTP_VIEW_TOKEN=http.view.token GATEWAY_HEADERS=gateway.headers GATEWAY_PROXY=gateway.proxy ALARM_WEBHOOK_URL=alarm.webhook.url ALARM_EMAIL_URL=alarm.email.url; do
     name=${pair%%=*} file=$secrets.${pair#*=}
     if [ -r "$file" ] && ! is_set "$name" && ! is_set "${name}_FILE"; then export "$name=$(cat "$file")"; fi
+  done
+  for pair in MQTT_KEY_FILE=mqtt.key MQTT_CERT_FILE=mqtt.cert MQTT_CA_FILE=mqtt.ca GATEWAY_CA_FILE=gateway.ca HTTP_CERT_FILE=http.cert HTTP_KEY_FILE=http.key CONFIG_PUBLIC_KEY_FILE=config.public.key; do
+    name=${pair%%=*} file=$secrets.${pair#*=}
+    if [ -r "$file" ] && ! is_set "$name"; then export "$name=$file"; fi
   done
 elif [ -n "$config" ] && [ -d /etc/gateside ] && [ ! -x /etc/gateside ]; then
   echo "note: $config is for root and the service's user alone; with sudo its settings are used" >&2
@@ -38,12 +47,33 @@ fi
 : "${MALLOC_ARENA_MAX=1}"
 export SITE_FILE DATA_DIR MALLOC_ARENA_MAX
 command=${1-}
-set -- /usr/lib/gateside/node --max-semi-space-size=4 --max-old-space-size=128 --single-threaded-gc /usr/lib/gateside/gateside.js "$@"
-# What writes the store does it as the service's user, who could not open root's files later.
+# The agent's memory is kept small; the receiving end works in batches on a larger machine.
+case "$command" in
+  collect) set -- /usr/lib/gateside/node --max-old-space-size=1024 /usr/lib/gateside/gateside.js "$@" ;;
+  *) set -- /usr/lib/gateside/node --max-semi-space-size=4 --max-old-space-size=128 --single-threaded-gc /usr/lib/gateside/gateside.js "$@" ;;
+esac
+# What writes the store does it as the service's user, who could not open root's files later; and what tries the settings does, for
+# root reads everything and the service does not.
 case "$(id -u) $command" in
-  '0 run' | '0 backfill' | '0 settings')
-    if [ "$DATA_DIR" = "$data" ] && getent passwd gateside >/dev/null; then
-      exec setpriv --reuid=gateside --regid=gateside --init-groups "$@"
+  '0 run' | '0 backfill' | '0 settings' | '0 check' | '0 doctor' | '0 rollback')
+    if [ "$DATA_DIR" = "$data" ] && [ $as_service = yes ] && getent passwd gateside >/dev/null; then
+      # Where the unit starts; root's own directory would be closed to that user.
+      if [ -n "$config" ] && [ -d "${config%/*}" ]; then cd "${config%/*}"; fi
+      # systemd hands the service files of its own; the user could not read those of /etc/credstore.
+      own=
+      for name in MQTT_KEY_FILE MQTT_CERT_FILE MQTT_CA_FILE GATEWAY_CA_FILE HTTP_CERT_FILE HTTP_KEY_FILE CONFIG_PUBLIC_KEY_FILE; do
+        eval "path=\${$name-}"
+        case "$path" in "$secrets".*) ;; *) continue ;; esac
+        [ -n "$own" ] || { own=$(mktemp -d /run/gateside-XXXXXX) && chown gateside: "$own"; }
+        install -m 0400 -o gateside -g gateside "$path" "$own/${path##*/}"
+        export "$name=$own/${path##*/}"
+      done
+      if [ -z "$own" ]; then exec setpriv --reuid=gateside --regid=gateside --init-groups "$@"; fi
+      trap 'rm -rf "$own"' EXIT
+      trap 'exit 130' INT
+      trap 'exit 143' TERM
+      setpriv --reuid=gateside --regid=gateside --init-groups "$@"
+      exit $?
     fi
     ;;
 esac

@@ -15,6 +15,8 @@ import {
 import { extname, join } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { build, type Metafile, type Plugin } from "esbuild";
+import { bundledFolders } from "./bundled.ts";
+import { bundledComponents, type LockPackages } from "./sbom.ts";
 
 const DIST = "dist";
 const DASHBOARD_SOURCE = join("src", "dashboard");
@@ -26,17 +28,21 @@ const COMPRESS_BYTES_MIN = 512;
 async function main(): Promise<void> {
   // What lies there is replaced file by file: a program that runs from here, and packages made earlier, stay whole.
   mkdirSync(DIST, { recursive: true });
-  const bundled = await bundleProgram();
+  const bundled = await bundleProgram("main.ts", "gateside.js");
+  const collecting = await bundleProgram(join("collect", "main.ts"), "collect.js");
   copyNativeModule();
   const shown = await bundleDashboard();
-  writeLicences([bundled, ...shown]);
+  const folders = bundledFolders([bundled, collecting, ...shown]);
+  writeLicences(folders);
+  writeBundledComponents(folders);
 }
 
-async function bundleProgram(): Promise<Metafile> {
+/** `collect.js` holds what the receiving end alone needs; `gateside collect` loads it, the agent never does. */
+async function bundleProgram(source: string, name: string): Promise<Metafile> {
   // CommonJS, because a package that asks for `require` at run time must find it. Names are kept for error texts.
   const { metafile } = await build({
-    entryPoints: [join("src", "main.ts")],
-    outfile: join(DIST, "gateside.js"),
+    entryPoints: [join("src", source)],
+    outfile: join(DIST, name),
     bundle: true,
     platform: "node",
     target: "node20",
@@ -48,16 +54,21 @@ async function bundleProgram(): Promise<Metafile> {
     define: { __BUNDLED__: "true" },
     metafile: true,
     plugins: [onlyTheClient],
+    // pg asks for its native client only where that is chosen.
+    external: ["pg-native"],
     logLevel: "warning",
   });
   // One character outside ASCII would make V8 keep the whole text with two bytes per character: 2 MB for nothing.
-  const foreign = /.{0,40}[^\0-\x7f].{0,20}/.exec(readFileSync(join(DIST, "gateside.js"), "utf8"));
-  if (foreign) throw new Error(`the bundle is not pure ASCII; write it with \\u: ${foreign[0]}`);
+  const foreign = /.{0,40}[^\0-\x7f].{0,20}/.exec(readFileSync(join(DIST, name), "utf8"));
+  if (foreign) throw new Error(`${name} is not pure ASCII; write it with \\u: ${foreign[0]}`);
   writeFileSync(join(DIST, "package.json"), `${JSON.stringify({ type: "commonjs" })}\n`);
   return metafile;
 }
 
-/** Of undici the program needs the client alone: fetch, caches, web sockets and the rest would be loaded with it, 5 MB of memory. */
+/**
+ * Of undici the agent needs the client alone: fetch, caches, web sockets and the rest would be loaded with it, 5 MB of memory. What only some
+ * need is loaded when they first ask for it: a proxy, and fetch for `discover`.
+ */
 const onlyTheClient: Plugin = {
   name: "only the client of undici",
   setup(build) {
@@ -66,6 +77,12 @@ const onlyTheClient: Plugin = {
       contents: `module.exports = {
         Client: require("undici/lib/dispatcher/client.js"),
         buildConnector: require("undici/lib/core/connect.js"),
+        get ProxyAgent() {
+          return require("undici/lib/dispatcher/proxy-agent.js");
+        },
+        get fetch() {
+          return require("undici/lib/web/fetch/index.js").fetch;
+        },
       };`,
       resolveDir: process.cwd(),
     }));
@@ -132,14 +149,7 @@ function compress(directory: string): void {
 }
 
 /** Text of every package that ended up in a bundle, in order of name, so that the file is the same on every build. */
-function writeLicences(metafiles: readonly Metafile[]): void {
-  const packages = new Set<string>(["node_modules/better-sqlite3"]);
-  for (const { inputs } of metafiles) {
-    for (const input of Object.keys(inputs)) {
-      const directory = /^.*node_modules\/(@[^/]+\/)?[^/]+/.exec(input)?.[0];
-      if (directory !== undefined) packages.add(directory);
-    }
-  }
+function writeLicences(packages: readonly string[]): void {
   const texts = new Map<string, string>();
   for (const directory of packages) {
     const about = JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as {
@@ -166,6 +176,13 @@ function writeLicences(metafiles: readonly Metafile[]): void {
     join(DIST, "THIRD-PARTY-LICENCES.txt"),
     `Gateside contains the packages below, each under its own licence.\n\n${body}`,
   );
+}
+
+/** The bundled part of the bill of materials; a package adds its runtime (scripts/package.ts). */
+function writeBundledComponents(folders: readonly string[]): void {
+  const lock = JSON.parse(readFileSync("package-lock.json", "utf8")) as { packages: LockPackages };
+  const bundled = bundledComponents(folders, lock.packages);
+  writeFileSync(join(DIST, "bundled-components.json"), `${JSON.stringify(bundled, null, 1)}\n`);
 }
 
 void main();

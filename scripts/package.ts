@@ -20,7 +20,16 @@ import {
 import { dirname, join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
-import { type Arch, NODES, nativeModules, nodeOf, run, say } from "./package-parts.ts";
+import {
+  type Arch,
+  NODE_VERSION,
+  NODES,
+  nativeModules,
+  nodeOf,
+  run,
+  say,
+} from "./package-parts.ts";
+import { nodeComponent, type Sbom, sbomOf } from "./sbom.ts";
 
 const root = resolve(process.argv[1] ?? ".", "../..");
 const USAGE = `Usage: npm run package -- [amd64] [arm64] [--out DIR] [--natives DIR] [--plain]
@@ -106,12 +115,15 @@ async function packageFor(arch: Arch): Promise<string> {
   copy(join(node, "bin/node"), "usr/lib/gateside/node", 0o755);
   await run(`${prefix}strip`, [join(stage, "usr/lib/gateside/node")]);
   copy(join(root, "dist/gateside.js"), "usr/lib/gateside/gateside.js");
+  copy(join(root, "dist/collect.js"), "usr/lib/gateside/collect.js");
   copy(join(root, "dist/package.json"), "usr/lib/gateside/package.json");
   copyTree(join(root, "dist/dashboard"), "usr/lib/gateside/dashboard");
   copy(sqlite, "usr/lib/gateside/better_sqlite3.node");
   copy(sdnotify, "usr/lib/gateside/sdnotify.node");
   copy(join(root, "packaging/gateside.sh"), "usr/bin/gateside", 0o755);
-  copy(join(root, "packaging/gateside.env"), "etc/gateside/gateside.env", 0o640);
+  mkdirSync(join(stage, "etc/gateside"), { recursive: true });
+  // No conffile: the live one is made from it once (packaging/postinst).
+  copy(join(root, "packaging/gateside.env"), "usr/share/gateside/gateside.env");
   for (const unit of ["gateside.service", "gateside@.service"]) {
     copy(join(root, "systemd", unit), join("usr/lib/systemd/system", unit));
   }
@@ -126,6 +138,7 @@ async function packageFor(arch: Arch): Promise<string> {
   }
   // Where the examples' "$schema" looks for it.
   copy(join(root, "config/site.schema.json"), `${documents}/site.schema.json`);
+  copy(join(root, "config/uplinks.schema.json"), `${documents}/uplinks.schema.json`);
   copy(join(root, "config/README.md"), `${documents}/configuring.md`);
   copy(join(root, "README.md"), `${documents}/README.md`);
   for (const name of readdirSync(join(root, "docs"))) {
@@ -136,6 +149,7 @@ async function packageFor(arch: Arch): Promise<string> {
   const libraries = readFileSync(join(root, "dist/THIRD-PARTY-LICENCES.txt"));
   put(`${documents}/THIRD-PARTY-LICENCES.gz`, zipped(libraries));
   put(`${documents}/NODE-LICENCE.gz`, zipped(readFileSync(join(node, "LICENSE"))));
+  put(`${documents}/sbom.cdx.json`, billOfMaterials(arch, node));
   put(`${documents}/changelog.gz`, zipped(readFileSync(join(root, "CHANGELOG.md"))));
   put(`${documents}/changelog.Debian.gz`, zipped(debianChangelog()));
   copy(join(root, "packaging/lintian-overrides"), "usr/share/lintian/overrides/gateside");
@@ -149,13 +163,11 @@ async function packageFor(arch: Arch): Promise<string> {
     })
     .join("");
   put("DEBIAN/md5sums", sums);
-  put("DEBIAN/conffiles", "/etc/gateside/gateside.env\n");
   put("DEBIAN/control", control(arch, installedKb));
   for (const script of ["postinst", "prerm", "postrm"]) {
     copy(join(root, "packaging", script), join("DEBIAN", script), 0o755);
   }
   await run("chmod", ["-R", "u=rwX,go=rX", stage]);
-  chmodSync(join(stage, "etc/gateside/gateside.env"), 0o640);
   await run("find", [stage, "-exec", "touch", "-h", "-d", `@${epoch}`, "{}", "+"]);
 
   mkdirSync(out, { recursive: true });
@@ -167,6 +179,18 @@ async function packageFor(arch: Arch): Promise<string> {
   rmSync(stage, { recursive: true, force: true });
   say(`${arch}: ${relative(root, deb)} ${(statSync(deb).size / 1e6).toFixed(1)} MB`);
   return deb;
+}
+
+function billOfMaterials(arch: Arch, node: string): string {
+  const { npmName, integrity } = NODES[arch];
+  const { version } = manifest;
+  const purl = `pkg:deb/gateside/gateside@${version}-1?arch=${arch}`;
+  const bundled = JSON.parse(
+    readFileSync(join(root, "dist/bundled-components.json"), "utf8"),
+  ) as Pick<Sbom, "components" | "dependencies">;
+  const runtime = nodeComponent(node, NODE_VERSION, npmName, integrity);
+  const sbom = sbomOf({ version, epochS: Number(epoch), purl }, bundled, [runtime]);
+  return `${JSON.stringify(sbom, null, 1)}\n`;
 }
 
 function control(arch: Arch, installedKb: number): string {

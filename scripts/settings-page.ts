@@ -35,7 +35,7 @@ export function settingsPage(): string {
   return [
     "# Settings",
     "",
-    "Everything the agent can be told comes from the environment, or from a `.env` file in its working directory (the environment",
+    "All settings come from the environment, or from a `.env` file in its working directory (the environment",
     "wins). `gateside check` shows what is in effect and where it comes from. Every secret `X` can be given as `X_FILE` instead: a path",
     "whose trimmed content is the value. This page is written from the program's own table by",
     "`node --import tsx scripts/write-settings-doc.ts`.",

@@ -5,6 +5,7 @@ import { processEnvironment } from "./config/settings.ts";
 const LINGER_MS = 2000;
 
 const stop = new AbortController();
+let hangUp: (() => void) | null = null;
 
 for (const [name, number] of [
   ["SIGINT", 2],
@@ -12,6 +13,8 @@ for (const [name, number] of [
   ["SIGHUP", 1],
 ] as const) {
   process.on(name, () => {
+    // Read the configuration again, where the command has one that it can (contract: `run`).
+    if (name === "SIGHUP" && hangUp !== null && !stop.signal.aborted) return hangUp();
     // The second signal ends the process at once (contract 2).
     if (stop.signal.aborted) process.exit(128 + number);
     stop.abort(name);
@@ -37,6 +40,9 @@ void runProgram({
   stdout: process.stdout,
   stderr: process.stderr,
   signal: stop.signal,
+  onHangup: (listener) => {
+    hangUp = listener;
+  },
 }).then((code) => {
   process.exitCode = code;
   setTimeout(() => process.exit(), LINGER_MS).unref();

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { CannedSensor } from "./canned-gateway.ts";
-import { sleep } from "./measure.ts";
+import { cpuMs, sleep } from "./measure.ts";
 
 /** What the packages start it with; see systemd/gateside.service. */
 export const NODE_FLAGS = [
@@ -28,16 +28,22 @@ export class AgentProcess {
   readonly #child: ChildProcess;
   readonly address: string;
   readonly pid: number;
+  readonly dataDir: string;
+  /** CPU until HTTP answered, ms. */
+  readonly listeningCpuMs: number;
 
-  private constructor(child: ChildProcess, address: string) {
+  private constructor(child: ChildProcess, address: string, dataDir: string) {
     this.#child = child;
     this.address = address;
+    this.dataDir = dataDir;
     this.pid = child.pid ?? 0;
+    this.listeningCpuMs = cpuMs(this.pid);
   }
 
   static async start(options: AgentOptions): Promise<AgentProcess> {
     mkdirSync(options.directory, { recursive: true });
     const siteFile = join(options.directory, "site.json");
+    const dataDir = join(options.directory, "data");
     writeFileSync(siteFile, JSON.stringify(siteOf(options.sensors)));
     const child = spawn(
       process.execPath,
@@ -51,7 +57,7 @@ export class AgentProcess {
           GATEWAY_TIMEZONE: "UTC",
           MQTT_URL: options.brokerUrl,
           SITE_FILE: siteFile,
-          DATA_DIR: join(options.directory, "data"),
+          DATA_DIR: dataDir,
           HTTP_PORT: "0",
           POLL_INTERVAL_S: "3600",
           BACKFILL_DAYS: "0",
@@ -71,7 +77,7 @@ export class AgentProcess {
         if (entry.level >= 50) process.stderr.write(`${line}\n`);
       });
     });
-    return new AgentProcess(child, address);
+    return new AgentProcess(child, address, dataDir);
   }
 
   /**

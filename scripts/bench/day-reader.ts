@@ -1,7 +1,8 @@
 import { DayReader } from "../../src/core/decode/day-reader.ts";
 import { JsonText } from "../../src/core/decode/json-text.ts";
+import { RECORD_BOUNDS } from "../../src/core/decode/record-bounds.ts";
 import { SampleReader } from "../../src/core/decode/samples.ts";
-import type { Kind } from "../../src/core/sensor.ts";
+import type { PolledKind } from "../../src/core/sensor.ts";
 import { createWireNames } from "../../src/core/wire/wire-names.ts";
 import { loadByteHashing } from "../../src/lib/xxhash.ts";
 import { median, ownCpuMs, sleep } from "./measure.ts";
@@ -26,7 +27,7 @@ export async function dayReaderRows(): Promise<Outcome> {
   const raw: Record<string, Pairs> = {};
   const rows: Row[] = [];
   const hashing = await loadByteHashing();
-  const read = (kind: Kind, body: Buffer, checkpoint: string | null, known?: Set<bigint>) => {
+  const read = (kind: PolledKind, body: Buffer, checkpoint: string | null, known?: Set<bigint>) => {
     const isKnownBytes = known ? (hash: bigint) => known.has(hash) : null;
     const reader = new DayReader({ kind, names, hashing, checkpoint, isKnownBytes });
     const hashes: bigint[] = [];
@@ -37,7 +38,7 @@ export async function dayReaderRows(): Promise<Outcome> {
     }
     return { hashes, result: reader.end() };
   };
-  const days: [string, Kind, Buffer][] = [
+  const days: [string, PolledKind, Buffer][] = [
     ["8 MB waveforms (144 x 3x4096)", "accel", waveformDay(144, 4096)],
     ["3.7 MB small records (8640 of 12 currents)", "currentV2", smallDay(8640)],
   ];
@@ -69,7 +70,7 @@ export async function dayReaderRows(): Promise<Outcome> {
   }
   for (const samples of [1024, 4096, 16_384]) {
     const text = Buffer.from(channel(samples));
-    const reader = new SampleReader();
+    const reader = new SampleReader(RECORD_BOUNDS.samplesMax);
     const json = text.toString("latin1");
     const pairs = await pairsOf(
       () => JSON.parse(json),

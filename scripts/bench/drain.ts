@@ -3,14 +3,17 @@
  * The drain is the real one: SQLite outbox with synchronous FULL, encoder, publisher, link, settlement.
  * Target 4 of `npm run bench`.
  */
+
 import { setTimeout as pause } from "node:timers/promises";
 import mqtt from "mqtt";
 import type { Lane, Message } from "../../src/core/ports.ts";
+import { fixedSite } from "../../src/core/site-source.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
-import { createJsonEncoder } from "../../src/publish/json.ts";
-import { MqttLink } from "../../src/publish/mqtt-link.ts";
+import { MqttLink } from "../../src/link/mqtt-link.ts";
+import type { PublishPathName } from "../../src/link/publish-path.ts";
+import { createJsonEncoder } from "../../src/publish/formats/json.ts";
 import { Publisher } from "../../src/publish/publisher.ts";
 import type { Store } from "../../src/store/store.ts";
 import { startMosquitto } from "../../test/support/mosquitto.ts";
@@ -71,11 +74,23 @@ async function publishBare(
 }
 
 /** Messages a second from the store to the last settlement on disk. */
-async function drain(url: string, version: 4 | 5, store: Store): Promise<Speed> {
+async function drain(
+  url: string,
+  version: 4 | 5,
+  store: Store,
+  publishPath: PublishPathName,
+): Promise<Speed> {
   const count = store.outbox.depth(LANE).readings;
   const link = new MqttLink(
     { clock: systemClock, logger: silentLogger },
-    { name: "mqtt", url, version, clientId: "gateside-bench", inflight: WINDOW },
+    {
+      name: "mqtt",
+      urls: [url],
+      version,
+      clientId: "gateside-bench",
+      inflight: WINDOW,
+      publishPath,
+    },
   );
   const stop = new AbortController();
   const linkEnded = link.run(stop.signal);
@@ -104,7 +119,12 @@ async function drain(url: string, version: 4 | 5, store: Store): Promise<Speed> 
 }
 
 function encoder() {
-  return createJsonEncoder({ prefix: "g", site: "bench", sensors: [], withRaw: false });
+  return createJsonEncoder({
+    prefix: "g",
+    site: "bench",
+    source: fixedSite({ site: "s", sensors: [] }),
+    withRaw: false,
+  });
 }
 
 /** Readings that make messages of about 200 bytes. */
@@ -134,7 +154,7 @@ export async function drainRows({ isQuick, pairs, say }: BenchOptions): Promise<
   // Announces a receive maximum above the window, so that both sides have the same one.
   const broker = await startMosquitto({ receiveMaximum: 2 * WINDOW });
   const store = tempStore({ after: (fn) => void cleanups.push(fn) }, { bufferMaxMb: 1024 });
-  const seen: { readonly bare: Speed; readonly ours: Speed }[] = [];
+  const seen: { readonly bare: Speed; readonly ours: Speed; readonly library: Speed }[] = [];
   let payloadBytes = 0;
   try {
     for (let round = 0; round <= Math.max(5, pairs); round++) {
@@ -142,27 +162,32 @@ export async function drainRows({ isQuick, pairs, say }: BenchOptions): Promise<
       payloadBytes = Buffer.byteLength(String(messages[0]?.payload));
       const bare = await publishBare(broker.url, VERSION, messages);
       await pause(200);
-      const ours = await drain(broker.url, VERSION, store);
+      const ours = await drain(broker.url, VERSION, store, "direct");
+      await fill(store, count, 1000 + round);
+      await pause(200);
+      const library = await drain(broker.url, VERSION, store, "library");
       // The first pair warms up.
-      if (round > 0) seen.push({ bare, ours });
-      say(`bare ${show(bare)}, drain ${show(ours)}`);
+      if (round > 0) seen.push({ bare, ours, library });
+      say(`bare ${show(bare)}, drain ${show(ours)}, by the library ${show(library)}`);
     }
   } finally {
     for (const cleanup of cleanups.reverse()) await cleanup();
     await broker.close();
   }
-  const rate = median(seen.map(({ ours, bare }) => ours.perS / bare.perS));
-  const cpu = median(seen.map(({ ours, bare }) => ours.cpuUs / bare.cpuUs));
-  const perS = (side: "ours" | "bare") => median(seen.map((pair) => pair[side].perS)).toFixed(0);
+  type Side = "ours" | "library" | "bare";
+  const rate = (side: Side) => median(seen.map((pair) => pair[side].perS / pair.bare.perS));
+  const cpu = (side: Side) => median(seen.map((pair) => pair[side].cpuUs / pair.bare.cpuUs));
+  const perS = (side: Side) => median(seen.map((pair) => pair[side].perS)).toFixed(0);
+  const what = `outbox drain / bare mqtt.js, QoS 1, window ${WINDOW}, ${payloadBytes} B, FULL (messages a second)`;
   return {
     rows: [
       {
         target: "4",
-        what: `outbox drain / bare mqtt.js, QoS 1, window ${WINDOW}, ${payloadBytes} B, FULL (messages a second)`,
-        measured: rate,
-        limit: 0.9,
+        what,
+        measured: rate("ours"),
+        limit: 0.85,
         sense: ">=",
-        note: `${perS("ours")} : ${perS("bare")}; CPU ${cpu.toFixed(2)} times`,
+        note: `${perS("ours")} : ${perS("bare")}; CPU ${cpu("ours").toFixed(2)} times; by mqtt.js's own publish ${rate("library").toFixed(2)}, CPU ${cpu("library").toFixed(2)} times`,
       },
     ],
     raw: { count, seen },

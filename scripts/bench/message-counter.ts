@@ -2,6 +2,8 @@
 import mqtt, { type MqttClient } from "mqtt";
 import { until } from "./measure.ts";
 
+/** What is published of a sensor beside its readings. */
+const NO_READINGS: ReadonlySet<string> = new Set(["state", "about", "alarm"]);
 const ID = Buffer.from('"id":"');
 
 export class MessageCounter {
@@ -33,7 +35,7 @@ export class MessageCounter {
 
   #count(topic: string, payload: Buffer): void {
     const levels = topic.split("/");
-    if (levels[2] === "agent" || levels[3] === "state") return;
+    if (levels[2] === "agent" || NO_READINGS.has(levels[3] ?? "")) return;
     this.lastAt = performance.now();
     this.bytes += payload.length;
     const from = payload.indexOf(ID) + ID.length;

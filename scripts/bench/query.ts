@@ -5,6 +5,7 @@
  * delay while asked, and the memory the answers took.
  * Usage: node --import tsx scripts/bench/query.ts [seconds per run] [days of minute readings]
  */
+
 import { execFile } from "node:child_process";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
@@ -15,6 +16,7 @@ import { historyPages } from "../../src/agent/history-pages.ts";
 import { createSeriesMaker } from "../../src/core/query/series.ts";
 import type { Sensor, Site } from "../../src/core/sensor.ts";
 import { DftPlans } from "../../src/core/signal/fft.ts";
+import { fixedSite } from "../../src/core/site-source.ts";
 import { createHttpServer } from "../../src/http/server.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -22,6 +24,7 @@ import { OPTIONS, testParts } from "../../test/support/http-parts.ts";
 import {
   append,
   DAY_MS,
+  mainOf,
   readingOf,
   tempStore,
   waveformOf,
@@ -99,7 +102,7 @@ async function main(seconds: number, days: number): Promise<void> {
   };
   const nowMs = Date.now();
   const store = tempStore(cleanup, {
-    lanes: [],
+    uplinks: mainOf(),
     bufferMaxMb: 8192,
     historyDays: 400,
     waveformDays: 400,
@@ -118,7 +121,7 @@ async function main(seconds: number, days: number): Promise<void> {
     })
     .flatMap(({ waveforms }) => waveforms)[0]?.fileId;
   const base = testParts({
-    site,
+    site: fixedSite(site),
     series: createSeriesMaker(new DftPlans()),
     waveforms: store.waveforms,
   });

@@ -1,11 +1,12 @@
 /** Target 13: the cost of a reading does not grow with the plant nor with what is stored. */
+
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { Waveform } from "../../src/core/reading.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { openStore } from "../../src/store/store.ts";
-import { append, readingOf } from "../../test/support/temp-database.ts";
+import { append, mainOf, readingOf } from "../../test/support/temp-database.ts";
 import { cpuMs, median, residentMb, sleep } from "./measure.ts";
 import {
   type BenchOptions,
@@ -94,8 +95,7 @@ async function fillStore(options: BenchOptions, directory: string, bytes: number
     waveformDays: 30,
     bufferMaxMb: 8192,
     diskFreeMinMb: 0,
-    lanes: [],
-    waveformPolicy: () => false,
+    uplinks: mainOf(),
     clock: systemClock,
     logger: silentLogger,
     // Nothing else shares a commit here: waiting for company would take hours.

@@ -16,6 +16,8 @@ import { bigRows } from "./rows-big.ts";
 import { backfillRows, cadenceRows, idleRows } from "./rows-live.ts";
 import { roundRows } from "./rows-rounds.ts";
 import { scaleRows } from "./rows-scale.ts";
+import { firstStartRows, largeSiteRows } from "./rows-sites.ts";
+import { writeRows } from "./rows-writes.ts";
 import { storeRows } from "./store.ts";
 import { vibrationRows } from "./vibration.ts";
 
@@ -37,10 +39,13 @@ const CHAPTERS: readonly Chapter[] = [
     needsNodeRed: true,
     measure: roundRows,
   },
+  { targets: ["5c"], title: "sensors at their own times", measure: writeRows },
   { targets: ["3", "7b"], title: "big rounds", measure: bigRows },
   { targets: ["11", "12"], title: "sensors of fixed cadence", measure: cadenceRows },
   { targets: ["12b"], title: "a week of waveforms", measure: backfillRows },
   { targets: ["13"], title: "scale", measure: scaleRows },
+  { targets: ["13c"], title: "first start, 2,000 sensors", measure: firstStartRows },
+  { targets: ["13d"], title: "2,000 sensors with their history", measure: largeSiteRows },
   { targets: ["14"], title: "idle", measure: idleRows },
 ];
 

@@ -25,16 +25,21 @@ export async function vibrationRows(): Promise<Outcome> {
   });
   const analyse = () =>
     channels.map((samples) => analyseAxis(samples, { sampleRateHz, calibration, plans }));
+  const diagnose = () =>
+    channels.map((samples) =>
+      analyseAxis(samples, { sampleRateHz, calibration, plans, tones: true }),
+    );
   const parse = () => JSON.parse(wire) as unknown;
   const textbook = () =>
     channels.map((samples) => textbookValues(samples, sampleRateHz, calibration));
 
   // Warm, as in a running agent: code compiled, tables made.
   repeat(analyse, 3 * ROUNDS);
+  repeat(diagnose, 3 * ROUNDS);
   repeat(parse, 3 * ROUNDS);
   const pairs = Array.from({ length: PAIRS }, () => {
     const oursUs = repeat(analyse, ROUNDS);
-    return { oursUs, parseUs: repeat(parse, ROUNDS) };
+    return { oursUs, parseUs: repeat(parse, ROUNDS), tonesUs: repeat(diagnose, ROUNDS) };
   });
   const ours = median(pairs.map(({ oursUs }) => oursUs));
   const parsed = median(pairs.map(({ parseUs }) => parseUs));
@@ -59,6 +64,14 @@ export async function vibrationRows(): Promise<Outcome> {
         limit: 3,
         sense: "<=",
         note: `${ours.toFixed(0)} : ${parsed.toFixed(0)}; equal to the textbook within ${worst.toExponential(0)}`,
+      },
+      {
+        target: "9",
+        what: "the same with tones for findings / JSON.parse (us)",
+        measured: median(pairs.map(({ tonesUs, parseUs }) => tonesUs / parseUs)),
+        limit: 3,
+        sense: "<=",
+        note: `tones of the ${channels.length} axes take ${median(pairs.map(({ tonesUs, oursUs }) => tonesUs - oursUs)).toFixed(0)} us`,
       },
     ],
     raw: {

@@ -4,14 +4,23 @@
  * commit is timed alone and while histories are asked for without a pause.
  * Usage: node --import tsx scripts/bench/year.ts [days, 365] [sensors, 100] [days of all sensors; later ten only]
  */
+
 import type { FastifyInstance } from "fastify";
 import { historyPages } from "../../src/agent/history-pages.ts";
 import type { Sensor, Site } from "../../src/core/sensor.ts";
+import { fixedSite } from "../../src/core/site-source.ts";
 import { createApp } from "../../src/http/server.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import type { Store } from "../../src/store/store.ts";
 import { OPTIONS, testParts } from "../../test/support/http-parts.ts";
-import { append, DAY_MS, keyOf, readingOf, tempStore } from "../../test/support/temp-database.ts";
+import {
+  append,
+  DAY_MS,
+  keyOf,
+  mainOf,
+  readingOf,
+  tempStore,
+} from "../../test/support/temp-database.ts";
 import { median, percentile, sleep } from "./measure.ts";
 
 const MINUTE_MS = 60_000;
@@ -87,13 +96,16 @@ async function main(days: number, count: number, daysOfAll: number): Promise<voi
     sensors: Array.from({ length: count }, (_, i) => sensorOf(i)),
   };
   const store = tempStore(cleanup, {
-    lanes: [],
+    uplinks: mainOf(),
     bufferMaxMb: 60_000,
     historyDays: 4_000,
     commitWindowMs: 5,
   });
   const history = historyPages(store.history);
-  const app = createApp({ ...testParts({ site }), history, clock: systemClock }, OPTIONS);
+  const app = createApp(
+    { ...testParts({ site: fixedSite(site) }), history, clock: systemClock },
+    OPTIONS,
+  );
   cleanup.after(() => app.close());
   const unit = await rpmUnit(app);
   const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;

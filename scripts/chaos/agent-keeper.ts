@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type BuiltAgent, spawnAgent } from "../../test/support/plant.ts";
+import { ask } from "./ask.ts";
 import { within } from "./within.ts";
 
 /** Contract 2. */
@@ -12,6 +13,10 @@ const STUCK_MS = 30_000;
 const REPORT_MS = 2000;
 /** An agent that cannot start is started again after this pause, as by systemd. */
 const RESTART_MS = 500;
+/** Until it answers, also on a busy machine. */
+const START_MS = 60_000;
+const LOOK_MS = 20;
+const ANSWER_MS = 5000;
 
 export class AgentKeeper {
   readonly faults: string[] = [];
@@ -67,6 +72,25 @@ export class AgentKeeper {
     }
     const tookMs = Math.round(performance.now() - startedAt);
     if (tookMs > STOP_LIMIT_MS) this.faults.push(`a clean end took ${tookMs} ms`);
+  }
+
+  /**
+   * SIGHUP, as `systemctl reload` sends it: to an agent that has started. False where there is none, or none that answers
+   * in time.
+   */
+  async hangUp(): Promise<boolean> {
+    const agent = this.#agent;
+    if (agent === null || !(await this.#answers(agent))) return false;
+    return this.#agent === agent && agent.process.kill("SIGHUP");
+  }
+
+  async #answers(agent: BuiltAgent): Promise<boolean> {
+    const deadline = Date.now() + START_MS;
+    while (this.#agent === agent && Date.now() < deadline) {
+      if ((await ask(this.#env["DATA_DIR"] ?? "", "/healthz", ANSWER_MS)) !== null) return true;
+      await sleep(LOOK_MS);
+    }
+    return false;
   }
 
   async close(): Promise<void> {

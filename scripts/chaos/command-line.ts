@@ -7,7 +7,10 @@ export const HELP = `npm run chaos -- [options]: does to an agent whatever a sit
   --seconds S | --minutes M | --hours H
                            how long each lasts (default 30 s), the wait for what is owed not counted
   --formats LIST           PUBLISH_FORMATS of the agent: json (default), or json,sparkplug
-  --ci                     a short set of 12 s each: two seeds with json, two with Sparkplug beside it
+  --uplinks                four uplinks, each with a broker or a cable of its own: main (json), one with a filter and
+                           topic templates, one with Sparkplug, one that comes and goes; and site and uplinks files that change
+  --dark DAYS              with --uplinks: one of them is away for so many days of the plant
+  --ci                     a short set of 12 s each: a seed with json, one with --uplinks, two with Sparkplug beside json
   --verbose                tells the plan as it happens, and the gap records
   --keep                   leaves each campaign's directory behind, with the store
   --program FILE           the bundle to try (default dist/gateside.js)
@@ -21,6 +24,8 @@ clocks of the box need libfaketime.
 export interface Round {
   readonly seed: number;
   readonly formats: readonly string[];
+  readonly uplinks: boolean;
+  readonly darkDays: number;
   readonly lengthMs: number;
 }
 export interface Orders {
@@ -35,10 +40,10 @@ const DEFAULT_MS = 30_000;
 const CI_MS = 12_000;
 /** Short campaigns in which everything happens that can. */
 const CI_SEEDS = [
-  [193, "json"],
-  [39, "json"],
-  [93, "json,sparkplug"],
-  [20, "json,sparkplug"],
+  [30, "json", false],
+  [4, "json", true],
+  [93, "json,sparkplug", false],
+  [20, "json,sparkplug", false],
 ] as const;
 const FORMATS = ["json", "plain", "sparkplug"];
 
@@ -57,16 +62,33 @@ export function readCommandLine(words: readonly string[]): Orders | null {
       verbose: { type: "boolean", default: false },
       keep: { type: "boolean", default: false },
       ci: { type: "boolean", default: false },
+      uplinks: { type: "boolean", default: false },
+      dark: { type: "string", default: "0" },
       help: { type: "boolean", default: false },
     },
   });
   if (values.help) return null;
-  const { program, verbose, keep } = values;
+  const { program, verbose, keep, uplinks } = values;
+  const darkDays = Number(values.dark);
+  if (!(darkDays >= 0) || (darkDays > 0 && !uplinks))
+    throw new Error("--dark wants a number of days, and --uplinks");
   const formats = formatsOf(values.formats);
   const lengthMs = lengthOf(values);
   const rounds = values.ci
-    ? CI_SEEDS.map(([seed, names]) => ({ seed, formats: formatsOf(names), lengthMs: CI_MS }))
-    : seedsOf(values.seed ?? values.seeds ?? "1-3").map((seed) => ({ seed, formats, lengthMs }));
+    ? CI_SEEDS.map(([seed, names, several]) => ({
+        seed,
+        formats: formatsOf(names),
+        lengthMs: CI_MS,
+        uplinks: several,
+        darkDays: 0,
+      }))
+    : seedsOf(values.seed ?? values.seeds ?? "1-3").map((seed) => ({
+        seed,
+        formats,
+        lengthMs,
+        uplinks,
+        darkDays,
+      }));
   return { rounds, program, verbose, keep };
 }
 

@@ -28,7 +28,7 @@ export interface Verdict {
 
 export function judge({ must, may, gone }: Expectation, evidence: Evidence): Verdict {
   const { recorder, stored } = evidence;
-  const told = new ToldGaps(recorder.gaps);
+  const told = new ToldGaps([...recorder.gaps].filter(isOfMain));
   const lost: string[] = [];
   let givenUp = 0;
   for (const [id, wanted] of must) {
@@ -49,8 +49,6 @@ export function judge({ must, may, gone }: Expectation, evidence: Evidence): Ver
   for (const id of stored ?? []) {
     if (!may.has(id) && !recorder.ids.has(id)) invented.push(`${id} (stored)`);
   }
-  let repeats = 0;
-  for (const { count } of recorder.ids.values()) repeats += count - 1;
   return {
     shown: must.size,
     received: recorder.ids.size,
@@ -58,10 +56,19 @@ export function judge({ must, may, gone }: Expectation, evidence: Evidence): Ver
     givenUp,
     invented,
     doubled: [...recorder.doubled],
-    repeats,
+    repeats: repeatsOf(recorder.ids),
     takenBack,
   };
 }
+
+export function repeatsOf(ids: Recorder["ids"]): number {
+  let repeats = 0;
+  for (const { count } of ids.values()) repeats += count - 1;
+  return repeats;
+}
+
+/** With one uplink none is named. */
+const isOfMain = ({ uplink = "main" }: GapRecord) => uplink === "main";
 
 /** Which subscriber lacks it; null when nobody does. */
 function missingAt(id: string, wanted: Wanted, { recorder, host }: Evidence): string | null {
@@ -92,7 +99,7 @@ const describe = (id: string, { sensor, kind, timeMs }: Wanted) =>
   `${id} ${sensor} ${kind} ${new Date(timeMs).toISOString()}`;
 
 /** What gap records own up to: each counts for as many readings as it says, within its span. */
-class ToldGaps {
+export class ToldGaps {
   readonly #byStream = new Map<string, { from: number; to: number; left: number }[]>();
 
   constructor(gaps: Iterable<GapRecord>) {

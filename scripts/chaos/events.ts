@@ -1,6 +1,10 @@
 /** What can happen to a site, and when: drawn from the seed before the campaign begins. */
 import type { FaultSpec } from "../../src/simulator/faults.ts";
-import type { SeededRandom } from "./random.ts";
+import { SeededRandom } from "./random.ts";
+import type { SiteChange } from "./site-file.ts";
+
+/** Name of the site, and of the group of its edge node. */
+export const PLANT_SITE = "plant";
 
 export type Part =
   | "agent"
@@ -11,7 +15,11 @@ export type Part =
   | "clock"
   | "disk"
   | "boxClock"
-  | "host";
+  | "host"
+  | "siteFile"
+  | "farSides";
+
+export type LinkFault = "killed" | "frozen" | "silent" | "reset";
 
 export type ChaosEvent =
   | { readonly name: "agent killed"; readonly forMs: number }
@@ -25,7 +33,27 @@ export type ChaosEvent =
   | { readonly name: "gateway clock set"; readonly forMs: number; readonly offsetMs: number }
   | { readonly name: "disk full"; readonly forMs: number }
   | { readonly name: "box clock set"; readonly forMs: 0; readonly offsetS: number }
-  | { readonly name: "host offline"; readonly forMs: number; readonly isAbrupt: boolean };
+  | { readonly name: "host offline"; readonly forMs: number; readonly isAbrupt: boolean }
+  | {
+      readonly name: "site file changes";
+      readonly forMs: 0;
+      readonly changes: readonly SiteChange[];
+      /** Which sensors, and what they become. */
+      readonly draw: number;
+    }
+  | {
+      readonly name: "uplinks change";
+      readonly forMs: 0;
+      readonly uplink: "visitor" | "cloud";
+      /** SIGKILL so long after SIGHUP; null: none. */
+      readonly killAfterMs: number | null;
+    }
+  | {
+      readonly name: "other uplink fault";
+      readonly forMs: number;
+      readonly uplink: "visitor" | "cloud" | "scada";
+      readonly what: LinkFault;
+    };
 export type EventName = ChaosEvent["name"];
 
 export interface Planned {
@@ -47,10 +75,19 @@ export const PART_OF: Readonly<Record<EventName, Part>> = {
   "disk full": "disk",
   "box clock set": "boxClock",
   "host offline": "host",
+  "site file changes": "siteFile",
+  "uplinks change": "agent",
+  "other uplink fault": "farSides",
 };
 
+/** Those that need several uplinks. */
+export const UPLINK_EVENTS = ["site file changes", "uplinks change", "other uplink fault"] as const;
+type UplinkEvent = (typeof UPLINK_EVENTS)[number];
+/** Each turns another seed's numbers than the plan of the other events, which is what it was without them. */
+const UPLINK_SEED = 0x5eed;
+
 /** How often each happens, relative to the others. */
-const WEIGHTS: Readonly<Record<EventName, number>> = {
+const WEIGHTS: Readonly<Record<Exclude<EventName, UplinkEvent>, number>> = {
   "agent killed": 6,
   "agent stopped": 2,
   "broker killed": 4,
@@ -110,7 +147,7 @@ export function planCampaign(
   sensors: readonly string[],
   possible: ReadonlySet<EventName>,
 ): Planned[] {
-  const bag = (Object.keys(WEIGHTS) as EventName[]).flatMap((name) =>
+  const bag = (Object.keys(WEIGHTS) as Exclude<EventName, UplinkEvent>[]).flatMap((name) =>
     Array.from({ length: WEIGHTS[name] }, () => name),
   );
   const plan: Planned[] = [];
@@ -121,7 +158,41 @@ export function planCampaign(
   return plan;
 }
 
-function draw(random: SeededRandom, name: EventName, sensors: readonly string[]): ChaosEvent {
+/** What happens to further uplinks and to the files beside it, all of one seed. */
+export function planUplinkEvents(seed: number, lengthMs: number): Planned[] {
+  const random = new SeededRandom(seed ^ UPLINK_SEED);
+  const plan: Planned[] = [];
+  for (let atMs = 1500; atMs < lengthMs; atMs += random.between(200, 1500)) {
+    plan.push({ atMs, event: drawUplinkEvent(random, random.pick(UPLINK_EVENTS)) });
+  }
+  return plan;
+}
+
+const SITE_CHANGES = ["added", "removed", "renamed", "re-typed", "clamp", "class"] as const;
+
+function drawUplinkEvent(random: SeededRandom, name: UplinkEvent): ChaosEvent {
+  switch (name) {
+    case "site file changes": {
+      const changes = Array.from({ length: random.between(1, 4) }, () => random.pick(SITE_CHANGES));
+      return { name, forMs: 0, changes, draw: random.between(0, 1e6) };
+    }
+    case "uplinks change": {
+      const killAfterMs = random.next() < 0.4 ? random.between(0, 120) : null;
+      return { name, forMs: 0, uplink: random.pick(["visitor", "visitor", "cloud"]), killAfterMs };
+    }
+    case "other uplink fault": {
+      const what = random.pick(["killed", "frozen", "silent", "reset"] as const);
+      const uplink = random.pick(["visitor", "cloud", "scada"] as const);
+      return { name, forMs: random.between(300, 5000), uplink, what };
+    }
+  }
+}
+
+function draw(
+  random: SeededRandom,
+  name: Exclude<EventName, UplinkEvent>,
+  sensors: readonly string[],
+): ChaosEvent {
   switch (name) {
     case "agent killed":
     case "agent stopped":

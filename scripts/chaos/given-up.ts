@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 
-/** Readings and measurements that a store has given up for want of space, whatever they were owed to. */
+/** Readings and measurements that a store has given up for want of space, whatever they were owed to; not what uplinks that left were owed. */
 export function givenUpCount(dataDir: string): number {
   const db = new Sqlite(join(dataDir, "gateside.db"), { readonly: true, timeout: 5000 });
   try {
@@ -9,7 +9,9 @@ export function givenUpCount(dataDir: string): number {
       .prepare<[], { value: string }>("SELECT value FROM meta WHERE name = 'dropped'")
       .get();
     const counts: Readonly<Record<string, number>> = JSON.parse(row?.value ?? "{}");
-    return Object.values(counts).reduce((sum, count) => sum + count, 0);
+    return Object.entries(counts)
+      .filter(([reason]) => !/uplink_removed|format_off/.test(reason))
+      .reduce((sum, [, count]) => sum + count, 0);
   } finally {
     db.close();
   }

@@ -28,7 +28,7 @@ const BREAKS: readonly Break[] = [
   },
   {
     what: "a day's progress is committed a second before its readings",
-    file: "src/store/answer-writer.ts",
+    file: "src/store/readings/answer-writer.ts",
     from: "    rows.length = 0;\n",
     to: `    rows.length = 0;
     if (progress !== null && readings.length > 0) {
@@ -42,7 +42,7 @@ const BREAKS: readonly Break[] = [
   },
   {
     what: "no identity is ever known",
-    file: "src/store/identities.ts",
+    file: "src/store/readings/identities.ts",
     from: 'if (row.id.toString("hex") === id) return true;',
     to: "if (row.id.length === 0) return true;",
     formats: "json",

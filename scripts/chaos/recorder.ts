@@ -20,6 +20,15 @@ export interface GapRecord {
   readonly to: string;
   readonly count: number;
   readonly reason: string;
+  /** Whose readings they were; absent where there is one uplink. */
+  readonly uplink?: string;
+}
+/** What was told of an alarm. */
+export interface ReceivedEvent {
+  readonly id: string;
+  readonly readingId: string;
+  /** What makes it another one, as text. */
+  readonly content: string;
 }
 export interface ReceivedReading {
   count: number;
@@ -27,7 +36,18 @@ export interface ReceivedReading {
   readonly values: Values | null;
 }
 
+export interface RecorderOptions {
+  /** First level of its topics. */
+  readonly prefix: string;
+  /** Another subscriber's values are to be compared with these. */
+  readonly keepsValues: boolean;
+  /** What the topic of a reading must be, `/history` aside; the contract's unless given. */
+  readonly topicOf?: (sensor: string, kind: string) => RegExp;
+}
+
 const LOOK_MS = 10;
+/** Topics of a sensor that carry no reading, by their fourth level. */
+const OTHER_TOPICS = ["state", "about", "alarm"];
 
 /** A subscriber that judges as it listens: what came, under how many ids, and whether live topics went forward. */
 export class Recorder {
@@ -37,19 +57,22 @@ export class Recorder {
   readonly faults: string[] = [];
   /** Contents that came under more than one id. */
   readonly doubled = new Set<string>();
+  /** By id. */
+  readonly events = new Map<string, ReceivedEvent>();
   live = 0;
-  readonly #keepsValues: boolean;
+  readonly #options: RecorderOptions;
   /** By their text: a gap is told at least once, too. */
   readonly #gaps = new Map<string, GapRecord>();
   /** Hash of each content and the id it came under first. */
   readonly #contents = new Map<string, string>();
+  /** Hash of the content that each id came with. */
+  readonly #contentOf = new Map<string, string>();
   readonly #newest = new Map<string, { readonly time: string; readonly id: string }>();
   readonly #client: MqttClient;
   #isListening = false;
 
-  /** `keepsValues`: another subscriber's values are to be compared with these. */
-  constructor(url: string, keepsValues: boolean) {
-    this.#keepsValues = keepsValues;
+  constructor(url: string, options: RecorderOptions) {
+    this.#options = options;
     this.#client = mqtt.connect(url, {
       protocolVersion: 5,
       reconnectPeriod: 50,
@@ -63,7 +86,7 @@ export class Recorder {
       this.#isListening = false;
     });
     this.#client.on("connect", () => {
-      this.#client.subscribe("gateside/#", { qos: 1, rap: true, rh: 2 }, (error) => {
+      this.#client.subscribe(`${options.prefix}/#`, { qos: 1, rap: true, rh: 2 }, (error) => {
         this.#isListening = !error;
         // Without its subscription it would wait for ever; the next connection tries again.
         if (error) this.#client.stream.destroy();
@@ -92,29 +115,50 @@ export class Recorder {
       this.#gaps.set(text, JSON.parse(text));
       return;
     }
+    if (topic.endsWith("/agent/event")) return this.#event(JSON.parse(text));
     const [, , sensor = "", kind = "", last] = topic.split("/");
-    const isHistory = last === "history";
-    if (sensor === "agent" || kind === "state") return;
-    if (kind === "waveform") {
-      const { id, channel }: { id: string; channel: string } = JSON.parse(text);
-      this.waveforms.add(`${id} ${channel}`);
+    if (sensor === "agent") return;
+    const isHistory = topic.endsWith("/history");
+    const { topicOf } = this.#options;
+    if (topicOf === undefined) {
+      if (OTHER_TOPICS.includes(kind)) return;
+      if (kind === "waveform") {
+        const { id, channel }: { id: string; channel: string } = JSON.parse(text);
+        this.waveforms.add(`${id} ${channel}`);
+        return;
+      }
+      if (last !== undefined && !isHistory) return;
+    } else if (OTHER_TOPICS.includes(topic.split("/").at(-1) ?? "") || /\/alarm\//.test(topic)) {
       return;
     }
-    if (last !== undefined && !isHistory) return;
     const seen: Seen = JSON.parse(text);
     if (seen.historical !== isHistory)
       this.faults.push(`${topic}: historical is ${seen.historical}`);
+    if (topicOf?.(seen.sensor, seen.kind).test(topic.replace(/\/history$/, "")) === false)
+      this.faults.push(`${seen.sensor} ${seen.kind} came on ${topic}`);
     const known = this.ids.get(seen.id);
+    const { keepsValues } = this.#options;
     if (known) known.count += 1;
-    else this.ids.set(seen.id, { count: 1, values: this.#keepsValues ? seen.values : null });
+    else this.ids.set(seen.id, { count: 1, values: keepsValues ? seen.values : null });
     this.#content(seen);
     if (!isHistory) this.#live(topic, seen);
+  }
+
+  /** An event may come again under its own id; one transition under two ids is two. */
+  #event(told: Readonly<Record<string, unknown>> & { id: string; readingId: string }): void {
+    const { id, sensor, kind, value, alarm, state, severity, time, readingId } = told;
+    const content = JSON.stringify([sensor, kind, value, alarm, state, severity, time, readingId]);
+    this.events.set(id, { id, readingId, content });
   }
 
   #content({ id, sensor, kind, time, values, raw }: Seen): void {
     const hash = createHash("sha256")
       .update(`${sensor} ${kind} ${time} ${JSON.stringify([values, raw])}`)
       .digest("base64");
+    const first = this.#contentOf.get(id);
+    if (first === undefined) this.#contentOf.set(id, hash);
+    else if (first !== hash)
+      this.faults.push(`${sensor} ${kind} ${time} ${id} came with other values`);
     const before = this.#contents.get(hash);
     if (before === undefined) this.#contents.set(hash, id);
     else if (before !== id) this.doubled.add(`${sensor} ${kind} ${time} as ${before} and ${id}`);

@@ -43,6 +43,9 @@ export class Relay {
       broker.destroy();
     }
   }
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
   /** Connections are refused until `open`. */
   shut(): void {
     this.#isOpen = false;

@@ -5,10 +5,13 @@ import { join } from "node:path";
 import { startSimulator } from "../../src/simulator/server.ts";
 import type { Simulator } from "../../src/simulator/simulator.ts";
 import { freePort, type Mosquitto, startMosquitto } from "../../test/support/mosquitto.ts";
+import { PLANT_SITE } from "./events.ts";
+import { FarSides } from "./far-sides.ts";
 import type { SeededRandom } from "./random.ts";
 import { Recorder } from "./recorder.ts";
 import { RecordingHost } from "./recording-host.ts";
 import { Relay } from "./relay.ts";
+import { SiteFile } from "./site-file.ts";
 import type { SmallDisk, Workplace } from "./workplace.ts";
 
 export interface SiteOptions {
@@ -17,6 +20,10 @@ export interface SiteOptions {
   readonly backfillDays: number;
   /** Plant seconds in a second. */
   readonly speed: number;
+  /** Seconds between two records instead of those of the campaign. */
+  readonly cadenceS: number | null;
+  /** Three uplinks beside `main`, each with a broker or a cable of its own. */
+  readonly hasFarSides: boolean;
   /** Leaves the directory behind, and a copy of the store in it. */
   readonly keep: boolean;
 }
@@ -31,9 +38,19 @@ export interface Site {
   readonly relay: Relay;
   readonly recorder: Recorder;
   readonly host: RecordingHost | null;
+  readonly siteFile: SiteFile;
+  /** Null with `main` alone. */
+  readonly far: FarSides | null;
   readonly env: Readonly<Record<string, string>>;
   close(): Promise<void>;
 }
+
+/** Limits in the midst of what the plant measures, so that alarms come and go. */
+const ALARMS = [
+  { name: "speed", select: { kinds: ["rpm"] }, high: 1486, hysteresis: 0.3 },
+  { name: "level", select: { kinds: ["loop"], values: ["channel1"] }, high: 60, low: 40 },
+  { name: "load", select: { kinds: ["current", "currentV2"] }, high: 45, hysteresis: 1 },
+] as const;
 
 /** Places and nights: a midnight or a change of the clocks lies a few minutes ahead. */
 const NIGHTS = [
@@ -75,14 +92,16 @@ export async function openSite(
     await relay.listen();
     closers.push(() => relay.close());
     const hasHost = options.formats.includes("sparkplug");
-    const recorder = new Recorder(broker.url, hasHost);
+    const keepsValues = hasHost || options.hasFarSides;
+    const recorder = new Recorder(broker.url, { prefix: "gateside", keepsValues });
     closers.push(() => recorder.close());
     await recorder.ready();
     const host = hasHost ? new RecordingHost(broker.url) : null;
     closers.push(() => host?.close());
     writeFileSync(clockFile, "+0");
     const siteFile = join(directory, "site.json");
-    writeFileSync(siteFile, JSON.stringify(simulator.siteFile("plant")));
+    const file = new SiteFile(siteFile, { ...simulator.siteFile(PLANT_SITE), alarms: ALARMS });
+    const far = options.hasFarSides ? await FarSides.open(directory, closers) : null;
     const env = {
       GATEWAY_URL: simulator.url,
       GATEWAY_TIMEZONE: zone,
@@ -93,9 +112,10 @@ export async function openSite(
       PUBLISH_FORMATS: options.formats.join(","),
       PUBLISH_RAW: "true",
       PUBLISH_WAVEFORMS: "always",
-      SPARKPLUG_GROUP_ID: "plant",
+      SPARKPLUG_GROUP_ID: PLANT_SITE,
       ...(hasHost ? { SPARKPLUG_HOST_ID: "scada" } : {}),
       SITE_FILE: siteFile,
+      ...(far === null ? {} : { UPLINKS_FILE: far.path }),
       DATA_DIR: dataDir,
       HTTP_PORT: String(await freePort()),
       POLL_INTERVAL_S: "1",
@@ -105,7 +125,7 @@ export async function openSite(
       LOG_LEVEL: "error",
       ...(place.fakeTimeLibrary ? fakeTime(place.fakeTimeLibrary, clockFile) : {}),
     };
-    const parts = { simulator, broker, relay, recorder, host };
+    const parts = { simulator, broker, relay, recorder, host, siteFile: file, far };
     return { directory, dataDir, clockFile, env, close, ...parts };
   } catch (error) {
     await close();
@@ -114,28 +134,25 @@ export async function openSite(
 }
 
 function openSimulator(
-  { seed, speed }: SiteOptions,
+  { seed, speed, cadenceS, hasFarSides }: SiteOptions,
   zone: string,
   startMs: number,
   random: SeededRandom,
 ): Promise<Simulator> {
   const cadence = random.pick([30, 40, 60]);
+  // Every reading goes out several times: fewer of them, or the end is waited for longer than faults last.
+  const own = { accel: hasFarSides ? 60 : 20, loop: 20, rpm: 30 };
+  const slow = { current: cadence, currentV2: cadence, accCurrent: cadence, dryContact: cadence };
+  const kinds = { ...own, ...slow };
+  const given = Object.keys(kinds).map((kind) => [kind, cadenceS]);
   return startSimulator({
     seed,
     sensors: 14,
     zone,
     startMs,
     speed,
-    historyDays: 0.15,
-    cadenceS: {
-      accel: 20,
-      current: cadence,
-      currentV2: cadence,
-      accCurrent: cadence,
-      loop: 20,
-      dryContact: cadence,
-      rpm: 30,
-    },
+    historyDays: hasFarSides ? 0.05 : 0.15,
+    cadenceS: cadenceS === null ? kinds : Object.fromEntries(given),
     waveform: { sampleRateHz: 6400, samples: 256 },
   });
 }

@@ -14,6 +14,9 @@ const EVENTS: readonly (readonly [EventName, string])[] = [
   ["disk full", "disk full"],
   ["box clock set", "box clock"],
   ["host offline", "host offline"],
+  ["site file changes", "site file"],
+  ["uplinks change", "uplinks"],
+  ["other uplink fault", "other uplink"],
 ];
 const COUNTS: readonly (readonly [string, (result: CampaignResult) => number])[] = [
   ["shown", ({ shown }) => shown],
@@ -25,6 +28,7 @@ const COUNTS: readonly (readonly [string, (result: CampaignResult) => number])[]
   ["invented", ({ invented }) => invented.length],
   ["doubled", ({ doubled }) => doubled.length],
   ["other faults", ({ faults }) => faults.length],
+  ["alarm events", ({ alarms }) => alarms.received],
   ["s", ({ seconds }) => seconds],
 ];
 const DETAILS_MAX = 5;
@@ -40,9 +44,15 @@ export function resultLines(result: CampaignResult): string[] {
   const { lost, invented, doubled, faults } = result;
   const happened = EVENTS.map(([name]) => result.events.get(name) ?? 0);
   const counts = COUNTS.map(([, count]) => count(result));
-  const lines = [
-    `| ${[result.seed, result.formats.join("+"), ...happened, ...counts].join(" | ")} |`,
-  ];
+  const formats = result.formats.join("+");
+  const lines = [`| ${[result.seed, formats, ...happened, ...counts].join(" | ")} |`];
+  for (const { uplink, due, received, repeats, givenUp, ...wrong } of result.uplinks) {
+    const dark = uplink === result.dark ? ", dark to the end" : "";
+    const bad = `${wrong.lost.length} lost, ${wrong.invented.length} invented, ${wrong.doubled.length} doubled`;
+    lines.push(
+      `  ${uplink}${dark}: ${received} of ${due}, ${repeats} repeats, ${givenUp} given up, ${bad}`,
+    );
+  }
   for (const [what, list] of Object.entries({ lost, invented, doubled, faults })) {
     for (const item of list.slice(0, DETAILS_MAX)) lines.push(`  ${what}: ${item}`);
     if (list.length > DETAILS_MAX) lines.push(`  ${what}: … ${list.length - DETAILS_MAX} more`);

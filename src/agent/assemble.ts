@@ -1,53 +1,69 @@
 /** The rooms as the settings want them, for the agent and for the commands that do its work once. */
 import { readFileSync } from "node:fs";
+import { secretsOf } from "../config/secrets-of.ts";
 import type { Settings } from "../config/settings.ts";
-import type { Clock, Lane, Logger } from "../core/ports.ts";
+import { lanesOf } from "../core/lane-plan.ts";
+import type { Clock, Logger, OutboxUplink } from "../core/ports.ts";
+import type { Site } from "../core/sensor.ts";
+import { createSelector, MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";
 import { createGatewayClient, type GatewayClient } from "../gateway/client.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { nativeBinding } from "../lib/paths.ts";
-import type { MqttLinkOptions } from "../publish/link-options.ts";
-import { isWanted } from "../publish/waveform.ts";
+import { SecretGate } from "../lib/secrets.ts";
+import type { MqttLinkOptions } from "../link/link-options.ts";
+import { azureUsername, SAS_LIFETIME_S, sasToken } from "../publish/formats/azure-sas.ts";
 import { openStore, type Store } from "../store/store.ts";
 
 const MIB = 1024 * 1024;
 
-/** The lanes of the configured formats, in their right of way. */
-export function lanesOf(settings: Settings): Lane[] {
-  const lanes: Lane[] = [...settings.publishFormats];
-  if (settings.publishWaveforms === "never") return lanes;
-  if (settings.publishFormats.includes("json")) lanes.push("waveform");
-  if (settings.publishFormats.includes("sparkplug")) lanes.push("sparkplugWaveform");
-  return lanes;
+/** What the store files for an uplink. */
+export function outboxUplink(uplink: Uplink, site: Site): OutboxUplink {
+  const { name, waveforms, history, maxAgeHours, startFrom } = uplink;
+  return {
+    name,
+    lanes: lanesOf(uplink),
+    selector: createSelector(uplink.select, site.sensors),
+    waveforms,
+    history,
+    maxAgeHours,
+    startFrom,
+  };
 }
 
 /** Throws StoreFailure `in_use` where another agent holds the directory. */
 export function openAgentStore(
   settings: Settings,
+  uplinks: readonly OutboxUplink[],
   parts: {
     readonly clock: Clock;
     readonly logger: Logger;
     readonly metrics?: Metrics;
+    /** Name of the site, for events. */
+    readonly site?: () => string;
+    readonly gatewayNow?: () => number | null;
     readonly onRecovered?: () => void;
     /** While a damaged store is copied. */
     readonly onProgress?: () => void;
+    /** Distance of commits under light load, ms; none unless given. */
+    readonly commitPaceMs?: number;
   },
 ): Store {
-  const { publishWaveforms: which } = settings;
   let store: Store | null = null;
   let bytesCounted = 0;
   store = openStore({
     dataDir: settings.dataDir,
     nativeBinding: nativeBinding(),
     historyDays: settings.historyDays,
+    gatewayNow: () => parts.gatewayNow?.() ?? null,
     waveformDays: settings.waveformDays,
     bufferMaxMb: settings.bufferMaxMb,
     diskFreeMinMb: settings.diskFreeMinMb,
-    lanes: lanesOf(settings),
-    waveformPolicy: ({ waveform }) =>
-      which !== "never" && isWanted(which, waveform?.recordingReason ?? null),
+    uplinks,
+    ...(parts.site === undefined ? {} : { site: parts.site }),
     clock: parts.clock,
     logger: parts.logger,
+    commitPaceMs: parts.commitPaceMs ?? 0,
     onCommit(seconds) {
       const { metrics } = parts;
       metrics?.commitDuration.observe(seconds);
@@ -60,45 +76,107 @@ export function openAgentStore(
     onRecovered: () => parts.onRecovered?.(),
     onProgress: () => parts.onProgress?.(),
     onDropped: (reason, count) => parts.metrics?.dropped.inc({ reason }, count),
+    onLost: (uplink, reason, count) => parts.metrics?.uplinkDropped.inc({ uplink, reason }, count),
   });
   return store;
 }
 
+export type GatewayClientSettings = Pick<
+  Settings,
+  | "gatewayCaFile"
+  | "gatewayConcurrency"
+  | "gatewayHeaders"
+  | "gatewayMaxBodyMb"
+  | "gatewayProxy"
+  | "gatewayTimeoutMs"
+  | "gatewayUrl"
+>;
+
 export function openGatewayClient(
-  settings: Settings,
+  settings: GatewayClientSettings,
   names: WireNames,
-  parts: { readonly clock: Clock; readonly metrics: Metrics },
+  parts: { readonly clock: Clock; readonly metrics: Metrics; readonly gate: SecretGate },
 ): GatewayClient {
   return createGatewayClient(parts, {
+    gate: parts.gate,
     url: settings.gatewayUrl,
     names,
     headers: settings.gatewayHeaders,
     ca: settings.gatewayCaFile === null ? null : readFileSync(settings.gatewayCaFile, "utf8"),
+    proxy: settings.gatewayProxy,
     timeoutMs: settings.gatewayTimeoutMs,
     concurrency: settings.gatewayConcurrency,
     bodyBytesMax: settings.gatewayMaxBodyMb * MIB,
   });
 }
 
-/** What every session with the broker shares; each has its own client id. */
+/** User name and password; at Azure IoT Hub both are made of the device's name and key, the password anew for each CONNECT. */
+function loginOf(
+  { username, password, sasKey, urls, clientId, profile }: Uplink,
+  onToken: (token: string) => void,
+): {
+  readonly username: string | null;
+  readonly password: string | (() => string) | null;
+} {
+  if (profile !== "azure-iot") return { username, password };
+  const device = { hostName: new URL(urls[0] ?? "").hostname, deviceId: clientId };
+  return {
+    username: username ?? azureUsername(device),
+    // Without a key the device shows a client certificate.
+    password:
+      sasKey === null
+        ? password
+        : () => {
+            const token = sasToken(device, sasKey, Math.floor(Date.now() / 1000) + SAS_LIFETIME_S);
+            onToken(token);
+            return token;
+          },
+  };
+}
+
+const NO_SECRETS = {
+  gatewayHeaders: {},
+  gatewayProxy: null,
+  mqttUsername: null,
+  mqttPassword: null,
+  httpToken: null,
+  httpViewToken: null,
+  alarmWebhookUrl: null,
+  alarmEmail: null,
+  setupEnabled: false,
+  httpCertFile: null,
+  httpKeyFile: null,
+} as const;
+
+/** What every session of an uplink shares; each has its own client id. */
 export function brokerOptions(
-  settings: Settings,
+  uplink: Uplink,
   clientId: string,
-): Omit<MqttLinkOptions, "name" | "will" | "subscriptions"> {
-  const { mqttUsername, mqttPassword, mqttCaFile, mqttCertFile, mqttKeyFile } = settings;
+): Omit<MqttLinkOptions, "name" | "will" | "subscriptions"> & {
+  redact(text: string): string;
+} {
+  // A broker can echo no other secrets than its own: those that were given, and the token that was last made of the key.
+  const secrets = secretsOf(NO_SECRETS, [uplink]);
+  let gate = new SecretGate(secrets);
+  const { username, password } = loginOf(uplink, (token) => {
+    gate = new SecretGate([...secrets, new URLSearchParams(token).get("sig") ?? ""]);
+  });
+  const { caFile, certFile, keyFile } = uplink.tls;
   const pem = (path: string) => readFileSync(path, "utf8");
   return {
-    url: settings.mqttUrl,
-    version: settings.mqttVersion,
+    urls: uplink.urls,
+    version: uplink.version,
     clientId,
-    inflight: settings.mqttInflight,
-    requireSubscriber: settings.mqttRequireSubscriber,
-    ...(mqttUsername === null ? {} : { username: mqttUsername }),
-    ...(mqttPassword === null ? {} : { password: mqttPassword }),
+    ...(uplink.name === MAIN_UPLINK ? {} : { uplink: uplink.name }),
+    redact: (text) => gate.redact(text),
+    inflight: uplink.inflight,
+    requireSubscriber: uplink.requireSubscriber,
+    ...(username === null ? {} : { username }),
+    ...(password === null ? {} : { password }),
     tls: {
-      ...(mqttCaFile === null ? {} : { ca: pem(mqttCaFile) }),
-      ...(mqttCertFile === null ? {} : { cert: pem(mqttCertFile) }),
-      ...(mqttKeyFile === null ? {} : { key: pem(mqttKeyFile) }),
+      ...(caFile === null ? {} : { ca: pem(caFile) }),
+      ...(certFile === null ? {} : { cert: pem(certFile) }),
+      ...(keyFile === null ? {} : { key: pem(keyFile) }),
     },
   };
 }

@@ -5,8 +5,9 @@ import type {
   BackfillRequest,
   BackfillStart,
 } from "../core/query/ports.ts";
-import type { Site } from "../core/sensor.ts";
-import { addDays, dayOf, isDay } from "../core/zone.ts";
+import { isRead, type Site } from "../core/sensor.ts";
+import type { SiteSource } from "../core/site-source.ts";
+import { addDays, dayOf, isDay } from "../core/time-zone.ts";
 import type { BackfillJob } from "../poll/backfill-job.ts";
 
 /** One request covers at most this many days: more is asked in parts. */
@@ -19,7 +20,7 @@ const CLOCK_SLACK_MS = 15 * 60_000;
 const PLAUSIBLE_SINCE_MS = Date.UTC(2024, 0, 1);
 
 export interface BackfillParts {
-  readonly site: Site;
+  readonly site: SiteSource;
   readonly clock: Clock;
   /** The gateway's clock, ms, and its zone: what is still to come there cannot be read. */
   readonly gatewayNow: () => number;
@@ -37,7 +38,7 @@ export function createBackfillJobs(parts: BackfillParts): BackfillJobs {
 
   const start = (request: BackfillRequest): BackfillStart => {
     const today = todayOf(parts);
-    const fault = faultOf(request, parts.site, today);
+    const fault = faultOf(request, parts.site.current, today);
     if (fault !== null) return { accepted: false, reason: "invalid", detail: fault };
     const running = last?.progress();
     if (running?.state === "running") {
@@ -86,13 +87,16 @@ function faultOf(
   today: string | null,
 ): string | null {
   for (const day of [from, to])
-    if (!isDay(day)) return `${JSON.stringify(day)} is no day like 2026-11-20`;
+    if (!isDay(day)) return `${JSON.stringify(day)} is not a valid day; write it like 2026-11-20`;
   if (to < from) return `the last day, ${to}, is before the first, ${from}`;
   if (today !== null && from > today)
     return `${from} is still to come at the gateway, where it is ${today}`;
   if (addDays(from, DAYS_MAX) <= to) return `more than ${DAYS_MAX} days; ask for them in parts`;
-  if (sensor !== null && !site.sensors.some(({ code }) => code === sensor)) {
-    return `sensor ${sensor} is not in the site file`;
+  if (sensor !== null) {
+    const configured = site.sensors.find(({ code }) => code === sensor);
+    if (configured === undefined) return `sensor ${sensor} is not in the site file`;
+    if (!isRead(configured))
+      return `sensor ${sensor} is not read: "enabled" is false in the site file`;
   }
   return null;
 }
@@ -109,7 +113,8 @@ function split(request: BackfillRequest, { site, canReread }: BackfillParts, tod
     refused.push(`${what}: not read; still to come at the gateway, where it is ${today}`);
   }
   for (let day = last; day >= request.from; day = addDays(day, -1)) {
-    const isSafe = site.sensors
+    const isSafe = site.current.sensors
+      .filter(isRead)
       .filter(({ code }) => request.sensor === null || code === request.sensor)
       .every(({ code, kinds }) => kinds.every((kind) => canReread({ sensor: code, kind, day })));
     if (isSafe) days.push(day);

@@ -4,6 +4,7 @@ import type { Kind } from "../core/sensor.ts";
 
 interface Ranges {
   latest(sensor: string, kind: Kind): StoredReading | null;
+  extent(): { readonly fromMs: number; readonly toMs: number } | null;
   range(query: {
     readonly sensor: string;
     readonly kind: Kind;
@@ -11,12 +12,20 @@ interface Ranges {
     readonly toMs: number;
     readonly order: "asc" | "desc";
   }): Iterable<StoredReading>;
+  count(query: {
+    readonly sensor: string;
+    readonly kind: Kind;
+    readonly fromMs: number;
+    readonly toMs: number;
+  }): number;
 }
 
 /** The store's history as pages that begin after a position. */
 export function historyPages(history: Ranges): HistoryReader {
   return {
     latest: (sensor, kind) => history.latest(sensor, kind),
+    extent: () => history.extent(),
+    count: (range) => history.count(range),
     page(range: HistoryRange): readonly StoredReading[] {
       const { sensor, kind, after, limit } = range;
       const isDescending = range.order === "descending";

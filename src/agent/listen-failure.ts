@@ -4,22 +4,23 @@ import type { Settings } from "../config/settings.ts";
 export function listenFailure(
   error: unknown,
   { httpHost, httpPort }: Pick<Settings, "httpHost" | "httpPort">,
-): unknown {
+): Error {
   const code: unknown =
     typeof error === "object" && error !== null ? Reflect.get(error, "code") : null;
-  const told = (message: string) => Object.assign(new Error(message, { cause: error }), { code });
+  const failure = (message: string) =>
+    Object.assign(new Error(message, { cause: error }), { code });
   const place = `${httpHost}:${httpPort}`;
   switch (code) {
     case "EADDRINUSE":
-      return told(
+      return failure(
         `HTTP_PORT: ${place} is taken by another program, perhaps another agent; give another port, or off`,
       );
     case "EACCES":
-      return told(`HTTP_PORT: this user may not listen on ${place}; give a port above 1023`);
+      return failure(`HTTP_PORT: this user may not listen on ${place}; give a port above 1023`);
     case "EADDRNOTAVAIL":
     case "ENOTFOUND":
-      return told(`HTTP_HOST: ${httpHost} is no address of this machine`);
+      return failure(`HTTP_HOST: ${httpHost} is not an address of this machine`);
     default:
-      return error;
+      return error instanceof Error ? error : new Error(String(error), { cause: error });
   }
 }

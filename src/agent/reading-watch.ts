@@ -1,25 +1,47 @@
 import type { StoredReading } from "../core/ports.ts";
+import { readingZone } from "../core/query/reading-zone.ts";
 import type { Reading } from "../core/reading.ts";
-import type { Kind, Site } from "../core/sensor.ts";
+import { type Kind, readingKinds, type Sensor } from "../core/sensor.ts";
+import type { SiteSource } from "../core/site-source.ts";
+import { firmwareOf, signalOf } from "../core/state/node-facts.ts";
 import type { LiveHub } from "./live-hub.ts";
+
+export interface NodeFacts {
+  readonly timeMs: number;
+  readonly firmware: string | number | null;
+  readonly signalDbm: number | null;
+}
 
 interface Latest {
   latest(sensor: string, kind: Kind): StoredReading | null;
 }
 
-/** Keeps what states show of the newest readings (the battery), and tells whoever watches live. */
+/** Keeps what states show of the newest readings (battery and machine zone), and tells whoever watches live. */
 export class ReadingWatch {
   readonly #history: Latest;
   readonly #hub: LiveHub;
   readonly #batteries = new Map<string, { readonly timeMs: number; readonly volts: number }>();
+  readonly #nodes = new Map<string, NodeFacts>();
+  /** Sensor and kind. */
+  readonly #remembered = new Set<string>();
+  readonly #zones = new Map<string, { readonly timeMs: number; readonly zone: string | null }>();
 
-  constructor(site: Site, history: Latest, hub: LiveHub) {
+  constructor(site: SiteSource, history: Latest, hub: LiveHub) {
     this.#history = history;
     this.#hub = hub;
-    for (const { code, kinds } of site.sensors) {
-      for (const kind of kinds) {
-        const stored = history.latest(code, kind);
-        if (stored !== null) this.#see(code, stored.timeMs, JSON.parse(stored.values));
+    this.#remember(site.current.sensors);
+    site.onChange(({ sensors }) => this.#remember(sensors));
+  }
+
+  /** What the store knows of sensors and kinds that this process has not looked up yet. */
+  #remember(sensors: readonly Sensor[]): void {
+    for (const sensor of sensors) {
+      const { code } = sensor;
+      for (const kind of readingKinds(sensor)) {
+        if (this.#remembered.has(`${code} ${kind}`)) continue;
+        this.#remembered.add(`${code} ${kind}`);
+        const stored = this.#history.latest(code, kind);
+        if (stored !== null) this.#see(code, kind, stored.timeMs, JSON.parse(stored.values));
       }
     }
   }
@@ -29,15 +51,38 @@ export class ReadingWatch {
     return this.#batteries.get(sensor)?.volts ?? null;
   }
 
+  /** What the newest reading of kind `node` tells; null before the first. */
+  node(sensor: string): NodeFacts | null {
+    return this.#nodes.get(sensor) ?? null;
+  }
+
+  /** A to D, of the newest vibration reading; null where none is known. */
+  zone(sensor: string): string | null {
+    return this.#zones.get(sensor)?.zone ?? null;
+  }
+
   /** The newest reading of an answer is durable. */
   stored(reading: Reading): void {
-    this.#see(reading.sensor, reading.timeMs, reading.values);
+    this.#see(reading.sensor, reading.kind, reading.timeMs, reading.values);
     if (!this.#hub.hasListeners) return;
     const stored = this.#history.latest(reading.sensor, reading.kind);
     if (stored !== null) this.#hub.emit({ type: "reading", reading: stored });
   }
 
-  #see(sensor: string, timeMs: number, values: Readonly<Record<string, unknown>>): void {
+  #see(
+    sensor: string,
+    kind: Kind,
+    timeMs: number,
+    values: Readonly<Record<string, unknown>>,
+  ): void {
+    const seen = this.#zones.get(sensor);
+    if (kind === "accel" && (seen === undefined || timeMs >= seen.timeMs))
+      this.#zones.set(sensor, { timeMs, zone: readingZone(values) });
+    const newest = this.#nodes.get(sensor);
+    if (kind === "node" && (newest === undefined || timeMs >= newest.timeMs)) {
+      const firmware = firmwareOf(values) ?? newest?.firmware ?? null;
+      this.#nodes.set(sensor, { timeMs, firmware, signalDbm: signalOf(values) });
+    }
     const volts = values["battery"];
     if (typeof volts !== "number") return;
     const known = this.#batteries.get(sensor);

@@ -1,6 +1,8 @@
+import { fetch, type ProxyAgent, type Response } from "undici";
 import {
   API_ASSIGNMENT,
   API_DEVICE,
+  API_LOGIN,
   API_NODE,
   API_OPERATIONS,
   API_REQUEST,
@@ -8,9 +10,13 @@ import {
   ENVELOPE,
 } from "../core/wire/names.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";
+import { proxyAgent } from "../lib/proxy.ts";
+import { SecretGate } from "../lib/secrets.ts";
 
 /** One operation, first byte to last. */
 const ANSWER_TIMEOUT_MS = 60_000;
+const CONNECT_MS = 10_000;
+const KEEP_ALIVE_MS = 30_000;
 /** A list of thousands of devices is a few megabytes. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 /** A level of the tree that is not filtered. */
@@ -69,16 +75,57 @@ export interface Assignment {
 /** Device, tree and axis lists of a remote analytics service, read tolerantly (services 2 and 4). */
 export class AnalyticsClient {
   readonly #base: string;
-  readonly #token: string;
+  #token: string;
+  /** For what is answered. */
+  #gate: SecretGate;
+  /** For what failures tell: the password of a log-in, too, which may be any word of an answer. */
+  #textGate: SecretGate;
+  readonly #secrets: readonly string[];
   readonly #names: WireNames;
+  readonly #dispatcher: ProxyAgent | null;
 
-  /** `url` is the base address, with or without the service's own path. */
-  constructor(url: string, token: string, names: WireNames) {
+  /** `url` is the base address, with or without the service's own path; `proxy` an HTTP proxy in front of it. */
+  constructor(url: string, token: string, names: WireNames, proxy: string | null = null) {
     const path = names.apiPath("");
     const trimmed = url.replace(/\/+$/, "");
     this.#base = `${trimmed}/`.endsWith(`/${path}`) ? `${trimmed}/` : `${trimmed}/${path}`;
     this.#token = token;
+    this.#secrets = [token, proxy === null ? "" : new URL(proxy).password];
+    this.#gate = new SecretGate(this.#secrets);
+    this.#textGate = this.#gate;
     this.#names = names;
+    this.#dispatcher =
+      proxy === null
+        ? null
+        : proxyAgent({ proxy, ca: null, connectMs: CONNECT_MS, keepAliveMs: KEEP_ALIVE_MS });
+  }
+
+  /** Connections of the proxy are kept until then. */
+  async close(): Promise<void> {
+    await this.#dispatcher?.destroy();
+  }
+
+  /** Opens a session: the token that it gives is used from here on. The password goes into the body of this one call. */
+  async login(email: string, password: string, signal: AbortSignal): Promise<void> {
+    // A service may echo what it was given; neither may stand in what we tell.
+    this.#textGate = new SecretGate([...this.#secrets, password]);
+    const values = await this.#call(
+      API_OPERATIONS.login,
+      { [API_REQUEST.email]: email, [API_REQUEST.password]: password },
+      signal,
+    );
+    const [session] = rowsOf(values);
+    const token = session === undefined ? "" : text(this.#names.member(session, API_LOGIN.token));
+    if (token === "") {
+      throw new AnalyticsFailure(
+        "service_status",
+        API_OPERATIONS.login,
+        "the service gave no token; are e-mail and password right?",
+      );
+    }
+    this.#token = token;
+    this.#gate = new SecretGate([...this.#secrets, token]);
+    this.#textGate = new SecretGate([...this.#secrets, password, token]);
   }
 
   /** All devices, or those at one point. */
@@ -163,8 +210,10 @@ export class AnalyticsClient {
       if (isDict(key)) {
         const status = integer(this.#names.member(key, ENVELOPE.statusNumber));
         if (status !== null && status !== 0) {
-          const told = text(this.#names.member(key, ENVELOPE.description)).slice(0, 200);
-          const detail = `the service answers number ${status}${told === "" ? "" : ` (${told})`}`;
+          const description = this.#textGate
+            .redact(text(this.#names.member(key, ENVELOPE.description)))
+            .slice(0, 200);
+          const detail = `the service answers number ${status}${description === "" ? "" : ` (${description})`}`;
           throw new AnalyticsFailure("service_status", operation, detail, status);
         }
       }
@@ -186,23 +235,39 @@ export class AnalyticsClient {
         body,
         // The token must not go where the service sends us.
         redirect: "error",
+        ...(this.#dispatcher === null ? {} : { dispatcher: this.#dispatcher }),
         signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]),
       });
       bytes = await limitedBody(response, operation);
     } catch (error) {
       if (error instanceof AnalyticsFailure) throw error;
-      throw new AnalyticsFailure("unreachable", operation, reasonOf(error), null, error);
+      throw new AnalyticsFailure(
+        "unreachable",
+        operation,
+        this.#textGate.redact(reasonOf(error)),
+        null,
+      );
     }
     if (!response.ok) {
-      const detail = `the service answers HTTP ${response.status}`;
+      const detail = `the service answers HTTP ${response.status}${remedyOf(response.status)}`;
       throw new AnalyticsFailure("http_status", operation, detail, response.status);
     }
     try {
-      return JSON.parse(new TextDecoder().decode(bytes));
-    } catch (cause) {
-      throw new AnalyticsFailure("not_json", operation, "the answer is not JSON", null, cause);
+      // Lists of names are written into the site file: they must not hold the token either.
+      return this.#gate.redactValue(JSON.parse(new TextDecoder().decode(bytes)));
+    } catch {
+      throw new AnalyticsFailure("not_json", operation, "the answer is not JSON", null);
     }
   }
+}
+
+/** Where to look when the answer is not the service's. */
+function remedyOf(status: number): string {
+  if (status === 404)
+    return "; is --url the service's base address, and --wire-word the word that its operations carry?";
+  if (status === 401 || status === 403 || status === 407)
+    return "; something in front of the service wants a log-in of its own";
+  return status >= 500 ? "; the service has a fault of its own: try again later" : "";
 }
 
 async function limitedBody(response: Response, operation: string): Promise<Uint8Array> {
@@ -255,5 +320,14 @@ function integer(value: unknown): number | null {
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.name === "TimeoutError") return "no whole answer in time";
-  return error.cause instanceof Error ? error.cause.message : error.message;
+  const { cause } = error;
+  if (!(cause instanceof Error)) return error.message;
+  return `${cause.message}${UNREACHED[String(Reflect.get(cause, "code"))] ?? ""}`;
 }
+
+/** What to look at, by the code of a connection that did not come about. */
+const UNREACHED: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "; nothing listens there: does the service run, and is the port in --url right?",
+  ENOTFOUND: "; is the host name in --url right?",
+  EHOSTUNREACH: "; is the host in --url on a network that this machine reaches?",
+};

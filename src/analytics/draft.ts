@@ -1,5 +1,5 @@
 /** What a survey of an analytics service tells, as a draft of the site file (pure). */
-import { KINDS, type Kind, normalCode } from "../core/sensor.ts";
+import { normalCode, POLLED_KINDS, type PolledKind } from "../core/sensor.ts";
 import { sayOnce } from "./say-once.ts";
 import { placeKey, type Survey, type SurveyedDevice } from "./survey.ts";
 
@@ -7,14 +7,16 @@ import { placeKey, type Survey, type SurveyedDevice } from "./survey.ts";
 export interface DraftHints {
   readonly site: string | null;
   /** Kinds by sensor type code. */
-  readonly kinds: ReadonlyMap<number, readonly Kind[]>;
+  readonly kinds: ReadonlyMap<number, readonly PolledKind[]>;
   /** Rating of the clamps, A, for every current channel. */
   readonly clamp: number | null;
   /** Unit and range for every loop channel. */
   readonly loop: { readonly unit: string; readonly low: number; readonly high: number } | null;
+  /** True where they come from a form, not from flags: notes name its fields then. */
+  readonly isForm?: boolean;
 }
 
-export type SiteDraft = Record<string, unknown> & { sensors: Record<string, unknown>[] };
+type SiteDraft = Record<string, unknown> & { sensors: Record<string, unknown>[] };
 export interface DraftResult {
   readonly site: SiteDraft;
   readonly added: number;
@@ -26,7 +28,10 @@ export interface DraftResult {
 
 const AXES = ["H", "V", "A"] as const;
 const NAME_LENGTH_MAX = 200;
-const CURRENT_CHANNELS: Readonly<Partial<Record<Kind, number>>> = { current: 3, currentV2: 4 };
+const CURRENT_CHANNELS: Readonly<Partial<Record<PolledKind, number>>> = {
+  current: 3,
+  currentV2: 4,
+};
 const LOOP_CHANNELS = 4;
 
 /** Adds what was found to `existing` (a parsed site file), or to nothing. What is there is never changed. */
@@ -77,7 +82,7 @@ function learnKinds(
   devices: readonly SurveyedDevice[],
   hints: DraftHints,
   notes: string[],
-): ReadonlyMap<number, readonly Kind[]> {
+): ReadonlyMap<number, readonly PolledKind[]> {
   const kinds = new Map(hints.kinds);
   for (const { device, assignments } of devices) {
     const { type, code } = device;
@@ -94,7 +99,7 @@ function learnKinds(
 function draftSensor(
   { device, assignments }: SurveyedDevice,
   location: object | null,
-  kindsByType: ReadonlyMap<number, readonly Kind[]>,
+  kindsByType: ReadonlyMap<number, readonly PolledKind[]>,
   hints: DraftHints,
   notes: string[],
 ): Record<string, unknown> | null {
@@ -107,7 +112,7 @@ function draftSensor(
   const kinds = kindsByType.get(type);
   if (kinds === undefined) {
     notes.push(
-      `${shown}: left out, what a sensor of type ${type} reads is unknown; tell it with --kinds ${type}=KIND (${KINDS.join(", ")})`,
+      `${shown}: left out, what a sensor of type ${type} reads is unknown; ${hints.isForm ? `choose it beside the type ${type}` : `give it with --kinds ${type}=KIND (${POLLED_KINDS.join(", ")})`}`,
     );
     return null;
   }
@@ -130,7 +135,7 @@ function draftSensor(
 
 /** Null: the sensor would publish nothing, or wrong values. */
 function channelsOf(
-  kinds: readonly Kind[],
+  kinds: readonly PolledKind[],
   assignments: SurveyedDevice["assignments"],
   hints: DraftHints,
   shown: string,
@@ -142,25 +147,25 @@ function channelsOf(
     if (currents !== undefined) {
       if (hints.clamp === null) {
         notes.push(
-          `${shown}: left out, the service does not know which clamps are fitted; tell it with --clamp (50, 100, 250 or 500)`,
+          `${shown}: left out, the service does not know which clamps are fitted; ${hints.isForm ? "choose the clamp" : "give it with --clamp (50, 100, 250 or 500)"}`,
         );
         return null;
       }
       for (let n = 1; n <= currents; n++) channels[`current${n}`] = { clamp: hints.clamp };
       notes.push(
-        `${shown}: clamps of ${hints.clamp} A on ${currents} channels by --clamp; correct those that differ, remove unused channels`,
+        `${shown}: clamps of ${hints.clamp} A on ${currents} channels${hints.isForm ? "" : " by --clamp"}; correct those that differ, remove unused channels`,
       );
     }
     if (kind === "loop") {
       if (hints.loop === null) {
         notes.push(
-          `${shown}: left out, the service does not know unit and range of the loop; tell them with --loop UNIT:LOW:HIGH`,
+          `${shown}: left out, the service does not know unit and range of the loop; ${hints.isForm ? "give them" : "give them with --loop UNIT:LOW:HIGH"}`,
         );
         return null;
       }
       for (let n = 1; n <= LOOP_CHANNELS; n++) channels[`channel${n}`] = { ...hints.loop };
       notes.push(
-        `${shown}: ${hints.loop.unit} from ${hints.loop.low} to ${hints.loop.high} on ${LOOP_CHANNELS} channels by --loop; correct those that differ, remove unused channels`,
+        `${shown}: ${hints.loop.unit} from ${hints.loop.low} to ${hints.loop.high} on ${LOOP_CHANNELS} channels${hints.isForm ? "" : " by --loop"}; correct those that differ, remove unused channels`,
       );
     }
     if (kind === "accel") Object.assign(channels, axesOf(assignments, channels, shown, notes));

@@ -9,7 +9,7 @@ import {
 /** Calls that a survey makes at most: a runaway tree must not hammer a service that others use. */
 const CALLS_MAX = 20_000;
 
-export interface SurveyPlace {
+interface SurveyPlace {
   readonly company: ListedNode;
   readonly area: ListedNode;
   readonly machine: ListedNode;

@@ -34,7 +34,7 @@ export interface AgentClient {
  * a call fails with AgentFailure `no_http` where neither names one.
  */
 export function createAgentClient(
-  settings: Pick<Settings, "httpHost" | "httpPort" | "httpToken" | "dataDir">,
+  settings: Pick<Settings, "httpHost" | "httpPort" | "httpToken" | "httpCertFile" | "dataDir">,
   url: string | null = null,
 ): AgentClient {
   const send = async (path: string, question: Question): Promise<Answer & { at: string }> => {
@@ -52,7 +52,10 @@ export function createAgentClient(
     const base = url === null ? addressOf(settings) : url.replace(/\/+$/, "");
     const named = url === null ? "HTTP_HOST and HTTP_PORT are" : "--url is";
     const hint = `; start it, or check that ${named} the address it listens on`;
-    const answer = await askAddress(base + path, question).catch(unreachable(base, hint));
+    const answer = await askAddress(base + path, {
+      ...question,
+      certFile: settings.httpCertFile,
+    }).catch(unreachable(base, hint));
     return { ...answer, at: base };
   };
   const call = async (path: string, content: string | null, signal: AbortSignal, limit: number) => {
@@ -64,8 +67,8 @@ export function createAgentClient(
     const body = parse(text);
     if (status < 200 || status > 299) {
       const hint = status === 401 ? "; give the agent's HTTP_TOKEN" : "";
-      const told = messageOf(body) ?? statusText;
-      throw new AgentFailure("refused", `the agent at ${at} says ${status}: ${told}${hint}`, {
+      const message = messageOf(body) ?? statusText;
+      throw new AgentFailure("refused", `the agent at ${at} says ${status}: ${message}${hint}`, {
         status,
       });
     }
@@ -96,18 +99,22 @@ export async function findAgent(
   }
 }
 
-/** What --url says; throws a UsageError for what is no address. */
+/** What --url says; throws a UsageError for what is not an address. */
 export function givenAddress(text: string | null): string | null {
   if (text === null) return null;
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
     throw new UsageError(
-      `--url ${JSON.stringify(text)} is no address such as http://127.0.0.1:8080`,
+      `--url ${JSON.stringify(text)} is not an address such as http://127.0.0.1:8080`,
     );
   }
   return text;
 }
 
-function addressOf({ httpHost, httpPort }: Pick<Settings, "httpHost" | "httpPort">): string {
+function addressOf({
+  httpHost,
+  httpPort,
+  httpCertFile,
+}: Pick<Settings, "httpHost" | "httpPort" | "httpCertFile">): string {
   if (httpPort === null)
     throw new AgentFailure("no_http", "no agent runs on DATA_DIR, and HTTP_PORT is off");
   if (httpPort === 0)
@@ -117,7 +124,8 @@ function addressOf({ httpHost, httpPort }: Pick<Settings, "httpHost" | "httpPort
     );
   // An agent that listens on every address is reached on the loopback one, which its Host check knows.
   const host = httpHost === "0.0.0.0" ? "127.0.0.1" : httpHost === "::" ? "::1" : httpHost;
-  return `http://${host.includes(":") ? `[${host}]` : host}:${httpPort}`;
+  const scheme = httpCertFile === null ? "http" : "https";
+  return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${httpPort}`;
 }
 
 function parse(text: string): unknown {

@@ -1,6 +1,10 @@
 /** One question to an agent, by its address or by its socket. */
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { type IncomingMessage, request } from "node:http";
+import { request as requestTls, type RequestOptions as TlsOptions } from "node:https";
 import { text as textOf } from "node:stream/consumers";
+import { checkServerIdentity, rootCertificates } from "node:tls";
 
 export interface Question {
   readonly headers: Readonly<Record<string, string>>;
@@ -15,18 +19,42 @@ export interface Answer {
   readonly text: string;
 }
 
-/** Rejects where no answer comes. */
-export async function askAddress(url: string, question: Question): Promise<Answer> {
-  const { headers, content, signal } = question;
-  const response = await fetch(url, {
-    method: content === null ? "GET" : "POST",
-    headers: { ...headers },
-    body: content,
-    redirect: "error",
-    signal,
+/**
+ * Rejects where no answer comes.
+ * @param certFile a certificate that is trusted besides the public CAs: our agent's own, which may be self-signed
+ */
+export async function askAddress(
+  url: string,
+  { headers, content, signal, certFile }: Question & { readonly certFile: string | null },
+): Promise<Answer> {
+  const isTls = url.startsWith("https:");
+  const options = { method: content === null ? "GET" : "POST", headers, agent: false, signal };
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const asked = isTls
+      ? requestTls(url, { ...options, ...trusting(certFile) }, resolve)
+      : request(url, options, resolve);
+    asked.once("error", reject);
+    asked.end(content ?? undefined);
   });
-  const { status, statusText } = response;
-  return { status, statusText, text: await response.text() };
+  const { statusCode: status = 500, statusMessage: statusText = "" } = response;
+  return { status, statusText, text: await textOf(response) };
+}
+
+/** The very certificate of the settings is trusted whatever names it has: who can read its file runs on this machine. */
+function trusting(certFile: string | null): TlsOptions {
+  if (certFile === null) return {};
+  let own: string;
+  try {
+    own = readFileSync(certFile, "utf8");
+  } catch {
+    return {};
+  }
+  const { fingerprint256 } = new X509Certificate(own);
+  return {
+    ca: [...rootCertificates, own],
+    checkServerIdentity: (host, shown) =>
+      shown.fingerprint256 === fingerprint256 ? undefined : checkServerIdentity(host, shown),
+  };
 }
 
 /** Null where no agent listens there, or this user may not ask it. Rejects where one does and gives no answer. */

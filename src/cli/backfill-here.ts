@@ -1,7 +1,8 @@
-import { openAgentStore } from "../agent/assemble.ts";
+import { openAgentStore, outboxUplink } from "../agent/assemble.ts";
 import { createBackfillJobs } from "../agent/backfill.ts";
 import type { BackfillProgress, BackfillRequest } from "../core/query/ports.ts";
-import type { Kind, Sensor } from "../core/sensor.ts";
+import type { PolledKind, Sensor } from "../core/sensor.ts";
+import { fixedSite } from "../core/site-source.ts";
 import { Backoff } from "../lib/backoff.ts";
 import { systemClock } from "../lib/clock.ts";
 import { silentLogger } from "../lib/logger.ts";
@@ -18,7 +19,7 @@ const PAUSE_MAX_MS = 5_000;
 
 interface Read {
   readonly sensor: Sensor;
-  readonly kind: Kind;
+  readonly kind: PolledKind;
   readonly day: string;
 }
 
@@ -29,8 +30,9 @@ export async function backfillHere(
   show: (now: BackfillProgress) => void,
   signal: AbortSignal,
 ): Promise<BackfillProgress> {
-  const { settings, site } = configuration;
-  const store = openAgentStore(settings, { clock: systemClock, logger: silentLogger });
+  const { settings, site, uplinks } = configuration;
+  const owed = uplinks.map((uplink) => outboxUplink(uplink, site));
+  const store = openAgentStore(settings, owed, { clock: systemClock, logger: silentLogger });
   const gateway = await openGateway(configuration);
   const readDay = gateway.readDay(store.readings);
   const reads: Read[] = [];
@@ -62,7 +64,7 @@ export async function backfillHere(
     }
   };
   const jobs = createBackfillJobs({
-    site,
+    site: fixedSite(site),
     clock: systemClock,
     gatewayNow: () => gateway.clock.now(),
     zone: settings.gatewayTimezone,

@@ -10,6 +10,8 @@ import { parseDay } from "./times.ts";
 
 /** How often a running agent is asked how far it is, ms. */
 const ASK_MS = 500;
+/** A busy box may leave a question unanswered now and then; after this long without any answer the agent is gone, ms. */
+const SILENT_MS = 60_000;
 
 /** Re-reads days through the running agent where one holds DATA_DIR, else in this process. */
 export async function run(context: CommandContext): Promise<number> {
@@ -24,7 +26,7 @@ export async function run(context: CommandContext): Promise<number> {
   const progress = new ProgressLine(stderr);
   const show = (now: BackfillProgress) =>
     progress.show(`${now.reads.done} of ${now.reads.total} reads, ${now.stored} readings stored`);
-  const tell = (line: string) => {
+  const report = (line: string) => {
     progress.end();
     stderr.write(`${line}\n`);
   };
@@ -34,7 +36,7 @@ export async function run(context: CommandContext): Promise<number> {
     end =
       agent === null
         ? await backfillHere(configuration, request, show, signal)
-        : await through(agent, request, { show, tell }, signal);
+        : await through(agent, request, { show, report }, signal);
   } finally {
     progress.end();
   }
@@ -59,31 +61,51 @@ interface Screen {
   /** Redrawn in place, on a terminal alone. */
   readonly show: (now: BackfillProgress) => void;
   /** A line that stays, wherever stderr goes. */
-  readonly tell: (line: string) => void;
+  readonly report: (line: string) => void;
 }
 
 async function through(
   agent: AgentClient,
   request: BackfillProgress["request"],
-  { show, tell }: Screen,
+  { show, report }: Screen,
   signal: AbortSignal,
 ): Promise<BackfillProgress> {
   let job = jobOf(await agent.post("/api/v1/backfill", request, signal).catch(asUsage));
   const number = job.job;
   let heldBy: string | null = null;
+  const ask = patient(agent, signal);
   while (job.state === "running" && !signal.aborted) {
-    const hold = holdOf(await agent.get("/api/v1/status", signal));
+    const hold = holdOf(await ask("/api/v1/status"));
     if (hold !== heldBy && hold !== null)
-      tell(`waiting for the gateway: ${hold}; Ctrl-C leaves the agent at it`);
+      report(`waiting for the gateway: ${hold}; the agent goes on after Ctrl-C`);
     heldBy = hold;
     show(job);
     await systemClock.sleep(ASK_MS, signal);
     if (signal.aborted) break;
-    job = jobOf(await agent.get("/api/v1/backfill", signal));
+    job = jobOf(await ask("/api/v1/backfill"));
     if (job.job !== number)
       throw new AgentFailure("refused", "the agent was restarted before the backfill ended");
   }
   return job;
+}
+
+/** Asks until there is an answer or the agent has been silent too long. */
+function patient(agent: AgentClient, signal: AbortSignal): (path: string) => Promise<unknown> {
+  let answeredAt = systemClock.monotonic();
+  return async (path) => {
+    for (;;) {
+      try {
+        const answer = await agent.get(path, signal);
+        answeredAt = systemClock.monotonic();
+        return answer;
+      } catch (error) {
+        const isSilent = error instanceof AgentFailure && error.code === "unreachable";
+        const isLong = systemClock.monotonic() - answeredAt >= SILENT_MS;
+        if (!isSilent || isLong || signal.aborted) throw error;
+        await systemClock.sleep(ASK_MS, signal);
+      }
+    }
+  };
 }
 
 /** The agent knows the gateway's today and the site: what it will not take, nobody should ask again as it is. */

@@ -1,16 +1,113 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { faultLine } from "../config/fault.ts";
 import { SETTING_NAMES } from "../config/settings-table.ts";
+import { changeLines } from "../core/configuration.ts";
+import { type FirstStart, firstStartOf } from "../core/first-start.ts";
+import { laneChangeText, lanesOf } from "../core/lane-plan.ts";
+import type { Uplink } from "../core/uplink.ts";
+import { MAIN_UPLINK } from "../core/uplink.ts";
+import { nativeBinding } from "../lib/paths.ts";
+import { configurationDigest } from "../setup/digest.ts";
+import { StoreFailure } from "../store/database/store-failure.ts";
+import { laneChangesAhead } from "../store/read-only-store.ts";
+import { recognisedReadings } from "../store/space/buffer-limits.ts";
 import type { CommandContext } from "./command.ts";
 import { type ConfigurationReport, examineConfiguration } from "./configuration.ts";
+import { settingsShown } from "./configuration-files.ts";
+import { compareWithRunning, type RunningComparison } from "./running-agent.ts";
+import { setupWarnings } from "./setup-warnings.ts";
+import { duration } from "./status.ts";
+import { storeAccessFaults } from "./store-access.ts";
 import { table } from "./table.ts";
 
 /** Validates environment and site file offline; 0 or 2. */
 export async function run(context: CommandContext): Promise<number> {
-  const report = examineConfiguration(context);
-  if (context.flags.has("json"))
-    context.stdout.write(`${JSON.stringify(asJson(report), null, 2)}\n`);
-  else print(report, context);
+  const examined = examineConfiguration(context);
+  const store = storeAccessFaults(examined.loaded.shown.DATA_DIR);
+  const report = {
+    ...examined,
+    faults: [...examined.faults, ...store],
+    warnings: [...examined.warnings, ...setupWarnings(examined.loaded.shown)],
+  };
+  const running = await compareWithRunning(report, context.signal);
+  if (context.flags.has("json")) {
+    const answer = {
+      ...asJson(report),
+      firstStart: firstStartAhead(report),
+      configuration: digestOf(report),
+      running,
+    };
+    context.stdout.write(`${JSON.stringify(answer, null, 2)}\n`);
+  } else {
+    print(report, context);
+    printRunning(report, running, context);
+    if (context.flags.has("diff")) printOwed(report, context);
+  }
   return report.faults.length === 0 ? 0 : 2;
+}
+
+function digestOf({ configuration, loaded }: ConfigurationReport): string | null {
+  if (configuration === null) return null;
+  const others = configuration.uplinks.filter(({ name }) => name !== MAIN_UPLINK);
+  return configurationDigest(settingsShown(loaded), configuration.site, others);
+}
+
+/** Where an agent runs on DATA_DIR: whether it has this configuration in effect, and what is in between. */
+function printRunning(
+  report: ConfigurationReport,
+  running: RunningComparison | null,
+  { stdout, flags }: CommandContext,
+): void {
+  const digest = digestOf(report);
+  if (digest !== null) stdout.write(`Configuration ${digest}\n`);
+  if (running === null) {
+    if (flags.has("diff")) stdout.write("No agent runs on DATA_DIR: a start takes all of it\n");
+    return;
+  }
+  const { changes, pendingRestart, faults, refusal } = running;
+  const lines = changes === null ? [] : changeLines(changes);
+  if (pendingRestart.length === 0 && lines.length === 0 && changes !== null)
+    stdout.write("The running agent has it in effect\n");
+  else stdout.write(`The running agent has ${running.configuration} in effect\n`);
+  for (const fault of faults) stdout.write(`its last reload was refused: ${fault}\n`);
+  if (pendingRestart.length > 0) stdout.write(`pending restart: ${pendingRestart.join(", ")}\n`);
+  for (const fault of refusal) stdout.write(`a reload would be refused: ${fault}\n`);
+  if (changes === null) stdout.write("a reload would be refused for the faults above\n");
+  else if (flags.has("diff")) {
+    stdout.write(
+      lines.length === 0
+        ? "a reload would change nothing\n"
+        : `A ${refusal.length > 0 ? "restart" : "reload"} would do this\n`,
+    );
+    for (const line of lines) stdout.write(`  ${line}\n`);
+    if (running.owed.length > 0)
+      stdout.write("What is owed, once a reload and a restart took all of it\n");
+    for (const line of running.owed) stdout.write(`  ${line}\n`);
+  } else if (lines.length > 0)
+    stdout.write(
+      `pending ${refusal.length > 0 ? "restart" : "reload"}: ${lines.length} changes; \`gateside check --diff\` lists them\n`,
+    );
+}
+
+/** What a start with these settings does to readings that are still owed: a format or uplink that goes may give them up. */
+function printOwed({ configuration }: ConfigurationReport, { stdout }: CommandContext): void {
+  if (configuration === null) return;
+  const { settings, uplinks } = configuration;
+  if (!existsSync(join(settings.dataDir, "gateside.db"))) return;
+  const wanted = uplinks.map((uplink) => ({
+    name: uplink.name,
+    lanes: lanesOf(uplink),
+    startFrom: uplink.startFrom,
+  }));
+  try {
+    const changes = laneChangesAhead(settings.dataDir, wanted, nativeBinding());
+    if (changes.length > 0) stdout.write("What is owed, at the next start or reload\n");
+    for (const change of changes) stdout.write(`  ${laneChangeText(change)}\n`);
+  } catch (error) {
+    if (!(error instanceof StoreFailure)) throw error;
+    stdout.write(`What is owed cannot be told: ${error.message}\n`);
+  }
 }
 
 /** Faults come last, where the terminal stands, and are counted on the stream that they are told on. */
@@ -21,7 +118,7 @@ function print(report: ConfigurationReport, { stdout, stderr }: CommandContext):
   stdout.write(
     isWell
       ? "Settings in effect\n"
-      : `Settings as they were read; ${faults} (told below, on stderr) keep the agent from starting\n`,
+      : `Settings as they were read; ${faults} (listed below, on stderr) keep the agent from starting\n`,
   );
   stdout.write(
     table(
@@ -32,7 +129,7 @@ function print(report: ConfigurationReport, { stdout, stderr }: CommandContext):
     ),
   );
   if (report.site) {
-    stdout.write(`\nSite ${report.site.site}\n`);
+    stdout.write(`\nSite ${report.site.site || "(none yet)"}\n`);
     const sensors = report.site.sensors.map((sensor) => [
       sensor.code,
       `type ${sensor.type}`,
@@ -40,12 +137,63 @@ function print(report: ConfigurationReport, { stdout, stderr }: CommandContext):
       sensor.name ?? "",
     ]);
     stdout.write(table(sensors));
+    const streams = report.site.sensors.reduce((sum, { kinds }) => sum + kinds.length, 0);
+    const memory = memoryLine(report.configuration?.settings.bufferMaxMb, streams);
+    if (memory !== null) stdout.write(memory);
   }
+  const uplinks = report.configuration?.uplinks ?? [];
+  if (uplinks.length > 0) {
+    stdout.write("\nUplinks\n");
+    stdout.write(
+      table(
+        uplinks.map((one) => [one.name, one.formats.join(" "), one.urls.join(" "), one.clientId]),
+      ),
+    );
+  }
+  for (const line of firstStartLines(report)) stdout.write(`\n${line}\n`);
   stdout.write("\n");
   for (const warning of report.warnings) stderr.write(`warning: ${faultLine(warning)}\n`);
   for (const fault of report.faults) stderr.write(`error: ${faultLine(fault)}\n`);
   if (isWell) stdout.write(`${counts}\n`);
   else stderr.write(`\n${counts}: mend what is named above and run \`gateside check\` again\n`);
+}
+
+/** What the first start is going to send; null where DATA_DIR holds a store, for then it is over. */
+function firstStartAhead({ configuration }: ConfigurationReport): FirstStart[] | null {
+  if (configuration === null) return null;
+  const { settings, site, uplinks } = configuration;
+  if (existsSync(join(settings.dataDir, "gateside.db"))) return null;
+  return firstStartOf(site, uplinks, settings.backfillDays);
+}
+
+function firstStartLines(report: ConfigurationReport): string[] {
+  const ahead = (firstStartAhead(report) ?? []).filter(({ messages }) => messages > 0);
+  if (ahead.length === 0) return [];
+  const days = report.configuration?.settings.backfillDays ?? 0;
+  const lines = ahead.map(({ uplink, messages, bytes, seconds }) => {
+    const pace =
+      seconds === null
+        ? "as fast as the broker takes them"
+        : `${duration(seconds * 1000)} at its rate`;
+    const megabytes = Math.max(1, Math.round(bytes / 1e6)).toLocaleString("en");
+    return `  ${uplink}: up to about ${messages.toLocaleString("en")} messages, ${megabytes} MB, ${pace}`;
+  });
+  return [
+    [
+      `First start: today and BACKFILL_DAYS (${days}) days before it are read and sent, live readings first and never behind them`,
+      ...lines,
+      "  if sensors send as often as the simulator's do. On a thin line, or a fleet on one day: MQTT_BACKLOG_RATE (messages a second), fewer BACKFILL_DAYS",
+    ].join("\n"),
+  ];
+}
+
+/** How much that left the buffer is still known. */
+function memoryLine(bufferMaxMb: number | undefined, streams: number): string | null {
+  if (bufferMaxMb === undefined || streams === 0) return null;
+  const readings = recognisedReadings(bufferMaxMb * 2 ** 20);
+  const days = readings / (streams * 1440);
+  const shown = days < 10 ? days.toFixed(1) : Math.floor(days).toLocaleString("en");
+  return `\nBuffer: recognises about ${readings.toLocaleString("en")} readings that have left it, should the gateway show them again: ${shown} days of this site at one reading a minute of each sensor and kind\n`;
 }
 
 const count = (n: number, word: string) => `${n} ${word}${n === 1 ? "" : "s"}`;
@@ -80,5 +228,16 @@ export function asJson(report: ConfigurationReport): object {
     warnings: report.warnings,
     settings: rows(report),
     site: report.site,
+    uplinks: (report.configuration?.uplinks ?? []).map(shownUplink),
+  };
+}
+
+/** An uplink without its secrets. */
+function shownUplink({ username, password, sasKey, ...rest }: Uplink): object {
+  return {
+    ...rest,
+    hasUsername: username !== null,
+    hasPassword: password !== null,
+    hasSasKey: sasKey !== null,
   };
 }

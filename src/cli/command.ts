@@ -42,10 +42,12 @@ export interface CommandContext {
   readonly stderr: TextSink;
   /** Aborted by the first SIGTERM or SIGINT, and when the reader of stdout has gone. */
   readonly signal: AbortSignal;
+  /** Has SIGHUP call the listener; where no command asks for that it ends the command. */
+  readonly onHangup?: ((listener: () => void) => void) | undefined;
 }
 
 /** Answers the exit code. */
-export type CommandHandler = (context: CommandContext) => Promise<number>;
+type CommandHandler = (context: CommandContext) => Promise<number>;
 
 export interface Command {
   readonly name: string;

@@ -1,3 +1,4 @@
+import { COLLECT_FLAGS } from "./collect-flags.ts";
 import type { Command, FlagSpec } from "./command.ts";
 import { ENVIRONMENT_FLAG } from "./configuration.ts";
 import { DISCOVER_FLAGS } from "./discover-flags.ts";
@@ -28,10 +29,120 @@ export const COMMANDS: readonly Command[] = [
     name: "check",
     summary: "validate settings and site file offline",
     details:
-      "Prints every fault with its place and remedy, and the settings in effect with their origin.\nExit code 0, or 2 when there are faults.",
-    flags: [JSON_FLAG, ENVIRONMENT_FLAG],
-    examples: ["gateside check", "SITE_FILE=config/examples/plant.json gateside check --json"],
+      "Prints every fault with its place and remedy, and the settings in effect with their origin. Where an agent runs on DATA_DIR, says whether it has the same in effect.\nExit code 0, or 2 when there are faults.",
+    flags: [
+      JSON_FLAG,
+      {
+        name: "diff",
+        doc: "list what a reload of the running agent would do, and what becomes of readings that are owed",
+      },
+      ENVIRONMENT_FLAG,
+    ],
+    examples: [
+      "gateside check",
+      "gateside check --diff",
+      "SITE_FILE=config/examples/plant.json gateside check --json",
+    ],
     load: () => import("./check.ts"),
+  },
+  {
+    name: "reload",
+    summary: "reload the site and uplinks files of the running agent",
+    details:
+      "Both files are checked in whole first; a fault leaves what is running as it is. Then what differs is applied, and nothing else is touched.\nSettings of the environment that differ are named: they wait for a restart. Exit code 0, or 1 when the reload was refused or no agent answers.",
+    flags: [JSON_FLAG, ENVIRONMENT_FLAG],
+    examples: ["gateside reload", "gateside check --diff && gateside reload"],
+    load: () => import("./reload.ts"),
+  },
+  {
+    name: "certificate",
+    summary: "create a self-signed certificate for the HTTP server and show its fingerprint",
+    details:
+      "Writes NAME.cert.pem and NAME.key.pem (readable by its owner alone) for HTTP_CERT_FILE and HTTP_KEY_FILE, good for every name and address that this machine has now.\nA running agent takes a replaced pair within a minute, or at once with `gateside reload`.",
+    flags: [
+      { name: "out", value: "NAME", doc: "prefix of the two file names", default: "gateside" },
+      {
+        name: "host",
+        value: "LIST",
+        doc: "host names and addresses instead of this machine's, comma-separated; the first is the common name",
+      },
+      { name: "days", value: "N", doc: "validity in days, 825 by default" },
+      { name: "replace", doc: "overwrite existing files" },
+      {
+        name: "show",
+        value: "FILE",
+        doc: "only show the fingerprint of this certificate",
+      },
+    ],
+    examples: [
+      "gateside certificate --out /etc/gateside/http",
+      "gateside certificate --host box7.plant.example,192.0.2.17",
+      "gateside certificate --show /etc/gateside/http.cert.pem",
+    ],
+    load: () => import("./certificate.ts"),
+  },
+  {
+    name: "rollback",
+    summary: "downgrade the store of the stopped agent for an older package",
+    details:
+      "Versions: 1 is that of Gateside 0.1. Readings and what main is owed stay; alarms, their events, and what other uplinks are owed go.\nExit code 0, or 1 while an agent runs or the store cannot be written.",
+    flags: [
+      { name: "to", value: "VERSION", doc: "schema version of the older program", required: true },
+      ENVIRONMENT_FLAG,
+    ],
+    examples: ["gateside rollback --to 1"],
+    load: () => import("./rollback.ts"),
+  },
+  {
+    name: "alarms",
+    summary: "list, acknowledge and shelve alarms of the running agent; baselines",
+    details:
+      "Without a flag that says otherwise, lists what is active, acknowledged and shelved; ids are those that the list and the events show.\nExit code 0 when no alarm waits for somebody or the command was carried out, 1 when one does, the agent refuses, or none answers.",
+    flags: [
+      { name: "ack", value: "ID", doc: "acknowledge this alarm" },
+      { name: "shelve", value: "ID", doc: "shelve this alarm for a time" },
+      { name: "minutes", value: "N", doc: "duration for --shelve, 480 by default" },
+      { name: "unshelve", value: "ID", doc: "end the shelving of this alarm" },
+      { name: "note", value: "TEXT", doc: "note for --ack or --shelve, or for the alarm of --id" },
+      { name: "id", value: "ID", doc: "the alarm that --note is for" },
+      { name: "by", value: "NAME", doc: "name for the audit log, by default this user" },
+      { name: "history", value: "N", doc: "also list the newest N events" },
+      { name: "baselines", doc: "list learned limits and those being learned" },
+      { name: "relearn", value: "SENSOR/ALARM/VALUE", doc: "relearn a baseline" },
+      { name: "url", value: "URL", doc: "address of the agent's HTTP server" },
+      JSON_FLAG,
+      ENVIRONMENT_FLAG,
+    ],
+    examples: [
+      "gateside alarms",
+      'gateside alarms --ack 5f0c3a5e2c9b4d17a6e1f0b2c3d4e5f6 --note "bearing ordered"',
+      "gateside alarms --relearn 10234/vibration-change/channel1_vel_rms",
+    ],
+    load: () => import("./alarms.ts"),
+  },
+  {
+    name: "sign",
+    summary: "create keys and signed configurations for remote boxes",
+    details:
+      "Prints a document with the site file, the uplinks file or both, signed with Ed25519. Published to PREFIX/SITE/agent/cmd/site it is taken by an agent with the public key in CONFIG_PUBLIC_KEY_FILE: checked, applied and tried.\nThe version must be higher than that of the last document which the box took; unless given it is the time in seconds.",
+    flags: [
+      {
+        name: "new-key",
+        value: "NAME",
+        doc: "create the key pair NAME.key.pem and NAME.pub.pem instead",
+      },
+      { name: "key", value: "FILE", doc: "the private key", requiredUnless: "new-key" },
+      { name: "site-file", value: "FILE", doc: "site file to send" },
+      { name: "uplinks-file", value: "FILE", doc: "uplinks file to send" },
+      { name: "site", value: "NAME", doc: "site that it is for, by default the site file's" },
+      { name: "version", value: "N", doc: "version of the document" },
+      { name: "days", value: "N", doc: "validity in days", default: "7" },
+    ],
+    examples: [
+      "gateside sign --new-key fleet",
+      "gateside sign --key fleet.key.pem --site-file plant-7.json > plant-7.signed.json",
+    ],
+    load: () => import("./sign.ts"),
   },
   {
     name: "doctor",
@@ -56,16 +167,16 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "probe",
-    summary: "read one sensor's day once and show what becomes of it",
+    summary: "read one day of a sensor and show each step from record to payload",
     details:
       "Prints the newest raw record, the converted reading, and the topics and payloads it would become. Nothing is stored or published.",
     flags: [
       { ...SENSOR_FLAG, required: true },
-      { name: "kind", value: "KIND", doc: `one of ${KINDS}`, required: true },
+      { name: "kind", value: "KIND", doc: `one of ${KINDS}, node`, required: true },
       {
         name: "date",
         value: "DATE",
-        doc: "day of the gateway, yyyy-MM-dd; its today unless given",
+        doc: "calendar day of the gateway, yyyy-MM-dd, by default today",
       },
       JSON_FLAG,
       ENVIRONMENT_FLAG,
@@ -77,8 +188,25 @@ export const COMMANDS: readonly Command[] = [
     load: () => import("./probe.ts"),
   },
   {
+    name: "topics",
+    summary: "list every topic that this configuration publishes, with type and unit",
+    details:
+      "Uplink after uplink: topics, the members of JSON readings, plain values, Sparkplug metrics. fuxa and ignition are files for\nthe tag import of those programs. Nothing is asked of broker or gateway.",
+    flags: [
+      {
+        name: "format",
+        value: "FORMAT",
+        doc: "table, csv, json, fuxa (of plain values) or ignition (of Sparkplug metrics)",
+        default: "table",
+      },
+      ENVIRONMENT_FLAG,
+    ],
+    examples: ["gateside topics", "gateside topics --format csv > tags.csv"],
+    load: () => import("./topics.ts"),
+  },
+  {
     name: "simulate",
-    summary: "a faithful SensorService with a plausible plant behind it",
+    summary: "run a simulated gateway service with a plausible plant",
     details:
       "For commissioning, training and tests: seven kinds of readings, days of history, and faults on demand.\nRuns until it is stopped.",
     flags: SIMULATE_FLAGS,
@@ -90,15 +218,15 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "demo",
-    summary: "simulator, MQTT broker, agent and dashboard in one; no settings needed",
+    summary: "run simulator, MQTT broker, agent and dashboard together, without settings",
     details:
       "Prints readings as they reach an MQTT subscriber. Ends with Ctrl-C and leaves nothing behind.",
     flags: [
-      { name: "seconds", value: "N", doc: "end after N seconds" },
+      { name: "seconds", value: "N", doc: "exit after N seconds" },
       {
         name: "port",
         value: "PORT",
-        doc: "port of the dashboard; 0 = any free one",
+        doc: "port of the dashboard; 0 = any free port",
         default: "8080",
       },
     ],
@@ -107,14 +235,14 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "status",
-    summary: "the running agent at a glance, from its HTTP side",
+    summary: "show the state of the running agent",
     details:
       "Links, buffer, hours left and sensors. Exit code 0 when all is well, 1 when something is not or no agent answers.",
     flags: [
       {
         name: "url",
         value: "URL",
-        doc: "address of the agent; from HTTP_HOST and HTTP_PORT unless given",
+        doc: "address of the agent, by default from HTTP_HOST and HTTP_PORT",
       },
       JSON_FLAG,
       ENVIRONMENT_FLAG,
@@ -142,25 +270,38 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "export",
-    summary: "stored readings to stdout, also while the agent runs",
+    summary: "write stored readings to stdout, also while the agent runs",
     details:
       "--from and --to are read in GATEWAY_TIMEZONE (the system's zone unless set) where they name no zone themselves.\nTimes in the output are UTC, as everywhere: 2026-11-20T06:00:00.000Z. Lines come in order of time.",
     flags: [
       { name: "from", value: "TIME", doc: TIMES, required: true },
-      { name: "to", value: "TIME", doc: "the same; a day is meant to its end", required: true },
+      { name: "to", value: "TIME", doc: "the same; a day counts to its end", required: true },
       { name: "kind", value: "KIND", doc: `only this kind: ${KINDS}` },
       { ...SENSOR_FLAG, doc: "this sensor only" },
       {
         name: "format",
         value: "FORMAT",
-        doc: "csv (a line per value) or jsonl (a reading per line)",
+        doc: "csv (a line per value), jsonl (a reading per line) or parquet (a row per value); of waveforms csv, wav or npy",
         default: "csv",
+      },
+      {
+        name: "db",
+        value: "URL",
+        doc: "from the database of `gateside collect` instead of DATA_DIR; with --format parquet",
+      },
+      { name: "site", value: "SITE", doc: "with --db: this site only" },
+      {
+        name: "waveforms",
+        value: "DIR",
+        doc: "write the stored waveforms there instead, a file per axis (acceleration in G) and index.csv",
       },
       ENVIRONMENT_FLAG,
     ],
     examples: [
       "gateside export --from 2026-11-01 --to 2026-11-30 > november.csv",
       "gateside export --from 2026-11-20T06:00:00Z --to 2026-11-20T14:00:00Z --kind loop --format jsonl",
+      "gateside export --from 2026-11-01 --to 2026-11-30 --format parquet > november.parquet",
+      "gateside export --from 2026-11-20 --to 2026-11-20 --sensor 10234 --waveforms wav --format wav",
     ],
     load: () => import("./export.ts"),
   },
@@ -168,11 +309,12 @@ export const COMMANDS: readonly Command[] = [
     name: "discover",
     summary: "draft a site file from an analytics service's device and axis lists",
     details:
-      "The draft goes to stdout or --out; --merge adds to a file and changes nothing in it. What the service cannot know\n(kinds, clamps, ranges) is named on stderr, with the flag that tells it.",
+      "The draft goes to stdout or --out; --merge adds to a file and changes nothing in it. What the service cannot know\n(kinds, clamps, ranges) is named on stderr, with the flag that tells it. --gateway asks the gateway for the kinds: of each\ntype up to three sensors, until one has records.",
     flags: DISCOVER_FLAGS,
     examples: [
       "gateside discover --url http://analytics.plant:8080 --token T > config/site.json",
       "gateside discover --url http://analytics.plant:8080 --token-file token --merge config/site.json --out config/site.json --kinds 9=currentV2 --clamp 100",
+      "gateside discover --url http://analytics.plant:8080 --token-file token --gateway http://192.168.1.10 --clamp 100 --out config/site.json",
     ],
     load: () => import("./discover.ts"),
   },
@@ -211,5 +353,50 @@ export const COMMANDS: readonly Command[] = [
       "gateside settings --sensor 10234 --interval-send-data 60 --range 8 --interval-rms 60 --alarm1 4.5 --alarm2 4.5 --alarm3 4.5",
     ],
     load: () => import("./settings.ts"),
+  },
+  {
+    name: "modbus-map",
+    summary: "print the registers of the Modbus server",
+    details:
+      "What a PLC programmer needs: address, type, sensor, value, unit and meaning of each register. Addresses never change:\nwhat is added gets new ones at the end, what is removed keeps its own. Works with and without a running agent.",
+    flags: [
+      { name: "format", value: "FORMAT", doc: "md (a table for people) or csv", default: "md" },
+      ENVIRONMENT_FLAG,
+    ],
+    examples: ["gateside modbus-map", "gateside modbus-map --format csv > registers.csv"],
+    load: () => import("./modbus-map.ts"),
+  },
+  {
+    name: "collect",
+    summary: "store what boxes publish in PostgreSQL, each reading once",
+    details: `Runs where the broker and the database are, any number beside each other; they share the work and keep nothing of their own.
+A message is acknowledged once it is committed. Several addresses of --from are one cluster, tried in turn.
+Each flag is also a setting: COLLECT_FROM, COLLECT_TO, COLLECT_GROUP, COLLECT_PREFIX, COLLECT_METRICS, COLLECT_KEEP_DAYS; the two
+addresses also as COLLECT_FROM_FILE and COLLECT_TO_FILE, which keeps their passwords out of the process list.
+TLS: COLLECT_CA_FILE, COLLECT_CERT_FILE, COLLECT_KEY_FILE. Log lines are JSON on stdout.`,
+    flags: COLLECT_FLAGS,
+    examples: [
+      "gateside collect --from mqtt://broker.example --to postgres://gateside@db.example/gateside",
+      "COLLECT_FROM_FILE=from COLLECT_TO_FILE=to gateside collect --metrics 9464 --keep-days 400",
+      "gateside collect --migrate-only --to postgres://owner@db.example/gateside",
+    ],
+    load: () => import("./collect.ts"),
+  },
+  {
+    name: "fleet",
+    summary: "show the state of all boxes",
+    details:
+      "From the retained topics of a broker, or from the database of `gateside collect`: state, version, configuration, age of the newest\nreading, backlog, hours left in the buffer, silent sensors, active alarms. Exit code 1 when a box needs hands: it is offline or not heard,\nits gateway is down, its buffer fills within a day, its clock is wrong, or a sensor is silent.\nSettings: COLLECT_FROM, COLLECT_TO, COLLECT_PREFIX and their _FILE forms.",
+    flags: [
+      { name: "from", value: "URL[,URL]", doc: "broker: mqtt(s)://…" },
+      { name: "db", value: "URL", doc: "database: postgres://user@host/database" },
+      { name: "prefix", value: "PREFIX", doc: "the boxes' MQTT_TOPIC_PREFIX (default gateside)" },
+      JSON_FLAG,
+    ],
+    examples: [
+      "gateside fleet --from mqtts://fleet@broker.example",
+      "gateside fleet --db postgres://gateside@db.example/gateside --json",
+    ],
+    load: () => import("./fleet.ts"),
   },
 ];

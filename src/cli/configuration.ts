@@ -1,5 +1,6 @@
 /** Settings and site file together, as the commands want them: whole, or every fault at once. */
 import { readFileSync } from "node:fs";
+import { errorCode } from "../config/environment.ts";
 import { type Fault, faultLine } from "../config/fault.ts";
 import {
   bindSite,
@@ -8,9 +9,19 @@ import {
   type Settings,
   type UnboundSettings,
 } from "../config/settings.ts";
-import { loadSite, type SiteOptions } from "../config/site.ts";
+import { emptySite, loadSite, type SiteOptions } from "../config/site.ts";
+import {
+  type LoadedUplinks,
+  loadUplinks,
+  mainUplink,
+  sparkplugHints,
+  type UplinksContext,
+} from "../config/uplinks.ts";
 import type { Site } from "../core/sensor.ts";
+import type { Uplink } from "../core/uplink.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
+import type { ConfigurationTexts } from "../setup/reload.ts";
+import { readPublicKeys } from "../setup/signed-document.ts";
 import type { CommandContext, FlagSpec } from "./command.ts";
 
 export const ENVIRONMENT_FLAG: FlagSpec = {
@@ -31,6 +42,8 @@ export class ConfigurationError extends Error {
 export interface Configuration {
   readonly settings: Settings;
   readonly site: Site;
+  /** `main` first, where there is one. */
+  readonly uplinks: readonly Uplink[];
 }
 
 export interface ConfigurationReport {
@@ -49,23 +62,121 @@ export function examineConfiguration(context: Place): ConfigurationReport {
     cwd: context.cwd,
     envFile: context.flags.text("environment"),
   });
-  const { site, faults, warnings } = readSite(loaded.shown.SITE_FILE, {
-    sparkplug: loaded.shown.PUBLISH_FORMATS.includes("sparkplug"),
-    isSparkplugGroup: loaded.shown.SPARKPLUG_GROUP_ID === "",
+  return examineFiles(loaded);
+}
+
+/** The files beside settings that are known; `proposed` texts stand in for files, to be checked before they are written. */
+export function examineFiles(
+  loaded: LoadedSettings,
+  proposed: Partial<ConfigurationTexts> = {},
+): ConfigurationReport {
+  const mayBeEmpty = loaded.shown.SETUP_ENABLED === "true";
+  const uplinksFile = readUplinks(loaded.shown.UPLINKS_FILE, mayBeEmpty, proposed.uplinks);
+  const hints = sparkplugHints(uplinksFile?.text ?? "");
+  const isMainNode = loaded.shown.PUBLISH_FORMATS.includes("sparkplug");
+  const { site, faults, warnings } = readSite(
+    loaded.shown.SITE_FILE,
+    {
+      sparkplug: isMainNode || hints.sparkplug,
+      isSparkplugGroup:
+        (isMainNode && loaded.shown.SPARKPLUG_GROUP_ID === "") || hints.isSparkplugGroup,
+      mayBeEmpty,
+    },
+    proposed.site,
+  );
+  const settings = loaded.settings && site ? bindSite(loaded.settings, site.site) : null;
+  const main = settings && mainUplink(settings);
+  const others = checkUplinksFile(uplinksFile, {
+    site,
+    main,
+    hasMainUrl: loaded.shown.MQTT_URL !== "",
+    commandsEnabled: loaded.shown.COMMANDS_ENABLED === "true",
+    mayBeEmpty,
   });
   return {
     loaded,
     site,
-    faults: [...loaded.faults, ...faults],
-    warnings: [...loaded.warnings, ...warnings],
+    faults: [...loaded.faults, ...keyFaults(loaded), ...faults, ...others.faults],
+    warnings: [...loaded.warnings, ...warnings, ...others.warnings],
     configuration:
-      loaded.settings && site ? { settings: bindSite(loaded.settings, site.site), site } : null,
+      settings && site && others.uplinks
+        ? { settings, site, uplinks: [...(main === null ? [] : [main]), ...others.uplinks] }
+        : null,
   };
+}
+
+/** CONFIG_PUBLIC_KEY_FILE, where it is given, must hold what signatures are checked with. */
+function keyFaults({ settings }: LoadedSettings): Fault[] {
+  const path = settings?.configPublicKeyFile ?? null;
+  if (path === null) return [];
+  try {
+    readPublicKeys(readFileSync(path, "utf8"));
+    return [];
+  } catch (error) {
+    const isFile = error instanceof Error && "code" in error && "syscall" in error;
+    const words = error instanceof Error ? error.message : String(error);
+    return [
+      {
+        place: "CONFIG_PUBLIC_KEY_FILE",
+        problem: `${path} ${isFile ? fileTrouble(error) : words}`,
+        remedy: "give the public key file that `gateside sign --new-key` made",
+      },
+    ];
+  }
+}
+
+interface UplinksFile {
+  readonly path: string;
+  /** Null where it cannot be read, which is the fault. */
+  readonly text: string | null;
+  readonly trouble?: Fault;
+}
+
+/** What set-up over HTTP begins with. */
+const NO_UPLINKS = '{ "uplinks": [] }';
+
+/** Null where UPLINKS_FILE is not set. */
+function readUplinks(
+  path: string,
+  mayBeEmpty: boolean,
+  proposed?: string | null,
+): UplinksFile | null {
+  if (path === "") return null;
+  const given = (text: string) => ({
+    path,
+    text: mayBeEmpty && text.trim() === "" ? NO_UPLINKS : text,
+  });
+  if (typeof proposed === "string") return given(proposed);
+  try {
+    return given(readFileSync(path, "utf8"));
+  } catch (error) {
+    if (mayBeEmpty && errorCode(error) === "ENOENT") return given("");
+    const trouble: Fault = {
+      place: "UPLINKS_FILE",
+      problem: `${path} ${fileTrouble(error)}`,
+      remedy: "give the path of an uplinks file that this user can read",
+    };
+    return { path, text: null, trouble };
+  }
+}
+
+function checkUplinksFile(file: UplinksFile | null, context: UplinksContext): LoadedUplinks {
+  if (file === null) return { uplinks: [], faults: [], warnings: [] };
+  if (file.text === null)
+    return { uplinks: null, faults: file.trouble ? [file.trouble] : [], warnings: [] };
+  return loadUplinks(file.text, file.path, context);
 }
 
 /** Throws a ConfigurationError; prints warnings. Touches neither network nor DATA_DIR. */
 export function loadConfiguration(context: Place & Pick<CommandContext, "stderr">): Configuration {
-  const report = examineConfiguration(context);
+  return requireConfiguration(examineConfiguration(context), context);
+}
+
+/** The configuration of a report without faults; throws a ConfigurationError; prints warnings. */
+export function requireConfiguration(
+  report: ConfigurationReport,
+  context: Pick<CommandContext, "stderr">,
+): Configuration {
   for (const warning of report.warnings) context.stderr.write(`warning: ${faultLine(warning)}\n`);
   if (report.configuration === null || report.faults.length > 0)
     throw new ConfigurationError(report.faults);
@@ -86,11 +197,16 @@ export function loadProcessSettings(
   return loaded.settings;
 }
 
-function readSite(path: string, options: SiteOptions): ReturnType<typeof loadSite> {
+function readSite(
+  path: string,
+  options: SiteOptions,
+  proposed?: string | null,
+): ReturnType<typeof loadSite> {
   let text: string;
   try {
-    text = readFileSync(path, "utf8");
+    text = proposed ?? readFileSync(path, "utf8");
   } catch (error) {
+    if (options.mayBeEmpty && errorCode(error) === "ENOENT") return emptySite(path);
     const fault: Fault = {
       place: "SITE_FILE",
       problem: `${path} ${fileTrouble(error)}`,

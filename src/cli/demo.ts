@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { connectAsync } from "mqtt";
 import { openAgent } from "../agent/agent.ts";
 import { bindSite, loadSettings, type Settings } from "../config/settings.ts";
 import type { Clock } from "../core/ports.ts";
 import type { Site } from "../core/sensor.ts";
 import { systemClock } from "../lib/clock.ts";
-import { createLogger } from "../lib/logger.ts";
+import { createLogger, silentLogger } from "../lib/logger.ts";
+import { MqttLink } from "../link/mqtt-link.ts";
 import { startBroker } from "../simulator/broker.ts";
 import { startSimulator } from "../simulator/server.ts";
 import type { CommandContext, TextSink } from "./command.ts";
@@ -54,7 +54,7 @@ export async function run({ flags, stdout, stderr, signal }: CommandContext): Pr
     );
     const subscriber = await subscribe(broker.url, site, stdout);
     await agent.run(ending.signal);
-    await subscriber.endAsync(true);
+    await subscriber.close();
     return 0;
   } finally {
     if (timer !== null) clearTimeout(timer);
@@ -94,7 +94,11 @@ async function openWithFreePort(port: number, place: DemoPlace, stderr: TextSink
     clock: fastClock(systemClock, SPEED),
   };
   try {
-    return await openAgent({ ...parts, settings: demoSettings(port, place) });
+    return await openAgent({
+      ...parts,
+      settings: demoSettings(port, place),
+      isPortRequired: true,
+    });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE" || port === 0) throw error;
     stderr.write(`port ${port} is taken; the dashboard takes another one\n`);
@@ -126,25 +130,37 @@ function demoSettings(port: number, { simulator, broker, dataDir, site }: DemoPl
 
 /** Live topics and states only: the day's history would scroll everything else away. */
 async function subscribe(url: string, site: Site, stdout: TextSink) {
-  // In parts: of a text mqtt.js makes a legacy URL, which newer Nodes complain about on stderr.
-  const { hostname, port } = new URL(url);
-  const client = await connectAsync({
-    protocol: "mqtt",
-    host: hostname,
-    port: Number(port),
-    protocolVersion: 4,
-    clientId: "gateside-demo-subscriber",
-  });
   const names = new Map(site.sensors.map((sensor) => [sensor.code, sensor.name ?? ""]));
-  client.on("message", (_topic, payload) => {
-    const line = readingLine(payload.toString(), names, stdout.columns ?? null);
-    if (line !== null) stdout.write(`${line}\n`);
-  });
-  await client.subscribeAsync(
-    site.sensors.flatMap(({ code, kinds }) =>
-      kinds.map((kind) => `gateside/${site.site}/${code}/${kind}`),
-    ),
-    { qos: 1 },
+  const link = new MqttLink(
+    {
+      clock: systemClock,
+      logger: silentLogger,
+      hooks: {
+        onMessage({ payload }) {
+          const line = readingLine(payload.toString(), names, stdout.columns ?? null);
+          if (line !== null) stdout.write(`${line}\n`);
+        },
+      },
+    },
+    {
+      name: "mqtt",
+      urls: [url],
+      version: 4,
+      clientId: "gateside-demo-subscriber",
+      inflight: 1,
+      needsSubscriptions: true,
+      subscriptions: site.sensors.flatMap(({ code, kinds }) =>
+        kinds.map((kind) => ({ topic: `gateside/${site.site}/${code}/${kind}`, qos: 1 as const })),
+      ),
+    },
   );
-  return client;
+  const stop = new AbortController();
+  const ended = link.run(stop.signal);
+  await link.ready(stop.signal);
+  return {
+    async close(): Promise<void> {
+      await link.close();
+      await ended;
+    },
+  };
 }

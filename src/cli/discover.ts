@@ -5,10 +5,11 @@ import { type DraftHints, draftSite } from "../analytics/draft.ts";
 import { survey } from "../analytics/survey.ts";
 import { faultLine } from "../config/fault.ts";
 import { loadSite } from "../config/site.ts";
-import { KINDS, type Kind } from "../core/sensor.ts";
+import { normalCode, POLLED_KINDS, type PolledKind } from "../core/sensor.ts";
 import { createWireNames } from "../core/wire/wire-names.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { type CommandContext, type Flags, UsageError } from "./command.ts";
+import { askKinds, GatewayRefusal, kindsQuestion } from "./discover-gateway.ts";
 import { outFile } from "./out-file.ts";
 import { ProgressLine } from "./progress.ts";
 import { writeOut } from "./write-out.ts";
@@ -29,18 +30,40 @@ export async function run(context: CommandContext): Promise<number> {
   }
   const existing = merge === null ? null : readSite(resolve(cwd, merge), merge);
   const names = createWireNames({ word: flags.required("wire-word"), service: "" });
-  const client = new AnalyticsClient(urlOf(flags), tokenOf(flags, cwd), names);
+  const login = loginOf(flags, cwd);
+  const question = kindsQuestion(flags);
+  const client = new AnalyticsClient(
+    urlOf(flags),
+    login === null ? tokenOf(flags, cwd) : "",
+    names,
+    proxyOf(flags),
+  );
   const progress = new ProgressLine(stderr);
   let result: ReturnType<typeof draftSite>;
   try {
+    if (login !== null) await client.login(login.email, login.password, signal);
     const found = await survey(client, (text) => progress.show(`discover: ${text}`), signal);
-    result = draftSite(found, existing, hints);
+    const asked =
+      question === null
+        ? null
+        : await askKinds(
+            question,
+            found,
+            { types: new Set(hints.kinds.keys()), codes: codesOf(existing) },
+            (text) => progress.show(`discover: ${text}`),
+            signal,
+          );
+    const kinds = new Map([...(asked?.kinds ?? []), ...hints.kinds]);
+    const notes = [...found.notes, ...(asked?.notes ?? [])];
+    result = draftSite({ ...found, notes }, existing, { ...hints, kinds });
   } catch (error) {
-    if (!(error instanceof AnalyticsFailure) && !signal.aborted) throw error;
+    const isTold = error instanceof AnalyticsFailure || error instanceof GatewayRefusal;
+    if (!isTold && !signal.aborted) throw error;
     stderr.write(`error: ${signal.aborted ? "stopped" : (error as Error).message}\n`);
     return 1;
   } finally {
     progress.end();
+    await client.close();
   }
   for (const note of result.notes) stderr.write(`note: ${note}\n`);
   const text = `${JSON.stringify(result.site, null, 2)}\n`;
@@ -59,20 +82,53 @@ function urlOf(flags: Flags): string {
   const url = flags.required("url");
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
     throw new UsageError(
-      `--url ${JSON.stringify(url)} is no address such as http://analytics.plant:8080`,
+      `--url ${JSON.stringify(url)} is not an address such as http://analytics.plant:8080`,
     );
   }
   return url;
 }
 
+function proxyOf(flags: Flags): string | null {
+  const proxy = flags.text("proxy");
+  if (proxy === null || (URL.canParse(proxy) && /^https?:$/.test(new URL(proxy).protocol)))
+    return proxy;
+  // Not repeated: it may hold a password.
+  throw new UsageError("--proxy is not an address such as http://proxy.plant:3128");
+}
+
 function tokenOf(flags: Flags, cwd: string): string {
-  const file = flags.text("token-file");
-  if (file === null) return flags.required("token");
+  return fileOf("token-file", flags, cwd) ?? flags.required("token");
+}
+
+/** What the flag's file holds, trimmed; null where the flag is not given. */
+function fileOf(flag: string, flags: Flags, cwd: string): string | null {
+  const file = flags.text(flag);
+  if (file === null) return null;
   try {
     return readFileSync(resolve(cwd, file), "utf8").trim();
   } catch (error) {
-    throw new UsageError(`--token-file: ${resolve(cwd, file)} ${fileTrouble(error)}`);
+    throw new UsageError(`--${flag}: ${resolve(cwd, file)} ${fileTrouble(error)}`);
   }
+}
+
+/** E-mail and password of a log-in; null where a token is given instead. */
+function loginOf(
+  flags: Flags,
+  cwd: string,
+): { readonly email: string; readonly password: string } | null {
+  const email = flags.text("email");
+  const password = fileOf("password-file", flags, cwd);
+  const hasToken = flags.text("token") !== null || flags.text("token-file") !== null;
+  if (email === null && password === null) {
+    if (!hasToken)
+      throw new UsageError("give --token, --token-file, or --email with --password-file");
+    return null;
+  }
+  if (hasToken) throw new UsageError("give a token, or --email with --password-file, not both");
+  if (email === null) throw new UsageError("--password-file wants --email too");
+  if (password === null)
+    throw new UsageError("--email wants --password-file too: a file that holds the password");
+  return { email, password };
 }
 
 /** As it is written, without the checker's faults: they are told of the merged file. */
@@ -94,8 +150,15 @@ function readSite(path: string, shown: string): Readonly<Record<string, unknown>
   const { sensors } = site;
   const isList =
     Array.isArray(sensors) && sensors.every((one) => typeof one === "object" && one !== null);
-  if (!isList) throw new UsageError(`--merge ${shown} is no site file: it has no list of sensors`);
+  if (!isList)
+    throw new UsageError(`--merge ${shown} is not a site file: it has no list of sensors`);
   return site;
+}
+
+function codesOf(site: Readonly<Record<string, unknown>> | null): ReadonlySet<string> {
+  const sensors = site?.["sensors"];
+  const list: readonly { readonly code?: unknown }[] = Array.isArray(sensors) ? sensors : [];
+  return new Set(list.map(({ code }) => normalCode(String(code))));
 }
 
 /** Whole or not at all: a site file is never left half written. */
@@ -115,13 +178,13 @@ function hintsOf(flags: Flags): DraftHints {
   };
 }
 
-function kindsHint(text: string): readonly [number, readonly Kind[]] {
+function kindsHint(text: string): readonly [number, readonly PolledKind[]] {
   const match = /^(\d+)=(.+)$/.exec(text);
   const named = (match?.[2] ?? "").split("+");
-  const kinds = KINDS.filter((kind) => named.includes(kind));
+  const kinds = POLLED_KINDS.filter((kind) => named.includes(kind));
   if (match === null || kinds.length !== named.length) {
     throw new UsageError(
-      `--kinds ${JSON.stringify(text)} is not TYPE=KIND with kinds of ${KINDS.join(", ")}`,
+      `--kinds ${JSON.stringify(text)} is not TYPE=KIND with kinds of ${POLLED_KINDS.join(", ")}`,
     );
   }
   return [Number(match[1]), kinds];

@@ -1,33 +1,47 @@
+import { readOnce } from "../agent/one-read.ts";
 import type { FailureClass } from "../core/ports.ts";
-import type { Kind, Sensor } from "../core/sensor.ts";
-import { dayOf } from "../core/zone.ts";
+import { isRead, type PolledKind, type Sensor } from "../core/sensor.ts";
+import { dayOf } from "../core/time-zone.ts";
 import { systemClock } from "../lib/clock.ts";
 import type { Configuration } from "./configuration.ts";
+import { checkZone, type DatedReading } from "./doctor-zone.ts";
 import type { Finding } from "./finding.ts";
 import { openGateway } from "./gateway-access.ts";
-import { readOnce } from "./one-read.ts";
 import { duration } from "./status.ts";
 
 /** A gateway that takes connections and answers none is not waited for once per sensor: so many time limits at most. */
 const SILENCE_TIMEOUTS_MAX = 4;
+
+/** Codes in one line. */
+const NAMED_MAX = 20;
 
 /** Reads the running day of every sensor and kind once. */
 export async function checkGateway(
   configuration: Configuration,
   found: (finding: Finding) => void,
   signal: AbortSignal,
-): Promise<{ readonly skewMs: number | null }> {
+): Promise<{ readonly skewMs: number | null; readonly isLost: boolean }> {
   const { settings, site } = configuration;
   const gateway = await openGateway(configuration);
-  const reads: { sensor: Sensor; kind: Kind }[] = site.sensors.flatMap((sensor) =>
-    sensor.kinds.map((kind) => ({ sensor, kind })),
-  );
+  const reads: { sensor: Sensor; kind: PolledKind }[] = site.sensors
+    .filter(isRead)
+    .flatMap((sensor) => sensor.kinds.map((kind) => ({ sensor, kind })));
+  const notRead = site.sensors.filter((sensor) => !isRead(sensor)).map(({ code }) => code);
+  if (notRead.length > 0)
+    found({
+      what: "sensors",
+      state: "skipped",
+      detail: `${notRead.length} not read, "enabled" is false in the site file: ${notRead.slice(0, NAMED_MAX).join(", ")}${notRead.length > NAMED_MAX ? ", …" : ""}`,
+    });
   const readsTotal = reads.length;
-  let told = 0;
+  let reported = 0;
   let isReached = false;
   let isLost = false;
   let refusals = 0;
+  let usable = 0;
+  let answered = 0;
   let untried = 0;
+  const newestOfEach: DatedReading[] = [];
   const patienceEndsAt = systemClock.monotonic() + SILENCE_TIMEOUTS_MAX * settings.gatewayTimeoutMs;
   const work = async (): Promise<void> => {
     for (let read = reads.shift(); read !== undefined; read = reads.shift()) {
@@ -41,13 +55,13 @@ export async function checkGateway(
           found({
             what: "gateway",
             state: "failed",
-            detail: `${settings.gatewayUrl}: ${result.message}; ${remedyOf(result.failureClass)}`,
+            detail: `${settings.gatewayUrl}: ${result.message}${result.message.includes("GATEWAY_URL") ? "" : `; ${remedyOf(result.failureClass)}`}`,
           });
         isLost = true;
         reads.length = 0;
         return;
       }
-      told += 1;
+      reported += 1;
       if (!result.ok) {
         refusals += 1;
         if (!isReached && systemClock.monotonic() > patienceEndsAt)
@@ -57,6 +71,11 @@ export async function checkGateway(
         found({ what: "gateway", state: "ok", detail: `${settings.gatewayUrl} answers` });
       }
       const what = `${sensor.code} ${kind}`;
+      if (result.ok) answered += 1;
+      if (result.ok && newest !== null) {
+        usable += 1;
+        newestOfEach.push(newest);
+      }
       if (!result.ok) found({ what, state: "failed", detail: result.message });
       else if (newest === null)
         found({
@@ -79,7 +98,7 @@ export async function checkGateway(
     reads.push(...(isLost ? [] : rest));
     await Promise.all(Array.from({ length: settings.gatewayConcurrency }, work));
     if (isLost && !signal.aborted) {
-      const skipped = readsTotal - told;
+      const skipped = readsTotal - reported;
       const detail = `${skipped} of ${readsTotal} reads not tried: the gateway comes first`;
       if (skipped > 0) found({ what: "sensors", state: "skipped", detail });
     }
@@ -88,9 +107,16 @@ export async function checkGateway(
       found({
         what: "gateway",
         state: "failed",
-        detail: `${settings.gatewayUrl} gave no sensor's day; is it the gateway's address, and ${settings.gatewayService} its service (GATEWAY_SERVICE)?${untried > 0 ? ` (${untried} reads not tried)` : ""}`,
+        detail: `${settings.gatewayUrl} gave no sensor's day; is it the gateway's address, and ${settings.gatewayService} its service (GATEWAY_SERVICE)?${settings.gatewayUrl.startsWith("http:") ? " A port that wants TLS hangs up on http://: give https:// then." : ""}${untried > 0 ? ` (${untried} reads not tried)` : ""}`,
       });
-    return { skewMs: gateway.clock.skewMs };
+    if (answered > 0 && usable === 0 && !isLost && !signal.aborted)
+      found({
+        what: "sensors",
+        state: "failed",
+        detail: `the gateway answers, and no sensor's running day holds a record that can be used; likely WIRE_WORD (the word in the vendor's names), then type, kinds and code in the site file: gateside probe shows one answer in full`,
+      });
+    checkZone(settings.gatewayTimezone, newestOfEach, found);
+    return { skewMs: gateway.clock.skewMs, isLost };
   } finally {
     await gateway.client.close();
   }

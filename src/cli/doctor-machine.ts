@@ -4,7 +4,9 @@ import { dirname } from "node:path";
 import { errorCode } from "../config/environment.ts";
 import type { Settings } from "../config/settings.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
+import { newerStore } from "../store/database/stored-version.ts";
 import type { Finding } from "./finding.ts";
+import { storeAccessFaults } from "./store-access.ts";
 
 const MB = 2 ** 20;
 /** Beyond this the machine's clock is wrong enough to confuse people who compare times. */
@@ -14,13 +16,27 @@ const PLAUSIBLE_SINCE_MS = Date.UTC(2024, 0, 1);
 
 /** DATA_DIR can be written, and has the room that the settings promise. Writes nothing. */
 export async function checkDisk(
-  { dataDir, bufferMaxMb, diskFreeMinMb }: Settings,
+  {
+    dataDir,
+    bufferMaxMb,
+    diskFreeMinMb,
+  }: Pick<Settings, "dataDir" | "bufferMaxMb" | "diskFreeMinMb">,
   found: (finding: Finding) => void,
 ): Promise<void> {
   const what = "disk";
   try {
     const directory = await nearestDirectory(dataDir);
     await access(directory, constants.W_OK | constants.X_OK);
+    const [unusable] = storeAccessFaults(dataDir);
+    if (unusable !== undefined) {
+      found({ what, state: "failed", detail: `${unusable.problem}; ${unusable.remedy}` });
+      return;
+    }
+    const newer = newerStore(dataDir);
+    if (newer !== null) {
+      found({ what, state: "failed", detail: newer });
+      return;
+    }
     const { bavail, bsize } = await statfs(directory);
     const freeMb = Math.floor((bavail * bsize) / MB);
     const usable = freeMb - diskFreeMinMb;
@@ -64,7 +80,7 @@ export function checkClock(
   if (nowMs < PLAUSIBLE_SINCE_MS) {
     found({ what, state: "failed", detail: `${now} is in the past; set this machine's clock` });
   } else if (skewMs === null) {
-    found({ what, state: "ok", detail: `${now}; the gateway told no time to compare with` });
+    found({ what, state: "ok", detail: `${now}; the gateway sent no time to compare with` });
   } else {
     const seconds = Math.round(skewMs / 1000);
     const side = seconds < 0 ? "behind" : "ahead of";

@@ -9,7 +9,9 @@ import type { CommandContext } from "./command.ts";
 import { type Configuration, ConfigurationError, examineConfiguration } from "./configuration.ts";
 import { checkBroker } from "./doctor-broker.ts";
 import { checkGateway } from "./doctor-gateway.ts";
+import { checkHttp, checkModbus } from "./doctor-http.ts";
 import { checkClock, checkDisk } from "./doctor-machine.ts";
+import { checkRuntime } from "./doctor-runtime.ts";
 import type { Finding } from "./finding.ts";
 import { outFile } from "./out-file.ts";
 import { duration } from "./status.ts";
@@ -42,7 +44,7 @@ export async function run(context: CommandContext): Promise<number> {
     await examine(configuration, found, signal);
   } else {
     const detail = "not tried: the faults of settings and site file come first";
-    for (const what of ["gateway", "sensors", "broker", "disk", "clock"])
+    for (const what of ["gateway", "sensors", "broker", "http", "disk", "clock"])
       found({ what, state: "skipped", detail });
   }
 
@@ -64,10 +66,17 @@ async function examine(
   found: (finding: Finding) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { skewMs } = await checkGateway(configuration, found, signal);
-  await checkBroker(configuration.settings, found, signal);
+  const { skewMs, isLost } = await checkGateway(configuration, found, signal);
+  const hasStateReads = configuration.site.sensors.some(({ stateReads }) => stateReads?.length);
+  // Loaded here, for few sites need the Modbus client.
+  if (hasStateReads)
+    await (await import("./doctor-node.ts")).checkNodeStates(configuration, isLost, found, signal);
+  for (const uplink of configuration.uplinks) await checkBroker(uplink, found, signal);
+  await checkHttp(configuration.settings, found, signal);
+  await checkModbus(configuration.settings, found, signal);
   await checkDisk(configuration.settings, found);
   checkClock(skewMs, found);
+  checkRuntime(found);
 }
 
 function line({ what, state, detail }: Finding): string {

@@ -1,12 +1,21 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
+import type { Measurement } from "../collect/main.ts";
+import { loadSite } from "../config/site.ts";
 import type { StoredReading } from "../core/ports.ts";
 import type { Doubt } from "../core/quality.ts";
 import type { Value } from "../core/reading.ts";
 import { KINDS, sameCode } from "../core/sensor.ts";
+import { fileTrouble } from "../lib/file-trouble.ts";
 import { nativeBinding } from "../lib/paths.ts";
 import { openReadOnly } from "../store/read-only-store.ts";
+import { loadCollectBundle } from "./collect-bundle.ts";
 import { type CommandContext, UsageError } from "./command.ts";
 import { loadProcessSettings } from "./configuration.ts";
+import { measurementsOf, writeParquet } from "./export-parquet.ts";
+import { csvCell as cell, SITE_COLUMNS, siteCells, siteMembers } from "./export-site.ts";
+import { exportWaveforms } from "./export-waveforms.ts";
 import { ProgressLine } from "./progress.ts";
 import { parseTime } from "./times.ts";
 import { writeOut } from "./write-out.ts";
@@ -14,28 +23,81 @@ import { writeOut } from "./write-out.ts";
 /** Text is handed on in pieces of about this size, and the event loop gets a turn between them. */
 const PIECE_CHARACTERS = 65_536;
 
-const CSV_HEADER = "time,sensor,kind,value_name,value,unit,quality,reason,id\n";
+const CSV_HEADER = `time,sensor,kind,value_name,value,unit,quality,reason,id,${SITE_COLUMNS}\n`;
 
 /** Stored readings to stdout, in order of time. The store is opened read-only beside a running agent. */
 export async function run(context: CommandContext): Promise<number> {
   const { flags, stdout, stderr, signal } = context;
-  const format = flags.choice("format", ["csv", "jsonl"]) ?? "csv";
+  const directory = flags.text("waveforms");
+  const format = flags.choice("format", ["csv", "jsonl", "parquet", "wav", "npy"]) ?? "csv";
+  if (directory === null && (format === "wav" || format === "npy")) {
+    throw new UsageError(`--format ${format} is one of waveforms; give --waveforms DIR too`);
+  }
+  if (directory !== null && (format === "jsonl" || format === "parquet")) {
+    throw new UsageError(`--format ${format} is none of waveforms; give csv, wav or npy`);
+  }
   const kind = flags.choice("kind", KINDS) ?? undefined;
   const settings = loadProcessSettings(context);
   const zone = settings.gatewayTimezone;
   const fromMs = parseTime("from", flags.required("from"), zone, false);
   const toMs = parseTime("to", flags.required("to"), zone, true);
   if (toMs <= fromMs) throw new UsageError("--to lies before --from");
+  const db = flags.text("db");
+  if (db !== null) {
+    if (format !== "parquet") throw new UsageError("--db goes with --format parquet");
+    const { readMeasurements } = await loadCollectBundle();
+    const range = {
+      fromMs,
+      toMs,
+      site: flags.text("site"),
+      sensor: flags.text("sensor"),
+      kind: kind ?? null,
+    };
+    await writeParquet(readMeasurements(db, range), stdout, signal);
+    return signal.aborted && signal.reason !== "EPIPE" ? 1 : 0;
+  }
+  if (flags.has("site")) throw new UsageError("--site goes with --db: a box has one site");
 
+  const site = siteOf(settings, stderr);
   const store = openReadOnly(settings.dataDir, nativeBinding());
   const progress = new ProgressLine(stderr);
   let count = 0;
   try {
     const sensor = sensorOf(flags.text("sensor"), store.history.streams());
+    if (directory !== null) {
+      const made = await exportWaveforms(
+        {
+          store,
+          site,
+          directory: resolve(context.cwd, directory),
+          format: format === "wav" || format === "npy" ? format : "csv",
+          progress: (text) => progress.show(text),
+        },
+        store.history.range({ sensor, kind: "accel", fromMs, toMs }),
+        signal,
+      );
+      progress.end();
+      stderr.write(`${made} waveform files in ${directory}\n`);
+      return signal.aborted ? 1 : 0;
+    }
+    const places = new Map<string, string>();
+    const placeOf = (code: string): string => {
+      let place = places.get(code);
+      if (place === undefined) {
+        place = format === "csv" ? siteCells(site, code) : siteMembers(site, code);
+        places.set(code, place);
+      }
+      return place;
+    };
+    if (format === "parquet") {
+      const readings = store.history.range({ sensor, kind, fromMs, toMs });
+      await writeParquet(everyValue(readings), stdout, signal);
+      return signal.aborted && signal.reason !== "EPIPE" ? 1 : 0;
+    }
     const write = format === "csv" ? csvLines : jsonLine;
     let piece = format === "csv" ? CSV_HEADER : "";
     for (const reading of store.history.range({ sensor, kind, fromMs, toMs })) {
-      piece += write(reading);
+      piece += write(reading, placeOf(reading.sensor));
       count += 1;
       if (piece.length < PIECE_CHARACTERS) continue;
       progress.show(`${count} readings, up to ${new Date(reading.timeMs).toISOString()}`);
@@ -51,6 +113,24 @@ export async function run(context: CommandContext): Promise<number> {
   }
   if (stderr.isTTY) stderr.write(`${count} readings\n`);
   return 0;
+}
+
+/** Names and places; without a site file that reads, the export goes on without them. */
+function siteOf({ siteFile }: { readonly siteFile: string }, stderr: CommandContext["stderr"]) {
+  try {
+    const { site } = loadSite(readFileSync(siteFile, "utf8"), siteFile);
+    if (site !== null) return site;
+    stderr.write(`note: ${siteFile} has faults (gateside check); names and places are left out\n`);
+  } catch (error) {
+    // A store that was copied to another machine has none beside it.
+    if (!stderr.isTTY && (error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    stderr.write(`note: ${siteFile} ${fileTrouble(error)}; names and places are left out\n`);
+  }
+  return null;
+}
+
+function* everyValue(readings: Iterable<StoredReading>): Generator<Measurement> {
+  for (const reading of readings) yield* measurementsOf(reading);
 }
 
 /** The code as it was stored; leading zeros do not matter. */
@@ -69,7 +149,7 @@ function sensorOf(
   return stored.sensor;
 }
 
-function csvLines(reading: StoredReading): string {
+function csvLines(reading: StoredReading, place: string): string {
   const values = JSON.parse(reading.values) as Readonly<Record<string, Value>>;
   const units = JSON.parse(reading.units) as Readonly<Record<string, string>>;
   const quality = JSON.parse(reading.quality) as Readonly<Record<string, Doubt>>;
@@ -78,16 +158,12 @@ function csvLines(reading: StoredReading): string {
   for (const [name, value] of Object.entries(values)) {
     const doubt = quality[name];
     const shown = value === null ? "" : cell(String(value));
-    lines += `${head},${cell(name)},${shown},${cell(units[name] ?? "")},${doubt?.quality ?? "good"},${doubt?.reason ?? ""},${reading.id}\n`;
+    lines += `${head},${cell(name)},${shown},${cell(units[name] ?? "")},${doubt?.quality ?? "good"},${doubt?.reason ?? ""},${reading.id},${place}\n`;
   }
   return lines;
 }
 
-function cell(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-function jsonLine(reading: StoredReading): string {
+function jsonLine(reading: StoredReading, place: string): string {
   const sensor = JSON.stringify(reading.sensor);
-  return `{"id":"${reading.id}","sensor":${sensor},"kind":"${reading.kind}","time":"${new Date(reading.timeMs).toISOString()}","values":${reading.values},"units":${reading.units},"quality":${reading.quality},"attributes":${reading.attributes}}\n`;
+  return `{"id":"${reading.id}","sensor":${sensor},"kind":"${reading.kind}","time":"${new Date(reading.timeMs).toISOString()}","values":${reading.values},"units":${reading.units},"quality":${reading.quality},"attributes":${reading.attributes}${place}}\n`;
 }

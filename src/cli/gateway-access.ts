@@ -1,6 +1,8 @@
 /** The gateway as the one-shot commands use it: the agent's own client and reader, over a log of the caller's choice. */
-import { openGatewayClient } from "../agent/assemble.ts";
-import { DayReader } from "../core/decode/day-reader.ts";
+import { type GatewayClientSettings, openGatewayClient } from "../agent/assemble.ts";
+import { createReadingParts } from "../agent/polling.ts";
+import { secretsOf, type UplinkSecrets } from "../config/secrets-of.ts";
+import type { Settings } from "../config/settings.ts";
 import type { Logger, ReadingLog } from "../core/ports.ts";
 import { DftPlans } from "../core/signal/fft.ts";
 import { createWireNames } from "../core/wire/wire-names.ts";
@@ -8,15 +10,27 @@ import type { GatewayClient } from "../gateway/client.ts";
 import { systemClock } from "../lib/clock.ts";
 import { silentLogger } from "../lib/logger.ts";
 import { createMetrics, type Metrics } from "../lib/metrics.ts";
+import { SecretGate } from "../lib/secrets.ts";
 import { loadByteHashing } from "../lib/xxhash.ts";
 import type { ReadDay } from "../poll/day-read.ts";
 import { GatewayClock } from "../poll/gateway-clock.ts";
 import { createReadDay } from "../poll/read-day.ts";
-import type { Configuration } from "./configuration.ts";
+
+export type GatewaySettings = GatewayClientSettings &
+  Parameters<typeof secretsOf>[0] &
+  Pick<Settings, "gatewayEmptyStatuses" | "gatewayService" | "wireWord">;
+
+/** Secrets of uplinks are hidden as well: a configuration without any says so. */
+export interface GatewayConfiguration {
+  readonly settings: GatewaySettings;
+  readonly uplinks: readonly UplinkSecrets[];
+}
 
 export interface GatewayAccess {
   readonly client: GatewayClient;
   readonly metrics: Metrics;
+  /** For everything shown that the gateway says. */
+  readonly gate: SecretGate;
   /** Learns the gateway's time from each answer. */
   readonly clock: GatewayClock;
   readDay(log: ReadingLog): ReadDay;
@@ -25,29 +39,34 @@ export interface GatewayAccess {
 }
 
 export async function openGateway(
-  { settings }: Configuration,
+  { settings, uplinks }: GatewayConfiguration,
   logger: Logger = silentLogger,
 ): Promise<GatewayAccess> {
   const hashing = await loadByteHashing();
   const metrics = createMetrics();
   const clock = new GatewayClock(systemClock);
   const names = createWireNames({ word: settings.wireWord, service: settings.gatewayService });
-  const client = openGatewayClient(settings, names, { clock: systemClock, metrics });
+  const gate = new SecretGate(secretsOf(settings, uplinks));
+  const client = openGatewayClient(settings, names, { clock: systemClock, metrics, gate });
   return {
     client,
     metrics,
+    gate,
     clock,
     readDay: (log) =>
       createReadDay({
-        source: client,
+        ...createReadingParts({
+          settings,
+          gateway: client,
+          hashing,
+          names,
+          plans: new DftPlans(),
+          gate,
+          clock: systemClock,
+          logger,
+        }),
         log,
-        clock: systemClock,
-        logger,
         metrics,
-        emptyStatuses: new Set(settings.gatewayEmptyStatuses),
-        plans: new DftPlans(),
-        createReader: (kind, checkpoint, isKnownBytes) =>
-          new DayReader({ kind, names, hashing, checkpoint, isKnownBytes }),
       }),
     gatewayNow: (dateMs) => {
       if (dateMs !== null) clock.observe(dateMs);

@@ -36,12 +36,12 @@ ${examples}`;
 
 /** Required flags bare, optional ones in brackets, and `(--a A | --b B)` where one of two is required. */
 function usageWords(flags: readonly FlagSpec[]): string[] {
-  const told = new Set<string>();
+  const listed = new Set<string>();
   return flags.flatMap((flag) => {
     const other = flags.find(({ name }) => name === flag.requiredUnless);
     if (other === undefined) return flag.required ? flagCall(flag) : `[${flagCall(flag)}]`;
-    told.add(flag.name);
-    return told.has(other.name) ? [] : `(${flagCall(flag)} | ${flagCall(other)})`;
+    listed.add(flag.name);
+    return listed.has(other.name) ? [] : `(${flagCall(flag)} | ${flagCall(other)})`;
   });
 }
 

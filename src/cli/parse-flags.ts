@@ -27,7 +27,7 @@ export function parseFlags(words: readonly string[], specs: readonly FlagSpec[])
     const next = equals < 0 ? words[++i] : word.slice(equals + 1);
     // `--from -7` is a value; `--from --to` is a value that was forgotten.
     if (next === undefined || (equals < 0 && next.startsWith("--")))
-      throw new UsageError(`--${name} wants a value: ${flagCall(spec)}`);
+      throw new UsageError(`--${name} needs a value: ${flagCall(spec)}`);
     values.set(name, [...(values.get(name) ?? []), next]);
   }
   if (unknown.length > 0) throw new UsageError(unknownText(unknown, specs));
@@ -51,21 +51,21 @@ function unknownText(unknown: readonly string[], specs: readonly FlagSpec[]): st
   });
   if (first === undefined) return "";
   if (others.length === 0)
-    return `${first.flag} is no flag of this command${first.advice === "" ? "" : `; ${first.advice}`}`;
-  const told = [first, ...others].map(({ flag, advice }) =>
+    return `${first.flag} is not a flag of this command${first.advice === "" ? "" : `; ${first.advice}`}`;
+  const named = [first, ...others].map(({ flag, advice }) =>
     advice === "" ? flag : `${flag} (${advice})`,
   );
-  return `these are no flags of this command: ${told.join(", ")}`;
+  return `these are not flags of this command: ${named.join(", ")}`;
 }
 
 /** All at once; of two that stand in for each other one is asked for. */
 function missingText(missing: readonly FlagSpec[]): string {
   const asked: string[] = [];
-  const told = new Set<string>();
+  const seen = new Set<string>();
   for (const spec of missing) {
     const other = missing.find(({ name }) => name === spec.requiredUnless);
-    if (other !== undefined && told.has(other.name)) continue;
-    told.add(spec.name);
+    if (other !== undefined && seen.has(other.name)) continue;
+    seen.add(spec.name);
     asked.push(other === undefined ? flagCall(spec) : `${flagCall(spec)} or ${flagCall(other)}`);
   }
   return asked.length === 1

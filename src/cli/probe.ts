@@ -1,15 +1,12 @@
-import type { Message, StoredReading, StoredWaveform, WaveformReader } from "../core/ports.ts";
+import { readOnce } from "../agent/one-read.ts";
+import { messagesOf } from "../agent/probe-messages.ts";
+import type { Message } from "../core/ports.ts";
 import { isFlagged, type Reading, type Value } from "../core/reading.ts";
-import { KINDS, type Kind, sameCode } from "../core/sensor.ts";
-import { dayOf } from "../core/zone.ts";
-import { createJsonEncoder } from "../publish/json.ts";
-import { createPlainEncoder } from "../publish/plain.ts";
-import { NodeTopics } from "../publish/sparkplug/topic.ts";
-import { createWaveformEncoder } from "../publish/waveform.ts";
+import { KINDS, type PolledKind, sameCode } from "../core/sensor.ts";
+import { dayOf } from "../core/time-zone.ts";
 import { type CommandContext, UsageError, unknownSensor } from "./command.ts";
-import { type Configuration, loadConfiguration } from "./configuration.ts";
+import { loadConfiguration } from "./configuration.ts";
 import { openGateway } from "./gateway-access.ts";
-import { readOnce } from "./one-read.ts";
 import { table } from "./table.ts";
 import { parseDay } from "./times.ts";
 
@@ -26,6 +23,9 @@ export async function run(context: CommandContext): Promise<number> {
   const configuration = loadConfiguration(context);
   const sensor = configuration.site.sensors.find((s) => sameCode(s.code, code));
   if (!sensor) throw unknownSensor(code, configuration.site);
+  // Loaded here, for no other command needs the Modbus client.
+  if (kind === "node")
+    return (await import("./probe-node.ts")).probeNode(context, configuration, sensor);
   if (kind === null || !sensor.kinds.includes(kind))
     throw new UsageError(`sensor ${code} has the kinds ${sensor.kinds.join(", ")}, not ${kind}`);
 
@@ -55,71 +55,11 @@ export async function run(context: CommandContext): Promise<number> {
 
 interface Report {
   readonly sensor: string;
-  readonly kind: Kind;
+  readonly kind: PolledKind;
   readonly day: string;
   readonly records: number;
   readonly reading: Reading | null;
   readonly messages: readonly Message[];
-}
-
-/** What each configured format would publish. */
-function messagesOf(reading: Reading, { settings, site }: Configuration, live: boolean): Message[] {
-  const names = { prefix: settings.mqttTopicPrefix, site: site.site };
-  const entry = { reading: asStored(reading), live };
-  const messages: Message[] = [];
-  if (settings.publishFormats.includes("json")) {
-    const { sensors } = site;
-    const encode = createJsonEncoder({ ...names, sensors, withRaw: settings.publishRaw });
-    messages.push(...encode(entry));
-    const which = settings.publishWaveforms;
-    if (which !== "never")
-      messages.push(...createWaveformEncoder(samplesOf(reading), { ...names, which })(entry));
-  }
-  if (settings.publishFormats.includes("plain")) messages.push(...createPlainEncoder(names)(entry));
-  if (settings.publishFormats.includes("sparkplug")) {
-    const topics = new NodeTopics(settings.sparkplugGroupId, settings.sparkplugNodeId);
-    // The payload is protobuf with aliases of a birth; its metrics are what a person can check.
-    const metrics = Object.entries(reading.values).map(([name, value]) => [
-      `${reading.kind}/${name}`,
-      value,
-    ]);
-    const topic = topics.ofDevice("DDATA", reading.sensor);
-    const payload = JSON.stringify(Object.fromEntries(metrics));
-    messages.push({ topic, payload, qos: 0, retain: false });
-  }
-  return messages;
-}
-
-/** As the store would hand it to the encoders; samples go by their channel number. */
-function asStored(reading: Reading): StoredReading {
-  const channels = reading.waveform?.channels ?? [];
-  return {
-    seq: 0,
-    id: reading.id,
-    sensor: reading.sensor,
-    kind: reading.kind,
-    timeMs: reading.timeMs,
-    offsetMinutes: reading.offsetMinutes,
-    storedAtMs: 0,
-    values: JSON.stringify(reading.values),
-    units: JSON.stringify(reading.units),
-    quality: JSON.stringify(reading.quality),
-    attributes: JSON.stringify(reading.attributes),
-    raw: JSON.stringify(reading.raw),
-    waveforms: channels.map(({ channel, axis }) => ({ fileId: channel, channel, axis })),
-  };
-}
-
-function samplesOf({ id, sensor, timeMs, waveform }: Reading): WaveformReader {
-  return {
-    read(fileId): StoredWaveform | null {
-      const channel = waveform?.channels.find((c) => c.channel === fileId);
-      if (!waveform || !channel) return null;
-      const { sampleRateHz, calibration, recordingReason } = waveform;
-      const common = { sampleRateHz, calibration, recordingReason, sensor, timeMs };
-      return { fileId, readingId: id, ...common, ...channel };
-    },
-  };
 }
 
 function asJson({ reading, messages, ...report }: Report): object {

@@ -2,8 +2,8 @@ import type { Environment } from "../config/environment.ts";
 import { faultLine } from "../config/fault.ts";
 import { likely } from "../lib/nearest.ts";
 import { VERSION } from "../lib/version.ts";
-import { StoreFailure } from "../store/store-failure.ts";
-import { type Command, type TextSink, UsageError } from "./command.ts";
+import { StoreFailure } from "../store/database/store-failure.ts";
+import { type Command, type CommandContext, type TextSink, UsageError } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
 import { ConfigurationError } from "./configuration.ts";
 import { commandHelp, programHelp } from "./help.ts";
@@ -17,6 +17,7 @@ export interface ProgramContext {
   readonly stdout: TextSink;
   readonly stderr: TextSink;
   readonly signal: AbortSignal;
+  readonly onHangup?: CommandContext["onHangup"];
 }
 
 /** Exit codes: 0 done, 1 tried and failed, 2 wrong command line, settings or site file. */
@@ -48,7 +49,7 @@ export async function runProgram(
     const closest = likely(wanted, known);
     const advice = closest === null ? "" : `did you mean ${closest}? `;
     stderr.write(
-      `error: ${JSON.stringify(wanted)} is no command; ${advice}\`gateside --help\` lists them\n`,
+      `error: unknown command ${JSON.stringify(wanted)}; ${advice}\`gateside --help\` lists them\n`,
     );
     return 2;
   }

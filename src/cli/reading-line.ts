@@ -38,14 +38,14 @@ export function readingLine(
   if (reading === null || typeof reading !== "object" || !("values" in reading)) return null;
   const { sensor, kind, time, values, units, quality } = reading;
   const isFirst = (name: string) => FIRST[kind]?.test(name) === true;
-  const told = Object.entries(values)
+  const shown = Object.entries(values)
     .sort(([a], [b]) => Number(isFirst(b)) - Number(isFirst(a)))
     .map(([name, value]) => `${name} ${valueText(value, units[name], quality[name])}`);
   const title = `${sensor} ${names.get(sensor) ?? ""}`.trim().padEnd(30).slice(0, 30);
   const head = `${time.slice(11, 19)}  ${title}  ${kind.padEnd(10)}`;
-  const count = columns === null ? SHOWN_MAX : fitting(told, columns - head.length);
-  const rest = told.length - count;
-  return `${[head, ...told.slice(0, count)].join("  ")}${rest > 0 ? moreText(rest) : ""}`;
+  const count = columns === null ? SHOWN_MAX : fitting(shown, columns - head.length);
+  const rest = shown.length - count;
+  return `${[head, ...shown.slice(0, count)].join("  ")}${rest > 0 ? moreText(rest) : ""}`;
 }
 
 const moreText = (count: number) => `  +${count} more`;

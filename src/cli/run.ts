@@ -1,21 +1,50 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { openAgent } from "../agent/agent.ts";
+import { loadSettings } from "../config/settings.ts";
 import { optimiseLate } from "../lib/engine.ts";
 import { createLogger } from "../lib/logger.ts";
 import { sdNotifyPath } from "../lib/paths.ts";
 import { createSystemdNotifier } from "../lib/sd-notify.ts";
 import { trimMemoryRegularly } from "../lib/trim-memory.ts";
-import { StoreFailure } from "../store/store-failure.ts";
+import { readPublicKeys } from "../setup/signed-document.ts";
+import { StoreFailure } from "../store/database/store-failure.ts";
 import type { CommandContext } from "./command.ts";
-import { loadConfiguration } from "./configuration.ts";
+import { examineConfiguration, requireConfiguration } from "./configuration.ts";
+import { createConfigurationFiles, settingsShown } from "./configuration-files.ts";
+import { recoverTrial } from "./recover-trial.ts";
 
 /** The agent, in the foreground, until SIGTERM or SIGINT. */
 export async function run(context: CommandContext): Promise<number> {
   optimiseLate();
-  const { settings, site } = loadConfiguration(context);
+  const early = loadSettings(context.env, {
+    cwd: context.cwd,
+    envFile: context.flags.text("environment"),
+  });
+  const recovered = early.settings === null ? null : recoverTrial(early.settings);
+  const report = examineConfiguration(context);
+  const { settings, site, uplinks } = requireConfiguration(report, context);
   const logger = createLogger(settings.logLevel);
   const notifier = createSystemdNotifier(context.env, sdNotifyPath());
   try {
-    const agent = await openAgent({ settings, site, logger, notifier });
+    const agent = await openAgent({
+      settings,
+      site,
+      uplinks,
+      logger,
+      notifier,
+      files: createConfigurationFiles(context, report.loaded),
+      settingsShown: settingsShown(report.loaded),
+      recovered,
+      credentialsDirectory: context.env["CREDENTIALS_DIRECTORY"] ?? null,
+      // systemd lists several with colons; the unit has one.
+      configurationDirectory: context.env["CONFIGURATION_DIRECTORY"]?.split(":", 1)[0] ?? null,
+      ownFiles: ownFiles(context),
+      ...(settings.configPublicKeyFile === null
+        ? {}
+        : { documentKeys: readPublicKeys(readFileSync(settings.configPublicKeyFile, "utf8")) }),
+    });
+    context.onHangup?.(() => void agent.reload("SIGHUP"));
     const stopTrimming = trimMemoryRegularly(sdNotifyPath());
     await agent.run(context.signal);
     stopTrimming();
@@ -28,4 +57,13 @@ export async function run(context: CommandContext): Promise<number> {
     context.stderr.write(`error: ${error.message}\n`);
     return 2;
   }
+}
+
+/** The file of settings and those that hold a secret of theirs: none of them is for an uplink that is set up over HTTP. */
+function ownFiles({ env, flags, cwd }: CommandContext): string[] {
+  const settings = env["GATESIDE_ENVIRONMENT_FILE"] ?? flags.text("environment");
+  const named = Object.entries(env).flatMap(([name, path]) =>
+    name.endsWith("_FILE") && !name.endsWith("_CA_FILE") && path ? [path] : [],
+  );
+  return [...(settings === null ? [] : [settings]), ...named].map((path) => resolve(cwd, path));
 }

@@ -1,7 +1,8 @@
-import { openAgentStore } from "../agent/assemble.ts";
+import { openAgentStore, outboxUplink } from "../agent/assemble.ts";
 import { Dispatcher } from "../command/dispatcher.ts";
 import { createSettingsGateway } from "../command/settings-gateway.ts";
 import type { CommandResult } from "../core/command.ts";
+import { fixedSite } from "../core/site-source.ts";
 import { systemClock } from "../lib/clock.ts";
 import { silentLogger } from "../lib/logger.ts";
 import { findAgent } from "./agent-client.ts";
@@ -32,7 +33,7 @@ export async function run(context: CommandContext): Promise<number> {
 }
 
 function requestOf(flags: Flags): Record<string, unknown> {
-  // What is no number is refused by the check that MQTT requests pass too, which says so.
+  // What is not a number is refused by the check that MQTT requests pass too, which says so.
   const number = (name: string) => {
     const text = flags.required(name).trim();
     return text !== "" && Number.isFinite(Number(text)) ? Number(text) : text;
@@ -54,8 +55,9 @@ async function queueHere(
   request: Readonly<Record<string, unknown>>,
   signal: AbortSignal,
 ): Promise<CommandResult> {
-  const { settings, site } = configuration;
-  const store = openAgentStore(settings, { clock: systemClock, logger: silentLogger });
+  const { settings, site, uplinks } = configuration;
+  const owed = uplinks.map((uplink) => outboxUplink(uplink, site));
+  const store = openAgentStore(settings, owed, { clock: systemClock, logger: silentLogger });
   const gateway = await openGateway(configuration);
   const dispatcher = new Dispatcher(
     {
@@ -66,8 +68,8 @@ async function queueHere(
       counter: gateway.metrics.commands,
     },
     {
-      sensors: site.sensors,
-      generation: settings.gatewayGeneration,
+      site: fixedSite(site),
+      operation: settings.gatewaySettingsOperation,
       wireWord: settings.wireWord,
     },
   );

@@ -2,10 +2,10 @@ import type { FlagSpec } from "./command.ts";
 
 /** Flags of `simulate`, for the table of commands. */
 export const SIMULATE_FLAGS: readonly FlagSpec[] = [
-  { name: "port", value: "PORT", doc: "port to listen on; 0 = any free one", default: "8733" },
+  { name: "port", value: "PORT", doc: "port to listen on; 0 = any free port", default: "8733" },
   { name: "host", value: "ADDRESS", doc: "address to listen on", default: "127.0.0.1" },
-  { name: "seed", value: "N", doc: "another seed, another plant", default: "1" },
-  { name: "sensors", value: "N", doc: "how many sensors; seven speak all kinds", default: "14" },
+  { name: "seed", value: "N", doc: "seed of the plant", default: "1" },
+  { name: "sensors", value: "N", doc: "number of sensors; seven cover all kinds", default: "14" },
   {
     name: "speed",
     value: "X",
@@ -24,7 +24,7 @@ export const SIMULATE_FLAGS: readonly FlagSpec[] = [
   {
     name: "generation",
     value: "1|2",
-    doc: "gateway generation; 1 knows UpdateConfig",
+    doc: "gateway generation; 1 has UpdateConfig",
     default: "2",
   },
   {
@@ -36,11 +36,11 @@ export const SIMULATE_FLAGS: readonly FlagSpec[] = [
   {
     name: "day-rule",
     value: "FIELD",
-    doc: "time that puts a waveform into a day: time_data or realnodetime",
+    doc: "time that decides the day of a waveform: time_data or realnodetime",
     default: "time_data",
   },
-  { name: "strict-types", doc: "refuse a string where an integer is due, and the reverse" },
-  { name: "fault-status", value: "400|500", doc: "status of a fault's page", default: "400" },
+  { name: "strict-types", doc: "reject a string where an integer is expected, and the reverse" },
+  { name: "fault-status", value: "400|500", doc: "HTTP status of the error page", default: "400" },
   {
     name: "settings-order",
     value: "NUMBERS",
@@ -52,6 +52,17 @@ export const SIMULATE_FLAGS: readonly FlagSpec[] = [
     value: "FORM",
     doc: "answer of saveSettings: envelope, bare, key-only or wrapped",
     default: "envelope",
+  },
+  {
+    name: "state-operation",
+    value: "NAME[:FIELD=WHAT,…]",
+    doc: "serve a read operation for stateReads, e.g. getVibrationState:Battery=battery,FW=firmware",
+    many: true,
+  },
+  {
+    name: "state-registers",
+    value: "PORT",
+    doc: "serve the nodes' states as Modbus TCP registers, ten per sensor; 0 = any free port",
   },
   { name: "word", value: "WORD", doc: "the vendor's word in wire names", default: "sensor" },
   { name: "service", value: "PATH", doc: "path of the service", default: "SensorService.svc" },

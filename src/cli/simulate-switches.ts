@@ -1,3 +1,4 @@
+import { parseStateOperation } from "../simulator/node-state.ts";
 import type { EmptyDay, SimulatorOptions } from "../simulator/options.ts";
 import { type Flags, UsageError } from "./command.ts";
 
@@ -11,7 +12,13 @@ export function switchesOf(flags: Flags): Partial<SimulatorOptions> {
   const order = orderOf(flags.text("settings-order"));
   const emptyDay = emptyDayOf(flags);
   const dayRule = flags.choice("day-rule", ["time_data", "realnodetime"]);
+  const stateOperations = flags.all("state-operation").map((text) => {
+    const operation = parseStateOperation(text);
+    if (typeof operation === "string") throw new UsageError(`--state-operation: ${operation}`);
+    return operation;
+  });
   return {
+    stateOperations,
     strictTypes: flags.has("strict-types"),
     faultStatus: flags.choice("fault-status", ["400", "500"]) === "500" ? 500 : 400,
     ...(emptyDay === null ? {} : { emptyDay }),

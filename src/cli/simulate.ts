@@ -1,8 +1,12 @@
 import { writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { errorCode } from "../config/environment.ts";
+import { silentLogger } from "../lib/logger.ts";
 import { makeDirectory } from "../lib/make-directory.ts";
+import { ModbusServer } from "../modbus/server.ts";
 import { type FaultSpec, parseFaultFlag } from "../simulator/faults.ts";
+import { readStateRegisters } from "../simulator/node-state.ts";
 import { startSimulator } from "../simulator/server.ts";
 import type { Simulator } from "../simulator/simulator.ts";
 import { type CommandContext, type Flags, UsageError } from "./command.ts";
@@ -12,6 +16,8 @@ import { table } from "./table.ts";
 
 /** A table of every sensor of a large plant would only scroll the address away. */
 const ROWS_MAX = 20;
+/** A server that was started is looked at this often until it listens. */
+const LISTEN_LOOK_MS = 10;
 
 export async function run(context: CommandContext): Promise<number> {
   const { flags, cwd, stdout, stderr, signal } = context;
@@ -21,20 +27,48 @@ export async function run(context: CommandContext): Promise<number> {
     stderr.write(`gateside simulate: ${simulator}\n`);
     return 1;
   }
+  const registers = await serveRegisters(flags, simulator);
   try {
     for (const fault of faults) simulator.faults.add(fault);
     const siteOut = flags.text("site-out");
     if (siteOut !== null) await writeSite(resolve(cwd, siteOut), simulator);
     stdout.write(startText(simulator, context, siteOut, faults));
+    if (registers !== null) stdout.write(`\nStates of nodes in registers at ${registers.url}\n`);
     if (!signal.aborted) {
       await new Promise<void>((done) =>
         signal.addEventListener("abort", () => done(), { once: true }),
       );
     }
   } finally {
+    await registers?.close();
     await simulator.close();
   }
   return 0;
+}
+
+/** The states of the nodes as a Modbus device; null unless they were asked for. */
+async function serveRegisters(
+  flags: Flags,
+  { plant, clock }: Simulator,
+): Promise<{ readonly url: string; close(): Promise<void> } | null> {
+  const port = flags.number("state-registers", { min: 0, max: 65_535, isInteger: true });
+  if (port === null) return null;
+  const host = flags.text("host") ?? "127.0.0.1";
+  const read = (address: number, count: number) =>
+    readStateRegisters(plant.sensors.length, clock.now(), address, count);
+  const server = new ModbusServer({ read, logger: silentLogger }, { host, port });
+  const ending = new AbortController();
+  const running = server.run(ending.signal);
+  while (server.address === null && server.lastError === null) await sleep(LISTEN_LOOK_MS);
+  const close = () => {
+    ending.abort();
+    return running;
+  };
+  if (server.address === null) {
+    await close();
+    throw new UsageError(`--state-registers ${port}: ${server.lastError}`);
+  }
+  return { url: `tcp://${server.address}`, close };
 }
 
 /** Said once where it is not ours: every time in the records, and the day that is asked for. */

@@ -1,4 +1,5 @@
-import type { AgentStatus, LinkState } from "../core/ports.ts";
+import { linkTitle } from "../core/link-title.ts";
+import type { AgentStatus, LinkState, LinkStatus } from "../core/ports.ts";
 import { AgentFailure, createAgentClient, givenAddress } from "./agent-client.ts";
 import type { CommandContext } from "./command.ts";
 import { loadProcessSettings } from "./configuration.ts";
@@ -28,7 +29,8 @@ export function isWell(status: AgentStatus): boolean {
     status.gateway.isUp &&
     status.links.every((link) => link.isConnected && link.hostOnline !== false) &&
     status.buffer.isWritable &&
-    status.buffer.alarm === null
+    status.buffer.alarm === null &&
+    (status.daysSetAside ?? []).length === 0
   );
 }
 
@@ -45,8 +47,8 @@ export function statusText(status: AgentStatus): string {
       `${gateway.isUp ? "answers" : `DOWN${why(gateway.lastError)}`} (${gateway.url}, last answer ${ago(gateway.lastAnswerAtMs, nowMs)})`,
     ],
     ...links.map((link) => [
-      link.name,
-      `${link.isConnected ? "connected" : `DOWN${why(link.lastError)}`} (${link.url})${hostText(link)}`,
+      linkTitle(link, links),
+      `${link.isConnected ? "connected" : `DOWN${why(link.lastError)}`} (${link.url})${link.retainAvailable === false ? ", it keeps NO retained messages" : ""}${hostText(link)}${otherAddresses(link)}${pendingText(link, status)}`,
     ]),
     ["buffer", bufferText(status)],
     [
@@ -56,17 +58,62 @@ export function statusText(status: AgentStatus): string {
         : "IMPLAUSIBLE: set this machine's clock",
     ],
   ];
+  const { modbus } = status;
+  if (modbus !== null && modbus !== undefined) {
+    const { address, clients, lastError } = modbus;
+    lines.push([
+      "modbus",
+      address === null ? `DOWN${why(lastError)}` : `${address}, ${clients} clients`,
+    ]);
+  }
+  lines.push(["configuration", configurationText(status)]);
+  if (status.http.lastError !== null) lines.push(["http", `DOWN: ${status.http.lastError}`]);
   if (buffer.alarm !== null) lines.push(["alarm", buffer.alarm]);
+  for (const { sensor, kind, day, untilMs } of status.daysSetAside ?? []) {
+    lines.push([
+      "alarm",
+      `${sensor} ${kind} ${day} ended the agent while it was read; it is read again in ${duration(untilMs - nowMs)}`,
+    ]);
+  }
+  // Times of readings are the gateway's, whatever this machine's clock says.
+  const gatewayNowMs = nowMs + (clock.skewMs ?? 0);
   const rows = sensors.map((sensor) => [
     sensor.code,
+    sensor.name ?? "",
     sensor.state,
-    `last reading ${ago(sensor.lastReadingMs, nowMs)}`,
+    `last reading ${ago(sensor.lastReadingMs, gatewayNowMs)}`,
     sensor.batteryV === null ? "" : `${sensor.batteryV} V`,
     sensor.kinds
       .flatMap((kind) => (kind.lastError === null ? [] : [`${kind.kind}: ${kind.lastError}`]))
       .join("; "),
   ]);
   return `${table(lines, "")}\n${table(rows, "")}`;
+}
+
+/** Clocks that agree differ by less. */
+const FUTURE_MS = 60_000;
+
+/** Addresses beside the one shown whose last attempt failed. */
+function otherAddresses({ url, addresses = [] }: LinkState): string {
+  const failed = addresses.filter((address) => address.url !== url && address.lastError !== null);
+  return failed.map((address) => `; ${address.url}: ${address.lastError}`).join("");
+}
+
+function configurationText(status: AgentStatus): string {
+  const { configuration, pendingRestart, pendingReload, configurationFaults } = status;
+  const parts = [configuration];
+  if (configurationFaults.length > 0)
+    parts.push(`LAST RELOAD REFUSED: ${configurationFaults.join("; ")}`);
+  if (pendingRestart.length > 0) parts.push(`pending restart: ${pendingRestart.join(", ")}`);
+  if (pendingReload.length > 0) parts.push(`pending reload: ${pendingReload.join(", ")}`);
+  return parts.join("; ");
+}
+
+/** What waits is named per uplink where there are several; else the buffer says it. */
+function pendingText({ pending, oldestTimeMs }: LinkStatus, { links, nowMs }: AgentStatus): string {
+  if (pending === 0 || links.every(({ uplink }) => uplink === links[0]?.uplink)) return "";
+  const oldest = oldestTimeMs === null ? "" : `, oldest ${ago(oldestTimeMs, nowMs)}`;
+  return `, ${pending} waiting${oldest}`;
 }
 
 function hostText({ isConnected, hostOnline, hostDoubt }: LinkState): string {
@@ -82,10 +129,11 @@ function skewText(skewMs: number | null): string {
   return `; the gateway's clock is ${Math.abs(seconds)} s ${seconds < 0 ? "behind" : "ahead"}`;
 }
 
-function bufferText({ buffer, delivered, nowMs }: AgentStatus): string {
+function bufferText({ buffer, delivered, nowMs, clock }: AgentStatus): string {
+  const gatewayNowMs = nowMs + (clock.skewMs ?? 0);
   const lanes = Object.entries(buffer.lanes).map(
     ([lane, depth]) =>
-      `${lane} ${depth.readings}${depth.oldestTimeMs === null ? "" : ` (oldest ${ago(depth.oldestTimeMs, nowMs)})`}`,
+      `${lane} ${depth.readings}${depth.oldestTimeMs === null ? "" : ` (oldest ${ago(depth.oldestTimeMs, gatewayNowMs)})`}`,
   );
   const dropped = Object.values(buffer.dropped).reduce((sum, n) => sum + n, 0);
   const left =
@@ -97,7 +145,11 @@ function bufferText({ buffer, delivered, nowMs }: AgentStatus): string {
 }
 
 function ago(timeMs: number | null, nowMs: number): string {
-  return timeMs === null ? "never" : `${duration(nowMs - timeMs)} ago`;
+  if (timeMs === null) return "never";
+  // A reading dated ahead of the gateway's own clock is not "0 s ago".
+  return timeMs - nowMs > FUTURE_MS
+    ? `${duration(timeMs - nowMs)} ahead of the gateway's clock`
+    : `${duration(nowMs - timeMs)} ago`;
 }
 
 /** The two largest units: `3 d 4 h`, `12 min`, `8 s`. */

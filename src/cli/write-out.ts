@@ -1,7 +1,11 @@
 import type { TextSink } from "./command.ts";
 
 /** Writes and waits while the reader is behind, so that an export never piles up in memory. */
-export async function writeOut(sink: TextSink, text: string, signal: AbortSignal): Promise<void> {
+export async function writeOut(
+  sink: TextSink,
+  text: string | Uint8Array,
+  signal: AbortSignal,
+): Promise<void> {
   if (sink.write(text) || signal.aborted || sink.once === undefined) return;
   await new Promise<void>((resolve) => {
     const done = () => {

@@ -12,10 +12,14 @@ import {
   type LoggedOutcome,
   type SensorSettings,
   type SettingsGateway,
+  type SettingsOperation,
 } from "../core/command.ts";
 import { CallFailure } from "../core/failure.ts";
 import type { Clock, Logger, Message } from "../core/ports.ts";
-import type { Sensor } from "../core/sensor.ts";
+import type { SiteSource } from "../core/site-source.ts";
+import { CommandGate } from "./command-gate.ts";
+import { Refusals } from "./refusals.ts";
+import { replyTopic } from "./reply-topic.ts";
 import { checkSettings, namedSensor, refusal } from "./save-settings.ts";
 
 /**
@@ -37,11 +41,15 @@ export interface DispatcherParts {
   readonly logger: Logger;
   /** Counts outcomes: metrics.commands.inc({ outcome }). */
   readonly counter: { inc(labels: { outcome: string }): void };
+  /** For what is kept, logged and answered of a request: a broker may put secrets into one. */
+  readonly redact?: (text: string) => string;
 }
 export interface DispatcherOptions {
-  readonly sensors: readonly Sensor[];
-  readonly generation: 1 | 2;
+  readonly site: SiteSource;
+  readonly operation: SettingsOperation;
   readonly wireWord: string;
+  /** COMMAND_RESPONSE_PREFIX; null or absent = anywhere outside the agent's own topics. */
+  readonly responsePrefix?: string | null;
 }
 
 /** An MQTT request as it arrived. */
@@ -66,6 +74,8 @@ interface Request {
 export class Dispatcher {
   readonly #parts: DispatcherParts;
   readonly #options: DispatcherOptions;
+  readonly #gate: CommandGate;
+  readonly #refusals: Refusals;
   readonly #stop = new AbortController();
   /** Requests under way by key, so that a redelivery joins its first. */
   readonly #running = new Map<string, Promise<CommandResult>>();
@@ -80,18 +90,21 @@ export class Dispatcher {
   constructor(parts: DispatcherParts, options: DispatcherOptions) {
     this.#parts = parts;
     this.#options = options;
+    this.#gate = new CommandGate(parts.clock, parts.logger);
+    this.#refusals = new Refusals(parts);
   }
 
-  /** Executes an MQTT request and hands the answer to `reply`. Never rejects. */
+  /** Executes an MQTT request and hands the answer to `reply`; null where too many come to look at. Never rejects. */
   async handleMessage(
     message: CommandMessage,
     reply: (answer: Message) => Promise<unknown> | void,
-  ): Promise<CommandResult> {
+  ): Promise<CommandResult | null> {
+    if (!this.#gate.pass()) return null;
     const result = await this.#once(this.#requestOf(message));
     const { correlationData } = message;
     try {
       await reply({
-        topic: replyTopic(message),
+        topic: replyTopic(message, this.#options.responsePrefix ?? null),
         payload: JSON.stringify(result),
         qos: 1,
         retain: false,
@@ -99,7 +112,7 @@ export class Dispatcher {
         ...(correlationData === undefined ? {} : { correlationData }),
       });
     } catch (error) {
-      this.#parts.logger.warn({ err: error }, "answer to a command was not sent");
+      this.#parts.logger.warn({ err: error }, "response to a command could not be sent");
     }
     return result;
   }
@@ -127,6 +140,7 @@ export class Dispatcher {
   async close(): Promise<void> {
     this.#stop.abort();
     await Promise.allSettled(this.#running.values());
+    await this.#refusals.close();
   }
 
   #requestOf(message: CommandMessage): Request {
@@ -160,10 +174,14 @@ export class Dispatcher {
     return {
       receivedAtMs: this.#parts.clock.now(),
       key,
-      sensor: namedSensor(body, this.#options.wireWord),
+      sensor: this.#redact(namedSensor(body, this.#options.wireWord)),
       source,
-      payload: text.slice(0, LOGGED_PAYLOAD_MAX),
+      payload: this.#redact(text).slice(0, LOGGED_PAYLOAD_MAX),
     };
+  }
+
+  #redact(text: string): string {
+    return this.#parts.redact?.(text) ?? text;
   }
 
   async #once(request: Request): Promise<CommandResult> {
@@ -185,34 +203,48 @@ export class Dispatcher {
   async #perform(request: Request): Promise<CommandResult> {
     const { log, clock, logger, counter } = this.#parts;
     const { entry } = request;
-    const before = log.findByKey(entry.key, entry.receivedAtMs - request.memoryMs);
+    const since = entry.receivedAtMs - request.memoryMs;
+    const before = this.#refusals.find(entry.key, since) ?? log.findByKey(entry.key, since);
     const isSettled = before?.outcome === "queued" || before?.outcome === "rejected_service";
     if (before && (request.isRedelivered || isSettled)) return remembered(before);
 
     this.#lastCallAt ??= this.#lastCallBeforeStart();
+    const decided = this.#decide(request);
+    if ("outcome" in decided) {
+      // It calls nothing, so its entry need not be durable first.
+      counter.inc({ outcome: decided.outcome });
+      this.#refusals.add(entry, decided);
+      return decided;
+    }
     const command = log.begin(entry);
-    const result = await this.#decide(request);
+    const result = await this.#inTurn(decided.settings, decided.mustWait);
     counter.inc({ outcome: result.outcome });
     logger.info({ sensor: entry.sensor, source: entry.source, ...result }, "sensor settings");
     try {
       log.finish(command, result, clock.now());
     } catch (error) {
       // The gateway has answered: that answer counts, whatever the disk says.
-      logger.error({ err: error, command }, "outcome of a command was not stored");
+      logger.error({ err: error, command }, "outcome of a command could not be stored");
     }
     return result;
   }
 
-  async #decide(request: Request): Promise<CommandResult> {
+  /** What is to be called, or why nothing is. */
+  #decide(
+    request: Request,
+  ): CommandResult | { readonly settings: SensorSettings; readonly mustWait: boolean } {
     if (request.refused !== null) return local(request.refused);
-    const { sensors, wireWord } = this.#options;
-    const checked = checkSettings(request.body, sensors, wireWord);
-    if ("whyNots" in checked) return refusal(checked.whyNots);
+    const { site, wireWord, operation } = this.#options;
+    const checked = checkSettings(request.body, site.current.sensors, wireWord, operation);
+    if ("whyNots" in checked) {
+      const refused = refusal(checked.whyNots);
+      return { ...refused, description: this.#redact(refused.description) };
+    }
     const { clock } = this.#parts;
     const mustWait = this.#accepted > 0 || clock.monotonic() < this.#nextCallAt();
     if (mustWait && this.#waiting >= WAITING_MAX)
       return local(`${WAITING_MAX} commands are waiting already, try again later`);
-    return this.#inTurn(checked.settings, mustWait);
+    return { settings: checked.settings, mustWait };
   }
 
   #nextCallAt(): number {
@@ -249,7 +281,7 @@ export class Dispatcher {
 
   async #call(settings: SensorSettings, mustWait: boolean): Promise<CommandResult> {
     const { gateway, clock } = this.#parts;
-    const operation = this.#options.generation === 1 ? "UpdateConfig" : "saveSettings";
+    const { operation } = this.#options;
     const { signal } = this.#stop;
     const waitMs = this.#nextCallAt() - clock.monotonic();
     if (waitMs > 0) await clock.sleep(waitMs, signal);
@@ -301,12 +333,6 @@ function resultOfFailure(failure: CallFailure): CommandResult {
     statusNumber: null,
     description: isUnreached ? message : `the settings may or may not be queued: ${message}`,
   };
-}
-
-/** An answer goes where the request asked, unless that is no topic to publish on, or this very one. */
-function replyTopic({ topic, responseTopic }: CommandMessage): string {
-  const isUsable = responseTopic && !/[+#\0]/.test(responseTopic) && responseTopic !== topic;
-  return isUsable ? responseTopic : `${topic}/result`;
 }
 
 function digest(...parts: readonly (string | Uint8Array)[]): string {

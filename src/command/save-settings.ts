@@ -1,5 +1,10 @@
 /** A message or a command line → checked, bounded sensor settings, or every reason why not (services 3.7; pure). */
-import { type CommandResult, SETTINGS_BOUNDS, type SensorSettings } from "../core/command.ts";
+import {
+  type CommandResult,
+  type SensorSettings,
+  type SettingsOperation,
+  settingsBounds,
+} from "../core/command.ts";
 import { type JsonValue } from "../core/record.ts";
 import { type Sensor, sameCode } from "../core/sensor.ts";
 
@@ -19,12 +24,13 @@ const NUMBERS = ["IntervalSendData", "Range", "IntervalRMS", "alarm1", "alarm2",
 
 /**
  * The fields of contract 8. `wireWord` is understood in place of `sensor`, as in every request to us.
- * All eight fields that go out come from these seven and the sensor's type, which the site file knows.
+ * `operation` brings its own bounds and numbers. All eight fields that go out come from these seven and the sensor's type, which the site file knows.
  */
 export function checkSettings(
   request: unknown,
   sensors: readonly Pick<Sensor, "code" | "type">[],
   wireWord: string,
+  operation: SettingsOperation,
 ): CheckedSettings {
   if (typeof request !== "object" || request === null || Array.isArray(request))
     return { whyNots: [{ problem: "the request is no JSON object", statusNumber: null }] };
@@ -36,10 +42,12 @@ export function checkSettings(
   const sensor = findSensor(fields, sensors, wireWord, refuse);
   const integer = (
     name: "IntervalSendData" | "Range" | "IntervalRMS",
-    status: number,
+    documented: number,
     unit: string,
   ) => {
-    const { min, max } = SETTINGS_BOUNDS[name];
+    const { min, max } = settingsBounds(operation, name);
+    // UpdateConfig knows 505 alone.
+    const status = operation === "saveSettings" ? documented : null;
     // 502 says that a range is invalid, in whatever way; the others that a value is too low.
     const otherwise = name === "Range" ? status : null;
     const value = numberOf(fields, name, refuse, otherwise);
@@ -50,7 +58,7 @@ export function checkSettings(
     return value;
   };
   const alarm = (name: "alarm1" | "alarm2" | "alarm3") => {
-    const { min, max } = SETTINGS_BOUNDS.alarm;
+    const { min, max } = settingsBounds(operation, "alarm");
     const value = numberOf(fields, name, refuse);
     if (value === null) return 0;
     if (value < min)
@@ -68,7 +76,7 @@ export function checkSettings(
   const known = new Set<string>(["sensor", wireWord, ...NUMBERS]);
   for (const name of fields.keys()) {
     if (!known.has(name))
-      refuse(`${JSON.stringify(name.slice(0, 40))} is no field of this command`);
+      refuse(`${JSON.stringify(name.slice(0, 40))} is not a field of this command`);
   }
   if (whyNots.length > 0 || sensor === null) return { whyNots };
   return { settings: { code: sensor.code, type: sensor.type, ...settings } };

@@ -26,7 +26,7 @@ export function parseAddress(
     url = new URL(text);
   } catch {
     // The text is not repeated: it may hold a password.
-    note({ place: name, problem: "is no complete address", remedy: wanted });
+    note({ place: name, problem: "is not a complete address", remedy: wanted });
     return null;
   }
   const scheme = url.protocol.slice(0, -1);
@@ -51,7 +51,7 @@ export function parseAddress(
     note({
       place: name,
       problem: `has the path ${shown(url.pathname)}`,
-      remedy: "give scheme, host and port only; topics are set by MQTT_TOPIC_PREFIX",
+      remedy: "give scheme, host and port only; topics are set by the topic prefix",
     });
     return null;
   }
@@ -60,6 +60,55 @@ export function parseAddress(
   url.username = "";
   url.password = "";
   return { url: url.href.replace(/\/+$/, ""), username, password };
+}
+
+const BROKER_SCHEMES = ["mqtt", "mqtts", "ws", "wss"] as const;
+
+/** More than a cluster has; each is a connection that `doctor` opens. */
+const BROKERS_MAX = 16;
+
+/**
+ * Several addresses of one broker cluster, comma-separated, with what credentials they carry. A comma inside a password is part of it.
+ * Null: faults were noted.
+ */
+export function parseBrokers(
+  name: string,
+  text: string,
+  note: Note,
+): (Omit<Address, "url"> & { readonly urls: readonly string[] }) | null {
+  const texts = text.split(/\s*,\s*(?=[a-z][a-z0-9+.-]*:\/\/)/i);
+  if (texts.length > BROKERS_MAX) {
+    const problem = `lists ${texts.length} addresses`;
+    note({ place: name, problem, remedy: `give ${BROKERS_MAX} at most` });
+    return null;
+  }
+  const parsed = texts.map((one, index) => {
+    const which = texts.length === 1 ? "" : `address ${index + 1}: `;
+    const noteOne: Note = (fault) => note({ ...fault, problem: `${which}${fault.problem}` });
+    const address = parseAddress(name, one.trim(), BROKER_SCHEMES, noteOne);
+    if (address === null || !new URL(address.url).host.includes(",")) return address;
+    noteOne({
+      place: name,
+      problem: "has a comma in its host name",
+      remedy: "give each address whole, such as mqtt://a,mqtt://b",
+    });
+    return null;
+  });
+  const addresses = parsed.filter((address) => address !== null);
+  const [first] = addresses;
+  if (first === undefined || addresses.length < parsed.length) return null;
+  const { username, password } = first;
+  if (addresses.some((other) => other.username !== username || other.password !== password)) {
+    note({
+      place: name,
+      problem: "holds different user names or passwords",
+      remedy: "give addresses of one cluster, which knows one user",
+    });
+  }
+  const urls = addresses.map(({ url }) => url);
+  if (new Set(urls).size < urls.length)
+    note({ place: name, problem: "holds an address twice", remedy: "keep one" });
+  return { urls, username, password };
 }
 
 function decode(text: string): string | null {
@@ -106,7 +155,7 @@ export function parseHeaders(text: string, note: Note): Record<string, string> {
     } else if (typeof value !== "string" || !/^[\t\x20-\x7e\u0080-\u00ff]+$/.test(value)) {
       note({
         place,
-        problem: `the value of ${name} is no header text`,
+        problem: `the value of ${name} is not valid in a header`,
         remedy: "give a non-empty text of one line",
       });
     } else {
@@ -124,7 +173,7 @@ export function parseFormats<F extends string>(text: string, known: readonly F[]
     if (format === undefined) {
       note({
         place: "PUBLISH_FORMATS",
-        problem: `${shown(part)} is no format`,
+        problem: `${shown(part)} is not a format`,
         remedy: `give one or more of ${known.join(", ")}, comma-separated`,
       });
     } else if (!formats.includes(format)) formats.push(format);

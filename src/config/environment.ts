@@ -8,6 +8,7 @@ import { parseEnv } from "node:util";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { editDistance, nearest } from "../lib/nearest.ts";
 import { type Fault, shown } from "./fault.ts";
+import { readSecretFile } from "./secret-file.ts";
 import { isSettingName, SETTING_NAMES, SETTINGS, type SettingName } from "./settings-table.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -21,14 +22,11 @@ export interface GivenSettings {
   readonly warnings: readonly Fault[];
 }
 
-/** A secret is a line or two; a larger file is a wrong path. */
-const SECRET_BYTES_MAX = 65_536;
-
 /** `_FILE` names of secrets, e.g. MQTT_PASSWORD_FILE. */
 const FILE_NAMES = SETTING_NAMES.filter((name) => SETTINGS[name].secret).map((n) => `${n}_FILE`);
 
 /** Prefixes that are ours alone: any unknown name that has one is worth a warning. */
-const OUR_PREFIXES = ["GATEWAY_", "MQTT_", "SPARKPLUG_"];
+const OUR_PREFIXES = ["GATEWAY_", "MQTT_", "SPARKPLUG_", "MODBUS_"];
 
 export function gatherSettings(
   environment: Environment,
@@ -37,6 +35,7 @@ export function gatherSettings(
 ): GivenSettings {
   const faults: Fault[] = [];
   const warnings: Fault[] = [];
+  const note = (fault: Fault) => void faults.push(fault);
   const fromFile = readEnvFile(cwd, envFile, faults);
   const values: Partial<Record<SettingName, string>> = {};
   const origins: Partial<Record<SettingName, Origin>> = {};
@@ -57,6 +56,9 @@ export function gatherSettings(
       else direct = null;
     }
     const credential = SETTINGS[name].secret ? credentialPath(environment, name) : null;
+    const tlsFile = isTlsFile(name)
+      ? credentialPath(environment, name.replace(/_FILE$/, ""))
+      : null;
     if (direct && file) {
       faults.push({
         place: name,
@@ -68,12 +70,15 @@ export function gatherSettings(
       values[name] = direct.value;
       origins[name] = direct.origin;
     } else if (file) {
-      const secret = readSecret(name, resolve(cwd, file.value), faults);
+      const secret = readSecretFile(`${name}_FILE`, resolve(cwd, file.value), name, note);
       // A fault was noted; a stand-in keeps the missing-value fault from repeating it.
       values[name] = secret ?? "";
       origins[name] = `${name}_FILE`;
     } else if (credential) {
-      values[name] = readSecret(name, credential, faults) ?? "";
+      values[name] = readSecretFile(`${name}_FILE`, credential, name, note) ?? "";
+      origins[name] = "credential";
+    } else if (tlsFile) {
+      values[name] = tlsFile;
       origins[name] = "credential";
     }
   }
@@ -85,8 +90,13 @@ export function gatherSettings(
   return { values, origins, faults, warnings };
 }
 
+/** Settings that are the path of a PEM file: the credential mqtt.key is MQTT_KEY_FILE. */
+export function isTlsFile(name: string): boolean {
+  return /_(CA|CERT|KEY)_FILE$/.test(name);
+}
+
 /** MQTT_PASSWORD is the credential mqtt.password. Units name all of them; systemd makes files of those that exist. */
-function credentialPath(environment: Environment, name: SettingName): string | null {
+function credentialPath(environment: Environment, name: string): string | null {
   const directory = environment["CREDENTIALS_DIRECTORY"];
   if (!directory) return null;
   const path = join(directory, name.toLowerCase().replaceAll("_", "."));
@@ -110,31 +120,6 @@ function readEnvFile(cwd: string, envFile: string | null, faults: Fault[]): Envi
   }
 }
 
-function readSecret(name: SettingName, path: string, faults: Fault[]): string | null {
-  const place = `${name}_FILE`;
-  try {
-    const content = readFileSync(path);
-    if (content.length > SECRET_BYTES_MAX) {
-      faults.push({
-        place,
-        problem: `${path} has ${content.length} bytes, more than a secret can`,
-        remedy: `give a file of at most ${SECRET_BYTES_MAX} bytes`,
-      });
-      return null;
-    }
-    const text = content.toString("utf8").trim();
-    if (text !== "") return text;
-    faults.push({ place, problem: `${path} is empty`, remedy: `write ${name} into it` });
-  } catch (error) {
-    faults.push({
-      place,
-      problem: `${path} ${fileTrouble(error)}`,
-      remedy: `give a file that this user can read and that holds ${name}`,
-    });
-  }
-  return null;
-}
-
 /** A name that looks like one of ours but is none. */
 function unknownName(name: string): Fault | null {
   const known = [...SETTING_NAMES, ...FILE_NAMES];
@@ -149,13 +134,13 @@ function unknownName(name: string): Fault | null {
   if (isSettingName(bare)) {
     return {
       place: name,
-      problem: `${bare} is no secret and has no _FILE form`,
+      problem: `${bare} is not a secret and has no _FILE form`,
       remedy: `give ${bare} itself`,
     };
   }
   return {
     place: name,
-    problem: "is no known setting and has no effect",
+    problem: "is an unknown setting and has no effect",
     remedy: `did you mean ${closest}?`,
   };
 }

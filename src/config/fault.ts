@@ -19,8 +19,11 @@ export function anyOf(words: readonly string[]): string {
   return words.length < 2 ? last : `${words.slice(0, -1).join(", ")} or ${last}`;
 }
 
-/** A value as shown in a fault: JSON, shortened. */
+/** `user:password@` of an address; a password may hold slashes and `@` itself. */
+const CREDENTIALS = /(?<=:\/\/)[^"\s]*@/g;
+
+/** A value as shown in a fault: JSON, shortened, addresses without user and password. */
 export function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value);
+  const text = (JSON.stringify(value) ?? String(value)).replace(CREDENTIALS, "***@");
   return text.length > 80 ? `${text.slice(0, 77)}…` : text;
 }

@@ -2,7 +2,7 @@
  * Strict JSON with the place of a mistake. JSON.parse names no line (and for short texts no position), and passes over
  * a key that is given twice; people write this file by hand.
  */
-export interface JsonFault {
+interface JsonFault {
   readonly line: number;
   readonly column: number;
   readonly problem: string;
@@ -11,7 +11,7 @@ export type ParsedJson =
   | { readonly value: unknown; readonly doubles: readonly JsonFault[] }
   | { readonly fault: JsonFault };
 
-/** Deeper nesting is no site file; it keeps the recursion bounded. */
+/** Deeper nesting is not a site file; it keeps the recursion bounded. */
 const DEPTH_MAX = 64;
 
 export function parseJsonText(text: string): ParsedJson {
@@ -38,6 +38,9 @@ class Mistake extends Error {
     this.problem = problem;
   }
 }
+
+/** The commonest slip of people who write JSON. */
+const ENDS_IN_COMMA = "a comma stands before this, behind the last item";
 
 class Scanner {
   readonly doubles: { at: number; problem: string }[] = [];
@@ -72,7 +75,7 @@ class Scanner {
     const next = this.#text[this.#at];
     if (next === undefined) return "the end of the file";
     const isComment = /^\/[/*]/.test(this.#text.slice(this.#at, this.#at + 2));
-    return isComment ? "a comment, which JSON has not" : JSON.stringify(next);
+    return isComment ? "a comment, which JSON does not allow" : JSON.stringify(next);
   }
 
   #value(depth: number): void {
@@ -99,6 +102,7 @@ class Scanner {
     for (;;) {
       this.#blanks();
       const at = this.#at;
+      if (keys.size > 0 && this.#text[at] === "}") this.#fail(ENDS_IN_COMMA);
       if (this.#text[at] !== '"') this.#fail(`expected a key in quotes but found ${this.#seen()}`);
       const key = this.#string();
       if (keys.has(key))
@@ -122,6 +126,8 @@ class Scanner {
       this.#blanks();
       if (this.#take("]")) return;
       if (!this.#take(",")) this.#fail(`expected "," or "]" but found ${this.#seen()}`);
+      this.#blanks();
+      if (this.#text[this.#at] === "]") this.#fail(ENDS_IN_COMMA);
     }
   }
 

@@ -1,7 +1,8 @@
+import type { SettingsOperation } from "../core/command.ts";
 import type { RawSettings } from "./settings-table.ts";
 
 export const FORMATS = ["json", "plain", "sparkplug"] as const;
-export type Format = (typeof FORMATS)[number];
+type Format = (typeof FORMATS)[number];
 
 /** Everything the program may know of its environment. Paths are absolute, addresses carry no credentials. */
 export interface Settings {
@@ -10,15 +11,19 @@ export interface Settings {
   readonly gatewayService: string;
   readonly wireWord: string;
   readonly gatewayGeneration: 1 | 2;
+  readonly gatewaySettingsOperation: SettingsOperation;
   readonly gatewayTimezone: string;
   /** Secret. */
   readonly gatewayHeaders: Readonly<Record<string, string>>;
   readonly gatewayCaFile: string | null;
+  /** Secret: may hold a user name and password. */
+  readonly gatewayProxy: string | null;
   readonly gatewayTimeoutMs: number;
   readonly gatewayConcurrency: number;
   readonly gatewayMaxBodyMb: number;
   readonly gatewayEmptyStatuses: readonly number[];
   readonly siteFile: string;
+  readonly uplinksFile: string | null;
   readonly dataDir: string;
   readonly pollIntervalS: number;
   readonly backfillDays: number;
@@ -27,7 +32,10 @@ export interface Settings {
   readonly waveformDays: number;
   readonly bufferMaxMb: number;
   readonly diskFreeMinMb: number;
+  /** Comma-separated, for people; empty where there is no uplink `main`. */
   readonly mqttUrl: string;
+  /** Addresses of one broker cluster, tried in turn; none where there is no uplink `main`. */
+  readonly mqttUrls: readonly string[];
   readonly mqttVersion: 4 | 5;
   readonly mqttClientId: string;
   /** Secret: some brokers take a token here. */
@@ -43,17 +51,44 @@ export interface Settings {
   readonly mqttRequireSubscriber: boolean;
   readonly publishFormats: readonly Format[];
   readonly publishRaw: boolean;
+  readonly publishClearRemoved: boolean;
   readonly publishWaveforms: RawSettings["PUBLISH_WAVEFORMS"];
   readonly sparkplugGroupId: string;
   readonly sparkplugNodeId: string;
   readonly sparkplugHostId: string | null;
+  readonly sparkplugHistoryBatch: number;
+  readonly alarmsEnabled: boolean;
+  /** Secret: such addresses often hold a token. */
+  readonly alarmWebhookUrl: string | null;
+  readonly alarmEmail: AlarmEmail | null;
+  readonly configPublicKeyFile: string | null;
+  readonly configTrialS: number;
   readonly commandsEnabled: boolean;
+  /** Null = anywhere outside the agent's own topics. */
+  readonly commandResponsePrefix: string | null;
   readonly httpHost: string;
   /** 0 = any free port; null = no HTTP. */
   readonly httpPort: number | null;
   /** Secret. */
   readonly httpToken: string | null;
+  /** Secret: may look and change nothing. */
+  readonly httpViewToken: string | null;
+  readonly setupEnabled: boolean;
+  /** Both or neither: with them the HTTP side speaks TLS only. */
+  readonly httpCertFile: string | null;
+  readonly httpKeyFile: string | null;
+  readonly modbusHost: string;
+  /** 0 = any free port; null = no Modbus server. */
+  readonly modbusPort: number | null;
+  readonly modbusWordOrder: RawSettings["MODBUS_WORD_ORDER"];
   readonly logLevel: RawSettings["LOG_LEVEL"];
+}
+
+export interface AlarmEmail {
+  /** Secret: with user name and password. */
+  readonly url: string;
+  readonly from: string;
+  readonly to: string;
 }
 
 /** What only the site file can complete: its name is the default of these. */

@@ -34,6 +34,8 @@ export interface LoadedSettings {
   readonly origins: Readonly<Record<SettingName, Origin>>;
   /** For `check`: value in effect as text, secrets masked; empty where there is none. */
   readonly shown: Readonly<Record<SettingName, string>>;
+  /** Value in effect as text, secrets too: to be compared with another one and shown nowhere. */
+  readonly valueOf: (name: SettingName) => string;
 }
 
 /** The process' own environment: nothing else reads it. */
@@ -53,6 +55,8 @@ export function loadSettings(environment: Environment, options: LoadOptions): Lo
   }
 
   const raw = coerce(values, faults);
+  if (values["MQTT_URL"] === undefined && raw.UPLINKS_FILE === undefined)
+    faults.push(schemaFault("MQTT_URL", "required", undefined));
   const settings = refineSettings(raw, options.cwd, faults, warnings);
   const origins = Object.fromEntries(
     SETTING_NAMES.map((name) => [name, given.origins[name] ?? "default"]),
@@ -61,12 +65,14 @@ export function loadSettings(environment: Environment, options: LoadOptions): Lo
     origins.MQTT_USERNAME = "MQTT_URL";
   if (raw.MQTT_PASSWORD === undefined && settings.mqttPassword !== null)
     origins.MQTT_PASSWORD = "MQTT_URL";
+  const shownValues = show(raw, settings);
   return {
+    valueOf: (name) => (SETTINGS[name].secret ? String(raw[name] ?? "") : shownValues[name]),
     settings: faults.length === 0 ? settings : null,
     faults,
     warnings,
     origins,
-    shown: show(raw, settings),
+    shown: shownValues,
   };
 }
 
@@ -116,7 +122,7 @@ function coerce(given: Readonly<Record<string, string>>, faults: Fault[]): RawSe
     for (const [name, value] of Object.entries(given)) {
       if (!isSettingName(name) || !faulty.has(name)) kept[name] = value;
     }
-    for (const name of ["GATEWAY_URL", "MQTT_URL"]) kept[name] ??= "";
+    kept["GATEWAY_URL"] ??= "";
     return envSchema<RawSettings>({ schema: settingsSchema(), data: kept, env: false });
   }
 }
@@ -157,13 +163,17 @@ const MASK = "********";
 function show(raw: RawSettings, settings: UnboundSettings): Record<SettingName, string> {
   const special: Partial<Record<SettingName, string>> = {
     GATEWAY_URL: settings.gatewayUrl,
-    MQTT_URL: settings.mqttUrl.replace(/\?.*$/, "?…"),
+    MQTT_URL: settings.mqttUrls.map((url) => url.replace(/\?.*$/, "?…")).join(","),
     GATEWAY_TIMEZONE: settings.gatewayTimezone,
     HISTORY_DAYS: String(settings.historyDays),
     // Where they came with the address they are in effect all the same, and masked like it.
     ...(settings.mqttUsername === null ? {} : { MQTT_USERNAME: MASK }),
     ...(settings.mqttPassword === null ? {} : { MQTT_PASSWORD: MASK }),
     SITE_FILE: settings.siteFile,
+    ...(settings.configPublicKeyFile === null
+      ? {}
+      : { CONFIG_PUBLIC_KEY_FILE: settings.configPublicKeyFile }),
+    ...(settings.uplinksFile === null ? {} : { UPLINKS_FILE: settings.uplinksFile }),
     DATA_DIR: settings.dataDir,
   };
   return Object.fromEntries(

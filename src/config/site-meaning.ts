@@ -2,19 +2,21 @@
  * What the schema cannot say of a site file: what belongs together. It is checked even where the schema found faults,
  * so that an operator sees all of them at once; parts of the wrong shape are the schema's business and passed over.
  */
-import { KINDS, type Kind, normalCode } from "../core/sensor.ts";
+import { normalCode, POLLED_KINDS, type PolledKind } from "../core/sensor.ts";
 import { topicLevel } from "../core/topic-level.ts";
 import { type Fault, shown } from "./fault.ts";
+import { checkAlarms } from "./site-meaning-alarms.ts";
+import { checkMachines } from "./site-meaning-machines.ts";
+import { checkStateReads } from "./site-meaning-state.ts";
+import { type Dict, dict, list, roughSensor } from "./site-parts.ts";
 
 export interface Meaning {
   readonly faults: readonly Fault[];
   readonly warnings: readonly Fault[];
 }
-type Dict = Readonly<Record<string, unknown>>;
-
 /** Channel names by kind, and the members that mean something there (besides `name`). */
 const CHANNELS: Readonly<
-  Record<Kind, { word: string; count: number; members: readonly string[] }>
+  Record<PolledKind, { word: string; count: number; members: readonly string[] }>
 > = {
   accel: { word: "channel", count: 3, members: ["axis"] },
   current: { word: "current", count: 3, members: ["clamp"] },
@@ -47,13 +49,11 @@ export function checkMeaning(written: unknown, options: MeaningOptions): Meaning
     if (sensor) checkSensor(sensor, `sensors[${i}]`, faults, warnings);
   }
   checkLocations(sensors, warnings);
+  const known = sensors.map(roughSensor).filter((sensor) => sensor !== null);
+  const machines = list(site?.["machines"]);
+  checkMachines(machines, known, { faults, warnings });
+  checkAlarms(list(site?.["alarms"]), known, machines, { faults, warnings });
   return { faults, warnings };
-}
-
-function dict(value: unknown): Dict | null {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? (value as Dict)
-    : null;
 }
 
 function checkCodes(sensors: readonly (Dict | null)[], faults: Fault[]): void {
@@ -127,11 +127,12 @@ function checkDeviceIds(sensors: readonly (Dict | null)[], faults: Fault[]): voi
 }
 
 function checkSensor(sensor: Dict, place: string, faults: Fault[], warnings: Fault[]): void {
+  checkStateReads(sensor, place, faults);
   const named: unknown = sensor["kinds"];
   if (!Array.isArray(named)) return;
-  const kinds = KINDS.filter((kind) => named.includes(kind));
+  const kinds = POLLED_KINDS.filter((kind) => named.includes(kind));
   // A misspelt kind is a fault of the schema; what its channels would be is then unknown.
-  const isComplete = named.every((name) => KINDS.some((kind) => kind === name));
+  const isComplete = named.every((name) => POLLED_KINDS.some((kind) => kind === name));
   const channels = dict(sensor["channels"]);
   checkPresence(kinds, channels, place, faults);
   for (const [name, value] of Object.entries(channels ?? {})) {
@@ -146,7 +147,7 @@ function checkSensor(sensor: Dict, place: string, faults: Fault[], warnings: Fau
 
 /** Kinds that publish nothing without channels, and channel lists that leave a kind without any. */
 function checkPresence(
-  kinds: readonly Kind[],
+  kinds: readonly PolledKind[],
   channels: Dict | null,
   place: string,
   faults: Fault[],
@@ -170,13 +171,13 @@ function checkPresence(
     }
   }
 }
-const NEEDS: Readonly<Partial<Record<Kind, string>>> = {
+const NEEDS: Readonly<Partial<Record<PolledKind, string>>> = {
   current: "a clamp each",
   currentV2: "a clamp each",
   loop: "unit, low and high each",
 };
 
-function fits(name: string, kind: Kind): boolean {
+function fits(name: string, kind: PolledKind): boolean {
   const { word, count } = CHANNELS[kind];
   const n = Number(name.slice(-1));
   return word !== "" && name.slice(0, -1) === word && n <= count;
@@ -185,7 +186,7 @@ function fits(name: string, kind: Kind): boolean {
 function checkChannel(
   name: string,
   channel: Dict,
-  kinds: readonly Kind[],
+  kinds: readonly PolledKind[],
   place: string,
   faults: Fault[],
   warnings: Fault[],
@@ -203,7 +204,7 @@ function checkChannel(
     return;
   }
   const members = new Set(["name", ...users.flatMap((kind) => CHANNELS[kind].members)]);
-  const all = new Set(KINDS.flatMap((kind) => CHANNELS[kind].members));
+  const all = new Set(POLLED_KINDS.flatMap((kind) => CHANNELS[kind].members));
   for (const member of Object.keys(channel)) {
     if (all.has(member) && !members.has(member)) {
       faults.push({
@@ -270,7 +271,7 @@ function checkAxes(channels: Dict, place: string, warnings: Fault[]): void {
 
 function checkClass(
   sensor: Dict,
-  kinds: readonly Kind[],
+  kinds: readonly PolledKind[],
   place: string,
   faults: Fault[],
   warnings: Fault[],

@@ -1,7 +1,5 @@
+import { isWaveform, parseLaneName } from "./lane-plan.ts";
 import type { Lane, LaneDepth } from "./ports.ts";
-
-/** Lanes whose entries are readings; the others carry the samples of readings that went out before. */
-const READING_LANES = ["json", "plain", "sparkplug"] as const satisfies readonly Lane[];
 
 export interface Backlog {
   /** Readings not yet delivered: those of the lane that has most, for one reading waits in several lanes at once. */
@@ -12,10 +10,17 @@ export interface Backlog {
 
 /**
  * What sites alarm on. Waveforms do not count: one that is too large for the broker waits for a broker that takes more, and
- * would look like readings that do not get through.
+ * would look like readings that do not get through. `isMeant` chooses lanes; all unless given.
  */
-export function backlogOf(lanes: Readonly<Partial<Record<Lane, LaneDepth>>>): Backlog {
-  const depths = READING_LANES.flatMap((lane) => lanes[lane] ?? []);
+export function backlogOf(
+  lanes: Readonly<Record<string, LaneDepth>>,
+  isMeant: (uplink: string, lane: Lane) => boolean = () => true,
+): Backlog {
+  const depths = Object.entries(lanes).flatMap(([name, depth]) => {
+    const parts = parseLaneName(name);
+    const isOne = parts !== null && !isWaveform(parts.lane) && isMeant(parts.uplink, parts.lane);
+    return isOne ? [depth] : [];
+  });
   const times = depths.flatMap(({ oldestTimeMs }) => oldestTimeMs ?? []);
   return {
     readings: Math.max(0, ...depths.map(({ readings }) => readings)),

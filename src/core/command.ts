@@ -1,6 +1,6 @@
 /** Sensor settings on their way to the gateway (contract 8): the nouns, and the sockets of the command room. */
 
-export type CommandOutcome = "rejected_local" | "rejected_service" | "queued" | "unknown";
+type CommandOutcome = "rejected_local" | "rejected_service" | "queued" | "unknown";
 
 /** The answer to a command. Status 0 means queued, never applied; null where no documented number fits. */
 export interface CommandResult {
@@ -33,7 +33,7 @@ export const INTERRUPTED =
 /** The service's integers have 32 bits; its own upper bounds are not known. */
 const INTEGER_MAX = 2_147_483_647;
 
-/** What the fields of a request may be, both ends included; all but the alarms are whole numbers. */
+/** What the fields of a request to saveSettings may be, both ends included; all but the alarms are whole numbers. */
 export const SETTINGS_BOUNDS = {
   IntervalSendData: { min: 10, max: INTEGER_MAX },
   Range: { min: 1, max: INTEGER_MAX },
@@ -41,8 +41,22 @@ export const SETTINGS_BOUNDS = {
   alarm: { min: 0.5, max: 1_000_000 },
 } as const;
 
-/** UpdateConfig exists on generation 1 alone. */
-export type SettingsOperation = "saveSettings" | "UpdateConfig";
+/** UpdateConfig exists on generation 1 alone, where saveSettings works too. */
+export const SETTINGS_OPERATION_NAMES = ["saveSettings", "UpdateConfig"] as const;
+export type SettingsOperation = (typeof SETTINGS_OPERATION_NAMES)[number];
+
+/** The least interval where no rule is known: UpdateConfig checks the alarms alone (services 3.8). */
+const INTERVAL_MIN = 1;
+
+/** The bounds of one field; the minima of the intervals are those of saveSettings. */
+export function settingsBounds(
+  operation: SettingsOperation,
+  field: keyof typeof SETTINGS_BOUNDS,
+): { readonly min: number; readonly max: number } {
+  const { min, max } = SETTINGS_BOUNDS[field];
+  const isInterval = field === "IntervalSendData" || field === "IntervalRMS";
+  return { min: operation === "UpdateConfig" && isInterval ? INTERVAL_MIN : min, max };
+}
 
 /** One POST that queues settings. */
 export interface SettingsGateway {
@@ -71,12 +85,20 @@ export interface CommandLog {
   /** Durable when it returns, which is before the gateway is called. Answers the entry's number. */
   begin(entry: CommandEntry): number;
   finish(command: number, result: Omit<CommandResult, "ok">, finishedAtMs: number): void;
+  /** Requests with their outcomes, none of which called the gateway; in one transaction. */
+  refused(group: readonly RefusedCommand[]): void;
   /** The newest entry of this key received at `sinceMs` or later; its outcome is null where the agent stopped before it. */
   findByKey(key: string, sinceMs: number): LoggedOutcome | null;
   /** The newest command that queued settings of this sensor. */
   lastQueued(sensor: string): { readonly finishedAtMs: number | null } | null;
   /** Times of the newest command that may have called the gateway, ms (our clock); null when there was none. */
   lastCall(): CallTimes | null;
+}
+
+export interface RefusedCommand {
+  readonly entry: CommandEntry;
+  readonly result: Omit<CommandResult, "ok">;
+  readonly finishedAtMs: number;
 }
 
 export interface CallTimes {

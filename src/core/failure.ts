@@ -78,16 +78,23 @@ export function mayHeal(error: unknown): boolean {
 }
 
 /** How many characters of a strange answer are shown. */
-export const SNIPPET_CHARACTERS_MAX = 200;
+const SNIPPET_CHARACTERS_MAX = 200;
 
-/** The start of an answer as one line of printable text. */
-export function snippetOf(bytes: Uint8Array): string {
-  const text = new TextDecoder().decode(bytes.subarray(0, SNIPPET_CHARACTERS_MAX * 4));
-  return text
+/** So many bytes of an answer are kept for a snippet: more than it shows, for secrets are taken out before it is cut. */
+export const SNIPPET_BYTES = 4_096;
+
+/** The start of an answer as one line of printable text; `redact` takes secrets out before anything is cut off. */
+export function snippetOf(
+  bytes: Uint8Array,
+  redact: (text: string) => string = (text) => text,
+): string {
+  const text = new TextDecoder().decode(bytes.subarray(0, SNIPPET_BYTES));
+  const line = redact(text)
     .replace(/\p{Cc}+/gu, " ")
     .replace(/\s+/g, " ")
-    .trim()
-    .slice(0, SNIPPET_CHARACTERS_MAX);
+    .trim();
+  // Once more: a secret in 16-bit text shows only now.
+  return redact(line).slice(0, SNIPPET_CHARACTERS_MAX);
 }
 
 /** Class of an HTTP status that is not 2xx (services 5, "HTTP classes"). */

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { JsonValue, RawRecord, Reject, TimeField, Timestamp } from "./record.ts";
-import type { Kind } from "./sensor.ts";
+import type { PolledKind } from "./sensor.ts";
 import { normalCode, sameCode } from "./sensor.ts";
 
 /** Farther than this from time_data, realnodetime is not believed (contract 5). */
@@ -46,7 +46,7 @@ export function findReject(record: RawRecord, sensorCode: string): Reject | null
  */
 export function readingId(
   sensorCode: string,
-  kind: Kind,
+  kind: PolledKind,
   timeMs: number,
   record: RawRecord,
 ): string {
@@ -61,7 +61,12 @@ export function readingId(
   return hash.digest("hex").slice(0, ID_HEX_DIGITS);
 }
 
-function canonicalText(sensorCode: string, kind: Kind, timeMs: number, record: RawRecord): string {
+function canonicalText(
+  sensorCode: string,
+  kind: PolledKind,
+  timeMs: number,
+  record: RawRecord,
+): string {
   let text = `${JSON.stringify(normalCode(sensorCode))} ${kind} ${timeMs}\n`;
   for (const name of Object.keys(record.fields).sort()) {
     const value = record.fields[name];

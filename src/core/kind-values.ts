@@ -49,9 +49,26 @@ export function kindValues(sensor: Sensor, kind: Kind): KindValue[] {
       ];
     case "rpm":
       return [number("rpm", "rpm"), ...HEALTH];
+    case "node":
+      return nodeValues(sensor);
     default:
       return kind satisfies never;
   }
+}
+
+/** As the site file maps them. Values without a unit may be numbers, booleans or texts: only the answer tells. */
+function nodeValues(sensor: Sensor): KindValue[] {
+  const mapped = (sensor.stateReads ?? []).flatMap((read) =>
+    "registers" in read
+      ? read.registers.map(({ value, unit }): [string, string] => [value, unit ?? "1"])
+      : Object.entries(read.fields).map(([name, { unit }]): [string, string | undefined] => [
+          name,
+          unit,
+        ]),
+  );
+  return mapped.map(([name, unit]) =>
+    unit === undefined ? { name, unit: null, type: "string" } : number(name, unit),
+  );
 }
 
 /** `low` is the value at 4 mA, which may be the larger one. */

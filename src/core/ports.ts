@@ -1,8 +1,12 @@
 /**
  * The sockets the rooms plug into. Rooms speak these types and know no other room; agent.ts joins them.
  */
+
+import type { ConfigurationState } from "./configuration.ts";
 import type { Reading, Waveform } from "./reading.ts";
-import type { Kind, Sensor } from "./sensor.ts";
+import type { Kind, PolledKind, Sensor } from "./sensor.ts";
+import type { DaySetAside } from "./set-aside.ts";
+import type { Selector, WaveformPolicy } from "./uplink.ts";
 
 /** Time as a part takes it, so that tests can turn it by hand. */
 export interface Clock {
@@ -26,7 +30,7 @@ export interface Logger {
 
 export interface DayRequest {
   readonly sensor: Pick<Sensor, "code" | "type">;
-  readonly kind: Kind;
+  readonly kind: PolledKind;
   /** yyyy-MM-dd, a calendar day of the gateway's zone. */
   readonly date: string;
 }
@@ -43,6 +47,19 @@ export interface DayAnswer {
 /** One POST of a read operation. Rejects with a CallFailure (failure.ts). */
 export interface RecordSource {
   read(request: DayRequest, signal: AbortSignal): Promise<DayAnswer>;
+}
+
+export interface StateRequest {
+  readonly sensor: Pick<Sensor, "code" | "type">;
+  /** Neutral name of the operation. */
+  readonly operation: string;
+  /** yyyy-MM-dd; null for an operation that is asked without a day. */
+  readonly date: string | null;
+}
+
+/** One POST of a further read operation, as the site file names it. Rejects with a CallFailure. */
+export interface StateSource {
+  readState(request: StateRequest, signal: AbortSignal): Promise<DayAnswer>;
 }
 
 /**
@@ -78,7 +95,7 @@ export interface DayProgress {
 }
 
 export interface AppendResult {
-  /** Readings stored now. */
+  /** Readings that are new; where the buffer is full the oldest of them may have been given up at once. */
   readonly stored: number;
   /** Readings skipped because their identity was stored before (or dropped before). */
   readonly duplicates: number;
@@ -187,6 +204,22 @@ export interface Outbox {
   /** Resolves when something may have become leasable in this lane, or when aborted. */
   changed(lane: Lane, signal: AbortSignal): Promise<void>;
   depth(lane: Lane): LaneDepth;
+  /** Time of the newest reading that went live in a lane, ms; null when none did. */
+  liveMark(lane: Lane, sensor: string, kind: Kind): number | null;
+  /** Makes durable what is settled and waits for company. Never rejects: each settlement hears its own end. */
+  flush(): Promise<void>;
+}
+
+/** What the store must know of an uplink to file what it owes to it. */
+export interface OutboxUplink {
+  readonly name: string;
+  readonly lanes: readonly Lane[];
+  readonly selector: Selector;
+  readonly waveforms: WaveformPolicy;
+  /** False: only live readings. */
+  readonly history: boolean;
+  readonly maxAgeHours: number | null;
+  readonly startFrom: "stored" | "now";
 }
 
 export interface LaneDepth {
@@ -209,6 +242,8 @@ export interface Gap {
   readonly toMs: number;
   readonly count: number;
   readonly reason: string;
+  /** Whose loss it is, where there are several uplinks, or that one is gone. */
+  readonly uplink?: string;
 }
 export interface GapLog {
   pendingGaps(max: number): Gap[];
@@ -252,10 +287,15 @@ export interface MessageLink {
 export interface LinkState {
   readonly name: "mqtt" | "sparkplug";
   readonly isConnected: boolean;
+  /** The address in use, or tried next. */
   readonly url: string;
   /** When it last connected or disconnected, ms; null where it was never connected. */
   readonly since: number | null;
   readonly lastError: string | null;
+  /** Whether the broker keeps retained messages; null without a session. */
+  readonly retainAvailable?: boolean | null;
+  /** The addresses of the cluster in the order they are tried, each with why the last attempt there failed. */
+  readonly addresses?: readonly { readonly url: string; readonly lastError: string | null }[];
   /** Sparkplug with a primary host: whether it is online. */
   readonly hostOnline?: boolean | null;
   /** What is odd about that host's STATE; null while nothing is. */
@@ -264,6 +304,11 @@ export interface LinkState {
 
 /** A link as it is shown: its session, and what went over it. */
 export interface LinkStatus extends LinkState {
+  readonly uplink: string;
+  /** Readings that wait for it. */
+  readonly pending: number;
+  /** Time of the oldest of them, ms, as the gateway dated it; null when nothing waits. */
+  readonly oldestTimeMs: number | null;
   /** Acknowledged since the agent's start: messages on mqtt, readings and measurements on sparkplug. */
   readonly delivered: number;
   /** Publishes that did not succeed since then, by reason, as gateside_delivery_failures_total counts them. */
@@ -286,18 +331,39 @@ export interface SensorState {
   /** Newest reading time over its kinds, ms. */
   readonly lastReadingMs: number | null;
   readonly batteryV: number | null;
+  /** As the node's own state tells it (state reads), or the version of its records. */
+  readonly firmware?: string | number | null;
+  /** Radio signal of the node, dBm; null without a state read that tells it. */
+  readonly signalDbm?: number | null;
+  /** As the site file has it. */
+  readonly name?: string | null;
+  /** A to D, of the newest vibration reading; null where no class is set. */
+  readonly zone?: string | null;
   readonly kinds: readonly {
     readonly kind: Kind;
     readonly lastReadingMs: number | null;
     /** Learned cadence, s; null before three records. */
     readonly cadenceS: number | null;
     readonly lastReadAtMs: number | null;
+    /** True once a read by this process found records. */
+    readonly hasRecords?: boolean;
     readonly lastError: string | null;
+    /** It has missed three expected intervals: what is shown of it is no longer live. */
+    readonly isSilent?: boolean;
   }[];
 }
 
+/** The Modbus server as it is shown. */
+export interface ModbusState {
+  /** host:port; null while it does not listen. */
+  readonly address: string | null;
+  readonly clients: number;
+  readonly lastError: string | null;
+}
+
 export interface BufferState {
-  readonly lanes: Readonly<Partial<Record<Lane, LaneDepth>>>;
+  /** By the names of lane-plan.ts: `json` is main's, `cloud/json` that of the uplink cloud. */
+  readonly lanes: Readonly<Record<string, LaneDepth>>;
   readonly readings: number;
   readonly databaseBytes: number;
   readonly limitBytes: number;
@@ -309,7 +375,7 @@ export interface BufferState {
   readonly isWritable: boolean;
 }
 
-export interface AgentStatus {
+export interface AgentStatus extends ConfigurationState {
   readonly site: string;
   readonly version: string;
   readonly startedAtMs: number;
@@ -322,4 +388,17 @@ export interface AgentStatus {
   /** The links' together. */
   readonly delivered: number;
   readonly clock: { readonly skewMs: number | null; readonly isPlausible: boolean };
+  /** Null unless MODBUS_PORT is set. */
+  readonly modbus?: ModbusState | null;
+  /** Days that ended the process while they were read. */
+  readonly daysSetAside?: readonly DaySetAside[];
+  readonly http: HttpState;
+}
+
+/** The agent's own HTTP side. */
+interface HttpState {
+  /** Base address; null while it does not listen, and with HTTP_PORT=off. */
+  readonly address: string | null;
+  /** Why it does not listen, though it should; it is tried again. */
+  readonly lastError: string | null;
 }

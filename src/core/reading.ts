@@ -1,6 +1,7 @@
 import type { Doubt } from "./quality.ts";
 import type { JsonValue } from "./record.ts";
 import type { Kind } from "./sensor.ts";
+import type { AxisTones } from "./signal/tones.ts";
 
 export type Value = number | string | boolean | null;
 
@@ -21,6 +22,19 @@ export interface Waveform {
   readonly channels: readonly WaveformChannel[];
 }
 
+/** What diagnosis keeps of one axis. */
+export interface ChannelTones {
+  /** 1…3 */
+  readonly channel: number;
+  readonly axis: "H" | "V" | "A";
+  /** Length of the record, s. */
+  readonly durationS: number;
+  /** An overloaded sensor makes harmonics of its own. */
+  readonly isClipped: boolean;
+  /** Null: the record is too short or has no signal. */
+  readonly tones: AxisTones | null;
+}
+
 /** One converted record: values in engineering units with quality, ready to store and publish (contract 6). */
 export interface Reading {
   /** 32 hex digits; see identity.ts. */
@@ -39,6 +53,8 @@ export interface Reading {
   readonly raw: Readonly<Record<string, JsonValue>>;
   /** Null for scalar kinds and for accel records whose samples could not be kept. */
   readonly waveform: Waveform | null;
+  /** Where they were asked for, by axis. */
+  readonly tones?: readonly ChannelTones[] | null;
 }
 
 /** Flags that appear in `attributes.flags` (contract 5, services.md). */
@@ -50,7 +66,6 @@ export type Flag =
   | "sample_out_of_range"
   | "sample_not_integer"
   | "not_an_array"
-  | "too_many_samples"
   | "time_from_time_data"
   | "recording_reason_unknown";
 

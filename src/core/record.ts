@@ -1,4 +1,4 @@
-import type { Kind } from "./sensor.ts";
+import type { PolledKind } from "./sensor.ts";
 
 export type JsonValue =
   | null
@@ -19,13 +19,9 @@ export type ChannelSamples =
   | { readonly state: "absent" }
   | { readonly state: "ok"; readonly samples: Int16Array }
   | {
-      /** Not convertible: a sample is no integer, or does not fit 16 bits, or this is no array. */
+      /** Not convertible: a sample is not an integer, or does not fit 16 bits, or this is no array. */
       readonly state: "damaged";
-      readonly reason:
-        | "sample_out_of_range"
-        | "sample_not_integer"
-        | "not_an_array"
-        | "too_many_samples";
+      readonly reason: "sample_out_of_range" | "sample_not_integer" | "not_an_array";
       /** Stands in for the samples in the record's identity. */
       readonly digest: string;
     };
@@ -43,13 +39,15 @@ export type TimeField = "time_data" | "realnodetime" | "startPeriod" | "endPerio
  * "Not given" (null, missing) is an absent key; a number field whose text was no finite number is NaN.
  */
 export interface RawRecord {
-  readonly kind: Kind;
+  readonly kind: PolledKind;
   /** `sensor_code` as trimmed text; null where the record carries none. */
   readonly sensorCode: string | null;
   /** Known scalar fields other than times and sensor_code, by neutral name, with no prototype. */
   readonly fields: Readonly<Record<string, number | string | boolean>>;
   /** Plausible times only (services 3.2). */
   readonly times: Readonly<Partial<Record<TimeField, Timestamp>>>;
+  /** The same times as they were written, also those that could not be used: for PUBLISH_RAW, never for the identity. */
+  readonly timeTexts?: Readonly<Partial<Record<TimeField, string>>>;
   /** accel only: channel1…channel3. */
   readonly channels: readonly ChannelSamples[];
   /** Unknown members, kept for the raw store; no prototype. */
@@ -63,7 +61,11 @@ export type RejectReason =
   | "no_time"
   | "not_an_object"
   | "malformed"
-  | "record_too_large";
+  | "record_too_large"
+  | "too_many_members"
+  | "too_many_values"
+  | "text_too_long"
+  | "too_many_samples";
 
 export interface Reject {
   readonly reason: RejectReason;

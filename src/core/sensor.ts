@@ -1,5 +1,8 @@
-/** The kinds of reading, in the order of the contract's table (contract 5). */
-export const KINDS = [
+import type { AlarmRule } from "./alarm/rule.ts";
+import type { Machine } from "./machine.ts";
+
+/** The kinds that a read operation of the gateway gives, in the order of the contract's table (contract 5). */
+export const POLLED_KINDS = [
   "accel",
   "current",
   "currentV2",
@@ -8,6 +11,9 @@ export const KINDS = [
   "dryContact",
   "rpm",
 ] as const;
+export type PolledKind = (typeof POLLED_KINDS)[number];
+/** Every kind of reading: `node` comes from a sensor's state reads (plant 14). */
+export const KINDS = [...POLLED_KINDS, "node"] as const;
 export type Kind = (typeof KINDS)[number];
 
 /** One configured channel of a sensor. Which members matter depends on the kind (contract 4). */
@@ -41,6 +47,69 @@ export interface SensorLocation {
   };
 }
 
+/** A value of kind `node`: the field of the answer that holds it, and its unit where it is a number with one. */
+export interface StateField {
+  readonly from: string;
+  readonly unit?: string;
+}
+
+export const REGISTER_TYPES = ["uint16", "int16", "uint32", "int32", "float32"] as const;
+export type RegisterType = (typeof REGISTER_TYPES)[number];
+/** Registers that a value of each type takes. */
+export const REGISTER_WORDS: Readonly<Record<RegisterType, 1 | 2>> = {
+  uint16: 1,
+  int16: 1,
+  uint32: 2,
+  int32: 2,
+  float32: 2,
+};
+/** Protocol addresses go from 0 up to here, exclusive. */
+export const REGISTERS_END = 65_536;
+
+/** A value of kind `node` that registers of a Modbus device hold: value = register × scale + offset. */
+export interface StateRegister {
+  /** Protocol address, from 0. */
+  readonly address: number;
+  readonly type: RegisterType;
+  readonly value: string;
+  readonly unit?: string;
+  /** 1 unless given. */
+  readonly scale?: number;
+  /** 0 unless given, in the value's unit. */
+  readonly offset?: number;
+}
+
+/** A further read operation of the gateway's service. */
+export interface ServiceStateRead {
+  readonly via?: "service";
+  readonly operation: string;
+  /** date: asked as the read operations are, for today · none: without a date. date unless given. */
+  readonly request?: "date" | "none";
+  /** By the value's name. */
+  readonly fields: Readonly<Record<string, StateField>>;
+  /** Time between two reads, s; 3600 unless given. */
+  readonly intervalS?: number;
+}
+
+/** Registers that the gateway serves of its nodes. */
+export interface ModbusStateRead {
+  readonly via: "modbus";
+  /** tcp://host:port; port 502 unless given. */
+  readonly url: string;
+  /** Unit id; 1 unless given. */
+  readonly unit?: number;
+  /** 3 reads holding registers, 4 input registers; 3 unless given. */
+  readonly function?: 3 | 4;
+  /** big = high word first, unless given. */
+  readonly wordOrder?: "big" | "little";
+  readonly registers: readonly StateRegister[];
+  /** Time between two reads, s; 3600 unless given. */
+  readonly intervalS?: number;
+}
+
+/** Where readings of kind `node` come from (plant 13 and 14). */
+export type StateRead = ServiceStateRead | ModbusStateRead;
+
 export type MachineClass =
   | "group1-rigid"
   | "group1-flexible"
@@ -59,7 +128,11 @@ export interface Sensor {
   readonly name?: string;
   readonly description?: string;
   readonly model?: string;
-  readonly kinds: readonly Kind[];
+  readonly kinds: readonly PolledKind[];
+  /** What else is read of the node itself: its battery, firmware, signal, own RMS. */
+  readonly stateReads?: readonly StateRead[];
+  /** False: kept in lists, history and dashboard, and not read. */
+  readonly enabled?: boolean;
   /** Overrides POLL_INTERVAL_S for this sensor, s. */
   readonly pollIntervalS?: number;
   readonly location?: SensorLocation;
@@ -83,6 +156,20 @@ export interface Sensor {
 export interface Site {
   readonly site: string;
   readonly sensors: readonly Sensor[];
+  readonly machines?: readonly Machine[];
+  readonly alarms?: readonly AlarmRule[];
+  /** Consecutive readings in zone C that raise the built-in warning; 1 unless given. */
+  readonly zoneReadings?: number;
+}
+
+/** True unless the site file says otherwise. */
+export function isRead(sensor: Pick<Sensor, "enabled">): boolean {
+  return sensor.enabled !== false;
+}
+
+/** The kinds of readings that a sensor gives: those that are polled, and `node` where it has state reads. */
+export function readingKinds(sensor: Pick<Sensor, "kinds" | "stateReads">): Kind[] {
+  return (sensor.stateReads?.length ?? 0) === 0 ? [...sensor.kinds] : [...sensor.kinds, "node"];
 }
 
 /** Serial numbers compare as trimmed decimal text without leading zeros (services 2, rule 10). */

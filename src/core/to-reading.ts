@@ -12,7 +12,7 @@ import { numberField, ValueSheet } from "./convert/value-sheet.ts";
 import type { Flag, Reading, Waveform } from "./reading.ts";
 import type { JsonValue, RawRecord, TimeField, Timestamp } from "./record.ts";
 import type { Sensor } from "./sensor.ts";
-import { DftPlans } from "./signal/fft.ts";
+import type { DftPlans } from "./signal/fft.ts";
 
 /** What is known of a record besides its content. */
 export interface ReadingContext {
@@ -27,6 +27,8 @@ export interface ReadingContext {
   readonly flags?: Iterable<Flag>;
   /** Transform tables to reuse between records; without them each acceleration record makes its own. */
   readonly plans?: DftPlans;
+  /** True also keeps the tones of acceleration records, for diagnosis. */
+  readonly tones?: boolean;
 }
 
 const FUTURE_MS = 24 * 3_600_000;
@@ -53,6 +55,7 @@ export function* readingSteps(
     attributes: attributesOf(record, context, sheet),
     raw: rawOf(record),
     waveform,
+    ...(sheet.tones === null ? {} : { tones: sheet.tones }),
   };
 }
 
@@ -73,7 +76,7 @@ function* convertSteps(
 ): Generator<void, Waveform | null> {
   switch (record.kind) {
     case "accel":
-      return yield* accelSteps(record, sensor, context.plans ?? new DftPlans(), sheet);
+      return yield* accelSteps(record, sensor, context, sheet);
     case "current":
       convertCurrent(record, sensor, sheet);
       return null;
@@ -151,6 +154,8 @@ function rawOf(record: RawRecord): Record<string, JsonValue> {
   for (const [name, time] of Object.entries(record.times)) {
     entries.push([name, new Date(time.ms).toISOString()]);
   }
+  // As they came: what a raw value says must not depend on how we read it.
+  entries.push(...Object.entries(record.timeTexts ?? {}));
   // fromEntries defines members; a member named __proto__ stays plain data.
   return Object.fromEntries(entries);
 }

@@ -29,4 +29,5 @@ export function axisName(code: number): Axis | "unknown" {
   }
 }
 
-export const AXIS_CODES: Readonly<Record<Axis, number>> = { H: 1, V: 2, A: 3 };
+/** 1 = H, 2 = V, 3 = A (services 4.2). */
+export const AXIS_CODES = { H: 1, V: 2, A: 3 } as const satisfies Record<Axis, number>;

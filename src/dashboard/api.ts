@@ -1,5 +1,6 @@
 /** What the agent answers under /api/v1, and how it is asked. */
 
+import type { Machine } from "../core/machine.ts";
 import type { AgentStatus, Gap, SensorState } from "../core/ports.ts";
 import type { Doubt } from "../core/quality.ts";
 import type { Fault } from "../core/query/faults.ts";
@@ -7,8 +8,13 @@ import type { Trend } from "../core/query/trend.ts";
 import type { Value } from "../core/reading.ts";
 import type { ChannelConfig, Kind, MachineClass, SensorLocation } from "../core/sensor.ts";
 
-export type Status = AgentStatus & { readonly faults: number };
-export type { Doubt, Fault, Gap, Kind, Trend, Value };
+export type Status = AgentStatus & {
+  readonly faults: number;
+  readonly alarms: AlarmCounts | null;
+  /** SETUP_ENABLED. */
+  readonly setup?: boolean;
+};
+export type { Doubt, Fault, Gap, Kind, Machine, Trend, Value };
 
 export interface ApiReading {
   readonly seq: number;
@@ -24,7 +30,119 @@ export interface ApiReading {
   readonly attributes: Readonly<Record<string, unknown>>;
   readonly waveforms: readonly WaveformRef[];
 }
-export interface WaveformRef {
+/** Each alarm is counted once: shelved, else acknowledged, else by severity. */
+export interface AlarmCounts {
+  readonly alarm: number;
+  readonly warning: number;
+  readonly acknowledged: number;
+  readonly shelved: number;
+}
+export type AlarmWord = "acknowledge" | "shelve" | "unshelve" | "note";
+/** What a person said of an alarm. */
+export interface AlarmAction {
+  readonly timeMs: number;
+  readonly who: string;
+  readonly source: string;
+  readonly what: string;
+  readonly subject: string;
+  /** JSON. */
+  readonly detail: string;
+  readonly outcome: string;
+}
+/** The fixed limits of a value, in its unit. */
+export interface ApiLimit {
+  readonly alarm: string;
+  readonly kind: Kind;
+  readonly value: string;
+  readonly highHigh: number | null;
+  readonly high: number | null;
+  readonly low: number | null;
+  readonly lowLow: number | null;
+}
+export interface ApiBaseline {
+  readonly alarm: string;
+  readonly value: string;
+  readonly machineState: "running" | "standing" | "any";
+  readonly status: "learning" | "learned" | "zone_c" | "zone_d";
+  readonly learned: number;
+  readonly wanted: number;
+  readonly median: number | null;
+  readonly mad: number | null;
+  readonly high: number | null;
+  readonly low: number | null;
+}
+/** A line of a spectrum that shows a fault; `hz` and `order` as found. */
+export interface ApiEvidence {
+  readonly name: string;
+  readonly spectrum: "velocity" | "envelope";
+  readonly channel: number;
+  readonly axis: string;
+  readonly hz: number;
+  readonly order: number;
+  readonly amplitude: number;
+  readonly unit: string;
+  readonly sideBands: readonly { readonly hz: number }[];
+}
+export interface ApiFinding {
+  readonly finding: string;
+  readonly bearing: string | null;
+  readonly sensor: string;
+  readonly stage: number;
+  readonly since: string;
+  readonly lastSeen: string;
+  readonly readingId: string;
+  readonly inRow: number;
+  readonly speedRpm: number;
+  readonly level: number;
+  readonly unit: string;
+  readonly limit: number;
+  readonly evidence: readonly ApiEvidence[];
+  readonly text: string;
+}
+export interface ApiMachineFindings {
+  readonly findings: readonly ApiFinding[];
+  readonly checked: readonly {
+    readonly sensor: string;
+    readonly time: string | null;
+    readonly lookedFor: readonly string[];
+    readonly cannotTell: readonly { readonly text: string }[];
+  }[];
+}
+interface Said {
+  readonly by: string;
+  readonly time: string;
+  readonly note: string | null;
+}
+/** An alarm as it stands, or an event of one: members of the payload of docs/alarms.md. */
+export interface ApiAlarm {
+  readonly id: string;
+  readonly sensor: string;
+  readonly name?: string;
+  readonly kind: Kind;
+  readonly value: string;
+  readonly alarm: string;
+  readonly severity?: "warning" | "alarm";
+  readonly state: "active" | "cleared" | "normal";
+  readonly time?: string;
+  readonly limit?: number | null;
+  readonly measured?: number | null;
+  readonly unit: string | null;
+  readonly raised?: string;
+  readonly worst?: { readonly measured: number | null; readonly time: string };
+  readonly acknowledged: Said | null;
+  readonly shelved?: (Said & { readonly until: string }) | null;
+  readonly note?: Said | null;
+  readonly text?: string;
+  readonly historical?: boolean;
+}
+export interface ApiAlarms {
+  readonly active: readonly ApiAlarm[];
+  readonly acknowledged: readonly ApiAlarm[];
+  readonly shelved: readonly ApiAlarm[];
+  readonly history: readonly ApiAlarm[];
+  readonly before: number | null;
+}
+interface WaveformRef {
   readonly fileId: number;
   readonly channel: number;
   readonly axis: "H" | "V" | "A";
@@ -36,6 +154,7 @@ export interface ApiSensor {
   readonly description: string | null;
   readonly model: string | null;
   readonly kinds: readonly Kind[];
+  readonly enabled: boolean;
   readonly location: SensorLocation | null;
   readonly channels: Readonly<Record<string, ChannelConfig>>;
   readonly machineClass: MachineClass | null;
@@ -45,6 +164,8 @@ export interface ApiSensor {
   readonly state: SensorState["state"];
   readonly lastReadingMs: number | null;
   readonly batteryV: number | null;
+  readonly firmware: string | number | null;
+  readonly signalDbm: number | null;
   readonly reads: SensorState["kinds"];
   readonly zone: string | null;
   readonly latest: Readonly<Partial<Record<Kind, ApiReading>>>;
@@ -72,6 +193,8 @@ export interface ApiSeries {
 }
 export interface ApiWaveform extends ApiSeries {
   readonly firstIndex: number;
+  /** What the agent publishes for this quantity. */
+  readonly overall: { readonly value: number; readonly detection: "rms" | "pp" } | null;
 }
 export interface ApiSpectrum extends ApiSeries {
   readonly peaks: readonly { readonly frequencyHz: number; readonly amplitude: number }[];
@@ -79,7 +202,7 @@ export interface ApiSpectrum extends ApiSeries {
 }
 
 /** A request that was answered, but not with what was asked for. */
-export class ApiError extends Error {
+class ApiError extends Error {
   override readonly name = "ApiError";
   readonly status: number;
   constructor(status: number, message: string) {
@@ -147,6 +270,52 @@ export class Api {
   spectrum = (fileId: number, unit: number, signal?: AbortSignal): Promise<ApiSpectrum> =>
     this.#series<ApiSpectrum>(`spectrum/${fileId}`, unit, signal);
 
+  alarms = (history: number, before: number | null = null): Promise<ApiAlarms> =>
+    this.#get("alarms", { history, ...(before !== null && { before }) });
+  alarmActions = async (limit: number): Promise<readonly AlarmAction[]> =>
+    (await this.#get<{ actions: readonly AlarmAction[] }>("alarms/audit", { limit })).actions;
+  limits = async (sensor: string): Promise<readonly ApiLimit[]> =>
+    (await this.#get<{ limits: readonly ApiLimit[] }>("alarms/limits", { sensor })).limits;
+  baselines = async (sensor: string): Promise<readonly ApiBaseline[]> =>
+    (await this.#get<{ baselines: readonly ApiBaseline[] }>("baselines", { sensor })).baselines;
+  /** What the site file says of machines; none where it says nothing. */
+  machines = async (): Promise<readonly Machine[]> => {
+    type Answer = { readonly site: { readonly machines?: readonly Machine[] } };
+    return (await this.#get<Answer>("configuration", {})).site.machines ?? [];
+  };
+
+  findings = (machine: number): Promise<ApiMachineFindings> =>
+    this.#get(`machines/${machine}/findings`, {});
+
+  /** Says something of an alarm; rejects with ApiError where the agent refuses. */
+  async sayOfAlarm(id: string, word: AlarmWord, body: object): Promise<void> {
+    const answer = await this.send("POST", `alarms/${id}/${word}`, body);
+    if (answer.status >= 300) throw new ApiError(answer.status, messageOf(answer.body));
+  }
+
+  /** Any request; a refusal is an answer like others, with its body. Rejects where there is none. */
+  async send<T = unknown>(
+    method: "GET" | "POST" | "PUT",
+    path: string,
+    body?: object,
+    options: { readonly ifMatch?: string; readonly timeoutMs?: number } = {},
+  ): Promise<{ readonly status: number; readonly body: T }> {
+    const response = await fetch(`/api/v1/${path}`, {
+      method,
+      credentials: "same-origin",
+      headers: {
+        accept: "application/json",
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...(options.ifMatch !== undefined && { "if-match": `"${options.ifMatch}"` }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS),
+    });
+    if (response.status === 401) this.#onSignedOut();
+    const answer = (await response.json().catch(() => null)) as T;
+    return { status: response.status, body: answer };
+  }
+
   async signOut(): Promise<void> {
     await fetch("/sign-out", { method: "POST", credentials: "same-origin" });
   }
@@ -189,12 +358,13 @@ function either(a: AbortSignal, b: AbortSignal): AbortSignal {
 }
 
 async function problemText(response: Response): Promise<string> {
-  try {
-    const body = (await response.json()) as { error?: { message?: string } };
-    return body.error?.message ?? response.statusText;
-  } catch {
-    return response.statusText;
-  }
+  return messageOf(await response.json().catch(() => null));
+}
+
+/** What a refusal says. */
+export function messageOf(body: unknown): string {
+  const { error } = (body ?? {}) as { error?: { message?: string } };
+  return error?.message ?? "the agent gave no reason";
 }
 
 function instant(ms: number): string {
@@ -202,7 +372,7 @@ function instant(ms: number): string {
 }
 
 /** Little-endian 32-bit floats in base64. */
-export function floats(base64: string): Float32Array {
+function floats(base64: string): Float32Array {
   const text = atob(base64);
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);

@@ -1,7 +1,8 @@
 import type { Chart } from "./chart.ts";
+import { saveCsv, savePng } from "./chart-export.ts";
 import { h } from "./dom.ts";
 
-/** Zoom and pan for fingers and keyboards, where dragging is no way. */
+/** Zoom and pan for fingers and keyboards, where dragging is no way; and what is shown as a file. */
 export function chartTools(chart: Chart, what: string): HTMLElement {
   const button = (text: string, label: string, act: () => void): HTMLElement =>
     h(
@@ -17,5 +18,11 @@ export function chartTools(chart: Chart, what: string): HTMLElement {
     button("+", "Zoom in", () => chart.zoom(0.5)),
     button("−", "Zoom out", () => chart.zoom(2)),
     button("All", "Show all", () => chart.reset()),
+    button("CSV", "Save the numbers as CSV", () => {
+      if (chart.shown !== null) saveCsv(chart.shown.spec);
+    }),
+    button("PNG", "Save the picture as PNG", () => {
+      if (chart.shown !== null) savePng(chart.shown.spec, chart.shown.canvas);
+    }),
   );
 }

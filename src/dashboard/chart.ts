@@ -1,54 +1,15 @@
 /** A plot that can be read by eye, by keyboard and by a screen reader: uPlot in a frame of our own. */
 import uPlot from "uplot";
+import { drawBands, drawLanes, drawLevels, drawMarks } from "./chart-draw.ts";
+import type { ChartMark, ChartSeries, ChartSpec } from "./chart-spec.ts";
 import { h, setText } from "./dom.ts";
 import { colour, type Theme } from "./theme.ts";
-
-export interface ChartSeries {
-  readonly label: string;
-  /** Name of a colour of the style sheet, such as series-1. */
-  readonly colour: string;
-  readonly values: readonly (number | null | undefined)[];
-  /** Lowest and highest around each value, drawn as a band. */
-  readonly low?: readonly (number | null | undefined)[];
-  readonly high?: readonly (number | null | undefined)[];
-  readonly look?: "line" | "steps" | "points";
-  readonly dash?: readonly number[];
-}
-export interface ChartMark {
-  readonly x: number;
-  readonly label: string;
-  readonly colour: string;
-}
-export interface ChartLevel {
-  readonly y: number;
-  readonly label: string;
-  readonly colour: string;
-}
-export interface ChartSpec {
-  /** Ascending: s since 1970 for times, else in the unit of `xLabel`. */
-  readonly x: readonly number[];
-  readonly xLabel: string;
-  readonly yLabel: string;
-  /** IANA zone of a time axis; null for plain numbers. */
-  readonly zone: string | null;
-  readonly series: readonly ChartSeries[];
-  readonly marks?: readonly ChartMark[];
-  readonly levels?: readonly ChartLevel[];
-  readonly range?: readonly [number, number];
-  /** Part that is shown first; "show all" shows more. */
-  readonly view?: readonly [number, number];
-  readonly fromZero?: boolean;
-  readonly isLog?: boolean;
-  /** What the plot shows, in a sentence. */
-  readonly summary: string;
-  /** Words for the point under the cursor. */
-  readonly readout: (index: number) => string;
-}
 
 const STEP = uPlot.paths.stepped?.({ align: 1 }) ?? null;
 /** Part of the width a key press zooms by. */
 const ZOOM = 0.25;
 const HELP = "Arrow keys move the cursor, plus and minus zoom, 0 shows all again.";
+const HOLD_HELP = "Enter holds the cursor's place and lets it go.";
 
 export class Chart {
   readonly root: HTMLElement;
@@ -61,6 +22,8 @@ export class Chart {
   #plot: uPlot | null = null;
   #spec: ChartSpec | null = null;
   #index = 0;
+  #held: number | null = null;
+  #isDrawn = true;
 
   /** With `onZoom` the owner draws the new range; without, the plot itself zooms. */
   constructor(
@@ -76,6 +39,9 @@ export class Chart {
       role: "img",
       keydown: (event: KeyboardEvent) => this.#onKey(event),
       dblclick: () => this.reset(),
+      click: () => {
+        if ((this.#plot?.select.width ?? 0) < 1) this.#hold();
+      },
     });
     this.#readout = h("p", { class: "readout" });
     this.root = h("div", { class: "chart" }, this.#plotPlace, this.#readout);
@@ -97,11 +63,30 @@ export class Chart {
     const isSameAxis = this.#spec?.xLabel === spec.xLabel;
     this.#plot?.destroy();
     this.#spec = spec;
-    this.#plotPlace.setAttribute("aria-label", `${spec.summary} ${HELP}`);
+    this.#plotPlace.setAttribute(
+      "aria-label",
+      `${spec.summary} ${HELP}${spec.cursor === undefined ? "" : ` ${HOLD_HELP}`}`,
+    );
+    if (spec.held !== undefined) this.#held = spec.held;
     this.#plot = new uPlot(this.#options(spec), dataOf(spec), this.#plotPlace);
     const part = kept !== null && isSameAxis ? kept : spec.view;
     if (part !== undefined) this.#plot.setScale("x", { min: part[0], max: part[1] });
     this.#idle();
+  }
+
+  /** What it shows, for a file; null before anything is shown. */
+  get shown(): { readonly spec: ChartSpec; readonly canvas: HTMLCanvasElement } | null {
+    if (this.#spec === null || this.#plot === null) return null;
+    return { spec: this.#spec, canvas: this.#plot.ctx.canvas };
+  }
+
+  /** Holds the cursor's place, or lets go what was held there. */
+  #hold(): void {
+    const plot = this.#plot;
+    const at = plot?.data[0][plot.cursor.idx ?? -1];
+    if (plot === null || at === undefined || this.#spec?.cursor === undefined) return;
+    this.#held = this.#held === at ? null : at;
+    this.#onCursor(plot);
   }
 
   reset(): void {
@@ -151,6 +136,7 @@ export class Chart {
     else if (event.key === "ArrowRight") this.#moveTo(plot, this.#index + step);
     else if (event.key === "+" || event.key === "=") this.zoom(1 - 2 * ZOOM);
     else if (event.key === "-") this.zoom(1 / (1 - 2 * ZOOM));
+    else if (event.key === "Enter" && this.#spec?.cursor !== undefined) this.#hold();
     else if (event.key === "0" || event.key === "Escape") this.reset();
     else return;
     event.preventDefault();
@@ -203,9 +189,11 @@ export class Chart {
       scales: {
         x: { time: spec.zone !== null, ...(spec.range && { range: this.#rangeOf(spec.range) }) },
         y:
-          spec.isLog === true
-            ? { distr: 3 }
-            : { range: (_plot, min, max) => yRange(min, max, spec) },
+          spec.lanes !== undefined
+            ? { range: [0, Math.max(1, spec.lanes.length)] }
+            : spec.isLog === true
+              ? { distr: 3 }
+              : { range: (_plot, min, max) => yRange(min, max, spec) },
       },
       axes: [
         {
@@ -218,9 +206,17 @@ export class Chart {
         {
           ...axis,
           ...labelled,
-          label: spec.yLabel,
-          size: 58,
-          values: (_plot, ticks) => ticks.map(tickText),
+          // Bars have a name each.
+          ...(spec.lanes === undefined && { label: spec.yLabel }),
+          size: spec.lanes === undefined ? 58 : 110,
+          ...(spec.lanes === undefined
+            ? { values: (_plot: uPlot, ticks: (number | null)[]) => ticks.map(tickText) }
+            : {
+                splits: spec.lanes.map((_, i) => i + 0.5),
+                values: spec.lanes.map(({ label }) => label).reverse(),
+                ticks: { show: false },
+                grid: { show: false },
+              }),
         },
       ],
       cursor: {
@@ -230,8 +226,12 @@ export class Chart {
       series: [{}, ...spec.series.flatMap(seriesOptions)],
       bands: bandsOf(spec),
       hooks: {
-        drawAxes: [(plot) => drawLevels(plot, spec.levels ?? [])],
-        draw: [(plot) => drawMarks(plot, spec.marks ?? [])],
+        drawAxes: [
+          (plot) => drawBands(plot, spec.bands ?? []),
+          (plot) => drawLanes(plot, spec.lanes ?? []),
+          (plot) => drawLevels(plot, spec.levels ?? []),
+        ],
+        draw: [(plot) => drawMarks(plot, [...(spec.marks ?? []), ...this.#cursorMarks(plot)])],
         setCursor: [(plot) => this.#onCursor(plot)],
         setSelect: [
           (plot) => {
@@ -261,7 +261,26 @@ export class Chart {
       return this.#idle();
     }
     this.#index = idx;
-    setText(this.#readout, this.#spec?.readout(idx) ?? "");
+    const own = this.#spec?.readout(idx) ?? "";
+    const more = this.#spec?.cursor?.(plot.data[0][idx] ?? 0, this.#held).words ?? "";
+    setText(this.#readout, more === "" ? own : `${own}   ${more}`);
+    this.#redraw(plot);
+  }
+
+  #cursorMarks(plot: uPlot): readonly ChartMark[] {
+    const at = plot.data[0][plot.cursor.idx ?? -1] ?? this.#held;
+    if (at === null || at === undefined) return [];
+    return this.#spec?.cursor?.(at, this.#held).marks ?? [];
+  }
+
+  /** Marks that go with the cursor lie on the canvas, so that a picture has them too. */
+  #redraw(plot: uPlot): void {
+    if (this.#spec?.cursor === undefined || !this.#isDrawn) return;
+    this.#isDrawn = false;
+    requestAnimationFrame(() => {
+      this.#isDrawn = true;
+      if (plot === this.#plot) plot.redraw(false, false);
+    });
   }
 }
 
@@ -284,9 +303,17 @@ function tickText(value: number | null): string {
   return String(Number(value.toPrecision(6)));
 }
 
+/** A limit that is near is shown, so that one sees how near. */
+const NEAR = 1.6;
+
 function yRange(min: number | null, max: number | null, spec: ChartSpec): uPlot.Range.MinMax {
-  const low = min ?? 0;
-  const high = max ?? 1;
+  let low = min ?? 0;
+  let high = max ?? 1;
+  const reach = NEAR * Math.max(Math.abs(low), Math.abs(high));
+  for (const { y } of spec.levels ?? []) {
+    if (y > high && y <= reach) high = y;
+    if (y < low && y >= low - 0.6 * Math.abs(low)) low = y;
+  }
   if (spec.fromZero === true) return [0, high <= 0 ? 1 : high * 1.08];
   const space = (high - low || Math.abs(high) || 1) * 0.08;
   return [low - space, high + space];
@@ -310,8 +337,13 @@ function seriesOptions({ label, colour: name, look, dash, low }: ChartSeries): u
     width: 1.6,
     ...(dash && { dash: [...dash] }),
     ...(look === "steps" && STEP !== null && { paths: STEP }),
-    ...(isPoints && { paths: () => null }),
-    points: isPoints ? { show: true, size: 8, width: 2, fill: colour("card") } : { size: 5 },
+    ...((isPoints || look === "none") && { paths: () => null }),
+    points:
+      look === "none"
+        ? { show: false }
+        : isPoints
+          ? { show: true, size: 8, width: 2, fill: colour("card") }
+          : { size: 5 },
   };
   if (low === undefined) return [own];
   const edge: uPlot.Series = { stroke: "transparent", width: 0, points: { show: false } };
@@ -321,59 +353,11 @@ function seriesOptions({ label, colour: name, look, dash, low }: ChartSeries): u
 function bandsOf({ series }: ChartSpec): uPlot.Band[] {
   const bands: uPlot.Band[] = [];
   let column = 1;
-  for (const { low, colour: name } of series) {
-    if (low !== undefined) {
+  for (const { low, look, colour: name } of series) {
+    if (low !== undefined && look !== "none") {
       bands.push({ series: [column + 1, column + 2], fill: `${colour(name)}33` });
     }
     column += low === undefined ? 1 : 3;
   }
   return bands;
-}
-
-function drawLevels(plot: uPlot, levels: readonly ChartLevel[]): void {
-  const { ctx, bbox, scales } = plot;
-  const ratio = devicePixelRatio;
-  ctx.save();
-  ctx.font = `${12 * ratio}px system-ui, sans-serif`;
-  ctx.textAlign = "left";
-  for (const level of levels) {
-    if (level.y < (scales["y"]?.min ?? 0) || level.y > (scales["y"]?.max ?? 0)) continue;
-    const y = Math.round(plot.valToPos(level.y, "y", true));
-    ctx.strokeStyle = colour(level.colour);
-    ctx.fillStyle = colour(level.colour);
-    ctx.lineWidth = ratio;
-    ctx.setLineDash([6 * ratio, 4 * ratio]);
-    ctx.beginPath();
-    ctx.moveTo(bbox.left, y);
-    ctx.lineTo(bbox.left + bbox.width, y);
-    ctx.stroke();
-    ctx.fillText(level.label, bbox.left + 5 * ratio, y - 4 * ratio);
-  }
-  ctx.restore();
-}
-
-function drawMarks(plot: uPlot, marks: readonly ChartMark[]): void {
-  const { ctx, bbox, scales } = plot;
-  const ratio = devicePixelRatio;
-  ctx.save();
-  ctx.font = `600 ${12 * ratio}px system-ui, sans-serif`;
-  ctx.textAlign = "left";
-  let freeFrom = Number.NEGATIVE_INFINITY;
-  for (const mark of marks) {
-    if (mark.x < (scales["x"]?.min ?? 0) || mark.x > (scales["x"]?.max ?? 0)) continue;
-    const x = Math.round(plot.valToPos(mark.x, "x", true));
-    ctx.strokeStyle = colour(mark.colour);
-    ctx.fillStyle = colour(mark.colour);
-    ctx.lineWidth = ratio;
-    ctx.setLineDash([2 * ratio, 4 * ratio]);
-    ctx.beginPath();
-    ctx.moveTo(x, bbox.top);
-    ctx.lineTo(x, bbox.top + bbox.height);
-    ctx.stroke();
-    // Labels that would run into each other are left out until the plot is zoomed.
-    if (x < freeFrom) continue;
-    ctx.fillText(mark.label, x + 3 * ratio, bbox.top + 12 * ratio);
-    freeFrom = x + 9 * ratio + ctx.measureText(mark.label).width;
-  }
-  ctx.restore();
 }

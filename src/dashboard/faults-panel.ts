@@ -18,7 +18,12 @@ export function faultsPanel(
 ): { readonly root: HTMLElement; readonly stop: Cleanup } {
   const list = h("ul", { class: "faults" });
   const title = h("h2", { id: "faults-title" }, "Needs attention");
-  const root = h("section", { class: "panel", "aria-labelledby": "faults-title" }, title, list);
+  const root = h(
+    "section",
+    { class: "panel attention", "aria-labelledby": "faults-title" },
+    title,
+    list,
+  );
   let shown = "";
   const show = (): void => {
     const faults = model.faults.filter(({ subject }) => sensor === null || subject === sensor);
@@ -69,6 +74,10 @@ function faultItem(model: Model, fault: Fault, sensor: string | null): HTMLEleme
         fault.remedy,
         isSensor && " ",
         isSensor && h("a", { href: sensorLink(fault.subject) }, "Show the sensor"),
+        fault.code === "no_sensors" && model.status?.setup === true && " ",
+        fault.code === "no_sensors" &&
+          model.status?.setup === true &&
+          h("a", { href: "#/setup" }, "Open the set-up page"),
       ),
     ),
   );

@@ -1,4 +1,5 @@
 /** The picture on top: sensors → gateway → buffer → broker, with what flows between them now. */
+import { linkKey, linkTitle } from "../core/link-title.ts";
 import type { Status } from "./api.ts";
 import { type Cleanup, h, oncePerFrame, replace, s, setAttribute, setText } from "./dom.ts";
 import { age, bytes, count, hours, rate } from "./format.ts";
@@ -58,9 +59,9 @@ export function flowPicture(model: Model): { readonly root: HTMLElement; readonl
     showBuffer(status, buffer, tank);
     syncLinks(status.links, links, brokers);
     for (const link of status.links) {
-      const shown = links.get(link.name);
+      const shown = links.get(linkKey(link));
       if (shown === undefined) continue;
-      const perS = rates.sentPerS.get(link.name) ?? null;
+      const perS = rates.sentPerS.get(linkKey(link)) ?? null;
       showLink(model, status, link, shown.station, shown.pipe, perS);
     }
   };
@@ -133,7 +134,7 @@ function showBuffer(status: Status, station: Station, tank: Tank): void {
   const hoursLeft = buffer.hoursUntilFull;
   const isWell = buffer.isWritable && buffer.alarm === null;
   const isTight = hoursLeft !== null && hoursLeft < 24;
-  const pending = waiting(status, null);
+  const pending = waiting(status);
   tank.show(share);
   station.show(
     isWell ? (isTight ? "warn" : "ok") : "bad",
@@ -157,7 +158,7 @@ function showLink(
   const isHeld = link.isConnected && link.hostOnline === false;
   const tone: Tone = link.isConnected ? (isHeld ? "warn" : "ok") : "bad";
   const since = link.since === null ? "" : sinceNode(model, link.since);
-  const pending = waiting(status, link.name);
+  const { pending } = link;
   station.show(
     tone,
     link.isConnected ? (isHeld ? "Primary host offline" : "Connected") : "Disconnected",
@@ -196,16 +197,9 @@ function sinceNode(model: Model, ms: number): Node {
   return h("span", null, "since ", time);
 }
 
-/** Readings that still have to go out on a link; without a name the longest queue of all. Waveforms are none. */
-function waiting(status: Status, name: LinkStatus["name"] | null): number {
-  let most = 0;
-  for (const [lane, depth] of Object.entries(status.buffer.lanes)) {
-    if (/waveform$/i.test(lane)) continue;
-    const isSparkplug = lane.startsWith("sparkplug");
-    if (name !== null && isSparkplug !== (name === "sparkplug")) continue;
-    most = Math.max(most, depth.readings);
-  }
-  return most;
+/** Readings that still have to go out: the longest queue of all. */
+function waiting(status: Status): number {
+  return Math.max(0, ...status.links.map(({ pending }) => pending));
 }
 
 function syncLinks(
@@ -213,15 +207,19 @@ function syncLinks(
   shown: Map<string, { readonly pipe: Pipe; readonly station: Station }>,
   parent: HTMLElement,
 ): void {
-  if (wanted.length === shown.size && wanted.every(({ name }) => shown.has(name))) return;
+  if (wanted.length === shown.size && wanted.every((link) => shown.has(linkKey(link)))) return;
   shown.clear();
   replace(parent);
-  for (const { name } of wanted) {
-    const title = name === "sparkplug" ? "Sparkplug" : wanted.length === 1 ? "Broker" : "MQTT";
-    const entry = { pipe: pipe(), station: station(title, icon(ICONS.broker)) };
-    shown.set(name, entry);
+  for (const link of wanted) {
+    const entry = { pipe: pipe(), station: station(linkHeading(link, wanted), icon(ICONS.broker)) };
+    shown.set(linkKey(link), entry);
     parent.append(entry.pipe.root, entry.station.root);
   }
+}
+
+function linkHeading(link: LinkStatus, all: readonly LinkStatus[]): string {
+  if (link.uplink !== "main") return linkTitle(link, all);
+  return link.name === "sparkplug" ? "Sparkplug" : all.length === 1 ? "Broker" : "MQTT";
 }
 
 /** Address without what an operator does not need to see. */

@@ -9,7 +9,7 @@ const UNIT_SIGNS: Readonly<Record<string, string>> = {
   "1": "",
 };
 /** Non-breaking: a number never parts from its unit. */
-export const NBSP = "\u00a0";
+const NBSP = "\u00a0";
 export const DASH = "–";
 
 export function unitSign(unit: string | null | undefined): string {
@@ -150,4 +150,11 @@ function offsetFormat(zone: string): Intl.DateTimeFormat | null {
 /** What hovering over a time shows. */
 export function utc(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+}
+
+/** 1, 2 or 5 times a power of ten, no less than `least`. */
+export function niceStep(least: number): number {
+  const power = 10 ** Math.floor(Math.log10(least));
+  const part = least / power;
+  return power * (part <= 1 ? 1 : part <= 2 ? 2 : part <= 5 ? 5 : 10);
 }

@@ -20,6 +20,7 @@ const MAIN: Readonly<Record<Kind, readonly string[]>> = {
   loop: ["value"],
   dryContact: ["state"],
   rpm: ["rpm"],
+  node: [],
 };
 
 export function headline(sensor: ApiSensor): ShownValue[] {

@@ -1,4 +1,4 @@
-import type { ChartSeries } from "./chart.ts";
+import type { ChartSeries } from "./chart-spec.ts";
 import { h, s } from "./dom.ts";
 
 /** What each line means; lines differ in dash as well as in colour. */

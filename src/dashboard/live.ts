@@ -20,6 +20,8 @@ export class Live {
   #retryMs = RETRY_MS_MIN;
   #retryAt = Number.POSITIVE_INFINITY;
   #isRefreshing = false;
+  /** Name of the configuration that the sensors are of. */
+  #configuration = "";
 
   constructor(api: Api, model: Model) {
     this.#api = api;
@@ -61,8 +63,9 @@ export class Live {
     this.#model.takeStatus(status);
     this.#model.takeLive("live");
     this.#retryMs = RETRY_MS_MIN;
-    // What happened while nobody listened is asked for.
-    if (!wasLive) void this.#refresh();
+    // What happened while nobody listened is asked for, and sensors that came or changed while the agent ran.
+    if (!wasLive || status.configuration !== this.#configuration) void this.#refresh();
+    this.#configuration = status.configuration;
     const isDue = performance.now() - this.#faultsAt > FAULTS_EVERY_MS;
     if (status.faults !== this.#faultCount || isDue) {
       this.#faultCount = status.faults;

@@ -3,9 +3,44 @@ import type { Cleanup } from "./dom.ts";
 import { Live } from "./live.ts";
 import { Model } from "./model.ts";
 import { overview } from "./overview.ts";
-import { noFilter } from "./sensor-filter.ts";
+import { placeNow } from "./place.ts";
+import { type Filter, noFilter } from "./sensor-filter.ts";
 import { shell } from "./shell.ts";
 import { Theme } from "./theme.ts";
+
+interface Parts {
+  readonly content: HTMLElement;
+  readonly api: Api;
+  readonly model: Model;
+  readonly theme: Theme;
+  readonly filter: Filter;
+  readonly subject: string;
+}
+
+/** All but the first page is loaded when it is first opened. */
+async function opener(view: string): Promise<(parts: Parts) => Cleanup> {
+  switch (view) {
+    case "sensor": {
+      const { sensorPage } = await import("./sensor-page.ts");
+      return ({ content, api, model, theme, subject }) =>
+        sensorPage(content, api, model, theme, subject);
+    }
+    case "alarms": {
+      const { alarmsPage } = await import("./alarms-page.ts");
+      return ({ content, api, model }) => alarmsPage(content, api, model);
+    }
+    case "setup": {
+      const { setupPage } = await import("./setup-page.ts");
+      return ({ content, api, model, subject }) => setupPage(content, api, model, subject);
+    }
+    case "machine": {
+      const { machinePage } = await import("./machine-page.ts");
+      return ({ content, api, model, subject }) => machinePage(content, api, model, subject);
+    }
+    default:
+      return ({ content, api, model, filter }) => overview(content, api, model, filter);
+  }
+}
 
 /** Where to go on after signing in again. */
 const RETURN_KEY = "gateside.return";
@@ -29,15 +64,11 @@ function main(): void {
   let asked = 0;
   const show = async (isFirst: boolean): Promise<void> => {
     const turn = ++asked;
-    const code = /^#\/sensor\/([^/?]+)/.exec(location.hash)?.[1];
-    // The plots are loaded when a sensor is first opened: the first page comes without them.
-    const plots = code === undefined ? null : await import("./sensor-page.ts");
+    const { view, subject } = placeNow();
+    const open = await opener(view);
     if (turn !== asked) return;
     stop?.();
-    stop =
-      plots === null || code === undefined
-        ? overview(content, api, model, filter)
-        : plots.sensorPage(content, api, model, theme, decodeURIComponent(code));
+    stop = open({ content, api, model, theme, filter, subject });
     if (isFirst) return;
     scrollTo(0, 0);
     // A reader of the screen hears where it is now.

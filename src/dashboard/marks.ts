@@ -26,7 +26,9 @@ export function badge(tone: Tone, text: string): HTMLElement {
   return h("span", { class: `badge ${tone}` }, toneIcon(tone), h("span", null, text));
 }
 
-export function stateBadge(state: keyof typeof STATE_WORDS): HTMLElement {
+/** `isRead` is false for a sensor that the site file switches off. */
+export function stateBadge(state: keyof typeof STATE_WORDS, isRead = true): HTMLElement {
+  if (!isRead) return badge("off", "Not read");
   const tone = ({ online: "ok", silent: "bad", unknown: "off" } as const)[state];
   return badge(tone, STATE_WORDS[state]);
 }

@@ -3,6 +3,8 @@
  * Two clocks: ages count on the page's monotonic clock from the agent's and the gateway's own times, so that a wrong
  * clock of the laptop never makes a value look fresher than it is.
  */
+
+import { linkKey } from "../core/link-title.ts";
 import type { ApiReading, ApiSensor, Fault, Gap, Status } from "./api.ts";
 import { ZoneTimes } from "./format.ts";
 
@@ -108,7 +110,7 @@ export class Model {
     if (this.#times.zone !== status.timezone) this.#times = new ZoneTimes(status.timezone);
     this.#samples.push({
       atMs: this.#statusAt,
-      delivered: new Map(status.links.map(({ name, delivered }) => [name, delivered])),
+      delivered: new Map(status.links.map((link) => [linkKey(link), link.delivered])),
       stored: this.#stored,
     });
     while ((this.#samples[0]?.atMs ?? 0) < this.#statusAt - RATE_SPAN_MS) this.#samples.shift();
@@ -123,12 +125,12 @@ export class Model {
         reads: state.kinds,
       });
     }
-    this.#tell("status", null);
+    this.#announce("status", null);
   }
 
   takeSensors(sensors: readonly ApiSensor[]): void {
     this.#sensors = new Map(sensors.map((sensor) => [sensor.code, sensor]));
-    this.#tell("sensors", null);
+    this.#announce("sensors", null);
   }
 
   /** A reading that was just stored; older ones than what is shown change nothing on the page. */
@@ -147,7 +149,7 @@ export class Model {
       batteryV: typeof battery === "number" ? battery : sensor.batteryV,
       lastReadingMs: Math.max(sensor.lastReadingMs ?? 0, reading.timeMs),
     });
-    this.#tell("reading", reading.sensor);
+    this.#announce("reading", reading.sensor);
   }
 
   /** Readings that this page was too slow for: they were stored all the same. */
@@ -157,26 +159,26 @@ export class Model {
 
   takeFaults(faults: readonly Fault[]): void {
     this.#faults = faults;
-    this.#tell("faults", null);
+    this.#announce("faults", null);
   }
   takeGaps(gaps: readonly Gap[]): void {
     this.#gaps = gaps;
-    this.#tell("gaps", null);
+    this.#announce("gaps", null);
   }
   takeLive(state: LiveState["state"]): void {
     if (state === "live") {
       const wasLive = this.isLive;
       this.#live = { state, lastHeardMs: this.agentNowMs() };
-      if (!wasLive) this.#tell("live", null);
+      if (!wasLive) this.#announce("live", null);
     } else if (this.#live.state !== state) {
       // Rates over a silence would be wrong.
       this.#samples = [];
       this.#live = { state, lastHeardMs: this.#live.lastHeardMs };
-      this.#tell("live", null);
+      this.#announce("live", null);
     }
   }
 
-  #tell(change: Change, code: string | null): void {
+  #announce(change: Change, code: string | null): void {
     for (const listener of this.#listeners) listener(change, code);
   }
 }

@@ -1,44 +1,90 @@
 import type { ApiSpectrum } from "./api.ts";
-import { h } from "./dom.ts";
+import { h, replace } from "./dom.ts";
 import { number } from "./format.ts";
-import { frequency } from "./signal-specs.ts";
+import { frequency, type PeakOrder, sortedPeaks } from "./signal-specs.ts";
 
 /** A peak this close to a whole multiple of the speed is called by it. */
 const ORDER_TOLERANCE = 0.03;
 const ORDER_MAX = 20;
 
-/** The largest peaks; their frequency is interpolated between the lines. */
-export function peakTable(
-  { peaks, label }: ApiSpectrum,
-  isCpm: boolean,
-  speedHz: number | null,
-): HTMLElement {
-  if (peaks.length === 0) return h("p", { class: "hint" }, "The spectrum has no peaks.");
-  const unit = isCpm ? "CPM" : "Hz";
-  const heads = ["Peak", `Frequency (${unit})`, "Multiple of speed", `Amplitude (${label} peak)`];
-  return h(
-    "div",
-    { class: "scroll", tabindex: 0, role: "group", "aria-label": "Largest peaks" },
-    h(
-      "table",
-      { class: "plain peaks" },
-      h("thead", null, h("tr", null, ...heads.map((text) => h("th", { scope: "col" }, text)))),
+/** The largest peaks; their frequency is interpolated between the lines. Largest first until a heading says otherwise. */
+export class PeakTable {
+  readonly root = h("div");
+  #sortBy: PeakOrder = "amplitude";
+  #isUp = false;
+  #redraw: () => void = () => {};
+
+  show(spectrum: ApiSpectrum, isCpm: boolean, speedHz: number | null): void {
+    this.#redraw = () => this.#draw(spectrum, isCpm, speedHz);
+    this.#redraw();
+  }
+
+  #sort(key: PeakOrder): void {
+    this.#isUp = this.#sortBy === key ? !this.#isUp : key === "frequency";
+    this.#sortBy = key;
+    this.#redraw();
+    this.root.querySelector<HTMLElement>(`[data-sort="${key}"]`)?.focus();
+  }
+
+  #draw({ peaks, label }: ApiSpectrum, isCpm: boolean, speedHz: number | null): void {
+    if (peaks.length === 0) {
+      return replace(this.root, h("p", { class: "hint" }, "The spectrum has no peaks."));
+    }
+    const unit = isCpm ? "CPM" : "Hz";
+    const shown = sortedPeaks(peaks, this.#sortBy, this.#isUp);
+    const plain = (text: string) => h("th", { scope: "col" }, text);
+    const sortable = (key: PeakOrder, text: string) => {
+      const isSorted = this.#sortBy === key;
+      const order = isSorted ? (this.#isUp ? "ascending" : "descending") : "none";
+      const sign = isSorted ? (this.#isUp ? " ▲" : " ▼") : "";
+      return h(
+        "th",
+        { scope: "col", "aria-sort": order },
+        h(
+          "button",
+          { type: "button", class: "sort", "data-sort": key, click: () => this.#sort(key) },
+          `${text}${sign}`,
+        ),
+      );
+    };
+    replace(
+      this.root,
       h(
-        "tbody",
-        null,
-        ...peaks.map(({ frequencyHz, amplitude }, i) =>
+        "div",
+        { class: "scroll", tabindex: 0, role: "group", "aria-label": "Largest peaks" },
+        h(
+          "table",
+          { class: "plain peaks" },
           h(
-            "tr",
+            "thead",
             null,
-            h("th", { scope: "row" }, `${i + 1}`),
-            h("td", null, frequency(frequencyHz, isCpm)),
-            h("td", null, orderWords(frequencyHz, speedHz)),
-            h("td", null, number(amplitude)),
+            h(
+              "tr",
+              null,
+              plain("Peak"),
+              sortable("frequency", `Frequency (${unit})`),
+              plain("Multiple of speed"),
+              sortable("amplitude", `Amplitude (${label} peak)`),
+            ),
+          ),
+          h(
+            "tbody",
+            null,
+            ...shown.map(({ frequencyHz, amplitude }, i) =>
+              h(
+                "tr",
+                null,
+                h("th", { scope: "row" }, `${i + 1}`),
+                h("td", null, frequency(frequencyHz, isCpm)),
+                h("td", null, orderWords(frequencyHz, speedHz)),
+                h("td", null, number(amplitude)),
+              ),
+            ),
           ),
         ),
       ),
-    ),
-  );
+    );
+  }
 }
 
 function orderWords(hz: number, speedHz: number | null): string {

@@ -1,10 +1,12 @@
 import type { Api, ApiSensor } from "./api.ts";
 import { type Cleanup, h, oncePerFrame, replace, setText } from "./dom.ts";
 import { faultsPanel, gapsPanel } from "./faults-panel.ts";
+import { findingsPanel } from "./findings-panel.ts";
 import { age, interval } from "./format.ts";
 import { LatestValues } from "./latest-values.ts";
 import { batteryNode, stateBadge, zoneBadge } from "./marks.ts";
 import type { Model } from "./model.ts";
+import { linkTo } from "./place-link.ts";
 import { areaName, machineName, sensorName } from "./sensor-filter.ts";
 import { SignalPanel } from "./signal-panel.ts";
 import type { Theme } from "./theme.ts";
@@ -38,16 +40,21 @@ export function sensorPage(
   const latest = new LatestValues(model);
   let trend: TrendPanel | null = null;
   let signal: SignalPanel | null = null;
+  let findings: ReturnType<typeof findingsPanel> | null = null;
   replace(parent, head);
   showCrumbs(crumbs, null);
 
   const build = (sensor: ApiSensor): void => {
     trend = new TrendPanel(api, model, theme, sensor);
     signal = sensor.kinds.includes("accel") ? new SignalPanel(api, model, theme, sensor) : null;
+    const machine = sensor.location?.machine;
+    const isHeard = sensor.kinds.includes("accel") && machine !== undefined;
+    findings = isHeard ? findingsPanel(api, model, machine, sensor.code) : null;
     replace(
       parent,
       head,
       faults.root,
+      findings?.root,
       h("div", { class: "pair" }, latest.root, trend.root),
       signal?.root,
       gaps.root,
@@ -67,7 +74,7 @@ export function sensorPage(
     setText(title, sensorName(sensor));
     hint.hidden = true;
     showCrumbs(crumbs, sensor);
-    replace(badges, stateBadge(sensor.state), ...zoneWords(sensor));
+    replace(badges, stateBadge(sensor.state, sensor.enabled), ...zoneWords(sensor));
     replace(facts, ...factsOf(sensor, ageText));
     tick();
     if (trend === null) build(sensor);
@@ -91,6 +98,7 @@ export function sensorPage(
     for (const stop of [faults.stop, gaps.stop]) stop();
     trend?.stop();
     signal?.stop();
+    findings?.stop();
   };
 }
 
@@ -100,14 +108,17 @@ function zoneWords({ zone }: ApiSensor): HTMLElement[] {
 }
 
 function showCrumbs(nav: HTMLElement, sensor: ApiSensor | null): void {
-  const names = sensor === null ? [] : [areaName(sensor), machineName(sensor)];
+  const machine = sensor?.location?.machine;
   replace(
     nav,
     h(
       "ol",
       null,
       h("li", null, h("a", { href: "#/" }, "All sensors")),
-      ...names.filter((name) => name !== "").map((name) => h("li", null, name)),
+      sensor !== null && h("li", null, areaName(sensor)),
+      sensor !== null &&
+        machine !== undefined &&
+        h("li", null, h("a", { href: linkTo("machine", String(machine)) }, machineName(sensor))),
     ),
   );
 }
@@ -121,6 +132,8 @@ function factsOf(sensor: ApiSensor, ageText: HTMLElement): HTMLElement[] {
     ["Last reading", ageText],
     ["Sends every", cadences.length === 0 ? null : [...new Set(cadences)].join(", ")],
     ["Battery", sensor.batteryV === null ? null : batteryNode(sensor.batteryV, sensor.batteryLowV)],
+    ["Firmware", sensor.firmware === null ? null : String(sensor.firmware)],
+    ["Radio signal", sensor.signalDbm === null ? null : `${sensor.signalDbm}\u00a0dBm`],
     ["Serial", sensor.code],
     ["Type", String(sensor.type)],
     ["Model", sensor.model],

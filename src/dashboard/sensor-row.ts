@@ -61,7 +61,8 @@ export class SensorRow {
 
   update(sensor: ApiSensor, isNew: boolean): void {
     this.#sensor = sensor;
-    this.#write("state", this.#state, sensor.state, () => stateBadge(sensor.state));
+    const state = sensor.enabled ? sensor.state : "off";
+    this.#write("state", this.#state, state, () => stateBadge(sensor.state, sensor.enabled));
     this.#write("zone", this.#zone, sensor.zone ?? "", () => zoneBadge(sensor.zone));
     const battery = `${sensor.batteryV ?? ""}`;
     this.#write("battery", this.#battery, battery, () =>
@@ -114,7 +115,7 @@ export class SensorRow {
 }
 
 /** A short glow where something new came in; the style sheet leaves it out where motion is not wanted. */
-export function blink(element: HTMLElement): void {
+function blink(element: HTMLElement): void {
   element.classList.remove("fresh");
   requestAnimationFrame(() => element.classList.add("fresh"));
 }

@@ -1,22 +1,30 @@
 /** The sensors by area and machine, with search and filter. */
-import type { Api } from "./api.ts";
+import type { Api, ApiSensor } from "./api.ts";
 import { type Cleanup, h, oncePerFrame, replace, setText } from "./dom.ts";
-import { zoneBadge } from "./marks.ts";
 import type { Model } from "./model.ts";
-import { areaName, type Filter, isShown, machineName, noFilter } from "./sensor-filter.ts";
+import { areaName, type Filter, isShown, noFilter } from "./sensor-filter.ts";
+import { FOLD_MIN, groupRow, groupsOf, SORTS, type SortKey, sorted } from "./sensor-groups.ts";
 import { SensorRow } from "./sensor-row.ts";
 import { Sparks } from "./sparks.ts";
 import { KIND_WORDS, STATE_WORDS } from "./words.ts";
 
-const COLUMNS = [
-  ["c-name", "Sensor"],
-  ["c-state", "State"],
-  ["c-zone", "Zone"],
-  ["c-values", "Latest values"],
-  ["c-spark", "Last 24 h"],
-  ["c-age", "Age"],
-  ["c-battery", "Battery"],
-] as const;
+const COLUMNS: readonly (readonly [string, string, SortKey | null])[] = [
+  ["c-name", "Sensor", "name"],
+  ["c-state", "State", "state"],
+  ["c-zone", "Zone", "zone"],
+  ["c-values", "Latest values", null],
+  ["c-spark", "Last 24 h", null],
+  ["c-age", "Age", "age"],
+  ["c-battery", "Battery", "battery"],
+];
+/** Worst zone first, oldest reading first, lowest battery first. */
+const FIRST_UP: Readonly<Record<SortKey, boolean>> = {
+  name: true,
+  state: true,
+  zone: false,
+  age: true,
+  battery: true,
+};
 const TICK_MS = 1_000;
 
 export class SensorsTable {
@@ -30,6 +38,9 @@ export class SensorsTable {
   readonly #rows = new Map<string, SensorRow>();
   readonly #changed = new Set<string>();
   readonly #sparks: Sparks;
+  readonly #open = new Set<string>();
+  readonly #sortBox: HTMLSelectElement;
+  #sort: { readonly by: SortKey; readonly isUp: boolean } | null = null;
   #layout = "";
   readonly stop: Cleanup;
 
@@ -55,6 +66,20 @@ export class SensorsTable {
         apply();
       },
     });
+    const byName = COLUMNS.flatMap(([, text, key]) => (key === null ? [] : [{ key, text }]));
+    this.#sortBox = h(
+      "select",
+      {
+        id: "sort",
+        change: () => {
+          const by = SORTS.find((key) => key === this.#sortBox.value);
+          this.#sort = by === undefined ? null : { by, isUp: FIRST_UP[by] };
+          apply();
+        },
+      },
+      h("option", { value: "" }, "Machine"),
+      ...byName.map(({ key, text }) => h("option", { value: key }, text)),
+    );
     const kinds = Object.entries(KIND_WORDS);
     const zones = ["A", "B", "C", "D"].map((zone) => [zone, `Zone ${zone}`] as const);
     this.#table = h("table", {
@@ -74,6 +99,12 @@ export class SensorsTable {
         wrap("Kind", select("Kind", filter, "kind", kinds, apply)),
         wrap("Area", this.#area),
         wrap("Zone", select("Zone", filter, "zone", [...zones, ["none", "No zone"]], apply)),
+        h(
+          "div",
+          { class: "field narrow-only" },
+          h("label", { for: "sort" }, "Sort by"),
+          this.#sortBox,
+        ),
         this.#clear,
       ),
       this.#table,
@@ -103,26 +134,114 @@ export class SensorsTable {
     const isAll = shown.length === all.length;
     const found = isAll ? `${all.length} in all` : `${shown.length} of ${all.length} shown`;
     setText(this.#found, this.#model.sensors.size === 0 ? "" : found);
-    for (const sensor of shown) {
+    const mayFold = all.length >= FOLD_MIN && this.#clear.hidden && this.#sort === null;
+    const groups = this.#sort === null ? groupsOf(shown) : [];
+    const isSeen = (key: string) => !mayFold || this.#open.has(key);
+    const seen =
+      this.#sort === null
+        ? groups.flatMap(({ key, sensors }) => (isSeen(key) ? sensors : []))
+        : sorted(shown, this.#sort.by, this.#sort.isUp);
+    for (const sensor of seen) {
       const row = this.#rows.get(sensor.code) ?? new SensorRow(sensor);
       this.#rows.set(sensor.code, row);
       row.update(sensor, false);
       row.tick(this.#model);
     }
-    const layout = shown.map(({ code }) => code).join();
+    // A folded machine shows its zone and how many of its sensors are silent.
+    const layout = JSON.stringify([
+      this.#sort,
+      seen.map(({ code }) => code),
+      groups.map(({ key, sensors }) => [
+        key,
+        isSeen(key),
+        sensors.map(({ zone, state }) => `${zone}${mayFold ? state : ""}`),
+      ]),
+    ]);
     if (layout === this.#layout && this.#table.hasChildNodes()) return;
     this.#layout = layout;
-    replace(this.#table, head(), ...this.#bodies(shown.map(({ code }) => code)));
+    const rows = (sensors: readonly ApiSensor[]) =>
+      sensors.map(({ code }) => this.#rows.get(code)?.root).filter((row) => row !== undefined);
+    const body = (...children: HTMLElement[]) => h("tbody", { role: "rowgroup" }, ...children);
+    replace(
+      this.#table,
+      this.#head(),
+      ...(this.#sort === null
+        ? groups.map((group) => {
+            const { key } = group;
+            const isOpen = isSeen(key);
+            const fold = mayFold ? { isOpen, onToggle: () => this.#toggle(key) } : null;
+            return body(
+              groupRow(group, COLUMNS.length, fold),
+              ...(isOpen ? rows(group.sensors) : []),
+            );
+          })
+        : [body(...rows(seen))]),
+    );
     if (shown.length === 0) {
       const text =
         all.length === 0
           ? "Reading the sensors …"
           : "No sensor matches. “Show all” clears search and filters.";
       const cell = h("td", { role: "cell", colspan: COLUMNS.length, class: "empty" }, text);
-      this.#table.append(h("tbody", { role: "rowgroup" }, h("tr", { role: "row" }, cell)));
+      this.#table.append(body(h("tr", { role: "row" }, cell)));
     }
     this.#sparks.watch(
-      shown.map(({ code }) => this.#rows.get(code)).filter((row) => row !== undefined),
+      seen.map(({ code }) => this.#rows.get(code)).filter((row) => row !== undefined),
+    );
+  }
+
+  #toggle(key: string): void {
+    if (!this.#open.delete(key)) this.#open.add(key);
+    const at = [...this.#table.querySelectorAll(".fold")].indexOf(
+      document.activeElement ?? this.#table,
+    );
+    this.#show();
+    this.#table.querySelectorAll<HTMLElement>(".fold")[at]?.focus();
+  }
+
+  /** Once in the useful direction, once in the other, then by machine again. */
+  #sortBy(by: SortKey): void {
+    const { by: old, isUp } = this.#sort ?? { by: null, isUp: false };
+    if (old !== by) this.#sort = { by, isUp: FIRST_UP[by] };
+    else this.#sort = isUp === FIRST_UP[by] ? { by, isUp: !isUp } : null;
+    this.#sortBox.value = this.#sort?.by ?? "";
+    this.#show();
+    this.#table.querySelector<HTMLElement>(`[data-sort="${by}"]`)?.focus();
+  }
+
+  #head(): HTMLElement {
+    return h(
+      "thead",
+      { role: "rowgroup" },
+      h(
+        "tr",
+        { role: "row" },
+        ...COLUMNS.map(([name, text, key]) => {
+          const isSorted = key !== null && this.#sort?.by === key;
+          const isUp = this.#sort?.isUp === true;
+          return h(
+            "th",
+            {
+              role: "columnheader",
+              scope: "col",
+              class: name,
+              "aria-sort": isSorted ? (isUp ? "ascending" : "descending") : null,
+            },
+            key === null
+              ? text
+              : h(
+                  "button",
+                  {
+                    type: "button",
+                    class: "sort",
+                    "data-sort": key,
+                    click: () => this.#sortBy(key),
+                  },
+                  `${text}${isSorted ? (isUp ? " ▲" : " ▼") : ""}`,
+                ),
+          );
+        }),
+      ),
     );
   }
 
@@ -135,48 +254,6 @@ export class SensorsTable {
     this.#show();
     // The button has gone, and with it the place of the keyboard.
     root.querySelector<HTMLInputElement>("#search")?.focus();
-  }
-
-  /** One body per machine, each under a heading with its area and worst zone. */
-  #bodies(codes: readonly string[]): HTMLElement[] {
-    const bodies = new Map<string, HTMLTableSectionElement>();
-    for (const code of codes) {
-      const row = this.#rows.get(code);
-      if (row === undefined) continue;
-      const [area, machine] = [areaName(row.sensor), machineName(row.sensor)];
-      const key = `${area}\n${machine}\n${row.sensor.location?.machine ?? ""}`;
-      let body = bodies.get(key);
-      if (body === undefined) {
-        body = h("tbody", { role: "rowgroup" }, this.#groupRow(codes, area, machine));
-        bodies.set(key, body);
-      }
-      body.append(row.root);
-    }
-    return [...bodies.values()];
-  }
-
-  #groupRow(codes: readonly string[], area: string, machine: string): HTMLElement {
-    const zones = codes
-      .map((code) => this.#model.sensors.get(code))
-      .filter(
-        (sensor) =>
-          sensor !== undefined && areaName(sensor) === area && machineName(sensor) === machine,
-      )
-      .map((sensor) => sensor?.zone ?? null)
-      .filter((zone) => zone !== null)
-      .sort();
-    const worst = zones.at(-1) ?? null;
-    return h(
-      "tr",
-      { role: "row", class: "group" },
-      h(
-        "th",
-        { role: "rowheader", scope: "rowgroup", colspan: COLUMNS.length },
-        h("span", { class: "area" }, area),
-        machine !== "" && h("span", { class: "machine" }, machine),
-        worst !== null && h("span", { class: "group-zone" }, "worst zone ", zoneBadge(worst)),
-      ),
-    );
   }
 
   #writeChanged(): void {
@@ -192,7 +269,8 @@ export class SensorsTable {
     this.#changed.clear();
     if (isZoneNew) this.#layout = "";
     const isFiltered = this.#filter.state !== "" || this.#filter.zone !== "";
-    if (isZoneNew || isFiltered) this.#show();
+    const isMoving = this.#sort !== null || this.#model.sensors.size >= FOLD_MIN;
+    if (isZoneNew || isFiltered || isMoving) this.#show();
   }
 
   #tick(): void {
@@ -206,20 +284,6 @@ export class SensorsTable {
     replace(this.#area, ...options(wanted.map((name) => [name, name])));
     this.#area.value = this.#filter.area;
   }
-}
-
-function head(): HTMLElement {
-  return h(
-    "thead",
-    { role: "rowgroup" },
-    h(
-      "tr",
-      { role: "row" },
-      ...COLUMNS.map(([name, text]) =>
-        h("th", { role: "columnheader", scope: "col", class: name }, text),
-      ),
-    ),
-  );
 }
 
 function field(id: string, label: string, control: HTMLElement): HTMLElement {

@@ -1,5 +1,5 @@
 /** What every view stands in: the head with the live sign, the banner of a page that is not live, the foot. */
-import type { Api } from "./api.ts";
+import type { AlarmCounts, Api, Status } from "./api.ts";
 import { h, oncePerFrame, replace, setAttribute, setText } from "./dom.ts";
 import { age } from "./format.ts";
 import { toneIcon, writeTime } from "./marks.ts";
@@ -38,6 +38,14 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
     },
     "Sign out",
   );
+  const alarms = h("a", { class: "alarm-badge", href: "#/alarms", hidden: true });
+  const setup = h("a", { class: "setup-link", href: "#/setup", hidden: true }, "Set-up");
+  const configuration = h("div", {
+    class: "banner notice",
+    role: "region",
+    "aria-label": "Configuration",
+    hidden: true,
+  });
   const main = h("main", { id: "content", tabindex: -1 });
   document.querySelector(".skip")?.addEventListener("click", (event) => {
     // The hash names the view; skipping must not lose it.
@@ -56,9 +64,10 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
         "Gateside",
       ),
       site,
-      h("div", { class: "top-right" }, live, themeSwitch(theme), signOut),
+      h("div", { class: "top-right" }, alarms, setup, live, themeSwitch(theme), signOut),
     ),
     banner,
+    configuration,
     main,
     h("footer", null, times, about),
   );
@@ -84,6 +93,12 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
       );
     }
     if (status === null) return;
+    showAlarms(alarms, status.alarms);
+    setAttribute(setup, "hidden", status.setup !== true);
+    const news = configurationNews(status);
+    setAttribute(configuration, "hidden", news === "");
+    setAttribute(configuration, "data-tone", status.configurationFaults.length > 0 ? "bad" : null);
+    setText(configuration, news);
     times.hidden = false;
     setText(site, status.site);
     document.title = titleOf(isLate, main, status.site);
@@ -99,6 +114,39 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
   setInterval(show, 1_000);
   show();
   return main;
+}
+
+/** How many wait for somebody, by severity; absent where alarms are off. */
+function showAlarms(link: HTMLElement, counts: AlarmCounts | null | undefined): void {
+  setAttribute(link, "hidden", counts === null || counts === undefined);
+  if (!counts) return;
+  const { alarm, warning } = counts;
+  const tone = alarm > 0 ? "bad" : warning > 0 ? "warn" : "ok";
+  const plural = (count: number, word: string) => `${count} ${word}${count === 1 ? "" : "s"}`;
+  const parts = [
+    alarm > 0 ? plural(alarm, "alarm") : "",
+    warning > 0 ? plural(warning, "warning") : "",
+  ].filter((part) => part !== "");
+  const text = parts.length === 0 ? "No alarms" : parts.join(", ");
+  if (link.dataset["text"] === text) return;
+  link.dataset["text"] = text;
+  link.dataset["tone"] = tone;
+  replace(link, toneIcon(tone), h("span", null, text));
+}
+
+/** What of the settings is not in effect; the faults of the overview say what to do. */
+function configurationNews({
+  configurationFaults,
+  pendingRestart,
+  pendingReload,
+}: Pick<Status, "configurationFaults" | "pendingRestart" | "pendingReload">): string {
+  const parts = [
+    configurationFaults.length > 0 &&
+      `The last reload was refused: ${configurationFaults[0]}${configurationFaults.length > 1 ? `, and ${configurationFaults.length - 1} more` : ""}. What ran before goes on.`,
+    pendingRestart.length > 0 && `Waiting for a restart: ${pendingRestart.join(", ")}.`,
+    pendingReload.length > 0 && `Changed and waiting for a reload: ${pendingReload.join(", ")}.`,
+  ];
+  return parts.filter((part) => part !== false).join(" ");
 }
 
 /** What a tab, a bookmark and a screen reader call this view. */

@@ -6,9 +6,12 @@ import { chartTools } from "./chart-tools.ts";
 import { type Cleanup, h, replace, setText } from "./dom.ts";
 import { number, unitSign } from "./format.ts";
 import type { Model } from "./model.ts";
-import { peakTable } from "./peak-table.ts";
+import { PeakTable } from "./peak-table.ts";
+import { placeNow, remember } from "./place.ts";
 import { spectrumSpec, waveformSpec } from "./signal-specs.ts";
+import { ENVELOPE_UNIT, labelled, SpectrumTools } from "./spectrum-tools.ts";
 import type { Theme } from "./theme.ts";
+import { Waterfall } from "./waterfall.ts";
 import { AXIS_WORDS, doubtWords } from "./words.ts";
 
 const MEASUREMENTS = 100;
@@ -40,11 +43,20 @@ export class SignalPanel {
   readonly #newer: HTMLButtonElement;
   readonly #older: HTMLButtonElement;
   readonly #note = h("p", { class: "hint" });
-  readonly #peaks = h("div");
+  readonly #peaks = new PeakTable();
+  readonly #tools: SpectrumTools;
+  readonly #waterfall: Waterfall;
+  readonly #fall: HTMLButtonElement;
+  /** What the link asks for, until it is shown. */
+  #asked = placeNow().query;
   #measurements: readonly Measurement[] = [];
   #newestReading = "";
   #wanted = new AbortController();
-  #shown: { readonly wave: ApiWaveform; readonly spectrum: ApiSpectrum } | null = null;
+  #shown: {
+    readonly wave: ApiWaveform;
+    readonly spectrum: ApiSpectrum;
+    readonly other: ApiSpectrum | null;
+  } | null = null;
 
   constructor(api: Api, model: Model, theme: Theme, sensor: ApiSensor) {
     this.#api = api;
@@ -53,7 +65,7 @@ export class SignalPanel {
     const height = () => (innerWidth < 700 ? 220 : 260);
     this.#wave = new Chart(theme, height, null);
     this.#spectrum = new Chart(theme, () => height() + 40, null);
-    const load = () => void this.#load();
+    const load = () => void this.#change();
     const redraw = () => this.#draw();
     this.#picker = h("select", { id: "signal-time", change: load });
     this.#axis = h("select", { id: "signal-axis", change: load });
@@ -62,7 +74,9 @@ export class SignalPanel {
       { id: "signal-unit", change: load },
       ...SIGNAL_UNITS.map((unit, i) => h("option", { value: i }, unitSign(unit))),
     );
-    this.#unit.value = String(VELOCITY);
+    const unit = this.#asked.get("unit");
+    const unitAt = SIGNAL_UNITS.findIndex((name) => name === unit);
+    this.#unit.value = String(unitAt >= 0 ? unitAt : VELOCITY);
     this.#frequency = choice("signal-frequency", ["Hz", "CPM"], redraw);
     this.#scale = choice("signal-scale", ["linear", "logarithmic"], redraw);
     this.#orders = h(
@@ -88,6 +102,16 @@ export class SignalPanel {
       value: sensor.speedRpm ?? "",
       input: redraw,
     });
+    const rpm = Number(this.#asked.get("rpm"));
+    if (rpm > 0 && rpm <= SPEED_RPM_MAX) this.#speed.value = String(rpm);
+    if (this.#asked.has("hz")) this.#orders.value = "";
+    this.#tools = new SpectrumTools(api, model, sensor, load, redraw);
+    this.#waterfall = new Waterfall(api, model, theme, (reading) => this.#open(reading));
+    this.#fall = h(
+      "button",
+      { type: "button", "aria-pressed": "false", click: () => this.#toggleWaterfall() },
+      "Waterfall",
+    );
     this.#older = h("button", { type: "button", click: () => this.#step(1) }, "‹ Older");
     this.#newer = h("button", { type: "button", click: () => this.#step(-1) }, "Newer ›");
     this.root = h(
@@ -110,6 +134,8 @@ export class SignalPanel {
         labelled("Spectrum up to", this.#orders, "field orders"),
         labelled("Amplitude", this.#scale),
         labelled("Speed (rpm)", this.#speed),
+        ...this.#tools.controls,
+        h("div", { class: "tools" }, this.#fall),
       ),
       h(
         "div",
@@ -125,7 +151,8 @@ export class SignalPanel {
         chartTools(this.#spectrum, "spectrum"),
       ),
       this.#spectrum.root,
-      this.#peaks,
+      this.#peaks.root,
+      this.#waterfall.root,
     );
     void this.#list();
   }
@@ -134,6 +161,7 @@ export class SignalPanel {
     this.#wanted.abort();
     this.#wave.destroy();
     this.#spectrum.destroy();
+    this.#waterfall.stop();
   };
 
   /** A new measurement is offered; who looks at the newest one goes on with it. */
@@ -146,7 +174,8 @@ export class SignalPanel {
 
   async #list(): Promise<void> {
     const wasNewest = this.#picker.selectedIndex <= 0;
-    const kept = this.#picker.value;
+    const asked = this.#asked.get("reading");
+    const kept = asked ?? this.#picker.value;
     try {
       this.#measurements = await this.#api.measurements(this.#code, MEASUREMENTS);
     } catch (error) {
@@ -168,15 +197,61 @@ export class SignalPanel {
       ),
     );
     const isThere = this.#measurements.some(({ reading }) => reading === kept);
-    if (!wasNewest && isThere) this.#picker.value = kept;
+    this.#tools.offer(this.#measurements);
+    if (asked !== null && !isThere) {
+      setText(this.#note, "The samples of the measurement that the link names are no longer kept.");
+    }
+    if ((!wasNewest || asked !== null) && isThere) this.#picker.value = kept;
     await this.#load();
+  }
+
+  #open(reading: string): void {
+    this.#picker.value = reading;
+    void this.#change();
+    this.#picker.scrollIntoView({ block: "center" });
+    this.#picker.focus();
+  }
+
+  /** A choice of a person: it is shown, and stands in the link. */
+  async #change(): Promise<void> {
+    const isNewest = this.#picker.selectedIndex <= 0;
+    remember({
+      reading: isNewest ? null : this.#picker.value,
+      axis: this.#axis.selectedIndex <= 0 ? null : this.#axis.value,
+      unit:
+        Number(this.#unit.value) === VELOCITY
+          ? null
+          : (SIGNAL_UNITS[Number(this.#unit.value)] ?? null),
+      hz: null,
+    });
+    this.#asked = new URLSearchParams();
+    await this.#load();
+    if (!this.#waterfall.root.hidden) this.#showWaterfall();
+  }
+
+  #toggleWaterfall(): void {
+    const isShown = !this.#waterfall.root.hidden;
+    this.#fall.setAttribute("aria-pressed", String(!isShown));
+    if (isShown) this.#waterfall.hide();
+    else this.#showWaterfall();
+  }
+
+  #showWaterfall(): void {
+    const { speedHz } = this.#speedNow();
+    const orders = Number(this.#orders.value);
+    void this.#waterfall.show(this.#measurements, {
+      unit: this.#tools.isEnvelope ? ENVELOPE_UNIT : Number(this.#unit.value),
+      channel: Number(this.#axis.value),
+      endHz: orders > 0 && speedHz !== null ? orders * speedHz : null,
+      isCpm: this.#frequency.value === "CPM",
+    });
   }
 
   #step(by: number): void {
     const index = this.#picker.selectedIndex + by;
     if (index < 0 || index >= this.#measurements.length) return;
     this.#picker.selectedIndex = index;
-    void this.#load();
+    void this.#change();
   }
 
   async #load(): Promise<void> {
@@ -192,12 +267,18 @@ export class SignalPanel {
     const { signal } = this.#wanted;
     const unit = Number(this.#unit.value);
     try {
-      const [wave, spectrum] = await Promise.all([
+      const spectrumUnit = this.#tools.isEnvelope ? ENVELOPE_UNIT : unit;
+      const beside = this.#tools
+        .other(this.#measurements)
+        ?.channels.find((one) => one.channel === channel.channel);
+      const [wave, spectrum, other] = await Promise.all([
         this.#api.waveform(channel.fileId, unit, signal),
-        this.#api.spectrum(channel.fileId, unit, signal),
+        this.#api.spectrum(channel.fileId, spectrumUnit, signal),
+        beside === undefined ? null : this.#api.spectrum(beside.fileId, spectrumUnit, signal),
       ]);
-      this.#shown = { wave, spectrum };
-      this.#draw();
+      this.#shown = { wave, spectrum, other };
+      const hz = Number(this.#asked.get("hz"));
+      this.#draw(hz > 0 ? hz : null);
     } catch (error) {
       if (signal.aborted) return;
       setText(this.#note, `The measurement could not be read: ${(error as Error).message}`);
@@ -205,7 +286,7 @@ export class SignalPanel {
   }
 
   #offerAxes({ channels }: Measurement): Measurement["channels"][number] | undefined {
-    const kept = this.#axis.value;
+    const kept = this.#asked.get("axis") ?? this.#axis.value;
     const key = channels.map(({ channel, axis }) => `${channel}${axis}`).join();
     if (this.#axis.dataset["key"] !== key) {
       this.#axis.dataset["key"] = key;
@@ -220,12 +301,17 @@ export class SignalPanel {
     return channels.find(({ channel }) => String(channel) === this.#axis.value);
   }
 
-  #draw(): void {
-    if (this.#shown === null) return;
-    const { wave, spectrum } = this.#shown;
-    const isCpm = this.#frequency.value === "CPM";
+  #speedNow(): { readonly speedHz: number | null } {
     const rpm = Number(this.#speed.value);
-    const speedHz = Number.isFinite(rpm) && rpm > 0 ? rpm / 60 : null;
+    return { speedHz: Number.isFinite(rpm) && rpm > 0 ? rpm / 60 : null };
+  }
+
+  /** @param heldHz where the cursor is to stand; left out, it stays */
+  #draw(heldHz?: number | null): void {
+    if (this.#shown === null) return;
+    const { wave, spectrum, other } = this.#shown;
+    const isCpm = this.#frequency.value === "CPM";
+    const { speedHz } = this.#speedNow();
     this.#wave.show(waveformSpec(wave));
     this.#spectrum.show(
       spectrumSpec(spectrum, {
@@ -233,9 +319,13 @@ export class SignalPanel {
         speedHz,
         isLog: this.#scale.value === "logarithmic",
         orders: this.#orders.value === "" ? null : Number(this.#orders.value),
+        markers: this.#tools.markers(speedHz),
+        cursor: this.#tools.cursor,
+        ...(heldHz !== undefined && { heldHz }),
+        other: other === null ? null : { label: this.#tools.nameOf(other), spectrum: other },
       }),
     );
-    replace(this.#peaks, peakTable(spectrum, isCpm, speedHz));
+    this.#peaks.show(spectrum, isCpm, speedHz);
     const doubt = wave.doubt ?? spectrum.doubt;
     const reason = wave.recordingReason === null ? undefined : REASON_WORDS[wave.recordingReason];
     const facts = [
@@ -249,8 +339,4 @@ export class SignalPanel {
 
 function choice(id: string, names: readonly string[], change: () => void): HTMLSelectElement {
   return h("select", { id, change }, ...names.map((name) => h("option", { value: name }, name)));
-}
-
-function labelled(label: string, control: HTMLElement, style = "field"): HTMLElement {
-  return h("div", { class: style }, h("label", { for: control.id }, label), control);
 }

@@ -1,43 +1,49 @@
 /** What the plots of a measurement show. */
 import type { ApiSpectrum, ApiWaveform } from "./api.ts";
-import type { ChartMark, ChartSpec } from "./chart.ts";
+import type { ChartMark, ChartSpec } from "./chart-spec.ts";
 import { number } from "./format.ts";
+import { type CursorKind, spectrumCursor } from "./spectrum-cursor.ts";
+import type { MarkerLine } from "./spectrum-markers.ts";
 
-const HARMONICS = 5;
 const CPM_PER_HZ = 60;
 
 export function waveformSpec(wave: ApiWaveform): ChartSpec {
   const { values, step, firstIndex, label, axis } = wave;
   // Milliseconds: the whole record is a second or so.
   const x = Array.from(values, (_, i) => (i + firstIndex) * step * 1000);
-  const { rms, peak } = sizes(values);
-  const size = `RMS ${number(rms)} ${label}, peak ${number(peak)} ${label}`;
+  const size = sizeWords(wave);
   return {
     x,
     xLabel: "Time (ms)",
     yLabel: label,
     zone: null,
     series: [{ label: axis, colour: "series-1", values: Array.from(values) }],
+    file: `waveform ${axis} ${new Date(wave.timeMs).toISOString().slice(0, 19)}`,
     summary: `Waveform of axis ${axis}, ${values.length} samples, ${size}.`,
     readout: (index) =>
       `${number(x[index] ?? 0)} ms   ${number(values[index] ?? 0)} ${label}   (${size})`,
   };
 }
 
-function sizes(values: Float32Array): { readonly rms: number; readonly peak: number } {
-  let sum = 0;
-  let peak = 0;
-  for (const value of values) {
-    sum += value * value;
-    peak = Math.max(peak, Math.abs(value));
-  }
-  return { rms: values.length === 0 ? 0 : Math.sqrt(sum / values.length), peak };
+/** The overall value as it is published: of an integrated waveform, which lacks the ends, the RMS would be another figure. */
+function sizeWords({ values, overall, label }: ApiWaveform): string {
+  const peak = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+  const shown = `peak shown ${number(peak)} ${label}`;
+  if (overall === null) return shown;
+  const detection = overall.detection === "pp" ? "peak-to-peak" : "RMS";
+  return `overall ${number(overall.value)} ${label} ${detection}, ${shown}`;
 }
 
 export interface SpectrumView {
   readonly isCpm: boolean;
   readonly speedHz: number | null;
   readonly isLog: boolean;
+  readonly markers: readonly MarkerLine[];
+  readonly cursor: CursorKind;
+  /** Held from the start, Hz: where a finding points. */
+  readonly heldHz?: number | null;
+  /** Another measurement, drawn over it. */
+  readonly other: { readonly label: string; readonly spectrum: ApiSpectrum } | null;
   /** Upper end of the view in multiples of the speed; null shows all lines. */
   readonly orders: number | null;
 }
@@ -60,8 +66,25 @@ export function spectrumSpec(spectrum: ApiSpectrum, view: SpectrumView): ChartSp
     xLabel: `Frequency (${unit})`,
     yLabel: `${label} peak`,
     zone: null,
-    series: [{ label: axis, colour: "series-1", values: y }],
-    marks: harmonics(view, endHz),
+    series: [
+      { label: view.other === null ? axis : "this measurement", colour: "series-1", values: y },
+      ...(view.other === null
+        ? []
+        : [
+            {
+              label: view.other.label,
+              colour: "series-2",
+              dash: [4, 2],
+              values: onLinesOf(spectrum, view.other.spectrum, view.isLog),
+            },
+          ]),
+    ],
+    marks: marksOf(view, endHz),
+    cursor: spectrumCursor(view.cursor, (at) => `${frequency(at / scale, view.isCpm)} ${unit}`),
+    ...(view.heldHz !== undefined && {
+      held: view.heldHz === null ? null : lineAt(view.heldHz, step) * step * scale,
+    }),
+    file: `spectrum ${axis} ${new Date(spectrum.timeMs).toISOString().slice(0, 19)}`,
     ...(view.orders !== null &&
       view.speedHz !== null && {
         view: [0, Math.min(endHz, view.orders * view.speedHz) * scale] as const,
@@ -72,25 +95,53 @@ export function spectrumSpec(spectrum: ApiSpectrum, view: SpectrumView): ChartSp
     readout: (index) => {
       const hz = index * step;
       const order = view.speedHz === null ? "" : `   ${(hz / view.speedHz).toFixed(2)}x`;
-      return `${frequency(hz, view.isCpm)} ${unit}${order}   ${number(values[index] ?? 0)} ${label}`;
+      const beside =
+        view.other === null
+          ? ""
+          : `   ${view.other.label}: ${number(valueAt(view.other.spectrum, hz))}`;
+      return `${frequency(hz, view.isCpm)} ${unit}${order}   ${number(values[index] ?? 0)} ${label}${beside}`;
     },
   };
 }
 
-function harmonics({ isCpm, speedHz }: SpectrumView, endHz: number): ChartMark[] {
-  if (speedHz === null) return [];
-  const marks: ChartMark[] = [];
-  for (let n = 1; n <= HARMONICS && n * speedHz < endHz; n++) {
-    marks.push({
-      x: n * speedHz * (isCpm ? CPM_PER_HZ : 1),
-      label: `${n}x`,
-      colour: "series-2",
-    });
-  }
-  return marks;
+function marksOf({ isCpm, markers }: SpectrumView, endHz: number): ChartMark[] {
+  return markers
+    .filter(({ hz }) => hz > 0 && hz < endHz)
+    .sort((one, two) => one.hz - two.hz)
+    .map(({ hz, label }) => ({ x: hz * (isCpm ? CPM_PER_HZ : 1), label, colour: "series-2" }));
+}
+
+const lineAt = (hz: number, step: number) => (step > 0 ? Math.round(hz / step) : 0);
+
+function valueAt({ values, step }: ApiSpectrum, hz: number): number {
+  return values[lineAt(hz, step)] ?? 0;
+}
+
+/** The other's largest line about each line of the first: where it is finer, no peak falls between two. */
+function onLinesOf(
+  { values, step }: ApiSpectrum,
+  other: ApiSpectrum,
+  isLog: boolean,
+): (number | null)[] {
+  return Array.from(values, (_, i) => {
+    const from = lineAt((i - 0.5) * step, other.step);
+    const to = Math.max(from + 1, lineAt((i + 0.5) * step, other.step));
+    let most = -1;
+    for (let k = Math.max(0, from); k < to; k++) most = Math.max(most, other.values[k] ?? -1);
+    return most < 0 || (isLog && most === 0) ? null : most;
+  });
 }
 
 /** Interpolated between lines, so more digits than the line spacing has. */
 export function frequency(hz: number, isCpm: boolean): string {
   return isCpm ? (hz * CPM_PER_HZ).toFixed(1) : hz.toFixed(2);
+}
+
+type Peak = ApiSpectrum["peaks"][number];
+export type PeakOrder = "frequency" | "amplitude";
+
+/** By what the table shows, which is not always the order in which the lines were found. */
+export function sortedPeaks(peaks: readonly Peak[], by: PeakOrder, isUp: boolean): Peak[] {
+  const of = (peak: Peak) => (by === "frequency" ? peak.frequencyHz : peak.amplitude);
+  return [...peaks].sort((a, b) => (isUp ? of(a) - of(b) : of(b) - of(a)));
 }

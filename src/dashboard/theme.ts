@@ -12,7 +12,7 @@ export class Theme {
     const kept = read();
     this.#choice = CHOICES.find((choice) => choice === kept) ?? "system";
     this.#apply();
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#tell());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#announce());
   }
   get choice(): ThemeChoice {
     return this.#choice;
@@ -25,7 +25,7 @@ export class Theme {
       // Storage may be forbidden; the choice then lasts as long as the page.
     }
     this.#apply();
-    this.#tell();
+    this.#announce();
   }
   /** Pictures drawn on a canvas have to be drawn again. */
   onChange(listener: () => void): () => void {
@@ -36,7 +36,7 @@ export class Theme {
     if (this.#choice === "system") delete document.documentElement.dataset["theme"];
     else document.documentElement.dataset["theme"] = this.#choice;
   }
-  #tell(): void {
+  #announce(): void {
     for (const listener of this.#listeners) listener();
   }
 }

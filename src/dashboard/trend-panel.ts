@@ -1,15 +1,25 @@
 /** A sensor's values over hours to weeks: lowest and highest as a band, the mean as a line, holes as holes. */
-import { VELOCITY_LIMITS } from "../core/signal/severity.ts";
 import type { Api, ApiSensor, Trend } from "./api.ts";
-import { Chart, type ChartLevel, type ChartSeries } from "./chart.ts";
+import { Chart } from "./chart.ts";
 import { chartTools } from "./chart-tools.ts";
 import { type Cleanup, h, replace, setText } from "./dom.ts";
-import { number } from "./format.ts";
 import { legend } from "./legend.ts";
 import type { Model } from "./model.ts";
+import { placeNow, remember } from "./place.ts";
+import { sensorName } from "./sensor-filter.ts";
 import type { Theme } from "./theme.ts";
-import { alignTrend } from "./trend-data.ts";
+import { TrendCompare } from "./trend-compare.ts";
+import {
+  alarmMarks,
+  bandsOf,
+  baselineWords,
+  levelsOf,
+  NO_CONTEXT,
+  type TrendContext,
+  trendContext,
+} from "./trend-context.ts";
 import { groupLabel, type TrendGroup, trendGroups } from "./trend-groups.ts";
+import { mergedTrend, trendSpec } from "./trend-spec.ts";
 
 const HOUR_MS = 3_600_000;
 const SPANS = [
@@ -21,6 +31,9 @@ const SPANS = [
 ] as const;
 /** While the plot follows the present, it is drawn again this often. */
 const FOLLOW_MS = 10_000;
+/** Limits, baselines and alarms are asked for again this often. */
+const JUDGE_MS = 60_000;
+const SPAN_HOURS = 24;
 const BUCKETS_MAX = 800;
 const RANGE_MS_MIN = 60_000;
 
@@ -36,7 +49,11 @@ export class TrendPanel {
   readonly #buttons: HTMLButtonElement[];
   readonly #timer: ReturnType<typeof setInterval>;
   #groups: readonly TrendGroup[] = [];
-  #spanHours = 24;
+  #spanHours = SPAN_HOURS;
+  #context: TrendContext = NO_CONTEXT;
+  #judgedMs = Number.NEGATIVE_INFINITY;
+  #wanted: string | null;
+  readonly #compare: TrendCompare;
   #range: readonly [number, number] | null = null;
   #asking = new AbortController();
 
@@ -49,7 +66,15 @@ export class TrendPanel {
       () => (innerWidth < 700 ? 240 : 300),
       (range) => this.#zoom(range),
     );
-    this.#select = h("select", { id: "trend-value", change: () => void this.#draw() });
+    const { query } = placeNow();
+    this.#wanted = query.get("value");
+    const hours = Number(query.get("hours"));
+    if (SPANS.some(([span]) => span === hours)) this.#spanHours = hours;
+    const [from, to] = [Date.parse(query.get("from") ?? ""), Date.parse(query.get("to") ?? "")];
+    if (to - from >= RANGE_MS_MIN) this.#range = [from, to];
+    const codes = (query.get("with") ?? "").split(",").filter((code) => code !== "");
+    this.#compare = new TrendCompare(model, sensor.code, codes, () => this.#change());
+    this.#select = h("select", { id: "trend-value", change: () => this.#change() });
     this.#buttons = SPANS.map(([hours, text]) =>
       h("button", { type: "button", click: () => this.#choose(hours), "data-hours": hours }, text),
     );
@@ -66,6 +91,7 @@ export class TrendPanel {
           h("label", { for: "trend-value" }, "Value"),
           this.#select,
         ),
+        this.#compare.root,
         h("div", { class: "spans", role: "group", "aria-label": "Time span" }, ...this.#buttons),
         chartTools(this.#chart, "trend"),
       ),
@@ -73,11 +99,11 @@ export class TrendPanel {
       this.#chart.root,
       this.#note,
     );
-    this.offer(sensor);
     this.#timer = setInterval(() => {
       if (this.#range === null && this.#model.isLive && !document.hidden) void this.#draw();
     }, FOLLOW_MS);
-    this.#choose(this.#spanHours);
+    this.offer(sensor);
+    if (this.#groups.length === 0) void this.#draw();
   }
 
   readonly stop: Cleanup = () => {
@@ -90,8 +116,13 @@ export class TrendPanel {
   offer(sensor: ApiSensor): void {
     const groups = trendGroups(sensor);
     if (groups.map(({ key }) => key).join() === this.#groups.map(({ key }) => key).join()) return;
-    const isFirst = this.#groups.length === 0;
-    const kept = this.#select.value;
+    // A link may name the group, or a value of it.
+    const asked = groups.find(
+      ({ key, kind, values }) =>
+        key === this.#wanted || values.some(({ name }) => `${kind}.${name}` === this.#wanted),
+    );
+    if (asked !== undefined) this.#wanted = null;
+    const kept = asked?.key ?? this.#select.value;
     this.#groups = groups;
     const withKind = sensor.kinds.length > 1;
     replace(
@@ -99,13 +130,19 @@ export class TrendPanel {
       ...groups.map((group) => h("option", { value: group.key }, groupLabel(group, withKind))),
     );
     if (groups.some(({ key }) => key === kept)) this.#select.value = kept;
-    if (!isFirst || groups.length > 0) void this.#draw();
+    void this.#draw();
+  }
+
+  #change(): void {
+    const group = this.#groupNow();
+    if (group !== undefined) this.#remember(group);
+    void this.#draw();
   }
 
   #choose(hours: number): void {
     this.#spanHours = hours;
     this.#range = null;
-    void this.#draw();
+    this.#change();
   }
   #zoom(range: readonly [number, number] | null): void {
     if (range === null) this.#range = null;
@@ -114,124 +151,105 @@ export class TrendPanel {
       if (toMs - fromMs < RANGE_MS_MIN || fromMs < 0) return;
       this.#range = [fromMs, toMs];
     }
-    void this.#draw();
+    this.#change();
+  }
+
+  #groupNow(): TrendGroup | undefined {
+    return this.#groups.find(({ key }) => key === this.#select.value) ?? this.#groups[0];
+  }
+
+  /** What is shown, as a link shows it to somebody else. */
+  #remember(group: TrendGroup): void {
+    const [from, to] = this.#range ?? [null, null];
+    remember({
+      value: group === this.#groups[0] ? null : group.key,
+      hours: this.#range !== null || this.#spanHours === SPAN_HOURS ? null : `${this.#spanHours}`,
+      from: from === null ? null : new Date(from).toISOString(),
+      to: to === null ? null : new Date(to).toISOString(),
+      with: this.#compare.codes.join(","),
+    });
   }
 
   async #draw(): Promise<void> {
-    const group = this.#groups.find(({ key }) => key === this.#select.value) ?? this.#groups[0];
+    const group = this.#groupNow();
     for (const button of this.#buttons) {
       const isChosen = this.#range === null && button.dataset["hours"] === String(this.#spanHours);
       button.setAttribute("aria-pressed", String(isChosen));
     }
     if (group === undefined) return void setText(this.#note, "No reading yet.");
+    this.#compare.offer(group);
     this.#asking.abort();
     this.#asking = new AbortController();
+    const { signal } = this.#asking;
     const nowMs = this.#model.gatewayNowMs();
     const [fromMs, toMs] = this.#range ?? [nowMs - this.#spanHours * HOUR_MS, nowMs];
     // Before it is laid out the plot has no width yet.
     const widthPx = this.#chart.root.clientWidth || innerWidth / 2;
     const buckets = Math.min(BUCKETS_MAX, Math.max(120, Math.round(widthPx / 2)));
-    const values = group.values.map(({ name }) => name);
-    try {
-      const trend = await this.#api.trend(
-        { sensor: this.#code, kind: group.kind, values, fromMs, toMs, buckets },
-        this.#asking.signal,
+    const ask = (sensor: string, { kind, values }: TrendGroup): Promise<Trend> =>
+      this.#api.trend(
+        { sensor, kind, values: values.map(({ name }) => name), fromMs, toMs, buckets },
+        signal,
       );
-      this.#show(group, trend);
+    try {
+      const others = this.#compare.groups(group);
+      const [own, ...rest] = await Promise.all([
+        ask(this.#code, group),
+        ...others.map((other) => ask(other.sensor.code, other.group)),
+        this.#judge(nowMs),
+      ]);
+      if (own === undefined || signal.aborted) return;
+      const trends = rest.filter((trend) => trend !== undefined);
+      if (others.length === 0) return this.#show(group, group, own);
+      const all = [{ sensor: this.#model.sensors.get(this.#code), group }, ...others];
+      const merged = mergedTrend(
+        [own, ...trends].map((trend, i) => [all[i]?.sensor?.code ?? this.#code, trend]),
+      );
+      if (merged !== null) this.#show(group, mergedGroup(all, this.#code), merged);
     } catch (error) {
-      if (this.#asking.signal.aborted) return;
+      if (signal.aborted) return;
       setText(this.#note, `The trend could not be read: ${(error as Error).message}`);
     }
   }
 
-  #show(group: TrendGroup, trend: Trend): void {
+  /** Limits and baselines change seldom, alarms now and then. */
+  async #judge(nowMs: number): Promise<undefined> {
+    if (nowMs - this.#judgedMs < JUDGE_MS) return;
+    this.#judgedMs = nowMs;
+    this.#context = (await trendContext(this.#api, this.#code)) ?? this.#context;
+  }
+
+  #show(own: TrendGroup, group: TrendGroup, trend: Trend): void {
     const sensor = this.#model.sensors.get(this.#code);
     const cadenceS = sensor?.reads.find(({ kind }) => kind === group.kind)?.cadenceS ?? 0;
-    const { x, columns } = alignTrend(
-      trend,
-      group.values.map(({ name }) => name),
-      cadenceS * 1000,
-    );
-    const series: ChartSeries[] = [];
-    for (const [i, { label }] of group.values.entries()) {
-      const column = columns[i];
-      if (column === undefined) continue;
-      series.push({
-        label,
-        colour: `series-${(i % 4) + 1}`,
-        values: column.mean,
-        ...(!group.isContact && { low: column.min, high: column.max }),
-        look: group.isContact ? "steps" : "line",
-        ...(i > 0 && {
-          dash: [
-            [7, 3],
-            [2, 3],
-            [9, 3, 2, 3],
-          ][i - 1] ?? [7, 3],
-        }),
-      });
-    }
-    const doubtful = columns[0]?.doubtful;
-    const hasDoubt = doubtful?.some((value) => typeof value === "number") === true;
-    if (doubtful !== undefined && hasDoubt) {
-      series.push({ label: "uncertain", colour: "warn", values: doubtful, look: "points" });
-    }
-    replace(this.#legend, ...legend(series));
-    const times = this.#model.times;
+    const isAlone = own === group;
+    const spec = trendSpec(group, trend, this.#model.times, isAlone ? cadenceS * 1000 : 0);
+    replace(this.#legend, ...(spec.lanes === undefined ? legend(spec.series) : []));
+    const bands = isAlone ? bandsOf(own, this.#context) : [];
     this.#chart.show({
-      x,
-      xLabel: `Time, ${times.name(trend.toMs)}`,
-      yLabel: `${group.label}${group.unit === "" ? "" : ` (${group.unit})`}`,
-      zone: times.zone,
-      series,
-      range: [trend.fromMs / 1000, trend.toMs / 1000],
-      levels: group.quantity === "vel_rms" && sensor !== undefined ? zoneLevels(sensor) : [],
-      summary: summaryOf(group, trend),
-      readout: (index) =>
-        `${times.full((x[index] ?? 0) * 1000)}   ${series
-          .map(({ label, values, low, high }) =>
-            readoutOf(label, group, values[index], low?.[index], high?.[index]),
-          )
-          .filter((text) => text !== "")
-          .join("   ")}`,
+      ...spec,
+      file: `${this.#code} ${own.label}`,
+      levels: own.isContact ? [] : levelsOf(own, sensor, this.#context),
+      bands,
+      marks: alarmMarks(own, this.#context),
     });
-    setText(this.#note, summaryOf(group, trend));
+    const words = isAlone ? baselineWords(own, this.#context) : "";
+    setText(this.#note, `${spec.summary} ${words}`.trim());
   }
 }
 
-function readoutOf(
-  label: string,
-  { unit, isContact }: TrendGroup,
-  mean: number | null | undefined,
-  low: number | null | undefined,
-  high: number | null | undefined,
-): string {
-  if (mean === null || mean === undefined || label === "uncertain") return "";
-  if (isContact) return `${label}: ${mean > 0.5 ? "yes" : "no"}`;
-  const spread =
-    low === null || low === undefined || high === null || high === undefined || low === high
-      ? ""
-      : ` (${number(low)} … ${number(high)})`;
-  return `${label} ${number(mean)}\u00a0${unit}${spread}`;
-}
-
-function zoneLevels({ machineClass, limits }: ApiSensor): ChartLevel[] {
-  const bounds = limits ?? (machineClass === null ? null : VELOCITY_LIMITS[machineClass]);
-  if (bounds === null) return [];
-  return bounds.map((y, i) => {
-    const [better, worse] = ["AB", "BC", "CD"][i] ?? "AB";
-    return { y, label: `${better} | ${worse}`, colour: `zone-${worse?.toLowerCase() ?? "d"}` };
-  });
-}
-
-function summaryOf(group: TrendGroup, trend: Trend): string {
-  const parts = group.values.map(({ name, label }) => {
-    const series = trend.series[name];
-    if (series === undefined || group.isContact) return "";
-    const [low, high] = [Math.min(...series.min), Math.max(...series.max)];
-    return `${label}: ${number(low)} to ${number(high)} ${group.unit}`;
-  });
-  const shown = parts.filter((part) => part !== "").join(", ");
-  const from = trend.readings === 1 ? "1 reading" : `${trend.readings} readings`;
-  return `${group.label} from ${from}. ${shown === "" ? "" : `${shown}.`}`;
+/** The values of several sensors under the names of mergedTrend. */
+function mergedGroup(
+  all: readonly { readonly sensor: ApiSensor | undefined; readonly group: TrendGroup }[],
+  own: string,
+): TrendGroup {
+  const values = all.flatMap(({ sensor, group }) =>
+    group.values.map(({ name, label }) => ({
+      name: `${sensor?.code ?? own} ${name}`,
+      label: `${sensor === undefined ? own : sensorName(sensor)} ${label}`,
+    })),
+  );
+  const [first] = all;
+  if (first === undefined) throw new Error("nothing to merge");
+  return { ...first.group, values };
 }

@@ -9,6 +9,7 @@ export const KIND_WORDS: Readonly<Record<Kind, string>> = {
   loop: "4–20 mA loop",
   dryContact: "Contacts",
   rpm: "Speed",
+  node: "Node",
 };
 
 const QUANTITIES: Readonly<Record<string, string>> = {
@@ -151,7 +152,6 @@ const FLAGS: Readonly<Record<string, string>> = {
   sample_out_of_range: "Some samples were outside of 16 bits.",
   sample_not_integer: "Some samples were no whole numbers.",
   not_an_array: "A channel was no list of samples.",
-  too_many_samples: "The record had more samples than can be kept.",
   time_from_time_data: "The sensor's own time was not usable; the gateway's is shown.",
   recording_reason_unknown: "The record was made for a reason that is not documented.",
 };

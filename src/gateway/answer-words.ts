@@ -1,5 +1,6 @@
 import { readOutcome } from "../core/decode/outcome.ts";
 import { CallFailure, classOfHttpStatus, snippetOf } from "../core/failure.ts";
+import type { SecretGate } from "../lib/secrets.ts";
 import { decodedBody } from "./decoded-body.ts";
 import type { ExchangeHead } from "./exchange.ts";
 import { headerText, retryAfter } from "./response-headers.ts";
@@ -7,6 +8,8 @@ import { headerText, retryAfter } from "./response-headers.ts";
 /** Answers of settings operations, and pages of failures, are far smaller. */
 export const SMALL_BODY_BYTES_MAX = 1_048_576;
 const SNIPPET_BYTES = 4_096;
+/** What is shown of a service's own words, characters. */
+const DESCRIPTION_MAX = 500;
 
 /** What a service said in the envelope of a small answer. */
 export interface SmallAnswer {
@@ -16,10 +19,10 @@ export interface SmallAnswer {
 
 /** Reads small answers and refusals, and tells of them in words that hold none of our secrets. */
 export class AnswerWords {
-  readonly #secrets: readonly string[];
+  readonly #gate: SecretGate;
 
-  constructor(secrets: readonly string[]) {
-    this.#secrets = secrets.filter((secret) => secret !== "");
+  constructor(gate: SecretGate) {
+    this.#gate = gate;
   }
 
   /** The status of a 2xx answer; throws a CallFailure where it tells none. */
@@ -27,7 +30,10 @@ export class AnswerWords {
     const bytes = await whole(decodedBody(head, SMALL_BODY_BYTES_MAX));
     try {
       const outcome = readOutcome(bytes);
-      if (outcome) return outcome;
+      if (outcome) {
+        const description = this.#gate.redact(outcome.description);
+        return { ...outcome, description: description.slice(0, DESCRIPTION_MAX) };
+      }
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
     }
@@ -35,7 +41,7 @@ export class AnswerWords {
     throw new CallFailure({
       message: isEmpty ? "the answer is empty" : "the answer tells no outcome",
       failureClass: isEmpty ? "truncated" : "not_json",
-      snippet: this.#withoutSecrets(snippetOf(bytes)),
+      snippet: this.#snippet(bytes),
     });
   }
 
@@ -43,7 +49,7 @@ export class AnswerWords {
   async refusal(head: ExchangeHead, nowMs: number): Promise<CallFailure> {
     const { status, headers } = head;
     const start = await firstBytes(decodedBody(head, SMALL_BODY_BYTES_MAX), SNIPPET_BYTES);
-    const snippet = this.#withoutSecrets(snippetOf(start));
+    const snippet = this.#snippet(start);
     // Of a web server's page the words; its mark-up would fill the line.
     const words = snippet
       .replace(/<[^>]*(>|$)/g, " ")
@@ -53,7 +59,7 @@ export class AnswerWords {
     const isRedirect = status >= 300 && status < 400;
     return new CallFailure({
       message: isRedirect
-        ? `the gateway answered HTTP ${status}, a redirect${location ? ` to ${this.#withoutSecrets(location)}` : ""}; redirects are not followed`
+        ? `the gateway answered HTTP ${status}, a redirect${location ? ` to ${this.#gate.redact(location).slice(0, DESCRIPTION_MAX)}` : ""}; redirects are not followed`
         : `the gateway answered HTTP ${status}${words === "" ? "" : `: ${words}`}`,
       failureClass: classOfHttpStatus(status),
       code: isRedirect ? "redirect" : "http_status",
@@ -63,8 +69,8 @@ export class AnswerWords {
     });
   }
 
-  #withoutSecrets(text: string): string {
-    return this.#secrets.reduce((clean, secret) => clean.replaceAll(secret, "***"), text);
+  #snippet(bytes: Uint8Array): string {
+    return snippetOf(bytes, (text) => this.#gate.redact(text));
   }
 }
 

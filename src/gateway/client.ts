@@ -6,11 +6,14 @@ import type {
   FailureClass,
   GatewayState,
   RecordSource,
+  StateRequest,
+  StateSource,
 } from "../core/ports.ts";
 import { READ_OPERATIONS, READ_REQUEST } from "../core/wire/names.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";
 import { AbortCallbacks } from "../lib/abort-callbacks.ts";
 import type { Metrics } from "../lib/metrics.ts";
+import { SecretGate } from "../lib/secrets.ts";
 import { AnswerWords, SMALL_BODY_BYTES_MAX, type SmallAnswer } from "./answer-words.ts";
 import { Connections } from "./connections.ts";
 import { decodedBody } from "./decoded-body.ts";
@@ -28,6 +31,8 @@ import { WakeUp } from "./wake-up.ts";
 const IDLE_MS = 15 * 60_000;
 const WAKE_UP_FACTOR = 3;
 const CONNECT_MS = 5_000;
+/** A day of a node's states, one a minute, is a tenth of this. */
+const STATE_BODY_BYTES_MAX = 4_194_304;
 
 export interface GatewayClientOptions {
   readonly url: string;
@@ -36,10 +41,14 @@ export interface GatewayClientOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** PEM of a private CA, for https. */
   readonly ca?: string | null;
+  /** HTTP proxy in front of the gateway, http(s)://[user:password@]host:port; secret. */
+  readonly proxy?: string | null;
   /** To the first byte, ms (GATEWAY_TIMEOUT_MS). */
   readonly timeoutMs: number;
   readonly concurrency: number;
   readonly bodyBytesMax: number;
+  /** What must not be shown, whatever echoes it; its own headers unless given. */
+  readonly gate?: SecretGate;
   /** For tests. */
   readonly deadlines?: Partial<CallDeadlines>;
   readonly connectMs?: number;
@@ -63,14 +72,16 @@ export function createGatewayClient(
 }
 
 /** The gateway's service over HTTP. */
-export class GatewayClient implements RecordSource {
+export class GatewayClient implements RecordSource, StateSource {
   readonly #parts: GatewayClientParts;
   readonly #options: GatewayClientOptions;
   readonly #connections: Connections;
   readonly #deadlines: CallDeadlines;
+  readonly #origin: string;
   readonly #basePath: string;
   readonly #shownUrl: string;
   readonly #headers: Readonly<Record<string, string>>;
+  readonly #gate: SecretGate;
   readonly #words: AnswerWords;
   readonly #aborts = new AbortCallbacks();
   readonly #wakeUp: WakeUp;
@@ -87,12 +98,14 @@ export class GatewayClient implements RecordSource {
     this.#options = options;
     this.#deadlines = { ...CALL_DEADLINES, ...options.deadlines };
     const url = new URL(options.url);
+    this.#origin = url.origin;
     this.#basePath = url.pathname.replace(/\/+$/, "");
     this.#shownUrl = `${url.origin}${this.#basePath}`;
     this.#headers = requestHeaders(url, options.headers ?? {});
-    this.#words = new AnswerWords(
-      Object.values({ ...basicAuthorization(url), ...options.headers }),
-    );
+    this.#gate =
+      options.gate ??
+      new SecretGate(Object.values({ ...basicAuthorization(url), ...options.headers }));
+    this.#words = new AnswerWords(this.#gate);
     this.#wakeUp = new WakeUp(parts.clock, this.#aborts, IDLE_MS);
     this.#connections = new Connections(
       {
@@ -100,6 +113,7 @@ export class GatewayClient implements RecordSource {
         count: options.concurrency,
         connectMs: options.connectMs ?? CONNECT_MS,
         ca: options.ca ?? null,
+        proxy: options.proxy ?? null,
       },
       this.#aborts,
     );
@@ -122,6 +136,30 @@ export class GatewayClient implements RecordSource {
       gatewayTimeMs: gatewayTime(head.headers),
       body: this.#watched(decodedBody(head, bodyBytesMax)),
     };
+  }
+
+  /**
+   * What it fails with says nothing of the reads that gather records, so `state` does not tell of it: a gateway may lack the
+   * operation and be well.
+   */
+  async readState(request: StateRequest, signal: AbortSignal): Promise<DayAnswer> {
+    const { sensor, operation, date } = request;
+    const { names, bodyBytesMax } = this.#options;
+    const fields = {
+      [READ_REQUEST.type]: sensor.type,
+      [READ_REQUEST.code]: sensor.code,
+      ...(date === null ? {} : { [READ_REQUEST.date]: date }),
+    };
+    const bytesMax = Math.min(STATE_BODY_BYTES_MAX, bodyBytesMax);
+    try {
+      const head = await this.#answer(operation, names.toWire(fields), bytesMax, true, signal);
+      return {
+        gatewayTimeMs: gatewayTime(head.headers),
+        body: this.#counted(decodedBody(head, bytesMax)),
+      };
+    } catch (error) {
+      throw this.#countedFailure(error);
+    }
   }
 
   /**
@@ -148,8 +186,24 @@ export class GatewayClient implements RecordSource {
     await this.#connections.close();
   }
 
-  /** One call up to the head of a 2xx answer. */
+  /** One call up to the head of a 2xx answer; the gateway's state tells how it went. */
   async #call(
+    operation: string,
+    fields: Readonly<Record<string, unknown>>,
+    bodyBytesMax: number,
+    isRepeatable: boolean,
+    signal: AbortSignal,
+  ): Promise<ExchangeHead> {
+    try {
+      const head = await this.#answer(operation, fields, bodyBytesMax, isRepeatable, signal);
+      this.#answered(head);
+      return head;
+    } catch (error) {
+      throw this.#failed(error);
+    }
+  }
+
+  async #answer(
     operation: string,
     fields: Readonly<Record<string, unknown>>,
     bodyBytesMax: number,
@@ -168,12 +222,11 @@ export class GatewayClient implements RecordSource {
       const isStale = first.wasReused && isLost(first.answer);
       return isRepeatable && isStale ? (await this.#exchange(request, true)).answer : first.answer;
     });
-    if (answered === null) throw this.#failed(abortedFailure());
-    if (answered instanceof CallFailure) throw this.#failed(answered);
+    if (answered === null) throw abortedFailure();
+    if (answered instanceof CallFailure) throw answered;
     if (answered.status < 200 || answered.status > 299) {
-      throw this.#failed(await this.#words.refusal(answered, this.#parts.clock.now()));
+      throw await this.#words.refusal(answered, this.#parts.clock.now());
     }
-    this.#answered(answered);
     return answered;
   }
 
@@ -188,6 +241,7 @@ export class GatewayClient implements RecordSource {
     const exchange = new Exchange({
       ...request,
       aborts: this.#aborts,
+      origin: this.#origin,
       headers: this.#headers,
       deadlines: this.#deadlines,
       now: () => this.#parts.clock.monotonic(),
@@ -222,6 +276,25 @@ export class GatewayClient implements RecordSource {
     }
   }
 
+  /** The same for a body whose end does not tell of the gateway's state. */
+  async *#counted(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    try {
+      for await (const piece of body) {
+        this.#parts.metrics.gatewayBytes.inc(piece.length);
+        yield piece;
+      }
+      this.#parts.metrics.gatewayRequests.inc({ outcome: "ok" });
+    } catch (error) {
+      throw this.#countedFailure(error);
+    }
+  }
+
+  #countedFailure(error: unknown): unknown {
+    if (!(error instanceof CallFailure) || error.failureClass === "aborted") return error;
+    this.#parts.metrics.gatewayRequests.inc({ outcome: error.failureClass });
+    return this.#redacted(error);
+  }
+
   #answered(head: ExchangeHead): void {
     const { clock, metrics } = this.#parts;
     const time = gatewayTime(head.headers);
@@ -243,8 +316,25 @@ export class GatewayClient implements RecordSource {
   #failed(error: unknown): unknown {
     if (!(error instanceof CallFailure)) return error;
     if (error.failureClass === "aborted") return error;
-    this.note(error.failureClass, error.message);
-    return error;
+    const clean = this.#redacted(error);
+    this.note(clean.failureClass, clean.message);
+    return clean;
+  }
+
+  /** What a peer or a library says may repeat what we sent. */
+  #redacted(failure: CallFailure): CallFailure {
+    const message = this.#gate.redact(failure.message);
+    if (message === failure.message) return failure;
+    const { failureClass, code, retryAfterMs, httpStatus, statusNumber, snippet } = failure;
+    return new CallFailure({
+      message,
+      failureClass,
+      code,
+      retryAfterMs,
+      httpStatus,
+      statusNumber,
+      snippet,
+    });
   }
 
   /** An answer that turned out to be of no use; also for callers who found that out while reading it. */

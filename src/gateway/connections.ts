@@ -1,5 +1,7 @@
-import { buildConnector, Client } from "undici";
+import { buildConnector, Client, type Dispatcher } from "undici";
 import type { AbortCallbacks } from "../lib/abort-callbacks.ts";
+import { withPublicAuthorities } from "../lib/authorities.ts";
+import { proxyAgent } from "../lib/proxy.ts";
 import { ReceiveBuffers } from "./receive-buffers.ts";
 
 /** How long an unused connection is kept when the gateway does not say; its servers close theirs after 120 s. */
@@ -10,12 +12,14 @@ export interface ConnectionOptions {
   readonly count: number;
   readonly connectMs: number;
   readonly ca: string | null;
+  /** http(s)://[user:password@]host:port; null for a direct connection. */
+  readonly proxy: string | null;
 }
 
 /** One connection at a time to the gateway. undici opens it when needed and resolves the name anew each time. */
 export class Connection {
   readonly #options: ConnectionOptions;
-  #client: Client | null = null;
+  #client: Dispatcher | null = null;
   #received = new ReceiveBuffers();
   #served = 0;
 
@@ -28,8 +32,27 @@ export class Connection {
     return this.#received;
   }
 
-  get client(): Client {
+  get client(): Dispatcher {
     if (this.#client) return this.#client;
+    const { proxy } = this.#options;
+    const client = proxy === null ? this.#direct() : this.#proxied(proxy);
+    this.#client = client;
+    return client;
+  }
+
+  /** What comes through a proxy comes in memory of its own. */
+  #proxied(proxy: string): Dispatcher {
+    const { connectMs, ca } = this.#options;
+    this.#received = new ReceiveBuffers();
+    return proxyAgent({
+      proxy,
+      ca: ca === null ? null : withPublicAuthorities(ca),
+      connectMs,
+      keepAliveMs: KEEP_ALIVE_MS,
+    });
+  }
+
+  #direct(): Client {
     const client = new Client(this.#options.origin, {
       connect: this.#connect,
       keepAliveTimeout: KEEP_ALIVE_MS,
@@ -40,7 +63,6 @@ export class Connection {
     client.on("connect", () => {
       this.#served = 0;
     });
-    this.#client = client;
     return client;
   }
 
@@ -49,7 +71,7 @@ export class Connection {
     const received = new ReceiveBuffers();
     const connect = buildConnector({
       timeout: connectMs,
-      ...(ca === null ? {} : { ca }),
+      ...(ca === null ? {} : { ca: withPublicAuthorities(ca) }),
       // Under TLS the bytes come from the decoder, into memory of its own.
       ...(target.protocol === "http:" ? { onread: received.onread } : {}),
     });
@@ -63,6 +85,7 @@ export class Connection {
 
   /** A request goes out; true when this connection has carried one before. */
   noteRequest(): boolean {
+    this.#received.expectHead();
     this.#served += 1;
     return this.#served > 1;
   }

@@ -1,4 +1,4 @@
-import type { Client, Dispatcher } from "undici";
+import type { Dispatcher } from "undici";
 import { CallFailure, type FailureCode } from "../core/failure.ts";
 import type { FailureClass } from "../core/ports.ts";
 import type { AbortCallbacks } from "../lib/abort-callbacks.ts";
@@ -24,6 +24,7 @@ export const CALL_DEADLINES: CallDeadlines = {
 };
 
 export interface ExchangeRequest {
+  readonly origin: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -97,11 +98,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /** Sends it; resolves when the head has come. */
-  send(client: Client): Promise<ExchangeHead> {
+  send(client: Dispatcher): Promise<ExchangeHead> {
     if (!this.#isOver) {
-      const { path, headers, body } = this.#request;
+      const { origin, path, headers, body } = this.#request;
       client.dispatch(
-        { path, method: "POST", headers, body, headersTimeout: 0, bodyTimeout: 0 },
+        { origin, path, method: "POST", headers, body, headersTimeout: 0, bodyTimeout: 0 },
         this,
       );
     }
@@ -121,6 +122,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   ): void {
     if (status < 200 || this.#isOver) return;
     this.#hasHead = true;
+    this.#request.received().headRead();
     clear(this.#firstByte);
     this.#firstByte = null;
     const { deadlines } = this.#request;

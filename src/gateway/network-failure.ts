@@ -33,7 +33,7 @@ export function networkFailure(error: unknown, hasHead: boolean): CallFailure {
   if (error instanceof CallFailure) return error;
   const cause = error instanceof Error ? error : new Error(String(error));
   const systemCode = "code" in cause && typeof cause.code === "string" ? cause.code : "";
-  const plain = WORDS[systemCode];
+  const plain = WORDS[systemCode] ?? otherProtocol(systemCode);
   const said = cause.message === "" ? systemCode : cause.message;
   const what = plain === undefined ? said : `${plain} (${systemCode})`;
   if (hasHead) {
@@ -51,6 +51,17 @@ export function networkFailure(error: unknown, hasHead: boolean): CallFailure {
     code,
     cause,
   });
+}
+
+/** TLS spoken to a plain port, and the other way round: what the libraries say of it helps nobody. */
+function otherProtocol(systemCode: string): string | undefined {
+  if (
+    /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|RECORD_LAYER_FAILURE)/.test(systemCode)
+  )
+    return "it speaks no TLS on that port; GATEWAY_URL likely begins with http://, not https://";
+  if (systemCode.startsWith("HPE_"))
+    return "what it sends is no HTTP; where that port wants TLS, GATEWAY_URL begins with https://";
+  return undefined;
 }
 
 const PHASE: Partial<Record<FailureCode, string>> = {

@@ -10,8 +10,9 @@ const WAITING_BYTES_MAX = 262_144;
  * The memory that one connection receives into, used again and again. A day is read anew at every poll and dropped almost
  * whole: a fresh buffer for each 64 KB of it made the collector mark the heap once a round, a third of the round's CPU.
  *
- * A buffer is free again once the parser has taken all that was received (nothing waits in the stream) and no piece of
- * its bytes is held by a reader.
+ * A buffer is free again once the parser has taken all that was received (nothing waits in the stream), no piece of its
+ * bytes is held by a reader, and the head of the answer is complete: until then the parser keeps views of the header
+ * lines it has seen, in whatever buffer each of them arrived.
  */
 export class ReceiveBuffers {
   readonly onread: OnReadOpts = {
@@ -23,8 +24,19 @@ export class ReceiveBuffers {
   readonly #free: Uint8Array[] = [];
   /** Handed to the stream and perhaps still needed. */
   #filled: Uint8Array[] = [];
+  #isHeadComplete = false;
   /** Pieces that readers hold, by the memory they lie in. */
   readonly #held = new Map<ArrayBufferLike, number>();
+
+  /** A request goes out: the next bytes are the head of its answer. */
+  expectHead(): void {
+    this.#isHeadComplete = false;
+  }
+
+  /** The head was read, and its headers are text of their own. */
+  headRead(): void {
+    this.#isHeadComplete = true;
+  }
 
   /** This piece of an answer must stay as it is until released. */
   hold({ buffer }: Uint8Array): void {
@@ -42,7 +54,7 @@ export class ReceiveBuffers {
   #received(bytes: number, buffer: Uint8Array): boolean {
     const { socket } = this;
     if (socket === null) return true;
-    if (socket.readableLength === 0) this.#reclaim();
+    if (this.#isHeadComplete && socket.readableLength === 0) this.#reclaim();
     if (this.#filled.length < BUFFERS_MAX) this.#filled.push(buffer);
     socket.push(buffer.subarray(0, bytes));
     return socket.readableLength < WAITING_BYTES_MAX;

@@ -1,5 +1,5 @@
 /** What the API answers, as JSON Schema: shown in the OpenAPI document, and what tests hold real answers to. */
-import { LANES } from "../core/ports.ts";
+import { FINDINGS } from "../core/diagnosis/finding.ts";
 import { REASONS } from "../core/quality.ts";
 import { KINDS } from "../core/sensor.ts";
 import type { Schema } from "./api-schemas.ts";
@@ -53,20 +53,75 @@ const SERIES_END = {
 
 /** By the names they have in the document's components. */
 export const ANSWERS: Readonly<Record<string, Schema>> = {
-  Status: object({
-    site: TEXT,
-    version: TEXT,
-    startedAtMs: MS,
-    nowMs: MS,
-    timezone: { ...TEXT, description: "IANA zone of the gateway." },
-    gateway: ref("Gateway"),
-    links: list(ref("Link")),
-    buffer: ref("Buffer"),
-    sensors: list(ref("SensorState")),
-    delivered: { ...INTEGER, description: "The links' together." },
-    clock: object({ skewMs: orNull(NUMBER), isPlausible: YES_NO }),
-    faults: { ...INTEGER, description: "How many /api/v1/faults tells." },
+  Status: object(
+    {
+      site: TEXT,
+      version: TEXT,
+      startedAtMs: MS,
+      nowMs: MS,
+      timezone: { ...TEXT, description: "IANA zone of the gateway." },
+      gateway: ref("Gateway"),
+      links: list(ref("Link")),
+      buffer: ref("Buffer"),
+      sensors: list(ref("SensorState")),
+      delivered: { ...INTEGER, description: "The links' together." },
+      clock: object({ skewMs: orNull(NUMBER), isPlausible: YES_NO }),
+      daysSetAside: list(
+        object({ sensor: TEXT, kind: TEXT, day: TEXT, times: INTEGER, sinceMs: MS, untilMs: MS }),
+      ),
+      http: object({ address: orNull(TEXT), lastError: orNull(TEXT) }),
+      configuration: {
+        ...TEXT,
+        description: "First 12 hex digits of the SHA-256 of what is in effect.",
+      },
+      pendingRestart: { ...list(TEXT), description: "Settings that differ from the running ones." },
+      pendingReload: { ...list(TEXT), description: "Settings whose files have changed since." },
+      configurationFaults: { ...list(TEXT), description: "Why the last reload was refused." },
+      faults: { ...INTEGER, description: "How many /api/v1/faults tells." },
+      alarms: {
+        ...orNull(
+          object({ alarm: INTEGER, warning: INTEGER, acknowledged: INTEGER, shelved: INTEGER }),
+        ),
+        description:
+          "How many there are, each counted once: shelved, else acknowledged, else by severity. Null where alarms are off.",
+      },
+      setup: { ...YES_NO, description: "SETUP_ENABLED." },
+      modbus: {
+        ...orNull(object({ address: orNull(TEXT), clients: INTEGER, lastError: orNull(TEXT) })),
+        description: "Null unless MODBUS_PORT is set; address is null while it does not listen.",
+      },
+    },
+    ["modbus"],
+  ),
+  Configuration: object({
+    configuration: TEXT,
+    pendingRestart: list(TEXT),
+    pendingReload: list(TEXT),
+    faults: list(TEXT),
+    site: { type: "object", description: "As in the site file, defaults filled in." },
+    uplinks: { ...list({ type: "object" }), description: "Without secrets, and without main." },
   }),
+  ReloadReport: object({
+    outcome: oneOf(["applied", "unchanged", "refused"]),
+    configuration: TEXT,
+    changes: object({
+      sensors: object({
+        added: list(TEXT),
+        removed: list(TEXT),
+        changed: list(object({ code: TEXT, fields: list(TEXT) })),
+      }),
+      site: list(TEXT),
+      uplinks: object({
+        added: list(TEXT),
+        removed: list(TEXT),
+        changed: list(object({ name: TEXT, fields: list(TEXT) })),
+      }),
+    }),
+    faults: list(ref("ConfigurationFault")),
+    warnings: list(ref("ConfigurationFault")),
+    pendingRestart: list(TEXT),
+  }),
+  ConfigurationFault: object({ place: TEXT, problem: TEXT, remedy: TEXT }),
   Gateway: object({
     isUp: YES_NO,
     url: TEXT,
@@ -79,9 +134,21 @@ export const ANSWERS: Readonly<Record<string, Schema>> = {
     {
       name: oneOf(["mqtt", "sparkplug"]),
       isConnected: YES_NO,
-      url: TEXT,
+      url: { ...TEXT, description: "The address in use, or tried next." },
       since: { ...orNull(MS), description: "When it last connected or disconnected." },
       lastError: orNull(TEXT),
+      retainAvailable: {
+        ...orNull(YES_NO),
+        description: "Whether the broker keeps retained messages; null without a session.",
+      },
+      addresses: {
+        ...list(object({ url: TEXT, lastError: orNull(TEXT) })),
+        description:
+          "The broker's addresses in the order they are tried, each with why the last attempt failed.",
+      },
+      uplink: TEXT,
+      pending: { ...INTEGER, description: "Readings that wait for it; waveforms are none." },
+      oldestTimeMs: { ...orNull(MS), description: "Time of the oldest of them." },
       hostOnline: {
         ...orNull(YES_NO),
         description: "Sparkplug: its primary host; null without one.",
@@ -90,12 +157,12 @@ export const ANSWERS: Readonly<Record<string, Schema>> = {
       delivered: { ...INTEGER, description: "Acknowledged since the agent's start." },
       failures: { ...map(INTEGER), description: "What did not succeed since then, by reason." },
     },
-    ["hostOnline", "hostDoubt"],
+    ["retainAvailable", "addresses", "hostOnline", "hostDoubt"],
   ),
   Buffer: object({
     lanes: {
       type: "object",
-      propertyNames: oneOf(LANES),
+      description: "By lane; those of other uplinks than main are named uplink/lane.",
       additionalProperties: object({ readings: INTEGER, oldestTimeMs: orNull(MS) }),
     },
     readings: INTEGER,
@@ -107,20 +174,32 @@ export const ANSWERS: Readonly<Record<string, Schema>> = {
     alarm: orNull(TEXT),
     isWritable: YES_NO,
   }),
-  SensorState: object({
-    code: TEXT,
-    state: oneOf(["online", "silent", "unknown"]),
-    lastReadingMs: orNull(MS),
-    batteryV: orNull(NUMBER),
-    kinds: list(ref("Reads")),
-  }),
-  Reads: object({
-    kind: oneOf(KINDS),
-    lastReadingMs: orNull(MS),
-    cadenceS: orNull(NUMBER),
-    lastReadAtMs: orNull(MS),
-    lastError: orNull(TEXT),
-  }),
+  SensorState: object(
+    {
+      code: TEXT,
+      state: oneOf(["online", "silent", "unknown"]),
+      lastReadingMs: orNull(MS),
+      batteryV: orNull(NUMBER),
+      firmware: { ...orNull({ type: ["string", "number"] }), description: "Of state reads." },
+      signalDbm: { ...orNull(NUMBER), description: "Of state reads, dBm." },
+      name: orNull(TEXT),
+      zone: { ...orNull(oneOf(["A", "B", "C", "D"])), description: "The worst of its axes." },
+      kinds: list(ref("Reads")),
+    },
+    ["name", "zone", "firmware", "signalDbm"],
+  ),
+  Reads: object(
+    {
+      kind: oneOf(KINDS),
+      lastReadingMs: orNull(MS),
+      cadenceS: orNull(NUMBER),
+      lastReadAtMs: orNull(MS),
+      lastError: orNull(TEXT),
+      isSilent: { ...YES_NO, description: "It has missed three expected intervals." },
+      hasRecords: { ...YES_NO, description: "Some record of it was read or is stored." },
+    },
+    ["isSilent", "hasRecords"],
+  ),
   Fault: object({
     code: TEXT,
     severity: oneOf(["error", "warning"]),
@@ -149,6 +228,7 @@ export const ANSWERS: Readonly<Record<string, Schema>> = {
     description: orNull(TEXT),
     model: orNull(TEXT),
     kinds: list(oneOf(KINDS)),
+    enabled: { ...YES_NO, description: "False: kept, and not read." },
     location: orNull(
       object(
         { company: INTEGER, area: INTEGER, machine: INTEGER, point: INTEGER, names: map(TEXT) },
@@ -163,6 +243,8 @@ export const ANSWERS: Readonly<Record<string, Schema>> = {
     state: oneOf(["online", "silent", "unknown"]),
     lastReadingMs: orNull(MS),
     batteryV: orNull(NUMBER),
+    firmware: { ...orNull({ type: ["string", "number"] }), description: "Of state reads." },
+    signalDbm: { ...orNull(NUMBER), description: "Of state reads, dBm." },
     reads: list(ref("Reads")),
     zone: { ...orNull(oneOf(["A", "B", "C", "D"])), description: "The worst of its axes." },
     latest: {
@@ -214,7 +296,13 @@ export const ANSWERS: Readonly<Record<string, Schema>> = {
     reading: TEXT,
     channels: list(ref("WaveformRef")),
   }),
-  Waveform: object({ ...SERIES, stepUnit: oneOf(["s"]), firstIndex: INTEGER, ...SERIES_END }),
+  Waveform: object({
+    ...SERIES,
+    stepUnit: oneOf(["s"]),
+    firstIndex: INTEGER,
+    overall: orNull(object({ value: NUMBER, detection: oneOf(["rms", "pp"]) })),
+    ...SERIES_END,
+  }),
   Spectrum: object({
     ...SERIES,
     stepUnit: oneOf(["Hz"]),
@@ -241,6 +329,113 @@ export const ANSWERS: Readonly<Record<string, Schema>> = {
     statusNumber: orNull(INTEGER),
     description: TEXT,
   }),
+  Alarm: {
+    type: "object",
+    description:
+      "Members of the event's payload (docs/alarms.md); `id` is that of the event that raised it, `eventId` of its newest.",
+    additionalProperties: true,
+    properties: { id: TEXT, sensor: TEXT, alarm: TEXT, value: TEXT },
+    required: ["id", "sensor", "alarm", "value"],
+  },
+  Limit: object({
+    alarm: TEXT,
+    kind: oneOf(KINDS),
+    value: TEXT,
+    unit: orNull(TEXT),
+    highHigh: orNull(NUMBER),
+    high: orNull(NUMBER),
+    low: orNull(NUMBER),
+    lowLow: orNull(NUMBER),
+  }),
+  Baseline: object({
+    sensor: TEXT,
+    alarm: TEXT,
+    value: TEXT,
+    unit: orNull(TEXT),
+    machineState: oneOf(["running", "standing", "any"]),
+    status: oneOf(["learning", "learned", "zone_c", "zone_d"]),
+    learned: INTEGER,
+    wanted: INTEGER,
+    median: orNull(NUMBER),
+    mad: orNull(NUMBER),
+    slow: orNull(object({ median: NUMBER, mad: NUMBER })),
+    high: orNull(NUMBER),
+    low: orNull(NUMBER),
+  }),
+  Machine: object({
+    id: INTEGER,
+    name: orNull(TEXT),
+    state: orNull(oneOf(["running", "standing"])),
+    speedRpm: orNull(NUMBER),
+    sensors: list(TEXT),
+    findings: INTEGER,
+    worstStage: orNull(INTEGER),
+  }),
+  Finding: object({
+    id: TEXT,
+    finding: oneOf(FINDINGS),
+    bearing: orNull(TEXT),
+    sensor: TEXT,
+    point: orNull(INTEGER),
+    stage: INTEGER,
+    worstStage: INTEGER,
+    since: TEXT,
+    lastSeen: TEXT,
+    readingId: TEXT,
+    inRow: INTEGER,
+    speedRpm: NUMBER,
+    level: NUMBER,
+    unit: oneOf(["mm/s", "GE"]),
+    limit: NUMBER,
+    evidence: list(ref("EvidenceLine")),
+    text: TEXT,
+  }),
+  EvidenceLine: object({
+    name: TEXT,
+    spectrum: oneOf(["velocity", "envelope"]),
+    channel: INTEGER,
+    axis: oneOf(["H", "V", "A"]),
+    hz: NUMBER,
+    order: NUMBER,
+    amplitude: NUMBER,
+    unit: oneOf(["mm/s", "GE"]),
+    ratio: NUMBER,
+    sideBands: list(object({ hz: NUMBER, order: NUMBER, amplitude: NUMBER })),
+  }),
+  CheckedSensor: object({
+    sensor: TEXT,
+    point: orNull(INTEGER),
+    time: orNull(TEXT),
+    readingId: orNull(TEXT),
+    speedRpm: orNull(NUMBER),
+    lookedFor: list(TEXT),
+    cannotTell: list(
+      object({
+        finding: orNull(oneOf(FINDINGS)),
+        bearing: orNull(TEXT),
+        reason: TEXT,
+        text: TEXT,
+      }),
+    ),
+  }),
+  AlarmAction: object({
+    timeMs: MS,
+    who: TEXT,
+    source: TEXT,
+    what: TEXT,
+    subject: TEXT,
+    detail: TEXT,
+    outcome: TEXT,
+  }),
+  AuditEntry: object({
+    entry: INTEGER,
+    timeMs: MS,
+    who: TEXT,
+    address: TEXT,
+    what: TEXT,
+    detail: TEXT,
+    outcome: TEXT,
+  }),
   Health: object({
     status: oneOf(["ok", "failing", "ready", "not ready"]),
     checks: map(object({ ok: YES_NO, detail: TEXT })),
@@ -248,9 +443,20 @@ export const ANSWERS: Readonly<Record<string, Schema>> = {
   Problem: object({ error: object({ status: INTEGER, message: TEXT }) }),
 };
 
+const FAULTS = list(object({ place: TEXT, problem: TEXT, remedy: TEXT }));
+
+const SETUP_FILE = object({
+  path: TEXT,
+  trouble: { ...orNull(TEXT), description: "Why it cannot be saved." },
+});
+const ANYTHING: Schema = { type: ["object", "null"], additionalProperties: true };
+
 /** Whole answers, by what the operations name them. */
 export const ANSWER = {
   status: ref("Status"),
+  configuration: ref("Configuration"),
+  reload: ref("ReloadReport"),
+  comparison: object({ differing: list(TEXT) }),
   sensors: object({ total: INTEGER, next: orNull(INTEGER), sensors: list(ref("Sensor")) }),
   sensor: ref("Sensor"),
   readings: object({ next: orNull(TEXT), readings: list(ref("Reading")) }),
@@ -262,6 +468,80 @@ export const ANSWER = {
   faults: object({ faults: list(ref("Fault")) }),
   backfill: object({ job: orNull(ref("BackfillJob")) }),
   settings: ref("SettingsOutcome"),
+  alarms: object({
+    active: list(ref("Alarm")),
+    acknowledged: list(ref("Alarm")),
+    shelved: list(ref("Alarm")),
+    history: list({ type: "object", additionalProperties: true }),
+    before: orNull(INTEGER),
+  }),
+  alarm: object({ alarm: ref("Alarm") }),
+  limits: object({ limits: list(ref("Limit")) }),
+  machines: object({ machines: list(ref("Machine")) }),
+  findings: object({
+    machine: ref("Machine"),
+    findings: list(ref("Finding")),
+    checked: list(ref("CheckedSensor")),
+  }),
+  audit: object({ actions: list(ref("AlarmAction")) }),
+  setupSite: object({
+    hash: TEXT,
+    site: { type: ["object", "null"], additionalProperties: true },
+    text: orNull(TEXT),
+  }),
+  setup: object({
+    isNamed: { ...YES_NO, description: "False before the first site file." },
+    sensors: INTEGER,
+    mayChange: { ...YES_NO, description: "False for HTTP_VIEW_TOKEN." },
+    site: SETUP_FILE,
+    uplinks: { ...orNull(SETUP_FILE), description: "Null where UPLINKS_FILE is not set." },
+  }),
+  setupSchemas: object({ site: ANYTHING, uplinks: ANYTHING }),
+  setupUplinks: object({ hash: TEXT, content: ANYTHING }),
+  setupUplinksVersion: object({ version: INTEGER, content: ANYTHING, changes: list(TEXT) }),
+  setupProbe: object({
+    day: TEXT,
+    records: INTEGER,
+    durationMs: NUMBER,
+    error: { ...orNull(TEXT), description: "Why nothing could be read." },
+    reading: orNull(
+      object({
+        id: TEXT,
+        time: ISO,
+        values: map({}),
+        units: map(TEXT),
+        quality: map({}),
+        raw: {},
+      }),
+    ),
+    messages: list(object({ topic: TEXT, qos: INTEGER, retain: YES_NO, payload: TEXT })),
+  }),
+  setupTried: object({ addresses: list(object({ url: TEXT, ok: YES_NO, detail: TEXT })) }),
+  setupDiscovery: object({
+    state: oneOf(["none", "running", "failed", "found"]),
+    detail: TEXT,
+    devices: INTEGER,
+  }),
+  setupDraft: object({
+    sensors: { ...list({ type: "object" }), description: "Not in the site file yet." },
+    kept: INTEGER,
+    notes: list(TEXT),
+    types: list(object({ type: INTEGER, count: INTEGER, example: TEXT })),
+  }),
+  setupCheck: object({ faults: FAULTS, warnings: FAULTS, changes: list(TEXT) }),
+  setupSaved: object({ hash: TEXT, report: ref("ReloadReport") }),
+  setupVersions: object({
+    versions: list(object({ version: INTEGER, replacedAtMs: MS, replacedBy: TEXT, hash: TEXT })),
+  }),
+  setupVersion: object({
+    version: INTEGER,
+    site: { type: ["object", "null"], additionalProperties: true },
+    text: TEXT,
+    changes: list(TEXT),
+  }),
+  auditLog: object({ entries: list(ref("AuditEntry")), before: orNull(INTEGER) }),
+  baselines: object({ baselines: list(ref("Baseline")) }),
+  relearned: object({ ok: YES_NO, detail: TEXT }),
   health: ref("Health"),
   problem: ref("Problem"),
 } satisfies Readonly<Record<string, Schema>>;

@@ -36,6 +36,9 @@ export const SETTINGS_FORM = objectOf(
   ["sensor", "IntervalSendData", "Range", "IntervalRMS", "alarm1", "alarm2", "alarm3"],
 );
 
+const SETTINGS_REFUSED =
+  "sensor settings are not accepted over TCP here: set HTTP_TOKEN or COMMANDS_ENABLED=true, or use gateside settings on this machine";
+
 function whole(name: "IntervalSendData" | "Range" | "IntervalRMS", description: string): Schema {
   const { min, max } = SETTINGS_BOUNDS[name];
   return { ...integer(min, max), description };
@@ -51,6 +54,7 @@ function alarm(axis: number): Schema {
 export function registerCommandsApi(
   app: FastifyInstance,
   parts: Pick<HttpParts, "backfill" | "settings">,
+  { mayWriteOverTcp }: { readonly mayWriteOverTcp: boolean },
 ): void {
   app.get("/api/v1/backfill", (_request, reply) =>
     reply.send({ job: parts.backfill?.current() ?? null }),
@@ -73,6 +77,11 @@ export function registerCommandsApi(
     { schema: { body: SETTINGS_BODY } },
     async (request, reply) => {
       if (parts.settings === null) return unavailable(reply, "sensor settings");
+      // The socket in DATA_DIR is its owner's alone and has no address; a port is open to every program on the machine.
+      const isLocalSocket = request.raw.socket.remoteAddress === undefined;
+      if (!mayWriteOverTcp && !isLocalSocket) {
+        return reply.code(403).send(problem(403, SETTINGS_REFUSED));
+      }
       // 200 for every outcome: `ok` and `outcome` tell, as over MQTT (contract 8).
       return reply.send(await parts.settings.execute(request.body));
     },

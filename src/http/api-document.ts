@@ -1,29 +1,33 @@
+import { ALARM_WORDS, type AlarmWord } from "../core/alarm/view.ts";
+import {
+  ALARM_ID,
+  ALARMS_QUERY,
+  AUDIT_QUERY,
+  BASELINE,
+  BASELINES_QUERY,
+  LIMITS_QUERY,
+  RELEARN_BODY,
+  WORD_BODIES,
+} from "./api-alarms.ts";
 import { ANSWER, ANSWERS } from "./api-answers.ts";
 import { BACKFILL_BODY, SETTINGS_FORM } from "./api-commands.ts";
+import { COMPARE_BODY } from "./api-configuration.ts";
+import { SETUP_OPERATIONS } from "./api-document-setup.ts";
+import { MACHINE_ID } from "./api-machines.ts";
+import type { Operation } from "./api-operation.ts";
 import { READINGS_QUERY, TREND_QUERY } from "./api-readings.ts";
 import { FILE_ID, GAPS_QUERY, objectOf, type Schema, SENSOR } from "./api-schemas.ts";
 import { SENSORS_QUERY } from "./api-sensors.ts";
 import { SERIES_QUERY, WAVEFORMS_QUERY } from "./api-waveforms.ts";
+import { AUDIT_LOG_QUERY } from "./audit.ts";
 
-interface Operation {
-  readonly path: string;
-  readonly method: "get" | "post";
-  readonly summary: string;
-  readonly query?: Schema;
-  readonly params?: Schema;
-  readonly body?: Schema;
-  /** What the answer is, in a few words. */
-  readonly answer: string;
-  /** Its form; null for what is no JSON. */
-  readonly schema: Schema | null;
-  /** Status of that answer; 200 unless given. */
-  readonly status?: number;
-  readonly answerType?: string;
-  /** Refusals other than 400 and 401. */
-  readonly also?: Readonly<Record<number, string>>;
-  /** Statuses that answer in the same form. */
-  readonly alike?: Readonly<Record<number, string>>;
-}
+const ALARMS_OFF = { 501: "ALARMS_ENABLED is false." } as const;
+const WORD_SUMMARIES: Readonly<Record<AlarmWord, string>> = {
+  acknowledge: "Somebody has seen the alarm. Audited.",
+  shelve: "Keeps the alarm quiet until a time, at most 31 days ahead. Audited.",
+  unshelve: "Ends that at once. Audited.",
+  note: "Puts a note to the alarm. Audited.",
+};
 
 const OPERATIONS: readonly Operation[] = [
   {
@@ -32,6 +36,31 @@ const OPERATIONS: readonly Operation[] = [
     summary: "The agent at a glance: gateway, links, buffer, clock, sensors.",
     answer: "The agent's state.",
     schema: ANSWER.status,
+  },
+  {
+    path: "/api/v1/configuration",
+    method: "get",
+    summary: "What is in effect, and what of settings and files is not.",
+    also: { 501: "This agent has none." },
+    answer: "Site and uplinks as they are in effect, without secrets.",
+    schema: ANSWER.configuration,
+  },
+  {
+    path: "/api/v1/configuration/compare",
+    method: "post",
+    summary: "Which settings differ from the running ones, told by digests keyed with a nonce.",
+    body: COMPARE_BODY,
+    also: { 501: "This agent has none." },
+    answer: "Names of the settings that differ.",
+    schema: ANSWER.comparison,
+  },
+  {
+    path: "/api/v1/reload",
+    method: "post",
+    summary: "Reads site and uplinks files again and applies what differs.",
+    also: { 501: "This agent has none." },
+    answer: "What was changed, or why the reload was refused; every outcome is answered with 200.",
+    schema: ANSWER.reload,
   },
   {
     path: "/api/v1/sensors",
@@ -143,6 +172,91 @@ const OPERATIONS: readonly Operation[] = [
     schema: ANSWER.settings,
   },
   {
+    path: "/api/v1/machines",
+    method: "get",
+    summary: "Machines of the site file with state, speed and how many findings stand.",
+    also: ALARMS_OFF,
+    answer: "The machines.",
+    schema: ANSWER.machines,
+  },
+  {
+    path: "/api/v1/machines/{id}/findings",
+    method: "get",
+    summary: "What diagnosis finds on a machine, with its evidence, and what it cannot tell.",
+    params: MACHINE_ID,
+    also: { 404: "No machine of this id.", ...ALARMS_OFF },
+    answer: "Findings that stand, and what was looked for on each sensor.",
+    schema: ANSWER.findings,
+  },
+  {
+    path: "/api/v1/alarms",
+    method: "get",
+    summary: "Alarms that are active, acknowledged or shelved, and the newest events.",
+    query: ALARMS_QUERY,
+    also: ALARMS_OFF,
+    answer: "The lists; `before` is the next page's `before`, null on the last one.",
+    schema: ANSWER.alarms,
+  },
+  {
+    path: "/api/v1/alarms/audit",
+    method: "get",
+    summary: "What people said of alarms, newest first.",
+    query: AUDIT_QUERY,
+    also: ALARMS_OFF,
+    answer: "The entries.",
+    schema: ANSWER.audit,
+  },
+  {
+    path: "/api/v1/alarms/limits",
+    method: "get",
+    summary: "The fixed limits that a sensor's values are watched by.",
+    query: LIMITS_QUERY,
+    also: ALARMS_OFF,
+    answer: "The limits; null where there is none on that side.",
+    schema: ANSWER.limits,
+  },
+  ...ALARM_WORDS.map(
+    (word): Operation => ({
+      path: `/api/v1/alarms/{id}/${word}`,
+      method: "post",
+      summary: WORD_SUMMARIES[word],
+      params: ALARM_ID,
+      body: WORD_BODIES[word],
+      also: { 404: "No alarm of this id is active or shelved.", ...ALARMS_OFF },
+      answer: "The alarm as it stands now.",
+      schema: ANSWER.alarm,
+    }),
+  ),
+  {
+    path: "/api/v1/baselines",
+    method: "get",
+    summary: "Learned limits, and those that are being learned.",
+    query: BASELINES_QUERY,
+    also: ALARMS_OFF,
+    answer: "The baselines.",
+    schema: ANSWER.baselines,
+  },
+  {
+    path: "/api/v1/baselines/{sensor}/{alarm}/{value}/relearn",
+    method: "post",
+    summary: "Learns a baseline anew; an alarm by the old one ends. Audited.",
+    params: BASELINE,
+    body: RELEARN_BODY,
+    also: { 404: "There is no such baseline.", ...ALARMS_OFF },
+    answer: "That it was done.",
+    schema: ANSWER.relearned,
+  },
+  ...SETUP_OPERATIONS,
+  {
+    path: "/api/v1/audit",
+    method: "get",
+    summary: "Changes with who, when, what and outcome, newest first.",
+    query: AUDIT_LOG_QUERY,
+    also: { 501: "This agent keeps none." },
+    answer: "A page; `before` is the next page's `before`, null on the last one.",
+    schema: ANSWER.auditLog,
+  },
+  {
     path: "/api/v1/events",
     method: "get",
     summary:
@@ -192,8 +306,13 @@ export function apiOperations(version: string): object {
       version,
       description:
         "JSON behind the dashboard. Times ending in Ms are milliseconds since 1970 UTC. With HTTP_TOKEN set every path but /healthz wants it as bearer token.",
+      contact: { name: "Who runs this box" },
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
+    // The document is served by the agent that it describes.
+    servers: [{ url: "/", description: "This agent." }],
     security: [{ bearer: [] }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths,
     components: {
       securitySchemes: { bearer: { type: "http", scheme: "bearer" } },
@@ -201,6 +320,8 @@ export function apiOperations(version: string): object {
     },
   };
 }
+
+const OTHER_ORIGIN = "A page of another origin asks, or by a host name that is not answered.";
 
 function describe(operation: Operation): object {
   const { summary, query, params, body, also, alike, answer, schema, status = 200 } = operation;
@@ -211,14 +332,30 @@ function describe(operation: Operation): object {
     ...((query ?? params ?? body) && {
       400: problemAnswer("A parameter is wrong; the message names it."),
     }),
-    ...(operation.path !== "/healthz" && { 401: problemAnswer("Token missing or wrong.") }),
+    403: problemAnswer(
+      operation.method === "get"
+        ? OTHER_ORIGIN
+        : `HTTP_VIEW_TOKEN may look and change nothing. ${OTHER_ORIGIN}`,
+    ),
+    ...(operation.path !== "/healthz" && {
+      401: problemAnswer("Token missing or wrong."),
+      429: {
+        ...problemAnswer("Too many wrong tokens from this address."),
+        headers: {
+          "Retry-After": { description: "Wait so long, s.", schema: { type: "integer" } },
+        },
+      },
+    }),
   };
   for (const [code, text] of Object.entries(also ?? {})) answers[code] = problemAnswer(text);
   for (const [code, text] of Object.entries(alike ?? {})) {
     answers[code] = { description: text, content };
   }
   return {
+    operationId: operationIdOf(operation),
     summary,
+    description: summary,
+    tags: [operation.path.startsWith("/api/") ? "api" : "health"],
     ...(operation.path === "/healthz" && { security: [] }),
     parameters: [...parametersOf(params, "path"), ...parametersOf(query, "query")],
     ...(body && {
@@ -226,6 +363,17 @@ function describe(operation: Operation): object {
     }),
     responses: answers,
   };
+}
+
+const TAGS = {
+  api: "What the dashboard shows and does.",
+  health: "For supervisors and Prometheus.",
+} as const;
+
+/** `getWaveformFileId` for `GET /api/v1/waveform/{fileId}`: stable as long as the path is. */
+function operationIdOf({ method, path }: Operation): string {
+  const words = path.replace(/^\/api\/v1/, "").match(/[A-Za-z0-9]+/g) ?? [];
+  return method + words.map((word) => (word[0] ?? "").toUpperCase() + word.slice(1)).join("");
 }
 
 function problemAnswer(description: string): object {

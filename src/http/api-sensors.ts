@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
-import type { SensorState, StoredReading } from "../core/ports.ts";
-import type { Sensor } from "../core/sensor.ts";
-import { normalCode } from "../core/sensor.ts";
+import type { SensorState } from "../core/ports.ts";
+import { readingZone } from "../core/query/reading-zone.ts";
+import { isRead, normalCode, readingKinds, type Sensor } from "../core/sensor.ts";
 import { integer, objectOf, SENSOR, text } from "./api-schemas.ts";
 import { BREATH_EVERY, breathe } from "./breath.ts";
 import type { HttpParts } from "./parts.ts";
@@ -37,7 +37,7 @@ export function registerSensorsApi(
     async (request, reply) => {
       const { limit, cursor } = request.query;
       const states = stateByCode(parts.status.status().sensors);
-      const found = inOrder(parts.site.sensors).filter((sensor) =>
+      const found = inOrder(parts.site.current.sensors).filter((sensor) =>
         isWanted(sensor, states.get(sensor.code), request.query),
       );
       const texts: string[] = [];
@@ -56,7 +56,7 @@ export function registerSensorsApi(
     { schema: { params: objectOf({ code: SENSOR }, ["code"]) } },
     (request, reply) => {
       const code = normalCode(request.params.code);
-      const sensor = parts.site.sensors.find((one) => normalCode(one.code) === code);
+      const sensor = parts.site.current.sensors.find((one) => normalCode(one.code) === code);
       if (sensor === undefined) {
         return reply.code(404).send(problem(404, "no sensor of this code in the site file"));
       }
@@ -104,10 +104,10 @@ function sensorJson(
 ): string {
   const latest: string[] = [];
   let zone: string | null = null;
-  for (const kind of sensor.kinds) {
+  for (const kind of readingKinds(sensor)) {
     const reading = parts.history.latest(sensor.code, kind);
     if (reading === null) continue;
-    if (kind === "accel") zone = worstZone(reading);
+    if (kind === "accel") zone = readingZone(JSON.parse(reading.values));
     latest.push(`"${kind}":${readingJson(reading)}`);
   }
   const { code, type, name, description, model, kinds, location, channels } = sensor;
@@ -119,6 +119,7 @@ function sensorJson(
     description: description ?? null,
     model: model ?? null,
     kinds,
+    enabled: isRead(sensor),
     location: location ?? null,
     channels,
     machineClass: machineClass ?? null,
@@ -128,19 +129,10 @@ function sensorJson(
     state: state?.state ?? "unknown",
     lastReadingMs: state?.lastReadingMs ?? null,
     batteryV: state?.batteryV ?? null,
+    firmware: state?.firmware ?? null,
+    signalDbm: state?.signalDbm ?? null,
     reads: state?.kinds ?? [],
     zone,
   });
   return `${head.slice(0, -1)},"latest":{${latest.join(",")}}}`;
-}
-
-/** Machine zone = the worst over its axes (signal-definitions 8); null where none is known. */
-function worstZone(reading: StoredReading): string | null {
-  let worst: string | null = null;
-  const values = JSON.parse(reading.values) as Record<string, unknown>;
-  for (const [name, value] of Object.entries(values)) {
-    if (!name.endsWith("_zone") || typeof value !== "string") continue;
-    if (worst === null || value > worst) worst = value;
-  }
-  return worst;
 }

@@ -75,6 +75,7 @@ export function registerWaveformApi(
         step: series.step,
         stepUnit: "s",
         firstIndex: series.firstIndex,
+        overall: series.overall,
       });
     },
   );
@@ -115,7 +116,7 @@ function gone(reply: FastifyReply): FastifyReply {
 
 function sensorOf(parts: Pick<HttpParts, "site">, stored: StoredWaveform): Sensor | null {
   const code = normalCode(stored.sensor);
-  return parts.site.sensors.find((sensor) => normalCode(sensor.code) === code) ?? null;
+  return parts.site.current.sensors.find((sensor) => normalCode(sensor.code) === code) ?? null;
 }
 
 function describe(stored: StoredWaveform, unit: SignalUnit, sensor: Sensor | null): object {

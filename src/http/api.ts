@@ -1,15 +1,19 @@
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { currentFaults } from "../core/query/faults.ts";
+import { registerAlarmsApi } from "./api-alarms.ts";
 import { registerCommandsApi } from "./api-commands.ts";
+import { registerConfigurationApi } from "./api-configuration.ts";
 import { apiOperations } from "./api-document.ts";
+import { registerMachinesApi } from "./api-machines.ts";
 import { registerReadingsApi } from "./api-readings.ts";
 import { GAPS_QUERY } from "./api-schemas.ts";
 import { registerSensorsApi } from "./api-sensors.ts";
+import { registerSetupApi } from "./api-setup.ts";
 import { registerWaveformApi } from "./api-waveforms.ts";
 import { registerLiveEvents } from "./live-events.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
 
-export const API = "/api/v1";
+const API = "/api/v1";
 
 /** `/api/v1`: the JSON behind the dashboard, also for scripts. Described by /api/v1/openapi.json and docs/api.md. */
 export function registerApi(app: FastifyInstance, parts: HttpParts, options: HttpOptions): void {
@@ -20,12 +24,17 @@ export function registerApi(app: FastifyInstance, parts: HttpParts, options: Htt
   });
   const statusJson = () => {
     const status = parts.status.status();
-    return { ...status, faults: currentFaults(status, parts.site).length };
+    return {
+      ...status,
+      faults: currentFaults(status, parts.site.current).length,
+      alarms: parts.alarms?.counts() ?? null,
+      setup: parts.setup !== null,
+    };
   };
   app.get(`${API}/openapi.json`, (_request, reply) => reply.send(document));
   app.get(`${API}/status`, (_request, reply) => reply.send(statusJson()));
   app.get(`${API}/faults`, (_request, reply) =>
-    reply.send({ faults: currentFaults(parts.status.status(), parts.site) }),
+    reply.send({ faults: currentFaults(parts.status.status(), parts.site.current) }),
   );
   app.get<{ Querystring: { limit: number } }>(
     `${API}/gaps`,
@@ -35,11 +44,11 @@ export function registerApi(app: FastifyInstance, parts: HttpParts, options: Htt
   registerSensorsApi(app, parts);
   registerReadingsApi(app, parts);
   registerWaveformApi(app, parts);
-  registerCommandsApi(app, parts);
+  const mayWriteOverTcp = options.token !== null || options.commandsEnabled !== false;
+  registerCommandsApi(app, parts, { mayWriteOverTcp });
+  registerConfigurationApi(app, parts);
+  registerAlarmsApi(app, parts);
+  registerMachinesApi(app, parts);
+  registerSetupApi(app, parts);
   registerLiveEvents(app, parts, statusJson);
-}
-
-/** JSON that is text already. */
-export function sendJsonText(reply: FastifyReply, text: string): FastifyReply {
-  return reply.type("application/json; charset=utf-8").send(text);
 }

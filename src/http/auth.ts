@@ -5,7 +5,7 @@ import type { Clock } from "../core/ports.ts";
 const SESSION_IDLE_MS = 24 * 3_600_000;
 /** Sessions held at once; the one idle longest gives way. Far more than people and tools at one box. */
 const SESSIONS_MAX = 256;
-/** Different wrong secrets one address may present in a window before it has to wait. */
+/** Different wrong secrets one address may present in a window before it is told to wait. */
 const FAILURES_MAX = 10;
 const FAILURE_WINDOW_MS = 60_000;
 /** Addresses remembered; past this the oldest is forgotten, and all addresses together are limited. */
@@ -14,70 +14,89 @@ const FAILURES_MAX_TOGETHER = 300;
 
 const digest = (text: string): Buffer => createHash("sha256").update(text, "utf8").digest();
 
-/** The token of contract 7: compared as digests, so neither length nor content shows in the time it takes. */
-export class TokenCheck {
-  readonly #digest: Buffer | null;
+/** `all` may change things; `view` looks and changes nothing. */
+export type Role = "all" | "view";
 
-  constructor(token: string | null) {
-    this.#digest = token === null ? null : digest(token);
+/** HTTP_TOKEN and HTTP_VIEW_TOKEN: compared as digests, so neither length nor content shows in the time it takes. */
+export class TokenCheck {
+  readonly #all: Buffer | null;
+  readonly #view: Buffer | null;
+
+  constructor(token: string | null, viewToken: string | null = null) {
+    this.#all = token === null ? null : digest(token);
+    this.#view = viewToken === null ? null : digest(viewToken);
   }
   get isRequired(): boolean {
-    return this.#digest !== null;
+    return this.#all !== null;
   }
-  /** True for the token, and for anything where none is set. */
-  matches(candidate: string): boolean {
-    return this.#digest === null || timingSafeEqual(this.#digest, digest(candidate));
+  /** Null for neither token. Where none is required, everything may all. */
+  roleOf(candidate: string): Role | null {
+    if (this.#all === null) return "all";
+    const given = digest(candidate);
+    const isAll = timingSafeEqual(this.#all, given);
+    const isView = this.#view !== null && timingSafeEqual(this.#view, given);
+    return isAll ? "all" : isView ? "view" : null;
   }
+}
+
+interface Session {
+  readonly role: Role;
+  lastUsed: number;
 }
 
 /** Keys given out for a secret: dashboard cookies and tokens of the query service's Login. In memory only. */
 export class Sessions {
   readonly #clock: Pick<Clock, "monotonic">;
   /** By digest of the key, least recently used first. */
-  readonly #lastUsed = new Map<string, number>();
+  readonly #sessions = new Map<string, Session>();
 
   constructor(clock: Pick<Clock, "monotonic">) {
     this.#clock = clock;
   }
 
-  open(): string {
+  open(role: Role): string {
     const key = randomBytes(32).toString("base64url");
-    while (this.#lastUsed.size >= SESSIONS_MAX) {
-      const oldest = this.#lastUsed.keys().next();
+    while (this.#sessions.size >= SESSIONS_MAX) {
+      const oldest = this.#sessions.keys().next();
       if (oldest.done) break;
-      this.#lastUsed.delete(oldest.value);
+      this.#sessions.delete(oldest.value);
     }
-    this.#lastUsed.set(digest(key).toString("base64"), this.#clock.monotonic());
+    this.#sessions.set(nameOf(key), { role, lastUsed: this.#clock.monotonic() });
     return key;
   }
 
-  /** True while the session lives; using it prolongs it. Looked up by digest: timing tells nothing of the key. */
-  use(key: string): boolean {
-    const name = digest(key).toString("base64");
-    const lastUsed = this.#lastUsed.get(name);
-    if (lastUsed === undefined) return false;
-    this.#lastUsed.delete(name);
+  /** Its role while the session lives; using it prolongs it. Looked up by digest: timing tells nothing of the key. */
+  use(key: string): Role | null {
+    const name = nameOf(key);
+    const session = this.#sessions.get(name);
+    if (session === undefined) return null;
+    this.#sessions.delete(name);
     const now = this.#clock.monotonic();
-    if (now - lastUsed > SESSION_IDLE_MS) return false;
-    this.#lastUsed.set(name, now);
-    return true;
+    if (now - session.lastUsed > SESSION_IDLE_MS) return null;
+    session.lastUsed = now;
+    this.#sessions.set(name, session);
+    return session.role;
   }
 
-  /** The same without prolonging it. */
+  /** True while it lives; does not prolong it. */
   isOpen(key: string): boolean {
-    const lastUsed = this.#lastUsed.get(digest(key).toString("base64"));
-    return lastUsed !== undefined && this.#clock.monotonic() - lastUsed <= SESSION_IDLE_MS;
+    const session = this.#sessions.get(nameOf(key));
+    return session !== undefined && this.#clock.monotonic() - session.lastUsed <= SESSION_IDLE_MS;
   }
 
   close(key: string): void {
-    this.#lastUsed.delete(digest(key).toString("base64"));
+    this.#sessions.delete(nameOf(key));
   }
 }
 
+function nameOf(key: string): string {
+  return digest(key).toString("base64");
+}
+
 /**
- * Slows guessing: counts different wrong secrets per address and in all, in fixed windows. Past the limit, what people type
- * (sign-in, Login) is not looked at, not even the right secret; tokens that programs send are told to wait when they are
- * wrong. One wrong secret over and over is no guessing: a scraper with last year's token locks nobody out.
+ * Slows guessing: counts different wrong secrets per address and in all, in fixed windows. Past the limit wrong ones are
+ * told to wait. The right one always passes: behind a proxy all share an address, and one who guesses must not shut out the
+ * others. One wrong secret over and over is no guessing: a scraper with last year's token uses nobody's tries up.
  */
 export class FailureLimit {
   readonly #clock: Pick<Clock, "monotonic">;
@@ -93,7 +112,7 @@ export class FailureLimit {
     this.#windowStart = clock.monotonic();
   }
 
-  /** Seconds to wait before another secret is looked at; 0 = go ahead. */
+  /** Seconds that who gave a wrong secret is told to wait; 0 = the limit is not reached. */
   retryAfterS(address: string): number {
     const leftMs = this.#roll();
     const isBlocked =
@@ -134,7 +153,7 @@ export function bearerToken(header: string | undefined): string | null {
   return match?.[1] ?? null;
 }
 
-export const SESSION_COOKIE = "gateside_session";
+const SESSION_COOKIE = "gateside_session";
 
 /** The dashboard's session in a Cookie header; null where there is none. */
 export function sessionCookie(header: string | undefined): string | null {

@@ -2,11 +2,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import {
   bearerToken,
   FailureLimit,
+  type Role,
   Sessions,
   sessionCookie,
   sessionSetCookie,
   TokenCheck,
 } from "./auth.ts";
+import { isChange } from "./change.ts";
 import { isHostAllowed, isNavigation, isSameOrigin } from "./host-check.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
 import { problem } from "./problem.ts";
@@ -44,8 +46,16 @@ declare module "fastify" {
   interface FastifyInstance {
     /** Whether who asked this once may still be answered: a stream outlives the session that opened it. */
     isWelcome(request: FastifyRequest): boolean;
+    readonly isTokenRequired: boolean;
+  }
+  interface FastifyRequest {
+    /** Null until who asks is known. */
+    role: Role | null;
   }
 }
+
+const VIEW_REFUSED =
+  "HTTP_VIEW_TOKEN may look and change nothing; sign in with HTTP_TOKEN to make changes";
 
 /** Who may ask: host names, origins, token, dashboard sessions; and the headers that every answer carries. */
 export function registerGuard(
@@ -53,7 +63,9 @@ export function registerGuard(
   parts: Pick<HttpParts, "clock" | "logger">,
   options: HttpOptions,
 ): void {
-  const token = new TokenCheck(options.token);
+  const token = new TokenCheck(options.token, options.viewToken ?? null);
+  app.decorateRequest("role", null);
+  app.decorate("isTokenRequired", token.isRequired);
   const sessions = new Sessions(parts.clock);
   const failures = new FailureLimit(parts.clock);
 
@@ -63,7 +75,7 @@ export function registerGuard(
     return (
       !token.isRequired ||
       (session !== null && sessions.isOpen(session)) ||
-      (bearer !== null && token.matches(bearer))
+      (bearer !== null && token.roleOf(bearer) !== null)
     );
   });
 
@@ -84,17 +96,27 @@ export function registerGuard(
 
   app.addHook("onRequest", (request, reply, done) => {
     const path = request.url.split("?", 1)[0] ?? "";
+    if (!token.isRequired) request.role = "all";
     if (!token.isRequired || OPEN_PATHS.has(path) || path.startsWith(QUERY_SERVICE)) return done();
+    // An address stands in histories and logs: a secret in it is no secret any more, so it opens nothing.
+    const allow = (role: Role): void => {
+      request.role = role;
+      reply.header("x-gateside-role", role);
+      if (role === "view" && isChange(request.method, path))
+        return void reply.code(403).send(problem(403, VIEW_REFUSED));
+      done();
+    };
     const session = sessionCookie(request.headers.cookie);
-    if (session !== null && sessions.use(session)) {
+    const sessionRole = session === null ? null : sessions.use(session);
+    if (sessionRole !== null) {
       // The cookie is out of the page's sight; this tells it that there is something to sign out of.
       reply.header("x-gateside-session", "open");
-      return done();
+      return allow(sessionRole);
     }
     const bearer = bearerToken(request.headers.authorization);
     if (bearer !== null) {
-      // The right one always passes: behind a proxy all share an address, and one who guesses must not shut out the others.
-      if (token.matches(bearer)) return done();
+      const role = token.roleOf(bearer);
+      if (role !== null) return allow(role);
       const waitS = failures.retryAfterS(request.ip);
       if (waitS > 0) return void tooMany(reply, waitS);
       failures.failed(request.ip, bearer);
@@ -119,16 +141,17 @@ export function registerGuard(
     scope.post("/sign-in", (request, reply) => {
       const isForm = request.headers["content-type"]?.startsWith("application/x-www-form") ?? false;
       const given = tokenOf(request.body);
-      const waitS = failures.retryAfterS(request.ip);
-      if (waitS > 0) {
-        if (!isForm) return tooMany(reply, waitS);
-        return reply
-          .code(429)
-          .headers({ ...NEVER_KEPT, "retry-after": String(waitS) })
-          .type(HTML)
-          .send(signInPage(`Too many wrong tokens. Try again in ${waitS} s.`));
-      }
-      if (!token.matches(given)) {
+      const role = token.roleOf(given);
+      if (role === null) {
+        const waitS = failures.retryAfterS(request.ip);
+        if (waitS > 0) {
+          if (!isForm) return tooMany(reply, waitS);
+          return reply
+            .code(429)
+            .headers({ ...NEVER_KEPT, "retry-after": String(waitS) })
+            .type(HTML)
+            .send(signInPage(`Too many wrong tokens. Try again in ${waitS} s.`));
+        }
         failures.failed(request.ip, given);
         parts.logger.warn({ address: request.ip }, "sign-in with a wrong token");
         if (!isForm) return reply.code(401).send(problem(401, "wrong token"));
@@ -138,8 +161,9 @@ export function registerGuard(
           .type(HTML)
           .send(signInPage("That token is not right."));
       }
-      const isSecure = request.headers["x-forwarded-proto"] === "https";
-      reply.header("set-cookie", sessionSetCookie(sessions.open(), isSecure));
+      const isSecure =
+        request.protocol === "https" || request.headers["x-forwarded-proto"] === "https";
+      reply.header("set-cookie", sessionSetCookie(sessions.open(role), isSecure));
       return isForm ? reply.code(303).header("location", "/").send() : reply.code(204).send();
     });
     scope.post("/sign-out", (request, reply) => {

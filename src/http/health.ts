@@ -1,4 +1,5 @@
 import type { FastifyInstance } from "fastify";
+import { linkTitle } from "../core/link-title.ts";
 import type { AgentStatus } from "../core/ports.ts";
 import type { HttpParts } from "./parts.ts";
 
@@ -8,7 +9,7 @@ interface Readiness {
 }
 
 /** Gateway, broker and buffer, each with its state in plain words (contract 7). */
-export function readiness(status: AgentStatus): {
+function readiness(status: AgentStatus): {
   readonly gateway: Readiness;
   readonly broker: Readiness;
   readonly buffer: Readiness;
@@ -28,8 +29,8 @@ export function readiness(status: AgentStatus): {
           : down
               .map((link) =>
                 link.isConnected
-                  ? `${link.name}: primary host is offline`
-                  : `${link.name}: ${link.lastError ?? "not connected"}`,
+                  ? `${linkTitle(link, links)}: primary host is offline`
+                  : `${linkTitle(link, links)}: ${link.lastError ?? "not connected"}`,
               )
               .join("; "),
     },

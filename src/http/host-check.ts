@@ -1,14 +1,14 @@
 /** DNS rebinding: a page elsewhere makes its own name resolve to 127.0.0.1, but its requests still carry that name in `Host`. */
 
 /** True for addresses and names that mean this machine alone. */
-export function isLoopbackHost(host: string): boolean {
+function isLoopbackHost(host: string): boolean {
   const name = host.replace(/^\[|\]$/g, "").toLowerCase();
   if (name === "localhost" || name === "::1" || name === "0:0:0:0:0:0:0:1") return true;
   return /^(::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name);
 }
 
 /** The name in a `Host` header, without its port; null where it is malformed. */
-export function hostName(header: string | undefined): string | null {
+function hostName(header: string | undefined): string | null {
   if (header === undefined) return null;
   const match = /^(\[[0-9a-fA-F:.]+\]|[^:[\]\s/@]+)(:\d{1,5})?$/.exec(header.trim());
   return match?.[1] ?? null;

@@ -1,7 +1,8 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import type { FastifyInstance } from "fastify";
 import { backlogOf } from "../core/backlog.ts";
-import type { AgentStatus } from "../core/ports.ts";
+import { parseLaneName } from "../core/lane-plan.ts";
+import type { AgentStatus, SensorState } from "../core/ports.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { HttpParts } from "./parts.ts";
 
@@ -15,7 +16,7 @@ const QUANTILES = [
 ] as const;
 
 /** Event-loop delay over the last one to two minutes, s by quantile. */
-export class LoopDelay {
+class LoopDelay {
   readonly #histogram: IntervalHistogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   #timer: NodeJS.Timeout | null = null;
   #last: readonly number[] = QUANTILES.map(() => 0);
@@ -44,16 +45,20 @@ export class LoopDelay {
 }
 
 /** Gauges that show a state are set when they are read, from the same status that people see. */
-export function refreshGauges(metrics: Metrics, status: AgentStatus): void {
+function refreshGauges(metrics: Metrics, status: AgentStatus): void {
   metrics.gatewayUp.set(status.gateway.isUp ? 1 : 0);
   if (status.gateway.skewMs !== null) metrics.gatewaySkew.set(status.gateway.skewMs / 1000);
+  metrics.linkConnected.reset();
   for (const link of status.links) {
-    metrics.linkConnected.set({ link: link.name }, link.isConnected ? 1 : 0);
+    metrics.linkConnected.set({ link: link.name, uplink: link.uplink }, link.isConnected ? 1 : 0);
   }
   const isConnected = status.links.length > 0 && status.links.every((link) => link.isConnected);
   metrics.brokerConnected.set(isConnected ? 1 : 0);
-  for (const [lane, depth] of Object.entries(status.buffer.lanes)) {
-    metrics.laneOutbox.set({ lane }, depth.readings);
+  // Lanes of an uplink that is gone leave with it.
+  metrics.laneOutbox.reset();
+  for (const [name, depth] of Object.entries(status.buffer.lanes)) {
+    const parts = parseLaneName(name);
+    if (parts !== null) metrics.laneOutbox.set({ ...parts }, depth.readings);
   }
   const { readings, oldestTimeMs } = backlogOf(status.buffer.lanes);
   metrics.outbox.set(readings);
@@ -62,12 +67,33 @@ export function refreshGauges(metrics: Metrics, status: AgentStatus): void {
   metrics.outboxOldestAge.set(
     oldestTimeMs === null ? 0 : Math.max(0, (gatewayNowMs - oldestTimeMs) / 1000),
   );
+  setSensorGauges(metrics, status.sensors, gatewayNowMs);
   metrics.databaseBytes.set(status.buffer.databaseBytes);
   if (status.buffer.diskFreeBytes !== null) metrics.diskFreeBytes.set(status.buffer.diskFreeBytes);
   // Unknown is not a number of hours: a rule `< 24` must not fire on it.
   metrics.hoursUntilFull.set(status.buffer.hoursUntilFull ?? Number.NaN);
   metrics.residentMemory.set(process.memoryUsage.rss());
   metrics.buildInfo.set({ version: status.version, node: process.version }, 1);
+}
+
+const STATES: readonly SensorState["state"][] = ["online", "silent", "unknown"];
+
+/** Sensors of the site file alone: a code that comes by on the wire makes no series, and one that left has none. */
+function setSensorGauges(
+  metrics: Metrics,
+  sensors: readonly SensorState[],
+  gatewayNowMs: number,
+): void {
+  const { sensorState, sensorReadingAge, sensorBattery, sensorZone } = metrics;
+  for (const gauge of [sensorState, sensorReadingAge, sensorBattery, sensorZone]) gauge.reset();
+  for (const { code, name, state, lastReadingMs, batteryV, zone } of sensors) {
+    const labels = { sensor: code, name: name ?? "" };
+    for (const one of STATES) sensorState.set({ ...labels, state: one }, one === state ? 1 : 0);
+    if (lastReadingMs !== null)
+      sensorReadingAge.set(labels, Math.max(0, (gatewayNowMs - lastReadingMs) / 1000));
+    if (batteryV !== null) sensorBattery.set(labels, batteryV);
+    if (zone) sensorZone.set(labels, "ABCD".indexOf(zone) + 1);
+  }
 }
 
 export function registerMetrics(
@@ -85,7 +111,9 @@ export function registerMetrics(
     done();
   });
   app.get("/metrics", async (_request, reply) => {
-    refreshGauges(metrics, status.status());
+    const now = status.status();
+    metrics.registry.setDefaultLabels({ site: now.site });
+    refreshGauges(metrics, now);
     loopDelay.seconds().forEach((seconds, index) => {
       const quantile = QUANTILES[index]?.[0];
       if (quantile !== undefined) metrics.eventLoopDelay.set({ quantile }, seconds);

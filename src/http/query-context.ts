@@ -5,6 +5,8 @@ import type { UnitTable } from "../core/query/units.ts";
 import { API_REQUEST } from "../core/wire/names.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";
 import type { HttpParts } from "./parts.ts";
+import type { HistoryLimits } from "./query-rows.ts";
+import type { Places } from "./turns.ts";
 
 /** What the operations of the query service share. */
 export interface QueryContext {
@@ -14,12 +16,23 @@ export interface QueryContext {
   readonly names: WireNames;
   readonly time: LocalTime;
   readonly timezone: string;
-  readonly rowsMax: number;
+  readonly limits: HistoryLimits;
+  /** Places for answers that are made while they are read. */
+  readonly longAnswers: Places;
+  /** Lets other work go first. Throws AskerGone once nobody waits for the answer. */
+  readonly pause: () => Promise<void>;
 }
 
-/** `Value` as pieces of JSON text. Made whole before the first byte is sent, so a failure can still be told. */
+/** Who asked is gone: the question ends. */
+export class AskerGone extends Error {
+  override readonly name = "AskerGone";
+}
+
+/** `Value` as pieces of JSON text. Whether the answer succeeds is known before the first byte is sent. */
 export interface QueryAnswer {
-  readonly pieces: Iterable<string>;
+  readonly pieces: Iterable<string> | AsyncIterable<string>;
+  /** Called once the answer is sent, or its reader is gone. */
+  readonly release?: () => void;
 }
 
 export function jsonAnswer(value: unknown): QueryAnswer {
@@ -44,7 +57,7 @@ export function* rowPieces(
 }
 
 /** Now, by the gateway's clock where it tells one (contract 3 GATEWAY_TIMEZONE). */
-export function gatewayNowMs({ parts }: QueryContext): number {
+function gatewayNowMs({ parts }: QueryContext): number {
   return parts.clock.now() + (parts.status.status().gateway.skewMs ?? 0);
 }
 

@@ -7,50 +7,47 @@ import {
   extraValue,
   hasChannel,
   historyRows,
+  internalRmsRows,
   isExtraValue,
   mainValue,
+  type OpenReading,
   openReading,
   processedReading,
 } from "../core/query/answers.ts";
-import { newestRows } from "../core/query/newest-rows.ts";
 import { isFault, type QueryFault, type QueryFields } from "../core/query/request.ts";
 import type { AxisPlace } from "../core/query/site-tree.ts";
-import { normalUnit } from "../core/query/units.ts";
+import { unitFactor } from "../core/query/units.ts";
 import { API_CHANNEL, API_HISTORY_COLUMNS, API_REQUEST } from "../core/wire/names.ts";
-import { breathe } from "./breath.ts";
-import {
-  jsonAnswer,
-  type QueryAnswer,
-  type QueryContext,
-  rangeOf,
-  rowPieces,
-} from "./query-context.ts";
-import { tableAnswer } from "./query-lists.ts";
+import { jsonAnswer, type QueryAnswer, type QueryContext, rangeOf } from "./query-context.ts";
+import { tableFrame } from "./query-lists.ts";
+import { type AnswerShape, answerRows, listShape, type Row } from "./query-rows.ts";
 
 const F = API_REQUEST;
 type Outcome = Promise<QueryAnswer | QueryFault>;
 
-/** `getRMS` adds rows only where a source of internal RMS is configured; no read operation gives one. */
-export async function allHistoryMeasures(context: QueryContext, fields: QueryFields): Outcome {
-  const rows = await axisHistory(context, fields, (reading, place) =>
-    historyRows(reading, place, context.time),
-  );
-  return "statusNumber" in rows ? rows : tableAnswer(API_HISTORY_COLUMNS, rows);
+/** `getRMS` adds the nodes' own RMS where state reads of the site file give it. */
+export function allHistoryMeasures(context: QueryContext, fields: QueryFields): Outcome {
+  const shape = listShape(...tableFrame(API_HISTORY_COLUMNS));
+  const rowsOf = (open: OpenReading, place: AxisPlace) =>
+    open.reading.kind === "node"
+      ? internalRmsRows(open, place, context.time)
+      : historyRows(open, place, context.time);
+  return axisHistory(context, fields, shape, rowsOf, fields.boolean(F.getRms));
 }
-export async function historyMeasures(context: QueryContext, fields: QueryFields): Outcome {
-  const rows = await axisHistory(context, fields, (open, place) => [
-    processedReading(open, place.channel, "label", context.time, (fileId) =>
-      context.parts.waveforms.has(fileId),
-    ),
+export function historyMeasures(context: QueryContext, fields: QueryFields): Outcome {
+  const hasFile = (fileId: number) => context.parts.waveforms.has(fileId);
+  return axisHistory(context, fields, listShape("[", "]"), (open, place) => [
+    processedReading(open, place.channel, "label", context.time, hasFile),
   ]);
-  return "statusNumber" in rows ? rows : { pieces: rowPieces("[", rows, "]") };
 }
 
-async function axisHistory<Row>(
+async function axisHistory(
   context: QueryContext,
   fields: QueryFields,
-  rowsOf: (open: ReturnType<typeof openReading>, place: AxisPlace) => readonly Row[],
-): Promise<Row[] | QueryFault> {
+  shape: AnswerShape,
+  rowsOf: (open: OpenReading, place: AxisPlace) => readonly unknown[],
+  withNodes = false,
+): Outcome {
   const range = rangeOf(fields, context);
   if (isFault(range)) return range;
   const places = context.tree.places(
@@ -58,22 +55,20 @@ async function axisHistory<Row>(
     fields.filter(F.axis),
   );
   const bySensor = grouped(places, ({ sensor }) => sensor.code);
-  return await newestRows(
-    context.parts.history,
-    {
-      ...range,
-      streams: [...bySensor.keys()].map((sensor) => ({ sensor, kind: "accel" })),
-      rowsMax: context.rowsMax,
-      rowsOf(reading: StoredReading) {
-        const open = openReading(reading);
-        return (bySensor.get(reading.sensor) ?? [])
-          .filter(({ channel }) => hasChannel(open, channel))
-          .flatMap((place) => rowsOf(open, place));
-      },
-    },
-    breathe,
-  );
+  const kinds = withNodes ? (["accel", "node"] as const) : (["accel"] as const);
+  const streams = [...bySensor.keys()].flatMap((sensor) => kinds.map((kind) => ({ sensor, kind })));
+  const textsOf = (reading: StoredReading): Row[] => {
+    const open = openReading(reading);
+    return (bySensor.get(reading.sensor) ?? [])
+      .filter(({ channel }) => reading.kind === "node" || hasChannel(open, channel))
+      .flatMap((place) => rowsOf(open, place))
+      .map((row) => ({ part: 0, text: JSON.stringify(row) }));
+  };
+  return await answerRows(context, { ...range, streams, rowsOf: textsOf }, shape);
 }
+
+/** Channels of a sensor of any kind. */
+const CHANNELS = [1, 2, 3, 4];
 
 /** One object per channel; `values` holds one inner array. */
 export async function dataBySensor(context: QueryContext, fields: QueryFields): Outcome {
@@ -81,37 +76,38 @@ export async function dataBySensor(context: QueryContext, fields: QueryFields): 
   if (isFault(range)) return range;
   const sensor = context.tree.sensor(String(fields.integer(F.sensorCode)));
   if (sensor === null) return jsonAnswer([]);
-  const { names, time, units } = context;
-  const rows = await newestRows(
-    context.parts.history,
-    {
-      ...range,
-      streams: sensor.kinds.map((kind) => ({ sensor: sensor.code, kind })),
-      rowsMax: context.rowsMax,
-      rowsOf(reading: StoredReading) {
-        const labels = JSON.parse(reading.units) as Record<string, string>;
-        const date = time.slashed(reading.timeMs);
-        return mainValues(reading).map(({ name, channel, value }) => {
-          const label = labels[name] ?? "";
-          return { channel, element: channelElement(date, label, units.ofLabel(label), value) };
-        });
-      },
-    },
-    breathe,
-  );
-  const byChannel = grouped(rows, ({ channel }) => channel);
-  const machineName = context.tree.nameOf(sensor, "machine");
-  const pointName = context.tree.nameOf(sensor, "point");
-  const objects = [...byChannel].sort(([a], [b]) => a - b);
-  return jsonAnswer(
-    objects.map(([channel, elements]) => ({
+  const { names, time, units, tree } = context;
+  const rowsOf = (reading: StoredReading): Row[] => {
+    const labels = JSON.parse(reading.units) as Record<string, string>;
+    const date = time.slashed(reading.timeMs);
+    return mainValues(reading).map(({ name, channel, value }) => {
+      const label = labels[name] ?? "";
+      const element = channelElement(date, label, units.ofLabel(label), value);
+      return { part: channel, text: JSON.stringify(element) };
+    });
+  };
+  const openPart = (channel: number): string => {
+    const head = {
       [API_CHANNEL.channel]: channel,
       [names.wire(API_CHANNEL.sensorCode)]: fields.integer(F.sensorCode),
       [names.wire(API_CHANNEL.sensorName)]: sensor.name ?? "",
-      [API_CHANNEL.machineName]: machineName,
-      [API_CHANNEL.pointName]: pointName,
-      [API_CHANNEL.values]: [elements.map(({ element }) => element)],
-    })),
+      [API_CHANNEL.machineName]: tree.nameOf(sensor, "machine"),
+      [API_CHANNEL.pointName]: tree.nameOf(sensor, "point"),
+    };
+    return `${JSON.stringify(head).slice(0, -1)},"${API_CHANNEL.values}":[[`;
+  };
+  const streams = sensor.kinds.map((kind) => ({ sensor: sensor.code, kind }));
+  return await answerRows(
+    context,
+    { ...range, streams, rowsOf },
+    {
+      parts: CHANNELS,
+      areEmptyPartsLeftOut: true,
+      open: "[",
+      openPart,
+      closePart: "]]}",
+      close: "]",
+    },
   );
 }
 
@@ -126,35 +122,47 @@ function mainValues(
   return found;
 }
 
-/** Every main value of the unit at that machine and point. */
+/** Every main value of the unit at that machine and point, also those stored in another unit of the same quantity. */
 export async function extraValues(context: QueryContext, fields: QueryFields): Outcome {
   const range = rangeOf(fields, context);
   if (isFault(range)) return range;
   const unit = context.units.ofCode(fields.integer(F.unit) ?? -1);
   if (unit === null) return jsonAnswer([]);
-  const wanted = normalUnit(unit.label);
   const sensors = context.tree.sensors({
     machine: fields.filter(F.machinecode),
     point: fields.filter(F.pointindex),
   });
-  const rows = await newestRows(
-    context.parts.history,
-    {
-      ...range,
-      streams: sensors.flatMap(({ code, kinds }) => kinds.map((kind) => ({ sensor: code, kind }))),
-      rowsMax: context.rowsMax,
-      rowsOf(reading: StoredReading) {
-        const labels = JSON.parse(reading.units) as Record<string, string>;
-        const { values } = openReading(reading);
-        const date = context.time.slashed(reading.timeMs);
-        return Object.entries(labels)
-          .filter(([name, label]) => normalUnit(label) === wanted && isExtraValue(name))
-          .map(([name]) => extraValue(date, unit, cellOf(values[name])));
+  // Few different ones in a store, and most readings have no value of the unit.
+  const wantedByUnits = new Map<string, readonly (readonly [string, number])[]>();
+  const wantedOf = (units: string): readonly (readonly [string, number])[] => {
+    const known = wantedByUnits.get(units);
+    if (known !== undefined) return known;
+    const wanted = Object.entries(JSON.parse(units) as Record<string, string>).flatMap(
+      ([name, label]) => {
+        const factor = isExtraValue(name) ? unitFactor(label, unit.label) : null;
+        return factor === null ? [] : [[name, factor] as const];
       },
-    },
-    breathe,
+    );
+    wantedByUnits.set(units, wanted);
+    return wanted;
+  };
+  const rowsOf = (reading: StoredReading): Row[] => {
+    const wanted = wantedOf(reading.units);
+    if (wanted.length === 0) return [];
+    const { values } = openReading(reading);
+    const date = context.time.slashed(reading.timeMs);
+    const rows: Row[] = [];
+    for (const [name, factor] of wanted) {
+      const value = cellOf(values[name]);
+      const extra = extraValue(date, unit, value === null ? null : value * factor);
+      rows.push({ part: 0, text: JSON.stringify(extra) });
+    }
+    return rows;
+  };
+  const streams = sensors.flatMap(({ code, kinds }) =>
+    kinds.map((kind) => ({ sensor: code, kind })),
   );
-  return { pieces: rowPieces("[", rows, "]") };
+  return await answerRows(context, { ...range, streams, rowsOf }, listShape("[", "]"));
 }
 
 function grouped<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key): Map<Key, Item[]> {

@@ -18,6 +18,7 @@ import type { AxisPlace, TreeFilter } from "../core/query/site-tree.ts";
 import { axisNodes } from "../core/query/site-tree.ts";
 import { normalCode, type Sensor } from "../core/sensor.ts";
 import {
+  API_CHANNEL,
   API_DEVICE,
   API_HISTORY_COLUMNS,
   API_NODE,
@@ -69,11 +70,24 @@ export async function currentMeasuresOf(
   const newest = await newestByPlace(context, filter, fields.filter(F.axis));
   const entries = newest.map(({ place, open }) => ({
     place,
-    signal: processedReading(open, place.channel, "code", context.time, (fileId) =>
-      context.parts.waveforms.has(fileId),
+    signal: processedReading(
+      open,
+      place.channel,
+      "code",
+      context.time,
+      (fileId) => context.parts.waveforms.has(fileId),
+      severitiesOf(context, open.reading.sensor, place.channel),
     ),
   }));
   return jsonAnswer(currentMeasures(entries));
+}
+
+/** The worst active alarm on the acceleration and on the envelope of a channel (plant 11). */
+function severitiesOf({ parts }: QueryContext, sensor: string, channel: number) {
+  const of = (part: string) =>
+    parts.alarms?.severity(sensor, (value) => value.startsWith(`channel${channel}_${part}`)) ??
+    null;
+  return { accel: of("accel_"), envelope: of("env_") };
 }
 
 /** Every newest measurement of the site; with `dateTime`, those measured since. */
@@ -160,20 +174,41 @@ async function devicesOf(
   return answers;
 }
 
-/** Where a sensor is mounted: a row per axis, and one without for sensors that measure no vibration. */
-export function assignedMachines({ tree, parts }: QueryContext, fields: QueryFields): QueryAnswer {
-  const sensor = tree.sensor(fields.text(F.code));
-  const location = sensor?.location;
-  if (sensor === null || location === undefined) return jsonAnswer([]);
-  const channels = measuredChannels(parts, sensor);
-  const codes = channels.length > 0 ? channels.map(({ axis }) => axis) : [null];
-  return jsonAnswer(codes.map((axis) => assignmentAnswer(location.machine, location.point, axis)));
+/**
+ * Where a sensor is mounted: a row per axis, and one without for sensors that measure no vibration. An empty code asks for
+ * all of them; those rows say whose they are.
+ */
+export function assignedMachines(
+  { tree, parts, names }: QueryContext,
+  fields: QueryFields,
+): QueryAnswer {
+  const code = fields.text(F.code);
+  if (code === "") {
+    const sensorCode = names.wire(API_CHANNEL.sensorCode);
+    const all = tree
+      .sensors({})
+      .flatMap((sensor) =>
+        assignments(parts, sensor).map((row) => ({ ...row, [sensorCode]: sensor.code })),
+      );
+    return jsonAnswer(all);
+  }
+  const sensor = tree.sensor(code);
+  return jsonAnswer(sensor === null ? [] : assignments(parts, sensor));
 }
 
-export function tableAnswer(
-  columns: readonly string[],
-  rows: readonly (readonly Cell[])[],
-): QueryAnswer {
-  const open = `[{"${API_TABLE.columns}":${JSON.stringify(columns)},"${API_TABLE.data}":[`;
-  return { pieces: rowPieces(open, rows, "]}]") };
+function assignments(parts: QueryContext["parts"], sensor: Sensor): object[] {
+  const { location } = sensor;
+  if (location === undefined) return [];
+  const channels = measuredChannels(parts, sensor);
+  const codes = channels.length > 0 ? channels.map(({ axis }) => axis) : [null];
+  return codes.map((axis) => assignmentAnswer(location.machine, location.point, axis));
+}
+
+function tableAnswer(columns: readonly string[], rows: readonly (readonly Cell[])[]): QueryAnswer {
+  const [open, close] = tableFrame(columns);
+  return { pieces: rowPieces(open, rows, close) };
+}
+/** What stands before and after the rows of a table. */
+export function tableFrame(columns: readonly string[]): [open: string, close: string] {
+  return [`[{"${API_TABLE.columns}":${JSON.stringify(columns)},"${API_TABLE.data}":[`, "]}]"];
 }

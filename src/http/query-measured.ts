@@ -2,7 +2,7 @@
 import { accelChannels } from "../core/convert/channels.ts";
 import { hasChannel, type OpenReading, openReading } from "../core/query/answers.ts";
 import { axisChannels } from "../core/query/site-tree.ts";
-import type { Kind, Sensor } from "../core/sensor.ts";
+import { type Kind, readingKinds, type Sensor } from "../core/sensor.ts";
 import type { QueryContext } from "./query-context.ts";
 
 type Parts = Pick<QueryContext["parts"], "history">;
@@ -33,12 +33,14 @@ const COMMON_FACTS = ["battery", "module_temperature", "version"] as const;
 const FACTS: Readonly<Partial<Record<Kind, readonly string[]>>> = {
   accel: ["temperature"],
   accCurrent: [],
+  // Which facts a node tells of is the site file's choice; its newest reading is its whole state.
+  node: [],
 };
 
 /** The newest reading of each kind, and older ones where it lacks a fact that its records carry. */
 export function factReadings({ history }: Parts, sensor: Sensor): OpenReading[] {
   const readings: OpenReading[] = [];
-  for (const kind of sensor.kinds) {
+  for (const kind of readingKinds(sensor)) {
     const newest = history.latest(sensor.code, kind);
     if (newest === null) continue;
     const open = openReading(newest);

@@ -14,20 +14,31 @@ import {
 } from "../core/query/request.ts";
 import { SiteTree } from "../core/query/site-tree.ts";
 import { UnitTable } from "../core/query/units.ts";
+import { fromSite } from "../core/site-source.ts";
 import { API_LOGIN, API_REQUEST, API_SERVICE } from "../core/wire/names.ts";
 import { FailureLimit, Sessions, TokenCheck } from "./auth.ts";
+import { breathe } from "./breath.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
-import { jsonAnswer, type QueryAnswer, type QueryContext } from "./query-context.ts";
+import { AskerGone, jsonAnswer, type QueryAnswer, type QueryContext } from "./query-context.ts";
 import * as history from "./query-history.ts";
 import * as lists from "./query-lists.ts";
+import { outlineOf } from "./query-outline.ts";
+import { HISTORY_LIMITS } from "./query-rows.ts";
 import * as signal from "./query-signal.ts";
-import { Turns } from "./turns.ts";
+import { Places, Turns } from "./turns.ts";
 
-/** Rows of one history answer (services 6). */
-const ROWS_MAX = 10_000;
 /** Questions worked on at once and waiting: the box has other work, and answers are made one after another anyway. */
 const WORKING_MAX = 2;
 const WAITING_MAX = 32;
+/**
+ * A question names a few codes and two dates. The token is in the body, so this much of anybody's is taken and walked over
+ * (query-outline.ts) before we know who asks; it is parsed for those alone who may.
+ */
+const BODY_BYTES_MAX = 64 * 1024;
+/** Who logs in is not known either, and says two short texts. */
+const LOGIN_CHARACTERS_MAX = 4_096;
+/** Long answers that are made while they are read. */
+const LONG_ANSWERS_MAX = 4;
 /** Different wrong tokens of one address in a minute; more than for people, for many tools may share an address. */
 const WRONG_TOKENS_MAX = 60;
 
@@ -64,14 +75,21 @@ export function registerQueryService(
   options: HttpOptions,
 ): void {
   const { names } = options;
-  const context: QueryContext = {
+  const tree = fromSite(parts.site, (site) => new SiteTree(site));
+  const units = fromSite(parts.site, (site) => new UnitTable(site));
+  const shared: Omit<QueryContext, "pause"> = {
     parts,
-    tree: new SiteTree(parts.site),
-    units: new UnitTable(parts.site),
+    get tree() {
+      return tree();
+    },
+    get units() {
+      return units();
+    },
     names,
     time: new LocalTime(options.timezone),
     timezone: options.timezone,
-    rowsMax: options.historyRowsMax ?? ROWS_MAX,
+    limits: options.historyLimits ?? HISTORY_LIMITS,
+    longAnswers: new Places(LONG_ANSWERS_MAX),
   };
   const gate = new QueryGate(parts, options);
   const turns = new Turns(WORKING_MAX, WAITING_MAX);
@@ -82,20 +100,36 @@ export function registerQueryService(
     operations.set(names.wire(OPERATIONS[key].name), key);
   }
 
+  /** Null where the body is no JSON object. */
   const answer = async (
     key: OperationKey,
-    request: FastifyRequest,
-  ): Promise<QueryAnswer | QueryFault> => {
-    const body = request.body as QueryBody;
-    if (key === "login") return gate.login(body, request.ip, parts.site.site);
-    const refused = gate.check(names.member(body, API_REQUEST.token), request.ip);
+    text: string,
+    address: string,
+    isGone: () => boolean,
+  ): Promise<QueryAnswer | QueryFault | null> => {
+    if (key === "login") {
+      const body = readBody(text);
+      return body && gate.login(body, address, parts.site.current.site);
+    }
+    // Nothing is parsed for a stranger.
+    const { isObject, text: token } = outlineOf(text, API_REQUEST.token);
+    if (!isObject) return null;
+    const refused = gate.check(token, address);
     if (refused !== null) return refused;
+    const body = readBody(text);
+    if (body === null) return null;
     const fields = readFields(OPERATIONS[key], body, names);
     if (isFault(fields)) return fields;
     const end = await turns.take();
     if (end === null) return fault(QUERY_STATUS.busy, "busy; ask again in a moment");
+    const pause = async (): Promise<void> => {
+      await breathe();
+      if (isGone()) throw new AskerGone("nobody waits for the answer");
+    };
     try {
-      return await HANDLERS[key](context, fields);
+      if (isGone()) throw new AskerGone("nobody waited for the answer");
+      // A question sees one site, even if another is put in its place meanwhile.
+      return await HANDLERS[key]({ ...shared, pause }, fields);
     } finally {
       end();
     }
@@ -103,26 +137,28 @@ export function registerQueryService(
 
   void app.register((scope, _options, done) => {
     scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser(
-      "application/json",
-      { parseAs: "buffer" },
-      (_request, body, parsed) => parsed(null, readBody(body as Buffer)),
+    scope.addContentTypeParser("application/json", { parseAs: "string" }, (_request, body, done) =>
+      done(null, String(body).replace(/^\uFEFF/, "")),
     );
     scope.setErrorHandler((error: FastifyError, request, reply) => {
+      if (error instanceof AskerGone) return reply.hijack();
       const status = error.statusCode ?? 500;
       if (status < 500) return refuse(reply, status, objectFor(operations, request), error.message);
       parts.logger.error({ err: error, operation: operationOf(request) }, "query failed");
       return sendFault(reply, objectFor(operations, request), INTERNAL);
     });
     const path = `/${API_SERVICE}/*`;
-    scope.post(path, async (request, reply) => {
+    scope.post(path, { bodyLimit: BODY_BYTES_MAX }, async (request, reply) => {
       const key = operations.get(operationOf(request));
       if (key === undefined) return refuseUnknown(reply);
       const { isObject } = OPERATIONS[key];
-      if (request.body === null || request.body === undefined) {
-        return refuse(reply, 400, isObject, "the body must be a JSON object");
-      }
-      const outcome = await answer(key, request);
+      const text = typeof request.body === "string" ? request.body : "";
+      if (key === "login" && text.length > LOGIN_CHARACTERS_MAX)
+        return refuse(reply, 413, isObject, "Request body is too large");
+      // Closed before all was written: the asker left.
+      const isGone = () => reply.raw.destroyed && !reply.raw.writableFinished;
+      const outcome = await answer(key, text, request.ip, isGone);
+      if (outcome === null) return refuse(reply, 400, isObject, "the body must be a JSON object");
       return isFault(outcome) ? sendFault(reply, isObject, outcome) : sendAnswer(reply, outcome);
     });
     scope.route({
@@ -147,7 +183,7 @@ class QueryGate {
   readonly #names: HttpOptions["names"];
 
   constructor({ clock }: Pick<HttpParts, "clock">, options: HttpOptions) {
-    this.#token = new TokenCheck(options.token);
+    this.#token = new TokenCheck(options.token, options.viewToken ?? null);
     this.#sessions = new Sessions(clock);
     this.#wrongTokens = new FailureLimit(clock, WRONG_TOKENS_MAX);
     this.#wrongPasswords = new FailureLimit(clock);
@@ -159,8 +195,8 @@ class QueryGate {
     if (typeof token !== "string") {
       return fault(QUERY_STATUS.tokenWrong, `${API_REQUEST.token} is missing`);
     }
-    if (this.#sessions.use(token)) return null;
-    if (this.#token.matches(token)) return null;
+    if (this.#sessions.use(token) !== null) return null;
+    if (this.#token.roleOf(token) !== null) return null;
     const waitS = this.#wrongTokens.retryAfterS(address);
     if (waitS > 0) return fault(QUERY_STATUS.tokenWrong, `too many wrong tokens; wait ${waitS} s`);
     this.#wrongTokens.failed(address, token);
@@ -171,17 +207,17 @@ class QueryGate {
     const fields = readFields(OPERATIONS.login, body, this.#names);
     if (isFault(fields)) return fields;
     const password = fields.text(API_REQUEST.password);
-    const waitS = this.#wrongPasswords.retryAfterS(address);
-    if (waitS > 0) {
-      return fault(QUERY_STATUS.tokenWrong, `too many wrong passwords; wait ${waitS} s`);
-    }
-    if (!this.#token.matches(password)) {
+    const role = this.#token.roleOf(password);
+    if (role === null) {
+      const waitS = this.#wrongPasswords.retryAfterS(address);
+      if (waitS > 0)
+        return fault(QUERY_STATUS.tokenWrong, `too many wrong passwords; wait ${waitS} s`);
       this.#wrongPasswords.failed(address, password);
       return fault(QUERY_STATUS.tokenWrong, "the password is wrong");
     }
     return jsonAnswer([
       {
-        [API_LOGIN.token]: this.#sessions.open(),
+        [API_LOGIN.token]: this.#sessions.open(role),
         [API_LOGIN.dataBase]: {
           [API_LOGIN.id]: 1,
           [API_LOGIN.name]: site,
@@ -203,10 +239,9 @@ const TRANSPORT_STATUS: Readonly<Record<number, number>> = {
   415: QUERY_STATUS.fieldWrong,
 };
 
-/** The object of a body; null for anything else, which the route refuses with its own words. */
-function readBody(bytes: Buffer): QueryBody | null {
+/** The object of a body; null for anything else. */
+function readBody(text: string): QueryBody | null {
   try {
-    const text = bytes.toString("utf8").replace(/^\uFEFF/, "");
     const body: unknown = JSON.parse(text);
     return typeof body === "object" && body !== null && !Array.isArray(body)
       ? (body as QueryBody)
@@ -246,15 +281,22 @@ function sendFault(reply: FastifyReply, isObject: boolean, outcome: QueryFault):
   const head = envelopeHead(outcome.statusNumber, outcome.description);
   return reply.type(JSON_UTF8).send(`${head}${isObject ? "{}" : "[]"}${ENVELOPE_TAIL}`);
 }
-function sendAnswer(reply: FastifyReply, { pieces }: QueryAnswer): FastifyReply {
-  function* whole(): Generator<string> {
-    yield envelopeHead(QUERY_STATUS.ok, "OK");
-    yield* pieces;
-    yield ENVELOPE_TAIL;
-  }
+function sendAnswer(reply: FastifyReply, { pieces, release }: QueryAnswer): FastifyReply {
+  reply.type(JSON_UTF8);
   // Small answers in one write with their length; large ones as the reader takes them.
-  if (Array.isArray(pieces)) return reply.type(JSON_UTF8).send([...whole()].join(""));
-  return reply.type(JSON_UTF8).send(Readable.from(whole()));
+  if (Array.isArray(pieces)) {
+    return reply.send([envelopeHead(QUERY_STATUS.ok, "OK"), ...pieces, ENVELOPE_TAIL].join(""));
+  }
+  const body = Readable.from(wholeAnswer(pieces));
+  if (release !== undefined) body.once("close", release);
+  return reply.send(body);
+}
+async function* wholeAnswer(
+  pieces: Iterable<string> | AsyncIterable<string>,
+): AsyncGenerator<string> {
+  yield envelopeHead(QUERY_STATUS.ok, "OK");
+  yield* pieces;
+  yield ENVELOPE_TAIL;
 }
 
 const JSON_UTF8 = "application/json; charset=utf-8";

@@ -34,6 +34,8 @@ export async function fftBase64(
     [API_PACKED.sampleRate]: stored.sampleRateHz,
     [API_PACKED.type]: type,
     [API_PACKED.step]: series.step * scale,
+    // Where the first float lies: tapered ends are not in the series.
+    [API_PACKED.start]: series.firstIndex * series.step,
   };
   function* pieces(): Generator<string> {
     yield `{"${API_PACKED.base64}":"`;
@@ -97,9 +99,9 @@ function lines(series: SignalSeries, { sampleRateHz }: StoredWaveform): SignalSe
   return { ...series, values };
 }
 
-function* coordinates({ values, step }: SignalSeries): Generator<string> {
+function* coordinates({ values, step, firstIndex }: SignalSeries): Generator<string> {
   yield `{"${API_COORDINATES.x}":[`;
-  yield* numbers(values.length, (index) => index * step);
+  yield* numbers(values.length, (index) => (firstIndex + index) * step);
   yield `],"${API_COORDINATES.y}":[`;
   yield* numbers(values.length, (index) => values[index] ?? 0);
   yield "]}";

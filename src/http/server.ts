@@ -1,3 +1,5 @@
+import { createServer as createPlainServer, type RequestListener } from "node:http";
+import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import {
   type FastifyError,
@@ -8,20 +10,22 @@ import {
 } from "fastify";
 import { API_SERVICE } from "../core/wire/names.ts";
 import { registerApi } from "./api.ts";
+import { registerAudit } from "./audit.ts";
+import { keepDoorOpen } from "./crowd.ts";
 import { registerDashboard } from "./dashboard.ts";
 import { registerGuard } from "./guard.ts";
 import { registerHealth } from "./health.ts";
+import { validateLazily } from "./lazy-validators.ts";
 import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from "./limits.ts";
 import { LocalSocket } from "./local-socket.ts";
 import { registerMetrics } from "./metrics.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
 import { problem } from "./problem.ts";
 import { refuseUnknown, registerQueryService } from "./query-service.ts";
+import { ServerCertificate } from "./tls.ts";
 
 /** Requests to us are small questions (services 6). */
 const BODY_BYTES_MAX = 1024 * 1024;
-/** Together with the deadlines below: what a flood of idle connections can hold. */
-const CONNECTIONS_MAX = 256;
 const HEADER_BYTES_MAX = 16 * 1024;
 /** A reader that takes nothing of its answer for so long has gone; live streams have their heartbeat. */
 const SILENCE_TIMEOUT_MS = 60_000;
@@ -30,18 +34,30 @@ const CLOSE_GRACE_MS = 1_000;
 /** Names in paths are sensor codes and operations. */
 const PARAM_LENGTH_MAX = 200;
 
+declare module "fastify" {
+  interface FastifyInstance {
+    /** Ends every connection, those too that have not ended their TLS handshake. */
+    cutConnections(): void;
+  }
+}
+
 export interface HttpServer {
-  /** Resolves to the base address (the socket's with no port) once connections are taken. Rejects where the port is taken. */
+  /** Opens the socket in DATA_DIR, for the commands of this machine. Never rejects: they find an agent by its port, too. */
+  listenLocally(): Promise<void>;
+  /** Resolves to the base address (the socket's with no port) once connections are taken. Rejects where the port is taken; may be called again. */
   listen(): Promise<string>;
   /** The base address; null while not listening, and with no port. */
   readonly address: string | null;
+  /** Takes a certificate whose files were renewed; cheap where they were not. */
+  renewCertificate(): void;
   /** Ends live streams, lets running answers finish for a moment, then cuts what is left. */
   close(): Promise<void>;
 }
 
 /** The agent's whole HTTP side (contract 7). */
 export function createHttpServer(parts: HttpParts, options: HttpOptions): HttpServer {
-  const app = createApp(parts, options);
+  const tls = options.tls ? new TlsPort(new ServerCertificate(options.tls, parts.logger)) : null;
+  const app = createApp(parts, options, tls);
   let address: string | null = null;
   const local =
     options.socketPath === null
@@ -51,23 +67,29 @@ export function createHttpServer(parts: HttpParts, options: HttpOptions): HttpSe
     get address() {
       return address;
     },
-    async listen() {
+    async listenLocally() {
       await app.ready();
-      if (options.port !== null) await app.listen({ host: options.host, port: options.port });
       try {
         await local?.listen();
       } catch (err) {
-        // Commands still find an agent by its port.
         parts.logger.info({ err }, "no socket for commands in DATA_DIR");
       }
+    },
+    async listen() {
       if (options.port === null) return `unix:${options.socketPath}`;
+      // Only here: an agent whose certificate cannot be read polls and publishes all the same.
+      tls?.load();
+      await app.listen({ host: options.host, port: options.port });
       const bound = app.server.address() as AddressInfo;
-      address = `http://${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}`;
+      address = `${tls === null ? "http" : "https"}://${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}`;
       return address;
+    },
+    renewCertificate() {
+      if (address !== null) tls?.renew();
     },
     async close() {
       address = null;
-      const cut = setTimeout(() => app.server.closeAllConnections(), CLOSE_GRACE_MS);
+      const cut = setTimeout(() => app.cutConnections(), CLOSE_GRACE_MS);
       try {
         await Promise.all([app.close(), local?.close(CLOSE_GRACE_MS)]);
       } finally {
@@ -77,18 +99,50 @@ export function createHttpServer(parts: HttpParts, options: HttpOptions): HttpSe
   };
 }
 
+/** The server of the port, for a certificate that may be renewed while it runs. */
+class TlsPort {
+  readonly #certificate: ServerCertificate;
+  #server: TlsServer | null = null;
+
+  constructor(certificate: ServerCertificate) {
+    this.#certificate = certificate;
+  }
+  create(handler: RequestListener): TlsServer {
+    // Node's own is two minutes.
+    const limits = { ...SERVER_LIMITS, handshakeTimeout: HEADERS_TIMEOUT_MS };
+    this.#server = createTlsServer(limits, handler);
+    return this.#server;
+  }
+  /** Throws where it cannot be read. */
+  load(): void {
+    if (this.#server !== null) this.#certificate.load(this.#server);
+  }
+  renew(): void {
+    if (this.#server !== null) this.#certificate.renew(this.#server);
+  }
+}
+
+const SERVER_LIMITS = {
+  maxHeaderSize: HEADER_BYTES_MAX,
+  headersTimeout: HEADERS_TIMEOUT_MS,
+  requestTimeout: REQUEST_TIMEOUT_MS,
+  keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+  connectionsCheckingInterval: 2_000,
+} as const;
+
 /** The routes without a socket, for `inject` in tests. */
-export function createApp(parts: HttpParts, options: HttpOptions): FastifyInstance {
+export function createApp(
+  parts: HttpParts,
+  options: HttpOptions,
+  tls: TlsPort | null = null,
+): FastifyInstance {
   const app = fastify({
-    bodyLimit: BODY_BYTES_MAX,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    connectionTimeout: SILENCE_TIMEOUT_MS,
-    http: {
-      maxHeaderSize: HEADER_BYTES_MAX,
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      connectionsCheckingInterval: 2_000,
+    serverFactory(handler) {
+      const server = tls?.create(handler) ?? createPlainServer(SERVER_LIMITS, handler);
+      server.setTimeout(SILENCE_TIMEOUT_MS);
+      return server;
     },
+    bodyLimit: BODY_BYTES_MAX,
     routerOptions: {
       maxParamLength: PARAM_LENGTH_MAX,
       caseSensitive: true,
@@ -102,16 +156,9 @@ export function createApp(parts: HttpParts, options: HttpOptions): FastifyInstan
     frameworkErrors: (_error, request, reply) => void refuseAddress(pathOf(request), reply),
     // Ids of requests would only be log noise.
     genReqId: () => "",
-    ajv: {
-      customOptions: {
-        removeAdditional: false,
-        coerceTypes: true,
-        useDefaults: true,
-        allErrors: true,
-      },
-    },
   });
-  app.server.maxConnections = CONNECTIONS_MAX;
+  validateLazily(app);
+  app.decorate("cutConnections", keepDoorOpen(app.server));
 
   app.addHook("onResponse", (request, reply, done) => {
     parts.metrics.httpRequests.inc({
@@ -136,6 +183,7 @@ export function createApp(parts: HttpParts, options: HttpOptions): FastifyInstan
 
   registerHealth(app, parts);
   registerMetrics(app, parts);
+  registerAudit(app, parts);
   registerApi(app, parts, options);
   registerQueryService(app, parts, options);
   registerDashboard(app, options.dashboardDir);
@@ -144,7 +192,7 @@ export function createApp(parts: HttpParts, options: HttpOptions): FastifyInstan
 
 function refuseAddress(path: string, reply: FastifyReply): FastifyReply {
   if (path.startsWith(`/${API_SERVICE}/`)) return refuseUnknown(reply);
-  return reply.code(400).send(problem(400, `${path} is no valid address`));
+  return reply.code(400).send(problem(400, `${path} is not a valid address`));
 }
 
 function statusOf(error: FastifyError): number {

@@ -26,3 +26,25 @@ export class Turns {
     };
   }
 }
+
+/** A number of places without a queue. */
+export class Places {
+  readonly #max: number;
+  #taken = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** The way to give the place back, once; null where all are taken. */
+  take(): (() => void) | null {
+    if (this.#taken >= this.#max) return null;
+    this.#taken += 1;
+    let isGiven = false;
+    return () => {
+      if (isGiven) return;
+      isGiven = true;
+      this.#taken -= 1;
+    };
+  }
+}

@@ -14,3 +14,13 @@ export function createLogger(level: string): Logger {
 
 /** Discards everything. */
 export const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** The same log, with these fields on every line. */
+export function withFields(logger: Logger, own: object): Logger {
+  return {
+    debug: (fields, message) => logger.debug({ ...own, ...fields }, message),
+    info: (fields, message) => logger.info({ ...own, ...fields }, message),
+    warn: (fields, message) => logger.warn({ ...own, ...fields }, message),
+    error: (fields, message) => logger.error({ ...own, ...fields }, message),
+  };
+}

@@ -48,32 +48,64 @@ export function createMetrics() {
       "outbox_readings",
       "Readings not yet delivered, of the lane that has most; waveforms are none.",
     ),
-    laneOutbox: gauge("lane_outbox_readings", "Readings not yet delivered, by lane.", ["lane"]),
+    laneOutbox: gauge("lane_outbox_readings", "Readings not yet delivered, by lane.", [
+      "lane",
+      "uplink",
+    ]),
     outboxOldestAge: gauge("outbox_oldest_age_seconds", "Age of the oldest undelivered reading."),
-    delivered: counter("delivered_total", "Messages the broker acknowledged."),
+    delivered: counter("delivered_total", "Messages the broker acknowledged.", ["uplink"]),
     laneDelivered: counter("lane_delivered_total", "Messages the broker acknowledged, by lane.", [
       "lane",
+      "uplink",
     ]),
     deliveryFailures: counter(
       "delivery_failures_total",
       "Publishes that did not succeed, by reason.",
-      ["reason"],
+      ["reason", "uplink"],
     ),
     dropped: counter("dropped_total", "Readings given up, by reason.", ["reason"]),
+    uplinkDropped: counter(
+      "uplink_dropped_total",
+      "Readings that an uplink was owed and lost, by reason.",
+      ["reason", "uplink"],
+    ),
     brokerConnected: gauge("broker_connected", "1 while every MQTT session stands."),
-    linkConnected: gauge("link_connected", "1 while this MQTT session stands.", ["link"]),
-    brokerConnects: counter("broker_connects_total", "MQTT sessions opened.", ["link"]),
+    linkConnected: gauge("link_connected", "1 while this MQTT session stands.", ["link", "uplink"]),
+    brokerConnects: counter("broker_connects_total", "MQTT sessions opened.", ["link", "uplink"]),
     freshness: histogram(
       "freshness_seconds",
       "Reading time (gateway clock) to PUBACK of live readings.",
       [0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 900, 3600],
+      ["uplink"],
     ),
+    alarmsActive: gauge("alarms_active", "Active alarms that are not shelved, by severity.", [
+      "severity",
+    ]),
     databaseBytes: gauge("database_bytes", "Files of the store, WAL included."),
     diskWrittenBytes: counter("store_written_bytes_total", "Bytes the store handed to the disk."),
     diskFreeBytes: gauge("disk_free_bytes", "Free space on the store's disk."),
     hoursUntilFull: gauge(
       "buffer_hours_until_full",
       "Hours of outage the buffer still holds at the recent rate.",
+    ),
+    sensorState: gauge(
+      "sensor_state",
+      "1 for the state that a sensor of the site file is in, 0 for the others.",
+      ["sensor", "name", "state"],
+    ),
+    sensorReadingAge: gauge(
+      "sensor_reading_age_seconds",
+      "Age of a sensor's newest reading, by the gateway's clock.",
+      ["sensor", "name"],
+    ),
+    sensorBattery: gauge("sensor_battery_volts", "Newest battery voltage of a sensor.", [
+      "sensor",
+      "name",
+    ]),
+    sensorZone: gauge(
+      "sensor_zone",
+      "Vibration zone of a sensor's newest reading, 1 to 4 for A to D; sensors with a machine class alone.",
+      ["sensor", "name"],
     ),
     commits: counter("store_commits_total", "Transactions committed."),
     commitDuration: histogram(
@@ -93,7 +125,6 @@ export function createMetrics() {
     buildInfo: gauge("build_info", "1; version and Node as labels.", ["version", "node"]),
   };
   // From 0 on, so that a rule on an increase sees the first one.
-  for (const reason of ["lost", "oversize"]) metrics.deliveryFailures.inc({ reason }, 0);
   for (const reason of ["buffer_full", "disk_full"]) metrics.dropped.inc({ reason }, 0);
   for (const reason of REJECT_REASONS) metrics.rejected.inc({ reason }, 0);
   return metrics;
@@ -105,6 +136,53 @@ const REJECT_REASONS: readonly RejectReason[] = [
   "not_an_object",
   "malformed",
   "record_too_large",
+  "too_many_members",
+  "too_many_values",
+  "text_too_long",
+  "too_many_samples",
 ];
 
 export type Metrics = ReturnType<typeof createMetrics>;
+
+/** A counter or gauge as a part that knows nothing of uplinks touches it. */
+interface Count<L extends string> {
+  inc(labels: Partial<Record<L, string>>, value?: number): void;
+  inc(value?: number): void;
+}
+
+/** What one destination counts. */
+export interface UplinkMetrics {
+  readonly delivered: Count<never>;
+  readonly laneDelivered: Count<"lane">;
+  readonly deliveryFailures: Count<"reason">;
+  readonly brokerConnects: Count<"link">;
+  readonly linkConnected: { set(labels: Partial<Record<"link", string>>, value: number): void };
+  readonly freshness: { observe(value: number): void };
+}
+
+/** The same metrics, with the uplink's name on everything. */
+export function uplinkMetrics(metrics: Metrics, uplink: string): UplinkMetrics {
+  const counting = <L extends string>(counter: Counter<L | "uplink">): Count<L> => ({
+    inc(labels?: number | Partial<Record<L, string>>, value?: number) {
+      const named: Partial<Record<string, string | number>> =
+        typeof labels === "object" ? { ...labels, uplink } : { uplink };
+      counter.inc(named, typeof labels === "object" ? value : labels);
+    },
+  });
+  // From 0 on, so that a rule on an increase sees the first one.
+  for (const reason of ["lost", "oversize"]) metrics.deliveryFailures.inc({ reason, uplink }, 0);
+  for (const reason of ["buffer_full", "disk_full"])
+    metrics.uplinkDropped.inc({ reason, uplink }, 0);
+  metrics.delivered.inc({ uplink }, 0);
+  metrics.freshness.zero({ uplink });
+  return {
+    delivered: counting<never>(metrics.delivered),
+    laneDelivered: counting<"lane">(metrics.laneDelivered),
+    deliveryFailures: counting<"reason">(metrics.deliveryFailures),
+    brokerConnects: counting<"link">(metrics.brokerConnects),
+    linkConnected: {
+      set: (labels, value) => metrics.linkConnected.set({ ...labels, uplink }, value),
+    },
+    freshness: { observe: (value) => metrics.freshness.observe({ uplink }, value) },
+  };
+}

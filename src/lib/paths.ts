@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 /** Set by scripts/build.ts. */
 declare const __BUNDLED__: boolean | undefined;
 
-export const isBundled: boolean = typeof __BUNDLED__ !== "undefined" && __BUNDLED__;
+const isBundled: boolean = typeof __BUNDLED__ !== "undefined" && __BUNDLED__;
 
 /** A file shipped beside the bundle; null while developing, where packages find their own. */
 export function besideBundle(name: string): string | null {

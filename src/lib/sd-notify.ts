@@ -10,6 +10,8 @@ interface NativeNotify {
 export interface SystemdNotifier {
   /** Start-up is over: queue open, loops running. */
   ready(status: string): void;
+  /** A reload begins; `ready` ends it. */
+  reloading(): void;
   stopping(): void;
   /** Feeds the watchdog; call it only while everything is well. */
   alive(): void;
@@ -21,6 +23,7 @@ export interface SystemdNotifier {
 
 const NONE: SystemdNotifier = {
   ready() {},
+  reloading() {},
   stopping() {},
   alive() {},
   working() {},
@@ -47,6 +50,8 @@ export function createSystemdNotifier(
   const watchdogUs = Number(env["WATCHDOG_USEC"]);
   return {
     ready: (status) => send(`READY=1\nSTATUS=${status}`),
+    // The time is what Type=notify-reload wants; older managers pass it over.
+    reloading: () => send(`RELOADING=1\nMONOTONIC_USEC=${process.hrtime.bigint() / 1000n}`),
     stopping: () => send("STOPPING=1"),
     alive: () => send("WATCHDOG=1"),
     working: () => send(`EXTEND_TIMEOUT_USEC=${WORKING_US}\nWATCHDOG=1`),

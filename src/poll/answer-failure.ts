@@ -2,19 +2,25 @@ import type { DayResult } from "../core/decode/day-reader.ts";
 import { CallFailure } from "../core/failure.ts";
 import type { FailureClass } from "../core/ports.ts";
 
+/** What is shown of a service's own words, characters. */
+const DESCRIPTION_MAX = 500;
+
 /** Complete records of such an answer may be taken in the end (services 5, "Commit"). */
 export function isCut(failureClass: FailureClass): boolean {
   return failureClass === "truncated" || failureClass === "too_large";
 }
 
 /** Why an answer that did not end well was given up. */
-export function failureOf(result: DayResult): CallFailure {
+export function failureOf(
+  result: DayResult,
+  redact: (text: string) => string = (text) => text,
+): CallFailure {
   switch (result.outcome) {
     case "service_status":
       return new CallFailure({
         failureClass: "service_status",
         statusNumber: result.statusNumber,
-        message: `the gateway answers status ${result.statusNumber}: ${result.description}`,
+        message: `the gateway answers status ${result.statusNumber}: ${redact(result.description).slice(0, DESCRIPTION_MAX)}`,
       });
     case "too_large":
       return new CallFailure({

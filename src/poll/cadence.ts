@@ -12,7 +12,7 @@ const BATCH_FACTOR = 1.5;
 /** A hit lowers the lag by this, ms: it finds a gateway that became faster within minutes. */
 const HIT_STEP_MS = 200;
 /** After a miss the record is looked for again this much later, doubling, ms. */
-export const MISS_RETRY_MS = 2_000;
+const MISS_RETRY_MS = 2_000;
 
 export class Cadence {
   #steps: number[] = [];

@@ -1,5 +1,5 @@
 import type { Clock, DayKey } from "../core/ports.ts";
-import { addDays, dayOf } from "../core/zone.ts";
+import { addDays, dayOf } from "../core/time-zone.ts";
 import { Backoff } from "../lib/backoff.ts";
 import { type DayRules, openDays } from "./days.ts";
 import { BACKOFF_MAX_MS, BACKOFF_MIN_MS } from "./gateway-pause.ts";
@@ -14,46 +14,77 @@ interface PlanParts {
   readonly wasRead: (key: DayKey) => boolean;
 }
 
+interface OpenDays {
+  readonly days: readonly string[];
+  readonly text: string;
+}
+
 /** Gives every stream a task for each day that is open, as the gateway's calendar moves on. */
 export class DayPlan {
   readonly #parts: PlanParts;
   readonly #rules: DayRules;
-  readonly #streams: readonly Stream[];
-  /** The open days that have their tasks, as text; empty = none yet. */
-  #planned = "";
+  readonly #streams: { readonly all: readonly Stream[] };
+  /** The open days by the offset that records carry, as of the last look. */
+  #open = new Map<number | null, OpenDays>();
+  /** The open days for which each stream has its tasks, as text. */
+  #planned = new WeakMap<Stream, string>();
+  /** Streams to be planned before the calendar moves on. */
+  readonly #waiting = new Set<Stream>();
+  #isWhole = true;
   /** Gateway time of the last look, s. */
   #lookedSecond = Number.NaN;
 
-  constructor(parts: PlanParts, rules: DayRules, streams: readonly Stream[]) {
+  constructor(parts: PlanParts, rules: DayRules, streams: { readonly all: readonly Stream[] }) {
     this.#parts = parts;
     this.#rules = rules;
     this.#streams = streams;
   }
 
-  /**
-   * Makes the next look a whole one, though the calendar did not move; also where a stream's records carry another offset
-   * than before, for the open days of all offsets may look the same then.
-   */
+  /** Makes the next look a whole one, though the calendar did not move. */
   renew(): void {
-    this.#planned = "";
+    this.#isWhole = true;
+  }
+
+  /** The stream's records carry another offset than before: its days alone are planned anew. */
+  renewStream(stream: Stream): void {
+    this.#waiting.add(stream);
   }
 
   /** Called before every round; costs nothing while neither the second nor an offset changed. */
   update(gatewayNowMs: number): void {
     const second = Math.floor(gatewayNowMs / 1000);
-    if (second === this.#lookedSecond && this.#planned !== "") return;
-    this.#lookedSecond = second;
-    const offsets = [...new Set(this.#streams.map((s) => s.offsetMinutes))];
-    const byOffset = new Map(offsets.map((o) => [o, openDays(gatewayNowMs, this.#rules, o)]));
-    const plan = JSON.stringify([...byOffset.values()]);
-    if (plan === this.#planned) return;
-    this.#planned = plan;
-    const reach = addDays(dayOf(gatewayNowMs, this.#rules.zone), -this.#rules.backfillDays);
-    for (const stream of this.#streams) {
-      const open = byOffset.get(stream.offsetMinutes) ?? [];
-      forgetOthers(stream, open);
-      for (const day of open) this.#open(stream, day, reach, gatewayNowMs);
+    if (this.#isWhole || second !== this.#lookedSecond) {
+      this.#lookedSecond = second;
+      this.#open.clear();
+      if (this.#isWhole) this.#planned = new WeakMap();
+      this.#isWhole = false;
+      for (const stream of this.#streams.all) this.#plan(stream, gatewayNowMs);
+    } else {
+      for (const stream of this.#waiting) {
+        this.#planned.delete(stream);
+        this.#plan(stream, gatewayNowMs);
+      }
     }
+    this.#waiting.clear();
+  }
+
+  #plan(stream: Stream, gatewayNowMs: number): void {
+    const { days, text } = this.#openDays(stream.offsetMinutes, gatewayNowMs);
+    if (this.#planned.get(stream) === text && !this.#waiting.has(stream)) return;
+    this.#planned.set(stream, text);
+    const reach = addDays(dayOf(gatewayNowMs, this.#rules.zone), -this.#rules.backfillDays);
+    forgetOthers(stream, days);
+    for (const day of days) this.#openDay(stream, day, reach, gatewayNowMs);
+  }
+
+  #openDays(offsetMinutes: number | null, gatewayNowMs: number): OpenDays {
+    let open = this.#open.get(offsetMinutes);
+    if (open === undefined) {
+      const days = openDays(gatewayNowMs, this.#rules, offsetMinutes);
+      open = { days, text: days.join() };
+      this.#open.set(offsetMinutes, open);
+    }
+    return open;
   }
 
   /** A task for the day, in no queue yet. */
@@ -75,7 +106,7 @@ export class DayPlan {
     return task;
   }
 
-  #open(stream: Stream, day: string, reach: string, gatewayNowMs: number): void {
+  #openDay(stream: Stream, day: string, reach: string, gatewayNowMs: number): void {
     if (stream.closedDays.has(day)) return;
     const known = stream.days.get(day);
     if (known !== undefined) {

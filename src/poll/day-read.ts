@@ -1,9 +1,9 @@
 import type { FailureClass } from "../core/ports.ts";
-import type { Kind, Sensor } from "../core/sensor.ts";
+import type { PolledKind, Sensor } from "../core/sensor.ts";
 
 export interface ReadRequest {
   readonly sensor: Sensor;
-  readonly kind: Kind;
+  readonly kind: PolledKind;
   readonly day: string;
   /** True from the third cut answer on: what is complete counts, marked `partial_answer`. */
   readonly takeCut: boolean;

@@ -1,9 +1,9 @@
-import { addDays, dayEndMs, dayOf } from "../core/zone.ts";
+import { addDays, dayEndMs, dayOf } from "../core/time-zone.ts";
 
 /** After this long past its end a day is closed: it gets one last read and is left alone. */
-export const DAY_CLOSES_AFTER_MS = 26 * 3_600_000;
+const DAY_CLOSES_AFTER_MS = 26 * 3_600_000;
 /** Between the late grace and the closing of a day. */
-export const LATE_INTERVAL_MS = 30 * 60_000;
+const LATE_INTERVAL_MS = 30 * 60_000;
 
 export interface DayRules {
   /** IANA zone whose calendar day the gateway means. */
@@ -18,7 +18,7 @@ export function isClosed(day: string, zone: string, lastOkAtMs: number | null): 
 }
 
 /** today: the running day · late: ended, still open for late records · missed: closed, but not read since it closed. */
-export type DayPhase = "today" | "late" | "missed";
+type DayPhase = "today" | "late" | "missed";
 
 export interface DayDue {
   readonly phase: DayPhase;

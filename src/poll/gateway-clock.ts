@@ -5,7 +5,7 @@ const DATE_GRAIN_MS = 500;
 /** Differences up to this are the header's grain and the line's delay, not a change of the clock. */
 const TOLERANCE_MS = 1_500;
 /** A change beyond this is a clock that was set or jumped. */
-export const JUMP_MS = 5 * 60_000;
+const JUMP_MS = 5 * 60_000;
 
 /**
  * The gateway's clock, carried on by monotonic time between answers, so that a box without a clock chip, or whose own clock
@@ -26,7 +26,7 @@ export class GatewayClock {
     return anchor.gatewayMs + (this.#clock.monotonic() - anchor.monotonic);
   }
 
-  /** True once an answer told the time. */
+  /** True once a response carried the time. */
   get isKnown(): boolean {
     return this.#anchor !== null;
   }
@@ -38,10 +38,10 @@ export class GatewayClock {
 
   /** An answer came with this `Date`. Returns how far the clock turned out to have jumped, ms (0 for none). */
   observe(dateMs: number): number {
-    const told = dateMs + DATE_GRAIN_MS;
-    const difference = told - this.now();
+    const headerMs = dateMs + DATE_GRAIN_MS;
+    const difference = headerMs - this.now();
     if (this.#anchor !== null && Math.abs(difference) <= TOLERANCE_MS) return 0;
-    this.#anchor = { gatewayMs: told, monotonic: this.#clock.monotonic() };
+    this.#anchor = { gatewayMs: headerMs, monotonic: this.#clock.monotonic() };
     return Math.abs(difference) > JUMP_MS ? difference : 0;
   }
 }

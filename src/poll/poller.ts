@@ -1,7 +1,7 @@
 import type { Clock, DayKey, Logger, SensorState } from "../core/ports.ts";
-import type { Kind, Sensor } from "../core/sensor.ts";
+import type { PolledKind, Sensor } from "../core/sensor.ts";
+import type { SiteSource } from "../core/site-source.ts";
 import { BackfillJob } from "./backfill-job.ts";
-import { Cadence } from "./cadence.ts";
 import { DayPlan } from "./day-plan.ts";
 import type { DayRead, ReadDay } from "./day-read.ts";
 import { currentDays, type DayDue, type DayRules, isClosed } from "./days.ts";
@@ -9,7 +9,8 @@ import { GatewayClock } from "./gateway-clock.ts";
 import { GatewayPause } from "./gateway-pause.ts";
 import { takeWaiting, triesOf, waitsForNewer } from "./newest-first.ts";
 import { JITTER, slowdownAfter, taskDue, untilNextReadMs, untilRetryMs } from "./next-read.ts";
-import { sensorStates } from "./sensor-states.ts";
+import { sensorStates, stateNotRead } from "./sensor-states.ts";
+import { Streams } from "./streams.ts";
 import { PRIORITY, type Stream, type Task, TaskQueue } from "./task.ts";
 
 /**
@@ -32,11 +33,13 @@ export interface PollParts {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Newest stored time of a stream, so that a restart knows where it was. */
-  readonly newestTimeMs: (sensor: string, kind: Kind) => number | null;
+  readonly newestTimeMs: (sensor: string, kind: PolledKind) => number | null;
   /** UTC offset of the newest stored reading, minutes: the gateway's day may be another than GATEWAY_TIMEZONE says. */
-  readonly newestOffsetMinutes: (sensor: string, kind: Kind) => number | null;
+  readonly newestOffsetMinutes: (sensor: string, kind: PolledKind) => number | null;
   /** True for a day that was read before, by an earlier process too: it stays open for late records. */
   readonly wasRead: (key: DayKey) => boolean;
+  /** How long a day is to be left alone because it ended the process, ms; 0 = it may be read. */
+  readonly setAsideMs?: (key: DayKey) => number;
 }
 
 /** Decides what is read when, and keeps a bounded number of reads going. */
@@ -45,7 +48,8 @@ export class Poller {
   readonly #parts: PollParts;
   readonly #options: PollOptions;
   readonly #random: () => number;
-  readonly #streams: readonly Stream[];
+  readonly #site: SiteSource;
+  readonly #streams: Streams;
   readonly #queue = new TaskQueue();
   readonly #running = new Set<Promise<void>>();
   /** Reads that hold one of the places of GATEWAY_CONCURRENCY. */
@@ -58,29 +62,15 @@ export class Poller {
   #hasAnswered = false;
   #wake: () => void = () => {};
 
-  constructor(parts: PollParts, options: PollOptions, sensors: readonly Sensor[]) {
+  constructor(parts: PollParts, options: PollOptions, site: SiteSource) {
     this.#parts = parts;
     this.#options = options;
     this.#random = options.random ?? Math.random;
     this.#pause = new GatewayPause(this.#random);
     this.gatewayClock = new GatewayClock(parts.clock);
-    this.#streams = sensors.flatMap((sensor) =>
-      sensor.kinds.map((kind) => ({
-        sensor,
-        kind,
-        cadence: new Cadence(),
-        intervalMs:
-          sensor.pollIntervalS === undefined ? options.intervalMs : sensor.pollIntervalS * 1000,
-        days: new Map<string, Task>(),
-        closedDays: new Set<string>(),
-        waiting: new Set<Task>(),
-        slowdown: 1,
-        lastReadAtMs: null,
-        lastDurationMs: 0,
-        lastError: null,
-        offsetMinutes: null,
-      })),
-    );
+    this.#site = site;
+    this.#streams = new Streams(options.intervalMs);
+    this.#streams.take(site.current.sensors);
     const { clock, wasRead } = parts;
     this.#plan = new DayPlan(
       { queue: this.#queue, clock, random: this.#random, wasRead },
@@ -91,22 +81,68 @@ export class Poller {
 
   /** Polls until aborted; reads under way are awaited. */
   async run(signal: AbortSignal): Promise<void> {
-    for (const stream of this.#streams) {
-      const { cadence, sensor, kind } = stream;
-      cadence.seed(this.#parts.newestTimeMs(sensor.code, kind));
-      stream.offsetMinutes = this.#parts.newestOffsetMinutes(sensor.code, kind);
-    }
+    for (const stream of this.#streams.all) this.#remember(stream);
+    const endWatch = this.#site.onChange(({ sensors }) => this.#take(sensors));
     while (!signal.aborted) {
       this.#plan.update(this.gatewayClock.now());
       this.#startReads(signal);
       await this.#untilDue(signal);
     }
+    endWatch();
     await Promise.all(this.#running);
+  }
+
+  /** What the store knows of a stream from before. */
+  #remember(stream: Stream): void {
+    const { cadence, sensor, kind } = stream;
+    cadence.seed(this.#parts.newestTimeMs(sensor.code, kind));
+    stream.offsetMinutes = this.#parts.newestOffsetMinutes(sensor.code, kind);
+  }
+
+  /**
+   * Another site file is in effect. Streams that stay are left as they are; reads under way end as they began. New ones are
+   * read as on a first start.
+   */
+  #take(sensors: readonly Sensor[]): void {
+    const { added, removed, retyped } = this.#streams.take(sensors);
+    for (const stream of added) this.#remember(stream);
+    for (const stream of removed) this.#drop(stream);
+    const now = this.#parts.clock.monotonic();
+    for (const stream of retyped) {
+      stream.lastError = null;
+      stream.hasRecords = false;
+      stream.epoch += 1;
+      stream.closedDays.clear();
+      for (const task of stream.days.values()) {
+        task.lastOkAtMs = null;
+        task.tries = 0;
+        task.backoff.reset();
+        if (!task.isRunning) this.#queue.put(task, now);
+      }
+    }
+    this.#plan.renew();
+    this.#wake();
+  }
+
+  /** Nothing more of it is read; who asked for its days is told. */
+  #drop(stream: Stream): void {
+    const { sensor, kind } = stream;
+    for (const task of stream.days.values()) {
+      task.ticket += 1;
+      this.#settleJobs(
+        task,
+        0,
+        0,
+        `${sensor.code} ${kind} ${task.day}: no longer in the site file`,
+      );
+    }
+    stream.days.clear();
+    stream.waiting.clear();
   }
 
   /** Reads days again, also such as no window holds; `sensorCode` null means every sensor. */
   backfill(days: readonly string[], sensorCode: string | null): BackfillJob {
-    const streams = this.#streams.filter(
+    const streams = this.#streams.all.filter(
       (s) => sensorCode === null || s.sensor.code === sensorCode,
     );
     const job = new BackfillJob(streams.length * days.length);
@@ -123,11 +159,11 @@ export class Poller {
 
   /** The store lost readings: what the gateway still has of the open days is read again. */
   readAgain(): void {
-    this.#parts.logger.warn({}, "days are read again for what the store lost");
+    this.#parts.logger.warn({}, "reading days again for readings that the store lost");
     this.#epoch += 1;
     this.#plan.renew();
     const now = this.#parts.clock.monotonic();
-    for (const stream of this.#streams) {
+    for (const stream of this.#streams.all) {
       stream.closedDays.clear();
       for (const task of stream.days.values()) {
         task.lastOkAtMs = null;
@@ -139,7 +175,9 @@ export class Poller {
 
   /** State of every configured sensor; the battery is the store's to know. */
   sensorStates(): SensorState[] {
-    return sensorStates(this.#streams, this.gatewayClock.now());
+    const { all, notRead } = this.#streams;
+    const states = sensorStates(all, this.gatewayClock.now());
+    return [...states, ...notRead.map((sensor) => stateNotRead(sensor, this.#parts.newestTimeMs))];
   }
 
   #startReads(signal: AbortSignal): void {
@@ -153,6 +191,12 @@ export class Poller {
         // The end of that read takes it on; the look is for days that are not open any more.
         task.stream.waiting.add(task);
         this.#queue.put(task, now + LOOK_MS);
+        continue;
+      }
+      // Somebody who asks for the day by name gets it at once.
+      const asideMs = task.jobs.length > 0 ? 0 : (this.#parts.setAsideMs?.(keyOf(task)) ?? 0);
+      if (asideMs > 0) {
+        this.#queue.put(task, now + asideMs);
         continue;
       }
       task.isRunning = true;
@@ -181,10 +225,11 @@ export class Poller {
 
   async #read(task: Task, signal: AbortSignal): Promise<void> {
     const { stream } = task;
-    const epoch = this.#epoch;
+    const epoch = this.#epoch + stream.epoch;
     let holdsPlace = true;
     let weight = 0;
     let isVoid = false;
+    let receivedAtMs: number | null = null;
     this.#receiving += 1;
     const leave = () => {
       if (holdsPlace) this.#receiving -= 1;
@@ -206,6 +251,7 @@ export class Poller {
         },
         isVoid: () => isVoid,
         received: (waiting) => {
+          receivedAtMs = this.gatewayClock.now();
           if (this.#committing + waiting > COMMITTING_MAX) return;
           weight = waiting;
           this.#committing += waiting;
@@ -218,18 +264,19 @@ export class Poller {
     leave();
     this.#committing -= weight;
     task.isRunning = false;
-    if (signal.aborted) return;
+    if (signal.aborted || !this.#streams.has(stream)) return;
     stream.lastReadAtMs = this.#parts.clock.now();
     stream.lastDurationMs = read.durationMs;
-    if (read.ok) this.#succeeded(task, read);
+    if (read.ok) this.#succeeded(task, read, receivedAtMs ?? this.gatewayClock.now());
     else if (isVoid && read.failureClass === "aborted") this.#requeue(task);
     else this.#failed(task, read);
     if (task.lastOkAtMs !== null || task.tries > 0) {
       const now = this.#parts.clock.monotonic();
       for (const waiting of takeWaiting(stream)) this.#queue.put(waiting, now);
     }
-    if (epoch === this.#epoch) return;
-    // What it knew when it began is lost since.
+    if (epoch === this.#epoch + stream.epoch) return;
+    // What it knew when it began is lost since, or it was asked for in another way.
+    stream.hasRecords = false;
     task.lastOkAtMs = null;
     stream.days.set(task.day, task);
     this.#queue.put(task, this.#parts.clock.monotonic());
@@ -247,10 +294,10 @@ export class Poller {
 
   /** Times of reads before a jump say nothing any more: everything open is read again soon. */
   #clockJumped(jumpMs: number): void {
-    this.#parts.logger.warn({ jumpMs }, "the gateway's clock was set; days are planned anew");
+    this.#parts.logger.warn({ jumpMs }, "the gateway's clock was set; planning days again");
     this.#plan.renew();
     const now = this.#parts.clock.monotonic();
-    for (const stream of this.#streams) {
+    for (const stream of this.#streams.all) {
       stream.closedDays.clear();
       for (const task of stream.days.values()) {
         task.lastOkAtMs = null;
@@ -260,11 +307,11 @@ export class Poller {
     }
   }
 
-  #succeeded(task: Task, read: DayRead & { ok: true }): void {
+  /** `now`: when the answer was in; the wait for its commit says nothing of the gateway. */
+  #succeeded(task: Task, read: DayRead & { ok: true }, now: number): void {
     const { stream } = task;
-    const now = this.gatewayClock.now();
     if (stream.lastError !== null) {
-      this.#parts.logger.info(where(task), "read again after a fault");
+      this.#parts.logger.info(keyOf(task), "read again after a fault");
       stream.lastError = null;
     }
     this.#pause.succeeded();
@@ -272,6 +319,7 @@ export class Poller {
     task.cuts = 0;
     task.tries = 0;
     task.hasRecords = read.stored + read.known > 0;
+    if (task.hasRecords) stream.hasRecords = true;
     stream.slowdown = slowdownAfter(stream, read.durationMs);
     if (task.priority === PRIORITY.today || read.newTimesMs.length > 0) {
       stream.cadence.observe(now, read.newTimesMs, task.lastOkAtMs === null);
@@ -291,7 +339,7 @@ export class Poller {
       currentDays(now, this.#options.zone, offsetMinutes).includes(day);
     if (!isHelp) return;
     stream.offsetMinutes = offsetMinutes;
-    this.#plan.renew();
+    this.#plan.renewStream(stream);
   }
 
   /** Queues the task's next read, or forgets a day that needs none. */
@@ -316,7 +364,7 @@ export class Poller {
     const { stream } = task;
     if (stream.lastError !== read.message) {
       this.#parts.logger.warn(
-        { ...where(task), failureClass: read.failureClass, detail: read.message },
+        { ...keyOf(task), failureClass: read.failureClass, detail: read.message },
         "read failed",
       );
       stream.lastError = read.message;
@@ -339,6 +387,6 @@ export class Poller {
   }
 }
 
-function where(task: Task) {
+function keyOf(task: Task): DayKey {
   return { sensor: task.stream.sensor.code, kind: task.stream.kind, day: task.day };
 }

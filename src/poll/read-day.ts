@@ -11,18 +11,23 @@ import type {
 } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
 import type { RawRecord } from "../core/record.ts";
-import type { Kind } from "../core/sensor.ts";
+import type { PolledKind } from "../core/sensor.ts";
+import type { ReadingMarks } from "../core/set-aside.ts";
 import type { DftPlans } from "../core/signal/fft.ts";
 import { readingSteps } from "../core/to-reading.ts";
 import type { Metrics } from "../lib/metrics.ts";
+import { openGate, type SecretGate } from "../lib/secrets.ts";
 import { AnswerBatch } from "./answer-batch.ts";
 import { failureOf, isCut } from "./answer-failure.ts";
 import type { DayRead, ReadDay, ReadRequest } from "./day-read.ts";
+import { LARGE_RECORD_BYTES, LARGE_RECORD_SAMPLES, LargeRecords } from "./large-records.ts";
 import { RejectLog } from "./reject-log.ts";
 import { ScannedDays } from "./scanned-days.ts";
 
 /** A turn of the event loop is given after this much work, ms: acknowledgements and queries wait no longer than this. */
 const SLICE_MS = 3;
+/** From this much of an answer on its day is marked as being read: less than that cannot exhaust the heap. */
+const MARKED_BYTES = 1_048_576;
 /** Record hashes kept over all days that are read whole; beyond it records are decoded and looked up in the store. */
 const KNOWN_HASHES_MAX = 500_000;
 
@@ -34,13 +39,19 @@ export interface ReadDayParts {
   readonly metrics: Metrics;
   /** Transform tables, shared by all records. */
   readonly plans: DftPlans;
+  /** Whether diagnosis wants the tones of this sensor's records; absent where there is none. */
+  readonly wantsTones?: (sensor: string) => boolean;
   readonly createReader: (
-    kind: Kind,
+    kind: PolledKind,
     checkpoint: string | null,
     isKnownBytes: ((hash: bigint) => boolean) | null,
   ) => DayReader;
   /** GATEWAY_EMPTY_STATUSES: numbers that this gateway uses for a day without records. */
   readonly emptyStatuses: ReadonlySet<number>;
+  /** Takes secrets out of what a record or an answer shows; absent where none are configured. */
+  readonly gate?: SecretGate;
+  /** Marks large days while they are read; absent where nothing outlives the process. */
+  readonly marks?: Pick<ReadingMarks, "begin" | "waitMs">;
   /** Told of an answer that came well over the line and is no day of records all the same. */
   readonly onUnusable?: (failureClass: FailureClass, message: string) => void;
   /** Told of the newest reading of each answer once it is durable (live events). */
@@ -50,15 +61,22 @@ export interface ReadDayParts {
 /** Builds the one-day read over its parts. */
 export function createReadDay(parts: ReadDayParts): ReadDay {
   const scanned = new ScannedDays(KNOWN_HASHES_MAX);
-  const rejects = new RejectLog(parts.logger, parts.metrics);
+  const rejects = new RejectLog(parts.logger, parts.metrics, parts.gate ?? openGate);
+  const large = new LargeRecords();
   return async (request, signal) => {
     const startedAt = parts.clock.monotonic();
-    const read = new OneRead(parts, request, scanned, rejects, signal);
+    const read = new OneRead(parts, request, scanned, rejects, large, signal);
     const outcome = await read.run().catch((error: unknown) => read.failure(error));
-    const durationMs = parts.clock.monotonic() - startedAt;
+    const durationMs = (read.receivedAt ?? parts.clock.monotonic()) - startedAt;
     parts.metrics.pollDuration.observe(durationMs / 1000);
     return { ...outcome, durationMs };
   };
+}
+
+function samplesOf({ channels }: RawRecord): number {
+  let samples = 0;
+  for (const channel of channels) if (channel.state === "ok") samples += channel.samples.length;
+  return samples;
 }
 
 type Outcome =
@@ -70,21 +88,28 @@ class OneRead {
   readonly #request: ReadRequest;
   readonly #scanned: ScannedDays;
   readonly #rejects: RejectLog;
+  readonly #large: LargeRecords;
   readonly #signal: AbortSignal;
   readonly #key: DayKey;
+  /** Clears the mark of a large day. */
+  #unmark: ((isRead: boolean) => void) | null = null;
   #sliceStartedAt = 0;
+  /** When the answer was in and only its commit was awaited: that is no time of the gateway's. */
+  receivedAt: number | null = null;
 
   constructor(
     parts: ReadDayParts,
     request: ReadRequest,
     scanned: ScannedDays,
     rejects: RejectLog,
+    large: LargeRecords,
     signal: AbortSignal,
   ) {
     this.#parts = parts;
     this.#request = request;
     this.#scanned = scanned;
     this.#rejects = rejects;
+    this.#large = large;
     this.#signal = signal;
     this.#key = { sensor: request.sensor.code, kind: request.kind, day: request.day };
   }
@@ -93,16 +118,16 @@ class OneRead {
     const progress = this.#parts.log.progress(this.#key);
     const checkpoint = progress?.checkpoint ?? null;
     // A store that knows nothing of the day has none of the records that we remember of it.
-    if (progress === null) this.#scanned.forgive(this.#key);
+    if (progress === null) this.#scanned.forget(this.#key);
     const known = this.#scanned.of(this.#key);
     // A gateway that rewrites what it sent before is read whole; records are known by the hash of their bytes.
     if (known === null) {
       const outcome = await this.#answer(checkpoint, null);
       if (outcome !== "prefix_changed") {
-        if (checkpoint !== null && outcome.ok) this.#scanned.forgive(this.#key);
+        if (checkpoint !== null && outcome.ok) this.#scanned.forget(this.#key);
         return outcome;
       }
-      this.#scanned.blame(this.#key);
+      this.#scanned.countMiss(this.#key);
     }
     const again = await this.#answer(null, this.#scanned.of(this.#key));
     if (again === "prefix_changed")
@@ -123,13 +148,23 @@ class OneRead {
     const reader = this.#parts.createReader(kind, checkpoint, known && ((hash) => known.has(hash)));
     const batch = new AnswerBatch(log.begin(this.#key), this.#request.takeCut);
     this.#sliceStartedAt = clock.monotonic();
+    let isRead = false;
     try {
       let failure: CallFailure | null = null;
+      let bytes = 0;
       try {
         for await (const chunk of answer.body) {
           if (isVoid) throw new CallFailure({ message: "not this day", failureClass: "aborted" });
-          for (const item of reader.push(chunk)) await this.#take(item, batch, gatewayNowMs);
+          bytes += chunk.length;
+          if (bytes > MARKED_BYTES) this.#mark();
+          for (const item of reader.push(chunk)) {
+            // A large record has held the loop for long enough with its decoding alone.
+            await this.#breathe();
+            await this.#take(item, batch, gatewayNowMs);
+          }
           if (reader.isOver || batch.isFull) break;
+          if (reader.heldBytes > LARGE_RECORD_BYTES) await this.#large.take(this);
+          else this.#large.leave(this);
           await this.#breathe();
         }
       } catch (error) {
@@ -144,11 +179,21 @@ class OneRead {
         batch.discard();
         return "prefix_changed";
       }
-      return await this.#conclude(batch, result, failure, checkpoint, known);
+      const outcome = await this.#conclude(batch, result, failure, checkpoint, known);
+      isRead = true;
+      return outcome;
     } catch (error) {
       batch.discard();
       throw error;
+    } finally {
+      this.#large.leave(this);
+      this.#unmark?.(isRead);
+      this.#unmark = null;
     }
+  }
+
+  #mark(): void {
+    this.#unmark ??= this.#parts.marks?.begin(this.#key) ?? null;
   }
 
   async #conclude(
@@ -182,9 +227,12 @@ class OneRead {
       batch.discard();
       return this.#done(batch, 0, 0);
     }
+    const redact = (text: string) => (this.#parts.gate ?? openGate).redact(text);
     // What the service said outranks how the line broke.
     const cut =
-      result.outcome === "service_status" ? failureOf(result) : (failure ?? failureOf(result));
+      result.outcome === "service_status"
+        ? failureOf(result, redact)
+        : (failure ?? failureOf(result, redact));
     const { failureClass } = cut;
     if (failure === null && (failureClass === "not_json" || failureClass === "service_status")) {
       this.#parts.onUnusable?.(cut.failureClass, cut.message);
@@ -193,7 +241,7 @@ class OneRead {
     if (!mayTake || batch.isEmpty) throw cut;
     this.#parts.logger.warn(
       { ...this.#key, detail: cut.message },
-      "the answer is cut again and again; its complete records are taken, marked partial_answer",
+      "the response is truncated again and again; using its complete records, flagged partial_answer",
     );
     batch.mark("partial_answer");
     return this.#commit(batch, checkpoint, log.progress(this.#key)?.records ?? 0, known);
@@ -206,6 +254,7 @@ class OneRead {
     known: Set<bigint> | null,
   ): Promise<Outcome> {
     const { metrics } = this.#parts;
+    this.receivedAt = this.#parts.clock.monotonic();
     this.#request.received?.(batch.weight);
     const { stored, duplicates } = await batch.commit({ checkpoint, records });
     metrics.readings.inc({ kind: this.#request.kind }, stored);
@@ -241,6 +290,8 @@ class OneRead {
     const id = readingId(sensor.code, this.#request.kind, time.time.ms, record);
     batch.hashes.push(item.bytesHash);
     if (batch.writer.isKnown(time.time.ms, id) || batch.holds(id)) return;
+    if (samplesOf(record) > LARGE_RECORD_SAMPLES) await this.#large.take(this);
+    await this.#breathe();
     await batch.add(await this.#convert(record, id, time, gatewayNowMs));
     await this.#breathe();
   }
@@ -257,12 +308,24 @@ class OneRead {
       timeSource: time.source,
       gatewayNowMs,
       plans: this.#parts.plans,
+      tones: this.#parts.wantsTones?.(this.#request.sensor.code) ?? false,
     });
     for (;;) {
       const step = steps.next();
-      if (step.done) return step.value;
+      if (step.done) return this.#clean(step.value);
       await this.#breathe();
     }
+  }
+
+  /** Texts of a record go out with its reading: they must not repeat what we sent. */
+  #clean(reading: Reading): Reading {
+    const { gate = openGate } = this.#parts;
+    if (gate.isEmpty) return reading;
+    return {
+      ...reading,
+      attributes: gate.redactValue(reading.attributes),
+      raw: gate.redactValue(reading.raw),
+    };
   }
 
   /** Gives the event loop a turn when this read has held it for a slice. */

@@ -1,6 +1,10 @@
 import type { DayKey, Logger } from "../core/ports.ts";
 import type { RejectReason } from "../core/record.ts";
 import type { Metrics } from "../lib/metrics.ts";
+import type { SecretGate } from "../lib/secrets.ts";
+
+/** A log line shows so many characters of what was wrong. */
+const DETAIL_MAX = 300;
 
 /**
  * Records that cannot be used: every one is counted; the log has the first of each sensor, kind and reason, for the gateway
@@ -9,25 +13,28 @@ import type { Metrics } from "../lib/metrics.ts";
 export class RejectLog {
   readonly #logger: Logger;
   readonly #metrics: Metrics;
+  readonly #gate: SecretGate;
   /** No more entries than configured sensors have kinds and kinds have reasons. */
-  readonly #told = new Set<string>();
+  readonly #logged = new Set<string>();
 
-  constructor(logger: Logger, metrics: Metrics) {
+  constructor(logger: Logger, metrics: Metrics, gate: SecretGate) {
     this.#logger = logger;
     this.#metrics = metrics;
+    this.#gate = gate;
   }
 
-  add(key: DayKey, reason: RejectReason, detail: string): void {
+  add(key: DayKey, reason: RejectReason, given: string): void {
     this.#metrics.rejected.inc({ reason });
+    const detail = this.#gate.redact(given).slice(0, DETAIL_MAX);
     const subject = `${key.sensor} ${key.kind} ${reason}`;
-    if (this.#told.has(subject)) {
-      this.#logger.debug({ ...key, reason, detail }, "record not used");
+    if (this.#logged.has(subject)) {
+      this.#logger.debug({ ...key, reason, detail }, "record rejected");
       return;
     }
-    this.#told.add(subject);
+    this.#logged.add(subject);
     this.#logger.warn(
       { ...key, reason, detail },
-      "a record cannot be used; more of this sensor, kind and reason are counted only",
+      "record rejected; further ones of this sensor, kind and reason are only counted",
     );
   }
 }

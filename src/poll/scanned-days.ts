@@ -16,7 +16,7 @@ export class ScannedDays {
     return this.#days.get(name(key))?.hashes ?? null;
   }
 
-  blame(key: DayKey): void {
+  countMiss(key: DayKey): void {
     const day = this.#days.get(name(key)) ?? { misses: 0, hashes: null };
     this.#days.delete(name(key));
     this.#days.set(name(key), day);
@@ -31,7 +31,7 @@ export class ScannedDays {
     }
   }
 
-  forgive(key: DayKey): void {
+  forget(key: DayKey): void {
     this.#days.delete(name(key));
   }
 }

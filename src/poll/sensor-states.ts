@@ -1,13 +1,10 @@
 import type { SensorState } from "../core/ports.ts";
-import type { Sensor } from "../core/sensor.ts";
+import type { PolledKind, Sensor } from "../core/sensor.ts";
 import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../core/silence.ts";
 import type { Stream } from "./task.ts";
 
 /** How long a stream's next record may take by its rhythm, ms. */
-export function expectedMs({
-  cadence,
-  intervalMs,
-}: Pick<Stream, "cadence" | "intervalMs">): number {
+function expectedMs({ cadence, intervalMs }: Pick<Stream, "cadence" | "intervalMs">): number {
   return cadence.expectedMs ?? Math.max(UNKNOWN_CADENCE_MS, intervalMs);
 }
 
@@ -24,22 +21,40 @@ export function sensorStates(streams: readonly Stream[], gatewayNowMs: number): 
 
 function stateOf(sensor: Sensor, streams: readonly Stream[], nowMs: number): SensorState {
   const newest = streams.flatMap(({ cadence }) => cadence.newestMs ?? []);
-  const isFresh = streams.some(
-    (stream) =>
-      stream.cadence.newestMs !== null &&
-      nowMs - stream.cadence.newestMs <= SILENT_AFTER_INTERVALS * expectedMs(stream),
-  );
+  const isFresh = streams.some((stream) => isFreshAt(stream, nowMs));
   return {
     code: sensor.code,
     state: newest.length === 0 ? "unknown" : isFresh ? "online" : "silent",
     lastReadingMs: newest.length === 0 ? null : Math.max(...newest),
     batteryV: null,
-    kinds: streams.map(({ kind, cadence, lastReadAtMs, lastError }) => ({
-      kind,
-      lastReadingMs: cadence.newestMs,
-      cadenceS: cadence.periodMs === null ? null : cadence.periodMs / 1000,
-      lastReadAtMs,
-      lastError,
+    kinds: streams.map((stream) => ({
+      kind: stream.kind,
+      lastReadingMs: stream.cadence.newestMs,
+      cadenceS: stream.cadence.periodMs === null ? null : stream.cadence.periodMs / 1000,
+      lastReadAtMs: stream.lastReadAtMs,
+      lastError: stream.lastError,
+      hasRecords: stream.hasRecords,
+      isSilent: stream.cadence.newestMs !== null && !isFreshAt(stream, nowMs),
     })),
+  };
+}
+
+function isFreshAt(stream: Stream, nowMs: number): boolean {
+  const { newestMs } = stream.cadence;
+  return newestMs !== null && nowMs - newestMs <= SILENT_AFTER_INTERVALS * expectedMs(stream);
+}
+
+/** Of a sensor that is not read nobody knows whether it sends; its newest stored reading is still its last. */
+export function stateNotRead(
+  { code, kinds }: Sensor,
+  newestTimeMs: (sensor: string, kind: PolledKind) => number | null,
+): SensorState {
+  const newest = kinds.flatMap((kind) => newestTimeMs(code, kind) ?? []);
+  return {
+    code,
+    state: "unknown",
+    lastReadingMs: newest.length === 0 ? null : Math.max(...newest),
+    batteryV: null,
+    kinds: [],
   };
 }

@@ -1,4 +1,4 @@
-import type { Kind, Sensor } from "../core/sensor.ts";
+import type { PolledKind, Sensor } from "../core/sensor.ts";
 import type { Backoff } from "../lib/backoff.ts";
 import { Heap } from "../lib/heap.ts";
 import type { BackfillJob } from "./backfill-job.ts";
@@ -6,10 +6,11 @@ import type { Cadence } from "./cadence.ts";
 
 /** One sensor's one kind: what is polled. */
 export interface Stream {
-  readonly sensor: Sensor;
-  readonly kind: Kind;
+  /** As the site file has it now. */
+  sensor: Sensor;
+  readonly kind: PolledKind;
   readonly cadence: Cadence;
-  readonly intervalMs: number;
+  intervalMs: number;
   readonly days: Map<string, Task>;
   /** Days that got their closing read from this process: they are not opened again. */
   readonly closedDays: Set<string>;
@@ -21,12 +22,16 @@ export interface Stream {
   lastReadAtMs: number | null;
   lastDurationMs: number;
   lastError: string | null;
+  /** True once a read found records, since it is asked for in this way. */
+  hasRecords: boolean;
+  /** Counts what makes earlier reads of it void. */
+  epoch: number;
   /** UTC offset of its newest record, minutes. */
   offsetMinutes: number | null;
 }
 
 export const PRIORITY = { today: 0, late: 1, missed: 2, asked: 3 } as const;
-export type Priority = (typeof PRIORITY)[keyof typeof PRIORITY];
+type Priority = (typeof PRIORITY)[keyof typeof PRIORITY];
 
 /** One (sensor, kind, day) that is due some time. */
 export interface Task {

@@ -1,4 +1,5 @@
 import type {
+  Clock,
   DeliveryOutcome,
   Lane,
   Logger,
@@ -6,21 +7,23 @@ import type {
   OutboxEntry,
   PublishOutcome,
 } from "../core/ports.ts";
-import type { Metrics } from "../lib/metrics.ts";
-import { reasonName } from "./link-errors.ts";
+import { reasonName } from "../core/reason-names.ts";
+import { LogPace } from "../lib/log-pace.ts";
+import type { UplinkMetrics } from "../lib/metrics.ts";
 
 /** Troubles remembered so that each is logged once; older ones make room and may be logged again. */
 const REMEMBERED_MAX = 1000;
 
-/** Counts what becomes of messages, and tells the log about each refused topic and each oversize message once. */
+/** Counts what becomes of messages, and tells the log about each refused topic once, and about oversize messages once a minute. */
 export class DeliveryReport {
   readonly #parts: {
     readonly logger: Logger;
-    readonly metrics: Pick<Metrics, "delivered" | "laneDelivered" | "deliveryFailures">;
+    readonly metrics: Pick<UplinkMetrics, "delivered" | "laneDelivered" | "deliveryFailures">;
   };
   /** Topic → reason it is refused for. */
   readonly #refused = new Map<string, string>();
   readonly #oversize = new Set<string>();
+  readonly #oversizeLines: LogPace;
   /** Delivered in this lane and not yet in the counter: bursts are of one lane, mostly. */
   #lane: Lane | null = null;
   #laneDelivered = 0;
@@ -30,9 +33,11 @@ export class DeliveryReport {
 
   constructor(parts: {
     readonly logger: Logger;
-    readonly metrics: Pick<Metrics, "delivered" | "laneDelivered" | "deliveryFailures">;
+    readonly clock: Pick<Clock, "monotonic">;
+    readonly metrics: Pick<UplinkMetrics, "delivered" | "laneDelivered" | "deliveryFailures">;
   }) {
     this.#parts = parts;
+    this.#oversizeLines = new LogPace(parts.clock);
   }
 
   judge(lane: Lane, entry: OutboxEntry, message: Message, answer: PublishOutcome): DeliveryOutcome {
@@ -57,9 +62,11 @@ export class DeliveryReport {
         forgetOldest(this.#oversize);
         this.failed("oversize");
         const { bytes, limitBytes } = answer;
+        const line = this.#oversizeLines.next(`${lane} ${entry.live ? "live" : "history"}`);
+        if (line === null) return "oversize";
         logger.error(
-          { lane, topic, id: entry.reading.id, bytes, limitBytes },
-          "message is larger than the broker takes: raise its packet limit",
+          { lane, topic, id: entry.reading.id, bytes, limitBytes, ...others(line.heldBack) },
+          "message exceeds the broker's packet limit: raise that limit",
         );
         return "oversize";
       }
@@ -69,7 +76,7 @@ export class DeliveryReport {
         if (this.#refused.get(topic) !== reason) {
           this.#refused.set(topic, reason);
           forgetOldest(this.#refused);
-          logger.error({ lane, topic, reason }, "the broker refuses this topic; it is tried again");
+          logger.error({ lane, topic, reason }, "the broker refuses this topic; trying again");
         }
         return "refused";
       }
@@ -95,6 +102,9 @@ export class DeliveryReport {
     this.#laneDelivered = 0;
   }
 }
+
+/** How many more there were since the last line. */
+const others = (count: number) => (count === 0 ? {} : { others: count });
 
 function forgetOldest(memory: Map<string, string> | Set<string>): void {
   if (memory.size <= REMEMBERED_MAX) return;

@@ -1,3 +1,4 @@
+import type { Will } from "../core/link.ts";
 import type {
   AgentStatus,
   Clock,
@@ -5,16 +6,12 @@ import type {
   Logger,
   Message,
   MessageLink,
+  PublishOutcome,
   SensorState,
 } from "../core/ports.ts";
-import type { Will } from "./link-options.ts";
-import {
-  agentStatePayload,
-  gapPayload,
-  sensorStatePayload,
-  statsPayload,
-} from "./presence-payloads.ts";
-import { createTopics, type Topics } from "./topics.ts";
+import type { Descriptions } from "./descriptions.ts";
+import type { Profile } from "./formats/profile.ts";
+import type { RetainedCheck } from "./retained-check.ts";
 
 export interface PresenceParts {
   readonly link: MessageLink;
@@ -23,12 +20,11 @@ export interface PresenceParts {
   readonly logger: Logger;
   readonly status: () => AgentStatus;
   readonly sensors: () => readonly SensorState[];
-}
-
-export interface PresenceOptions {
-  readonly prefix: string;
-  readonly site: string;
-  readonly version: string;
+  /** Turns all of it into messages. */
+  readonly profile: Profile;
+  readonly descriptions: Pick<Descriptions, "sync" | "renew">;
+  /** Not there where nothing is retained. */
+  readonly retainedCheck?: Pick<RetainedCheck, "begin" | "received" | "look">;
 }
 
 /** Contract 6: statistics every minute, and here also when something comes or goes. */
@@ -43,6 +39,8 @@ const GAPS_PER_TICK = 100;
 interface Published {
   readonly state: string;
   readonly battery: number | null;
+  readonly firmware: string | number | null | undefined;
+  readonly signalDbm: number | null | undefined;
   readonly lastReadingMs: number | null;
   readonly at: number;
 }
@@ -50,33 +48,52 @@ interface Published {
 /** What subscribers can know without a reading: agent and sensor states, statistics, gaps. */
 export class Presence {
   readonly #parts: PresenceParts;
-  readonly #options: PresenceOptions;
-  readonly #topics: Topics;
   readonly #published = new Map<string, Published>();
   #reason = "started";
+  #publishedConfiguration = "";
 
-  constructor(parts: PresenceParts, options: PresenceOptions) {
+  constructor(parts: PresenceParts) {
     this.#parts = parts;
-    this.#options = options;
-    this.#topics = createTopics(options.prefix, options.site);
   }
 
-  /** The broker says this when we no longer can. Its time is the CONNECT's: nobody knows the end beforehand. */
-  will(): Will {
-    return { ...this.#state("offline", "connection lost"), qos: 1 };
+  /**
+   * The broker says this when we no longer can; null where the platform takes no will. Its time is the CONNECT's: nobody
+   * knows the end beforehand.
+   */
+  will(): Will | null {
+    const timeMs = this.#parts.clock.now();
+    return this.#parts.profile.will({ state: "offline", timeMs, reason: "connection lost" });
   }
 
-  /** The last message before a clean disconnect. */
-  offline(reason: string): Message {
+  /** The last messages before a clean disconnect. */
+  offline(reason: string): readonly Message[] {
     return this.#state("offline", reason);
   }
 
   /** For `onConnected`: online, then every sensor's state, for the broker may have forgotten all of them. */
   async online(): Promise<void> {
     this.#published.clear();
-    const outcome = this.#parts.link.publish(this.#state("online", this.#reason));
+    // Before our own state is published: it would look like an old one.
+    this.#parts.retainedCheck?.begin();
+    const messages = this.#state("online", this.#reason);
     this.#reason = "reconnected";
-    this.#warn(await outcome, this.#topics.agentState);
+    this.#publishedConfiguration = configurationOf(this.#parts.status());
+    await this.#publish(messages);
+  }
+
+  /** What is in effect has changed, or what waits for a restart has. */
+  async #publishConfiguration(status: AgentStatus): Promise<void> {
+    const now = configurationOf(status);
+    if (now === this.#publishedConfiguration) return;
+    this.#publishedConfiguration = now;
+    await this.#publish(this.#state("online", "reconfigured"));
+  }
+
+  /** Every message that comes in. */
+  received(topic: string, payload: Uint8Array, isRetained = false): void {
+    const { profile, descriptions, retainedCheck } = this.#parts;
+    retainedCheck?.received(topic, isRetained);
+    if (profile.wantsDescriptions(topic, payload)) descriptions.renew();
   }
 
   /** Needs no connection: what cannot be sent now is sent after the next one. */
@@ -84,51 +101,46 @@ export class Presence {
     const { link, clock } = this.#parts;
     let session = -1;
     let statsAt = Number.NEGATIVE_INFINITY;
-    let told = "";
+    let published = "";
     while (await link.ready(signal)) {
       const status = this.#parts.status();
       const health = healthOf(status);
       // A change waits for no minute: what was told last is retained, and would be the first a subscriber hears.
-      const isDue = clock.monotonic() - statsAt >= STATS_MS || health !== told;
+      const isDue = clock.monotonic() - statsAt >= STATS_MS || health !== published;
       if (link.session !== session || isDue) {
         session = link.session;
         statsAt = clock.monotonic();
-        told = health;
+        published = health;
         await this.#publishStats(status);
       }
+      await this.#publishConfiguration(status);
       await this.#publishSensors();
+      await this.#parts.descriptions.sync();
+      await this.#parts.retainedCheck?.look();
       await this.#publishGaps();
       const untilStats = STATS_MS - (clock.monotonic() - statsAt);
       await clock.sleep(Math.max(1, Math.min(TICK_MS, untilStats)), signal);
     }
   }
 
-  #state(state: "online" | "offline", reason: string): Message {
-    return {
-      topic: this.#topics.agentState,
-      payload: agentStatePayload(state, this.#parts.clock.now(), this.#options.version, reason),
-      qos: 1,
-      retain: true,
-      contentType: "application/json",
-    };
+  #state(state: "online" | "offline", reason: string): readonly Message[] {
+    const { profile, clock, status } = this.#parts;
+    const { configuration, pendingRestart } = status();
+    return profile.agentState({
+      state,
+      timeMs: clock.now(),
+      reason,
+      configuration,
+      pendingRestart,
+    });
   }
 
   async #publishStats(status: AgentStatus): Promise<void> {
-    const topic = this.#topics.agentStats;
-    this.#warn(
-      await this.#parts.link.publish({
-        topic,
-        payload: statsPayload(status),
-        qos: 1,
-        retain: true,
-        contentType: "application/json",
-      }),
-      topic,
-    );
+    await this.#publish(this.#parts.profile.stats(status));
   }
 
   async #publishSensors(): Promise<void> {
-    const { link, clock } = this.#parts;
+    const { clock, profile } = this.#parts;
     await Promise.all(
       this.#parts.sensors().map(async (sensor) => {
         const last = this.#published.get(sensor.code);
@@ -136,20 +148,18 @@ export class Presence {
           last !== undefined &&
           last.state === sensor.state &&
           last.battery === sensor.batteryV &&
+          last.firmware === sensor.firmware &&
+          last.signalDbm === sensor.signalDbm &&
           (last.lastReadingMs === sensor.lastReadingMs || clock.monotonic() - last.at < REFRESH_MS);
         if (isFresh) return;
-        const outcome = await link.publish({
-          topic: this.#topics.sensorState(sensor.code),
-          payload: sensorStatePayload(sensor),
-          qos: 1,
-          retain: true,
-          contentType: "application/json",
-        });
+        const outcomes = await this.#sendAll(profile.sensorState(sensor));
         // Lost ones are sent again; refused ones would be refused every tick.
-        if (outcome.result === "lost") return;
+        if (outcomes.some(({ result }) => result === "lost")) return;
         this.#published.set(sensor.code, {
           state: sensor.state,
           battery: sensor.batteryV,
+          firmware: sensor.firmware,
+          signalDbm: sensor.signalDbm,
           lastReadingMs: sensor.lastReadingMs,
           at: clock.monotonic(),
         });
@@ -158,34 +168,46 @@ export class Presence {
   }
 
   async #publishGaps(): Promise<void> {
-    const { link, gaps } = this.#parts;
+    const { gaps, profile } = this.#parts;
     const pending = gaps.pendingGaps(GAPS_PER_TICK);
     if (pending.length === 0) return;
-    const outcomes = await Promise.all(
-      pending.map((gap) =>
-        link.publish({
-          topic: this.#topics.agentGap,
-          payload: gapPayload(this.#options.site, gap),
-          qos: 1,
-          retain: false,
-          contentType: "application/json",
-        }),
-      ),
+    const outcomes = await Promise.all(pending.map((gap) => this.#sendAll(profile.gap(gap))));
+    const taken = pending.filter((_, i) =>
+      outcomes[i]?.every(({ result }) => result === "delivered"),
     );
-    const taken = pending.filter((_, i) => outcomes[i]?.result === "delivered");
     if (taken.length > 0) gaps.settleGaps(taken.map((gap) => gap.gapId));
   }
 
-  #warn(outcome: Awaited<ReturnType<MessageLink["publish"]>>, topic: string): void {
-    if (outcome.result === "refused" || outcome.result === "oversize") {
-      this.#parts.logger.warn({ topic, ...outcome }, "the broker does not take this message");
+  #sendAll(messages: readonly Message[]): Promise<PublishOutcome[]> {
+    return Promise.all(messages.map((message) => this.#parts.link.publish(message)));
+  }
+
+  /** Says in the log what the broker does not take. */
+  async #publish(messages: readonly Message[]): Promise<void> {
+    const outcomes = await this.#sendAll(messages);
+    for (const [i, outcome] of outcomes.entries()) {
+      if (outcome.result !== "refused" && outcome.result !== "oversize") continue;
+      const topic = messages[i]?.topic;
+      this.#parts.logger.warn({ topic, ...outcome }, "the broker refuses this message");
     }
   }
 }
 
+function configurationOf({ configuration, pendingRestart }: AgentStatus): string {
+  return JSON.stringify([configuration, pendingRestart]);
+}
+
 /** What an operator is called for: it differs when something came or went. */
-function healthOf({ gateway, links, buffer, clock }: AgentStatus): string {
+function healthOf(status: AgentStatus): string {
+  const { gateway, links, buffer, clock, configurationFaults } = status;
   const sessions = links.map((link) => [link.isConnected, link.hostOnline ?? null]);
   const { isWritable, alarm } = buffer;
-  return JSON.stringify([gateway.isUp, sessions, isWritable, alarm !== null, clock.isPlausible]);
+  return JSON.stringify([
+    gateway.isUp,
+    sessions,
+    isWritable,
+    alarm !== null,
+    clock.isPlausible,
+    configurationFaults,
+  ]);
 }

@@ -9,13 +9,13 @@ import type {
   OutboxEntry,
   PublishOutcome,
 } from "../core/ports.ts";
-import type { Metrics } from "../lib/metrics.ts";
+import type { UplinkMetrics } from "../lib/metrics.ts";
 import { DeliveryReport } from "./delivery-report.ts";
-import { type LaneOptions, LaneQueue, SETTLE_MS } from "./lane-queue.ts";
+import { type LaneOptions, LeasedEntries, SETTLE_MS } from "./leased-entries.ts";
 import { TokenBucket } from "./token-bucket.ts";
 
 /** A link as the publisher drives it: with a callback instead of a promise per message. */
-export interface PublisherLink extends MessageLink {
+interface PublisherLink extends MessageLink {
   /** QoS 1 publishes awaiting their acknowledgement, everybody's. */
   readonly inflight: number;
   send(message: Message, done: (outcome: PublishOutcome) => void): void;
@@ -26,7 +26,10 @@ export interface PublisherParts {
   readonly outbox: Outbox;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly metrics: Pick<Metrics, "delivered" | "laneDelivered" | "deliveryFailures" | "freshness">;
+  readonly metrics: Pick<
+    UplinkMetrics,
+    "delivered" | "laneDelivered" | "deliveryFailures" | "freshness"
+  >;
   /** The gateway's clock, ms: what freshness is measured by. */
   readonly gatewayNow: () => number;
 }
@@ -52,7 +55,7 @@ const BACKGROUND_INFLIGHT_MAX = 4;
 /** An entry with several messages is settled when all are answered, by the worst answer. */
 interface Ticket {
   readonly entry: OutboxEntry;
-  readonly queue: LaneQueue;
+  readonly queue: LeasedEntries;
   left: number;
   outcome: DeliveryOutcome;
 }
@@ -72,7 +75,7 @@ const SEVERITY: Readonly<Record<DeliveryOutcome, number>> = {
  */
 export class Publisher {
   readonly #parts: PublisherParts;
-  readonly #queues: LaneQueue[];
+  readonly #queues: LeasedEntries[];
   readonly #bucket: TokenBucket;
   readonly #report: DeliveryReport;
   readonly #settling = new Set<Promise<void>>();
@@ -85,7 +88,7 @@ export class Publisher {
 
   constructor(parts: PublisherParts, options: PublisherOptions) {
     this.#parts = parts;
-    this.#queues = options.lanes.map((lane) => new LaneQueue(parts.outbox, lane));
+    this.#queues = options.lanes.map((lane) => new LeasedEntries(parts.outbox, lane));
     this.#bucket = new TokenBucket(parts.clock, options.backlogRatePerS);
     this.#report = new DeliveryReport(parts);
   }
@@ -143,6 +146,7 @@ export class Publisher {
       await this.#nextEvent();
     }
     this.#settle(Number.POSITIVE_INFINITY);
+    if (this.#settling.size > 0) void this.#parts.outbox.flush();
     await Promise.all(this.#settling);
     for (const queue of this.#queues) queue.release();
   }
@@ -173,7 +177,7 @@ export class Publisher {
   }
 
   /** Sends while there is room; true when the queue ran dry first. */
-  #sendAll(queue: LaneQueue, which: "live" | "backlog"): boolean {
+  #sendAll(queue: LeasedEntries, which: "live" | "backlog"): boolean {
     while (this.#hasRoom(queue) && !this.#storeFailed) {
       if (which === "backlog" && !this.#bucket.hasToken) return false;
       if (which === "backlog" && this.#sinceLiveCheck >= this.#parts.link.inflightMax) {
@@ -187,7 +191,7 @@ export class Publisher {
     return false;
   }
 
-  #hasRoom(queue: LaneQueue): boolean {
+  #hasRoom(queue: LeasedEntries): boolean {
     const { link } = this.#parts;
     if (queue.isBackground && queue.outstanding >= BACKGROUND_INFLIGHT_MAX) return false;
     // With the window taken by others and nothing of ours to wake us, one may queue at the link.
@@ -200,7 +204,7 @@ export class Publisher {
     return sum;
   }
 
-  #send(queue: LaneQueue, entry: OutboxEntry, which: "live" | "backlog"): void {
+  #send(queue: LeasedEntries, entry: OutboxEntry, which: "live" | "backlog"): void {
     const messages = this.#encode(queue, entry);
     if (messages === null) return;
     if (messages.length === 0) {
@@ -218,7 +222,7 @@ export class Publisher {
   }
 
   /** Null when it is settled already: the disk does not give what is needed, or the stored text is damaged. */
-  #encode(queue: LaneQueue, entry: OutboxEntry): readonly Message[] | null {
+  #encode(queue: LeasedEntries, entry: OutboxEntry): readonly Message[] | null {
     const { logger } = this.#parts;
     const { lane } = queue;
     try {

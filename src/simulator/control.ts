@@ -1,6 +1,6 @@
 /** The simulator's own side under /sim/: faults, truth and what was shown, for a campaign in another process. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { KINDS, type Kind } from "../core/sensor.ts";
+import { POLLED_KINDS, type PolledKind } from "../core/sensor.ts";
 import { FAULTS, parseFault } from "./faults.ts";
 import { toTransport } from "./plain-record.ts";
 import { BadRequest, readText } from "./request.ts";
@@ -101,11 +101,11 @@ function* servedLines(simulator: Simulator, query: URLSearchParams): Generator<o
 
 function selection(query: URLSearchParams) {
   const kind = query.get("kind");
-  const known = KINDS.find((name) => name === kind);
+  const known = POLLED_KINDS.find((name) => name === kind);
   if (kind !== null && !known) throw new BadRequest(400, `no kind is named ${kind}`);
   return {
     sensor: query.get("sensor"),
-    kind: (known ?? null) as Kind | null,
+    kind: (known ?? null) as PolledKind | null,
     fromMs: timeOf(query, "from"),
     toMs: timeOf(query, "to"),
     withSamples: query.get("samples") === "1",

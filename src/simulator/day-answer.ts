@@ -1,8 +1,6 @@
 /** From a question for a day to the records that answer it, faults included. */
-import type { Kind } from "../core/sensor.ts";
+import type { PolledKind } from "../core/sensor.ts";
 import type { FaultBook, FaultSet } from "./faults.ts";
-import type { GatewayClock } from "./gateway-clock.ts";
-import type { History, RecordRef } from "./history.ts";
 import type { PlainRecord } from "./plain-record.ts";
 import type { Plant, PlantSensor } from "./plant.ts";
 import {
@@ -12,10 +10,12 @@ import {
   type Item,
   type Step,
 } from "./record-faults.ts";
-import type { Zone } from "./zone.ts";
+import type { RecordRef, SensorHistory } from "./sensor-history.ts";
+import type { SimulatedClock } from "./simulated-clock.ts";
+import type { TimeZone } from "./time-zone.ts";
 
 export interface DayQuestion {
-  readonly kind: Kind;
+  readonly kind: PolledKind;
   readonly type: number;
   readonly code: string;
   readonly day: string;
@@ -25,7 +25,7 @@ const MEGABYTES_DEFAULT = 120;
 
 export interface TruthRecord {
   readonly sensor: string;
-  readonly kind: Kind;
+  readonly kind: PolledKind;
   readonly n: number;
   /** The time that a reading of it carries, on the gateway's clock, ms. */
   readonly timeMs: number;
@@ -38,12 +38,18 @@ export interface TruthRecord {
 
 export class DayAnswers {
   readonly #plant: Plant;
-  readonly #history: History;
-  readonly #zone: Zone;
-  readonly #clock: GatewayClock;
+  readonly #history: SensorHistory;
+  readonly #zone: TimeZone;
+  readonly #clock: SimulatedClock;
   readonly #faults: FaultBook;
 
-  constructor(plant: Plant, history: History, zone: Zone, clock: GatewayClock, faults: FaultBook) {
+  constructor(
+    plant: Plant,
+    history: SensorHistory,
+    zone: TimeZone,
+    clock: SimulatedClock,
+    faults: FaultBook,
+  ) {
     this.#plant = plant;
     this.#history = history;
     this.#zone = zone;
@@ -59,6 +65,11 @@ export class DayAnswers {
       .list()
       .find(({ spec }) => spec.name === "sensor-swapped" && spec.text === code);
     return swap && this.#plant.byCode.get(swap.spec.sensor ?? "");
+  }
+
+  /** Place of a serial in the plant's list; -1 for one that is not in it. */
+  placeOf(code: string): number {
+    return this.#plant.sensors.findIndex((sensor) => sensor.code === code);
   }
 
   items({ kind, type, code, day }: DayQuestion, faults: FaultSet): Iterable<Item> {
@@ -90,7 +101,7 @@ export class DayAnswers {
     items: readonly Item[],
     model: Item,
     day: string,
-    kind: Kind,
+    kind: PolledKind,
     megabytes = MEGABYTES_DEFAULT,
   ): Generator<Item> {
     yield* items;
@@ -104,12 +115,17 @@ export class DayAnswers {
     }
   }
 
-  record(sensor: PlantSensor, kind: Kind, item: Item): PlainRecord {
+  record(sensor: PlantSensor, kind: PolledKind, item: Item): PlainRecord {
     return applySteps(this.#history.record(sensor, kind, item.ref), item.steps);
   }
 
   /** Records measured in [from, to) on the gateway's clock that it has by now, without any fault. */
-  *truth(sensor: PlantSensor, kind: Kind, fromMs: number, toMs: number): Generator<TruthRecord> {
+  *truth(
+    sensor: PlantSensor,
+    kind: PolledKind,
+    fromMs: number,
+    toMs: number,
+  ): Generator<TruthRecord> {
     const now = this.#clock.trueNow();
     for (const range of this.#clock.trueRanges(fromMs, toMs)) {
       for (const ref of this.#history.between(
@@ -123,7 +139,7 @@ export class DayAnswers {
     }
   }
 
-  truthOf(sensor: PlantSensor, kind: Kind, ref: RecordRef): TruthRecord {
+  truthOf(sensor: PlantSensor, kind: PolledKind, ref: RecordRef): TruthRecord {
     return {
       sensor: sensor.code,
       kind,

@@ -1,5 +1,5 @@
 /** Every fault the simulator can show (services 8), where each applies, and the book of those that are switched on. */
-import type { Kind } from "../core/sensor.ts";
+import type { PolledKind } from "../core/sensor.ts";
 import { likely } from "../lib/nearest.ts";
 import { chance, seedOf } from "./random.ts";
 
@@ -25,6 +25,8 @@ const HEAD_FAULTS = {
   unavailable: "503 with Retry-After of `seconds` (default 2)",
   "http-status": "the status `status`",
   "no-date": "no Date header",
+  "head-in-pieces":
+    "the head in pieces of `bytes` bytes (default: a line each), one every `ms` (default 15)",
   "clock-jump":
     "gateway's clock wrong by `ms` (default 3600000) while on; records keep their stamps",
 } as const;
@@ -67,7 +69,7 @@ const RECORD_FAULTS = {
   "channels-unequal": "channels of unequal length",
   "channels-empty": "channels without samples",
   "samples-out-of-range": "a sample beyond 16 bits",
-  "samples-float": "a sample that is no integer",
+  "samples-float": "a sample that is not an integer",
   "calibration-zero": "calibration 0",
   "calibration-negative": "calibration negative",
   "nan-tokens": "NaN, INF and -INF where numbers are due",
@@ -120,7 +122,7 @@ export interface FaultSpec {
   readonly name: FaultName;
   /* Where it applies; absent = everywhere. */
   readonly operation?: string;
-  readonly kind?: Kind;
+  readonly kind?: PolledKind;
   readonly sensor?: string;
   /** yyyy-MM-dd. */
   readonly day?: string;
@@ -148,7 +150,7 @@ export interface FaultSpec {
 
 export interface CallPlace {
   readonly operation: string;
-  readonly kind: Kind | null;
+  readonly kind: PolledKind | null;
   readonly sensor: string;
   readonly day: string;
 }

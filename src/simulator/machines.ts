@@ -63,7 +63,7 @@ function severityAt(machine: Machine, ms: number): number {
   return (age - Math.floor(age)) ** 2.5;
 }
 
-export function ambientC(ms: number): number {
+function ambientC(ms: number): number {
   return (
     17 +
     5 * Math.sin((TURN * ms) / DAY_MS - 1.8) +

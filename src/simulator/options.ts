@@ -1,10 +1,11 @@
 import type { Clock } from "../core/ports.ts";
-import type { Kind } from "../core/sensor.ts";
+import type { PolledKind } from "../core/sensor.ts";
 import { systemClock } from "../lib/clock.ts";
+import type { StateOperation } from "./node-state.ts";
 import type { WaveformShape } from "./waveform.ts";
 
 export type EmptyDay = "empty" | "null" | "missing" | "empty-array" | { readonly status: number };
-export type SettingsAnswer = "envelope" | "bare" | "key-only" | "wrapped";
+type SettingsAnswer = "envelope" | "bare" | "key-only" | "wrapped";
 
 export interface SimulatorOptions {
   readonly clock?: Clock;
@@ -28,7 +29,7 @@ export interface SimulatorOptions {
   readonly clockOffsetMs?: number;
   readonly historyDays?: number;
   /** Seconds between two records, by kind. */
-  readonly cadenceS?: Readonly<Partial<Record<Kind, number>>>;
+  readonly cadenceS?: Readonly<Partial<Record<PolledKind, number>>>;
   readonly waveform?: Partial<WaveformShape>;
   readonly accelSensorsMax?: number;
   readonly growthDays?: number;
@@ -40,6 +41,8 @@ export interface SimulatorOptions {
   readonly faultStatus?: 400 | 500;
   /** Memory for waveforms kept ready, MB. */
   readonly cacheMb?: number;
+  /** Further read operations, for the states of nodes. */
+  readonly stateOperations?: readonly StateOperation[];
   readonly settings?: {
     /** One JSON file per sensor is written here; in memory only without it. */
     readonly dir?: string;
@@ -51,7 +54,7 @@ export interface SimulatorOptions {
   };
 }
 
-const CADENCE_S: Readonly<Record<Kind, number>> = {
+const CADENCE_S: Readonly<Record<PolledKind, number>> = {
   accel: 600,
   current: 60,
   currentV2: 60,
@@ -87,6 +90,7 @@ export function withDefaults(options: SimulatorOptions) {
     strictTypes: options.strictTypes ?? false,
     faultStatus: options.faultStatus ?? 400,
     cacheMb: options.cacheMb ?? 64,
+    stateOperations: options.stateOperations ?? [],
     settings: {
       dir: options.settings?.dir ?? null,
       order: options.settings?.order ?? [506, 502, 503, 504, 505],

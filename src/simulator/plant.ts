@@ -1,7 +1,7 @@
-import type { ChannelConfig, Kind, MachineClass, Site } from "../core/sensor.ts";
+import type { ChannelConfig, MachineClass, PolledKind, Site } from "../core/sensor.ts";
 import { chance, mix } from "./random.ts";
 
-export type Defect = "bearing" | "unbalance" | "misalignment" | "looseness";
+type Defect = "bearing" | "unbalance" | "misalignment" | "looseness";
 
 /** A machine of the simulated plant. What it does at a time follows from this alone (machines.ts). */
 export interface Machine {
@@ -26,7 +26,7 @@ export interface PlantSensor {
   readonly type: number;
   readonly name: string;
   readonly seed: number;
-  readonly kinds: readonly Kind[];
+  readonly kinds: readonly PolledKind[];
   readonly machine: Machine;
   /** Measurement point on the machine, and its name. */
   readonly point: number;
@@ -52,7 +52,7 @@ export interface Plant {
 }
 
 /** Type codes of this plant. A site would take them from its own gateway. */
-export const SENSOR_TYPES = {
+const SENSOR_TYPES = {
   triaxial: 3,
   biaxial: 50,
   generalPurpose: 60,
@@ -79,7 +79,7 @@ const HOUR_MS = 3_600_000;
 
 interface Fitting {
   readonly type: number;
-  readonly kinds: readonly Kind[];
+  readonly kinds: readonly PolledKind[];
   readonly pointName: string;
   readonly axes: 2 | 3;
   readonly channels: Readonly<Record<string, ChannelConfig>>;

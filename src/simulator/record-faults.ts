@@ -1,9 +1,9 @@
 /** What record faults make of records. Each is pure, so that whoever compares can work the shown record out again. */
-import type { Kind } from "../core/sensor.ts";
+import type { PolledKind } from "../core/sensor.ts";
 import type { ActiveFault, FaultName, FaultSet } from "./faults.ts";
-import type { RecordRef } from "./history.ts";
 import { isTime, type PlainRecord, type PlainTime, type PlainValue } from "./plain-record.ts";
 import { chance, mix } from "./random.ts";
+import type { RecordRef } from "./sensor-history.ts";
 
 /** One change to a record: what, drawn from which seed, with which parameter. */
 export type Step = readonly [name: FaultName, seed: number, parameter: number | string];
@@ -93,7 +93,7 @@ function shuffled(items: readonly Item[], seed: number): Item[] {
 }
 
 /** True when no reading can come of such a record: it has no time, or names another sensor. */
-export function isRejected(steps: readonly Step[], kind: Kind): boolean {
+export function isRejected(steps: readonly Step[], kind: PolledKind): boolean {
   return steps.some(
     ([name]) =>
       name === "time-unset" ||

@@ -62,14 +62,20 @@ export class RequestFields {
     if (typeof value === "number") return value;
     const isText = typeof value === "string" && value.trim() !== "" && !this.#isStrict;
     const number = isText ? Number(value) : Number.NaN;
-    if (Number.isNaN(number)) throw new BadRequest(400, `${name} is no number`);
+    if (Number.isNaN(number)) throw new BadRequest(400, `${name} is not a number`);
     return number;
   }
 
   integer(name: string): number {
     const value = this.number(name);
-    if (!Number.isInteger(value)) throw new BadRequest(400, `${name} is no integer`);
+    if (!Number.isInteger(value)) throw new BadRequest(400, `${name} is not an integer`);
     return value;
+  }
+
+  /** What a request names its sensor, before it is known which type its operation wants. */
+  sensor(name: string): string {
+    const value = this.#get(name);
+    return typeof value === "string" || typeof value === "number" ? String(value) : "";
   }
 
   text(name: string): string | null {

@@ -1,4 +1,4 @@
-import type { Kind } from "../core/sensor.ts";
+import type { PolledKind } from "../core/sensor.ts";
 import type { Item, Step } from "./record-faults.ts";
 
 /**
@@ -10,7 +10,7 @@ export type ShownState = "complete" | "partial";
 export interface Shown {
   /** The serial it was asked under. */
   readonly sensor: string;
-  readonly kind: Kind;
+  readonly kind: PolledKind;
   readonly n: number;
   readonly steps: readonly Step[];
   readonly state: ShownState;
@@ -49,7 +49,7 @@ class Spans {
 
 interface Stream {
   readonly sensor: string;
-  readonly kind: Kind;
+  readonly kind: PolledKind;
   readonly complete: Spans;
   readonly partial: Spans;
 }
@@ -60,7 +60,7 @@ export class ServedLog {
   readonly #altered = new Map<string, Shown>();
   isOverflown = false;
 
-  mark(sensor: string, kind: Kind, items: Iterable<Item>, state: ShownState): void {
+  mark(sensor: string, kind: PolledKind, items: Iterable<Item>, state: ShownState): void {
     let stream = this.#streams.get(`${sensor} ${kind}`);
     if (!stream) {
       stream = { sensor, kind, complete: new Spans(), partial: new Spans() };

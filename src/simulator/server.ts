@@ -2,21 +2,21 @@
 import { setMaxListeners } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import type { Kind, Site } from "../core/sensor.ts";
+import type { PolledKind, Site } from "../core/sensor.ts";
 import { handleControl } from "./control.ts";
 import { DayAnswers, type TruthRecord } from "./day-answer.ts";
 import { type ActiveFault, FaultBook } from "./faults.ts";
-import { GatewayClock } from "./gateway-clock.ts";
-import { History } from "./history.ts";
 import { type SimulatorConfig, type SimulatorOptions, withDefaults } from "./options.ts";
 import { NOT_FOUND_PAGE } from "./pages.ts";
 import { createPlant, type Plant, plantSite } from "./plant.ts";
 import { BadRequest } from "./request.ts";
+import { SensorHistory } from "./sensor-history.ts";
 import { ServedLog } from "./served.ts";
 import { type CallNote, expectationOf, Service } from "./service.ts";
 import { SettingsBox, type SettingsState } from "./settings.ts";
+import { SimulatedClock } from "./simulated-clock.ts";
 import type { ShownRecord, Simulator } from "./simulator.ts";
-import { Zone } from "./zone.ts";
+import { TimeZone } from "./time-zone.ts";
 
 const KEEP_ALIVE_MS = 120_000;
 const DAY_MS = 86_400_000;
@@ -31,10 +31,10 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
 class Gateway implements Simulator {
   readonly plant: Plant;
   readonly faults: FaultBook;
-  readonly clock: GatewayClock;
-  readonly zone: Zone;
+  readonly clock: SimulatedClock;
+  readonly zone: TimeZone;
   readonly #config: SimulatorConfig;
-  readonly #history: History;
+  readonly #history: SensorHistory;
   readonly #answers: DayAnswers;
   readonly #served = new ServedLog();
   readonly #settings: SettingsBox;
@@ -50,15 +50,15 @@ class Gateway implements Simulator {
     // One for each fault that is on and each answer that waits; they go with them.
     setMaxListeners(0, this.#closing.signal);
     this.#port = config.port;
-    this.zone = new Zone(config.zone);
-    this.clock = new GatewayClock(config.clock, {
+    this.zone = new TimeZone(config.zone);
+    this.clock = new SimulatedClock(config.clock, {
       speed: config.speed,
       startMs: config.startMs,
       offsetMs: config.clockOffsetMs,
     });
     this.plant = createPlant(config);
-    const cadence = (kind: Kind) => config.cadenceS[kind] * 1000;
-    this.#history = new History(this.clock, this.zone, {
+    const cadence = (kind: PolledKind) => config.cadenceS[kind] * 1000;
+    this.#history = new SensorHistory(this.clock, this.zone, {
       cadenceMs: {
         accel: cadence("accel"),
         current: cadence("current"),
@@ -178,7 +178,7 @@ class Gateway implements Simulator {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  truth(code: string, kind: Kind, fromMs: number, toMs: number): TruthRecord[] {
+  truth(code: string, kind: PolledKind, fromMs: number, toMs: number): TruthRecord[] {
     const sensor = this.plant.byCode.get(code);
     return sensor?.kinds.includes(kind) ? [...this.#answers.truth(sensor, kind, fromMs, toMs)] : [];
   }

@@ -1,21 +1,23 @@
 /** The SensorService itself: one request in, one answer out, with whatever fault is due. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Kind } from "../core/sensor.ts";
+import type { PolledKind } from "../core/sensor.ts";
+import { isDay } from "../core/time-zone.ts";
 import { sendBody } from "./body.ts";
 import type { DayAnswers } from "./day-answer.ts";
 import { envelopePieces, keyText, type Piece } from "./envelope.ts";
 import type { FaultBook, FaultSet } from "./faults.ts";
-import type { GatewayClock } from "./gateway-clock.ts";
+import { sendHeadInPieces } from "./head-pieces.ts";
+import { type StateOperation, stateRecord } from "./node-state.ts";
 import type { SimulatorConfig } from "./options.ts";
 import { LOGIN_PAGE, METHOD_PAGE, NOT_FOUND_PAGE, page, REQUEST_ERROR_PAGE } from "./pages.ts";
 import { type Item, isRejected } from "./record-faults.ts";
 import { BadRequest, RequestFields, readText } from "./request.ts";
 import type { ServedLog } from "./served.ts";
 import type { Outcome, SettingsBox } from "./settings.ts";
+import type { SimulatedClock } from "./simulated-clock.ts";
 import { type Spelling, WireWriter } from "./wire-writer.ts";
-import { isDay } from "./zone.ts";
 
-const READ_OPERATIONS: ReadonlyMap<string, Kind> = new Map<string, Kind>([
+const READ_OPERATIONS: ReadonlyMap<string, PolledKind> = new Map<string, PolledKind>([
   ["getAccelData", "accel"],
   ["getCurrentData", "current"],
   ["getCurrentV2Data", "currentV2"],
@@ -39,7 +41,7 @@ export interface CallNote {
 
 export interface ServiceParts {
   readonly config: SimulatorConfig;
-  readonly clock: GatewayClock;
+  readonly clock: SimulatedClock;
   readonly answers: DayAnswers;
   readonly settings: SettingsBox;
   readonly faults: FaultBook;
@@ -94,7 +96,8 @@ export class Service {
     const { config } = this.#parts;
     const kind = READ_OPERATIONS.get(operation);
     const isUpdate = operation === "UpdateConfig" && config.generation === 1;
-    if (!kind && operation !== "saveSettings" && !isUpdate) {
+    const state = config.stateOperations.find(({ name }) => name === operation);
+    if (!kind && !state && operation !== "saveSettings" && !isUpdate) {
       return this.html(response, 404, NOT_FOUND_PAGE);
     }
     if (request.method !== "POST") {
@@ -103,14 +106,17 @@ export class Service {
     }
     const text = await readText(request);
     const fields = new RequestFields(text, config.word, config.strictTypes);
-    const sensor = fields.text("sensorCode") ?? "";
+    const isRead = kind !== undefined || state !== undefined;
+    const sensor = isRead ? (fields.text("sensorCode") ?? "") : fields.sensor("sensorCode");
     const day = kind ? (fields.text("date") ?? "") : "";
     const faults = this.#parts.faults.strike({ operation, kind: kind ?? null, sensor, day });
     this.#note(operation, sensor, day, faults);
     if (faults.has("no-date")) response.removeHeader("Date");
+    const pieces = faults.get("head-in-pieces");
+    if (pieces) sendHeadInPieces(response, pieces.spec, config.clock, signal);
     if (this.#pageInstead(response, faults)) return;
     // A settings call takes effect even where its answer is lost.
-    const outcome = kind ? null : this.#settle(operation, fields);
+    const outcome = isRead ? null : this.#settle(operation, fields);
     const isReused = this.#used.has(request.socket);
     this.#used.add(request.socket);
     if (!(await this.#mayAnswer(response, faults, isReused, signal))) return;
@@ -129,10 +135,15 @@ export class Service {
       );
       return;
     }
+    if (state) {
+      const text = this.#stateText(state, sensor, faults);
+      await sendBody([{ text, item: null }], faults, isGzip, body);
+      return;
+    }
     if (!kind) return;
-    if (!isDay(day)) throw new BadRequest(400, "date is no day");
-    const pieces = this.#dayPieces(operation, kind, fields, day, faults);
-    const delivery = await sendBody(pieces, faults, isGzip, body);
+    if (!isDay(day)) throw new BadRequest(400, "date is not a day");
+    const dayPieces = this.#dayPieces(operation, kind, fields, day, faults);
+    const delivery = await sendBody(dayPieces, faults, isGzip, body);
     const isRefused = faults.has("non-zero-status") || faults.has("non-zero-status-with-records");
     if (isRefused || delivery.items.length === 0) return;
     const isReadable = delivery.isComplete && !faults.has("utf16");
@@ -141,7 +152,7 @@ export class Service {
 
   #dayPieces(
     operation: string,
-    kind: Kind,
+    kind: PolledKind,
     fields: RequestFields,
     day: string,
     faults: FaultSet,
@@ -154,6 +165,20 @@ export class Service {
     const render = (item: Item) =>
       source ? writer.record(answers.record(source, kind, item)) : "";
     return envelopePieces(operation, items, render, faults, config.emptyDay);
+  }
+
+  /** One record of the sensor as it is now; none for a serial that the plant does not have. */
+  #stateText(operation: StateOperation, code: string, faults: FaultSet): string {
+    const { answers, clock } = this.#parts;
+    const place = answers.placeOf(code.trim().replace(/^0+(?=\d)/, ""));
+    const isRefused = faults.has("non-zero-status");
+    const record =
+      place < 0 || isRefused
+        ? ""
+        : this.#writerFor(faults).record(stateRecord(operation, code, place, clock.now()));
+    const key = isRefused ? keyText(17, "Invalid operation") : keyText(0, "OK");
+    const envelope = `[{"Configs":[],"Key":${key},"Value":[${record}]}]`;
+    return faults.has("wrapped") ? `{"${operation.name}Result":${envelope}}` : envelope;
   }
 
   #writerFor(faults: FaultSet): WireWriter {
@@ -250,6 +275,6 @@ export class Service {
 }
 
 /** Whether a shown record must become a reading of some client, or must not. */
-export function expectationOf(item: Pick<Item, "steps">, kind: Kind): "reading" | "reject" {
+export function expectationOf(item: Pick<Item, "steps">, kind: PolledKind): "reading" | "reject" {
   return isRejected(item.steps, kind) ? "reject" : "reading";
 }

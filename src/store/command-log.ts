@@ -1,6 +1,6 @@
-import { INTERRUPTED } from "../core/command.ts";
-import type { Database, Row } from "./database.ts";
-import type { WriteQueue } from "./write-queue.ts";
+import { INTERRUPTED, type RefusedCommand } from "../core/command.ts";
+import type { Database, Row } from "./database/database.ts";
+import type { WriteQueue } from "./database/write-queue.ts";
 
 export interface NewCommand {
   readonly receivedAtMs: number;
@@ -62,6 +62,30 @@ export class CommandLog {
           "UPDATE commands SET outcome = ?, status_number = ?, description = ?, finished_at_ms = ? WHERE command = ?",
         )
         .run(outcome.outcome, outcome.statusNumber, outcome.description, finishedAtMs, command);
+    });
+  }
+
+  refused(group: readonly RefusedCommand[]): void {
+    this.#queue.direct("keep refused commands", () => {
+      const insert = this.#db.write(
+        `INSERT INTO commands (received_at_ms, key, sensor, source, payload, outcome, status_number, description, finished_at_ms)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      );
+      for (const { entry, result, finishedAtMs } of group) {
+        const { receivedAtMs, key, sensor, source, payload } = entry;
+        const { outcome, statusNumber, description } = result;
+        insert.run(
+          receivedAtMs,
+          key,
+          sensor,
+          source,
+          payload,
+          outcome,
+          statusNumber,
+          description,
+          finishedAtMs,
+        );
+      }
     });
   }
 

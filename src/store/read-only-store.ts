@@ -1,8 +1,9 @@
-import type { WaveformReader } from "../core/ports.ts";
-import { Database } from "./database.ts";
-import { History } from "./history.ts";
-import { Streams } from "./streams.ts";
-import { Waveforms } from "./waveforms.ts";
+import { type LaneChange, planLanes, type WantedLanes } from "../core/lane-plan.ts";
+import type { Lane, WaveformReader } from "../core/ports.ts";
+import { Database } from "./database/database.ts";
+import { Streams } from "./database/streams.ts";
+import { History } from "./readings/history.ts";
+import { Waveforms } from "./readings/waveforms.ts";
 
 /** What a second process may see of a store: nothing it can change. */
 export interface ReadOnlyStore {
@@ -18,8 +19,37 @@ export function openReadOnly(dataDir: string, nativeBinding?: string): ReadOnlyS
   const streams = new Streams(db);
   streams.load();
   return {
-    history: new History(db, streams),
+    history: new History(db, streams, null),
     waveforms: new Waveforms(db, streams, { read: (_what, read) => read() }),
     close: () => db.close(),
   };
+}
+
+const LANES_TABLE_SQL = "SELECT count(*) AS n FROM sqlite_master WHERE name = 'lanes'";
+const OWED_SQL = `SELECT uplink, format AS lane, (SELECT count(*) FROM outbox o WHERE o.lane = l.lane) AS readings
+  FROM lanes l WHERE leaving IS NULL ORDER BY l.lane`;
+
+/** What becomes of what is owed when an agent starts with these lanes, also while one runs. Throws StoreFailure. */
+export function laneChangesAhead(
+  dataDir: string,
+  wanted: readonly WantedLanes[],
+  nativeBinding?: string,
+): readonly LaneChange[] {
+  const db = new Database({ dataDir, nativeBinding, checkpointPages: 0 });
+  db.openReadOnly();
+  try {
+    // A store of 0.1 is migrated by the next start.
+    if (db.read(LANES_TABLE_SQL).get()?.[0] !== 1) return [];
+    const known = db
+      .read(OWED_SQL)
+      .all()
+      .map(([uplink, lane, readings]) => ({
+        uplink: String(uplink),
+        lane: String(lane) as Lane,
+        readings: Number(readings),
+      }));
+    return planLanes(known, wanted);
+  } finally {
+    db.close();
+  }
 }

@@ -1,34 +1,39 @@
-import {
-  type BufferState,
-  type Clock,
-  type DayKey,
-  type GapLog,
-  LANES,
-  type Lane,
-  type Logger,
-  type Outbox,
-  type ReadingLog,
+import type { AlarmStore } from "../core/alarm/ports.ts";
+import type { AuditLog } from "../core/audit.ts";
+import type { LaneChange } from "../core/lane-plan.ts";
+import type {
+  BufferState,
+  Clock,
+  DayKey,
+  GapLog,
+  Logger,
+  Outbox,
+  OutboxUplink,
+  ReadingLog,
 } from "../core/ports.ts";
 import type { WaveformFiles } from "../core/query/ports.ts";
-import type { Reading } from "../core/reading.ts";
-import { type BufferLimits, shareBuffer } from "./buffer-limits.ts";
-import { BufferMonitor } from "./buffer-monitor.ts";
+import { MAIN_UPLINK } from "../core/uplink.ts";
+import { AlarmLog } from "./alarms/alarm-log.ts";
+import { SqliteAuditLog } from "./audit-log.ts";
 import { CommandLog } from "./command-log.ts";
-import { Database } from "./database.ts";
-import { DirectoryLock } from "./directory-lock.ts";
-import { SqliteGapLog } from "./gap-log.ts";
-import { Growth } from "./growth.ts";
-import { History } from "./history.ts";
-import { Identities } from "./identities.ts";
-import { Meta } from "./meta.ts";
-import { openOrRecover, type RecoveryParts } from "./open-or-recover.ts";
-import { SqliteOutbox } from "./outbox.ts";
-import { SqliteReadingLog } from "./reading-log.ts";
-import { Retention } from "./retention.ts";
-import { StoreFailure } from "./store-failure.ts";
-import { Streams } from "./streams.ts";
-import { Waveforms } from "./waveforms.ts";
-import { WriteQueue } from "./write-queue.ts";
+import { Database } from "./database/database.ts";
+import { DirectoryLock } from "./database/directory-lock.ts";
+import { Meta } from "./database/meta.ts";
+import { StoreFailure } from "./database/store-failure.ts";
+import { Streams } from "./database/streams.ts";
+import { WriteQueue } from "./database/write-queue.ts";
+import { SqliteGapLog } from "./outbox/gap-log.ts";
+import { SqliteOutbox } from "./outbox/outbox.ts";
+import { History } from "./readings/history.ts";
+import { Identities } from "./readings/identities.ts";
+import { NewestTimes } from "./readings/newest-times.ts";
+import { SqliteReadingLog } from "./readings/reading-log.ts";
+import { Waveforms } from "./readings/waveforms.ts";
+import { openOrRecover, type RecoveryParts } from "./recovery/open-or-recover.ts";
+import { type BufferLimits, shareBuffer } from "./space/buffer-limits.ts";
+import { BufferMonitor } from "./space/buffer-monitor.ts";
+import { Growth } from "./space/growth.ts";
+import { Retention } from "./space/retention.ts";
 
 export interface StoreOptions {
   /** DATA_DIR; made where it is missing. */
@@ -37,25 +42,31 @@ export interface StoreOptions {
   readonly nativeBinding?: string | undefined;
   /** HISTORY_DAYS, WAVEFORM_DAYS, BUFFER_MAX_MB, DISK_FREE_MIN_MB. */
   readonly historyDays: number;
+  /** The gateway's clock, ms; null while no answer told it. Readings grow old by it. */
+  readonly gatewayNow?: () => number | null;
   readonly waveformDays: number;
   readonly bufferMaxMb: number;
   readonly diskFreeMinMb: number;
-  /** Destinations that are configured now. */
-  readonly lanes: readonly Lane[];
-  /** True where PUBLISH_WAVEFORMS lets this reading's samples out. */
-  readonly waveformPolicy: (reading: Reading) => boolean;
+  /** Destinations that are configured now, those first that are asked first to tell gaps of others. */
+  readonly uplinks: readonly OutboxUplink[];
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Name of the site, for the payload of events; empty unless given. */
+  readonly site?: () => string;
   /** Called with the seconds of each commit, for the metrics. */
   readonly onCommit?: (seconds: number) => void;
   /** Called for each reading that is given up, for the metrics. */
   readonly onDropped?: (reason: string, count: number) => void;
+  /** An uplink has lost readings that it was owed, which a gap record of it says. */
+  readonly onLost?: (uplink: string, reason: string, count: number) => void;
   /** Called when damage that showed while running was repaired: lost days are to be read again. */
   readonly onRecovered?: () => void;
   /** Called about every second while a damaged store is copied, which holds up everything else. */
   readonly onProgress?: () => void;
   /** Group-commit window, ms; 200 unless given. */
   readonly commitWindowMs?: number;
+  /** Distance of commits under light load, ms; 0, none, unless given. What is acknowledged is on disk all the same. */
+  readonly commitPaceMs?: number;
   /** Free bytes of the disk, where it is not to be asked (tests). */
   readonly diskFreeBytes?: () => number | null;
 }
@@ -65,21 +76,38 @@ export interface Store {
     flush(): Promise<void>;
     canReread(key: DayKey): boolean;
   };
+  /** That of `main`. */
   readonly outbox: Outbox & { flush(): Promise<void> };
+  /** What one uplink is owed. Stays good while uplinks come and go. */
+  outboxOf(uplink: string): Outbox;
+  /** Everybody's gaps. */
   readonly gaps: GapLog;
+  /** Those that one uplink tells. */
+  gapsOf(uplink: string): GapLog;
+  /**
+   * From now on these uplinks are owed; what becomes of the others' lanes is answered. The destination of an uplink that
+   * goes, or whose formats change, is closed before. Throws StoreFailure, and then nothing has changed.
+   */
+  setUplinks(uplinks: readonly OutboxUplink[]): readonly LaneChange[];
   readonly waveforms: WaveformFiles;
   readonly history: History;
   readonly commands: CommandLog;
+  readonly alarms: AlarmStore;
+  readonly audit: AuditLog;
   readonly meta: Meta;
   /** Cheap; for stats, health and metrics. */
   state(): BufferState;
   readonly statistics: { readonly commits: number; readonly bytesWritten: number };
   /** True when the database answers a read now: for the watchdog and /healthz. */
   isAlive(): boolean;
+  /** False once DATA_DIR or its database was deleted or replaced under the agent. */
+  isInPlace(): boolean;
   /** Keeps to days and megabytes until aborted. */
   runRetention(signal: AbortSignal): Promise<void>;
   /** One pass of it, for tests and tools. */
   retain(): Promise<void>;
+  /** The agent stops: what waits is written now, and from now on nothing waits for company. */
+  hurry(): void;
   /** Writes what waits, checkpoints and gives the directory free. */
   close(): Promise<void>;
 }
@@ -100,13 +128,16 @@ export function openStore(options: StoreOptions): Store {
 
 class SqliteStore implements Store {
   readonly readings: SqliteReadingLog;
-  readonly outbox: SqliteOutbox;
+  readonly outbox: Outbox & { flush(): Promise<void> };
   readonly gaps: SqliteGapLog;
   readonly waveforms: Waveforms;
   readonly history: History;
   readonly commands: CommandLog;
+  readonly alarms: AlarmLog;
+  readonly audit: SqliteAuditLog;
   readonly meta: Meta;
   readonly statistics: { commits: number; bytesWritten: number; commitSeconds(s: number): void };
+  readonly #outbox: SqliteOutbox;
   readonly #db: Database;
   readonly #queue: WriteQueue;
   readonly #lock: DirectoryLock;
@@ -141,51 +172,72 @@ class SqliteStore implements Store {
       clock,
       logger,
       statistics: this.statistics,
-      makeRoom: () => this.#retention.makeRoom(),
+      paceMs: options.commitPaceMs ?? 0,
+      makeRoom: (oldestMs, isHurried) => this.#retention.makeRoom(oldestMs, isHurried),
       undone: () => this.#undone(),
+      committed: () => this.gaps.committed(),
       reopen: (seen) => this.#reopen(seen),
     });
     const queue = this.#queue;
     this.meta = new Meta(db, queue);
     const streams = new Streams(db);
     const growth = new Growth();
+    const newest = new NewestTimes(db);
     this.#streams = streams;
     this.#identities = new Identities(db, this.meta);
     this.waveforms = new Waveforms(db, streams, queue, (fileId, err) => {
       logger.error({ err, fileId }, "stored samples are damaged and count as lost");
       this.#retention.lost("damaged_samples");
     });
-    this.outbox = new SqliteOutbox(
+    const outbox = new SqliteOutbox(
       { db, streams, queue, clock, logger, onLost: () => this.#retention.lost("damaged") },
-      options.lanes,
+      options.uplinks,
     );
+    this.#outbox = outbox;
+    this.outbox = { ...outbox.of(MAIN_UPLINK), flush: () => outbox.flush() };
+    this.alarms = new AlarmLog({
+      db,
+      queue,
+      streams,
+      outbox,
+      clock,
+      logger,
+      site: options.site ?? (() => ""),
+      stored: (count) => {
+        this.readings.count += count;
+      },
+    });
+    this.gaps = new SqliteGapLog({ db, streams, queue, logger, onLost: options.onLost });
+    this.gaps.uplinks = options.uplinks;
     this.readings = new SqliteReadingLog(
       {
+        alarms: this.alarms,
         db,
         queue,
         streams,
         identities: this.#identities,
+        newest,
         waveforms: this.waveforms,
-        outbox: this.outbox,
+        outbox,
+        gaps: this.gaps,
+        full: () => this.#retention,
         growth,
         clock,
       },
       {
         commitWindowMs: options.commitWindowMs ?? COMMIT_WINDOW_MS,
         transactionBytesMax: this.#limits.walBytes / 2,
-        waveformPolicy: options.waveformPolicy,
       },
     );
-    this.gaps = new SqliteGapLog({ db, streams, queue, logger });
-    this.history = new History(db, streams);
+    this.history = new History(db, streams, newest);
     this.commands = new CommandLog(db, queue);
+    this.audit = new SqliteAuditLog(db, queue);
     this.#recovery = {
       nativeBinding: options.nativeBinding,
       clock,
       logger,
-      lanes: options.lanes.filter((lane) => lane !== "plain").map((lane) => LANES.indexOf(lane)),
-      markedLanes: options.lanes.map((lane) => LANES.indexOf(lane)),
       onProgress: () => options.onProgress?.(),
+      lanes: outbox,
     };
     const alarm = openOrRecover(db, this.#recovery, {
       load: () => {
@@ -207,7 +259,8 @@ class SqliteStore implements Store {
       {
         db,
         queue,
-        outbox: this.outbox,
+        outbox,
+        streams,
         readings: this.readings,
         waveforms: this.waveforms,
         identities: this.#identities,
@@ -220,6 +273,7 @@ class SqliteStore implements Store {
       },
       {
         historyDays: options.historyDays,
+        gatewayNow: options.gatewayNow,
         waveformDays: options.waveformDays,
         limits: this.#limits,
         onDropped: options.onDropped,
@@ -230,14 +284,14 @@ class SqliteStore implements Store {
       this.commands.endInterrupted();
     } catch (error) {
       // They are told as unknown all the same; a full disk must not keep the agent from starting.
-      logger.warn({ err: error }, "commands that were cut short keep no outcome");
+      logger.warn({ err: error }, "outcomes of interrupted commands could not be recorded");
     }
   }
 
   #begin(): void {
     try {
       this.#monitor.start();
-      this.#retention.begin(this.outbox.lanes.map((lane) => lane.number));
+      this.#retention.begin();
     } catch (error) {
       this.#db.close();
       throw error;
@@ -248,7 +302,8 @@ class SqliteStore implements Store {
     this.#streams.load();
     this.#identities.load();
     this.readings.load();
-    this.outbox.load();
+    this.#outbox.load();
+    this.alarms.load();
   }
 
   /** After a failed sync the kernel may have dropped pages it calls written; only a new connection reads the disk. */
@@ -269,13 +324,30 @@ class SqliteStore implements Store {
   }
 
   #undone(): void {
-    this.outbox.rows.insertFailed();
+    this.#outbox.rows.insertFailed();
+    this.alarms.follower?.undone();
     this.gaps.endEpisode();
+    this.#retention.undone();
+  }
+
+  outboxOf(uplink: string): Outbox {
+    return this.#outbox.of(uplink);
+  }
+
+  gapsOf(uplink: string): GapLog {
+    return this.gaps.of(uplink);
+  }
+
+  setUplinks(uplinks: readonly OutboxUplink[]): readonly LaneChange[] {
+    const changes = this.#outbox.configure(uplinks);
+    this.gaps.uplinks = uplinks;
+    if (changes.length > 0) this.#retention.wake();
+    return changes;
   }
 
   state(): BufferState {
     const lanes = Object.fromEntries(
-      this.outbox.lanes.map(({ lane }) => [lane, this.outbox.depth(lane)]),
+      this.#outbox.lanes.map(({ name }) => [name, this.#outbox.depth(name)]),
     );
     return {
       lanes,
@@ -301,7 +373,12 @@ class SqliteStore implements Store {
     }
   }
 
+  isInPlace(): boolean {
+    return this.#isClosed || this.#db.isInPlace;
+  }
+
   isAlive(): boolean {
+    if (!this.isInPlace()) return false;
     try {
       // Through the file's lock and first page: SELECT 1 would not touch either.
       return this.#db.read("SELECT count(*) FROM sqlite_schema").all().length === 1;
@@ -318,11 +395,15 @@ class SqliteStore implements Store {
     return this.#retention.pass();
   }
 
+  hurry(): void {
+    this.#queue.hurry();
+  }
+
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    await this.outbox.flush();
-    this.outbox.close();
+    await this.#outbox.flush();
+    this.#outbox.close();
     this.#queue.close();
     this.#db.close();
     this.#monitor.keepRoomToOpen();

@@ -4,6 +4,7 @@ import { describe, it, type TestContext } from "node:test";
 import mqtt from "mqtt";
 import { Relay } from "../../scripts/chaos/relay.ts";
 import { brokerDetail, metricOf, until, untilMetric } from "../support/agent-answers.ts";
+import { deadlineMs } from "../support/deadline.ts";
 import { startFakeBroker } from "../support/fake-broker.ts";
 import { type MosquittoOptions, skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { type BuiltAgent, type Plant, skipWithoutBuild, startPlant } from "../support/plant.ts";
@@ -55,7 +56,11 @@ async function relayTo(t: TestContext, { broker }: Plant): Promise<Relay> {
 const logged = (agent: BuiltAgent, pattern: RegExp) =>
   agent.log.filter((line) => pattern.test(JSON.stringify(line)));
 
-describe("an agent whose broker misbehaves", { skip, concurrency: true, timeout: 150_000 }, () => {
+describe("an agent whose broker misbehaves", {
+  skip,
+  concurrency: true,
+  timeout: deadlineMs(150_000),
+}, () => {
   it("delivers all but a topic that is refused, tells of it, and delivers that one when it may", async (t) => {
     const denied = `gateside/plant/${RPM}/rpm`;
     const plant = await plantWith(t, { acl: `topic readwrite #\ntopic deny ${denied}` });
@@ -114,7 +119,7 @@ describe("an agent whose broker misbehaves", { skip, concurrency: true, timeout:
     assert.ok(counted <= measured + 1, `${counted} counted, ${measured} measured`);
     assert.ok((await metricOf(agent, `${pending}{lane="waveform"}`)) > 0, "they are kept");
     assert.ok(!subscriber.messages.some(({ topic }) => topic.includes("/waveform/")));
-    const [told] = logged(agent, /larger than the broker takes/);
+    const [told] = logged(agent, /exceeds the broker's packet limit/);
     assert.equal(told?.["limitBytes"], 4096);
     assert.equal(await agent.stop(), 0);
   });

@@ -1,12 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sparkplugClientId } from "../../src/agent/destinations.ts";
+import { clientIdsOf } from "../../src/core/uplink.ts";
 
 test("agent – the Sparkplug session has the configured client id, marked where another session needs that too", () => {
-  const mqttClientId = "line-3";
-  assert.equal(sparkplugClientId({ mqttClientId, publishFormats: ["sparkplug"] }), "line-3");
+  const clientId = "line-3";
+  assert.deepEqual(clientIdsOf({ clientId, formats: ["sparkplug"] }), {
+    mqtt: null,
+    sparkplug: "line-3",
+  });
   for (const other of ["json", "plain"] as const) {
-    const both = sparkplugClientId({ mqttClientId, publishFormats: ["sparkplug", other] });
-    assert.equal(both, "line-3-sparkplug");
+    assert.deepEqual(clientIdsOf({ clientId, formats: ["sparkplug", other] }), {
+      mqtt: "line-3",
+      sparkplug: "line-3-sparkplug",
+    });
   }
+  assert.deepEqual(clientIdsOf({ clientId, formats: ["json"] }), {
+    mqtt: "line-3",
+    sparkplug: null,
+  });
 });

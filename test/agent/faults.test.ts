@@ -6,6 +6,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { FaultSpec } from "../../src/simulator/faults.ts";
 import type { PlantSensor } from "../../src/simulator/plant.ts";
+import { seriesLine } from "../support/agent-answers.ts";
+import { deadlineMs } from "../support/deadline.ts";
 import { expectedId } from "../support/expected-reading.ts";
 import {
   type RecordingSubscriber,
@@ -74,6 +76,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     waits("proxy-auth"),
     waits("http-status", { options: { status: 502 } }),
     reads("no-date"),
+    reads("head-in-pieces", { options: { ms: 1 } }),
   ],
   envelopes: [
     waits("non-zero-status", { counts: request("service_status") }),
@@ -172,7 +175,7 @@ const skip = skipWithoutBuild || skipWithoutMosquitto;
 describe("an agent over a gateway with every fault", {
   skip,
   concurrency: false,
-  timeout: 240_000,
+  timeout: deadlineMs(240_000),
 }, () => {
   let plant: Plant;
   let close: () => Promise<void>;
@@ -189,7 +192,11 @@ describe("an agent over a gateway with every fault", {
   const received = () => {
     for (; parsed < all.messages.length; parsed++) {
       const { topic, text } = all.messages[parsed] as SeenMessage;
-      if (!/\/(history|accel|current|currentV2|accCurrent|loop|dryContact|rpm)$/.test(topic))
+      if (
+        !/^[^/]+\/[^/]+\/[^/]+\/(accel|current|currentV2|accCurrent|loop|dryContact|rpm)(\/history)?$/.test(
+          topic,
+        )
+      )
         continue;
       const { id, sensor, attributes } = JSON.parse(text);
       found.set(id, { sensor, flags: attributes.flags ?? [] });
@@ -227,7 +234,7 @@ describe("an agent over a gateway with every fault", {
     timeoutMs: number,
   ) => {
     const wanted = codes.map((code) => [code, ids(code)] as const);
-    const deadline = Date.now() + timeoutMs;
+    const deadline = Date.now() + deadlineMs(timeoutMs);
     for (;;) {
       const have = received();
       const missing = [...wanted].flatMap(([code, list]) =>
@@ -292,7 +299,7 @@ describe("an agent over a gateway with every fault", {
     const partial = [...sensorOf]
       .filter(([one]) => one.expect === "partial")
       .map(([, code]) => code);
-    const deadline = Date.now() + 25_000;
+    const deadline = Date.now() + deadlineMs(25_000);
     const hasCome = (code: string) =>
       [...received().values()].some(({ sensor }) => sensor === code);
     while (!partial.every(hasCome) && Date.now() < deadline) {
@@ -310,10 +317,7 @@ describe("an agent over a gateway with every fault", {
   });
   after(() => close?.());
 
-  const counted = (series: string) =>
-    metrics
-      .split("\n")
-      .some((text) => text.startsWith(`${series} `) && Number(text.slice(series.length)) > 0);
+  const counted = (series: string) => Number(seriesLine(metrics, series)?.split(" ").at(-1)) > 0;
 
   it("keeps reading the sensors beside them", () => {
     assert.ok(healthy.length >= 10);

@@ -4,6 +4,7 @@ import { describe, it } from "node:test";
 import type { Sensor } from "../../src/core/sensor.ts";
 import { machineState } from "../../src/simulator/machines.ts";
 import { createPlant } from "../../src/simulator/plant.ts";
+import { deadlineMs } from "../support/deadline.ts";
 import { expectedReading } from "../support/expected-reading.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { skipWithoutBuild, startPlant } from "../support/plant.ts";
@@ -34,7 +35,7 @@ const valueOf = ({ payload }: SeenReading, name: string) =>
 
 const mean = (numbers: readonly number[]) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
 
-describe("a growing bearing fault", { skip, timeout: 60_000 }, () => {
+describe("a growing bearing fault", { skip, timeout: deadlineMs(60_000) }, () => {
   it("shows on MQTT: the envelope rises many times over, the zone goes from good to bad, the newest is retained", async (t) => {
     const startMs = worstMoment();
     const plant = await startPlant(t, {

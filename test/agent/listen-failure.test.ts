@@ -18,7 +18,7 @@ test("listening – a taken port names the setting, the place and the remedy, an
 });
 
 test("listening – an address of another machine names HTTP_HOST, an unknown fault stays as it is", () => {
-  assert.match(told("EADDRNOTAVAIL").message, /^HTTP_HOST: 127\.0\.0\.1 is no address/);
+  assert.match(told("EADDRNOTAVAIL").message, /^HTTP_HOST: 127\.0\.0\.1 is not an address/);
   assert.match(told("EACCES").message, /above 1023/);
   assert.match(told("EMFILE").message, /of Node's/);
 });

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { Relay } from "../../scripts/chaos/relay.ts";
 import { until, untilMetric } from "../support/agent-answers.ts";
+import { deadlineMs } from "../support/deadline.ts";
 import { type RecordingSubscriber, skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { type BuiltAgent, type Plant, skipWithoutBuild, startPlant } from "../support/plant.ts";
 import {
@@ -53,7 +54,13 @@ async function openHouse(
       cadenceS: CADENCE_S,
     },
     broker: { receiveMaximum: 100 },
-    env: { MQTT_INFLIGHT: String(WINDOW), PUBLISH_WAVEFORMS: "never", ...env },
+    env: {
+      MQTT_INFLIGHT: String(WINDOW),
+      PUBLISH_WAVEFORMS: "never",
+      // Alarm events wait in the same buffer: what is owed would count more than the readings that these tests wait for.
+      ALARMS_ENABLED: "false",
+      ...env,
+    },
   });
   const relay = new Relay(plant.broker.port);
   await relay.listen();
@@ -88,7 +95,7 @@ async function watchStored(
   return stored;
 }
 
-describe("a broker that is away", { skip, concurrency: true, timeout: 120_000 }, () => {
+describe("a broker that is away", { skip, concurrency: true, timeout: deadlineMs(120_000) }, () => {
   it("gets the newest of every sensor and kind live first, then the backlog oldest first, and new readings in between", async (t) => {
     const { plant, relay, clock, all, seen } = await openHouse(t, 1);
     const agent = plant.startAgent({ MQTT_URL: relay.url });
@@ -191,7 +198,7 @@ describe("a broker that is away", { skip, concurrency: true, timeout: 120_000 },
     await untilMetric(agent, "gateside_outbox_readings", (value) => value >= truth.size);
     await untilMetric(agent, "gateside_delivered_total", (value) => value === 0);
     const told = agent.log.find(({ reason }) => reason === "no_subscriber");
-    assert.match(String(told?.["msg"]), /refuses this topic; it is tried again/);
+    assert.match(String(told?.["msg"]), /refuses this topic; trying again/);
 
     const late = new SeenReadings(await plant.subscribe());
     await late.waitFor(truth, 40_000);

@@ -7,6 +7,7 @@ import { loadSite } from "../../src/config/site.ts";
 import type { Clock } from "../../src/core/ports.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { startSimulator } from "../../src/simulator/server.ts";
+import { deadlineMs } from "../support/deadline.ts";
 import { startFakeBroker } from "../support/fake-broker.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { tempDirectory } from "../support/temp-database.ts";
@@ -37,7 +38,7 @@ async function openHouse(t: TestContext, mqttUrl: string, clock: Clock = systemC
 }
 
 test("stop – a broker that acknowledges nothing any more does not keep the agent longer than ten seconds", {
-  timeout: 60_000,
+  timeout: deadlineMs(60_000),
 }, async (t) => {
   const topics: string[] = [];
   let isDeaf = false;
@@ -62,7 +63,7 @@ test("stop – a broker that acknowledges nothing any more does not keep the age
 });
 
 test("stop – a fault of ours is told, and all is closed before the process ends", {
-  timeout: 60_000,
+  timeout: deadlineMs(60_000),
 }, async (t) => {
   const broker = await startFakeBroker({ version: 5 });
   t.after(() => broker.close());

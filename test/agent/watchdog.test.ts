@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { Watchdog } from "../../src/agent/watchdog.ts";
+import { deadlineMs } from "../support/deadline.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { freePort } from "../support/mosquitto.ts";
 import {
@@ -20,6 +21,7 @@ test("watchdog – is fed only while the database answers", async (t) => {
   const notifier = {
     ready() {},
     stopping() {},
+    reloading() {},
     alive: () => void pings++,
     working() {},
     aliveEveryMs: 1000,
@@ -56,7 +58,7 @@ test("watchdog – a loop that stands still shows in the health", async () => {
 
 test("watchdog – the agent tells systemd that it saves, is ready, alive and stopping, and a frozen one is silent", {
   skip,
-  timeout: 60_000,
+  timeout: deadlineMs(60_000),
 }, async (t) => {
   const directory = temporaryDirectory(t);
   mkdirSync(join(directory, "dist"));

@@ -11,6 +11,7 @@ import { parseFlags } from "../../src/cli/parse-flags.ts";
 import { loadSite } from "../../src/config/site.ts";
 import { createWireNames } from "../../src/core/wire/wire-names.ts";
 import { createHttpServer } from "../../src/http/server.ts";
+import { envelope, startFakeGateway, utcDay, wireTime } from "../support/fake-gateway.ts";
 import { OPTIONS, SITE, testParts } from "../support/http-parts.ts";
 
 type After = { after(end: () => Promise<void> | void): void };
@@ -92,7 +93,7 @@ test("discover – wrong flags are told before anything is asked", async (t) => 
   const base = ["--url", "http://127.0.0.1:1", "--token", "x"];
   for (const [words, expected] of [
     [["--url", "ftp://x", "--token", "x"], /http/],
-    [["--url", "http://x"], /--token TOKEN or --token-file FILE is required/],
+    [["--url", "http://x"], /give --token, --token-file, or --email with --password-file/],
     [[...base, "--kinds", "9=amperes"], /--kinds/],
     [[...base, "--kinds", "current"], /--kinds/],
     [[...base, "--clamp", "60"], /--clamp/],
@@ -269,4 +270,97 @@ test("discover – other shapes are read: a bare list, a wrapped answer, a table
   ]);
   assert.match(stderr, /asked point by point/);
   assert.match(stderr, /501: left out, what a sensor of type 4 reads is unknown/);
+});
+
+test("discover – logs in with e-mail and password, whose file alone holds it", async (t) => {
+  const cwd = directory(t);
+  writeFileSync(join(cwd, "password"), "t0ken\n");
+  const url = await ourService(t);
+  const login = ["--url", url, "--email", "me@plant.example", "--password-file", "password"];
+  const done = await discover(cwd, [...login, "--site", "s"]);
+  assert.match(done.stdout, /"sensors"/, done.stderr);
+  writeFileSync(join(cwd, "wrong"), "n0ne\n");
+  const refused = await discover(cwd, [...login.slice(0, -1), "wrong"]);
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /^error: Login: /m);
+  assert.doesNotMatch(refused.stderr, /n0ne/);
+  await assert.rejects(discover(cwd, ["--url", url]), /--email with --password-file/);
+  await assert.rejects(discover(cwd, [...login, "--token", "x"]), /not both/);
+  await assert.rejects(discover(cwd, login.slice(0, 4)), /--password-file/);
+});
+
+test("discover – an address that is not the service's, and one where nothing listens, get a remedy", async (t) => {
+  const cwd = directory(t);
+  const elsewhere = await otherService(t, () => ({ status: 404, body: "" }));
+  const wrong = await discover(cwd, ["--url", elsewhere, "--token", "x"]);
+  assert.match(wrong.stderr, /HTTP 404; is --url the service's base address/);
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise<void>((resolve) => void server.close(() => resolve()));
+  const closed = await discover(cwd, ["--url", `http://127.0.0.1:${port}`, "--token", "x"]);
+  assert.match(closed.stderr, /ECONNREFUSED.*nothing listens there/);
+});
+
+test("discover – asks the gateway which kinds answer for a type; a flag goes before, a silent sensor is passed over", async (t) => {
+  const cwd = directory(t);
+  const device = (ID: number, code: string, type: number) => ({ ID, code, type, name: "" });
+  const url = await otherService(t, (operation) =>
+    operation === "GetDevices"
+      ? enveloped([
+          device(1, "100", 9),
+          device(2, "101", 9),
+          device(3, "200", 40),
+          device(4, "300", 7),
+          device(5, "400", 8),
+        ])
+      : enveloped([]),
+  );
+  const now = Date.now();
+  const gateway = await startFakeGateway(t, ({ operation, body }) => {
+    const code = body["sensorCode"];
+    const isToday = body["date"] === utcDay(now);
+    const time = wireTime(now - 60_000);
+    if (operation === "getRPMData" && code === "200" && !isToday)
+      return envelope([{ sensor_code: code, RPM: 1, time_data: wireTime(now - 86_400_000) }]);
+    if (operation === "getCurrentData" && code === "101")
+      return envelope([{ sensor_code: code, current1: 1, time_data: time }]);
+    if (operation === "getAccCurrentData" && code === "101")
+      return envelope([
+        { sensor_code: code, accumulated_current1: 1, startPeriod: time, endPeriod: time },
+      ]);
+    return operation === "getDryContactData" ? { status: 404, body: "" } : envelope([]);
+  });
+  const words = ["--url", url, "--token", "x", "--gateway", gateway.url, "--clamp", "100"];
+  const { code, stdout, stderr } = await discover(cwd, [...words, "--kinds", "8=dryContact"]);
+  assert.equal(code, 0, stderr);
+  const { sensors } = JSON.parse(stdout) as { sensors: { code: string; kinds: string[] }[] };
+  assert.deepEqual(
+    sensors.map(({ code: one, kinds }) => [one, kinds]),
+    [
+      ["100", ["current", "accCurrent"]],
+      ["101", ["current", "accCurrent"]],
+      ["200", ["rpm"]],
+      ["400", ["dryContact"]],
+    ],
+  );
+  assert.match(stderr, /type 9: taken as current and accCurrent, because .* records of 101/);
+  assert.match(stderr, /type 7: the gateway has no records of 300 in the last 3 days.*--days/);
+  assert.equal(gateway.calls.filter(({ body }) => body["sensorCode"] === "400").length, 0);
+
+  const shut = await discover(cwd, [...words.slice(0, 5), "http://127.0.0.1:1"]);
+  assert.equal(shut.code, 1);
+  assert.match(shut.stderr, /^error: --gateway: .*ECONNREFUSED.*is the gateway on/m);
+  const elsewhere = await otherService(t, () => ({ status: 404, body: "" }));
+  const wrong = await discover(cwd, [...words.slice(0, 5), elsewhere]);
+  assert.equal(wrong.code, 1);
+  assert.match(wrong.stderr, /gave no sensor's day: .*--gateway-service/);
+  await assert.rejects(
+    discover(cwd, [...words.slice(0, 5), "ftp://u:s3cret@x"]),
+    (error: Error) => {
+      assert.match(error.message, /--gateway is not an address/);
+      assert.doesNotMatch(error.message, /s3cret/);
+      return true;
+    },
+  );
 });

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { judgeEvents } from "../../scripts/chaos/alarm-events.ts";
 import { type Evidence, judge, missingWaveforms, storedIds } from "../../scripts/chaos/compare.ts";
+import { judgeUplinks } from "../../scripts/chaos/compare-uplinks.ts";
+import type { GapRecord } from "../../scripts/chaos/recorder.ts";
 
 type Parts = {
   readonly must?: Readonly<Record<string, number>>;
@@ -100,4 +103,82 @@ test("verdict – a waveform is missing wherever one channel of it is", () => {
   };
   assert.equal(missingWaveforms({ must }, { recorder, host: null }).length, 1);
   assert.equal(missingWaveforms({ must }, { recorder, host }).length, 2);
+});
+
+test("verdict – each uplink is judged by what it chooses and by gaps of its own; other values than on main are invented", () => {
+  const at = (sensor: string, kind: string, timeMs: number) => ({
+    sensor,
+    kind,
+    timeMs,
+    channels: [],
+  });
+  const must = new Map([
+    ["a", at("100200411", "rpm", 1)],
+    ["b", at("100200411", "rpm", 2)],
+    ["c", at("100200448", "dryContact", 3)],
+    ["d", at("100200374", "loop", 4)],
+  ]);
+  const came = (list: Readonly<Record<string, object>>) => ({
+    ids: new Map(
+      Object.entries(list).map(([id, values]) => [id, { count: 1, values: { ...values } }]),
+    ),
+    doubled: new Set<string>(),
+    live: 0,
+  });
+  const main = came({ a: { rpm: 1 }, b: { rpm: 2 }, c: { input1: true }, d: { channel2: 5 } });
+  const judgedBy = (cloud: ReturnType<typeof came>, gaps: GapRecord[], stored: Set<string>) => {
+    const far = { cloud, visitor: main, host: { hasReading: () => true } };
+    const all = judgeUplinks(
+      { must, may: must, gone: new Map() },
+      main,
+      far as unknown as Parameters<typeof judgeUplinks>[2],
+      gaps,
+      stored,
+    );
+    const [one] = all;
+    return [one?.due, one?.received, one?.lost.length, one?.givenUp, one?.invented.length];
+  };
+  const everything = new Set(must.keys());
+  assert.deepEqual(
+    judgedBy(came({ a: { rpm: 1 }, b: { rpm: 2 } }), [], everything),
+    [2, 2, 0, 0, 0],
+  );
+  assert.deepEqual(judgedBy(came({ a: { rpm: 1 } }), [], everything), [2, 1, 1, 0, 0]);
+  const gap = {
+    sensor: "100200411",
+    kind: "rpm",
+    from: iso(2),
+    to: iso(2),
+    count: 1,
+    reason: "disk_full",
+  };
+  const without = new Set(["a"]);
+  const told = (uplink: string) => judgedBy(came({ a: { rpm: 1 } }), [{ ...gap, uplink }], without);
+  assert.deepEqual(told("cloud"), [2, 1, 0, 1, 0]);
+  assert.deepEqual(told("main"), [2, 1, 1, 0, 0]);
+  const odd = came({ a: { rpm: 7 }, b: { rpm: 2 }, c: { input1: true } });
+  assert.deepEqual(judgedBy(odd, [], everything), [2, 1, 0, 0, 2]);
+});
+
+test("verdict – an event that the store holds and nobody was told is lost; one transition under two ids is doubled", () => {
+  const event = (id: string, content: string, readingId = "") =>
+    [id, { id, content, readingId }] as const;
+  const stored = new Map([
+    ["e1", "1"],
+    ["e2", "2"],
+  ]);
+  const judgeOf = (...events: ReturnType<typeof event>[]) => {
+    const { lost, doubled, invented } = judgeEvents(
+      stored,
+      { events: new Map(events) },
+      () => true,
+      new Set(["r".repeat(32)]),
+    );
+    return [lost.length, doubled.length, invented.length];
+  };
+  assert.deepEqual(judgeOf(event("e1", "x"), event("e2", "y")), [0, 0, 0]);
+  assert.deepEqual(judgeOf(event("e1", "x")), [1, 0, 0]);
+  assert.deepEqual(judgeOf(event("e1", "x"), event("e2", "x")), [0, 1, 0]);
+  const other = event("e3", "z", "0123456789abcdef0123456789abcdef");
+  assert.deepEqual(judgeOf(event("e1", "x"), event("e2", "y"), other), [0, 0, 1]);
 });

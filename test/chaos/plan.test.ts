@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readCommandLine } from "../../scripts/chaos/command-line.ts";
-import { type EventName, PART_OF, planCampaign } from "../../scripts/chaos/events.ts";
+import { type Round, readCommandLine } from "../../scripts/chaos/command-line.ts";
+import {
+  type EventName,
+  PART_OF,
+  planCampaign,
+  planUplinkEvents,
+  UPLINK_EVENTS,
+} from "../../scripts/chaos/events.ts";
 import { SeededRandom } from "../../scripts/chaos/random.ts";
 
 const ALL = new Set(Object.keys(PART_OF) as EventName[]);
@@ -29,17 +35,33 @@ test("campaign – where something is not possible, only that is left out", () =
   );
 });
 
-test("campaign – the seeds of CI let every event happen, with json alone and with Sparkplug", () => {
+test("campaign – the seeds of CI let every event happen: with json alone, with Sparkplug, and with several uplinks", () => {
   const rounds = readCommandLine(["--ci"])?.rounds ?? [];
   assert.ok(rounds.length >= 4);
-  for (const hasHost of [false, true]) {
-    const names = rounds
-      .filter(({ formats }) => formats.includes("sparkplug") === hasHost)
-      .flatMap(({ seed, lengthMs }) => planOf(seed, lengthMs))
-      .map(({ event }) => event.name);
-    const missing = [...ALL].filter((name) => !names.includes(name));
-    assert.deepEqual(missing, []);
-  }
+  const namesOf = (isMeant: (round: Round) => boolean) =>
+    new Set(
+      rounds.filter(isMeant).flatMap(({ seed, lengthMs, uplinks }) => {
+        const plan = uplinks ? planUplinkEvents(seed, lengthMs) : planOf(seed, lengthMs);
+        return plan.map(({ event }) => event.name);
+      }),
+    );
+  const isFar = (name: EventName) => UPLINK_EVENTS.some((one) => one === name);
+  const usual = [...ALL].filter((name) => !isFar(name));
+  const hasHost = ({ formats }: Round) => formats.includes("sparkplug");
+  const ofJson = namesOf((round) => !round.uplinks && !hasHost(round));
+  assert.deepEqual(
+    usual.filter((name) => !ofJson.has(name) && name !== "host offline"),
+    [],
+  );
+  const ofHost = namesOf(hasHost);
+  assert.deepEqual(
+    usual.filter((name) => !ofHost.has(name)),
+    [],
+  );
+  assert.deepEqual(
+    namesOf(({ uplinks }) => uplinks),
+    new Set<EventName>(UPLINK_EVENTS),
+  );
 });
 
 test("campaign – lengths and seeds are read as they are said, nonsense is refused", () => {
@@ -47,6 +69,8 @@ test("campaign – lengths and seeds are read as they are said, nonsense is refu
   assert.deepEqual(first("--seed", "9", "--hours", "2"), {
     seed: 9,
     formats: ["json"],
+    uplinks: false,
+    darkDays: 0,
     lengthMs: 7_200_000,
   });
   assert.deepEqual(
@@ -60,6 +84,7 @@ test("campaign – lengths and seeds are read as they are said, nonsense is refu
     ["--minutes", "0"],
     ["--formats", "sparkplug"],
     ["--formats", "json,xml"],
+    ["--dark", "4"],
     ["--what"],
   ]) {
     assert.throws(() => readCommandLine(words), Error, words.join(" "));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -9,9 +9,11 @@ import { type TestContext, test } from "node:test";
 import { fastClock } from "../../src/cli/demo.ts";
 import { statusText } from "../../src/cli/status.ts";
 import type { LinkStatus } from "../../src/core/ports.ts";
+import { openStore } from "../../src/store/store.ts";
 import { testParts } from "../support/http-parts.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { runCommand } from "../support/run-command.ts";
+import { append, mainOf, readingOf, START_MS, storeOptions } from "../support/temp-database.ts";
 
 const HAS_FULL = existsSync("/dev/full");
 
@@ -100,6 +102,27 @@ test("demo – the agent's clock keeps the plant's pace, so that neither seems w
   assert.equal(fast.monotonic() - monotonic, 20_000);
 });
 
+test("status – ages go by the gateway's clock, and names stand beside serials", () => {
+  const status = testParts().status.status();
+  const [sensor] = status.sensors;
+  assert.ok(sensor);
+  const shown = (skewMs: number, lastReadingMs: number) =>
+    statusText({
+      ...status,
+      clock: { skewMs, isPlausible: true },
+      sensors: [{ ...sensor, name: "Pump 4", lastReadingMs }],
+    });
+  const hour = 3_600_000;
+  assert.match(
+    shown(hour, status.nowMs + hour - 120_000),
+    /10234 +Pump 4 .*last reading 2 min ago/,
+  );
+  assert.match(
+    shown(0, status.nowMs + hour),
+    /last reading 1 h 0 min ahead of the gateway's clock/,
+  );
+});
+
 test("status – a primary host whose STATE does not count is told with the reason", () => {
   const status = testParts().status.status();
   const link = (changes: Partial<LinkStatus>) => {
@@ -116,4 +139,51 @@ test("status – a primary host whose STATE does not count is told with the reas
   assert.match(link({ hostOnline: false, hostDoubt: null }), /primary host OFFLINE$/m);
   assert.doesNotMatch(link({ hostOnline: true, hostDoubt: null }), /primary host/);
   assert.doesNotMatch(link({ hostOnline: null, hostDoubt: null }), /primary host/);
+});
+
+test("check – says before the first start how much it will send, and what to choose; not after it", async (t) => {
+  const cwd = plantDir(t);
+  const env = {
+    GATEWAY_URL: "http://127.0.0.1:9",
+    MQTT_URL: "mqtt://127.0.0.1:9",
+    SITE_FILE: "site.json",
+    DATA_DIR: "data",
+    BACKFILL_DAYS: "1",
+    MQTT_BACKLOG_RATE: "10",
+  };
+  const before = await runCommand(["check"], { env, cwd });
+  assert.match(before.stdout, /First start: today and BACKFILL_DAYS \(1\) days/);
+  assert.match(before.stdout, /main: up to about 2,880 messages, 2 MB, 4 min at its rate/);
+  assert.match(before.stdout, /MQTT_BACKLOG_RATE/);
+  // A tenth of 2,048 MB at 6.3 bytes.
+  assert.match(
+    before.stdout,
+    /Buffer: recognises about 34,08\d,\d{3} readings .*: [\d,]+ days of this site/,
+  );
+  mkdirSync(join(cwd, "data"));
+  writeFileSync(join(cwd, "data", "gateside.db"), "");
+  const after = await runCommand(["check", "--json"], { env, cwd });
+  assert.equal(JSON.parse(after.stdout).firstStart, null);
+});
+
+test("check --diff – says what becomes of readings that are owed before a format is switched off", async (t) => {
+  const cwd = plantDir(t);
+  const env = {
+    GATEWAY_URL: "http://127.0.0.1:9",
+    MQTT_URL: "mqtt://127.0.0.1:9",
+    SITE_FILE: "site.json",
+    DATA_DIR: ".",
+    PUBLISH_WAVEFORMS: "never",
+  };
+  const store = openStore(storeOptions(cwd, { uplinks: mainOf("json") }));
+  await append(store, [readingOf("1", START_MS), readingOf("1", START_MS + 1000)]);
+  await store.close();
+  const same = await runCommand(["check", "--diff"], { env, cwd });
+  assert.doesNotMatch(same.stdout, /What is owed/);
+  const plain = { ...env, PUBLISH_FORMATS: "plain" };
+  const told = await runCommand(["check", "--diff"], { env: plain, cwd });
+  assert.match(
+    told.stdout,
+    /What is owed, at the next start or reload\n {2}uplink main, json: off; of 2 readings/,
+  );
 });

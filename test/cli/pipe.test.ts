@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
 import { openStore } from "../../src/store/store.ts";
+import { deadlineMs } from "../support/deadline.ts";
 import {
   append,
   readingOf,
@@ -34,7 +35,7 @@ function pipeline(directory: string, words: string, reader: string) {
     encoding: "utf8",
     // Bash takes a socket on stdin for a remote shell, and reads start-up files.
     stdio: ["ignore", "pipe", "pipe"],
-    timeout: 60_000,
+    timeout: deadlineMs(60_000),
     env: { PATH: process.env["PATH"], DATA_DIR: directory, SITE_FILE: join(directory, "none") },
   });
   return { stdout, stderr };

@@ -26,12 +26,12 @@ test("program – an unknown command ends with 2 and names the nearest one", asy
 test("program – what resembles no command gets no guess", async () => {
   const run = await runCommand(["xyzzy"]);
   assert.equal(run.code, 2);
-  assert.equal(run.stderr, 'error: "xyzzy" is no command; `gateside --help` lists them\n');
+  assert.equal(run.stderr, 'error: unknown command "xyzzy"; `gateside --help` lists them\n');
   assert.match((await runCommand(["sim"])).stderr, /did you mean simulate\?/);
   assert.match((await runCommand(["--hlep"])).stderr, /did you mean --help\?/);
   const helped = await runCommand(["help", "chekc"]);
   assert.equal(helped.code, 2);
-  assert.match(helped.stderr, /"chekc" is no command; did you mean check\?/);
+  assert.match(helped.stderr, /unknown command "chekc"; did you mean check\?/);
   assert.match((await runCommand(["help", "check"])).stdout, /^Usage: gateside check/);
 });
 
@@ -48,17 +48,17 @@ const MISTAKES: readonly [string, string[], RegExp][] = [
   [
     "an unknown flag",
     ["check", "--jsno"],
-    /--jsno is no flag of this command; did you mean --json\?/,
+    /--jsno is not a flag of this command; did you mean --json\?/,
   ],
   ["a value where none is due", ["check", "--json=1"], /--json takes no value/],
-  ["a value that was forgotten", ["export", "--from", "--to", "x"], /--from wants a value/],
+  ["a value that was forgotten", ["export", "--from", "--to", "x"], /--from needs a value/],
   ["a flag given twice", ["export", "--from", "a", "--from", "b"], /--from is given twice/],
   ["a word out of place", ["check", "now"], /"now" is not expected/],
   ["a required flag left out", ["export", "--from", "2026-11-20"], /--to TIME is required/],
   [
     "several unknown flags at once",
     ["check", "--jsno", "--verbose", "3"],
-    /these are no flags of this command: --jsno \(did you mean --json\?\), --verbose \(/,
+    /these are not flags of this command: --jsno \(did you mean --json\?\), --verbose \(/,
   ],
   [
     "several required flags left out",
@@ -68,10 +68,18 @@ const MISTAKES: readonly [string, string[], RegExp][] = [
   [
     "neither of two flags of which one is required",
     ["discover", "--url", "http://a"],
-    /--token TOKEN or --token-file FILE is required/,
+    /give --token, --token-file, or --email with --password-file/,
   ],
-  ["a flag that resembles none", ["check", "--verbose"], /--verbose is no flag of this command \(/],
-  ["an address that is none", ["status", "--url", "foo"], /--url "foo" is no address such as http/],
+  [
+    "a flag that resembles none",
+    ["check", "--verbose"],
+    /--verbose is not a flag of this command \(/,
+  ],
+  [
+    "an address that is none",
+    ["status", "--url", "foo"],
+    /--url "foo" is not an address such as http/,
+  ],
   [
     "a file for the draft in a directory that is not there",
     ["discover", "--url", "http://a", "--token", "t", "--out", "/nodir/x"],
@@ -106,7 +114,7 @@ const MISTAKES: readonly [string, string[], RegExp][] = [
   [
     "a wrong choice",
     ["export", "--from", "2026-11-20", "--to", "2026-11-20", "--format", "xml"],
-    /--format "xml" is not allowed; give csv or jsonl/,
+    /--format "xml" is not allowed; give csv, jsonl, parquet, wav or npy/,
   ],
 ];
 for (const [what, words, message] of MISTAKES) {
@@ -211,11 +219,11 @@ test("check – what a fault rejects is not shown as in effect, and the faults c
   );
 });
 
-test("discover – its help says that one of token and token file is required", async () => {
+test("discover – its help says that a token, a token file or a log-in is required", async () => {
   const { stdout } = await runCommand(["discover", "--help"]);
   assert.match(
     stdout,
-    /^Usage: gateside discover --url URL \(--token TOKEN \| --token-file FILE\) /,
+    /^ +--token TOKEN +token of the service; this, --token-file, or --email with --password-file is required$/m,
   );
 });
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -12,6 +12,7 @@ import { silentLogger } from "../../src/lib/logger.ts";
 import { startSimulator } from "../../src/simulator/server.ts";
 import { openStore } from "../../src/store/store.ts";
 import { runCommand } from "../support/run-command.ts";
+import { mainOf } from "../support/temp-database.ts";
 
 /** A port that nothing listens on: the discard service's. */
 const NOBODY = "127.0.0.1:9";
@@ -58,7 +59,7 @@ test("doctor – tells one by one what fails, what works, and keeps secrets out 
   assert.match(run.stdout, new RegExp(`^(ok|warning) +${b.sensorOf("loop")} loop `, "m"));
   assert.match(
     run.stdout,
-    /^FAILED +broker +mqtt:\/\/127\.0\.0\.1:9: .*; is the broker running .* MQTT_URL its address\?$/m,
+    /^FAILED +broker +mqtt:\/\/127\.0\.0\.1:9: .*; is the broker running .* its address right\? \(MQTT_URL\)$/m,
   );
   assert.doesNotMatch(run.stdout, /skipped/);
   assert.match(run.stdout, /^(ok|warning) +disk /m);
@@ -188,10 +189,48 @@ test("backfill and export – a day is stored once, and comes out as CSV and JSO
   const csv = (await runCommand(["export", ...range, "--kind", "loop"], b)).stdout
     .trim()
     .split("\n");
-  assert.equal(csv[0], "time,sensor,kind,value_name,value,unit,quality,reason,id");
+  assert.equal(
+    csv[0],
+    "time,sensor,kind,value_name,value,unit,quality,reason,id,site,name,company_id,area_id,machine_id,point_id,company,area,machine,point",
+  );
   const values = readings.reduce((sum, r) => sum + Object.keys(r.values).length, 0);
   assert.equal(csv.length, values + 1);
-  assert.ok(csv.slice(1).every((line) => line.split(",").length === 9));
+  assert.ok(csv.slice(1).every((line) => line.split(",").length === 19));
+  assert.equal(csv[1]?.split(",")[9], "bench");
+  const named = lines.map((line) => JSON.parse(line) as { site: string; name: string });
+  assert.ok(named.every(({ site, name }) => site === "bench" && name.length > 0));
+});
+
+test("export – waveforms as CSV, WAV and NumPy files, with an index that names each", async (t) => {
+  const b = await bench(t);
+  const sensor = b.sensorOf("accel");
+  const range = ["--from", day(-1), "--to", day(-1), "--sensor", sensor];
+  assert.equal((await runCommand(["backfill", ...range], b)).code, 0);
+  const lengths = new Set<number>();
+  for (const [format, bytesEach] of [
+    ["wav", 4],
+    ["npy", 8],
+  ] as const) {
+    const run = await runCommand(
+      ["export", ...range, "--waveforms", format, "--format", format],
+      b,
+    );
+    assert.equal(run.code, 0, run.stderr);
+    const directory = join(b.cwd, format);
+    const [head, ...index] = readFileSync(join(directory, "index.csv"), "utf8").trim().split("\n");
+    assert.match(head ?? "", /^file,time,sensor,channel,axis,unit,sample_rate,samples,/);
+    assert.equal(index.length, readdirSync(directory).length - 1);
+    assert.ok(index.length > 2);
+    const [file, , code, channel, axis, unit, , samples] = index[0]?.split(",") ?? [];
+    assert.deepEqual([code, channel, axis, unit], [sensor, "channel1", "H", "G"]);
+    const size = readFileSync(join(directory, file ?? "")).length;
+    assert.equal((size - (format === "wav" ? 58 : 128)) / bytesEach, Number(samples));
+    lengths.add(Number(samples));
+  }
+  assert.equal(lengths.size, 1);
+  const wrong = await runCommand(["export", ...range, "--format", "wav"], b);
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.stderr, /--waveforms DIR/);
 });
 
 test("backfill – days still to come are a mistake with 2; where only the last ones are, they are named", async (t) => {
@@ -216,8 +255,7 @@ test("backfill – a directory that an agent without HTTP side holds is left alo
     waveformDays: 7,
     bufferMaxMb: 64,
     diskFreeMinMb: 0,
-    lanes: ["json"],
-    waveformPolicy: () => false,
+    uplinks: mainOf("json"),
     clock: systemClock,
     logger: silentLogger,
   });

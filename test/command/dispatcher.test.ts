@@ -1,16 +1,20 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { Dispatcher } from "../../src/command/dispatcher.ts";
+import { replyTopic } from "../../src/command/reply-topic.ts";
 import type {
   CallTimes,
   CommandEntry,
   CommandLog,
   CommandResult,
   LoggedOutcome,
+  RefusedCommand,
   SettingsGateway,
+  SettingsOperation,
 } from "../../src/core/command.ts";
 import { CallFailure } from "../../src/core/failure.ts";
 import type { Message } from "../../src/core/ports.ts";
+import { fixedSite } from "../../src/core/site-source.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
@@ -40,6 +44,10 @@ class MemoryLog implements CommandLog {
     const { outcome, statusNumber, description } = result;
     this.entries[command] = { ...entry, outcome, statusNumber, description, finishedAtMs };
   }
+  refused(group: readonly RefusedCommand[]): void {
+    for (const { entry, result, finishedAtMs } of group)
+      this.finish(this.begin(entry), result, finishedAtMs);
+  }
   findByKey(key: string, sinceMs: number): LoggedOutcome | null {
     return this.entries.findLast((e) => e.key === key && e.receivedAtMs >= sinceMs) ?? null;
   }
@@ -65,7 +73,7 @@ interface Bench {
   send(request: unknown, extra?: object): Promise<CommandResult>;
 }
 
-function bench(t: TestContext, generation: 1 | 2 = 2): Bench {
+function bench(t: TestContext, operation: SettingsOperation = "saveSettings"): Bench {
   const clock = new ManualClock();
   const log = new MemoryLog();
   const calls: Bench["calls"] = [];
@@ -81,8 +89,11 @@ function bench(t: TestContext, generation: 1 | 2 = 2): Bench {
     new Dispatcher(
       { gateway, log, clock, logger: silentLogger, counter: { inc() {} } },
       {
-        sensors: [{ code: "10234", type: 3, kinds: ["accel"], channels: {} }],
-        generation,
+        site: fixedSite({
+          site: "s",
+          sensors: [{ code: "10234", type: 3, kinds: ["accel"], channels: {} }],
+        }),
+        operation,
         wireWord: "sensor",
       },
     );
@@ -97,11 +108,15 @@ function bench(t: TestContext, generation: 1 | 2 = 2): Bench {
       await made.dispatcher.close();
       made.dispatcher = make();
     },
-    send: (request, extra = {}) =>
-      made.dispatcher.handleMessage(
-        { topic: TOPIC, payload: request instanceof Buffer ? request : bytes(request), ...extra },
+    async send(request, extra = {}) {
+      const payload = request instanceof Buffer ? request : bytes(request);
+      const result = await made.dispatcher.handleMessage(
+        { topic: TOPIC, payload, ...extra },
         (message) => void replies.push(message),
-      ),
+      );
+      assert.ok(result, "not looked at");
+      return result;
+    },
   };
   t.after(() => made.dispatcher.close());
   return made;
@@ -301,9 +316,9 @@ test("dispatcher – after a crash in the middle of a command the next one keeps
   assert.equal(b.calls.length, 1);
 });
 
-test("dispatcher – generation 1 is asked by UpdateConfig", async (t) => {
-  const b = bench(t, 1);
-  await b.send(REQUEST);
+test("dispatcher – UpdateConfig is called where the site asks for it, with its own rules", async (t) => {
+  const b = bench(t, "UpdateConfig");
+  await b.send({ ...REQUEST, IntervalRMS: 5 });
   assert.equal(b.calls[0]?.operation, "UpdateConfig");
 });
 
@@ -359,4 +374,40 @@ test("dispatcher – empty correlation data tells no request from another", asyn
     b.calls.map((c) => c.range),
     [REQUEST.Range, 16],
   );
+});
+
+test("dispatcher – a flood of malformed requests is refused in groups, and beyond twenty a second ignored", async (t) => {
+  const b = bench(t);
+  let groups = 0;
+  const refused = b.log.refused.bind(b.log);
+  b.log.refused = (group) => {
+    groups += 1;
+    refused(group);
+  };
+  for (let n = 0; n < 5_000; n++) {
+    await b.dispatcher.handleMessage({ topic: TOPIC, payload: Buffer.from(`x${n}`) }, () => {});
+  }
+  await b.dispatcher.close();
+  assert.equal(b.log.entries.length, 20);
+  assert.ok(b.log.entries.every(({ outcome }) => outcome === "rejected_local"));
+  assert.equal(groups, 2, "the first at once, the others together");
+  assert.deepEqual(b.calls, []);
+});
+
+test("dispatcher – an answer never goes onto the agent's own topics, nor outside the configured prefix", () => {
+  const own = "gateside/plant-7/agent/state";
+  for (const [responseTopic, responsePrefix, expected] of [
+    ["replies/42", undefined, "replies/42"],
+    [own, undefined, `${TOPIC}/result`],
+    ["gateside/plant-7/10234/rpm", undefined, `${TOPIC}/result`],
+    ["gateside/plant-70/x", undefined, "gateside/plant-70/x"],
+    ["spBv1.0/plant/NDEATH/gateside", undefined, `${TOPIC}/result`],
+    ["$SYS/x", undefined, `${TOPIC}/result`],
+    ["replies/42", "replies", "replies/42"],
+    ["replies", "replies", "replies"],
+    ["replies-of-others/42", "replies", `${TOPIC}/result`],
+    [own, "gateside", `${TOPIC}/result`],
+  ] as const) {
+    assert.equal(replyTopic({ topic: TOPIC, responseTopic }, responsePrefix ?? null), expected);
+  }
 });

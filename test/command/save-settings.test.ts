@@ -15,7 +15,7 @@ const GOOD = {
 };
 
 function whyNots(request: unknown): readonly { problem: string; statusNumber: number | null }[] {
-  const checked = checkSettings(request, SENSORS, "sensor");
+  const checked = checkSettings(request, SENSORS, "sensor", "saveSettings");
   return "whyNots" in checked ? checked.whyNots : [];
 }
 
@@ -54,7 +54,7 @@ for (const [field, change, statusNumber] of BOUNDS) {
 }
 
 test("sensor settings – the least values pass", () => {
-  assert.deepEqual(checkSettings(GOOD, SENSORS, "sensor"), {
+  assert.deepEqual(checkSettings(GOOD, SENSORS, "sensor", "saveSettings"), {
     settings: {
       code: "10234",
       type: 3,
@@ -66,13 +66,33 @@ test("sensor settings – the least values pass", () => {
   });
 });
 
+test("sensor settings – UpdateConfig checks the alarms alone: its numbers and minima are not those of saveSettings", () => {
+  const low = { ...GOOD, IntervalSendData: 1, IntervalRMS: 5 };
+  const checked = checkSettings(low, SENSORS, "sensor", "UpdateConfig");
+  assert.ok("settings" in checked, JSON.stringify(checked));
+  assert.equal(checked.settings.intervalRmsS, 5);
+  for (const [change, statusNumber] of [
+    [{ alarm2: 0.4 }, 505],
+    [{ Range: 0 }, null],
+    [{ IntervalSendData: 0 }, null],
+    [{ IntervalRMS: 0.5 }, null],
+  ] as const) {
+    const refused = checkSettings({ ...low, ...change }, SENSORS, "sensor", "UpdateConfig");
+    assert.ok("whyNots" in refused, JSON.stringify(change));
+    assert.deepEqual(
+      refused.whyNots.map((why) => why.statusNumber),
+      [statusNumber],
+    );
+  }
+});
+
 test("sensor settings – the serial may be a number, have leading zeros, or stand under the vendor's word", () => {
   for (const request of [
     { ...GOOD, sensor: 10234 },
     { ...GOOD, sensor: "0010234" },
     { ...GOOD, sensor: undefined, acme: "10234" },
   ]) {
-    const checked = checkSettings(request, SENSORS, "acme");
+    const checked = checkSettings(request, SENSORS, "acme", "saveSettings");
     // The undefined member is what JSON cannot carry; a real request leaves it out.
     assert.ok("settings" in checked, JSON.stringify(checked));
     assert.equal(checked.settings.code, "10234");

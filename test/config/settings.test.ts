@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { generateKeyPairSync } from "node:crypto";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -9,6 +10,8 @@ import type { Environment } from "../../src/config/environment.ts";
 import { faultLine } from "../../src/config/fault.ts";
 import { bindSite, type LoadedSettings, loadSettings } from "../../src/config/settings.ts";
 import { SETTING_NAMES, SETTINGS } from "../../src/config/settings-table.ts";
+import { selfSignedCertificate } from "../../src/lib/self-signed.ts";
+import { createCertificates } from "../support/certificates.ts";
 
 const LINKS = { GATEWAY_URL: "http://gateway:8080", MQTT_URL: "mqtt://broker" };
 
@@ -32,6 +35,8 @@ const WRONG: readonly [string, string][] = [
   ["GATEWAY_SERVICE", "/SensorService.svc"],
   ["WIRE_WORD", "two words"],
   ["GATEWAY_GENERATION", "3"],
+  ["GATEWAY_SETTINGS_OPERATION", "updateConfig"],
+  ["GATEWAY_SETTINGS_OPERATION", "UpdateConfig"],
   ["GATEWAY_TIMEZONE", "Mars/Olympus"],
   ["GATEWAY_TIMEZONE", "+02:00"],
   ["GATEWAY_HEADERS", "no colon"],
@@ -71,6 +76,7 @@ const WRONG: readonly [string, string][] = [
   ["SPARKPLUG_NODE_ID", "a+b"],
   ["SPARKPLUG_NODE_ID", "a\u0085b"],
   ["SPARKPLUG_HOST_ID", "#"],
+  ["SPARKPLUG_HISTORY_BATCH", "0"],
   ["COMMANDS_ENABLED", "2"],
   ["HTTP_PORT", "65536"],
   ["HTTP_PORT", "http"],
@@ -128,7 +134,7 @@ test("settings – a file that a setting names is told by its path, and what is 
   );
   assert.match(
     problem({ HTTP_TOKEN_FILE: "file/x" }),
-    /file\/x lies below something that is no dir/,
+    /file\/x lies below something that is not a dir/,
   );
   assert.match(problem({ MQTT_CA_FILE: "none" }), /MQTT_CA_FILE: \S+\/none does not exist;/);
   assert.match(problem({ MQTT_CA_FILE: "file" }), /MQTT_CA_FILE: \S+ cannot be used \(is no PEM/);
@@ -159,14 +165,36 @@ test("settings – the bounds themselves pass", () => {
   }
 });
 
+test("settings – a cluster is several addresses, and with an uplinks file none is required", () => {
+  const cluster = load({ MQTT_URL: "mqtts://u:pw@a:8883, mqtts://u:pw@b:8883" });
+  assert.deepEqual(cluster.settings?.mqttUrls, ["mqtts://a:8883", "mqtts://b:8883"]);
+  assert.equal(cluster.settings?.mqttUsername, "u");
+  assert.ok(!cluster.shown.MQTT_URL.includes("pw"));
+  const comma = load({ MQTT_URL: "mqtts://u:a,b@a,mqtts://u:a,b@b" });
+  assert.equal(comma.settings?.mqttPassword, "a,b");
+  assert.match(load({ MQTT_URL: "mqtt://a,b" }).faults[0]?.problem ?? "", /comma in its host name/);
+  assert.match(load({ MQTT_URL: "mqtt://a,tcp://b" }).faults[0]?.problem ?? "", /^address 2: /);
+  const differing = load({ MQTT_URL: "mqtt://u:pw@a,mqtt://b" });
+  assert.deepEqual(
+    differing.faults.map(({ place }) => place),
+    ["MQTT_URL"],
+  );
+  const none = load({ MQTT_URL: "", UPLINKS_FILE: "uplinks.json" }, "/srv");
+  assert.deepEqual(none.faults, []);
+  assert.deepEqual(none.settings?.mqttUrls, []);
+  assert.equal(none.settings?.uplinksFile, "/srv/uplinks.json");
+});
+
 test("settings – defaults are the contract's", () => {
   const { settings } = load({ GATEWAY_TIMEZONE: "Europe/Berlin" }, "/srv");
   assert.ok(settings);
   assert.deepEqual(bindSite(settings, "plant-7"), {
     gatewayUrl: "http://gateway:8080",
+    gatewayProxy: null,
     gatewayService: "SensorService.svc",
     wireWord: "sensor",
     gatewayGeneration: 2,
+    gatewaySettingsOperation: "saveSettings",
     gatewayTimezone: "Europe/Berlin",
     gatewayHeaders: {},
     gatewayCaFile: null,
@@ -175,6 +203,7 @@ test("settings – defaults are the contract's", () => {
     gatewayMaxBodyMb: 512,
     gatewayEmptyStatuses: [],
     siteFile: "/srv/config/site.json",
+    uplinksFile: null,
     dataDir: "/srv/data",
     pollIntervalS: 60,
     backfillDays: 7,
@@ -184,6 +213,7 @@ test("settings – defaults are the contract's", () => {
     bufferMaxMb: 2048,
     diskFreeMinMb: 256,
     mqttUrl: "mqtt://broker",
+    mqttUrls: ["mqtt://broker"],
     mqttVersion: 5,
     mqttClientId: "gateside-plant-7",
     mqttUsername: null,
@@ -197,14 +227,29 @@ test("settings – defaults are the contract's", () => {
     mqttRequireSubscriber: false,
     publishFormats: ["json"],
     publishRaw: false,
+    publishClearRemoved: false,
     publishWaveforms: "alarm",
     sparkplugGroupId: "plant-7",
     sparkplugNodeId: "gateside",
     sparkplugHostId: null,
+    sparkplugHistoryBatch: 256,
+    alarmsEnabled: true,
+    alarmWebhookUrl: null,
+    alarmEmail: null,
     commandsEnabled: false,
+    commandResponsePrefix: null,
     httpHost: "127.0.0.1",
     httpPort: 8080,
+    configPublicKeyFile: null,
+    configTrialS: 300,
     httpToken: null,
+    httpViewToken: null,
+    setupEnabled: false,
+    httpCertFile: null,
+    httpKeyFile: null,
+    modbusHost: "127.0.0.1",
+    modbusPort: null,
+    modbusWordOrder: "big",
     logLevel: "info",
   });
 });
@@ -314,6 +359,21 @@ test("settings – a secret nobody gives comes from systemd's credential of its 
   assert.match(lines(load(credentials, cwd)), /mqtt\.password is empty/);
 });
 
+test("settings – a PEM file nobody gives is systemd's credential of its name", (t) => {
+  const directory = mkdtempSync(join(tmpdir(), "gateside-credentials-"));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const certificates = createCertificates(directory);
+  copyFileSync(certificates.clientKeyFile, join(directory, "mqtt.key"));
+  copyFileSync(certificates.clientCertFile, join(directory, "mqtt.cert"));
+  const env = { CREDENTIALS_DIRECTORY: directory, MQTT_URL: "mqtts://broker" };
+  const found = load(env);
+  assert.equal(lines(found), "");
+  assert.equal(found.settings?.mqttKeyFile, join(directory, "mqtt.key"));
+  assert.equal(found.settings?.mqttCaFile, null);
+  const own = load({ ...env, MQTT_KEY_FILE: certificates.clientKeyFile });
+  assert.equal(own.settings?.mqttKeyFile, certificates.clientKeyFile);
+});
+
 test("settings – .env is read, and the environment wins over it", (t) => {
   const cwd = directory(t);
   writeFileSync(
@@ -398,9 +458,32 @@ test("settings – a token is required where others can reach the HTTP side", ()
   assert.equal(lines(load({ HTTP_HOST: "0.0.0.0", HTTP_TOKEN: "0123456789abcdef" })), "");
 });
 
+test("settings – generation 1 uses saveSettings unless UpdateConfig is asked for", () => {
+  const first = load({ GATEWAY_GENERATION: "1" });
+  assert.equal(first.settings?.gatewaySettingsOperation, "saveSettings");
+  const asked = load({ GATEWAY_GENERATION: "1", GATEWAY_SETTINGS_OPERATION: "UpdateConfig" });
+  assert.deepEqual([lines(asked), asked.settings?.gatewaySettingsOperation], ["", "UpdateConfig"]);
+});
+
 test("settings – off and 0 are ports of their own meaning", () => {
   assert.equal(load({ HTTP_PORT: "off" }).settings?.httpPort, null);
   assert.equal(load({ HTTP_PORT: "0" }).settings?.httpPort, 0);
+});
+
+test("settings – one port for HTTP and Modbus is a fault where both would listen there", () => {
+  const places = (more: Record<string, string>) =>
+    load({ HTTP_PORT: "8080", MODBUS_PORT: "8080", ...more }).faults.map(({ place }) => place);
+  assert.deepEqual(places({}), ["MODBUS_PORT"]);
+  assert.deepEqual(places({ MODBUS_HOST: "0.0.0.0" }), ["MODBUS_PORT"]);
+  assert.deepEqual(places({ MODBUS_HOST: "192.0.2.1" }), []);
+  assert.deepEqual(places({ HTTP_PORT: "0", MODBUS_PORT: "0" }), []);
+});
+
+test("settings – a gateway's address that holds its service already draws a warning", () => {
+  const warnings = (url: string) =>
+    load({ GATEWAY_URL: url }).warnings.filter(({ place }) => place === "GATEWAY_URL");
+  assert.match(warnings("http://192.0.2.1/SensorService.svc/")[0]?.remedy ?? "", /leave it out/);
+  assert.deepEqual(warnings("http://192.0.2.1/plant"), []);
 });
 
 test("settings – formats are a set, in order, blanks aside", () => {
@@ -461,4 +544,33 @@ test("settings – the example file names every setting once and passes without 
     MQTT_URL: uncommented["MQTT_URL"],
   }).settings;
   assert.deepEqual(settings, defaults);
+});
+
+test("settings – the HTTP side's certificate is checked with its key, and said to end in time", (t) => {
+  const cwd = directory(t);
+  const write = (name: string, days: number) => {
+    const keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const notAfter = new Date(Date.now() + days * 86_400_000);
+    const request = { name: "box", hosts: ["box"], notBefore: new Date(0), notAfter };
+    writeFileSync(join(cwd, `${name}.pem`), selfSignedCertificate(request, keys));
+    const key = keys.privateKey.export({ type: "pkcs8", format: "pem" });
+    writeFileSync(join(cwd, `${name}.key`), key);
+  };
+  write("fresh", 60);
+  write("late", 10);
+  write("ended", -1);
+  const given = (cert: string, key = cert) =>
+    load({ HTTP_CERT_FILE: `${cert}.pem`, HTTP_KEY_FILE: `${key}.key` }, cwd);
+  assert.deepEqual([given("fresh").faults, given("fresh").warnings.length], [[], 0]);
+  assert.match(given("late").warnings[0]?.problem ?? "", /^ends on /);
+  assert.match(given("ended").warnings[0]?.problem ?? "", /^ended on /);
+  assert.match(lines(given("fresh", "late")), /HTTP_KEY_FILE: the key does not fit/);
+  assert.match(lines(load({ HTTP_CERT_FILE: "fresh.pem" }, cwd)), /HTTP_KEY_FILE: is missing/);
+});
+
+test("settings – a view token wants HTTP_TOKEN beside it, and another one", () => {
+  const all = "a-token-that-may-all";
+  assert.match(lines(load({ HTTP_VIEW_TOKEN: all })), /HTTP_TOKEN: is missing/);
+  assert.match(lines(load({ HTTP_TOKEN: all, HTTP_VIEW_TOKEN: all })), /is the same as HTTP_TOKEN/);
+  assert.deepEqual(load({ HTTP_TOKEN: all, HTTP_VIEW_TOKEN: "one-that-only-looks" }).faults, []);
 });

@@ -5,6 +5,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
+import { seriesLine } from "../support/agent-answers.ts";
 import { envelope, type GatewayReply, utcDay, wireTime } from "../support/fake-gateway.ts";
 import { payloadOf, startFakeSite } from "../support/fake-site.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
@@ -143,9 +144,9 @@ test("http – the paths of the contract, their token, their host and the query 
     assert.equal((await get(path, { authorization: "Bearer wrong" })).status, 401, path);
   }
   assert.equal((await get("/readyz", bearer)).status, 200);
-  const metrics = (await (await get("/metrics", bearer)).text()).split("\n");
+  const metrics = await (await get("/metrics", bearer)).text();
   for (const name of METRICS) {
-    const line = metrics.find((candidate) => candidate.startsWith(`${name} `));
+    const line = seriesLine(metrics, name);
     assert.match(String(line), / \d+(\.\d+)?$/, name);
   }
   const statusOf = (host: string) =>

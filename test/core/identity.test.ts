@@ -3,20 +3,20 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { findReject, readingId, readingTime } from "../../src/core/identity.ts";
 import type { RawRecord } from "../../src/core/record.ts";
-import type { Kind } from "../../src/core/sensor.ts";
+import type { PolledKind } from "../../src/core/sensor.ts";
 import { createWireNames } from "../../src/core/wire/wire-names.ts";
 import { envelope, readDay } from "../support/day-bodies.ts";
 
 const AT = 1_743_300_000_000;
 
-async function recordOf(kind: Kind, text: string, word = "sensor"): Promise<RawRecord> {
+async function recordOf(kind: PolledKind, text: string, word = "sensor"): Promise<RawRecord> {
   const names = createWireNames({ word, service: "x" });
   const { records, rejects } = await readDay(kind, envelope(text), { names });
   const record = records[0];
   assert.ok(record, rejects.join());
   return record;
 }
-async function idOf(kind: Kind, text: string, { code = "12", word = "sensor" } = {}) {
+async function idOf(kind: PolledKind, text: string, { code = "12", word = "sensor" } = {}) {
   return readingId(code, kind, AT, await recordOf(kind, text, word));
 }
 

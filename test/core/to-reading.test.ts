@@ -1,17 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { readingId } from "../../src/core/identity.ts";
 import { kindValues } from "../../src/core/kind-values.ts";
 import type { Reading } from "../../src/core/reading.ts";
 import type { ChannelSamples, RawRecord } from "../../src/core/record.ts";
-import { KINDS, type Kind, type Sensor } from "../../src/core/sensor.ts";
+import { POLLED_KINDS, type PolledKind, type Sensor } from "../../src/core/sensor.ts";
 import { DftPlans } from "../../src/core/signal/fft.ts";
 import { offsetText, readingSteps, toReading } from "../../src/core/to-reading.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 20, 15);
 const plans = new DftPlans();
 
-function recordOf(kind: Kind, parts: Partial<RawRecord> = {}): RawRecord {
+function recordOf(kind: PolledKind, parts: Partial<RawRecord> = {}): RawRecord {
   return {
     kind,
     sensorCode: "10234",
@@ -24,7 +25,7 @@ function recordOf(kind: Kind, parts: Partial<RawRecord> = {}): RawRecord {
   };
 }
 
-function sensorOf(kind: Kind, parts: Partial<Sensor> = {}): Sensor {
+function sensorOf(kind: PolledKind, parts: Partial<Sensor> = {}): Sensor {
   return { code: "10234", type: 3, kinds: [kind], channels: {}, ...parts };
 }
 
@@ -291,7 +292,7 @@ test("accCurrent – ampere-hours as received, without any clamp factor", () => 
     sensor,
     { timeSource: "endPeriod", time: { ms: NOW_MS, offsetMinutes: null } },
   );
-  assert.deepEqual(reading.values, { accumulated_current1: 7.25, accumulated_current3: null });
+  assert.deepEqual(reading.values, { accumulated_current1: 7.25 });
   assert.deepEqual(reading.attributes, { startPeriod: "2026-11-20T14:00:00.000Z" });
 });
 
@@ -323,12 +324,26 @@ test("loop – the current is published in every state, the value only where it 
 });
 
 test("dryContact – booleans and 0 or 1, inverted where configured, anything else is bad", () => {
-  const sensor = sensorOf("dryContact", { channels: { input2: { invert: true } } });
+  const sensor = sensorOf("dryContact", {
+    channels: { input1: {}, input2: { invert: true }, input3: {} },
+  });
   const fields = { input1: true, input2: 1, input3: 2 };
   const reading = convert(recordOf("dryContact", { fields }), sensor);
   assert.deepEqual(reading.values, { input1: true, input2: false, input3: null });
   assert.deepEqual(reading.units, {});
   assert.deepEqual(reading.quality, { input3: { quality: "bad", reason: "not_a_number" } });
+});
+
+test("accCurrent and dryContact – where channels are listed only those are published, whatever the record carries", () => {
+  const fields = { input1: true, input2: false, input3: true, input4: true };
+  const listed = sensorOf("dryContact", { channels: { input2: {}, input4: {} } });
+  const contacts = convert(recordOf("dryContact", { fields }), listed);
+  assert.deepEqual(contacts.values, { input2: false, input4: true });
+  const charge = convert(
+    recordOf("accCurrent", { fields: { accumulated_current1: 1, accumulated_current4: 4 } }),
+    sensorOf("accCurrent", { channels: { current4: { clamp: 100 } } }),
+  );
+  assert.deepEqual(charge.values, { accumulated_current4: 4 });
 });
 
 test("kinds without channels – a value that did not come is missing, unless the site file lists others only", () => {
@@ -386,6 +401,21 @@ test("offset – hours and minutes with their sign, none where the wire gave non
   assert.equal(offsetText(null), null);
 });
 
+test("raw – times stay as they came on the wire, and no id changes with their spelling", () => {
+  const time = { ms: NOW_MS, offsetMinutes: 120 };
+  const written = recordOf("rpm", {
+    fields: { RPM: 1500 },
+    times: { time_data: time },
+    timeTexts: { time_data: `/Date(${NOW_MS}+0200)/` },
+  });
+  const reading = convert(written, sensorOf("rpm"));
+  assert.equal(reading.raw.time_data, `/Date(${NOW_MS}+0200)/`);
+  assert.equal(
+    readingId("1", "rpm", NOW_MS, written),
+    readingId("1", "rpm", NOW_MS, { ...written, timeTexts: { time_data: "other" } }),
+  );
+});
+
 test("raw – neutral names, times as text, no samples, and unknown members stay plain data", () => {
   const extra: RawRecord["extra"] = JSON.parse('{"__proto__": {"polluted": 1}, "RPM": 5}');
   const reading = convert(
@@ -404,7 +434,7 @@ test("raw – neutral names, times as text, no samples, and unknown members stay
 });
 
 test("kindValues – names, units and order are those of a full reading", () => {
-  const full: Record<Kind, [RawRecord, Partial<Sensor>]> = {
+  const full: Record<PolledKind, [RawRecord, Partial<Sensor>]> = {
     accel: [accel([tone(), tone(), tone()]), { machineClass: "class1" }],
     current: [recordOf("current"), { channels: { current1: { clamp: 50 } } }],
     currentV2: [recordOf("currentV2"), { channels: { current4: { clamp: 50 } } }],
@@ -423,7 +453,7 @@ test("kindValues – names, units and order are those of a full reading", () => 
     ],
     rpm: [recordOf("rpm"), {}],
   };
-  for (const kind of KINDS) {
+  for (const kind of POLLED_KINDS) {
     const [record, parts] = full[kind];
     const hasHealth = kind !== "accel" && kind !== "accCurrent";
     const health = hasHealth ? { battery: 3.6, module_temperature: 21 } : {};
@@ -448,7 +478,7 @@ test("a node of several kinds keeps its vibration and its loop channels apart", 
     kinds: ["accel", "loop"],
     channels: { channel1: { axis: "A" }, channel4: { unit: "bar", low: 0, high: 10 } },
   });
-  const names = (kind: Kind) => kindValues(sensor, kind).map(({ name }) => name);
+  const names = (kind: PolledKind) => kindValues(sensor, kind).map(({ name }) => name);
   assert.deepEqual(names("loop").slice(0, 2), ["channel4", "channel4_ma"]);
   assert.ok(names("accel").every((name) => name.startsWith("channel1") || name === "temperature"));
 });
@@ -486,7 +516,7 @@ test("conversion is total – any fields give finite values, bad is null, and JS
   );
   fc.assert(
     fc.property(
-      fc.constantFrom(...KINDS),
+      fc.constantFrom(...POLLED_KINDS),
       fc.dictionary(fc.constantFrom(...names), anyField),
       fc.boolean(),
       (kind, fields, isConfigured) => {

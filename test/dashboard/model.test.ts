@@ -35,7 +35,13 @@ function statusOf(more: Partial<Status> = {}): Status {
     sensors: [],
     delivered: 0,
     clock: { skewMs: null, isPlausible: true },
+    configuration: "0123456789ab",
+    pendingRestart: [],
+    pendingReload: [],
+    configurationFaults: [],
+    http: { address: null, lastError: null },
     faults: 0,
+    alarms: null,
     ...more,
   };
 }
@@ -47,6 +53,7 @@ const SENSOR: ApiSensor = {
   description: null,
   model: null,
   kinds: ["accel"],
+  enabled: true,
   location: null,
   channels: {},
   machineClass: null,
@@ -56,6 +63,8 @@ const SENSOR: ApiSensor = {
   state: "online",
   lastReadingMs: null,
   batteryV: null,
+  firmware: null,
+  signalDbm: null,
   reads: [],
   zone: null,
   latest: {},
@@ -125,8 +134,15 @@ test("model – each link has its own rate", (t) => {
   const statusAfter = (mqtt: number, sparkplug: number) =>
     statusOf({
       links: [
-        { ...link, name: "mqtt", delivered: mqtt },
-        { ...link, name: "sparkplug", delivered: sparkplug },
+        { ...link, name: "mqtt", uplink: "main", pending: 0, oldestTimeMs: null, delivered: mqtt },
+        {
+          ...link,
+          name: "sparkplug",
+          uplink: "main",
+          pending: 0,
+          oldestTimeMs: null,
+          delivered: sparkplug,
+        },
       ],
       delivered: mqtt + sparkplug,
     });
@@ -134,14 +150,14 @@ test("model – each link has its own rate", (t) => {
   nowMs += 10_000;
   model.takeStatus(statusAfter(150, 7));
   // Nothing in ten seconds is no rate yet; nothing in a minute is.
-  assert.deepEqual(model.rates(), { storedPerS: null, sentPerS: new Map([["mqtt", 5]]) });
+  assert.deepEqual(model.rates(), { storedPerS: null, sentPerS: new Map([["main/mqtt", 5]]) });
   for (let n = 0; n < 30; n++) {
     nowMs += 2_000;
     model.takeStatus(statusAfter(150, 7));
   }
   const idle = new Map([
-    ["mqtt", 0],
-    ["sparkplug", 0],
+    ["main/mqtt", 0],
+    ["main/sparkplug", 0],
   ]);
   assert.deepEqual(model.rates(), { storedPerS: 0, sentPerS: idle });
 });

@@ -5,6 +5,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
+import { deadlineMs } from "../support/deadline.ts";
 import { type CodeBlock, codeBlocks, DOCUMENTS, shellLines } from "../support/documents.ts";
 import {
   freePort,
@@ -36,6 +37,23 @@ const ELSEWHERE: readonly { line: RegExp; script: string; does: RegExp }[] = [
     line: /^sudo systemctl (enable --now|start|restart) gateside/,
     script: "scripts/check-systemd.sh",
     does: /systemctl enable --now gateside/,
+  },
+  {
+    line: /^sudo systemctl stop gateside/,
+    script: "scripts/check-systemd.sh",
+    does: /systemctl stop gateside/,
+  },
+  {
+    line: /^sudo gateside rollback/,
+    script: "test/store/database/rollback.test.ts",
+    does: /rollback/,
+  },
+  { line: /^mbpoll /, script: "test/agent/modbus.test.ts", does: /mbpoll/ },
+  { line: /^gateside sign /, script: "test/agent/signed-configuration.test.ts", does: /"sign"/ },
+  {
+    line: /^mosquitto_pub .* -f plant-7\.signed\.json/,
+    script: "test/agent/signed-configuration.test.ts",
+    does: /cmd\/site/,
   },
   { line: /^gateside @north status/, script: "scripts/check-packages.sh", does: /gateside @north/ },
   {
@@ -109,7 +127,7 @@ function start(words: readonly string[]): void {
 }
 
 async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + deadlineMs(20_000);
   while (!(await holds())) {
     assert.ok(Date.now() < deadline, `${what} is not up`);
     await new Promise((done) => setTimeout(done, 50));
@@ -140,7 +158,7 @@ function run(line: string): { status: number | null; stdout: string; stderr: str
   return spawnSync("bash", ["-c", localised(line)], {
     cwd: directory,
     encoding: "utf8",
-    timeout: 60_000,
+    timeout: deadlineMs(60_000),
     env: { ...process.env, HTTP_TOKEN: TOKEN, PATH: `${directory}:${process.env["PATH"]}` },
   });
 }
@@ -153,7 +171,10 @@ function answerOf(block: CodeBlock): RegExp | null {
   return new RegExp(escaped.replaceAll("…", "[^]*"));
 }
 
-test("documents – the agent they speak of runs", { skip, timeout: 60_000 }, async () => {
+test("documents – the agent they speak of runs", {
+  skip,
+  timeout: deadlineMs(60_000),
+}, async () => {
   // `run` stays in the foreground, so it is started here and not by a line of a document.
   start(["run"]);
   await until(() => answers(`http://127.0.0.1:${httpPort}/healthz`), "the agent");
@@ -161,7 +182,7 @@ test("documents – the agent they speak of runs", { skip, timeout: 60_000 }, as
 
 for (const block of blocks) {
   const place = `${block.document}:${block.line}`;
-  test(`${place} – what it tells to type works`, { skip, timeout: 120_000 }, () => {
+  test(`${place} – what it tells to type works`, { skip, timeout: deadlineMs(120_000) }, () => {
     for (const line of shellLines(block)) {
       const other = elsewhere(line);
       if (other) {

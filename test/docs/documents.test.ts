@@ -4,6 +4,8 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { parseFlags } from "../../src/cli/parse-flags.ts";
+import { createCollectMetrics } from "../../src/collect/metrics.ts";
+import { apiOperations } from "../../src/http/api-document.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
 import { codeBlocks, DOCUMENTS, inlineCode, shellLines } from "../support/documents.ts";
 
@@ -89,7 +91,14 @@ test("documents, alert rules and dashboard name only metrics that exist", () => 
   const known = new Set(
     createMetrics()
       .registry.getMetricsAsArray()
-      .map(({ name }) => name),
+      .map(({ name }) => name)
+      .concat(
+        createCollectMetrics("g")
+          .registry.getMetricsAsArray()
+          .map(({ name }) => name),
+      )
+      // Roles and the table of steps in the collectors' database are named alike.
+      .concat("gateside_owner", "gateside_writer", "gateside_reader", "gateside_schema"),
   );
   const files = [...DOCUMENTS, "config/prometheus-alerts.yml", "config/grafana-dashboard.json"];
   for (const file of files) {
@@ -108,3 +117,14 @@ function anchorsOf(file: string): string[] {
       .replaceAll(" ", "-"),
   );
 }
+
+test("docs/api.md – has every path that the agent describes, and no other", () => {
+  const told = [...readFileSync("docs/api.md", "utf8").matchAll(/^\| `([A-Z]+ \/\S+)` \|/gm)].map(
+    ([, call]) => call,
+  );
+  const { paths } = apiOperations("1") as unknown as { paths: Record<string, object> };
+  const served = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  assert.deepEqual(told.toSorted(), served.filter((call) => call.includes("/api/")).toSorted());
+});

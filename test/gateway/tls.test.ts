@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer as createPlainServer } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -19,7 +20,7 @@ interface Bench {
   readonly server: Server;
   readonly port: number;
   /** `doctor` with this CA, as an operator would find out. */
-  doctor(caFile: string | null, host?: string): Promise<string>;
+  doctor(caFile: string | null, host?: string, scheme?: string, port?: number): Promise<string>;
 }
 
 async function bench(t: TestContext): Promise<Bench> {
@@ -45,9 +46,9 @@ async function bench(t: TestContext): Promise<Bench> {
     certificates,
     server,
     port,
-    async doctor(caFile, host = "127.0.0.1") {
+    async doctor(caFile, host = "127.0.0.1", scheme = "https", at = port) {
       const env = {
-        GATEWAY_URL: `https://${host}:${port}`,
+        GATEWAY_URL: `${scheme}://${host}:${at}`,
         MQTT_URL: "mqtt://127.0.0.1:9",
         SITE_FILE: "site.json",
         ...(caFile === null ? {} : { GATEWAY_CA_FILE: caFile }),
@@ -82,5 +83,22 @@ test("gateway over TLS – another CA, none, or another host's certificate is re
   assert.match(
     other,
     /^FAILED +gateway .*no trusted TLS connection .* the one it was made out to\?$/m,
+  );
+});
+
+test("gateway over TLS – http:// to a port that wants TLS, and https:// to one that has none, are said in plain words", {
+  skip,
+}, async (t) => {
+  const b = await bench(t);
+  const plain = await b.doctor(null, "127.0.0.1", "http");
+  assert.match(plain, /^FAILED +gateway .*(wants TLS|https:\/\/)/m);
+  const server = createPlainServer((_, response) => response.end(DAY));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const encrypted = await b.doctor(null, "127.0.0.1", "https", port);
+  assert.match(
+    encrypted,
+    /^FAILED +gateway .*speaks no TLS on that port; GATEWAY_URL likely begins with http:\/\//m,
   );
 });

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { checkSettings } from "../../src/command/save-settings.ts";
 import { createApp } from "../../src/http/server.ts";
+import { deadlineMs } from "../support/deadline.ts";
 import { agentStatus, OPTIONS, testParts } from "../support/http-parts.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { skipWithoutBuild, startPlant } from "../support/plant.ts";
@@ -73,6 +74,41 @@ test("openapi – every reference of the document leads somewhere, and every ans
   }
 });
 
+test("openapi – what public linters ask for: contact, licence, servers, and of each operation id, words, tag and a refusal", async (t) => {
+  const app = createApp(testParts(), OPTIONS);
+  t.after(() => app.close());
+  const document = (await app.inject({ url: "/api/v1/openapi.json", headers: ORIGIN })).json() as {
+    info: Json;
+    servers: readonly Json[];
+    tags: readonly { name: string }[];
+    paths: Record<string, Record<string, Json & { tags: string[]; responses: Json }>>;
+  };
+  for (const member of ["title", "version", "description", "contact", "license"]) {
+    assert.ok(document.info[member], member);
+  }
+  assert.equal(document.servers.length, 1);
+  const tags = document.tags.map(({ name }) => name);
+  const ids = new Set<unknown>();
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  );
+  for (const { path, method, operation } of operations) {
+    ids.add(operation["operationId"]);
+    assert.ok(operation["summary"] && operation["description"], `${method} ${path}`);
+    assert.ok(
+      operation.tags.every((tag) => tags.includes(tag)),
+      `${method} ${path}`,
+    );
+    const statuses = Object.keys(operation.responses);
+    assert.ok(
+      statuses.some((status) => status.startsWith("4")) &&
+        statuses.some((status) => status.startsWith("2")),
+      `${method} ${path}: ${statuses}`,
+    );
+  }
+  assert.equal(ids.size, operations.length);
+});
+
 test("openapi – the form of sensor settings allows exactly what the command room lets through", async (t) => {
   const app = createApp(testParts(), OPTIONS);
   t.after(() => app.close());
@@ -108,7 +144,7 @@ test("openapi – the form of sensor settings allows exactly what the command ro
   ];
   for (const change of changes) {
     const request = JSON.parse(JSON.stringify({ ...whole, ...change })) as Json;
-    const checked = checkSettings(request, [{ code: "10234", type: 3 }], "sensor");
+    const checked = checkSettings(request, [{ code: "10234", type: 3 }], "sensor", "saveSettings");
     assert.equal(fits(request), "settings" in checked, JSON.stringify(change));
   }
 });
@@ -157,7 +193,7 @@ test("openapi – refusals and states that are not well have the forms described
 
 test("openapi – what a running agent answers has the forms that its own document describes", {
   skip: skipWithoutBuild || skipWithoutMosquitto,
-  timeout: 60_000,
+  timeout: deadlineMs(60_000),
 }, async (t) => {
   const plant = await startPlant(t, {
     simulator: { sensors: 7, historyDays: 1 },
@@ -212,4 +248,31 @@ test("openapi – what a running agent answers has the forms that its own docume
   assert.equal(started.status, 202);
   const settings = await post("/api/v1/settings", { sensor: "100200300", Range: 3 });
   assert.deepEqual(judged("/api/v1/settings", "post", settings.status, await settings.json()), []);
+});
+
+test("openapi – every operation has an id of its own, a server, and says that wrong tokens are held off", async (t) => {
+  const app = createApp(testParts(), OPTIONS);
+  t.after(() => app.close());
+  const document = (await app.inject({ url: "/api/v1/openapi.json", headers: ORIGIN })).json() as {
+    servers: { url: string }[];
+    paths: Record<string, Record<string, Json & { parameters: Json[]; responses: Json }>>;
+  };
+  assert.deepEqual(
+    document.servers.map(({ url }) => url),
+    ["/"],
+  );
+  const ids: unknown[] = [];
+  for (const [path, methods] of Object.entries(document.paths)) {
+    for (const operation of Object.values(methods)) {
+      ids.push(operation["operationId"]);
+      assert.match(String(operation["operationId"]), /^[a-z][A-Za-z0-9]+$/);
+      if (path !== "/healthz") assert.ok(operation.responses["429"], path);
+      // Each name in the path is a required parameter.
+      const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort();
+      const given = operation.parameters.filter((one) => one["in"] === "path");
+      assert.deepEqual(given.map((one) => one["name"]).sort(), named, path);
+      assert.ok(given.every((one) => one["required"] === true));
+    }
+  }
+  assert.equal(new Set(ids).size, ids.length);
 });

@@ -2,10 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createSeriesMaker } from "../../src/core/query/series.ts";
 import { DftPlans } from "../../src/core/signal/fft.ts";
+import { fixedSite } from "../../src/core/site-source.ts";
 import { createWireNames } from "../../src/core/wire/wire-names.ts";
 import type { HttpOptions } from "../../src/http/parts.ts";
 import { createHttpServer } from "../../src/http/server.ts";
+import { alarmDesk } from "../support/alarm-desk.ts";
 import { NOW, OPTIONS, SITE, type TestParts, testParts } from "../support/http-parts.ts";
+import { append, readingOf } from "../support/temp-database.ts";
 
 const RATE = 6400;
 const SAMPLES = 1024;
@@ -147,7 +150,7 @@ test("query service – transport faults answer in the same envelope", async (t)
   for (const body of ["", "{", "[]", "[{}]", "null", "3", '"x"', "<html>", `{"a":`]) {
     await expect(raw("GetUnits", body), 400);
   }
-  await expect(raw("GetUnits", `{"Token":"${"x".repeat(1024 * 1024)}"}`), 413);
+  await expect(raw("GetUnits", `{"Token":"${"x".repeat(64 * 1024)}"}`), 413);
   const headers = (type: string) => ({ headers: { "content-type": type } });
   for (const type of ["text/plain", "text/json", "application/xml", "application/jsonx"]) {
     await expect(raw("GetUnits", good, headers(type)), 415);
@@ -215,6 +218,25 @@ test("query service – a token is needed in the body and never shows in an answ
   assert.equal((await raw("GetUnits", '{"token":"s3cret-token"}')).number, 0);
 });
 
+test("query service – nothing is parsed for a stranger", async (t) => {
+  const { raw } = await service(t, { token: "t0ken" });
+  const parse = t.mock.method(JSON, "parse");
+  const parsed = () => {
+    // This test's own are of answers, with an envelope.
+    const bodies = parse.mock.calls.map(({ arguments: [text] }) => String(text));
+    return bodies.filter((text) => text.includes("mark of the test"));
+  };
+  const body = (token: string) =>
+    JSON.stringify({ filler: "[".repeat(60_000), mark: "mark of the test", Token: token });
+  assert.equal((await raw("GetUnits", body("wrong"))).number, 9001);
+  assert.equal((await raw("GetUnits", '{"mark":"mark of the test","Token":[1]}')).number, 9001);
+  assert.deepEqual(parsed(), []);
+  assert.equal((await raw("GetUnits", body("t0ken"))).number, 0);
+  assert.equal(parsed().length, 1);
+  const long = await raw("Login", JSON.stringify({ email: "a", password: "x".repeat(5_000) }));
+  assert.equal(long.status, 413);
+});
+
 test("query service – Login gives a token that ends after 24 h without use", async (t) => {
   const { raw, parts } = await service(t, { token: "t0ken" });
   const login = (fields: object) => raw("Login", JSON.stringify(fields));
@@ -235,10 +257,10 @@ test("query service – Login gives a token that ends after 24 h without use", a
   for (let i = 0; i < 30; i++) await login({ email: "", password: "of last year" });
   assert.equal((await login({ email: "", password: "t0ken" })).number, 0);
   for (let i = 0; i < 10; i++) await login({ email: "", password: `guess ${i}` });
-  const { number: tired, text } = await login({ email: "", password: "t0ken" });
+  const { number: tired, text } = await login({ email: "", password: "guess 10" });
   assert.equal(tired, 9001);
   assert.match(text, /too many wrong passwords; wait \d+ s/);
-  await parts.clock.advance(60_000);
+  // All behind a proxy share an address: one who guesses shuts out nobody who knows.
   assert.equal((await login({ email: "", password: "t0ken" })).number, 0);
 });
 
@@ -365,8 +387,8 @@ test("query service – GetCurrentMeasures: the latest reading per axis, units a
   }
 });
 
-test("query service – GetAllHistoryMeasures: one table, a row per quantity, the newest rows up to the cap in ascending order", async (t) => {
-  const { ok, parts } = await service(t, { historyRowsMax: 6, timezone: "Asia/Kolkata" });
+test("query service – GetAllHistoryMeasures: one table, a row per quantity, every row of the range in ascending order", async (t) => {
+  const { ok, parts } = await service(t, { timezone: "Asia/Kolkata" });
   const ask = (fields: object = {}) =>
     ok("GetAllHistoryMeasures", {
       machinecode: 40,
@@ -393,10 +415,11 @@ test("query service – GetAllHistoryMeasures: one table, a row per quantity, th
     [...head(time), "mm/s", 3, 3.1, 3],
     [...head(time), "GE", null, 0.2, 3],
   ];
-  assert.deepEqual(await ask(), [{ columns, data: [...rows("17:10:00"), ...rows("17:20:00")] }]);
+  const all = [...rows("17:00:00"), ...rows("17:10:00"), ...rows("17:20:00")];
+  assert.deepEqual(await ask(), [{ columns, data: all }]);
   const first = { StartDate: "2026-11-20 17:00:00", EndDate: "2026-11-20 17:00:00" };
   assert.deepEqual(await ask(first), [{ columns, data: rows("17:00:00") }]);
-  assert.equal((await ask({ EndDate: "2026-11-20" }))[0]?.["data"]?.length, 6);
+  assert.equal((await ask({ EndDate: "2026-11-20" }))[0]?.["data"]?.length, 9);
   assert.deepEqual(await ask({ EndDate: "2026-11-19" }), [{ columns, data: [] }]);
   for (const unknown of [{ machinecode: 9 }, { pointindex: 9 }, { axis: 3 }]) {
     assert.deepEqual(await ask(unknown), [{ columns, data: [] }]);
@@ -480,6 +503,14 @@ test("query service – devices: configuration, newest facts, null for what is u
   assert.deepEqual(await ok("GetDevicesByCode", { sensorCodes: " 020871 , 99" }), [device]);
   assert.deepEqual(await ok("GetDevices", { machineCode: 40, pointIndex: 2 }), [device]);
   assert.equal((await ok("GetDevices", { companyId: -1 })).length, SITE.sensors.length);
+  const kept = SITE.sensors.map((sensor) => ({ ...sensor, enabled: sensor.code !== "20871" }));
+  const { ok: okKept } = await service(
+    t,
+    {},
+    testParts({ site: fixedSite({ ...SITE, sensors: kept }) }),
+  );
+  assert.equal((await okKept("GetDevicesByCode", { sensorCodes: "20871" }))[0]?.["enabled"], 0);
+  assert.equal((await okKept("GetDevicesByCode", { sensorCodes: "10234" }))[0]?.["enabled"], 1);
   const [first] = (await ok("GetDevices", { companyId: 1 })) as unknown as Record<
     string,
     unknown
@@ -510,13 +541,53 @@ test("query service – devices: a fact that the newest record left out comes fr
   assert.equal(device?.["firmwareVersion"], 11);
 });
 
+test("query service – what state reads tell fills the device list, and internal RMS where getRMS asks for it", async (t) => {
+  const read = { operation: "getState", fields: { battery: { from: "B", unit: "V" } } };
+  const sensors = SITE.sensors.map((sensor) => ({ ...sensor, stateReads: [read] }));
+  const { ok, parts } = await service(
+    t,
+    {},
+    testParts({
+      series: createSeriesMaker(new DftPlans()),
+      site: fixedSite({ ...SITE, sensors }),
+    }),
+  );
+  accelReading(parts, NOW - 60_000, null);
+  parts.history.add({
+    sensor: "10234",
+    kind: "node",
+    timeMs: NOW,
+    values: { battery: 3.58, firmware: "21", signal: -71.4, vel_rms1: 3.57, env_rms2: null },
+    units: { battery: "V", signal: "dBm", vel_rms1: "mm/s", env_rms2: "GE" },
+    quality: { env_rms2: { quality: "bad", reason: "missing" } },
+  });
+  const [device] = (await ok("GetDevices", {
+    machineCode: 40,
+    pointIndex: 1,
+  })) as unknown as Record<string, unknown>[];
+  assert.equal(device?.["batteryVoltage"], 3.58);
+  assert.equal(device?.["firmwareVersion"], 21);
+  assert.equal(device?.["signalStrengthValue"], -71);
+  const rows = async (getRMS: boolean, axis: number) =>
+    (await ok("GetAllHistoryMeasures", { machinecode: 40, pointindex: 1, axis, getRMS }))[0]?.[
+      "data"
+    ];
+  const own = (axis: number, unit: string, value: number | null) => [
+    [40, 1, axis, "2026-11-20 12:00:00", unit, null, value, 7],
+  ];
+  const axis1 = (await rows(false, 1)) as unknown as unknown[];
+  assert.equal(axis1.length, 3);
+  assert.deepEqual(await rows(true, 1), [...axis1, ...own(1, "mm/s", 3.57)]);
+  assert.deepEqual(((await rows(true, 2)) as unknown as unknown[]).slice(3), own(2, "GE", null));
+});
+
 test("query service – a sensor without listed channels has the axes that its records have", async (t) => {
   const unlisted = SITE.sensors.map((sensor) =>
     sensor.code === "10234" ? { ...sensor, channels: {} } : sensor,
   );
   const parts = {
     ...testParts({ series: createSeriesMaker(new DftPlans()) }),
-    site: { ...SITE, sensors: unlisted },
+    site: fixedSite({ ...SITE, sensors: unlisted }),
   };
   const { ok } = await service(t, {}, parts);
   const axisIds = async () => {
@@ -583,6 +654,21 @@ test("query service – GetExtraValues: the values of one unit at a place", asyn
     values: { channel1: 5.5, channel1_ma: 12.8 },
     units: { channel1: "bar", channel1_ma: "mA" },
   });
+  assert.deepEqual(
+    await ok("GetExtraValues", { machinecode: 40, pointindex: 1, unit: code("mm/s²") }),
+    [1.5].map((g) => ({
+      date: "2026/11/20 12:00:00",
+      value: g * 9800,
+      unit: 1,
+      descUnit: "mm/s²",
+    })),
+  );
+  const inches = await ok("GetExtraValues", {
+    machinecode: 40,
+    pointindex: 1,
+    unit: code("in/s"),
+  });
+  assert.equal(inches[0]?.["value"], 3.1 / 25.4);
   const bar = await ok("GetExtraValues", { machinecode: 41, pointindex: 1, unit: code("bar") });
   assert.equal(bar[0]?.["value"], 5.5);
 });
@@ -600,7 +686,7 @@ test("query service – GetFFT_Base64 and GetFFT agree, and show the tone where 
   accelReading(parts, NOW, 9);
   const file = { machinecode: 40, pointindex: 1, fileid: 9, SignalTypeOut: 0 };
   const spectrum = await ok("GetFFT_Base64", { ...file, OutputType: 1, axis: false });
-  assert.deepEqual(Object.keys(spectrum), ["base64", "SR", "type", "step"]);
+  assert.deepEqual(Object.keys(spectrum), ["base64", "SR", "type", "step", "start"]);
   assert.deepEqual([spectrum["SR"], spectrum["type"], spectrum["step"]], [RATE, 1, RATE / SAMPLES]);
   const lines = unpack(spectrum["base64"]);
   assert.equal(lines.length, SAMPLES / 2);
@@ -634,6 +720,12 @@ test("query service – all seven units; the envelope's spectrum keeps the formu
       const series = await ok("GetFFT_Base64", file);
       const values = unpack(series["base64"]);
       assert.ok(values.length > 400 && values.every(Number.isFinite));
+      if (OutputType === 2) {
+        // Acceleration whole, velocity and displacement without a tenth at each end, GE without a twentieth.
+        const lost = Math.floor((SignalTypeOut < 2 ? 0 : SignalTypeOut < 6 ? 0.1 : 0.05) * SAMPLES);
+        assert.equal(values.length, SAMPLES - 2 * lost);
+        assert.equal(series["start"], lost / RATE);
+      }
       if (OutputType === 1) {
         const step = Number(series["step"]);
         assert.ok(Math.abs(RATE / (2 * values.length) - step) < step / values.length);
@@ -664,6 +756,9 @@ test("query service – GetSensorAssignedMachines: a row per axis", async (t) =>
     { MachineCode: 40, PointIndex: 2, Axis: null },
   ]);
   assert.deepEqual(await ok("GetSensorAssignedMachines", { code: "40001" }), []);
+  const all = (await ok("GetSensorAssignedMachines", { code: "" })) as unknown as object[];
+  assert.deepEqual(all[0], { MachineCode: 40, PointIndex: 1, Axis: 1, SensorCode: "10234" });
+  assert.deepEqual(all[3], { MachineCode: 40, PointIndex: 2, Axis: null, SensorCode: "20871" });
 });
 
 test("query service – the vendor's word is in answers, and either word is understood", async (t) => {
@@ -722,4 +817,37 @@ test("query service – an internal fault is told as one, without its details", 
   const answer = await ask("GetFFT", { machinecode: 40, fileid: 1 });
   assert.deepEqual([answer.status, answer.number, answer.value], [200, 9008, []]);
   assert.ok(!answer.text.includes("secret"));
+});
+
+test("query service – AccelSev and EnvSev say the worst active alarm of the quantity on that axis", async (t) => {
+  const rules = [
+    { name: "hard", select: { values: ["channel1_accel_rms"] }, high: 1, highHigh: 2 },
+    { name: "soft", select: { values: ["channel1_accel_peak"] }, high: 9 },
+    { name: "envelope", select: { values: ["*_env_rms"] }, high: 5 },
+  ];
+  const { alarms, store } = alarmDesk(t, { ...SITE, alarms: rules }, NOW);
+  const { ok, parts } = await service(t, {}, testParts({ alarms }));
+  accelReading(parts, NOW, null);
+  let minute = 0;
+  const severities = async (values: Record<string, number>) => {
+    const timeMs = NOW - 3_600_000 + 60_000 * minute++;
+    await append(store, [readingOf("10234", timeMs, { kind: "accel", values })]);
+    return JSON.stringify(await ok("GetCurrentMeasures")).match(/"(?:Accel|Env)Sev":(?:null|\d)/g);
+  };
+  const quiet = { channel1_accel_rms: 0.5, channel1_accel_peak: 1, channel1_env_rms: 0.2 };
+  const of = (accel: number | null, env: number | null) => [
+    `"AccelSev":${accel}`,
+    `"EnvSev":${env}`,
+  ];
+  // Nothing watches the acceleration of axis 2.
+  assert.deepEqual(await severities(quiet), [...of(1, 1), ...of(null, 1)]);
+  assert.deepEqual(await severities({ ...quiet, channel1_accel_peak: 12 }), [
+    ...of(3, 1),
+    ...of(null, 1),
+  ]);
+  assert.deepEqual(
+    await severities({ channel1_accel_rms: 2.5, channel1_accel_peak: 12, channel1_env_rms: 6 }),
+    [...of(4, 3), ...of(null, 1)],
+  );
+  assert.deepEqual(await severities(quiet), [...of(1, 1), ...of(null, 1)]);
 });

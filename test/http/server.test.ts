@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
-import { connect } from "node:net";
+import { once } from "node:events";
+import { request } from "node:http";
+import { connect, type Socket } from "node:net";
+import { join } from "node:path";
 import { test } from "node:test";
 import { createApp, createHttpServer } from "../../src/http/server.ts";
+import { uplinkMetrics } from "../../src/lib/metrics.ts";
+import { deadlineMs } from "../support/deadline.ts";
 import { agentStatus, OPTIONS, testParts } from "../support/http-parts.ts";
+import { tempDirectory } from "../support/temp-database.ts";
 
 const local = { host: "localhost" };
 
@@ -145,7 +151,7 @@ test("server – sign-in by a form without script leads to the dashboard; a brow
   assert.equal(answer.headers.location, "/");
 });
 
-test("server – guessing is slowed: after ten different wrong tokens an address waits to sign in; the right bearer token passes", async (t) => {
+test("server – guessing is slowed: after ten different wrong tokens wrong ones wait; the right one passes, for all behind a proxy share an address", async (t) => {
   const parts = testParts();
   const app = createApp(parts, { ...OPTIONS, token: "t0ken" });
   t.after(() => app.close());
@@ -165,22 +171,72 @@ test("server – guessing is slowed: after ten different wrong tokens an address
   for (let i = 0; i < 50; i++) assert.equal(await bearer("of-last-year"), 401);
   assert.equal((await signIn("t0ken")).statusCode, 204);
   for (let i = 0; i < 9; i++) assert.equal((await signIn(`wrong ${i}`)).statusCode, 401);
-  const blocked = await signIn("t0ken");
+  const blocked = await signIn("wrong 10");
   assert.equal(blocked.statusCode, 429);
   assert.ok(Number(blocked.headers["retry-after"]) > 0);
   assert.equal(await bearer("one-more"), 429);
+  // Behind a proxy all have one address.
   assert.equal(await bearer("t0ken"), 200);
+  assert.equal((await signIn("t0ken")).statusCode, 204);
   const form = await app.inject({
     method: "POST",
     url: "/sign-in",
     headers: { ...local, "content-type": "application/x-www-form-urlencoded" },
-    payload: "token=t0ken",
+    payload: "token=wrong",
   });
   assert.equal(form.statusCode, 429);
   assert.match(form.body, /role="alert">Too many wrong tokens. Try again in \d+ s/);
-  assert.equal((await signIn("t0ken", "10.0.0.9")).statusCode, 204);
+  assert.equal((await signIn("guess", "10.0.0.9")).statusCode, 401);
   await parts.clock.advance(60_000);
-  assert.equal((await signIn("t0ken")).statusCode, 204);
+  assert.equal((await signIn("wrong again")).statusCode, 401);
+});
+
+test("server – sensor settings are refused over TCP without HTTP_TOKEN and COMMANDS_ENABLED, and taken by the socket", async (t) => {
+  const socketPath = join(tempDirectory(t), "agent.sock");
+  const server = createHttpServer(testParts(), { ...OPTIONS, socketPath, commandsEnabled: false });
+  await server.listenLocally();
+  const address = await server.listen();
+  t.after(() => server.close());
+  const answer = await fetch(`${address}/api/v1/settings`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: "{}",
+  });
+  assert.equal(answer.status, 403);
+  assert.match(
+    await answer.text(),
+    /set HTTP_TOKEN or COMMANDS_ENABLED=true, or use gateside settings/,
+  );
+  const status = await new Promise<number | undefined>((resolve, reject) => {
+    const headers = { host: "localhost", "content-type": "application/json" };
+    request({ socketPath, path: "/api/v1/settings", method: "POST", headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    })
+      .on("error", reject)
+      .end("{}");
+  });
+  assert.equal(status, 200);
+});
+
+test("server – a thousand connections that say nothing, or half of it, shut nobody out", async (t) => {
+  const server = createHttpServer(testParts(), OPTIONS);
+  const address = new URL(await server.listen());
+  const sockets: Socket[] = [];
+  t.after(async () => {
+    for (const socket of sockets) socket.destroy();
+    await server.close();
+  });
+  const body =
+    "POST /ApiWeb.svc/GetUnits HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+  const openings = ["", "GET / HT", `${body}Content-Length: 100\r\n\r\n{`];
+  for (let n = 0; n < 1_000; n++) {
+    const socket = connect(Number(address.port), "127.0.0.1").on("error", () => {});
+    sockets.push(socket);
+    await once(socket, "connect");
+    socket.write(openings[n % openings.length] ?? "");
+    if (n % 100 === 99) assert.equal((await fetch(new URL("/healthz", address))).status, 200);
+  }
 });
 
 test("server – every answer carries the security headers, refusals too", async (t) => {
@@ -234,38 +290,87 @@ test("health – 503 names the part that is not well; ready needs gateway, broke
 
 test("metrics – the contract's names are there, and gauges follow the status", async (t) => {
   const parts = testParts();
+  uplinkMetrics(parts.metrics, "main");
   const app = createApp(parts, OPTIONS);
   t.after(() => app.close());
   const scrape = async () => (await app.inject({ url: "/metrics", headers: local })).body;
   const text = await scrape();
   for (const line of [
-    "gateside_gateway_up 1",
-    "gateside_broker_connected 1",
-    'gateside_link_connected{link="mqtt"} 1',
-    "gateside_outbox_readings 3",
-    'gateside_lane_outbox_readings{lane="json"} 3',
-    "gateside_delivered_total 0",
-    'gateside_dropped_total{reason="buffer_full"} 0',
-    'gateside_records_rejected_total{reason="no_time"} 0',
-    'gateside_delivery_failures_total{reason="lost"} 0',
-    "gateside_outbox_oldest_age_seconds 5.25",
-    "gateside_database_bytes 4096",
-    "gateside_freshness_seconds_count 0",
-    "gateside_gateway_clock_skew_seconds 0.25",
+    'gateside_gateway_up{site="plant-7"} 1',
+    'gateside_broker_connected{site="plant-7"} 1',
+    'gateside_link_connected{link="mqtt",uplink="main",site="plant-7"} 1',
+    'gateside_outbox_readings{site="plant-7"} 3',
+    'gateside_lane_outbox_readings{uplink="main",lane="json",site="plant-7"} 3',
+    'gateside_delivered_total{uplink="main",site="plant-7"} 0',
+    'gateside_dropped_total{reason="buffer_full",site="plant-7"} 0',
+    'gateside_records_rejected_total{reason="no_time",site="plant-7"} 0',
+    'gateside_delivery_failures_total{reason="lost",uplink="main",site="plant-7"} 0',
+    'gateside_outbox_oldest_age_seconds{site="plant-7"} 5.25',
+    'gateside_database_bytes{site="plant-7"} 4096',
+    'gateside_freshness_seconds_count{site="plant-7",uplink="main"} 0',
+    'gateside_gateway_clock_skew_seconds{site="plant-7"} 0.25',
   ]) {
     assert.ok(text.split("\n").includes(line), line);
   }
-  assert.match(text, /gateside_event_loop_delay_seconds\{quantile="p99"\} /);
+  assert.match(text, /gateside_event_loop_delay_seconds\{quantile="p99",site="plant-7"\} /);
   for (const line of text.split("\n")) assert.match(line, /^(#.*|gateside_.*|)$/);
+  for (const line of text.split("\n")) {
+    if (line !== "" && !line.startsWith("#")) assert.match(line, /[{,]site="plant-7"[,}]/);
+  }
   const { gateway, buffer } = agentStatus();
   const unknown = { ...buffer, hoursUntilFull: null };
   const down = { ...gateway, isUp: false, skewMs: 7_200_000 };
   parts.setStatus(agentStatus({ gateway: down, buffer: unknown }));
   const later = (await scrape()).split("\n");
-  assert.ok(later.includes("gateside_gateway_up 0"));
+  assert.ok(later.includes('gateside_gateway_up{site="plant-7"} 0'));
   // A reading waits as long as the gateway's clock says, which is two hours ahead of ours.
-  assert.ok(later.includes("gateside_outbox_oldest_age_seconds 7205"));
-  assert.ok(later.includes("gateside_buffer_hours_until_full NaN"), "as the text format spells it");
+  assert.ok(later.includes('gateside_outbox_oldest_age_seconds{site="plant-7"} 7205'));
+  assert.ok(
+    later.includes('gateside_buffer_hours_until_full{site="plant-7"} NaN'),
+    "as the text format spells it",
+  );
+});
+
+test("metrics – state, age, battery and zone of each sensor of the site file, by the gateway's clock, and of no other", async (t) => {
+  const parts = testParts();
+  const app = createApp(parts, OPTIONS);
+  t.after(() => app.close());
+  const scrape = async () => (await app.inject({ url: "/metrics", headers: local })).body;
+  const [sensor] = agentStatus().sensors;
+  assert.ok(sensor);
+  const { gateway, nowMs } = agentStatus();
+  const of = (name: string, more = "") =>
+    `gateside_sensor_${name}{sensor="10234",name="Pump 4"${more},site="plant-7"}`;
+  parts.setStatus(
+    agentStatus({
+      gateway: { ...gateway, skewMs: 3_600_000 },
+      sensors: [
+        {
+          ...sensor,
+          name: "Pump 4",
+          zone: "C",
+          state: "silent",
+          lastReadingMs: nowMs,
+          batteryV: 3.6,
+        },
+        { ...sensor, code: "2", state: "unknown", lastReadingMs: null, batteryV: null, zone: null },
+      ],
+    }),
+  );
+  const lines = (await scrape()).split("\n");
+  for (const line of [
+    `${of("state", ',state="silent"')} 1`,
+    `${of("state", ',state="online"')} 0`,
+    `${of("reading_age_seconds")} 3600`,
+    `${of("battery_volts")} 3.6`,
+    `${of("zone")} 3`,
+    'gateside_sensor_state{sensor="2",name="",state="unknown",site="plant-7"} 1',
+  ]) {
+    assert.ok(lines.includes(line), line);
+  }
+  assert.ok(!lines.some((line) => /^gateside_sensor_(zone|battery).*sensor="2"/.test(line)));
+  parts.setStatus(agentStatus({ sensors: [] }));
+  assert.doesNotMatch(await scrape(), /^gateside_sensor_state\{/m);
 });
 
 test("server – a connection that does not finish its request is ended, and close does not wait for idle ones", async (t) => {
@@ -324,7 +429,7 @@ test("events – a stream begins with the status, brings readings as they are st
 });
 
 test("events – who comes back gets what it missed, or is told that this is not known", {
-  timeout: 10_000,
+  timeout: deadlineMs(10_000),
 }, async (t) => {
   const parts = testParts();
   const server = createHttpServer(parts, OPTIONS);
@@ -373,7 +478,7 @@ test("events – who comes back gets what it missed, or is told that this is not
 });
 
 test("events – a stream ends soon after the session that opened it; one that was never signed in gets none", {
-  timeout: 10_000,
+  timeout: deadlineMs(10_000),
 }, async (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
   const server = createHttpServer(testParts(), { ...OPTIONS, token: "t0ken" });
@@ -436,7 +541,7 @@ test("events – a reader that takes nothing costs its own events, and is told h
       (sum, [, count]) => sum + Number(count),
       0,
     );
-  const deadline = performance.now() + 10_000;
+  const deadline = performance.now() + deadlineMs(10_000);
   while (told() < 1000 && performance.now() < deadline) {
     parts.emit({ type: "reading", reading: { ...reading, values: "{}" } });
     await new Promise((resolve) => setImmediate(resolve));

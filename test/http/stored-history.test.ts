@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { historyPages } from "../../src/agent/history-pages.ts";
 import { createSeriesMaker } from "../../src/core/query/series.ts";
 import { DftPlans } from "../../src/core/signal/fft.ts";
+import { fixedSite } from "../../src/core/site-source.ts";
 import { createApp } from "../../src/http/server.ts";
 import { OPTIONS, SITE, testParts } from "../support/http-parts.ts";
 import { ManualClock } from "../support/manual-clock.ts";
@@ -33,7 +34,7 @@ test("query service over the real store – history, files and devices of what w
   }
   const parts = {
     ...testParts({ series: createSeriesMaker(new DftPlans()), waveforms: store.waveforms }),
-    site: SITE,
+    site: fixedSite(SITE),
   };
   const clock = new ManualClock(START_MS + 2 * DAY_MS);
   const history = historyPages(store.history);

@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -140,7 +149,7 @@ test("gateside – a secret that is given is not replaced by the service's crede
   assert.equal(env["GATEWAY_HEADERS"], '{"A":"b"}');
 });
 
-test("gateside – what writes the store runs as the service's user when root asks for it", {
+test("gateside – what writes the store or tries the settings runs as the service's user when root asks for it", {
   skip,
 }, (t) => {
   const installed = install(t);
@@ -155,9 +164,9 @@ test("gateside – what writes the store runs as the service's user when root as
   tool("getent", "exit 0");
   tool("setpriv", 'while [ "${1#--}" != "$1" ]; do shift; done; CHANGED_USER=yes exec "$@"');
   const path = { PATH: `${tools}:${process.env["PATH"]}` };
-  for (const word of ["run", "backfill", "settings"])
+  for (const word of ["run", "backfill", "settings", "check", "doctor"])
     assert.equal(installed.run([word], path).env["CHANGED_USER"], "yes", word);
-  for (const word of ["check", "status", "export"])
+  for (const word of ["status", "export"])
     assert.equal(installed.run([word], path).env["CHANGED_USER"], undefined, word);
   const elsewhere = installed.run(["settings"], { ...path, DATA_DIR: "/elsewhere" });
   assert.equal(elsewhere.env["CHANGED_USER"], undefined);
@@ -188,6 +197,48 @@ test("packaging/postinst – an upgrade does not fail where an administrator rem
     env: { PATH: `${join(root, "tools")}:/usr/bin:/bin` },
   });
   assert.equal(status, 0, stderr);
+});
+
+test("packaging – an upgrade never asks: gateside.env is no conffile, and the live file is made once, from an example", {
+  skip,
+}, (t) => {
+  const recipe = readFileSync("scripts/package.ts", "utf8");
+  assert.doesNotMatch(recipe, /conffiles/, "dpkg asks about a conffile that was edited");
+  const root = mkdtempSync(join(tmpdir(), "gateside-postinst-"));
+  t.after(() => rmSync(root, { recursive: true }));
+  for (const path of ["etc", "var/lib", "usr/share/gateside", "tools"])
+    mkdirSync(join(root, path), { recursive: true });
+  const text = readFileSync("packaging/postinst", "utf8");
+  const moved = text.replace(/\/(etc|var\/lib|run|usr\/share)\//g, `${root}$&`);
+  writeFileSync(join(root, "postinst"), moved.replaceAll(/-o \w+ -g gateside/g, ""));
+  const live = join(root, "etc/gateside/gateside.env");
+  for (const [name, script] of Object.entries({
+    getent: "",
+    chown: "",
+    systemctl: "",
+    "deb-systemd-helper": "exit 1",
+  })) {
+    writeFileSync(join(root, "tools", name), `#!/bin/sh\n${script}\n`);
+    chmodSync(join(root, "tools", name), 0o755);
+  }
+  const configure = (example: string, from?: string) => {
+    writeFileSync(join(root, "usr/share/gateside/gateside.env"), example);
+    const words = ["configure", ...(from === undefined ? [] : [from])];
+    const { status, stderr } = spawnSync("sh", [join(root, "postinst"), ...words], {
+      encoding: "utf8",
+      env: { PATH: `${join(root, "tools")}:/usr/bin:/bin` },
+    });
+    assert.equal(status, 0, stderr);
+  };
+  configure("first\n");
+  assert.equal(readFileSync(live, "utf8"), "first\n");
+  assert.equal(statSync(join(root, "etc/credstore")).mode & 0o777, 0o700);
+  writeFileSync(live, "edited\n");
+  configure("second\n", "0.1.0-1");
+  assert.equal(readFileSync(live, "utf8"), "edited\n");
+  rmSync(live);
+  configure("second\n", "0.1.0-1");
+  assert.equal(existsSync(live), false, "a file that an administrator removed stays away");
 });
 
 for (const script of ["gateside.sh", "postinst", "prerm", "postrm"]) {

@@ -27,3 +27,18 @@ test("SQLite binding – what is missing, does not load or would end the process
   appendFileSync(path, "_ZN4node28RemoveEnvironmentCleanupHookEPN2v87IsolateEPFvPvES3_");
   assert.match(misfit(path), /would end the process$/);
 });
+
+test("SQLite binding – a build that takes minutes says now and then that it goes on", () => {
+  const script = `import(${JSON.stringify(resolve("scripts/fit-native.mjs"))}).then(async ({ withProgress }) => {
+    let told = 0;
+    let end;
+    const running = new Promise((resolve) => { end = resolve; });
+    const done = await withProgress(running, (text) => {
+      process.stdout.write(text + "\\n");
+      if (++told === 2) end("built");
+    }, 5);
+    process.stdout.write(done);
+  })`;
+  const told = execFileSync(process.execPath, ["-e", script], { encoding: "utf8" });
+  assert.match(told, /^(… still compiling the SQLite binding, 0 min \d+ s so far\n){2}built$/);
+});

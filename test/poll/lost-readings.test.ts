@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Sensor } from "../../src/core/sensor.ts";
+import { fixedSite } from "../../src/core/site-source.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { Cadence } from "../../src/poll/cadence.ts";
 import type { DayRead } from "../../src/poll/day-read.ts";
@@ -37,7 +38,7 @@ function start(t: { after(fn: () => Promise<void>): void }, read: (day: string) 
       concurrency: 4,
       random: () => 0.5,
     },
-    [SENSOR],
+    fixedSite({ site: "s", sensors: [SENSOR] }),
   );
   const ending = new AbortController();
   const done = poller.run(ending.signal);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Sensor } from "../../src/core/sensor.ts";
+import { fixedSite } from "../../src/core/site-source.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import type { DayRead, ReadRequest } from "../../src/poll/day-read.ts";
 import { Poller } from "../../src/poll/poller.ts";
@@ -66,7 +67,7 @@ function setUp(t: TestContext, script: Script) {
       concurrency: 3,
       random: () => 0.5,
     },
-    SENSORS,
+    fixedSite({ site: "s", sensors: SENSORS }),
   );
   const ending = new AbortController();
   const done = poller.run(ending.signal);

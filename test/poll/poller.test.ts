@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import type { Kind, Sensor } from "../../src/core/sensor.ts";
+import type { PolledKind, Sensor } from "../../src/core/sensor.ts";
+import { fixedSite } from "../../src/core/site-source.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import type { DayRead, ReadRequest } from "../../src/poll/day-read.ts";
 import { Poller, type PollOptions } from "../../src/poll/poller.ts";
@@ -9,7 +10,7 @@ import { ManualClock } from "../support/manual-clock.ts";
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-function sensor(code: string, ...kinds: Kind[]): Sensor {
+function sensor(code: string, ...kinds: PolledKind[]): Sensor {
   return { code, type: 1, kinds: kinds.length > 0 ? kinds : ["rpm"], channels: {} };
 }
 
@@ -74,7 +75,7 @@ function setUp(
       random: () => 0.5,
       ...options,
     },
-    sensors,
+    fixedSite({ site: "s", sensors }),
   );
   const ending = new AbortController();
   const done = poller.run(ending.signal);

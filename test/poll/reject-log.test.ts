@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createMetrics } from "../../src/lib/metrics.ts";
+import { openGate } from "../../src/lib/secrets.ts";
 import { RejectLog } from "../../src/poll/reject-log.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 
 test("rejected records – every one is counted, each kind of trouble of a sensor is logged once", async () => {
   const logger = new RecordingLogger();
   const metrics = createMetrics();
-  const rejects = new RejectLog(logger, metrics);
+  const rejects = new RejectLog(logger, metrics, openGate);
   const key = { sensor: "10234", kind: "rpm", day: "2026-11-20" } as const;
   for (let read = 0; read < 3; read++) rejects.add(key, "no_time", "time_data is missing");
   rejects.add({ ...key, day: "2026-11-21" }, "no_time", "time_data is missing");

@@ -8,7 +8,9 @@ import type {
   PublishOutcome,
   SensorState,
 } from "../../src/core/ports.ts";
+import { fixedSite } from "../../src/core/site-source.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
+import { createGatesideProfile } from "../../src/publish/formats/gateside.ts";
 import { Presence } from "../../src/publish/presence.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
@@ -60,6 +62,9 @@ function status(clock: ManualClock): AgentStatus {
     links: [
       {
         name: "mqtt",
+        uplink: "main",
+        pending: 0,
+        oldestTimeMs: null,
         isConnected: true,
         url: "mqtt://b",
         since: clock.now(),
@@ -85,28 +90,49 @@ function status(clock: ManualClock): AgentStatus {
     sensors: [sensorState(), sensorState({ state: "silent" })],
     delivered: 42,
     clock: { skewMs: 2000, isPlausible: true },
+    configuration: "0123456789ab",
+    pendingRestart: [],
+    pendingReload: [],
+    configurationFaults: [],
+    http: { address: null, lastError: null },
   };
 }
+
+const profile = createGatesideProfile(
+  { waveforms: { read: () => null } },
+  {
+    prefix: "gateside",
+    site: "plant-7",
+    source: fixedSite({ site: "plant-7", sensors: [] }),
+    version: "1.2.3",
+    formats: ["json"],
+    waveforms: "alarm",
+    withRaw: false,
+    retain: true,
+    clearRemoved: false,
+    isWanted: null,
+  },
+);
 
 function start(t: TestContext, sensors: () => SensorState[] = () => [], gaps: Gap[] = []) {
   const clock = new ManualClock();
   const link = new FakeLink();
   const settled: number[] = [];
   const now: { changes: Partial<AgentStatus> } = { changes: {} };
-  const presence = new Presence(
-    {
-      link,
-      clock,
-      logger: silentLogger,
-      status: () => ({ ...status(clock), ...now.changes }),
-      sensors,
-      gaps: {
-        pendingGaps: (max) => gaps.filter(({ gapId }) => !settled.includes(gapId)).slice(0, max),
-        settleGaps: (ids) => void settled.push(...ids),
-      },
+  const presence = new Presence({
+    link,
+    clock,
+    logger: silentLogger,
+    status: () => ({ ...status(clock), ...now.changes }),
+    sensors,
+    gaps: {
+      pendingGaps: (max) => gaps.filter(({ gapId }) => !settled.includes(gapId)).slice(0, max),
+      settleGaps: (ids) => void settled.push(...ids),
     },
-    { prefix: "gateside", site: "plant-7", version: "1.2.3" },
-  );
+    profile,
+    descriptions: { sync: () => Promise.resolve(), renew: () => {} },
+    retainedCheck: { begin: () => {}, received: () => {}, look: () => Promise.resolve() },
+  });
   const stop = new AbortController();
   const run = async () => {
     const ended = presence.run(stop.signal);
@@ -125,18 +151,30 @@ test("presence – the will and the farewell say offline on the topic that says 
   await presence.online();
   const topic = "gateside/plant-7/agent/state";
   const time = "2026-11-20T12:00:00.000Z";
+  // A will may be told long after what was in effect when it was made.
   const text = (state: string, reason: string) =>
-    JSON.stringify({ state, time, version: "1.2.3", reason });
+    JSON.stringify({
+      state,
+      time,
+      version: "1.2.3",
+      reason,
+      ...(reason === "connection lost"
+        ? {}
+        : { configuration: "0123456789ab", pendingRestart: [] }),
+    });
   assert.deepEqual(
     link.messages.map(({ payload }) => payload),
     [text("online", "started"), text("online", "reconnected")],
   );
-  for (const message of [presence.will(), presence.offline("stopped"), ...link.messages]) {
-    assert.equal(message.topic, topic);
-    assert.deepEqual([message.qos, message.retain], [1, true]);
+  for (const message of [presence.will(), ...presence.offline("stopped"), ...link.messages]) {
+    assert.equal(message?.topic, topic);
+    assert.deepEqual([message?.qos, message?.retain], [1, true]);
   }
-  assert.equal(presence.will().payload, text("offline", "connection lost"));
-  assert.equal(presence.offline("stopped").payload, text("offline", "stopped"));
+  assert.equal(presence.will()?.payload, text("offline", "connection lost"));
+  assert.deepEqual(
+    presence.offline("stopped").map(({ payload }) => payload),
+    [text("offline", "stopped")],
+  );
 });
 
 test("presence – statistics come with each session and every minute, with what contract 6 names", async (t) => {

@@ -1,19 +1,31 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { AlarmEngine } from "../../src/core/alarm/engine.ts";
+import type { Site } from "../../src/core/sensor.ts";
+import { fixedSite } from "../../src/core/site-source.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
-import { createJsonEncoder } from "../../src/publish/json.ts";
-import { MqttLink } from "../../src/publish/mqtt-link.ts";
-import { createPlainEncoder } from "../../src/publish/plain.ts";
+import { MqttLink } from "../../src/link/mqtt-link.ts";
+import { createGatesideProfile } from "../../src/publish/formats/gateside.ts";
+import { createJsonEncoder } from "../../src/publish/formats/json.ts";
+import { createPlainEncoder } from "../../src/publish/formats/plain.ts";
+import { createWaveformEncoder } from "../../src/publish/formats/waveform.ts";
 import { Publisher } from "../../src/publish/publisher.ts";
-import { createWaveformEncoder } from "../../src/publish/waveform.ts";
+import { deadlineMs } from "../support/deadline.ts";
 import {
   recordMessages,
   skipWithoutMosquitto as skip,
   startMosquitto,
 } from "../support/mosquitto.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
-import { append, readingOf, START_MS, tempStore, waveformOf } from "../support/temp-database.ts";
+import {
+  append,
+  mainOf,
+  readingOf,
+  START_MS,
+  tempStore,
+  waveformOf,
+} from "../support/temp-database.ts";
 
 test("publisher – with the real store, sessions cut mid-drain: every id arrives, live topics only move forward", {
   skip,
@@ -22,7 +34,7 @@ test("publisher – with the real store, sessions cut mid-drain: every id arrive
   t.after(() => broker.close());
   const subscriber = await recordMessages(broker.url);
   t.after(() => subscriber.close());
-  const store = tempStore(t, { lanes: ["json", "plain", "waveform"] });
+  const store = tempStore(t, { uplinks: mainOf("json", "plain", "waveform") });
   const ids = new Set<string>();
   const add = async (sensor: string, from: number, count: number) => {
     const readings = Array.from({ length: count }, (_, i) =>
@@ -41,7 +53,7 @@ test("publisher – with the real store, sessions cut mid-drain: every id arrive
     { clock: systemClock, logger },
     {
       name: "mqtt",
-      url: broker.url,
+      urls: [broker.url],
       version: 5,
       clientId: "p",
       inflight: 100,
@@ -49,7 +61,11 @@ test("publisher – with the real store, sessions cut mid-drain: every id arrive
       backoffMaxMs: 50,
     },
   );
-  const names = { prefix: "g", site: "s" };
+  const names = {
+    source: fixedSite({ site: "s", sensors: [] }),
+    prefix: "g",
+    site: "s",
+  };
   const publisher = new Publisher(
     {
       link,
@@ -61,7 +77,13 @@ test("publisher – with the real store, sessions cut mid-drain: every id arrive
     },
     {
       lanes: [
-        { lane: "json", encode: createJsonEncoder({ ...names, sensors: [], withRaw: false }) },
+        {
+          lane: "json",
+          encode: createJsonEncoder({
+            ...names,
+            withRaw: false,
+          }),
+        },
         { lane: "plain", encode: createPlainEncoder(names) },
         {
           lane: "waveform",
@@ -113,4 +135,71 @@ test("publisher – with the real store, sessions cut mid-drain: every id arrive
   for (const lane of ["json", "plain", "waveform"] as const) {
     assert.equal(store.outbox.depth(lane).readings, 0, lane);
   }
+});
+
+test("publisher – an alarm's event waits behind no backlog, however slowly that is let through", {
+  skip,
+}, async (t) => {
+  const broker = await startMosquitto();
+  t.after(() => broker.close());
+  const subscriber = await recordMessages(broker.url);
+  t.after(() => subscriber.close());
+  const store = tempStore(t, { site: () => "s" });
+  const many = (from: number, rpm: number, count: number) =>
+    Array.from({ length: count }, (_, i) =>
+      readingOf("1", START_MS + (from + i) * 1000, { values: { rpm } }),
+    );
+  const site: Site = {
+    site: "s",
+    sensors: [{ code: "1", type: 6, kinds: ["rpm"], channels: {} }],
+    alarms: [{ name: "speed", select: { values: ["rpm"] }, high: 3000 }],
+  };
+  const engine = new AlarmEngine(site);
+  engine.load({ states: [], samples: [] });
+  store.alarms.follower = engine;
+  const backlog = 600;
+  await append(store, many(0, 1480, backlog));
+  const logger = new RecordingLogger();
+  const link = new MqttLink(
+    { clock: systemClock, logger },
+    { name: "mqtt", urls: [broker.url], version: 5, clientId: "p", inflight: 100 },
+  );
+  const { encode } = createGatesideProfile(store, {
+    prefix: "g",
+    site: "s",
+    source: fixedSite(site),
+    version: "1",
+    formats: ["json"],
+    waveforms: "never",
+    withRaw: false,
+    retain: true,
+    clearRemoved: false,
+    isWanted: null,
+  });
+  const publisher = new Publisher(
+    {
+      link,
+      outbox: store.outbox,
+      clock: systemClock,
+      logger,
+      metrics: createMetrics(),
+      gatewayNow: Date.now,
+    },
+    // One of the backlog a second: the events below would be a matter of ten minutes.
+    { lanes: [{ lane: "json", encode: encode.json }], backlogRatePerS: 1 },
+  );
+  const stop = new AbortController();
+  const ended = Promise.all([publisher.run(stop.signal), link.run(stop.signal)]);
+  t.after(async () => {
+    stop.abort();
+    await ended;
+  });
+  const isOn = (topic: string) => subscriber.onTopic(topic).length > 0;
+  await subscriber.waitUntil(() => isOn("g/s/1/rpm"), deadlineMs(15_000));
+  await append(store, many(backlog, 3100, 1));
+  await subscriber.waitUntil(() => isOn("g/s/1/alarm/speed/rpm"), deadlineMs(15_000));
+  const [event] = subscriber.onTopic("g/s/agent/event");
+  assert.equal(JSON.parse(event?.text ?? "{}").measured, 3100);
+  const waiting = store.outbox.depth("json").readings;
+  assert.ok(waiting > backlog / 2, `${waiting} readings of the backlog still wait`);
 });

@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Lane, Message } from "../../src/core/ports.ts";
+import { fixedSite } from "../../src/core/site-source.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
-import { createJsonEncoder } from "../../src/publish/json.ts";
-import type { LaneOptions } from "../../src/publish/lane-queue.ts";
-import { MqttLink } from "../../src/publish/mqtt-link.ts";
+import { MqttLink } from "../../src/link/mqtt-link.ts";
+import { createJsonEncoder } from "../../src/publish/formats/json.ts";
+import type { LaneOptions } from "../../src/publish/leased-entries.ts";
 import { Publisher } from "../../src/publish/publisher.ts";
+import { deadlineMs } from "../support/deadline.ts";
 import { type FakeBrokerOptions, startFakeBroker } from "../support/fake-broker.ts";
 import { MemoryOutbox, storedReading } from "../support/memory-outbox.ts";
 import {
@@ -19,7 +21,12 @@ import {
 import { RecordingLogger } from "../support/recording-logger.ts";
 
 const NOW = Date.parse("2026-11-20T13:00:00Z");
-const json = createJsonEncoder({ prefix: "g", site: "s", sensors: [], withRaw: false });
+const json = createJsonEncoder({
+  prefix: "g",
+  site: "s",
+  source: fixedSite({ site: "s", sensors: [] }),
+  withRaw: false,
+});
 const jsonLane: LaneOptions = { lane: "json", encode: json };
 /** One topic per reading, for brokers that are watched message by message. */
 const bySeq = (lane: Lane): LaneOptions => ({
@@ -46,7 +53,7 @@ function start(t: TestContext, setup: Setup) {
     { clock: systemClock, logger, metrics },
     {
       name: "mqtt",
-      url: setup.url,
+      urls: [setup.url],
       version: setup.version ?? 5,
       clientId: `publisher-${Math.random().toString(16).slice(2)}`,
       inflight: setup.inflight ?? 100,
@@ -84,7 +91,7 @@ async function fake(t: TestContext, options: FakeBrokerOptions) {
 }
 
 async function until(what: string, holds: () => boolean, timeoutMs = 8000): Promise<void> {
-  const end = Date.now() + timeoutMs;
+  const end = Date.now() + deadlineMs(timeoutMs);
   while (!holds()) {
     if (Date.now() > end) throw new Error(`not within ${timeoutMs} ms: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 2));
@@ -101,7 +108,7 @@ const sentOnce = (outbox: MemoryOutbox, lane: Lane = "json") => {
 };
 
 test("publisher – connections cut at random while draining: every reading is acknowledged, none settled twice", {
-  timeout: 30_000,
+  timeout: deadlineMs(30_000),
 }, async (t) => {
   const acknowledged = new Set<string>();
   const server = await fake(t, {
@@ -127,7 +134,7 @@ test("publisher – connections cut at random while draining: every reading is a
 
 test("publisher – a broker killed and restarted mid-drain gets everything in the end", {
   skip,
-  timeout: 30_000,
+  timeout: deadlineMs(30_000),
 }, async (t) => {
   const server = await broker(t);
   const outbox = new MemoryOutbox();
@@ -143,7 +150,7 @@ test("publisher – a broker killed and restarted mid-drain gets everything in t
 });
 
 test("publisher – the store failing to record deliveries makes them go out again, none is lost", {
-  timeout: 30_000,
+  timeout: deadlineMs(30_000),
 }, async (t) => {
   const server = await fake(t, { version: 5 });
   const outbox = new MemoryOutbox();
@@ -158,7 +165,7 @@ test("publisher – the store failing to record deliveries makes them go out aga
 
 test("publisher – a topic the broker refuses blocks no other, is counted, and told once", {
   skip,
-  timeout: 30_000,
+  timeout: deadlineMs(30_000),
 }, async (t) => {
   const server = await broker(t, {
     acl: "topic write g/s/open/#\ntopic read #",
@@ -186,7 +193,7 @@ test("publisher – a topic the broker refuses blocks no other, is counted, and 
 
 test("publisher – a message over the packet limit is not sent, counted once, and tried after a reconnect", {
   skip,
-  timeout: 30_000,
+  timeout: deadlineMs(30_000),
 }, async (t) => {
   const server = await broker(t, { maxPacketSize: 1000 });
   const outbox = new MemoryOutbox();
@@ -204,12 +211,16 @@ test("publisher – a message over the packet limit is not sent, counted once, a
     values.filter(({ value }) => value > 0).map(({ labels, value }) => [labels.reason, value]),
     [["oversize", 1]],
   );
-  assert.equal(logger.lines.filter(({ message }) => message.includes("larger")).length, 1);
+  assert.equal(
+    logger.lines.filter(({ message }) => message.includes("exceeds the broker's packet limit"))
+      .length,
+    1,
+  );
 });
 
 test("publisher – after an outage the newest of each sensor goes live first, then the backlog oldest first", {
   skip,
-  timeout: 30_000,
+  timeout: deadlineMs(30_000),
 }, async (t) => {
   const server = await broker(t);
   const subscriber = await recordMessages(server.url);
@@ -239,7 +250,7 @@ test("publisher – after an outage the newest of each sensor goes live first, t
 });
 
 test("publisher – a new reading waits for no more than one window of a running backlog", {
-  timeout: 30_000,
+  timeout: deadlineMs(30_000),
 }, async (t) => {
   const window = 10;
   const waits: number[] = [];
@@ -268,7 +279,9 @@ test("publisher – a new reading waits for no more than one window of a running
   assert.equal(server.unansweredMax, window, "the window is full, and never more");
 });
 
-test("publisher – waveforms never go ahead of scalars", { timeout: 30_000 }, async (t) => {
+test("publisher – waveforms never go ahead of scalars", {
+  timeout: deadlineMs(30_000),
+}, async (t) => {
   const server = await fake(t, { version: 5 });
   const outbox = new MemoryOutbox();
   outbox.add("waveform", series(0, 40));
@@ -281,7 +294,7 @@ test("publisher – waveforms never go ahead of scalars", { timeout: 30_000 }, a
 });
 
 test("publisher – MQTT_BACKLOG_RATE holds back the backlog, not what is live", {
-  timeout: 30_000,
+  timeout: deadlineMs(30_000),
 }, async (t) => {
   const server = await fake(t, { version: 5 });
   const outbox = new MemoryOutbox();
@@ -301,7 +314,7 @@ test("publisher – MQTT_BACKLOG_RATE holds back the backlog, not what is live",
 });
 
 test("publisher – an entry of several messages leaves when all are acknowledged, and is kept when one is lost", {
-  timeout: 30_000,
+  timeout: deadlineMs(30_000),
 }, async (t) => {
   const seen: string[] = [];
   const server = await fake(t, {
@@ -326,7 +339,7 @@ test("publisher – an entry of several messages leaves when all are acknowledge
 });
 
 test("publisher – stopping awaits what is in flight and settles it", {
-  timeout: 30_000,
+  timeout: deadlineMs(30_000),
 }, async (t) => {
   let ack = () => {};
   const server = await fake(t, {
@@ -347,7 +360,7 @@ test("publisher – stopping awaits what is in flight and settles it", {
 
 test("publisher – MQTT 3.1.1, odd codes, and a reading that comes to an idle lane", {
   skip,
-  timeout: 30_000,
+  timeout: deadlineMs(30_000),
 }, async (t) => {
   const server = await broker(t);
   const subscriber = await recordMessages(server.url);
@@ -368,7 +381,7 @@ test("publisher – MQTT 3.1.1, odd codes, and a reading that comes to an idle l
 
 test("publisher – a disk that cannot be read keeps its readings and harms nobody; a damaged text is given up alone", {
   skip,
-  timeout: 30_000,
+  timeout: deadlineMs(30_000),
 }, async (t) => {
   const { url } = await broker(t);
   const outbox = new MemoryOutbox();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { type TestContext, test } from "node:test";
 import { gunzipSync } from "node:zlib";
-import type { Kind } from "../../src/core/sensor.ts";
+import type { PolledKind } from "../../src/core/sensor.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import {
   FAULTS,
@@ -27,7 +27,7 @@ const OPTIONS = {
 
 const call = (
   simulator: Simulator,
-  kind: Kind,
+  kind: PolledKind,
   { day = DAY, ...options }: { day?: string; quietMs?: number; headers?: string[] } = {},
 ) =>
   rawCall(
@@ -69,7 +69,7 @@ const channel =
   };
 
 /** One look per fault; the compiler asks for every one of them. */
-const LOOKS: Readonly<Record<FaultName, readonly [Omit<FaultSpec, "name">, Look, Kind?]>> = {
+const LOOKS: Readonly<Record<FaultName, readonly [Omit<FaultSpec, "name">, Look, PolledKind?]>> = {
   refused: [{ forMs: 400 }, ({ answer }) => answer.ended === "refused"],
   "never-answer": [{}, ({ answer }) => answer.ended === "quiet" && answer.firstByteMs === null],
   "close-without-answer": [
@@ -102,6 +102,11 @@ const LOOKS: Readonly<Record<FaultName, readonly [Omit<FaultSpec, "name">, Look,
   ],
   unavailable: [{}, ({ answer }) => answer.status === 503 && answer.headers["retry-after"] === "2"],
   "http-status": [{ status: 418 }, status(418)],
+  "head-in-pieces": [
+    { ms: 5 },
+    ({ answer, text, plain }) =>
+      answer.pieces > 4 && answer.headers["date"] !== undefined && text === plain,
+  ],
   "no-date": [{}, ({ answer }) => answer.status === 200 && answer.headers["date"] === undefined],
   "clock-jump": [
     { ms: 86_400_000 },

@@ -8,6 +8,8 @@ export interface RawAnswer {
   readonly body: Buffer;
   readonly ended: "end" | "reset" | "quiet" | "refused";
   readonly firstByteMs: number | null;
+  /** How many times bytes arrived. */
+  readonly pieces: number;
 }
 
 /** One POST over a bare socket, so that nothing on the way tidies up what the simulator does. */
@@ -40,6 +42,7 @@ export function rawCall(
         body: all.subarray(split < 0 ? 0 : split + 4),
         ended,
         firstByteMs,
+        pieces: parts.length,
       });
     };
     socket.setTimeout(options.quietMs ?? 5000, () => finish("quiet"));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { KINDS } from "../../src/core/sensor.ts";
+import { POLLED_KINDS } from "../../src/core/sensor.ts";
 import { rawCall } from "./raw-call.ts";
 import { ask, OPERATIONS, plant, post, question, records, sensorOf } from "./support.ts";
 
@@ -74,7 +74,7 @@ test("simulator – the same seed gives the same bytes, another seed others", as
   const { simulator: one } = await plant(t);
   const { simulator: two } = await plant(t);
   const { simulator: other } = await plant(t, { seed: 6 });
-  for (const kind of KINDS) {
+  for (const kind of POLLED_KINDS) {
     const text = await ask(one, kind, "2026-11-19");
     assert.ok(text.length > 500, kind);
     assert.equal(text, await ask(two, kind, "2026-11-19"));
@@ -107,7 +107,7 @@ test("simulator – a record shows up once it was taken and sent, not before", a
 
 test("simulator – truth is what is served, record by record, for every kind", async (t) => {
   const { simulator } = await plant(t);
-  for (const kind of KINDS) {
+  for (const kind of POLLED_KINDS) {
     const shown = await records(simulator, kind, "2026-11-19");
     const { code } = sensorOf(simulator, kind);
     const from = simulator.zone.startOf("2026-11-19") - 60_000;
@@ -218,6 +218,39 @@ test("simulator – UpdateConfig exists on generation 1 alone and checks alarms 
   );
 });
 
+test("simulator – strict types: each operation takes its own types and answers any other with a page", async (t) => {
+  const { simulator } = await plant(t, { strictTypes: true, generation: 1 });
+  const { type, code } = sensorOf(simulator, "rpm");
+  const numbers = {
+    Range: 8,
+    IntervalSendData: 10,
+    IntervalRMS: 30,
+    alarm1: 1,
+    alarm2: 1,
+    alarm3: 1,
+  };
+  const save = { sensorType: type, sensorCode: Number(code), ...numbers };
+  const update = { sensorCode: code, intervalSendData: 10, range: 8, intervalRMS: 30 };
+  const alarms = { alarm1: 1.5, alarm2: 1, alarm3: 1 };
+  const read = { sensorType: type, sensorCode: code, date: "2026-11-20" };
+  for (const [operation, good, bad] of [
+    ["saveSettings", save, { sensorCode: code }],
+    ["saveSettings", save, { sensorType: String(type) }],
+    ["saveSettings", save, { Range: "8" }],
+    ["saveSettings", save, { IntervalRMS: 30.5 }],
+    ["saveSettings", save, { alarm1: "1" }],
+    ["UpdateConfig", { ...update, ...alarms }, { sensorCode: Number(code) }],
+    ["UpdateConfig", { ...update, ...alarms }, { range: "8" }],
+    ["getRPMData", read, { sensorCode: Number(code) }],
+    ["getRPMData", read, { sensorType: String(type) }],
+    ["getRPMData", read, { date: 20261120 }],
+  ] as const) {
+    assert.equal((await post(simulator, operation, good)).status, 200, operation);
+    const refused = await post(simulator, operation, { ...good, ...bad });
+    assert.equal(refused.status, 400, `${operation} ${JSON.stringify(bad)}`);
+  }
+});
+
 test("simulator – speaks the vendor's word on requests and answers", async (t) => {
   const { simulator } = await plant(t, { word: "acme", servicePath: "Acme.svc" });
   const { type, code } = sensorOf(simulator, "rpm");
@@ -234,7 +267,7 @@ test("simulator – a plant of 2000 sensors starts and answers; its site file na
   const { simulator } = await plant(t, { sensors: 2000, accelSensorsMax: 20 });
   assert.equal(new Set(simulator.siteFile().sensors.map((s) => s.code)).size, 2000);
   assert.ok((await records(simulator, "rpm")).length > 600);
-  assert.equal(Object.keys(OPERATIONS).length, KINDS.length);
+  assert.equal(Object.keys(OPERATIONS).length, POLLED_KINDS.length);
 });
 
 test("simulator – the growing defect goes from quiet to loud, and machines stop now and then", async (t) => {

@@ -1,12 +1,12 @@
 import type { TestContext } from "node:test";
-import type { Kind } from "../../src/core/sensor.ts";
+import type { PolledKind } from "../../src/core/sensor.ts";
 import type { SimulatorOptions } from "../../src/simulator/options.ts";
 import type { PlantSensor } from "../../src/simulator/plant.ts";
 import { startSimulator } from "../../src/simulator/server.ts";
 import type { Simulator } from "../../src/simulator/simulator.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
-export const OPERATIONS: Readonly<Record<Kind, string>> = {
+export const OPERATIONS: Readonly<Record<PolledKind, string>> = {
   accel: "getAccelData",
   current: "getCurrentData",
   currentV2: "getCurrentV2Data",
@@ -31,18 +31,18 @@ export async function plant(t: TestContext, options: SimulatorOptions = {}) {
   return { clock, simulator };
 }
 
-export function sensorOf(simulator: Simulator, kind: Kind): PlantSensor {
+export function sensorOf(simulator: Simulator, kind: PolledKind): PlantSensor {
   const sensor = simulator.plant.sensors.find((s) => s.kinds.includes(kind));
   if (!sensor) throw new Error(`no sensor speaks ${kind}`);
   return sensor;
 }
 
-export function question(simulator: Simulator, kind: Kind, day = "2026-11-20"): string {
+export function question(simulator: Simulator, kind: PolledKind, day = "2026-11-20"): string {
   const { type, code } = sensorOf(simulator, kind);
   return JSON.stringify({ sensorType: type, sensorCode: code, date: day });
 }
 
-export async function ask(simulator: Simulator, kind: Kind, day?: string): Promise<string> {
+export async function ask(simulator: Simulator, kind: PolledKind, day?: string): Promise<string> {
   const response = await fetch(`${simulator.url}/SensorService.svc/${OPERATIONS[kind]}`, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
@@ -53,7 +53,7 @@ export async function ask(simulator: Simulator, kind: Kind, day?: string): Promi
 
 type Answer = [{ Key: { StatusNumber: number }; Value: Record<string, unknown>[] }];
 
-export async function records(simulator: Simulator, kind: Kind, day?: string) {
+export async function records(simulator: Simulator, kind: PolledKind, day?: string) {
   return (JSON.parse(await ask(simulator, kind, day)) as Answer)[0].Value;
 }
 

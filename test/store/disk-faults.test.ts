@@ -13,15 +13,18 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { StoreFailure } from "../../src/store/database/store-failure.ts";
 import { openStore } from "../../src/store/store.ts";
-import { StoreFailure } from "../../src/store/store-failure.ts";
 import { buildShim } from "../support/build-shim.ts";
+import { deadlineMs } from "../support/deadline.ts";
 import {
   append,
+  mainOf,
   readingOf,
   START_MS,
   storeOptions,
   tempDirectory,
+  uplinkOf,
 } from "../support/temp-database.ts";
 
 interface Seen {
@@ -94,6 +97,18 @@ function fill(mount: string): void {
   appendFileSync(join(mount, "theirs"), Buffer.alloc(bavail * bsize, 1));
 }
 
+/** A process that stores readings and tells so, killed when it has told so much. */
+async function killedChild(directory: string, told: number): Promise<void> {
+  const words = ["--import", "tsx", "test/support/store-child.ts", directory, "0", "100000"];
+  const child = spawn(process.execPath, words, { stdio: ["ignore", "pipe", "inherit"] });
+  let output = "";
+  child.stdout.on("data", (chunk: Buffer) => {
+    output += chunk.toString();
+    if (output.length > told) child.kill("SIGKILL");
+  });
+  await once(child, "close");
+}
+
 for (const end of ["a clean stop", "a clean stop on a full disk", "kill -9"]) {
   test(`disk faults – after ${end} the agent starts on a full disk, and what it held is owed`, async (t) => {
     const mount = smallDisk(t);
@@ -101,15 +116,7 @@ for (const end of ["a clean stop", "a clean stop on a full disk", "kill -9"]) {
     const directory = join(mount, "data");
     const options = storeOptions(directory, { bufferMaxMb: 8 });
     if (end === "kill -9") {
-      // It tells when it has stored the last one, and is killed then.
-      const words = ["--import", "tsx", "test/support/store-child.ts", directory, "0", "100000"];
-      const child = spawn(process.execPath, words, { stdio: ["ignore", "pipe", "inherit"] });
-      let output = "";
-      child.stdout.on("data", (chunk: Buffer) => {
-        output += chunk.toString();
-        if (output.length > 4000) child.kill("SIGKILL");
-      });
-      await once(child, "close");
+      await killedChild(directory, 4000);
     } else {
       const store = openStore(options);
       await append(store, [readingOf("1", START_MS)]);
@@ -128,6 +135,32 @@ for (const end of ["a clean stop", "a clean stop on a full disk", "kill -9"]) {
     assert.equal(await append(store, [readingOf("2", START_MS)]), 1);
   });
 }
+
+test("disk faults – killed and started on a full disk without its ballast, it goes on with what it holds; an uplink that came follows once there is room", async (t) => {
+  const mount = smallDisk(t);
+  if (mount === null) return t.skip(WITHOUT_MOUNT);
+  const directory = join(mount, "data");
+  const options = storeOptions(directory, { bufferMaxMb: 8 });
+  // So early that the -wal has never been as long as it gets: it finds no room to grow.
+  await killedChild(directory, 400);
+  rmSync(join(directory, "gateside.ballast"));
+  fill(mount);
+  const store = openStore({
+    ...options,
+    uplinks: [...mainOf("json"), uplinkOf("cloud", ["json"])],
+  });
+  t.after(() => store.close());
+  const depth = (uplink: string) => store.outboxOf(uplink).depth("json").readings;
+  const held = depth("main");
+  assert.ok(held > 0);
+  const comes = store.outboxOf("cloud").changed("json", AbortSignal.timeout(deadlineMs(20_000)));
+  rmSync(join(mount, "theirs"));
+  await store.retain();
+  await comes;
+  assert.deepEqual(Object.keys(store.state().lanes), ["json", "cloud/json"]);
+  assert.equal(depth("main"), held);
+  assert.equal(depth("cloud"), store.state().readings);
+});
 
 test("disk faults – a first start on a full disk says so, leaves nothing half made, and works once there is room", async (t) => {
   const mount = smallDisk(t);

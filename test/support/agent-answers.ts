@@ -1,5 +1,6 @@
 /** What the built agent tells a person who asks it. */
 import assert from "node:assert/strict";
+import { deadlineMs } from "./deadline.ts";
 import type { BuiltAgent } from "./plant.ts";
 
 const LOOK_MS = 100;
@@ -10,7 +11,7 @@ export async function until<T>(
   look: () => Promise<T | undefined> | T | undefined,
   timeoutMs = 30_000,
 ): Promise<T> {
-  const deadline = Date.now() + timeoutMs;
+  const deadline = Date.now() + deadlineMs(timeoutMs);
   for (;;) {
     const found = await look();
     if (found !== undefined) return found;
@@ -19,11 +20,20 @@ export async function until<T>(
   }
 }
 
-/** A series of /metrics, e.g. `gateside_dropped_total{reason="buffer_full"}`; NaN while it is not there. */
+/** The line of a series that has at least the labels that are named, e.g. `gateside_dropped_total{reason="buffer_full"}`. */
+export function seriesLine(text: string, series: string): string | undefined {
+  const [name = "", labels = ""] = series.replace("}", "").split("{");
+  const wanted = labels === "" ? [] : labels.split(",");
+  return text.split("\n").find((line) => {
+    const has = line.startsWith(`${name} `) || line.startsWith(`${name}{`);
+    return has && wanted.every((label) => line.includes(label));
+  });
+}
+
+/** The value of such a series; NaN while it is not there. */
 export async function metricOf(agent: BuiltAgent, series: string): Promise<number> {
   const text = await (await fetch(`${await agent.address}/metrics`)).text();
-  const line = text.split("\n").find((one) => one.startsWith(`${series} `));
-  return Number(line?.slice(series.length) ?? Number.NaN);
+  return Number(seriesLine(text, series)?.split(" ").at(-1) ?? Number.NaN);
 }
 
 export async function untilMetric(

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { type BrowserContext, chromium, type Page } from "playwright-core";
+import { deadlineMs } from "./deadline.ts";
 
 const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find((path) =>
   existsSync(path),
@@ -61,6 +62,7 @@ export async function openBrowser(
   };
   t?.after(close);
   const page = context.pages()[0] ?? (await context.newPage());
+  page.setDefaultTimeout(deadlineMs(30_000));
   const complaints: string[] = [];
   const requests: string[] = [];
   page.on("console", (message) => {

@@ -1,15 +1,15 @@
 import { DayReader, type DayReaderOptions } from "../../src/core/decode/day-reader.ts";
 import type { RawRecord } from "../../src/core/record.ts";
-import type { Kind } from "../../src/core/sensor.ts";
+import type { PolledKind } from "../../src/core/sensor.ts";
 import { createWireNames } from "../../src/core/wire/wire-names.ts";
 import { loadByteHashing } from "../../src/lib/xxhash.ts";
 
-export const hashing = loadByteHashing();
-export const names = createWireNames({ word: "sensor", service: "SensorService.svc" });
+const hashing = loadByteHashing();
+const names = createWireNames({ word: "sensor", service: "SensorService.svc" });
 
 /** Reads a body in pieces that end at `cuts`. */
 export async function readDay(
-  kind: Kind,
+  kind: PolledKind,
   body: string | Uint8Array,
   options: Partial<DayReaderOptions> & { cuts?: readonly number[] } = {},
 ) {

@@ -1,6 +1,6 @@
 /** What a record of the simulator must become on MQTT, worked out from the contract alone. */
 import { createHash } from "node:crypto";
-import type { Kind, Sensor } from "../../src/core/sensor.ts";
+import type { PolledKind, Sensor } from "../../src/core/sensor.ts";
 import type { PlainRecord, PlainTime, PlainValue } from "../../src/simulator/plain-record.ts";
 import { axisValues } from "./expected-signal.ts";
 
@@ -34,7 +34,11 @@ const timeOf = (value: PlainValue | undefined): PlainTime | null =>
   typeof value === "object" && value !== null && "ms" in value ? value : null;
 
 /** For records as a well gateway shows them; damaged ones have their own tests. */
-export function expectedReading(sensor: Sensor, kind: Kind, record: PlainRecord): ExpectedReading {
+export function expectedReading(
+  sensor: Sensor,
+  kind: PolledKind,
+  record: PlainRecord,
+): ExpectedReading {
   const sheet: ExpectedReading = {
     timeMs: Number.NaN,
     values: {},
@@ -92,7 +96,7 @@ function putAmperes(
 
 type Convert = (sensor: Sensor, record: PlainRecord, sheet: ExpectedReading) => void;
 
-const CONVERT: Readonly<Record<Kind, Convert>> = {
+const CONVERT: Readonly<Record<PolledKind, Convert>> = {
   rpm: (_, record, sheet) => put(sheet, "rpm", Number(record["RPM"]), "rpm"),
   current(sensor, record, sheet) {
     for (const [name, { clamp }] of Object.entries(sensor.channels)) {
@@ -191,7 +195,7 @@ const UNKNOWN = new Set(["__proto__", "constructor", "zz_new"]);
 const EARLIEST_MS = Date.UTC(2000, 0, 1);
 
 /** The identity of ARCHITECTURE.md, from the record as it was shown. Null where no reading can come of it. */
-export function expectedId(sensor: string, kind: Kind, record: PlainRecord): string | null {
+export function expectedId(sensor: string, kind: PolledKind, record: PlainRecord): string | null {
   const timeMs = expectedTimeMs(kind, record);
   if (timeMs === null) return null;
   const lines: string[] = [];
@@ -232,7 +236,7 @@ export function expectedId(sensor: string, kind: Kind, record: PlainRecord): str
 }
 
 /** The time that rules, ms; null where the record has none that is plausible. */
-export function expectedTimeMs(kind: Kind, record: PlainRecord): number | null {
+export function expectedTimeMs(kind: PolledKind, record: PlainRecord): number | null {
   const plausible = (name: string): number | null => {
     const ms = timeOf(record[name])?.ms;
     return ms !== undefined && ms >= EARLIEST_MS ? ms : null;

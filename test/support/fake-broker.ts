@@ -1,7 +1,7 @@
 import { createServer, type Socket } from "node:net";
 
 /** A PUBLISH as it came over the wire. */
-export interface WirePublish {
+interface WirePublish {
   readonly topic: string;
   readonly packetId: number;
   readonly packetBytes: number;
@@ -13,16 +13,30 @@ export interface FakeBrokerOptions {
   readonly connackProperties?: readonly number[];
   /** What to do with a PUBLISH; acknowledges it unless told. */
   onPublish?(publish: WirePublish, connection: FakeConnection): void;
+  /** What to do with a PUBLISH of QoS 0; nothing unless told. */
+  onUnanswered?(publish: WirePublish, connection: FakeConnection): void;
   onConnect?(connection: FakeConnection): void;
+  /** Asked for each CONNECT: true closes the connection without an answer. */
+  unanswered?(): boolean;
+  /** CONNACK with this code, then the connection is closed. */
+  readonly refusal?: number;
+  /** Answers SUBSCRIBE with this code for each topic; leaves it unanswered unless given. */
+  readonly granted?: number;
+  /** Leaves PINGREQ unanswered. */
+  readonly ignoresPings?: boolean;
 }
 
-export interface FakeConnection {
+interface FakeConnection {
   /** 1 for the first session, and so on. */
   readonly number: number;
   ack(packetId: number): void;
   /** MQTT 5 DISCONNECT with a reason, then the socket is closed. */
   disconnect(reason: number): void;
   destroy(): void;
+  /** Closes the connection in good order, without a word of MQTT. */
+  end(): void;
+  /** Any bytes. */
+  send(bytes: Uint8Array): void;
 }
 
 export interface FakeBroker {
@@ -50,8 +64,14 @@ export async function startFakeBroker(options: FakeBrokerOptions): Promise<FakeB
     let unanswered = 0;
     let connection: FakeConnection | null = null;
     const open = () => {
+      if (options.unanswered?.() === true) return void socket.end();
       connects += 1;
       const properties = options.connackProperties ?? [];
+      if (options.refusal !== undefined) {
+        const refusal = isV5 ? [0x20, 3, 0, options.refusal, 0] : [0x20, 2, 0, options.refusal];
+        socket.end(Buffer.from(refusal));
+        return;
+      }
       const body = isV5 ? [0, 0, properties.length, ...properties] : [0, 0];
       socket.write(Buffer.from([0x20, body.length, ...body]));
       const opened: FakeConnection = {
@@ -62,6 +82,8 @@ export async function startFakeBroker(options: FakeBrokerOptions): Promise<FakeB
         },
         disconnect: (reason) => socket.end(Buffer.from([0xe0, 2, reason, 0])),
         destroy: () => socket.destroy(),
+        end: () => socket.end(),
+        send: (bytes) => void socket.write(bytes),
       };
       connection = opened;
       options.onConnect?.(opened);
@@ -69,7 +91,15 @@ export async function startFakeBroker(options: FakeBrokerOptions): Promise<FakeB
     const handle = (packet: Buffer, bodyAt: number) => {
       const type = (packet[0] ?? 0) >> 4;
       if (type === 1) open();
-      if (type === 12) socket.write(Buffer.from([0xd0, 0]));
+      if (type === 8 && options.granted !== undefined) {
+        const id = [packet[bodyAt] ?? 0, packet[bodyAt + 1] ?? 0];
+        const codes = subscriptionsIn(packet.subarray(bodyAt + 2 + (isV5 ? 1 : 0))).map(
+          () => options.granted ?? 0,
+        );
+        const body = [...id, ...(isV5 ? [0] : []), ...codes];
+        socket.write(Buffer.from([0x90, body.length, ...body]));
+      }
+      if (type === 12 && options.ignoresPings !== true) socket.write(Buffer.from([0xd0, 0]));
       if (type !== 3 || !connection) return;
       const topicBytes = packet.readUInt16BE(bodyAt);
       const topic = packet.toString("utf8", bodyAt + 2, bodyAt + 2 + topicBytes);
@@ -77,7 +107,7 @@ export async function startFakeBroker(options: FakeBrokerOptions): Promise<FakeB
       const packetId = qos === 0 ? 0 : packet.readUInt16BE(bodyAt + 2 + topicBytes);
       const publish = { topic, packetId, packetBytes: packet.length };
       publishes.push(publish);
-      if (qos === 0) return;
+      if (qos === 0) return options.onUnanswered?.(publish, connection);
       unanswered += 1;
       unansweredMax = Math.max(unansweredMax, unanswered);
       if (options.onPublish) options.onPublish(publish, connection);
@@ -121,4 +151,15 @@ export async function startFakeBroker(options: FakeBrokerOptions): Promise<FakeB
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+/** Topic filters of a SUBSCRIBE, whose properties are empty. */
+function subscriptionsIn(payload: Buffer): string[] {
+  const filters: string[] = [];
+  for (let at = 0; at < payload.length; ) {
+    const end = at + 2 + payload.readUInt16BE(at);
+    filters.push(payload.toString("utf8", at + 2, end));
+    at = end + 1;
+  }
+  return filters;
 }

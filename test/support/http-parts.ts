@@ -14,6 +14,7 @@ import type {
   SettingsCommands,
 } from "../../src/core/query/ports.ts";
 import type { Kind, Site } from "../../src/core/sensor.ts";
+import { fixedSite } from "../../src/core/site-source.ts";
 import { createWireNames } from "../../src/core/wire/wire-names.ts";
 import type { HttpOptions, HttpParts } from "../../src/http/parts.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
@@ -100,6 +101,15 @@ export class MemoryHistory {
   latest(sensor: string, kind: Kind): StoredReading | null {
     return this.#sorted(sensor, kind).at(-1) ?? null;
   }
+  extent(): { readonly fromMs: number; readonly toMs: number } | null {
+    if (this.readings.length === 0) return null;
+    const times = this.readings.map(({ timeMs }) => timeMs);
+    return { fromMs: Math.min(...times), toMs: Math.max(...times) + 1 };
+  }
+  count({ sensor, kind, fromMs, toMs }: Omit<HistoryRange, "order" | "after" | "limit">): number {
+    const inRange = ({ timeMs }: StoredReading) => timeMs >= fromMs && timeMs < toMs;
+    return this.#sorted(sensor, kind).filter(inRange).length;
+  }
   page(range: HistoryRange): StoredReading[] {
     const { fromMs, toMs, order, after, limit } = range;
     const inRange = this.#sorted(range.sensor, range.kind).filter(
@@ -140,6 +150,9 @@ export function agentStatus(change: Partial<AgentStatus> = {}): AgentStatus {
     links: [
       {
         name: "mqtt",
+        uplink: "main",
+        pending: 0,
+        oldestTimeMs: null,
         isConnected: true,
         url: "mqtt://broker",
         since: NOW,
@@ -164,6 +177,11 @@ export function agentStatus(change: Partial<AgentStatus> = {}): AgentStatus {
     ],
     delivered: 7,
     clock: { skewMs: 250, isPlausible: true },
+    configuration: "0123456789ab",
+    pendingRestart: [],
+    pendingReload: [],
+    configurationFaults: [],
+    http: { address: "http://127.0.0.1:8080", lastError: null },
     ...change,
   };
 }
@@ -178,6 +196,7 @@ const PLAIN_SERIES: SeriesMaker = {
     step: 1 / stored.sampleRateHz,
     firstIndex: 0,
     doubt: null,
+    overall: null,
   }),
   spectrum: (stored) => ({
     values: Float64Array.of(0, 1, 0.5),
@@ -217,7 +236,8 @@ export function testParts(change: Partial<HttpParts> = {}): TestParts {
     lastQueuedAtMs: () => null,
   };
   return {
-    site: SITE,
+    site: fixedSite(SITE),
+    configuration: null,
     status: { status: () => status },
     health: { parts: () => health },
     waveforms: {
@@ -234,6 +254,10 @@ export function testParts(change: Partial<HttpParts> = {}): TestParts {
     },
     backfill,
     settings,
+    setup: null,
+    alarms: null,
+    audit: null,
+    findings: null,
     metrics: createMetrics(),
     logger: silentLogger,
     ...change,

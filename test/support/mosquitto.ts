@@ -5,10 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import mqtt from "mqtt";
 import { type Certificates, createCertificates } from "./certificates.ts";
+import { deadlineMs } from "./deadline.ts";
 
 const MOSQUITTO = ["/usr/sbin/mosquitto", "/usr/bin/mosquitto"].find((path) => existsSync(path));
 
-export function isMosquittoInstalled(): boolean {
+function isMosquittoInstalled(): boolean {
   return MOSQUITTO !== undefined;
 }
 
@@ -153,7 +154,7 @@ export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mo
     started.once("exit", () => {
       if (child === started) child = null;
     });
-    const deadline = Date.now() + 10_000;
+    const deadline = Date.now() + deadlineMs(10_000);
     while (!(await canConnect(port))) {
       if (child !== started) throw new Error(`mosquitto did not start:\n${log}`);
       if (Date.now() > deadline) throw new Error(`mosquitto does not accept on ${port}:\n${log}`);
@@ -312,7 +313,7 @@ export async function recordMessages(
             `not seen within ${timeoutMs} ms; ${messages.length} messages, the last:\n${seen.join("\n")}`,
           ),
         );
-      }, timeoutMs);
+      }, deadlineMs(timeoutMs));
       const attempt = () => {
         const found = look();
         if (found === undefined) return;

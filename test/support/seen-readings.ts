@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import type { TruthRecord } from "../../src/simulator/day-answer.ts";
 import type { Simulator } from "../../src/simulator/simulator.ts";
+import { deadlineMs } from "./deadline.ts";
 import { expectedId } from "./expected-reading.ts";
 import type { RecordingSubscriber } from "./mosquitto.ts";
 
@@ -74,7 +75,7 @@ export class SeenReadings {
         this.update();
         for (; at < this.list.length; at++) open.delete(this.list[at]?.id ?? "");
         return open.size === 0;
-      }, timeoutMs);
+      }, deadlineMs(timeoutMs));
     } catch (err) {
       const some = this.missing(truth).map((m) => `${m.sensor} ${m.kind} ${m.n} of ${m.day}`);
       const what = `${some.length} of ${truth.size} records did not come: ${some.slice(0, 5).join(", ")}`;

@@ -2,9 +2,10 @@ import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { DayKey, OutboxEntry } from "../../src/core/ports.ts";
+import type { DayKey, Lane, OutboxEntry, OutboxUplink } from "../../src/core/ports.ts";
 import type { Reading, Waveform } from "../../src/core/reading.ts";
 import type { Kind } from "../../src/core/sensor.ts";
+import { createSelector, SELECT_ALL, type Select } from "../../src/core/uplink.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { openStore, type Store, type StoreOptions } from "../../src/store/store.ts";
@@ -28,8 +29,7 @@ export function storeOptions(dataDir: string, options: Partial<StoreOptions> = {
     waveformDays: 7,
     bufferMaxMb: 64,
     diskFreeMinMb: 0,
-    lanes: ["json"],
-    waveformPolicy: () => true,
+    uplinks: mainOf("json"),
     clock: systemClock,
     logger: silentLogger,
     commitWindowMs: 0,
@@ -119,3 +119,26 @@ export async function append(
 export const idsOf = (entries: readonly OutboxEntry[]) => entries.map(({ reading }) => reading.id);
 export const timesOf = (entries: readonly OutboxEntry[]) =>
   entries.map(({ reading }) => reading.timeMs);
+
+/** The uplink `main` with these lanes, over all readings and all samples. */
+export function mainOf(...lanes: Lane[]): OutboxUplink[] {
+  return [uplinkOf("main", lanes)];
+}
+
+export function uplinkOf(
+  name: string,
+  lanes: readonly Lane[],
+  given: Partial<OutboxUplink> & { readonly select?: Partial<Select> } = {},
+): OutboxUplink {
+  const { select, ...rest } = given;
+  return {
+    name,
+    lanes,
+    selector: createSelector({ ...SELECT_ALL, ...select }, []),
+    waveforms: "always",
+    history: true,
+    maxAgeHours: null,
+    startFrom: "stored",
+    ...rest,
+  };
+}

@@ -5,8 +5,8 @@ import type { Flag, Waveform, WaveformChannel } from "../reading.ts";
 import type { ChannelSamples, RawRecord } from "../record.ts";
 import type { Sensor } from "../sensor.ts";
 import type { AxisAnalysis } from "../signal/analyse.ts";
-import { analyseAxis } from "../signal/analyse.ts";
-import type { DftPlans } from "../signal/fft.ts";
+import { analysisSteps } from "../signal/analyse.ts";
+import { DftPlans } from "../signal/fft.ts";
 import {
   DISPLACEMENT_LIMITS,
   VELOCITY_LIMITS,
@@ -19,7 +19,7 @@ import { accelChannels } from "./channels.ts";
 import type { ValueSheet } from "./value-sheet.ts";
 import { isCarried, numberField } from "./value-sheet.ts";
 
-export const DEFAULT_AXES: readonly [Axis, Axis, Axis] = ["H", "V", "A"];
+const DEFAULT_AXES: readonly [Axis, Axis, Axis] = ["H", "V", "A"];
 
 export interface AccelChannel {
   readonly number: number;
@@ -53,7 +53,6 @@ const DAMAGE_REASONS: Readonly<
   Record<Extract<ChannelSamples, { state: "damaged" }>["reason"], Reason>
 > = {
   sample_out_of_range: "over_range",
-  too_many_samples: "over_range",
   sample_not_integer: "not_a_number",
   not_an_array: "not_a_number",
 };
@@ -62,9 +61,10 @@ const DAMAGE_REASONS: Readonly<
 export function* accelSteps(
   record: RawRecord,
   sensor: Sensor,
-  plans: DftPlans,
+  context: { readonly plans?: DftPlans; readonly tones?: boolean },
   sheet: ValueSheet,
 ): Generator<void, Waveform | null> {
+  const { plans = new DftPlans(), tones = false } = context;
   const sampleRateHz = numberField(record, "sample_rate").value ?? Number.NaN;
   const calibration = numberField(record, "calibration").value ?? Number.NaN;
   const hasThird = channelOf(record, 3).state !== "absent";
@@ -80,13 +80,24 @@ export function* accelSteps(
       putNothing(sheet, channel.number, hasZone(sensor), bad(lossReason(data)).doubt);
       continue;
     }
-    const analysis = analyseAxis(data.samples, {
+    const analysis = yield* analysisSteps(data.samples, {
       sampleRateHz,
       calibration,
       fullScaleCounts: sensor.fullScaleCounts,
       speedRpm: sensor.speedRpm,
       plans,
+      tones,
     });
+    if (tones) {
+      sheet.tones ??= [];
+      sheet.tones.push({
+        channel: channel.number,
+        axis: channel.axis,
+        durationS: data.samples.length / sampleRateHz,
+        isClipped: (analysis.clipCount ?? 0) > 0,
+        tones: analysis.tones,
+      });
+    }
     putAnalysis(sheet, channel.number, analysis, sensor);
     if (data.samples.length > 0) {
       kept.push({ channel: channel.number, axis: channel.axis, samples: data.samples });
@@ -156,7 +167,7 @@ export function hasZone(sensor: Sensor): boolean {
 }
 
 /** Zone of one axis, with the quality of the velocity it judges; the displacement check can only make it worse. */
-export function axisZone(
+function axisZone(
   analysis: Pick<AxisAnalysis, "velocityRms" | "displacementRms">,
   sensor: Sensor,
 ): Graded<Zone> {

@@ -1,8 +1,8 @@
 import type { RawRecord } from "../record.ts";
 import type { Sensor } from "../sensor.ts";
-import { isExpected } from "./channels.ts";
+import { isPublished } from "./channels.ts";
 import type { ValueSheet } from "./value-sheet.ts";
-import { isCarried, numberField } from "./value-sheet.ts";
+import { numberField } from "./value-sheet.ts";
 
 /** Ampere-hours as received: the service states them in Ah, so no clamp factor applies (services 3.5). */
 export function convertAccumulatedCurrent(
@@ -12,7 +12,7 @@ export function convertAccumulatedCurrent(
 ): void {
   for (let n = 1; n <= 4; n++) {
     const name = `accumulated_current${n}`;
-    if (isCarried(record, name) || isExpected(sensor, "current", n)) {
+    if (isPublished(sensor, "current", n)) {
       sheet.number(name, "Ah", numberField(record, name));
     }
   }

@@ -38,11 +38,8 @@ export function currentChannels(sensor: Sensor, count: 3 | 4): ConfiguredChannel
   return listed(sensor, "current", count);
 }
 
-/**
- * Which of four values a kind without channels of its own publishes: what the record carries, and what it could carry.
- * Where the site file lists some of them, the others are expected only when they come.
- */
-export function isExpected(sensor: Sensor, prefix: string, number: number): boolean {
+/** Which of four values a kind publishes that needs no channels: the listed ones; all where none is listed (contract 4). */
+export function isPublished(sensor: Sensor, prefix: string, number: number): boolean {
   const own = listed(sensor, prefix, 4);
   return own.length === 0 || own.some((channel) => channel.number === number);
 }

@@ -2,12 +2,12 @@ import type { Graded } from "../quality.ts";
 import { bad, good } from "../quality.ts";
 import type { RawRecord } from "../record.ts";
 import type { Sensor } from "../sensor.ts";
-import { isExpected } from "./channels.ts";
+import { isPublished } from "./channels.ts";
 import type { ValueSheet } from "./value-sheet.ts";
 import { isCarried } from "./value-sheet.ts";
 
 /** 0 or 1, also as a boolean, and its opposite where the channel is inverted. */
-export function contactValue(wire: unknown, invert: boolean): Graded<boolean> {
+function contactValue(wire: unknown, invert: boolean): Graded<boolean> {
   if (wire === undefined || wire === null) return bad("missing");
   if (wire === true || wire === 1) return good(!invert);
   if (wire === false || wire === 0) return good(invert);
@@ -17,11 +17,10 @@ export function contactValue(wire: unknown, invert: boolean): Graded<boolean> {
 export function convertDryContact(record: RawRecord, sensor: Sensor, sheet: ValueSheet): void {
   for (let n = 1; n <= 4; n++) {
     const name = `input${n}`;
-    const wasCarried = isCarried(record, name);
-    if (!wasCarried && !isExpected(sensor, "input", n)) continue;
+    if (!isPublished(sensor, "input", n)) continue;
     const config = Object.hasOwn(sensor.channels, name) ? sensor.channels[name] : undefined;
     // A field that could not be read is there, and is no contact state.
-    const wire = record.fields[name] ?? (wasCarried ? Number.NaN : null);
+    const wire = record.fields[name] ?? (isCarried(record, name) ? Number.NaN : null);
     sheet.boolean(name, contactValue(wire, config?.invert === true));
   }
 }

@@ -8,7 +8,7 @@ import { decimal } from "./decimal.ts";
 import type { ValueSheet } from "./value-sheet.ts";
 import { numberField } from "./value-sheet.ts";
 
-export type LoopState =
+type LoopState =
   | "CONFIG_INVALID"
   | "NO_DATA"
   | "WIRE_BREAK"

@@ -5,7 +5,7 @@ import type { ValueSheet } from "./value-sheet.ts";
 import { numberField } from "./value-sheet.ts";
 
 /** Shaft speed, r/min; a speed has no sign. */
-export function rpmValue(reading: Graded): Graded {
+function rpmValue(reading: Graded): Graded {
   return reading.value !== null && reading.value < 0 ? bad("under_range") : reading;
 }
 

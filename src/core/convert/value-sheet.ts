@@ -1,6 +1,6 @@
 import type { Doubt, Graded } from "../quality.ts";
 import { bad } from "../quality.ts";
-import type { Flag, Value } from "../reading.ts";
+import type { ChannelTones, Flag, Value } from "../reading.ts";
 import type { RawRecord } from "../record.ts";
 
 /** Where the converters of one record write: values with their units and doubts, and flags. */
@@ -11,6 +11,8 @@ export class ValueSheet {
   readonly flags = new Set<Flag>();
   /** Extra attributes that belong to a kind. */
   readonly attributes: Record<string, number | string | boolean> = {};
+  /** Where they were asked for. */
+  tones: ChannelTones[] | null = null;
 
   /** A number; never NaN or infinite, whatever the arithmetic gave. */
   number(name: string, unit: string, graded: Graded): void {

@@ -1,3 +1,5 @@
+const LARGE_BYTES = 1_048_576;
+
 /**
  * The bytes of an answer that are still needed. A piece that leaves nothing over is never copied; what is left over is
  * kept and the next piece is put behind it.
@@ -23,6 +25,14 @@ export class ByteWindow {
   /** Keeps joined[from..) for the next call. */
   keep(joined: Buffer, from: number): void {
     const length = joined.length - from;
+    // What a large record needed is not kept for small ones.
+    if (this.#kept.length > LARGE_BYTES && length <= LARGE_BYTES / 4) {
+      const rest = Buffer.from(joined.subarray(from));
+      this.#kept = Buffer.allocUnsafeSlow(LARGE_BYTES / 4);
+      this.#kept.set(rest, 0);
+      this.#keptBytes = length;
+      return;
+    }
     if (length === 0) {
       this.#keptBytes = 0;
       return;

@@ -1,6 +1,6 @@
-import { snippetOf } from "../failure.ts";
+import { SNIPPET_BYTES, snippetOf } from "../failure.ts";
 import type { RawRecord, Reject } from "../record.ts";
-import type { Kind } from "../sensor.ts";
+import type { PolledKind } from "../sensor.ts";
 import { ENVELOPE, READ_OPERATIONS } from "../wire/names.ts";
 import type { WireNames } from "../wire/wire-names.ts";
 import { asBuffer, ByteWindow } from "./byte-window.ts";
@@ -8,8 +8,8 @@ import { type Checkpoint, readCheckpoint, writeCheckpoint } from "./checkpoint.t
 import { EnvelopeWalker } from "./envelope-walker.ts";
 import type { ByteHashing, Hasher } from "./hashing.ts";
 import { isSpace, NESTING_MAX } from "./json-text.ts";
+import { RECORD_BOUNDS, type RecordBounds } from "./record-bounds.ts";
 import { RecordDecoder } from "./record-decoder.ts";
-import { SAMPLES_MAX } from "./samples.ts";
 import { Oddities } from "./scalars.ts";
 
 /*
@@ -25,21 +25,18 @@ import { Oddities } from "./scalars.ts";
  */
 
 /** Limits of services 5 "Parsing". */
-export interface DayLimits {
+export interface DayLimits extends RecordBounds {
   readonly recordBytesMax: number;
   readonly recordsMax: number;
-  readonly samplesMax: number;
 }
-export const DAY_LIMITS: DayLimits = {
+const DAY_LIMITS: DayLimits = {
+  ...RECORD_BOUNDS,
   recordBytesMax: 16 * 1024 * 1024,
   recordsMax: 200_000,
-  samplesMax: SAMPLES_MAX,
 };
 
-const SNIPPET_BYTES = 800;
-
 export interface DayReaderOptions {
-  readonly kind: Kind;
+  readonly kind: PolledKind;
   readonly names: WireNames;
   readonly hashing: ByteHashing;
   /** From an earlier DayResult of the same sensor, kind and day; null reads everything. */
@@ -47,6 +44,8 @@ export interface DayReaderOptions {
   /** Hashes (`DayItem.bytesHash`) of records that are stored: those are skipped undecoded. */
   readonly isKnownBytes?: ((bytesHash: bigint) => boolean) | null;
   readonly limits?: Partial<DayLimits>;
+  /** Takes secrets out of what is shown of the answer. */
+  readonly redact?: (text: string) => string;
 }
 
 /** A record, or why one element of Value is none. `bytesHash` is of its bytes as they were sent. */
@@ -130,7 +129,7 @@ export class DayReader {
         `${name}${ENVELOPE.resultSuffix}`.toLowerCase(),
       ),
     });
-    this.#decoder = new RecordDecoder(kind, names, this.#oddities, this.#limits.samplesMax);
+    this.#decoder = new RecordDecoder(kind, names, this.#oddities, this.#limits);
     this.#hasher = hashing.createHasher();
     const known = checkpoint === null ? null : readCheckpoint(checkpoint, this.#reading);
     const canResume = known !== null && this.#walker.restore(known.place);
@@ -141,6 +140,11 @@ export class DayReader {
   /** True once more bytes cannot change the result: the caller may stop receiving. */
   get isOver(): boolean {
     return this.#isStopped || this.#prefixChanged;
+  }
+
+  /** Bytes of an unfinished record that are held. */
+  get heldBytes(): number {
+    return this.#window.keptBytes;
   }
 
   /** Takes the next bytes and gives the items they complete, in wire order. The bytes are not kept. */
@@ -168,7 +172,7 @@ export class DayReader {
       return { ...common, outcome: this.#hashedTo === 0 ? "truncated" : "prefix_changed" };
     }
     if (verdict?.outcome === "not_json") {
-      return { ...common, ...verdict, snippet: snippetOf(this.#start) };
+      return { ...common, ...verdict, snippet: snippetOf(this.#start, this.#options.redact) };
     }
     if (verdict) return { ...common, ...verdict };
     if (this.#tooLarge !== null) {
@@ -283,7 +287,10 @@ export class DayReader {
 
   #decode(bytes: Buffer, start: number, end: number, nesting: number): RawRecord | Reject {
     if (bytes[start] !== OPEN_OBJECT) {
-      return { reason: "not_an_object", detail: snippetOf(bytes.subarray(start, end)) };
+      return {
+        reason: "not_an_object",
+        detail: snippetOf(bytes.subarray(start, end), this.#options.redact),
+      };
     }
     if (nesting > NESTING_MAX) {
       return { reason: "malformed", detail: `nested deeper than ${NESTING_MAX}` };

@@ -64,7 +64,7 @@ export type WalkVerdict =
     };
 
 /** Takes the elements of Value arrays: bytes[start..end), nested `depth` deep inside the answer. */
-export type ItemSink = (bytes: Buffer, start: number, end: number, nesting: number) => void;
+type ItemSink = (bytes: Buffer, start: number, end: number, nesting: number) => void;
 
 export interface WalkerOptions {
   readonly onItem: ItemSink;

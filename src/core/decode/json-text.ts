@@ -1,4 +1,5 @@
 import type { JsonValue } from "../record.ts";
+import { NODES_PER_OBJECT, type RecordBudget } from "./record-bounds.ts";
 
 /** Deeper nesting is malformed (services 2, rule 11). */
 export const NESTING_MAX = 32;
@@ -16,9 +17,6 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** Members by name, with no prototype: `__proto__` is a name like any other. */
-export type Members = { [name: string]: JsonValue };
-
 /**
  * Reads JSON from bytes, as strictly as JSON.parse but for the bare words that mean "not a number", which become NaN.
  * Objects have no prototype. Throws SyntaxError, as JSON.parse does.
@@ -26,13 +24,16 @@ export type Members = { [name: string]: JsonValue };
 export class JsonText {
   readonly #bytes: Buffer;
   readonly #end: number;
+  readonly #budget: RecordBudget | null;
   /** Index of the next byte; a reader of special values moves it on. */
   at: number;
 
-  constructor(bytes: Buffer, start: number, end: number) {
+  /** With a budget, throws BoundExceeded as soon as the text holds more than that. */
+  constructor(bytes: Buffer, start: number, end: number, budget: RecordBudget | null = null) {
     this.#bytes = bytes;
     this.at = start;
     this.#end = end;
+    this.#budget = budget;
   }
 
   static parse(bytes: Buffer, start = 0, end = bytes.length): JsonValue {
@@ -50,6 +51,7 @@ export class JsonText {
   value(depth: number): JsonValue {
     this.#skipSpace();
     const first = this.at < this.#end ? this.#bytes[this.at] : undefined;
+    this.#budget?.node(first === OPEN_OBJECT ? NODES_PER_OBJECT : 1);
     if (first === QUOTE) return this.#string();
     if (first === OPEN_OBJECT) return this.object(depth);
     if (first === OPEN_ARRAY) return this.#array(depth);
@@ -68,6 +70,7 @@ export class JsonText {
     for (;;) {
       this.#skipSpace();
       if (this.#bytes[this.at] !== QUOTE || this.at >= this.#end) throw this.#unexpected();
+      this.#budget?.member();
       const name = this.#string();
       this.#skipSpace();
       if (!this.#take(COLON)) throw this.#unexpected();
@@ -95,10 +98,14 @@ export class JsonText {
   #string(): string {
     const start = this.at;
     let isPlain = true;
+    // A text that is too long is given up where that shows.
+    const limit = start + (this.#budget?.textLeft ?? this.#end) + 2;
     for (let at = start + 1; at < this.#end; at += 1) {
+      if (at > limit) this.#budget?.text(at - start);
       const byte = this.#bytes[at] ?? 0;
       if (byte === QUOTE) {
         this.at = at + 1;
+        this.#budget?.text(at - start);
         if (isPlain) return this.#bytes.toString("utf8", start + 1, at);
         const text: unknown = JSON.parse(this.#bytes.toString("utf8", start, at + 1));
         return String(text);

@@ -8,15 +8,18 @@ import type {
   TimeField,
   Timestamp,
 } from "../record.ts";
-import type { Kind } from "../sensor.ts";
+import type { PolledKind } from "../sensor.ts";
 import type { Field } from "../wire/names.ts";
 import { isPlausibleTime, parseIsoTime, parseWireTime } from "../wire/timestamp.ts";
 import type { FieldLookup, WireNames } from "../wire/wire-names.ts";
 import { JsonText } from "./json-text.ts";
+import { BoundExceeded, RECORD_BOUNDS, type RecordBounds, RecordBudget } from "./record-bounds.ts";
 import { SampleReader } from "./samples.ts";
 import { type Oddities, readBoolean, readNumber } from "./scalars.ts";
 
-export const CHANNELS = 3;
+const CHANNELS = 3;
+/** A record this short cannot hold more than a record may. */
+const UNCOUNTED_BYTES_MAX = 16_384;
 const ABSENT: ChannelSamples = { state: "absent" };
 
 /** A channel on its way through the member list; a class, so that no JSON value can be taken for one. */
@@ -33,6 +36,7 @@ interface Draft {
   sensorCode: string | null;
   readonly fields: Record<string, number | string | boolean>;
   readonly times: Partial<Record<TimeField, Timestamp>>;
+  readonly timeTexts: Partial<Record<TimeField, string>>;
   readonly channels: ChannelSamples[];
   readonly extra: Record<string, JsonValue>;
   readonly faults: FieldFault[];
@@ -40,16 +44,24 @@ interface Draft {
 
 /** Turns the text of one record into a RawRecord, field by field, so that a bad field spoils itself alone. */
 export class RecordDecoder {
-  readonly #kind: Kind;
+  readonly #kind: PolledKind;
   readonly #lookup: FieldLookup;
   readonly #oddities: Oddities;
   readonly #samples: SampleReader;
 
-  constructor(kind: Kind, names: WireNames, oddities: Oddities, samplesMax?: number) {
+  readonly #bounds: RecordBounds;
+
+  constructor(
+    kind: PolledKind,
+    names: WireNames,
+    oddities: Oddities,
+    bounds: RecordBounds = RECORD_BOUNDS,
+  ) {
     this.#kind = kind;
     this.#lookup = names.recordFields(kind);
     this.#oddities = oddities;
-    this.#samples = new SampleReader(samplesMax);
+    this.#bounds = bounds;
+    this.#samples = new SampleReader(bounds.samplesMax);
   }
 
   /** Decodes bytes[start..end), which begins with `{`. */
@@ -57,23 +69,25 @@ export class RecordDecoder {
     try {
       return this.#assemble(this.#members(bytes, start, end));
     } catch (error) {
+      if (error instanceof BoundExceeded) return { reason: error.reason, detail: error.message };
       if (!(error instanceof SyntaxError)) throw error;
       return { reason: "malformed", detail: error.message };
     }
   }
 
   #members(bytes: Buffer, start: number, end: number): { [name: string]: MemberValue } {
-    if (this.#kind !== "accel") {
+    if (this.#kind !== "accel" && end - start <= UNCOUNTED_BYTES_MAX) {
       try {
         return JSON.parse(bytes.toString("utf8", start, end));
       } catch {
         // Perhaps a bare NaN: read again by the tolerant reader, which knows what else is wrong.
       }
     }
-    const text = new JsonText(bytes, start, end);
+    const budget = new RecordBudget(this.#bounds);
+    const text = new JsonText(bytes, start, end, budget);
     const members = text.object<ReadChannel>(0, (name) =>
       this.#find(name)?.type === "channel"
-        ? new ReadChannel(this.#samples.read(bytes, end, text))
+        ? new ReadChannel(budget.channel(() => this.#samples.read(bytes, end, text)))
         : undefined,
     );
     text.expectEnd();
@@ -89,6 +103,7 @@ export class RecordDecoder {
       sensorCode: null,
       fields: Object.create(null),
       times: {},
+      timeTexts: {},
       channels: this.#kind === "accel" ? Array.from({ length: CHANNELS }, () => ABSENT) : [],
       extra: Object.create(null),
       faults: [],
@@ -168,6 +183,7 @@ export class RecordDecoder {
 
   #readTime(name: TimeField, value: JsonValue, draft: Draft): void {
     if (value === "") return;
+    if (typeof value === "string") draft.timeTexts[name] = value;
     let time = parseWireTime(value);
     if (time === null && typeof value === "string") {
       time = parseIsoTime(value);

@@ -67,15 +67,12 @@ export class ValueScanner {
   /** True when the array was passed, or is to be walked; false when its end has not arrived. */
   #finishJump(bytes: Buffer, start: number, end: number): boolean {
     const close = indexOf(bytes, CLOSE_ARRAY, start + this.#offset, end);
-    if (close < 0) {
+    // Looked at as it arrives, so that a long array that is not flat is walked piece by piece, too.
+    const isFlat = !hasStructure(bytes.subarray(start + this.#offset, close < 0 ? end : close));
+    if (isFlat && close < 0) {
       this.#offset = end - start;
       return false;
     }
-    const inside = bytes.subarray(start + this.#jump + 1, close);
-    const isFlat =
-      inside.indexOf(QUOTE) < 0 &&
-      inside.indexOf(OPEN_ARRAY) < 0 &&
-      inside.indexOf(OPEN_OBJECT) < 0;
     if (isFlat) this.#offset = close + 1 - start;
     else {
       this.#offset = this.#jump;
@@ -164,6 +161,15 @@ export class ValueScanner {
     this.#offset = at - start;
     return at;
   }
+}
+
+/** True where the inside of an array holds texts, arrays or objects. */
+function hasStructure(inside: Buffer): boolean {
+  return (
+    inside.indexOf(QUOTE) >= 0 ||
+    inside.indexOf(OPEN_ARRAY) >= 0 ||
+    inside.indexOf(OPEN_OBJECT) >= 0
+  );
 }
 
 /** Index of a byte in bytes[from..end), else -1. */

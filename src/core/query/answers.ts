@@ -1,6 +1,9 @@
 /** The shapes of the query service's answers (services 4.2 and 6). Unknown is null, never 0. */
+
 import type { StoredReading } from "../ports.ts";
-import type { Sensor } from "../sensor.ts";
+import { isRead, type Sensor } from "../sensor.ts";
+import { zoneNumber } from "../signal/severity.ts";
+import { firmwareOf, internalRms, signalOf } from "../state/node-facts.ts";
 import {
   API_ASSIGNMENT,
   API_CHANNEL,
@@ -31,7 +34,7 @@ export function openReading(reading: StoredReading): OpenReading {
   };
 }
 
-export function numberOf(values: Readonly<Record<string, unknown>>, name: string): number | null {
+function numberOf(values: Readonly<Record<string, unknown>>, name: string): number | null {
   const value = Object.hasOwn(values, name) ? values[name] : null;
   return typeof value === "number" && Number.isFinite(value) ? value : null;
 }
@@ -60,17 +63,11 @@ export function hasChannel(open: OpenReading, channel: number): boolean {
   return Object.hasOwn(open.values, `channel${channel}_accel_rms`);
 }
 
-const ZONES = "ABCD";
-/** Zones A–D as 1–4; null without a machine class. */
-export function severityOf(open: OpenReading, channel: number): number | null {
-  const zone = open.values[`channel${channel}_zone`];
-  return typeof zone === "string" && zone.length === 1 && ZONES.includes(zone)
-    ? ZONES.indexOf(zone) + 1
-    : null;
-}
-
 /** The history operations write labels, the current measures codes as text (services 4.2). */
 const UNIT_FORMS = { label: ["G", "mm/s", "GE"], code: ["0", "2", "6"] } as const;
+
+/** What is past has no active alarm. */
+const NO_ALARMS = { accel: null, envelope: null } as const;
 
 export function processedReading(
   open: OpenReading,
@@ -78,6 +75,7 @@ export function processedReading(
   unitForm: "label" | "code",
   time: LocalTime,
   hasFile: (fileId: number) => boolean,
+  alarms: { readonly accel: number | null; readonly envelope: number | null } = NO_ALARMS,
 ): object {
   const { reading, values, attributes } = open;
   const file = reading.waveforms.find((ref) => ref.channel === channel);
@@ -93,13 +91,13 @@ export function processedReading(
     [API_SIGNAL.sensitivity]: null,
     [API_SIGNAL.accelRms]: numberOf(values, `channel${channel}_accel_rms`),
     [API_SIGNAL.accelUnit]: accelUnit,
-    [API_SIGNAL.accelSeverity]: null,
+    [API_SIGNAL.accelSeverity]: alarms.accel,
     [API_SIGNAL.velocityRms]: numberOf(values, `channel${channel}_vel_rms`),
     [API_SIGNAL.velocityUnit]: velocityUnit,
-    [API_SIGNAL.velocitySeverity]: severityOf(open, channel),
+    [API_SIGNAL.velocitySeverity]: zoneNumber(open.values[`channel${channel}_zone`]),
     [API_SIGNAL.envelopeRms]: numberOf(values, `channel${channel}_env_rms`),
     [API_SIGNAL.envelopeUnit]: envelopeUnit,
-    [API_SIGNAL.envelopeSeverity]: null,
+    [API_SIGNAL.envelopeSeverity]: alarms.envelope,
   };
 }
 
@@ -112,9 +110,32 @@ export function historyRows(open: OpenReading, place: AxisPlace, time: LocalTime
   const [accelUnit, velocityUnit, envelopeUnit] = UNIT_FORMS.label;
   return [
     [...head, accelUnit, null, value("accel_rms"), reason],
-    [...head, velocityUnit, severityOf(open, channel), value("vel_rms"), reason],
+    [
+      ...head,
+      velocityUnit,
+      zoneNumber(open.values[`channel${channel}_zone`]),
+      value("vel_rms"),
+      reason,
+    ],
     [...head, envelopeUnit, null, value("env_rms"), reason],
   ];
+}
+
+const INTERNAL_RMS = 7;
+
+/** Rows of what the node measures itself, for `getRMS`: in the same columns, with the reason for internal RMS. */
+export function internalRmsRows(open: OpenReading, place: AxisPlace, time: LocalTime): Cell[][] {
+  const { machine, point, axis, channel } = place;
+  const head = [machine, point, axis, time.dashed(open.reading.timeMs)];
+  const [accel, vel, env] = UNIT_FORMS.label;
+  const units = { accel, vel, env };
+  return internalRms(open.values, channel).map(({ quantity, value }) => [
+    ...head,
+    units[quantity],
+    null,
+    value,
+    INTERNAL_RMS,
+  ]);
 }
 
 /** Nested as machines > points > axes; the entries come in that order. */
@@ -190,6 +211,8 @@ export interface DeviceFacts {
   readonly batteryV: number | null;
   readonly temperatureC: number | null;
   readonly firmware: number | null;
+  /** dBm as a rule: in the unit of the site file. */
+  readonly signal: number | null;
 }
 export function deviceFacts(readings: readonly OpenReading[]): DeviceFacts {
   const newestFirst = [...readings].sort((a, b) => b.reading.timeMs - a.reading.timeMs);
@@ -205,19 +228,29 @@ export function deviceFacts(readings: readonly OpenReading[]): DeviceFacts {
     temperatureC: first(
       ({ values }) => numberOf(values, "module_temperature") ?? numberOf(values, "temperature"),
     ),
-    firmware: first(({ attributes }) => numberOf(attributes, "version")),
+    firmware: first(({ reading, values, attributes }) =>
+      reading.kind === "node" ? wholeNumber(firmwareOf(values)) : numberOf(attributes, "version"),
+    ),
+    signal: first(({ reading, values }) => (reading.kind === "node" ? signalOf(values) : null)),
   };
 }
 
+/** The device list's firmware is an integer: a name such as 2.1 is none. */
+function wholeNumber(firmware: string | number | null): number | null {
+  if (firmware === null || firmware === "") return null;
+  const number = Number(firmware);
+  return Number.isInteger(number) ? number : null;
+}
+
 /** `axes`: how many the sensor measures vibration on. */
-export function channelCount(sensor: Sensor, axes: number): number {
+function channelCount(sensor: Sensor, axes: number): number {
   const listed = Object.keys(sensor.channels).length;
   const fixed = sensor.kinds.includes("rpm") ? 1 : 4;
   return axes > 0 ? axes : listed > 0 ? listed : fixed;
 }
 
 /** The device's number: its serial where that is one (32 bits, as typed clients read it), else one made of the text. */
-export function deviceId(code: string): number {
+function deviceId(code: string): number {
   const number = Number(code);
   if (/^\d+$/.test(code) && number > 0 && number <= 0x7fffffff) return number;
   let hash = 0x811c9dc5;
@@ -239,11 +272,11 @@ export function deviceAnswer(
     [API_DEVICE.channelCount]: channelCount(sensor, axes),
     [API_DEVICE.name]: sensor.name ?? null,
     [API_DEVICE.description]: sensor.description ?? null,
-    [API_DEVICE.enabled]: 1,
+    [API_DEVICE.enabled]: isRead(sensor) ? 1 : 0,
     [API_DEVICE.batteryVoltage]: facts.batteryV,
     [API_DEVICE.batteryType]: sensor.batteryType ?? null,
     [API_DEVICE.temperature]: facts.temperatureC,
-    [API_DEVICE.signalStrengthValue]: null,
+    [API_DEVICE.signalStrengthValue]: facts.signal === null ? null : Math.round(facts.signal),
     [API_DEVICE.firmwareVersion]: facts.firmware,
     [API_DEVICE.lastUpdateConfig]: lastUpdateConfig,
   };

@@ -1,5 +1,5 @@
 /** Zone-less dates of the query service: read in the gateway's zone, and written in it (services 4.1 and 6). */
-import { dayEndMs, dayStartMs, isDay, wallClockMs, zoneOffsetMs } from "../zone.ts";
+import { dayEndMs, dayStartMs, isDay, wallClockMs, zoneOffsetMs } from "../time-zone.ts";
 
 const DAY_MS = 86_400_000;
 const INSTANT = /^(\d{4}-\d{2}-\d{2}) (\d{2}):(\d{2}):(\d{2})$/;

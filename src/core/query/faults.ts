@@ -2,12 +2,14 @@
 import type { AgentStatus, FailureClass, LinkStatus, SensorState } from "../ports.ts";
 import type { Site } from "../sensor.ts";
 import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../silence.ts";
+import { MAIN_UPLINK } from "../uplink.ts";
+import { configurationFaults } from "./configuration-faults.ts";
 
 export interface Fault {
   /** Stable name, for tests and links. */
   readonly code: string;
   readonly severity: "error" | "warning";
-  /** What it is about: gateway, broker, buffer, clock, or a sensor's code. */
+  /** What it is about: gateway, broker, buffer, clock, configuration, http, or a sensor's code. */
   readonly subject: string;
   readonly what: string;
   readonly remedy: string;
@@ -42,6 +44,8 @@ export function currentFaults(status: AgentStatus, site: Site): Fault[] {
     ...linkFaults(status),
     ...bufferFaults(status),
     ...clockFaults(status),
+    ...setAsideFaults(status),
+    ...configurationFaults(status),
     ...sensorFaults(status, site),
   ];
 }
@@ -65,6 +69,11 @@ const LINK_WORDS: Readonly<Record<LinkStatus["name"], string>> = {
   sparkplug: "Sparkplug",
 };
 
+/** Those of main as people know them, others by their uplink. */
+function wordOf({ uplink, name }: LinkStatus): string {
+  return uplink === "main" ? LINK_WORDS[name] : `${uplink} ${LINK_WORDS[name]}`;
+}
+
 /** Links that are down for the same reason are one fault: it has one remedy. */
 function brokerFaults(down: readonly LinkStatus[]): Fault[] {
   const byReason = new Map<string | null, LinkStatus[]>();
@@ -72,7 +81,7 @@ function brokerFaults(down: readonly LinkStatus[]): Fault[] {
     byReason.set(link.lastError, [...(byReason.get(link.lastError) ?? []), link]);
   }
   return [...byReason].map(([reason, links]) => {
-    const names = links.map(({ name }) => LINK_WORDS[name]).join(" and ");
+    const names = links.map(wordOf).join(" and ");
     const sinces = links.map(({ since }) => since).filter((since) => since !== null);
     const subject = links.length > 1 ? `${names} sessions` : `${names} session`;
     const verb = links.length > 1 ? "are" : "is";
@@ -81,11 +90,18 @@ function brokerFaults(down: readonly LinkStatus[]): Fault[] {
       severity: "error",
       subject: "broker",
       what: `The ${subject} with the broker ${verb} down${reason === null ? "" : `: ${reason}`}. Readings wait in the buffer.`,
-      remedy:
-        "Check that the broker runs and MQTT_URL reaches it; then user name, password, certificates, and that no other client uses the same MQTT_CLIENT_ID.",
+      remedy: brokerRemedy(links),
       sinceMs: sinces.length === 0 ? null : Math.min(...sinces),
     };
   });
+}
+
+function brokerRemedy(links: AgentStatus["links"]): string {
+  const isMain = links.every(({ uplink }) => uplink === MAIN_UPLINK);
+  const [url, id] = isMain
+    ? ["MQTT_URL", "MQTT_CLIENT_ID"]
+    : ['"url" of the uplink in UPLINKS_FILE', '"clientId"'];
+  return `Check that the broker runs and ${url} reaches it; then user name, password, certificates, and that no other client uses the same ${id}.`;
 }
 
 function linkFaults({ links }: AgentStatus): Fault[] {
@@ -96,7 +112,7 @@ function linkFaults({ links }: AgentStatus): Fault[] {
         code: "host_offline",
         severity: "warning",
         subject: "broker",
-        what: `The Sparkplug primary host is offline${link.hostDoubt ? `: ${link.hostDoubt}` : ""}. Readings wait in the buffer.`,
+        what: `The ${wordOf(link)} primary host is offline${link.hostDoubt ? `: ${link.hostDoubt}` : ""}. Readings wait in the buffer.`,
         remedy: "Start the SCADA host, or check SPARKPLUG_HOST_ID against its own id.",
         sinceMs: link.since,
       });
@@ -143,6 +159,17 @@ function bufferFaults({ buffer }: AgentStatus): Fault[] {
     );
   }
   return faults;
+}
+
+function setAsideFaults({ daysSetAside = [] }: AgentStatus): Fault[] {
+  return daysSetAside.map(({ sensor, kind, day, times, sinceMs, untilMs }) => ({
+    code: "day_set_aside",
+    severity: "error",
+    subject: sensor,
+    what: `The agent ended ${times === 1 ? "once" : `${times} times`} while it read ${kind} of ${day}. The day is set aside until ${new Date(untilMs).toISOString()}; all others are read.`,
+    remedy: `If the power failed then, nothing is to do. Else read it now with gateside backfill --sensor ${sensor} --from ${day} --to ${day}, and report what that says.`,
+    sinceMs,
+  }));
 }
 
 function clockFaults({ clock }: AgentStatus): Fault[] {

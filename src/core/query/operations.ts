@@ -2,7 +2,7 @@
 import { API_OPERATIONS, API_REQUEST } from "../wire/names.ts";
 
 /** filter: an integer where −1, null and missing mean "any" · code: text, or a number for it. */
-export type FieldType = "integer" | "filter" | "text" | "code" | "boolean" | "date";
+type FieldType = "integer" | "filter" | "text" | "code" | "boolean" | "date";
 
 export interface FieldSpec {
   /** Neutral name (wire/names.ts). */

@@ -31,6 +31,10 @@ export interface HistoryRange {
 export interface HistoryReader {
   latest(sensor: string, kind: Kind): StoredReading | null;
   page(range: HistoryRange): readonly StoredReading[];
+  /** Time that all stored readings lie in; null while nothing is stored. */
+  extent(): { readonly fromMs: number; readonly toMs: number } | null;
+  /** Readings of a range, from an index alone. */
+  count(range: Pick<HistoryRange, "sensor" | "kind" | "fromMs" | "toMs">): number;
 }
 
 /** Readings that were given up, newest first; published or not. */
@@ -80,7 +84,7 @@ export interface BackfillJobs {
 }
 
 /** Outcome of a sensor-setting command, as contract 8 names it. */
-export interface SettingsOutcome {
+interface SettingsOutcome {
   readonly ok: boolean;
   readonly outcome: "rejected_local" | "rejected_service" | "queued" | "unknown";
   readonly statusNumber: number | null;
@@ -116,20 +120,25 @@ export interface SignalSeries {
   readonly values: Float64Array;
   /** s between samples, or Hz between lines. */
   readonly step: number;
-  /** Index of the record's sample that the first value belongs to (GE drops tapered ends); 0 for spectra. */
+  /** Index of the record's sample that the first value belongs to (velocity, displacement and GE lack tapered ends); 0 for spectra. */
   readonly firstIndex: number;
   readonly doubt: Doubt | null;
 }
-export interface SpectrumPeak {
+/** A waveform to look at beside the overall value that the agent publishes for it. */
+export interface SignalWaveform extends SignalSeries {
+  /** In the waveform's unit: RMS, for displacement peak-to-peak. Null where the record cannot give it. */
+  readonly overall: { readonly value: number; readonly detection: "rms" | "pp" } | null;
+}
+interface SpectrumPeak {
   readonly frequencyHz: number;
   readonly amplitude: number;
 }
-export interface SignalSpectrum extends SignalSeries {
+interface SignalSpectrum extends SignalSeries {
   /** Largest first, at most five (signal-definitions 4). */
   readonly peaks: readonly SpectrumPeak[];
 }
 /** Computes series from stored samples; `sensor` gives speed and full scale where it is still configured. */
 export interface SeriesMaker {
-  waveform(stored: StoredWaveform, unit: SignalUnit, sensor: Sensor | null): SignalSeries;
+  waveform(stored: StoredWaveform, unit: SignalUnit, sensor: Sensor | null): SignalWaveform;
   spectrum(stored: StoredWaveform, unit: SignalUnit, sensor: Sensor | null): SignalSpectrum;
 }

@@ -1,22 +1,27 @@
 /** Spectra and waveforms computed from stored samples when they are asked for (signal-definitions 4, 6, 7). */
 import type { StoredWaveform } from "../ports.ts";
+import type { Graded } from "../quality.ts";
 import type { Sensor } from "../sensor.ts";
+import { type AxisAnalysis, analyseAxis } from "../signal/analyse.ts";
 import type { AxisOptions } from "../signal/bands.ts";
 import type { DftPlans } from "../signal/fft.ts";
 import { spectrum, spectrumPeaks } from "../signal/spectrum.ts";
 import { timeWaveform } from "../signal/time-waveform.ts";
-import type { SeriesMaker } from "./ports.ts";
+import { MM_PER_INCH, MM_S2_PER_G, type SignalUnit, UM_PER_MIL } from "../unit.ts";
+import type { SeriesMaker, SignalWaveform } from "./ports.ts";
 
 /** @param plans transform tables, shared with the agent's own analysis */
 export function createSeriesMaker(plans: DftPlans): SeriesMaker {
   return {
     waveform(stored, unit, sensor) {
-      const made = timeWaveform(stored.samples, axisOptions(stored, sensor, plans), unit);
+      const options = axisOptions(stored, sensor, plans);
+      const made = timeWaveform(stored.samples, options, unit);
       return {
         values: made.samples,
         step: 1 / stored.sampleRateHz,
         firstIndex: made.firstSample,
         doubt: made.doubt,
+        overall: overallOf(analyseAxis(stored.samples, options), unit),
       };
     },
     spectrum(stored, unit, sensor) {
@@ -33,6 +38,30 @@ export function createSeriesMaker(plans: DftPlans): SeriesMaker {
       };
     },
   };
+}
+
+/** The published overall value of a unit's quantity: the waveform is for viewing and its RMS is another figure. */
+function overallOf(analysis: AxisAnalysis, unit: SignalUnit): SignalWaveform["overall"] {
+  const of = ({ value }: Graded, by: number, detection: "rms" | "pp") =>
+    value === null ? null : { value: value * by, detection };
+  switch (unit) {
+    case 0:
+      return of(analysis.accelRms, 1, "rms");
+    case 1:
+      return of(analysis.accelRms, MM_S2_PER_G, "rms");
+    case 2:
+      return of(analysis.velocityRms, 1, "rms");
+    case 3:
+      return of(analysis.velocityRms, 1 / MM_PER_INCH, "rms");
+    case 4:
+      return of(analysis.displacementPeakToPeak, 1, "pp");
+    case 5:
+      return of(analysis.displacementPeakToPeak, 1 / UM_PER_MIL, "pp");
+    case 6:
+      return of(analysis.envelopeRms, 1, "rms");
+    default:
+      return unit satisfies never;
+  }
 }
 
 /** The limits that the agent's own values were computed with, as far as the sensor is still configured. */

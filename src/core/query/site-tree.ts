@@ -1,9 +1,8 @@
 /** The site file as the query service shows it: company > area > machine > point > axis. */
 import { accelChannels } from "../convert/channels.ts";
 import { normalCode, type Sensor, type SensorLocation, type Site } from "../sensor.ts";
+import { AXIS_CODES } from "../unit.ts";
 
-/** Axis codes: 1 = H, 2 = V, 3 = A (services 4.2). */
-export const AXIS_CODES = { H: 1, V: 2, A: 3 } as const;
 const AXIS_NAMES = { 1: ["H", "Horizontal"], 2: ["V", "Vertical"], 3: ["A", "Axial"] } as const;
 const DEFAULT_AXES = ["H", "V", "A"] as const;
 

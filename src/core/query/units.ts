@@ -1,5 +1,5 @@
 import type { Site } from "../sensor.ts";
-import type { SignalUnit } from "../unit.ts";
+import { MM_PER_INCH, MM_S2_PER_G, type SignalUnit, UM_PER_MIL } from "../unit.ts";
 
 /** Labels of the unit codes 0…6 (services 4.2). */
 export const UNIT_LABELS: Readonly<Record<SignalUnit, string>> = {
@@ -32,12 +32,25 @@ export interface UnitEntry {
 }
 
 /** One spelling for what is the same unit: `mm/s^2`, `mm/s2`; both micro signs and `um`; letter case (services 4.2). */
-export function normalUnit(label: string): string {
+function normalUnit(label: string): string {
   return label
     .trim()
     .toLowerCase()
     .replace(/\^?2|\u00b2/g, "2")
     .replace(/[\u00b5\u03bc]/g, "u");
+}
+
+/** How many of a unit one of another is; the stored units of vibration are G, mm/s and um. */
+const FACTORS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
+  g: { "mm/s2": MM_S2_PER_G },
+  "mm/s": { "in/s": 1 / MM_PER_INCH },
+  um: { mils: 1 / UM_PER_MIL },
+};
+
+/** What a value in the unit `from` is multiplied by to be in the unit `to`; null where they measure different things. */
+export function unitFactor(from: string, to: string): number | null {
+  const [stored, wanted] = [normalUnit(from), normalUnit(to)];
+  return stored === wanted ? 1 : (FACTORS[stored]?.[wanted] ?? null);
 }
 
 /** The units this site can answer with, each with its code. */

@@ -15,7 +15,7 @@ const LATEST_MS = Date.UTC(2107, 0, 1);
 export type Walk = Omit<HistoryRange, "after" | "limit">;
 
 /**
- * Walks a range page by page. `pause` runs between pages, so that polling and publishing go on, and memory holds one page.
+ * Walks the stored part of a range page by page. `pause` runs between pages, so that polling and publishing go on, and memory holds one page.
  */
 export async function* walk(
   history: HistoryReader,
@@ -23,7 +23,11 @@ export async function* walk(
   pause: () => Promise<void>,
   pageRows = PAGE_ROWS,
 ): AsyncGenerator<StoredReading> {
-  for (const window of windows(range)) {
+  const extent = history.extent();
+  if (extent === null) return;
+  const fromMs = Math.max(range.fromMs, extent.fromMs);
+  const toMs = Math.min(range.toMs, extent.toMs);
+  for (const window of windows({ ...range, fromMs, toMs })) {
     let after: HistoryPosition | null = null;
     for (;;) {
       const page: readonly StoredReading[] = history.page({

@@ -3,11 +3,15 @@ import type { Doubt, Graded } from "../quality.ts";
 import type { AxisOptions, Bands } from "./bands.ts";
 import type { Group, SignalFlag } from "./checks.ts";
 import { checkRecord } from "./checks.ts";
-import type { Doubles } from "./doubles.ts";
-import { envelopeRms } from "./envelope.ts";
+import { type Doubles, doubles } from "./doubles.ts";
+import { envelopeOverall } from "./envelope.ts";
 import { DftPlans } from "./fft.ts";
+import { longValues } from "./long-analysis.ts";
+import { SHORT_SIZE_MAX } from "./long-transform.ts";
+import { accelTones } from "./record-tones.ts";
 import type { CountFacts, Statistics } from "./statistics.ts";
 import { statistics } from "./statistics.ts";
+import type { AxisTones } from "./tones.ts";
 import { derivedPeakToPeak, motionOverall } from "./velocity.ts";
 import { hann, taper } from "./window.ts";
 
@@ -32,19 +36,35 @@ export interface AxisAnalysis {
   readonly doubts: Readonly<Record<Group, Doubt | null>>;
   /** Samples at full scale; null where the record could not be looked at. */
   readonly clipCount: number | null;
+  /** Where they were asked for and the record has a spectrum. */
+  readonly tones: AxisTones | null;
 }
 
 interface Spectral {
   readonly velocityRms: number | null;
   readonly displacementRms: number | null;
   readonly envelopeRms: number | null;
+  readonly tones: AxisTones | null;
 }
 
+/** In one go. */
 export function analyseAxis(samples: Int16Array, options: AxisOptions): AxisAnalysis {
+  const steps = analysisSteps(samples, options);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** In steps of a few milliseconds; a record of usual length takes one. */
+export function* analysisSteps(
+  samples: Int16Array,
+  options: AxisOptions,
+): Generator<void, AxisAnalysis> {
   const { flags, doubts, facts, bands } = checkRecord(samples, options);
   const stats: Partial<Statistics> =
     facts === null || bands === null ? {} : statistics(samples, facts, options.calibration);
-  const spectral = spectralValues(samples, options, facts, bands, doubts);
+  const spectral = yield* spectralValues(samples, options, facts, bands, doubts);
   const accel = (value: number | undefined) => grade(value ?? null, doubts.accel);
   return {
     accelRms: accel(stats.rms),
@@ -62,6 +82,7 @@ export function analyseAxis(samples: Int16Array, options: AxisOptions): AxisAnal
     flags,
     doubts,
     clipCount: facts?.clipCount ?? null,
+    tones: spectral.tones,
   };
 }
 
@@ -69,19 +90,23 @@ export function analyseAxis(samples: Int16Array, options: AxisOptions): AxisAnal
  * Velocity, displacement and envelope. They need the transforms of two real signals, the record under the Hann window and
  * under the envelope's taper: one complex transform of both as real and imaginary part gives them for the price of one.
  */
-function spectralValues(
+function* spectralValues(
   samples: Int16Array,
   options: AxisOptions,
   facts: CountFacts | null,
   bands: Bands | null,
   doubts: Readonly<Record<Group, Doubt | null>>,
-): Spectral {
-  const none: Spectral = { velocityRms: null, displacementRms: null, envelopeRms: null };
+): Generator<void, Spectral> {
+  const none = { velocityRms: null, displacementRms: null, envelopeRms: null, tones: null };
   const hasMotion = doubts.velocity?.quality !== "bad";
   const hasEnvelope = doubts.envelope?.quality !== "bad";
   if (facts === null || bands === null || (!hasMotion && !hasEnvelope)) return none;
-  const { calibration, sampleRateHz, plans = new DftPlans() } = options;
   const size = samples.length;
+  if (size > SHORT_SIZE_MAX) {
+    const wanted = { motion: hasMotion, envelope: hasEnvelope };
+    return yield* longValues(samples, facts.mean, options, bands, wanted);
+  }
+  const { calibration, sampleRateHz, plans = new DftPlans() } = options;
   const window = plans.table(`hann/${size}`, size, () => hann(size));
   const edges = plans.table(`taper/${size}`, size, () => taper(size, bands.envEdge));
   const plan = plans.complex(size);
@@ -90,11 +115,21 @@ function spectralValues(
   const motion = hasMotion
     ? motionOverall(plan.output, window, bands, sampleRateHz, calibration)
     : null;
+  const accel =
+    options.tones === true && hasMotion
+      ? accelTones(plan.output, size, window.s1, sampleRateHz, calibration, roomFor(plans, size))
+      : null;
+  const envelope = hasEnvelope ? envelopeOverall(plans, plan, bands, options) : null;
   return {
     velocityRms: motion?.velocityRms ?? null,
     displacementRms: motion?.displacementRms ?? null,
-    envelopeRms: hasEnvelope ? envelopeRms(plans, plan, bands, calibration) : null,
+    envelopeRms: envelope?.rms ?? null,
+    tones: accel === null ? null : { accel, envelope: envelope?.tones ?? null },
   };
+}
+
+function roomFor(plans: DftPlans, size: number): Doubles {
+  return plans.table(`tone-lines/${size}`, size, () => doubles(size));
 }
 
 function packBoth(

@@ -15,6 +15,8 @@ export interface AxisOptions {
   /** Envelope band; 500 to 10 000 Hz. */
   readonly envLoHz?: number | undefined;
   readonly envHiHz?: number | undefined;
+  /** True also looks for tones, for diagnosis. */
+  readonly tones?: boolean | undefined;
   /** Transform tables to reuse between calls; made anew for this call when absent. */
   readonly plans?: DftPlans | undefined;
 }

@@ -7,6 +7,8 @@ import type { AxisOptions, Bands } from "./bands.ts";
 import type { Doubles } from "./doubles.ts";
 import { bandPower } from "./envelope-power.ts";
 import type { DftPlan, DftPlans } from "./fft.ts";
+import { envelopeTones } from "./record-tones.ts";
+import type { ToneList } from "./tones.ts";
 import { taper } from "./window.ts";
 
 /**
@@ -40,16 +42,27 @@ function demodulate(plan: DftPlan, bands: Bands, target: Doubles): void {
   target.fill(0, envSize);
 }
 
+export interface EnvelopeOverall {
+  /** GE */
+  readonly rms: number;
+  /** Where they were asked for. */
+  readonly tones: ToneList | null;
+}
+
 /** env_rms = sqrt(2·sum |Q[k]|², k = 1..envLines)/M, GE. See `demodulate` for what the plan must hold. */
-export function envelopeRms(
+export function envelopeOverall(
   plans: DftPlans,
   plan: DftPlan,
   bands: Bands,
-  calibration: number,
-): number {
+  { calibration, sampleRateHz, tones = false }: AxisOptions,
+): EnvelopeOverall {
   const power = bandPower(plans, bands.envSize, bands.envLines);
   demodulate(plan, bands, power.plan.input);
-  return (calibration * Math.sqrt(2 * power.sum())) / bands.envSize;
+  const rms = (calibration * Math.sqrt(2 * power.sum())) / bands.envSize;
+  return {
+    rms,
+    tones: tones ? envelopeTones(plans, power.plan, bands, sampleRateHz, calibration) : null,
+  };
 }
 
 /** The mean-free envelope q[m], GE; m = 0 belongs to sample n = envEdge of the record. */

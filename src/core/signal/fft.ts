@@ -7,6 +7,7 @@
  * Complex data lie interleaved (re, im, re, im, …), always in Doubles: one array type keeps the code monomorphic.
  */
 import { type Doubles, doubles } from "./doubles.ts";
+import { LongTransform } from "./long-transform.ts";
 import { powerOfTwoTransform } from "./power-of-two.ts";
 
 /** A transform of one length with its own work space. */
@@ -30,6 +31,8 @@ const KEPT_SIZE_MAX = 1 << 22;
 export class DftPlans {
   readonly #kept = new Map<string, { readonly part: unknown; readonly size: number }>();
   #keptSize = 0;
+  /** The collector may take it: a long record is rare, and its work space is 24 MB. */
+  #long: { readonly size: number; readonly transform: WeakRef<LongTransform> } | null = null;
 
   /** The plan for complex transforms of `size` points; size >= 1. */
   complex(size: number): DftPlan {
@@ -60,6 +63,15 @@ export class DftPlans {
       this.#keptSize -= old.size;
     }
     return part;
+  }
+
+  /** The work space for a record of `size` samples; one calculation at a time may use it. */
+  longTransform(size: number): LongTransform {
+    const kept = this.#long?.size === size ? this.#long.transform.deref() : undefined;
+    if (kept !== undefined) return kept;
+    const transform = new LongTransform(size);
+    this.#long = { size, transform: new WeakRef(transform) };
+    return transform;
   }
 
   /** Doubles held now. */

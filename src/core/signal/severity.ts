@@ -40,7 +40,7 @@ export function worstZone(zones: Iterable<Zone | null>): Zone | null {
   return worst;
 }
 
-/** 1–4 for A–D, as the query service counts severities. */
-export function zoneNumber(zone: Zone): 1 | 2 | 3 | 4 {
-  return ({ A: 1, B: 2, C: 3, D: 4 } as const)[zone];
+/** 1–4 for A–D, as the query service counts severities; null for what is no zone. */
+export function zoneNumber(zone: unknown): number | null {
+  return typeof zone === "string" && /^[A-D]$/.test(zone) ? "ABCD".indexOf(zone) + 1 : null;
 }

@@ -5,13 +5,13 @@ import type { AxisOptions, Bands } from "./bands.ts";
 import { checkRecord } from "./checks.ts";
 import { envelopeSignal } from "./envelope.ts";
 import { DftPlans } from "./fft.ts";
-import { detrended } from "./polynomial.ts";
 import { integrationsOf, unitScale } from "./unit-scale.ts";
+import { taper } from "./window.ts";
 
 export interface TimeWaveform {
-  /** One value per sample; empty where the quality is bad. */
+  /** Empty where the quality is bad. Velocity, displacement and GE lack the tapered ends of the record. */
   readonly samples: Float64Array;
-  /** Index in the record of the first value: 0, for GE the samples the taper takes. */
+  /** Index in the record of the first value: 0 for acceleration, else the samples that the taper takes. */
   readonly firstSample: number;
   readonly unit: SignalUnit;
   readonly doubt: Doubt | null;
@@ -35,9 +35,14 @@ export function timeWaveform(
   }
   const accel = meanFree(samples, facts.mean, calibration * unitScale(unit));
   const order = integrationsOf(unit);
-  const result = order === 0 ? accel : integrated(accel, sampleRateHz, order, bands, plans);
-  return { samples: result, firstSample: 0, unit, doubt };
+  if (order === 0) return { samples: accel, firstSample: 0, unit, doubt };
+  const edge = Math.floor(TAPER_SHARE * accel.length);
+  const motion = integrated(accel, edge, sampleRateHz, order, bands, plans);
+  return { samples: motion.subarray(edge, motion.length - edge), firstSample: edge, unit, doubt };
 }
+
+/** Part of the record that the taper takes at each end (signal-definitions 6, step 1). */
+const TAPER_SHARE = 0.1;
 
 function groupOf(unit: SignalUnit): "accel" | "velocity" | "displacement" | "envelope" {
   if (unit <= 1) return "accel";
@@ -53,25 +58,28 @@ export function meanFree(samples: Int16Array, mean: number, scale: number): Floa
 }
 
 /**
- * Integrates once or twice by division with j·w in the frequency domain, then takes out the polynomial that integration
- * constants and drift leave, then everything below the band.
+ * Integrates once or twice by division with j·w in the frequency domain. The taper brings both ends of the record to zero: the
+ * jump between them would be lifted by 1/w and 1/w².
  */
 function integrated(
   accel: Float64Array,
+  edge: number,
   sampleRateHz: number,
   order: 1 | 2,
   bands: Bands,
   plans: DftPlans,
 ): Float64Array {
   const size = accel.length;
+  const weights = taper(size, edge);
   const stepRad = (2 * Math.PI * sampleRateHz) / size;
-  const raw = reshaped(accel, plans, (k, re, im) => {
-    if (k === 0 || 2 * k === size) return [0, 0];
+  const tapered = accel.map((value, n) => value * (weights[n] ?? 0));
+  return reshaped(tapered, plans, (k, re, im) => {
+    // The line at half the sample rate has no sign of its own, so its integral is not defined.
+    if (k < bands.lineMin || 2 * k >= size) return [0, 0];
     const w = k * stepRad;
     // 1/(jw) = -j/w; 1/(jw)² = -1/w².
     return order === 1 ? [im / w, -re / w] : [-re / (w * w), -im / (w * w)];
   });
-  return filtered(detrended(raw, order + 1), plans, bands.lineMin, Math.floor(size / 2));
 }
 
 /** Keeps lines first..last of a real signal. */

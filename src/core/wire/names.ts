@@ -1,4 +1,4 @@
-import type { Kind } from "../sensor.ts";
+import type { PolledKind } from "../sensor.ts";
 
 /*
  * The one table of wire names. Everywhere else a field goes by its neutral name, the one listed here, which carries the
@@ -24,7 +24,7 @@ const COMMON = {
 } as const satisfies Record<string, FieldType>;
 
 /** Record fields by kind (services 3.3 to 3.6). */
-export const RECORD_FIELDS: Readonly<Record<Kind, Readonly<Record<string, FieldType>>>> = {
+export const RECORD_FIELDS: Readonly<Record<PolledKind, Readonly<Record<string, FieldType>>>> = {
   accel: {
     ...COMMON,
     device: "text",
@@ -72,7 +72,7 @@ function numbers(prefix: string, count: number, suffix = ""): Record<string, Fie
 }
 
 /** Read operation of each kind. */
-export const READ_OPERATIONS: Readonly<Record<Kind, string>> = {
+export const READ_OPERATIONS: Readonly<Record<PolledKind, string>> = {
   accel: "getAccelData",
   current: "getCurrentData",
   currentV2: "getCurrentV2Data",
@@ -269,6 +269,7 @@ export const API_PACKED = {
   sampleRate: "SR",
   type: "type",
   step: "step",
+  start: "start",
 } as const;
 export const API_COORDINATES = { x: "X", y: "Y" } as const;
 export const API_ASSIGNMENT = {

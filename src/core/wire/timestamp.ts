@@ -9,7 +9,7 @@ const INSTANT_MAX_MS = 8.64e15;
 const OFFSET_MAX_MINUTES = 14 * 60;
 
 /** Times before this are how devices write "unset" (services 3.2). */
-export const EARLIEST_PLAUSIBLE_MS = Date.UTC(2000, 0, 1);
+const EARLIEST_PLAUSIBLE_MS = Date.UTC(2000, 0, 1);
 
 export function isPlausibleTime(ms: number): boolean {
   return ms >= EARLIEST_PLAUSIBLE_MS;

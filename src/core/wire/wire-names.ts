@@ -1,4 +1,4 @@
-import type { Kind } from "../sensor.ts";
+import type { PolledKind } from "../sensor.ts";
 import {
   API_OPERATIONS,
   API_SERVICE,
@@ -35,7 +35,7 @@ export class WireNames {
   readonly #lower: string;
   readonly #upper: string;
   readonly #service: string;
-  readonly #records = new Map<Kind, FieldLookup>();
+  readonly #records = new Map<PolledKind, FieldLookup>();
 
   constructor({ word, service }: WireNameOptions) {
     // A word in capitals has no letter case of its own to keep.
@@ -84,7 +84,7 @@ export class WireNames {
     return `${this.#service}/${this.wire(operation)}`;
   }
 
-  readPath(kind: Kind): string {
+  readPath(kind: PolledKind): string {
     return this.gatewayPath(READ_OPERATIONS[kind]);
   }
 
@@ -93,7 +93,7 @@ export class WireNames {
     return `${API_SERVICE}/${this.wire(operation)}`;
   }
 
-  recordFields(kind: Kind): FieldLookup {
+  recordFields(kind: PolledKind): FieldLookup {
     const made = this.#records.get(kind);
     if (made) return made;
     const exact = new Map<string, Field>();

@@ -1,7 +1,11 @@
+import { type ChannelLabel, channelLabels, channelOfValue } from "../../core/channel-labels.ts";
 import { publishedChannels } from "../../core/convert/accel.ts";
 import { kindValues } from "../../core/kind-values.ts";
 import type { SensorState, StoredReading } from "../../core/ports.ts";
-import { type Kind, normalCode, type Sensor } from "../../core/sensor.ts";
+import { type Kind, normalCode, readingKinds, type Sensor, type Site } from "../../core/sensor.ts";
+import type { SiteSource } from "../../core/site-source.ts";
+import { createSelector, SELECT_ALL, type Select, type Selector } from "../../core/uplink.ts";
+import { type AlarmSource, alarmShape } from "./alarm-metrics.ts";
 import {
   Device,
   type MetricShape,
@@ -20,10 +24,14 @@ export interface DeviceBookParts {
   newest(sensor: string, kind: Kind): StoredReading | null;
   /** All configured sensors; asked for once a second and at births. */
   sensors(): readonly KnownState[];
+  /** Absent where alarms are off. */
+  readonly alarms?: AlarmSource;
 }
 
 export interface DeviceBookOptions {
-  readonly sensors: readonly Sensor[];
+  readonly site: SiteSource;
+  /** What the uplink chooses: nothing else is declared. Everything unless given. */
+  readonly select?: Select;
   readonly hasWaveforms: boolean;
   /** COMMANDS_ENABLED: births carry the writable settings. */
   readonly hasCommands: boolean;
@@ -34,22 +42,70 @@ const TYPES = { number: "Double", boolean: "Boolean", string: "String" } as cons
 /** Every device of the node: the configured sensors, and those that only the backlog still knows. */
 export class DeviceBook {
   readonly #parts: DeviceBookParts;
+  readonly #options: DeviceBookOptions;
   readonly #devices = new Map<string, Device>();
-  readonly configured: readonly Device[];
+  /** The configured ones, with their metrics as the site file declares them. */
+  #configured = new Map<Device, string>();
+  #site: Site | null = null;
+  #renewed: Device[] = [];
   #known = new Map<string, KnownState>();
 
   constructor(parts: DeviceBookParts, options: DeviceBookOptions) {
     this.#parts = parts;
-    this.configured = options.sensors.map((sensor) => {
-      const device = new Device(sensor.code, shapesOf(sensor, options));
-      this.#devices.set(normalCode(sensor.code), device);
-      return device;
-    });
+    this.#options = options;
+    this.#follow();
+    this.#renewed = [];
   }
 
-  /** Takes the sensors' states as they are now. */
-  look(): void {
+  get configured(): readonly Device[] {
+    return [...this.#configured.keys()];
+  }
+  isConfigured(device: Device): boolean {
+    return this.#configured.has(device);
+  }
+  /** True where a reload has changed the site file since the last look. */
+  get isOutdated(): boolean {
+    return this.#options.site.current !== this.#site;
+  }
+
+  /** Takes the sensors' states, and the site file, as they are now. True where devices were replaced. */
+  look(): boolean {
     this.#known = new Map(this.#parts.sensors().map((known) => [normalCode(known.code), known]));
+    return this.isOutdated && this.#follow();
+  }
+
+  /** Devices whose metrics changed since the last call: each is due a birth of its own, and no other device is. */
+  takeRenewed(): Device[] {
+    const renewed = this.#renewed;
+    this.#renewed = [];
+    return renewed;
+  }
+
+  /** A device that is declared as before stays; one that left stays known for the readings that are still owed. */
+  #follow(): boolean {
+    const { site } = this.#options;
+    const before = this.#configured;
+    this.#configured = new Map();
+    // Areas and machines of the choice are the site file's.
+    const selector = createSelector(this.#options.select ?? SELECT_ALL, site.current.sensors);
+    for (const sensor of site.current.sensors) {
+      if (!readingKinds(sensor).some((kind) => selector.includes(sensor.code, kind))) continue;
+      const shapes = [
+        ...shapesOf(sensor, selector, this.#options),
+        ...(this.#parts.alarms?.watched(sensor.code) ?? []).map(alarmShape),
+      ];
+      const declared = JSON.stringify(shapes);
+      const known = this.#devices.get(normalCode(sensor.code));
+      const isSame = known?.code === sensor.code && before.get(known) === declared;
+      const device = isSame ? known : new Device(sensor.code, shapes);
+      if (!isSame) {
+        this.#devices.set(normalCode(sensor.code), device);
+        this.#renewed.push(device);
+      }
+      this.#configured.set(device, declared);
+    }
+    this.#site = site.current;
+    return this.#renewed.length > 0;
   }
   ofSensor(code: string): Device {
     const key = normalCode(code);
@@ -78,7 +134,8 @@ export class DeviceBook {
       newest.set(kind, parsed);
     }
     const isStale = this.isSilent(device) && !(isReturning && isConfigured);
-    return device.birth(nowMs, newest, isStale);
+    const alarms = this.#parts.alarms?.active(device.code) ?? [];
+    return device.birth(nowMs, newest, alarms, isStale);
   }
   /** A sensor never heard of is not silent: it is born with nulls, so that hosts know its tags from the start. */
   isSilent(device: Device): boolean {
@@ -91,24 +148,46 @@ export class DeviceBook {
   }
 }
 
-function shapesOf(sensor: Sensor, options: DeviceBookOptions): MetricShape[] {
-  const values = sensor.kinds.flatMap((kind) =>
-    kindValues(sensor, kind).map(
-      ({ name, unit, type, range }): MetricShape => ({
-        name: metricName(kind, name),
-        type: TYPES[type],
-        unit,
-        source: { kind, value: name },
-        ...(range === undefined ? {} : { properties: rangeProperties(range) }),
-      }),
-    ),
-  );
+function shapesOf(sensor: Sensor, selector: Selector, options: DeviceBookOptions): MetricShape[] {
+  const isChosen = (kind: Kind) => selector.includes(sensor.code, kind);
+  const values = readingKinds(sensor)
+    .filter(isChosen)
+    .flatMap((kind) => {
+      const labels = channelLabels(sensor, kind);
+      const chosen = kindValues(sensor, kind).filter(({ name }) => selector.value?.(name) ?? true);
+      return chosen.map(({ name, unit, type, range }): MetricShape => {
+        const properties = [
+          ...(range === undefined ? [] : rangeProperties(range)),
+          ...labelProperties(labels?.[channelOfValue(kind, name) ?? ""]),
+        ];
+        return {
+          name: metricName(kind, name),
+          type: TYPES[type],
+          unit,
+          source: { kind, value: name },
+          ...(properties.length === 0 ? {} : { properties }),
+        };
+      });
+    });
+  const labels = channelLabels(sensor, "accel");
   const waveforms =
-    options.hasWaveforms && sensor.kinds.includes("accel")
-      ? publishedChannels(sensor, true).map(({ number, axis }) => waveformShape(number, axis))
+    options.hasWaveforms && sensor.kinds.includes("accel") && isChosen("accel")
+      ? publishedChannels(sensor, true).map(({ number, axis }) =>
+          waveformShape(number, axis, labels?.[`channel${number}`]?.name),
+        )
       : [];
   return [...values, ...waveforms, ...(options.hasCommands ? settingShapes() : [])];
 }
+
+/** What the site file calls the channel, so that a host can show it beside the metric. */
+function labelProperties(label: ChannelLabel | undefined): Property[] {
+  return [
+    ...(label?.name === undefined ? [] : [textProperty("name", label.name)]),
+    ...(label?.axis === undefined ? [] : [textProperty("axis", label.axis)]),
+  ];
+}
+
+const textProperty = (key: string, value: string): Property => ({ key, type: "String", value });
 
 function rangeProperties([low, high]: readonly [number, number]): Property[] {
   return [

@@ -7,6 +7,7 @@ import type { StoredReading } from "../../core/ports.ts";
 import type { Doubt } from "../../core/quality.ts";
 import { SCADA_QUALITY, sparkplugQuality } from "../../core/quality-map.ts";
 import type { Kind } from "../../core/sensor.ts";
+import { ALARM_PREFIX, type AlarmStand, alarmMetricName, alarmShape } from "./alarm-metrics.ts";
 import type { Datatype, Metric, Property } from "./payload.ts";
 import { deviceId } from "./topic.ts";
 
@@ -15,7 +16,7 @@ export interface MetricShape {
   readonly name: string;
   readonly type: Datatype;
   readonly unit: string | null;
-  /** Where its value comes from; null for metrics that no reading fills (settings, waveforms). */
+  /** Where its value comes from; null for metrics that no reading fills (settings, waveforms, alarms). */
   readonly source: { readonly kind: Kind; readonly value: string } | null;
   /** Further properties its birth declares, e.g. the axis of a waveform. */
   readonly properties?: readonly Property[];
@@ -28,7 +29,7 @@ export interface ParsedReading {
   readonly values: Readonly<Record<string, unknown>>;
   readonly units: Readonly<Record<string, unknown>>;
   readonly quality: Readonly<Record<string, Doubt>>;
-  /** False where a stored text was spoiled: what it held is not told. */
+  /** False where a stored text was spoiled: what it held is not sent. */
   readonly isWhole: boolean;
 }
 
@@ -63,7 +64,7 @@ const BAD = SCADA_QUALITY.bad.sparkplug;
 const STALE = SCADA_QUALITY.stale.sparkplug;
 
 /** What hosts were last told of a metric: by data that counts as current, and by any message at all. */
-interface ToldQuality {
+interface SentQuality {
   current: number;
   last: number;
 }
@@ -72,7 +73,9 @@ export class Device {
   readonly id: string;
   readonly code: string;
   readonly #shapes = new Map<string, MetricShape>();
-  readonly #told = new Map<string, ToldQuality>();
+  readonly #sentQuality = new Map<string, SentQuality>();
+  /** Alarms that hosts were told of, by metric name. */
+  readonly #severities = new Map<string, AlarmStand>();
 
   constructor(code: string, shapes: readonly MetricShape[]) {
     this.id = deviceId(code);
@@ -98,9 +101,9 @@ export class Device {
   }
   /** A message was made and not sent: say every quality again. */
   forgetTold(): void {
-    for (const told of this.#told.values()) {
-      told.current = BAD;
-      told.last = BAD;
+    for (const sent of this.#sentQuality.values()) {
+      sent.current = BAD;
+      sent.last = BAD;
     }
   }
 
@@ -123,13 +126,24 @@ export class Device {
   }
 
   /**
-   * Every metric with its newest value, or null where there is none. `isStale`: the sensor is silent and is born only so
-   * that its backlog can be told.
+   * Every metric with its newest value, or null where there is none, and the severity of every alarm. `isStale`: the sensor is silent and is born only so
+   * that its backlog can be sent.
    */
-  birth(nowMs: number, newest: ReadonlyMap<Kind, ParsedReading>, isStale: boolean): Metric[] {
-    this.#told.clear();
+  birth(
+    nowMs: number,
+    newest: ReadonlyMap<Kind, ParsedReading>,
+    alarms: readonly AlarmStand[],
+    isStale: boolean,
+  ): Metric[] {
+    this.#sentQuality.clear();
+    this.#severities.clear();
+    for (const stand of alarms) {
+      this.add(alarmShape(stand));
+      this.#severities.set(alarmMetricName(stand), stand);
+    }
     return [...this.#shapes.values()].map((shape) => {
       const { source } = shape;
+      if (shape.name.startsWith(ALARM_PREFIX)) return this.#severity(shape, nowMs);
       if (source === null) return this.#unfilled(shape, nowMs);
       const reading = newest.get(source.kind);
       // What was measured in another unit, before the site file changed, is no value of this metric.
@@ -138,7 +152,7 @@ export class Device {
       const doubt = (isOurs ? reading?.quality[source.value] : null) ?? null;
       const quality = content === null ? BAD : isStale ? STALE : sparkplugQuality(doubt);
       const reason = doubt?.reason ?? (content === null ? "missing" : null);
-      this.#tell(shape.name, quality, reason);
+      this.#noteSent(shape.name, quality, reason);
       return {
         name: shape.name,
         type: shape.type,
@@ -181,6 +195,20 @@ export class Device {
     });
   }
 
+  /** A transition of an alarm that was born; null where the host knows the severity already (a word of a person changes none). */
+  alarm(stand: AlarmStand): Metric | null {
+    const name = alarmMetricName(stand);
+    const before = this.#severities.get(name)?.severity ?? "normal";
+    if (before === stand.severity) return null;
+    this.#severities.set(name, stand);
+    return { name, type: "String", timeMs: stand.timeMs, value: stand.severity };
+  }
+
+  #severity({ name, type }: MetricShape, nowMs: number): Metric {
+    const stand = this.#severities.get(name);
+    return { name, type, timeMs: stand?.timeMs ?? nowMs, value: stand?.severity ?? "normal" };
+  }
+
   /** A value that comes from elsewhere than `values`: waveforms and settings. */
   other(
     name: string,
@@ -201,7 +229,7 @@ export class Device {
   #unfilled(shape: MetricShape, nowMs: number): Metric {
     // A waveform is too large for a birth; its tag is stale until the next one. Settings cannot be read back.
     const isStale = shape.type === "Bytes";
-    if (isStale) this.#tell(shape.name, STALE, null);
+    if (isStale) this.#noteSent(shape.name, STALE, null);
     return {
       name: shape.name,
       type: shape.type,
@@ -216,9 +244,9 @@ export class Device {
   }
 
   /** A birth says every quality anew. */
-  #tell(name: string, quality: number, reason: string | null): void {
-    const mark = toldMark(quality, reason);
-    this.#told.set(name, { current: mark, last: mark });
+  #noteSent(name: string, quality: number, reason: string | null): void {
+    const mark = qualityMark(quality, reason);
+    this.#sentQuality.set(name, { current: mark, last: mark });
   }
 
   #qualityNews(
@@ -227,15 +255,15 @@ export class Device {
     reason: string | null,
     isHistorical: boolean,
   ): Property[] {
-    const told = this.#told.get(name);
+    const sent = this.#sentQuality.get(name);
     const isNews =
       reason !== null ||
       quality !== GOOD ||
-      (told !== undefined && (told.current !== GOOD || told.last !== GOOD));
-    if (told) {
-      const mark = toldMark(quality, reason);
-      told.last = mark;
-      if (!isHistorical) told.current = mark;
+      (sent !== undefined && (sent.current !== GOOD || sent.last !== GOOD));
+    if (sent) {
+      const mark = qualityMark(quality, reason);
+      sent.last = mark;
+      if (!isHistorical) sent.current = mark;
     }
     return isNews ? qualityProperties(quality, reason) : [];
   }
@@ -249,7 +277,7 @@ function qualityProperties(quality: number, reason: string | null): Property[] {
 }
 
 /** An uncertain value has Quality 192 and a reason; it must be taken back like a bad one. */
-function toldMark(quality: number, reason: string | null): number {
+function qualityMark(quality: number, reason: string | null): number {
   return reason === null ? quality : BAD;
 }
 
@@ -271,8 +299,14 @@ function otherUnit(
 function scalar(type: Datatype, raw: unknown): number | string | boolean | null {
   if (type === "Double") return typeof raw === "number" && Number.isFinite(raw) ? raw : null;
   if (type === "Boolean") return typeof raw === "boolean" ? raw : null;
-  if (type === "String") return typeof raw === "string" ? raw : null;
+  // Of a state without a unit only the answer tells whether it is a text, a number or a truth value.
+  if (type === "String") return textOf(raw);
   return null;
+}
+
+function textOf(raw: unknown): string | null {
+  if (typeof raw === "string") return raw;
+  return typeof raw === "number" || typeof raw === "boolean" ? String(raw) : null;
 }
 
 function typeOf(content: unknown): Datatype {

@@ -31,6 +31,10 @@ export class Inbox {
     this.#isRebirthDue = false;
     return isDue;
   }
+  /** A rebirth request waits: what follows it on the wire is the NBIRTH, and no data. */
+  get isRebirthDue(): boolean {
+    return this.#isRebirthDue;
+  }
   /** The primary host said offline in this session. */
   get hasHostLeft(): boolean {
     return this.#hasHostLeft;

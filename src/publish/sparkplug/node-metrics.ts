@@ -43,11 +43,11 @@ const NUMBERS_INTERVAL_MS = 60_000;
 
 /** Reports by exception: what a birth or data message said last. */
 export class NodeReport {
-  #told = new Map<string, MetricValue>();
+  #published = new Map<string, MetricValue>();
   #numbersAtMs = 0;
 
   birth(values: readonly NodeValue[], nowMs: number, monotonicMs: number): Metric[] {
-    this.#told = new Map(values.map((v) => [v.name, v.value]));
+    this.#published = new Map(values.map((v) => [v.name, v.value]));
     this.#numbersAtMs = monotonicMs;
     return values.map((value) => ({
       ...toMetric(value, nowMs),
@@ -61,10 +61,10 @@ export class NodeReport {
     if (areNumbersDue) this.#numbersAtMs = monotonicMs;
     const changed = values.filter((value) => {
       const isState = value.type === "Boolean" || value.type === "String";
-      if (!this.#told.has(value.name) || !(isState || areNumbersDue)) return false;
-      return this.#told.get(value.name) !== value.value;
+      if (!this.#published.has(value.name) || !(isState || areNumbersDue)) return false;
+      return this.#published.get(value.name) !== value.value;
     });
-    for (const { name, value } of changed) this.#told.set(name, value);
+    for (const { name, value } of changed) this.#published.set(name, value);
     return changed.map((value) => toMetric(value, nowMs));
   }
 }

@@ -1,4 +1,5 @@
 import { mayHeal } from "../../core/failure.ts";
+import type { LinkWishes, SessionLink, Will } from "../../core/link.ts";
 import type {
   Clock,
   DeliveryOutcome,
@@ -8,16 +9,16 @@ import type {
   OutboxEntry,
   WaveformReader,
 } from "../../core/ports.ts";
-import { Backoff } from "../../lib/backoff.ts";
-import type { Metrics } from "../../lib/metrics.ts";
-import { clientOptions, type MqttLinkOptions, publicUrl } from "../link-options.ts";
+import type { Select } from "../../core/uplink.ts";
+import { LogPace } from "../../lib/log-pace.ts";
+import type { UplinkMetrics } from "../../lib/metrics.ts";
 import { TokenBucket } from "../token-bucket.ts";
+import { AlarmNews } from "./alarm-metrics.ts";
 import { NodeConnection } from "./connection.ts";
 import { DeviceBook, type DeviceBookOptions, type DeviceBookParts } from "./device-book.ts";
 import { SETTINGS_OUTCOME } from "./device-command.ts";
 import { Inbox } from "./inbox.ts";
 import { NodeReport, type NodeValue } from "./node-metrics.ts";
-import { PacketLimit } from "./packet-limit.ts";
 import { PrimaryHost } from "./primary-host.ts";
 import { ProofWindow, type SparkplugLane } from "./proof-window.ts";
 import { Sender } from "./sender.ts";
@@ -27,22 +28,21 @@ import { NodeTopics } from "./topic.ts";
 import { Wake } from "./wake.ts";
 
 /** Where the number of the last CONNECT is kept over restarts. */
-export interface BdSeqStore {
+interface BdSeqStore {
   load(): number | null;
   save(bdSeq: number): void;
 }
 
 export interface SparkplugNodeParts extends DeviceBookParts {
+  /** Makes the node's own link; it opens with `run`. */
+  readonly createLink: (wishes: LinkWishes) => SessionLink;
   readonly outbox: Outbox;
   readonly waveforms: WaveformReader;
   readonly bdSeq: BdSeqStore;
   readonly nodeValues: () => readonly NodeValue[];
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly metrics: Pick<
-    Metrics,
-    "linkConnected" | "brokerConnects" | "delivered" | "laneDelivered" | "deliveryFailures"
-  >;
+  readonly metrics: Pick<UplinkMetrics, "delivered" | "laneDelivered" | "deliveryFailures">;
   /** A DCMD with settings; resolves with the outcome in words. Absent: commands are not enabled. */
   readonly onDeviceCommand?: (
     sensor: string,
@@ -52,26 +52,26 @@ export interface SparkplugNodeParts extends DeviceBookParts {
   readonly onDelivered?: (lane: SparkplugLane, entries: readonly OutboxEntry[]) => void;
 }
 
-export interface SparkplugNodeOptions extends Pick<DeviceBookOptions, "sensors"> {
-  /** Address, credentials, version, client id and back-off; its own session, so its own client id. */
-  readonly link: Omit<MqttLinkOptions, "name" | "will" | "subscriptions">;
+export interface SparkplugNodeOptions extends Pick<DeviceBookOptions, "site"> {
+  /** Messages written before the broker must answer for them. */
+  readonly inflight: number;
   readonly group: string;
   readonly node: string;
   readonly hostId: string | null;
   /** MQTT_BACKLOG_RATE, messages a second; 0 = as fast as the broker answers. */
   readonly backlogRatePerS: number;
   /** PUBLISH_WAVEFORMS. */
+  /** What the uplink chooses; everything unless given. */
+  readonly select?: Select;
   readonly waveforms: "always" | "alarm" | "never";
+  /** SPARKPLUG_HISTORY_BATCH: most records in one historical message; as many as are leased unless given. */
+  readonly historyBatch?: number;
   /** How long a proven message is kept in case the primary host died unnoticed, ms. */
   readonly hostHoldMs?: number;
   /** How long data waits after a broken session, ms, where no primary host says when it is back. */
   readonly reconnectGraceMs?: number;
 }
 
-const BACKOFF_MIN_MS = 1_000;
-const BACKOFF_MAX_MS = 15_000;
-/** Sessions this long were good ones: the next back-off starts small again. */
-const STABLE_SESSION_MS = 30_000;
 /** At shutdown (contract 2: 10 s in all): for the last proof and NDEATH, and for the store. */
 const LEAVE_MAX_MS = 3_000;
 const SETTLE_MAX_MS = 2_000;
@@ -84,7 +84,15 @@ const HOLD_ENTRIES_MAX = 2_000;
 const LANES: readonly SparkplugLane[] = ["sparkplug", "sparkplugWaveform"];
 const BDSEQ_COUNT = 256;
 
-/** The Sparkplug B edge node: sessions one after the other, each with its own client, will and bdSeq. */
+/** One CONNECT and the session that may follow it: its number, and what arrives before it is in use. */
+interface Attempt {
+  readonly session: NodeSession;
+  readonly connection: NodeConnection;
+  readonly inbox: Inbox;
+  readonly wake: Wake;
+}
+
+/** The Sparkplug B edge node: sessions of its link one after the other, each with its own will and bdSeq. */
 export class SparkplugNode {
   readonly #parts: SparkplugNodeParts;
   readonly #options: SparkplugNodeOptions;
@@ -93,46 +101,48 @@ export class SparkplugNode {
   readonly #book: DeviceBook;
   readonly #window: ProofWindow;
   readonly #pace: TokenBucket;
-  readonly #backoff: Backoff;
-  readonly #limit: PacketLimit;
+  readonly #link: SessionLink;
   readonly #settling = new Set<Promise<void>>();
   #runner: SessionRunner | null = null;
+  #attempt: Attempt | null = null;
   #bdSeq: number | null = null;
-  #isBdSeqUsed = true;
-  #isConnected = false;
-  #sinceMs: number | null = null;
-  #lastError: string | null = null;
   #delivered = 0;
   /** Ids of readings whose damage was told. */
   readonly #damaged = new Set<string>();
   #oversizeCount = 0;
+  readonly #oversizeLines: LogPace;
   #wasLost = false;
+  readonly #alarmNews = new AlarmNews();
 
   constructor(parts: SparkplugNodeParts, options: SparkplugNodeOptions) {
     this.#parts = parts;
+    this.#oversizeLines = new LogPace(parts.clock);
     this.#options = options;
     this.#topics = new NodeTopics(options.group, options.node);
     this.#host = options.hostId === null ? null : new PrimaryHost(options.hostId, parts.clock);
     this.#book = new DeviceBook(parts, {
-      sensors: options.sensors,
+      site: options.site,
+      ...(options.select === undefined ? {} : { select: options.select }),
       hasWaveforms: options.waveforms !== "never",
       hasCommands: parts.onDeviceCommand !== undefined,
     });
     const holdMs = this.#host === null ? 0 : (options.hostHoldMs ?? HOST_HOLD_MS);
     this.#window = new ProofWindow(holdMs, HOLD_ENTRIES_MAX);
-    this.#limit = new PacketLimit(parts.clock);
     this.#pace = new TokenBucket(parts.clock, options.backlogRatePerS);
-    const { backoffMinMs = BACKOFF_MIN_MS, backoffMaxMs = BACKOFF_MAX_MS } = options.link;
-    this.#backoff = new Backoff(backoffMinMs, backoffMaxMs);
+    this.#link = parts.createLink({
+      will: (isUnused) => this.#begin(isUnused),
+      subscriptions: this.#topics.filters(options.hostId).map((topic) => ({ topic, qos: 1 })),
+      hooks: {
+        onConnectSent: () => this.#saveBdSeq(),
+        onMessage: ({ topic, payload }) => this.#attempt?.inbox.receive(topic, payload),
+        onDisconnected: () => this.#attempt?.connection.close(),
+      },
+    });
   }
 
   get state(): LinkState {
     return {
-      name: "sparkplug",
-      isConnected: this.#isConnected,
-      url: publicUrl(this.#options.link.url),
-      since: this.#sinceMs,
-      lastError: this.#lastError,
+      ...this.#link.state,
       hostOnline: this.#host === null ? null : this.#host.isOnline,
       hostDoubt: this.#host?.doubt ?? null,
     };
@@ -151,83 +161,61 @@ export class SparkplugNode {
 
   /** Until aborted; then the node has left with NDEATH and DISCONNECT and what was proven is settled. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, outbox } = this.#parts;
-    while (!signal.aborted) {
+    const { outbox } = this.#parts;
+    const running = this.#link.run(new AbortController().signal);
+    const unfollow = this.#parts.alarms?.onChange((sensor, stand) => {
+      this.#alarmNews.add(sensor, stand);
+      this.#attempt?.wake.ring();
+    });
+    while (await this.#link.ready(signal)) {
+      const attempt = this.#attempt;
+      if (attempt === null) break;
       for (const lane of LANES) outbox.unpark(lane);
-      const startedAtMs = clock.monotonic();
-      const end = await this.#session(signal);
+      const end = await this.#session(attempt, signal);
       this.#window.lose(end === "host_offline");
       if (signal.aborted) await this.#settled();
       for (const lane of LANES) outbox.release(lane);
-      if (signal.aborted) return;
-      // A host that went is no failure: be there again when it comes back.
-      if (end === "host_offline" || clock.monotonic() - startedAtMs >= STABLE_SESSION_MS) {
-        this.#backoff.reset();
-      }
-      await clock.sleep(this.#backoff.next(), signal);
     }
+    unfollow?.();
+    await this.#link.close();
+    await running;
   }
 
-  async #session(signal: AbortSignal): Promise<SessionEnd> {
-    const { clock, logger, metrics } = this.#parts;
-    const { link } = this.#options;
-    const bdSeq = this.#nextBdSeq();
-    const session = new NodeSession(this.#topics, bdSeq);
-    this.#host?.forget();
+  /** A CONNECT is about to be tried: everything of the session that may follow is made before its will goes out. */
+  #begin(isUnused: boolean): Will {
+    const bdSeq = this.#nextBdSeq(isUnused);
     const wake = new Wake();
-    const inbox = this.#createInbox(wake);
-    let connection: NodeConnection;
-    try {
-      const lastWill = {
-        ...will(this.#topics, bdSeq, clock.now()),
-        qos: 1,
-        retain: false,
-      } as const;
-      connection = await NodeConnection.open(
-        {
-          client: clientOptions({ ...link, name: "sparkplug" }, lastWill),
-          version: link.version,
-          packetBytesMax: this.#limit.bytesMax,
-          filters: this.#topics.filters(this.#options.hostId),
-          onConnectSent: () => this.#useBdSeq(bdSeq),
-          onMessage: (topic, payload) => inbox.receive(topic, payload),
-        },
-        signal,
-      );
-    } catch (err) {
-      if (!signal.aborted) {
-        this.#lastError = err instanceof Error ? err.message : String(err);
-        logger.warn({ link: "sparkplug", reason: this.#lastError }, "no Sparkplug session");
-      }
-      return "lost";
-    }
-    this.#isConnected = true;
-    this.#sinceMs = clock.now();
-    metrics.linkConnected.set({ link: "sparkplug" }, 1);
-    metrics.brokerConnects.inc({ link: "sparkplug" });
-    this.#runner = this.#createRunner(session, connection, inbox, wake);
+    this.#host?.forget();
+    this.#attempt = {
+      session: new NodeSession(this.#topics, bdSeq),
+      connection: new NodeConnection(this.#link),
+      inbox: this.#createInbox(wake),
+      wake,
+    };
+    return { ...will(this.#topics, bdSeq, this.#parts.clock.now()), qos: 1, retain: false };
+  }
+
+  async #session(attempt: Attempt, signal: AbortSignal): Promise<SessionEnd> {
+    const { logger } = this.#parts;
+    const { connection, session } = attempt;
+    const runner = this.#createRunner(attempt);
+    this.#runner = runner;
     const stopHurry = hurry(connection, signal);
-    let wasStore = false;
-    const end = await this.#runner.run(signal).catch((err: unknown) => {
+    const end = await runner.run(signal).catch((err: unknown) => {
       if (!mayHeal(err)) throw err;
-      wasStore = true;
       logger.error({ err, link: "sparkplug" }, "the store cannot be read; the session ends");
-      connection.cut();
+      connection.cut("the store cannot be read");
       return "lost" as const;
     });
     stopHurry();
     this.#wasLost = end === "lost";
-    if (end === "lost" && !wasStore && this.#limit.lost(connection.unprovenBytesMax)) {
-      logger.warn(
-        { link: "sparkplug", limitBytes: this.#limit.bytesMax },
-        "the broker hangs up on a packet of this size; such packets are not sent for an hour",
+    this.#runner = null;
+    if (end === "host_offline") {
+      logger.info(
+        { link: "sparkplug", bdSeq: session.bdSeq },
+        "the primary host is offline; readings wait",
       );
     }
-    this.#runner = null;
-    this.#isConnected = false;
-    this.#sinceMs = clock.now();
-    metrics.linkConnected.set({ link: "sparkplug" }, 0);
-    this.#tellEnd(end, connection, bdSeq);
     return end;
   }
 
@@ -252,7 +240,9 @@ export class SparkplugNode {
             value: outcome,
           });
         })
-        .catch((err: unknown) => logger.error({ err }, "outcome of a command could not be told"));
+        .catch((err: unknown) =>
+          logger.error({ err }, "result of a command could not be published"),
+        );
     };
     return new Inbox({
       topics: this.#topics,
@@ -263,12 +253,7 @@ export class SparkplugNode {
     });
   }
 
-  #createRunner(
-    session: NodeSession,
-    connection: NodeConnection,
-    inbox: Inbox,
-    wake: Wake,
-  ): SessionRunner {
+  #createRunner({ session, connection, inbox, wake }: Attempt): SessionRunner {
     const { outbox, waveforms, clock, logger, nodeValues } = this.#parts;
     const book = this.#book;
     const window = this.#window;
@@ -278,9 +263,10 @@ export class SparkplugNode {
       book,
       waveforms,
       now: () => clock.now(),
+      isHeld: () => inbox.isRebirthDue || inbox.hasHostLeft,
       onSent: (lane, entries) => window.add(lane, entries, clock.monotonic()),
       onOversize: (what, lane, entries) => this.#oversize(what, lane, entries),
-      onDamaged: (entry) => this.#tellDamaged(entry),
+      onDamaged: (entry) => this.#reportDamaged(entry),
     });
     return new SessionRunner(
       {
@@ -292,21 +278,22 @@ export class SparkplugNode {
         book,
         window,
         report: new NodeReport(),
+        alarmNews: this.#alarmNews,
         nodeValues,
         outbox,
         pace: this.#pace,
         clock,
         logger,
         settle: (lane, entries, outcome) => this.#settle(lane, entries, outcome),
-        onDamaged: (entry) => this.#tellDamaged(entry),
+        onDamaged: (entry) => this.#reportDamaged(entry),
         onBorn: () => {
-          this.#lastError = null;
           logger.info({ link: "sparkplug", bdSeq: session.bdSeq }, "Sparkplug births are out");
         },
       },
       {
-        windowMax: this.#options.link.inflight,
+        windowMax: this.#options.inflight,
         waveforms: this.#options.waveforms,
+        historyBatch: this.#options.historyBatch ?? Number.POSITIVE_INFINITY,
         dataAfterMs:
           this.#wasLost && this.#host === null
             ? (this.#options.reconnectGraceMs ?? RECONNECT_GRACE_MS)
@@ -339,6 +326,7 @@ export class SparkplugNode {
 
   /** At the end: what was told to the store is on disk, or its time is up. */
   async #settled(): Promise<void> {
+    if (this.#settling.size > 0) void this.#parts.outbox.flush();
     const done = new AbortController();
     const limit = this.#parts.clock.sleep(SETTLE_MAX_MS, done.signal);
     await Promise.race([Promise.all(this.#settling), limit]);
@@ -346,7 +334,7 @@ export class SparkplugNode {
   }
 
   /** Once for each reading, however often it is sent again. */
-  #tellDamaged({ reading: { id, sensor, kind } }: OutboxEntry): void {
+  #reportDamaged({ reading: { id, sensor, kind } }: OutboxEntry): void {
     const { logger, metrics } = this.#parts;
     if (this.#damaged.has(id) || this.#damaged.size >= DAMAGED_MAX) return;
     this.#damaged.add(id);
@@ -357,22 +345,28 @@ export class SparkplugNode {
 
   #oversize(what: string, lane: SparkplugLane, entries: readonly OutboxEntry[]): void {
     const { logger, metrics } = this.#parts;
-    logger.error({ link: "sparkplug", what }, "a message is larger than the broker takes");
+    const line = this.#oversizeLines.next(`${lane} ${what.split(" ")[0]}`);
+    if (line !== null) {
+      const others = line.heldBack === 0 ? {} : { others: line.heldBack };
+      logger.error(
+        { link: "sparkplug", what, ...others },
+        "a message is larger than the broker takes",
+      );
+    }
     metrics.deliveryFailures.inc({ reason: "oversize" });
     this.#oversizeCount += 1;
     this.#settle(lane, entries, "oversize");
   }
 
-  #nextBdSeq(): number {
-    if (this.#isBdSeqUsed || this.#bdSeq === null) {
-      const last = this.#bdSeq ?? this.#parts.bdSeq.load() ?? -1;
-      this.#bdSeq = (last + 1) % BDSEQ_COUNT;
-      this.#isBdSeqUsed = false;
-    }
+  #nextBdSeq(isUnused: boolean): number {
+    if (isUnused && this.#bdSeq !== null) return this.#bdSeq;
+    const last = this.#bdSeq ?? this.#parts.bdSeq.load() ?? -1;
+    this.#bdSeq = (last + 1) % BDSEQ_COUNT;
     return this.#bdSeq;
   }
-  #useBdSeq(bdSeq: number): void {
-    this.#isBdSeqUsed = true;
+  #saveBdSeq(): void {
+    const bdSeq = this.#bdSeq;
+    if (bdSeq === null) return;
     try {
       this.#parts.bdSeq.save(bdSeq);
     } catch (err) {
@@ -380,26 +374,13 @@ export class SparkplugNode {
       this.#parts.logger.warn({ err, bdSeq }, "bdSeq could not be stored");
     }
   }
-
-  #tellEnd(end: SessionEnd, connection: NodeConnection, bdSeq: number): void {
-    const { logger } = this.#parts;
-    const reason = connection.failure;
-    if (end === "stopped") return;
-    if (end === "host_offline") {
-      logger.info({ link: "sparkplug", bdSeq }, "the primary host is offline; readings wait");
-      return;
-    }
-    this.#lastError =
-      end === "birth_too_large" ? "the NBIRTH is larger than the broker takes" : reason;
-    logger.warn({ link: "sparkplug", bdSeq, reason: this.#lastError }, "Sparkplug session ended");
-  }
 }
 
 /** Once aborted, a broker that does not answer gets little time; then the link is cut and its will speaks. */
 function hurry(connection: NodeConnection, signal: AbortSignal): () => void {
   let timer: NodeJS.Timeout | undefined;
   const start = () => {
-    timer = setTimeout(() => connection.cut(), LEAVE_MAX_MS);
+    timer = setTimeout(() => connection.cut("stopped"), LEAVE_MAX_MS);
   };
   if (signal.aborted) start();
   else signal.addEventListener("abort", start, { once: true });

@@ -12,7 +12,7 @@ import {
   type Metric as WireMetric,
 } from "./generated/sparkplug_pb.ts";
 
-export const DATATYPES = {
+const DATATYPES = {
   Int32: 3,
   Int64: 4,
   Double: 10,

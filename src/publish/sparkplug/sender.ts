@@ -1,4 +1,5 @@
 /** Hands messages of one session to the link, one after the other: the single queue that owns seq. */
+import { setImmediate as eventLoopTurn } from "node:timers/promises";
 import type { OutboxEntry, WaveformReader } from "../../core/ports.ts";
 import type { NodeConnection } from "./connection.ts";
 import { type Device, type ParsedReading, parseReading } from "./device.ts";
@@ -15,9 +16,11 @@ import {
 
 /** lost: the session is over; what was in the message is unproven. */
 export type SendResult = "sent" | "oversize" | "lost";
+/** held: births or the end of the session come first, and it was not sent. */
+export type DataResult = SendResult | "held";
 
 /** One reading on its way. */
-export interface Item {
+interface Item {
   readonly entry: OutboxEntry;
   readonly reading: ParsedReading;
   readonly isHistorical: boolean;
@@ -28,14 +31,25 @@ export interface Group {
   readonly items: readonly Item[];
 }
 
-/** A message stays small enough for every host and broker, and gives way to live data and commands soon. */
-export const METRICS_MAX = 500;
+/** What became of a group: whether the session is over, and what was not sent because births come first. */
+export interface GroupResult {
+  readonly isLost: boolean;
+  readonly held: readonly Item[];
+}
+const ALL_SENT: GroupResult = { isLost: false, held: [] };
 
-/** Entries by device, in their order, in messages of bounded size. */
+/** A message stays small enough for every host and broker, and gives way to live data and commands soon. */
+const METRICS_MAX = 500;
+
+/**
+ * Entries by device, in their order, in messages of bounded size. A message with history in it holds `historyBatch` records
+ * at most: stock hosts that key a payload by metric name keep the last of each name alone.
+ */
 export function groupByDevice(
   entries: readonly OutboxEntry[],
   book: DeviceBook,
   isHistorical: (entry: OutboxEntry) => boolean,
+  historyBatch: number,
 ): Group[] {
   const groups: { device: Device; items: Item[]; metrics: number }[] = [];
   const open = new Map<Device, (typeof groups)[number]>();
@@ -43,13 +57,16 @@ export function groupByDevice(
     const device = book.ofSensor(entry.reading.sensor);
     const reading = parseReading(entry.reading);
     const count = Object.keys(reading.values).length;
+    const item: Item = { entry, reading, isHistorical: isHistorical(entry) };
     let group = open.get(device);
-    if (!group || group.metrics + count > METRICS_MAX) {
+    const hasHistory = item.isHistorical || group?.items.some((other) => other.isHistorical);
+    const recordsMax = hasHistory ? historyBatch : Number.POSITIVE_INFINITY;
+    if (!group || group.metrics + count > METRICS_MAX || group.items.length >= recordsMax) {
       group = { device, items: [], metrics: 0 };
       groups.push(group);
       open.set(device, group);
     }
-    group.items.push({ entry, reading, isHistorical: isHistorical(entry) });
+    group.items.push(item);
     group.metrics += count;
   }
   return groups;
@@ -61,6 +78,8 @@ export interface SenderParts {
   readonly book: DeviceBook;
   readonly waveforms: WaveformReader;
   readonly now: () => number;
+  /** True while no data may be sent: a host asked for births, or is gone. */
+  readonly isHeld: () => boolean;
   /** The message was handed to the link, whole, with these entries. */
   readonly onSent: (lane: SparkplugLane, entries: readonly OutboxEntry[]) => void;
   /** A stored text is spoiled; what of the reading is whole goes out. */
@@ -86,6 +105,15 @@ export class Sender {
     return "sent";
   }
 
+  /**
+   * What arrived is read before each message of data, and a rebirth request among it holds this one back: once it was received,
+   * nothing but what the socket has already stands between it and the NBIRTH.
+   */
+  async data(make: () => Outgoing): Promise<DataResult> {
+    await eventLoopTurn();
+    return this.#parts.isHeld() ? "held" : await this.send(make());
+  }
+
   async birth(device: Device, isReturning = false): Promise<SendResult> {
     const { session, book, now, onOversize } = this.#parts;
     if (this.#unbirthable.has(device)) return "oversize";
@@ -99,8 +127,8 @@ export class Sender {
     return result;
   }
 
-  /** False when the link went; nothing is sent for a device before its birth. */
-  async readings(group: Group): Promise<boolean> {
+  /** Answers what was held back, oldest first. Nothing is sent for a device before its birth. */
+  async readings(group: Group): Promise<GroupResult> {
     const { session, now, onSent, onOversize, onDamaged } = this.#parts;
     const { device, items } = group;
     const entries = items.map((item) => item.entry);
@@ -111,42 +139,44 @@ export class Sender {
         device,
         items.some((item) => !item.isHistorical),
       );
-      if (born === "lost") return false;
+      if (born === "lost") return { isLost: true, held: [] };
       if (born === "oversize") {
         onOversize(`DBIRTH of ${device.id}`, "sparkplug", entries);
-        return true;
+        return ALL_SENT;
       }
     }
     const metrics = items.flatMap((item) => device.data(item.reading, item.isHistorical));
     if (metrics.length === 0) {
       onSent("sparkplug", entries);
-      return true;
+      return ALL_SENT;
     }
-    const result = await this.send(session.ddata(now(), device.id, metrics));
+    const result = await this.data(() => session.ddata(now(), device.id, metrics));
+    if (result === "held" || result === "oversize") {
+      // Qualities of a message that was not sent were not told.
+      device.forgetTold();
+      return result === "held" ? { isLost: false, held: items } : await this.#halves(group);
+    }
     // Unproven rather than unsent: some of it may have left before the link broke.
-    if (result !== "oversize") onSent("sparkplug", entries);
-    if (result === "lost") return false;
-    if (result === "oversize") return this.#halves(group, entries);
-    return true;
+    onSent("sparkplug", entries);
+    return result === "lost" ? { isLost: true, held: [] } : ALL_SENT;
   }
 
-  async #halves(group: Group, entries: readonly OutboxEntry[]): Promise<boolean> {
-    const { device, items } = group;
-    // Qualities of a message that was not sent were not told.
-    device.forgetTold();
+  async #halves({ device, items }: Group): Promise<GroupResult> {
     if (items.length === 1) {
+      const entries = items.map((item) => item.entry);
       this.#parts.onOversize(`DDATA of ${device.id}`, "sparkplug", entries);
-      return true;
+      return ALL_SENT;
     }
     const middle = Math.ceil(items.length / 2);
-    return (
-      (await this.readings({ device, items: items.slice(0, middle) })) &&
-      (await this.readings({ device, items: items.slice(middle) }))
-    );
+    const first = await this.readings({ device, items: items.slice(0, middle) });
+    if (first.isLost || first.held.length > 0) {
+      return { ...first, held: [...first.held, ...items.slice(middle)] };
+    }
+    return await this.readings({ device, items: items.slice(middle) });
   }
 
-  /** The channels of one measurement, a message each. False when the link went. */
-  async waveforms(entry: OutboxEntry, isHistorical: boolean): Promise<boolean> {
+  /** The channels of one measurement, a message each; all of them again where one was held back. */
+  async waveforms(entry: OutboxEntry, isHistorical: boolean): Promise<DataResult> {
     const { session, book, waveforms, now, onSent, onOversize } = this.#parts;
     const device = book.ofSensor(entry.reading.sensor);
     const stored = entry.reading.waveforms.flatMap(({ fileId }) => waveforms.read(fileId) ?? []);
@@ -156,10 +186,10 @@ export class Sender {
     );
     if (stored.length > 0 && (isNew || !session.isDeviceBorn(device.id))) {
       const born = await this.birth(device, !isHistorical);
-      if (born === "lost") return false;
+      if (born === "lost") return born;
       if (born === "oversize") {
         onOversize(`DBIRTH of ${device.id}`, "sparkplugWaveform", [entry]);
-        return true;
+        return born;
       }
     }
     let isTooLarge = false;
@@ -171,15 +201,19 @@ export class Sender {
         isHistorical,
         properties: waveformProperties(waveform),
       });
-      const result = await this.send(session.ddata(now(), device.id, [metric]));
+      const result = await this.data(() => session.ddata(now(), device.id, [metric]));
+      if (result === "held") {
+        device.forgetTold();
+        return result;
+      }
       if (result === "oversize") isTooLarge = true;
       if (result === "lost") {
         onSent("sparkplugWaveform", [entry]);
-        return false;
+        return result;
       }
     }
     if (isTooLarge) onOversize(`waveform of ${device.id}`, "sparkplugWaveform", [entry]);
     else onSent("sparkplugWaveform", [entry]);
-    return true;
+    return isTooLarge ? "oversize" : "sent";
   }
 }

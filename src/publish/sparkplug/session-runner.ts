@@ -3,8 +3,9 @@
  * in each turn: a rebirth first, then live readings, then one message of the backlog, waveforms when nothing else waits.
  */
 import type { Clock, DeliveryOutcome, Logger, Outbox, OutboxEntry } from "../../core/ports.ts";
+import { isWanted } from "../formats/waveform.ts";
 import type { TokenBucket } from "../token-bucket.ts";
-import { isWanted } from "../waveform.ts";
+import { type AlarmNews, alarmMetricName, alarmShape } from "./alarm-metrics.ts";
 import type { NodeConnection } from "./connection.ts";
 import { type Device, membersOf } from "./device.ts";
 import type { DeviceBook } from "./device-book.ts";
@@ -12,7 +13,13 @@ import type { Inbox } from "./inbox.ts";
 import type { NodeReport, NodeValue } from "./node-metrics.ts";
 import type { Metric } from "./payload.ts";
 import type { ProofWindow, SparkplugLane } from "./proof-window.ts";
-import { type Group, groupByDevice, type Sender } from "./sender.ts";
+import {
+  type DataResult,
+  type Group,
+  type GroupResult,
+  groupByDevice,
+  type Sender,
+} from "./sender.ts";
 import type { NodeSession } from "./session.ts";
 import type { Wake } from "./wake.ts";
 
@@ -37,6 +44,7 @@ export interface RunnerParts {
   readonly book: DeviceBook;
   readonly window: ProofWindow;
   readonly report: NodeReport;
+  readonly alarmNews: AlarmNews;
   readonly nodeValues: () => readonly NodeValue[];
   readonly outbox: Outbox;
   readonly pace: TokenBucket;
@@ -54,6 +62,8 @@ export interface RunnerOptions {
   /** Messages written before the broker must answer for them. */
   readonly windowMax: number;
   readonly waveforms: "always" | "alarm" | "never";
+  /** SPARKPLUG_HISTORY_BATCH: most records in one historical message. */
+  readonly historyBatch: number;
   /** Births go out at once, data only this long after the session began. */
   readonly dataAfterMs: number;
 }
@@ -62,11 +72,16 @@ export class SessionRunner {
   readonly #parts: RunnerParts;
   readonly #options: RunnerOptions;
   #backlog: Group[] = [];
+  /** Leased as live, and sent before to a host that may have missed it. */
+  readonly #repeats: Record<SparkplugLane, OutboxEntry[]> = {
+    sparkplug: [],
+    sparkplugWaveform: [],
+  };
   #notices: { device: Device; metric: Metric }[] = [];
   #tickAtMs = Number.NEGATIVE_INFINITY;
   /** Monotonic ms before which no reading is leased. */
   readonly #dataAtMs: number;
-  readonly #toldAtMs = new Map<Device, number>();
+  readonly #sentAtMs = new Map<Device, number>();
   readonly #liveTimeMs = new Map<Device, number>();
 
   constructor(parts: RunnerParts, options: RunnerOptions) {
@@ -104,7 +119,9 @@ export class SessionRunner {
   async #births(): Promise<"sent" | "oversize" | "lost"> {
     const { session, sender, report, book, clock, inbox, nodeValues, onBorn, connection } =
       this.#parts;
-    book.look();
+    this.#look();
+    book.takeRenewed();
+    this.#parts.alarmNews.clear();
     const nowMs = clock.now();
     const metrics = report.birth(nodeValues(), nowMs, clock.monotonic());
     const result = await sender.send(session.nbirth(nowMs, metrics));
@@ -121,48 +138,89 @@ export class SessionRunner {
 
   /** Sends what is first in line; false when there is nothing to do now. */
   async #turn(): Promise<boolean> {
-    const { outbox, clock, window, pace } = this.#parts;
+    const { outbox, clock, window, pace, book } = this.#parts;
     if (this.#notices.length > 0) return await this.#sendNotices();
-    if (clock.monotonic() - this.#tickAtMs >= TICK_MS) {
+    if (this.#parts.alarmNews.next !== null) return await this.#sendAlarm();
+    // No reading of a sensor that changed goes out before the birth that declares it.
+    if (book.isOutdated || clock.monotonic() - this.#tickAtMs >= TICK_MS) {
       this.#tickAtMs = clock.monotonic();
       await this.#tick();
       return true;
     }
     if (clock.monotonic() < this.#dataAtMs) return false;
     const live = outbox.lease("sparkplug", "live", LIVE_MAX);
-    if (live.length > 0) return await this.#sendLive(live);
+    const unheard = this.#withoutRepeats("sparkplug", live);
+    if (unheard.length > 0) return await this.#sendLive(unheard);
+    if (live.length > 0) return true;
     if (window.messages >= this.#options.windowMax || this.#isProofOverdue()) {
       return await this.#prove();
     }
     if (this.#backlog.length === 0) {
-      const entries = outbox.lease("sparkplug", "backlog", BACKLOG_MAX);
-      this.#backlog = groupByDevice(entries, this.#parts.book, () => true);
+      this.#backlog = this.#groups(this.#leaseBacklog("sparkplug", BACKLOG_MAX), true);
     }
     if (this.#backlog.length > 0) {
       if (!pace.hasToken) return window.messages > 0 && (await this.#prove());
-      const group = this.#backlog.shift();
       pace.take(1);
-      return group ? await this.#sendGroup(group) : true;
+      return await this.#sendBacklog();
     }
     if (window.messages > 0) return await this.#prove();
     return await this.#sendWaveform();
   }
 
   async #sendLive(entries: readonly OutboxEntry[]): Promise<boolean> {
-    const { book, window } = this.#parts;
-    const isHistorical = (entry: OutboxEntry) => !entry.live || window.isRepeat("sparkplug", entry);
-    for (const group of groupByDevice(entries, book, isHistorical)) {
+    const { settle } = this.#parts;
+    const kept: OutboxEntry[] = [];
+    for (const group of this.#groups(entries, false)) {
       const newest = Math.max(...group.items.map((item) => item.reading.timeMs));
       const before = this.#liveTimeMs.get(group.device) ?? Number.NEGATIVE_INFINITY;
       this.#liveTimeMs.set(group.device, Math.max(before, newest));
-      if (!(await this.#sendGroup(group))) break;
+      const { isLost, held } = await this.#sendGroup(group);
+      if (isLost) break;
+      kept.push(...held.map(({ entry }) => entry));
     }
+    // They go live after the births.
+    settle("sparkplug", kept, "kept");
     return true;
   }
 
-  async #sendGroup(group: Group): Promise<boolean> {
-    this.#toldAtMs.set(group.device, this.#parts.clock.monotonic());
+  /** What was held back is the next to go. */
+  async #sendBacklog(): Promise<boolean> {
+    const group = this.#backlog.shift();
+    if (group === undefined) return true;
+    const { held } = await this.#sendGroup(group);
+    if (held.length > 0) this.#backlog.unshift({ device: group.device, items: held });
+    return true;
+  }
+
+  async #sendGroup(group: Group): Promise<GroupResult> {
+    this.#sentAtMs.set(group.device, this.#parts.clock.monotonic());
     return await this.#parts.sender.readings(group);
+  }
+
+  #groups(entries: readonly OutboxEntry[], isHistorical: boolean): Group[] {
+    const { historyBatch } = this.#options;
+    return groupByDevice(entries, this.#parts.book, () => isHistorical, historyBatch);
+  }
+
+  /**
+   * The newest reading of a sensor and kind that a host may have had already is history: it follows its older ones, so that
+   * history is told oldest first. Answers what goes live now.
+   */
+  #withoutRepeats(lane: SparkplugLane, entries: readonly OutboxEntry[]): OutboxEntry[] {
+    const { window } = this.#parts;
+    return entries.filter((entry) => {
+      const isRepeat = window.isRepeat(lane, entry);
+      if (isRepeat) this.#repeats[lane].push(entry);
+      return !isRepeat;
+    });
+  }
+
+  #leaseBacklog(lane: SparkplugLane, max: number): OutboxEntry[] {
+    const entries = this.#parts.outbox.lease(lane, "backlog", max);
+    if (entries.length > 0) return entries;
+    return this.#repeats[lane]
+      .splice(0, max)
+      .toSorted((a, b) => a.reading.timeMs - b.reading.timeMs);
   }
 
   /** One measurement, and only when no scalar reading waits. */
@@ -170,7 +228,9 @@ export class SessionRunner {
     const { outbox, sender, book, clock, window, settle, onDamaged } = this.#parts;
     const { waveforms } = this.#options;
     const lane = "sparkplugWaveform";
-    const entry = outbox.lease(lane, "live", 1)[0] ?? outbox.lease(lane, "backlog", 1)[0];
+    const [live] = outbox.lease(lane, "live", 1);
+    if (live !== undefined && this.#withoutRepeats(lane, [live]).length === 0) return true;
+    const entry = live ?? this.#leaseBacklog(lane, 1)[0];
     if (!entry) return false;
     const attributes = membersOf(entry.reading.attributes);
     const reason = attributes?.["recording_reason"];
@@ -184,18 +244,48 @@ export class SessionRunner {
       settle(lane, [entry], "skipped");
       return true;
     }
-    this.#toldAtMs.set(book.ofSensor(entry.reading.sensor), clock.monotonic());
-    await sender.waveforms(entry, !entry.live || window.isRepeat(lane, entry));
+    this.#sentAtMs.set(book.ofSensor(entry.reading.sensor), clock.monotonic());
+    const isHistorical = !entry.live || window.isRepeat(lane, entry);
+    if ((await sender.waveforms(entry, isHistorical)) === "held") settle(lane, [entry], "kept");
     return true;
   }
 
   async #sendNotices(): Promise<boolean> {
     const { session, sender, clock } = this.#parts;
-    for (const { device, metric } of this.#notices.splice(0)) {
-      if (!session.isMetricBorn(device.id, metric.name)) continue;
+    const [notice] = this.#notices;
+    if (notice === undefined) return true;
+    const { device, metric } = notice;
+    if (session.isMetricBorn(device.id, metric.name)) {
       const news = device.other(metric.name, { timeMs: metric.timeMs, value: metric.value });
-      if ((await sender.send(session.ddata(clock.now(), device.id, [news]))) === "lost") break;
+      const result = await sender.data(() => session.ddata(clock.now(), device.id, [news]));
+      // It is told after the births, or after the reconnect.
+      if (result === "held" || result === "lost") return true;
     }
+    this.#notices.splice(this.#notices.indexOf(notice), 1);
+    return true;
+  }
+
+  /** One transition. An alarm that was never born (a bad value may be any) is told by a new birth. */
+  async #sendAlarm(): Promise<boolean> {
+    const { alarmNews, session, sender, book, clock } = this.#parts;
+    const change = alarmNews.next;
+    if (change === null) return true;
+    const device = book.ofSensor(change.sensor);
+    if (!session.isDeviceBorn(device.id)) {
+      // Its birth will tell.
+      alarmNews.done(change);
+      return true;
+    }
+    device.add(alarmShape(change.stand));
+    const isBorn = session.isMetricBorn(device.id, alarmMetricName(change.stand));
+    const metric = isBorn ? device.alarm(change.stand) : null;
+    let result: DataResult = "sent";
+    if (!isBorn) result = await sender.birth(device);
+    else if (metric !== null) {
+      result = await sender.data(() => session.ddata(clock.now(), device.id, [metric]));
+    }
+    // Held back or lost, births come next, and they say how every alarm stands.
+    if (result === "sent" || result === "oversize") alarmNews.done(change);
     return true;
   }
 
@@ -231,26 +321,44 @@ export class SessionRunner {
   async #tick(): Promise<void> {
     const { session, sender, book, clock, report, nodeValues } = this.#parts;
     this.#settleDelivered(false);
-    book.look();
+    this.#look();
+    for (const device of book.takeRenewed()) {
+      if (!session.isDeviceBorn(device.id)) continue;
+      if ((await sender.birth(device)) === "lost") return;
+    }
     const born = session.bornDevices.flatMap((id) => book.byId(id) ?? []);
     for (const device of born) {
       if (!this.#isLost(device)) continue;
-      if ((await sender.send(session.ddeath(clock.now(), device.id))) === "lost") return;
+      const result = await sender.data(() => session.ddeath(clock.now(), device.id));
+      if (result === "lost" || result === "held") return;
     }
     for (const device of book.configured) {
       if (session.isDeviceBorn(device.id) || book.isSilent(device)) continue;
       if ((await sender.birth(device)) === "lost") return;
     }
     const changes = report.changes(nodeValues(), clock.now(), clock.monotonic());
-    if (changes.length > 0) await sender.send(session.ndata(clock.now(), changes));
+    // Where it is held back, the NBIRTH says the same.
+    if (changes.length > 0) await sender.data(() => session.ndata(clock.now(), changes));
+  }
+
+  /** Groups that wait were made of the devices of their time. */
+  #look(): void {
+    const { book } = this.#parts;
+    if (!book.look() || this.#backlog.length === 0) return;
+    const entries = this.#backlog.flatMap(({ items }) => items.map(({ entry }) => entry));
+    this.#backlog = this.#groups(entries, true);
   }
 
   #isLost(device: Device): boolean {
     const { book, clock } = this.#parts;
     if (!book.isSilent(device)) return false;
     // What is known of the sensor may lag behind the reading that was just sent.
-    if ((this.#liveTimeMs.get(device) ?? -Infinity) > book.lastReadingMs(device)) return false;
-    const quietMs = clock.monotonic() - (this.#toldAtMs.get(device) ?? -Infinity);
+    if (
+      book.isConfigured(device) &&
+      (this.#liveTimeMs.get(device) ?? -Infinity) > book.lastReadingMs(device)
+    )
+      return false;
+    const quietMs = clock.monotonic() - (this.#sentAtMs.get(device) ?? -Infinity);
     return quietMs >= QUIET_MS && !this.#backlog.some((group) => group.device === device);
   }
 
@@ -262,7 +370,8 @@ export class SessionRunner {
     if (isBorn) await sender.send(session.ndeath(clock.now()));
     if (end === "stopped") this.#settleDelivered(true);
     // Nothing was born, nothing dies: the will would be a death without a birth.
-    await connection.disconnect(isBorn);
+    const failure = end === "birth_too_large" ? "the NBIRTH is larger than the broker takes" : null;
+    await connection.disconnect(isBorn, failure);
     return end;
   }
 

@@ -4,13 +4,15 @@ import type { Property } from "./payload.ts";
 
 export const waveformMetricName = (channel: number): string => `accel/waveform/channel${channel}`;
 
-export function waveformShape(channel: number, axis: string): MetricShape {
+/** `name` is the channel's in the site file, where it has one there. */
+export function waveformShape(channel: number, axis: string, name?: string): MetricShape {
   return {
     name: waveformMetricName(channel),
     type: "Bytes",
     unit: "G",
     source: null,
     properties: [
+      ...(name === undefined ? [] : [{ key: "name", type: "String", value: name } as const]),
       { key: "axis", type: "String", value: axis },
       { key: "sampleRate", type: "Double", value: null },
     ],

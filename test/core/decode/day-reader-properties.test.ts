@@ -69,6 +69,7 @@ function expected({ record }: Truth): unknown {
       sensorCode: "10234",
       fields: { calibration: record.calibration, device: record.device },
       times: { time_data: { ms: Number(at), offsetMinutes: 120 } },
+      timeTexts: { time_data: record.time_data },
       channels: [channel("channel1"), channel("channel2"), channel("channel3")],
       extra: { "odd [name]": record["odd [name]"] },
       faults: [],

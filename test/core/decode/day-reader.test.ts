@@ -299,11 +299,56 @@ for (const text of [
   });
 }
 
-test("day reader – a channel longer than the limit is damaged as a whole", async () => {
-  const body = envelope('{"channel1":[1,2,3,4]},{"channel1":[1,2,3]}');
-  const { records } = await readDay("accel", body, { limits: { samplesMax: 3 } });
-  assert.equal(records[0]?.channels[0]?.state, "damaged");
-  assert.equal(records[1]?.channels[0]?.state, "ok");
+test("day reader – a record with a channel longer than the limit is rejected, its neighbours are read", async () => {
+  for (const long of ["[1,2,3,4]", "[1,2,3.5,4]", '["1","2","3","4"]', "[1,2,3,4,5,6,7,8,9]"]) {
+    const body = envelope(`{"channel1":[1,2,3]},{"channel1":${long}},{"channel1":[4,5,6]}`);
+    const { records, rejects, result } = await readDay("accel", body, {
+      limits: { samplesMax: 3 },
+    });
+    assert.equal(result.outcome, "complete");
+    assert.deepEqual(rejects, ["too_many_samples"]);
+    assert.deepEqual(
+      records.map(({ channels }) => channels[0]?.state),
+      ["ok", "ok"],
+    );
+  }
+});
+
+/** Records that would exhaust the heap of the packages, and the bound that each meets. */
+const HOSTILE: readonly (readonly [string, string, () => string])[] = [
+  [
+    "a million unknown members",
+    "too_many_members",
+    () => Array.from({ length: 1_000_000 }, (_, n) => `"m${n}":1`).join(","),
+  ],
+  ["two million empty arrays", "too_many_values", () => `"list":[${"[],".repeat(2_000_000)}[]]`],
+  ["a million empty objects", "too_many_values", () => `"list":[${"{},".repeat(1_000_000)}{}]`],
+  ["a text of 15 MB", "text_too_long", () => `"note":"${"x".repeat(15_000_000)}"`],
+  ["many texts", "text_too_long", () => `"list":[${`"${"y".repeat(5_000)}",`.repeat(1_000)}""]`],
+];
+for (const kind of ["rpm", "accel"] as const) {
+  for (const [name, reason, members] of HOSTILE) {
+    test(`day reader – ${name} spoil one ${kind} record and no other`, async () => {
+      const good = `{"sensor_code":"1","time_data":"${AT}"}`;
+      const body = envelope(`${good},{"time_data":"${AT}",${members()}},${good}`);
+      const { records, rejects, result } = await readDay(kind, body);
+      assert.equal(result.outcome, "complete");
+      assert.deepEqual(rejects, [reason]);
+      assert.equal(records.length, 2);
+    });
+  }
+}
+test("day reader – a channel of empty arrays, or named a hundred times, spoils its record alone", async () => {
+  for (const [bad, reason] of [
+    [`"channel1":[${"[],".repeat(2_000_000)}1]`, "too_many_samples"],
+    [`"channel2":[${"1,".repeat(400_000)}1]`, "too_many_samples"],
+    [Array.from({ length: 100 }, () => '"channel1":[1,2]').join(","), "too_many_members"],
+  ] as const) {
+    const body = envelope(`{${bad}},{"channel1":[1,2]}`);
+    const { records, rejects } = await readDay("accel", body);
+    assert.deepEqual(rejects, [reason]);
+    assert.equal(records.length, 1);
+  }
 });
 
 test("day reader – a record over the limit fails the read, gives its neighbours, in any chunking", async () => {

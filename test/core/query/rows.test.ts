@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { historyPages } from "../../../src/agent/history-pages.ts";
-import { newestRows } from "../../../src/core/query/newest-rows.ts";
+import { countReadings, mergedReadings } from "../../../src/core/query/merged.ts";
 import { TrendBuckets } from "../../../src/core/query/trend.ts";
 import { walk } from "../../../src/core/query/walk.ts";
 import { MemoryHistory } from "../../support/http-parts.ts";
@@ -10,60 +10,37 @@ import { MemoryHistory } from "../../support/http-parts.ts";
 const T0 = Date.parse("2026-11-20T00:00:00Z");
 const nothing = () => Promise.resolve();
 
-test("newest rows – equal the last ones of all rows sorted, whatever the streams, the cap and the page", async () => {
+test("merged readings – every reading of every stream, ordered by time and place in the store, whatever the streams and the page", async () => {
   const times = fc.array(fc.integer({ min: 0, max: 50 }), { maxLength: 40 });
   await fc.assert(
     fc.asyncProperty(
       fc.array(times, { minLength: 1, maxLength: 4 }),
-      fc.integer({ min: 1, max: 60 }),
       fc.integer({ min: 0, max: 60 }),
       fc.integer({ min: 0, max: 60 }),
-      async (streams, rowsMax, from, to) => {
+      async (streams, from, to) => {
         const history = new MemoryHistory();
         for (const [index, at] of streams.entries()) {
           for (const t of at) {
             history.add({ sensor: `${index}`, kind: "rpm", timeMs: T0 + t, values: {} });
           }
         }
-        const rows = await newestRows(
-          history,
-          {
-            streams: streams.map((_, index) => ({ sensor: `${index}`, kind: "rpm" })),
-            fromMs: T0 + from,
-            toMs: T0 + to,
-            rowsMax,
-            rowsOf: ({ seq, timeMs }) => [[timeMs, seq, 1] as const, [timeMs, seq, 2] as const],
-          },
-          nothing,
-        );
+        const range = {
+          streams: streams.map((_, index) => ({ sensor: `${index}`, kind: "rpm" as const })),
+          fromMs: T0 + from,
+          toMs: T0 + to,
+        };
+        const seen = [];
+        for await (const { seq } of mergedReadings(history, range, nothing)) seen.push(seq);
         const expected = history.readings
           .filter(({ timeMs }) => timeMs >= T0 + from && timeMs < T0 + to)
           .sort((a, b) => a.timeMs - b.timeMs || a.seq - b.seq)
-          .flatMap(({ seq, timeMs }) => [
-            [timeMs, seq, 1],
-            [timeMs, seq, 2],
-          ])
-          .slice(-rowsMax);
-        assert.deepEqual(rows, expected);
+          .map(({ seq }) => seq);
+        assert.deepEqual(seen, expected);
+        assert.equal(await countReadings(history, range, nothing), expected.length);
       },
     ),
     { numRuns: 60 },
   );
-});
-
-test("newest rows – no more is read than a page beyond what is answered", async () => {
-  const history = new MemoryHistory();
-  for (let n = 0; n < 3000; n++)
-    history.add({ sensor: "1", kind: "rpm", timeMs: T0 + n, values: {} });
-  const request = {
-    streams: [{ sensor: "1", kind: "rpm" as const }],
-    fromMs: 0,
-    toMs: T0 + 9e9,
-    rowsMax: 10,
-  };
-  const rows = await newestRows(history, { ...request, rowsOf: ({ seq }) => [seq] }, nothing);
-  assert.deepEqual(rows, [2991, 2992, 2993, 2994, 2995, 2996, 2997, 2998, 2999, 3000]);
-  assert.ok(history.rowsRead <= 200);
 });
 
 test("walk – pages, windows and readings of one millisecond lose and repeat nothing, in both directions", async () => {
@@ -77,6 +54,8 @@ test("walk – pages, windows and readings of one millisecond lose and repeat no
     });
   }
   const lazily = historyPages({
+    count: (range) => history.count(range),
+    extent: () => history.extent(),
     latest: (sensor, kind) => history.latest(sensor, kind),
     range: ({ order, ...rest }) =>
       history.page({

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { StoredReading, StoredWaveform } from "../../../src/core/ports.ts";
+import { fixedSite } from "../../../src/core/site-source.ts";
 import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
 import { property, rebirth, valueOf } from "./peer.ts";
 import { MOTOR, metric, PUMP, TestSite } from "./site.ts";
@@ -64,7 +65,7 @@ test("sparkplug – a paced backlog keeps its rate and gives way to live reading
       site.reading({ channel1: 1 }, { sensor }),
     );
   }
-  site.run(site.node({ sensors, backlogRatePerS: 5 }));
+  site.run(site.node({ site: fixedSite({ site: "s", sensors }), backlogRatePerS: 5 }));
   const historical = () =>
     site.of("DDATA").filter((m) => m.payload.metrics.some((x) => x.isHistorical));
   await site.until(() => historical().length === 2);

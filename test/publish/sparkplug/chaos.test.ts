@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Relay } from "../../../scripts/chaos/relay.ts";
 import type { StoredReading } from "../../../src/core/ports.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
+import { fixedSite } from "../../../src/core/site-source.ts";
+import { deadlineMs } from "../../support/deadline.ts";
 import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
-import { append, readingOf, tempStore } from "../../support/temp-database.ts";
+import { append, mainOf, readingOf, tempStore } from "../../support/temp-database.ts";
 import { TestSite } from "./site.ts";
 import { StrictHost } from "./strict-host.ts";
 import { startTap } from "./tap.ts";
@@ -19,12 +22,12 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 test("sparkplug – every record reaches a recording host over cuts, lost bytes, dead hosts and dead brokers", {
   skip: skipWithoutMosquitto,
-  timeout: 60_000,
+  timeout: deadlineMs(60_000),
 }, async (t) => {
   const site = await TestSite.open(t);
   const tap = await startTap(site.broker.port);
   const host = new StrictHost(site.broker.url, "scada");
-  const store = tempStore(t, { lanes: ["sparkplug", "sparkplugWaveform"] });
+  const store = tempStore(t, { uplinks: mainOf("sparkplug", "sparkplugWaveform") });
   t.after(async () => {
     await site.stopAll();
     await host.close();
@@ -33,7 +36,12 @@ test("sparkplug – every record reaches a recording host over cuts, lost bytes,
   const newest = new Map<string, StoredReading>();
   const expected = new Set<string>();
   const node = site.node(
-    { sensors: SENSORS, hostId: "scada", hostHoldMs: 1000, link: { url: tap.url } },
+    {
+      site: fixedSite({ site: "s", sensors: SENSORS }),
+      hostId: "scada",
+      hostHoldMs: 1000,
+      link: { url: tap.url },
+    },
     {
       outbox: store.outbox,
       waveforms: store.waveforms,
@@ -86,19 +94,64 @@ test("sparkplug – every record reaches a recording host over cuts, lost bytes,
   t.diagnostic(`${host.values.size} values, ${repeats} of them repeated, ${host.births} sessions`);
 });
 
+test("sparkplug – a host that is back before the node heard that it was gone gets births, and what it could not understand again", {
+  skip: skipWithoutMosquitto,
+  timeout: deadlineMs(30_000),
+}, async (t) => {
+  const site = await TestSite.open(t);
+  const cable = new Relay(site.broker.port);
+  await cable.listen();
+  const host = new StrictHost(site.broker.url, "scada");
+  const store = tempStore(t, { uplinks: mainOf("sparkplug", "sparkplugWaveform") });
+  t.after(async () => {
+    await site.stopAll();
+    await host.close();
+    await cable.close();
+  });
+  const sensors = SENSORS.slice(0, 1);
+  site.states.set("101", { state: "online", lastReadingMs: null });
+  const { outbox } = store;
+  site.run(
+    site.node(
+      { site: fixedSite({ site: "s", sensors }), hostId: "scada", link: { url: cable.url } },
+      { outbox },
+    ),
+  );
+  while (host.births === 0) await pause(5);
+  // The broker's word that the host is gone takes longer than the host needs to be back.
+  cable.delayAnswers(500);
+  host.drop();
+  while (host.sessions < 2) await pause(5);
+  const start = Date.now() - 60_000;
+  const expected = new Set<string>();
+  for (let n = 0; host.births < 2; n++) {
+    expected.add(`101 rpm/rpm ${start + n}`);
+    await append(store, [readingOf("101", start + n, { salt: `${n}` })]);
+    await pause(10);
+  }
+  const missing = () => [...expected].filter((key) => !host.values.has(key));
+  while (missing().length > 0) await pause(10);
+  assert.deepEqual(host.faults, []);
+});
+
 test("sparkplug – a live reading that may have arrived is historical when it goes out again", {
   skip: skipWithoutMosquitto,
 }, async (t) => {
   const site = await TestSite.open(t);
   const tap = await startTap(site.broker.port);
-  const store = tempStore(t, { lanes: ["sparkplug", "sparkplugWaveform"] });
+  const store = tempStore(t, { uplinks: mainOf("sparkplug", "sparkplugWaveform") });
   t.after(async () => {
     await site.stopAll();
     await tap.close();
   });
   site.states.set("101", { state: "online", lastReadingMs: null });
   const sensors = SENSORS.slice(0, 1);
-  site.run(site.node({ sensors, link: { url: tap.url } }, { outbox: store.outbox }));
+  site.run(
+    site.node(
+      { site: fixedSite({ site: "s", sensors }), link: { url: tap.url } },
+      { outbox: store.outbox },
+    ),
+  );
   await site.until((m) => m.length === 2);
   tap.swallow(true);
   await append(store, [readingOf("101", Date.now() - 1000)]);

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Sensor } from "../../../src/core/sensor.ts";
+import { fixedSite } from "../../../src/core/site-source.ts";
+import { SELECT_ALL } from "../../../src/core/uplink.ts";
 import { parseReading } from "../../../src/publish/sparkplug/device.ts";
 import { DeviceBook } from "../../../src/publish/sparkplug/device-book.ts";
 import type { Metric } from "../../../src/publish/sparkplug/payload.ts";
@@ -33,7 +35,7 @@ function tank(newest: ReturnType<typeof tankReading> | null) {
       newest: () => newest,
       sensors: () => [{ code: TANK.code, state: "online", lastReadingMs: NOW_MS }],
     },
-    { sensors: [TANK], hasWaveforms: false, hasCommands: false },
+    { site: fixedSite({ site: "s", sensors: [TANK] }), hasWaveforms: false, hasCommands: false },
   );
   book.look();
   const device = book.ofSensor(TANK.code);
@@ -94,4 +96,73 @@ test("sparkplug – the birth of a loop channel says its range, low before high 
   const inverted = of(born, "loop/channel2").properties;
   assert.deepEqual([inverted["engLow"], inverted["engHigh"]], [-1, 5]);
   assert.equal(of(born, "loop/channel1_ma").properties["engLow"], undefined);
+});
+
+test("sparkplug – an uplink with a choice of values declares no metric that never comes", () => {
+  const sensors: Sensor[] = [TANK, { code: "20001", type: 6, kinds: ["rpm"], channels: {} }];
+  const book = new DeviceBook(
+    {
+      newest: () => null,
+      sensors: () => [{ code: TANK.code, state: "online", lastReadingMs: NOW_MS }],
+    },
+    {
+      site: fixedSite({ site: "s", sensors }),
+      select: { ...SELECT_ALL, kinds: ["loop"], values: ["channel2", "battery"] },
+      hasWaveforms: true,
+      hasCommands: false,
+    },
+  );
+  assert.deepEqual(
+    book.configured.map(({ code }) => code),
+    [TANK.code],
+  );
+  const names = book.birthMetrics(book.ofSensor(TANK.code), NOW_MS, false).map(({ name }) => name);
+  assert.ok(names.includes("loop/channel2"), names.join());
+  assert.ok(!names.includes("loop/channel1"), names.join());
+});
+
+test("sparkplug – a node's state: values with a unit are Doubles, others Strings, whatever the answer holds", () => {
+  const node: Sensor = {
+    code: "100",
+    type: 3,
+    kinds: ["accel"],
+    channels: {},
+    stateReads: [
+      {
+        operation: "getState",
+        fields: {
+          battery: { from: "B", unit: "V" },
+          firmware: { from: "F" },
+          build: { from: "N" },
+          isSleeping: { from: "S" },
+        },
+      },
+    ],
+  };
+  const state = storedReading(1, {
+    sensor: node.code,
+    kind: "node",
+    timeMs: NOW_MS - 1000,
+    values: JSON.stringify({ battery: 3.58, firmware: "2.1-rc", build: 21, isSleeping: false }),
+    units: JSON.stringify({ battery: "V" }),
+  });
+  const book = new DeviceBook(
+    {
+      newest: (_, kind) => (kind === "node" ? state : null),
+      sensors: () => [{ code: node.code, state: "online", lastReadingMs: NOW_MS }],
+    },
+    { site: fixedSite({ site: "s", sensors: [node] }), hasWaveforms: false, hasCommands: false },
+  );
+  book.look();
+  const born = book.birthMetrics(book.ofSensor(node.code), NOW_MS, false);
+  const told = ["battery", "firmware", "build", "isSleeping"].map((name) => {
+    const { metric } = of(born, `node/${name}`);
+    return [metric?.type, metric?.value];
+  });
+  assert.deepEqual(told, [
+    ["Double", 3.58],
+    ["String", "2.1-rc"],
+    ["String", "21"],
+    ["String", "false"],
+  ]);
 });

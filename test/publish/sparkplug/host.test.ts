@@ -148,6 +148,37 @@ test("sparkplug – what a host was sent shortly before it died is sent again wh
   assert.equal(again?.isHistorical, true);
 });
 
+test("sparkplug – history is told oldest first to a host that returns, the newest reading it may have missed last", {
+  skip,
+}, async (t) => {
+  const site = await TestSite.open(t);
+  const { client, close } = await site.command();
+  t.after(close);
+  const state = (online: boolean, timestamp: number) =>
+    client.publishAsync("spBv1.0/STATE/scada", JSON.stringify({ online, timestamp }), {
+      qos: 1,
+      retain: true,
+    });
+  await state(true, 100);
+  const count = 40;
+  for (let i = 0; i < count; i++) site.append(site.reading({ channel1: i }));
+  // One record in a message, so slowly that the host dies in the middle of its backlog.
+  site.run(site.node({ hostId: "scada", historyBatch: 1, backlogRatePerS: 20 }));
+  await site.until((m) => m.filter(({ verb }) => verb === "DDATA").length >= 3);
+  await state(false, 101);
+  await site.until((m) => m.some(({ verb }) => verb === "NDEATH"));
+  const before = site.of("DDATA").length;
+  await state(true, 102);
+  await site.until((m) => m.filter(({ verb }) => verb === "DDATA").length === before + count);
+  const again = site.of("DDATA").slice(before);
+  const metrics = again.map((message) => metric(message, "loop/channel1"));
+  assert.deepEqual(
+    metrics.map(valueOf),
+    Array.from({ length: count }, (_, i) => i),
+  );
+  assert.ok(metrics.every((m) => m?.isHistorical));
+});
+
 test("sparkplug – a host that asks for births is told again what it was told last", {
   skip,
 }, async (t) => {

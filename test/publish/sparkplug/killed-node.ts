@@ -1,10 +1,13 @@
 /** A process with one edge node, to be killed: `killed-node.ts URL`. */
+import { fixedSite } from "../../../src/core/site-source.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { createMetrics } from "../../../src/lib/metrics.ts";
+import { MqttLink } from "../../../src/link/mqtt-link.ts";
 import { SparkplugNode } from "../../../src/publish/sparkplug/node.ts";
 import { MemoryOutbox } from "../../support/memory-outbox.ts";
 
 const silent = () => {};
+const logger = { debug: silent, info: silent, warn: silent, error: silent };
 const node = new SparkplugNode(
   {
     outbox: new MemoryOutbox(),
@@ -14,17 +17,32 @@ const node = new SparkplugNode(
     nodeValues: () => [],
     bdSeq: { load: () => 40, save: silent },
     clock: systemClock,
-    logger: { debug: silent, info: silent, warn: silent, error: silent },
+    logger,
+    createLink: ({ hooks, ...wishes }) =>
+      new MqttLink(
+        { clock: systemClock, logger, hooks },
+        {
+          ...wishes,
+          name: "sparkplug",
+          urls: [process.argv[2] ?? ""],
+          version: 5,
+          clientId: "killed",
+          inflight: 20,
+        },
+      ),
     metrics: createMetrics(),
   },
   {
-    sensors: [{ code: "7", type: 1, kinds: ["rpm"], channels: {} }],
+    site: fixedSite({
+      site: "s",
+      sensors: [{ code: "7", type: 1, kinds: ["rpm"], channels: {} }],
+    }),
     group: "plant",
     node: "edge",
     hostId: null,
     backlogRatePerS: 0,
     waveforms: "never",
-    link: { url: process.argv[2] ?? "", version: 5, clientId: "killed", inflight: 20 },
+    inflight: 20,
   },
 );
 void node.run(new AbortController().signal);

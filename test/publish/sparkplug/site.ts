@@ -1,10 +1,14 @@
 /** One edge node with its surroundings, for tests over a real broker. */
+
 import type { TestContext } from "node:test";
 import mqtt, { type MqttClient } from "mqtt";
 import type { SensorState, StoredReading, StoredWaveform } from "../../../src/core/ports.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
+import { fixedSite } from "../../../src/core/site-source.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { createMetrics } from "../../../src/lib/metrics.ts";
+import type { MqttLinkOptions } from "../../../src/link/link-options.ts";
+import { MqttLink } from "../../../src/link/mqtt-link.ts";
 import {
   SparkplugNode,
   type SparkplugNodeOptions,
@@ -49,6 +53,8 @@ export class TestSite {
   readonly logs: { level: string; fields: object; message: string }[] = [];
   nodeValues: NodeValue[] = [{ name: "gateway/up", type: "Boolean", value: true }];
   savedBdSeq: number | null = null;
+  /** To connect, so far. */
+  attempts = 0;
   #seq = 0;
   readonly #running: { stop: AbortController; done: Promise<void> }[] = [];
 
@@ -72,16 +78,47 @@ export class TestSite {
   }
 
   node(
-    options: Partial<Omit<SparkplugNodeOptions, "link">> & {
-      link?: Partial<SparkplugNodeOptions["link"]>;
+    {
+      link = {},
+      ...options
+    }: Partial<SparkplugNodeOptions> & {
+      link?: Partial<MqttLinkOptions> & { readonly url?: string };
     } = {},
     parts: Partial<SparkplugNodeParts> = {},
   ): SparkplugNode {
     const log = (level: string) => (fields: object, message: string) => {
       this.logs.push({ level, fields, message });
     };
+    const logger = {
+      debug: log("debug"),
+      info: log("info"),
+      warn: log("warn"),
+      error: log("error"),
+    };
+    const { url = this.broker.url, ...linkOptions } = link;
+    const metrics = createMetrics();
     return new SparkplugNode(
       {
+        createLink: ({ hooks, ...wishes }) =>
+          new MqttLink(
+            { clock: systemClock, logger, metrics, hooks },
+            {
+              ...wishes,
+              will: (isUnused) => {
+                this.attempts += 1;
+                return wishes.will(isUnused);
+              },
+              name: "sparkplug",
+              urls: [url],
+              version: 5,
+              clientId: "gateside-sparkplug",
+              inflight: 20,
+              needsSubscriptions: true,
+              backoffMinMs: 20,
+              backoffMaxMs: 100,
+              ...linkOptions,
+            },
+          ),
         outbox: this.outbox,
         waveforms: { read: (fileId) => this.waveforms.get(fileId) ?? null },
         newest: (sensor, kind) => this.newest.get(`${sensor} ${kind}`) ?? null,
@@ -94,28 +131,20 @@ export class TestSite {
           },
         },
         clock: systemClock,
-        logger: { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") },
-        metrics: createMetrics(),
+        logger,
+        metrics,
         ...parts,
       },
       {
-        sensors: [PUMP, MOTOR],
+        site: fixedSite({ site: "s", sensors: [PUMP, MOTOR] }),
         group: "plant",
         node: "edge",
         hostId: null,
         backlogRatePerS: 0,
         waveforms: "always",
         reconnectGraceMs: 0,
+        inflight: 20,
         ...options,
-        link: {
-          url: this.broker.url,
-          version: 5,
-          clientId: "gateside-sparkplug",
-          inflight: 20,
-          backoffMinMs: 20,
-          backoffMaxMs: 100,
-          ...options.link,
-        },
       },
     );
   }

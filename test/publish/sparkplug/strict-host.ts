@@ -13,12 +13,19 @@ export class StrictHost {
   /** `contentOf` every value that came in as data. */
   readonly contents = new Set<string>();
   births = 0;
+  /** How often it began to listen. */
+  sessions = 0;
   readonly #url: string;
   readonly #stateTopic: string;
   #client: MqttClient;
   #isAway = false;
   #seq: number | null = null;
   #bdSeq: unknown = null;
+  /**
+   * Connected anew, and no birth or death seen yet: the node may not have heard that this host was gone, and what it sends
+   * until then cannot be understood. It counts as not received, so it has to come again.
+   */
+  #isBack = false;
   readonly #born = new Map<string, Set<string>>();
   readonly #newest = new Map<string, number>();
 
@@ -45,11 +52,13 @@ export class StrictHost {
     client.on("connect", () => {
       if (this.#isAway || client !== this.#client) return void client.stream.destroy();
       // What was missed while away cannot be judged: the node must begin anew.
+      this.#isBack ||= this.#seq !== null;
       this.#seq = null;
       this.#born.clear();
       client.subscribe("spBv1.0/plant/#", { qos: 0 }, (error) => {
         // Online without a subscription it would miss what it is told.
         if (error) return void client.stream.destroy();
+        this.sessions += 1;
         client.publish(topic, stateOf(true, timestamp), { qos: 1, retain: true });
       });
     });
@@ -95,6 +104,7 @@ export class StrictHost {
   #judge(verb: string, device: string | undefined, payload: ReturnType<typeof decode>): void {
     const what = `${verb} ${device ?? ""}`;
     if (verb === "NDEATH") {
+      this.#isBack = false;
       assert.equal(payload.seq, undefined);
       if (valueOf(payload.metrics[0]) !== this.#bdSeq) return;
       this.#seq = null;
@@ -102,12 +112,14 @@ export class StrictHost {
       return;
     }
     if (verb === "NBIRTH") {
+      this.#isBack = false;
       assert.equal(payload.seq, 0);
       this.#bdSeq = valueOf(payload.metrics.find((m) => m.name === "bdSeq"));
       this.#born.clear();
       this.births += 1;
     } else if (this.#seq === null) {
       // Of a session this host did not see begin; only a primary host may rely on seeing births.
+      if (this.#isBack) return;
       this.faults.push(`${what} without an NBIRTH`);
       return;
     } else assert.equal(payload.seq, (this.#seq + 1) % 256, `seq of ${what}`);

@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { type Packet, parser } from "mqtt-packet";
 
 /** One client connection through the tap. */
-export interface TappedConnection {
+interface TappedConnection {
   /** What the client sent, in order. */
   readonly packets: Packet[];
   isOpen: boolean;

@@ -1,0 +1,10 @@
+-- As a superuser, once, before the first `gateside collect --migrate-only`:  psql -v password="…" -f roles.sql
+-- The owner migrates; collectors write as gateside_writer; dashboards read as gateside_reader.
+CREATE ROLE gateside_writer NOLOGIN;
+CREATE ROLE gateside_reader NOLOGIN;
+CREATE ROLE gateside_owner LOGIN PASSWORD :'password';
+CREATE ROLE gateside_collect LOGIN PASSWORD :'password' IN ROLE gateside_writer;
+CREATE ROLE grafana LOGIN PASSWORD :'password' IN ROLE gateside_reader;
+-- A question of a dashboard must not hold the database for ever.
+ALTER ROLE grafana SET statement_timeout = '30s';
+CREATE DATABASE gateside OWNER gateside_owner;

@@ -1,0 +1,20 @@
+/**
+ * `npm run attack`: what a hostile gateway, broker or neighbour can send, against the built agent under the unit's flags. Bounded,
+ * seeded, on loopback only. `-- --ci` runs the short form. Prints the rows of the table in docs/faults.md.
+ */
+import { attackByRecords } from "./records.ts";
+import { type Row, rowText } from "./row.ts";
+
+const isShort = process.argv.includes("--ci");
+let failed = 0;
+const onRow = (row: Row) => {
+  console.log(rowText(row));
+  if (!row.isWell) failed += 1;
+};
+console.log("| Input | What happens | Peak memory, MB | Longest loop hold, ms |");
+console.log("| --- | --- | --- | --- |");
+await attackByRecords(isShort, onRow);
+if (failed > 0) {
+  console.error(`${failed} attacks went beyond their limits`);
+  process.exitCode = 1;
+}

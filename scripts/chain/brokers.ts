@@ -1,0 +1,105 @@
+/** The broker of a run, with a cable on each of its sides: to the boxes and to the collectors. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { connect } from "amqplib";
+import { startMosquitto } from "../../test/support/mosquitto.ts";
+import { openRabbitmqCluster } from "../../test/support/rabbitmq.ts";
+import { Relay } from "../chaos/relay.ts";
+
+export interface CabledBroker {
+  /** MQTT_URL of the boxes, by way of their cables. */
+  readonly boxUrl: string;
+  /** Settings that boxes need with this broker. */
+  readonly boxEnv: Readonly<Record<string, string>>;
+  /** COLLECT_FROM, by way of the collectors' cables. */
+  readonly from: string;
+  readonly boxCables: readonly Relay[];
+  readonly collectorCables: readonly Relay[];
+  /** What can be done to it, by name. */
+  readonly faults: readonly (readonly [string, () => Promise<unknown>])[];
+  close(): Promise<void>;
+}
+
+/** Waits until the queue that collectors of the usual group read is there and somebody reads it. */
+export async function queueStands(amqpUrl: string): Promise<void> {
+  for (;;) {
+    try {
+      const connection = await connect(amqpUrl);
+      connection.on("error", () => {});
+      try {
+        const channel = await connection.createChannel();
+        channel.on("error", () => {});
+        const { consumerCount } = await channel.checkQueue("gateside-collect-gateside");
+        if (consumerCount > 0) return;
+      } finally {
+        await connection.close().catch(() => {});
+      }
+    } catch {
+      // Not yet.
+    }
+    await sleep(300);
+  }
+}
+
+export async function openRelay(port: number): Promise<Relay> {
+  const relay = new Relay(port);
+  await relay.listen();
+  return relay;
+}
+
+/** mosquitto, one process. */
+export async function cabledMosquitto(): Promise<CabledBroker> {
+  const broker = await startMosquitto({
+    persistence: true,
+    receiveMaximum: 1000,
+    // Written at a restart; after each change would be all it does.
+    config: ["autosave_on_changes false"],
+  });
+  const box = await openRelay(broker.port);
+  const collector = await openRelay(broker.port);
+  return {
+    boxUrl: box.url,
+    // mosquitto 2.0 forgets shared subscriptions at a restart: what nobody is subscribed to must not count as delivered.
+    boxEnv: { MQTT_REQUIRE_SUBSCRIBER: "true" },
+    from: collector.url,
+    boxCables: [box],
+    collectorCables: [collector],
+    faults: [["restart of the broker", () => broker.restart()]],
+    async close() {
+      await Promise.all([box.close(), collector.close()]);
+      await broker.close();
+    },
+  };
+}
+
+/** A RabbitMQ cluster with its MQTT plug-in; collectors read a quorum queue. */
+export async function cabledRabbitmq(size: number, random: () => number): Promise<CabledBroker> {
+  const nodes = await openRabbitmqCluster(size);
+  const boxCables = await Promise.all(nodes.map(({ mqttUrl }) => openRelay(portOf(mqttUrl))));
+  const collectorCables = await Promise.all(nodes.map(({ amqpUrl }) => openRelay(portOf(amqpUrl))));
+  const killAndStart = async (some: typeof nodes) => {
+    await Promise.all(some.map((node) => node.kill()));
+    await Promise.all(some.map((node) => node.start()));
+  };
+  return {
+    boxUrl: boxCables.map(({ url }) => url).join(","),
+    boxEnv: { MQTT_VERSION: "4" },
+    from: collectorCables.map(({ url }) => url.replace("mqtt://", "amqp://guest:guest@")).join(","),
+    boxCables,
+    collectorCables,
+    faults: [
+      [
+        "kill -9 of a broker node",
+        () => killAndStart(nodes.slice(Math.floor(random() * size)).slice(0, 1)),
+      ],
+      ["kill -9 of the whole cluster", () => killAndStart(nodes)],
+    ],
+    async close() {
+      await Promise.all([...boxCables, ...collectorCables].map((cable) => cable.close()));
+      await Promise.all(nodes.map((node) => node.close()));
+    },
+  };
+}
+
+function portOf(url: string): number {
+  return Number(new URL(url).port);
+}

@@ -1,0 +1,117 @@
+/**
+ * What a reading costs between the broker and the disk: parse → COPY → COMMIT over readings of thin boxes, without a broker. CPU of this process
+ * and of PostgreSQL's, per reading.
+ *
+ *   node --import tsx scripts/chain/writing.ts [--readings 200000] [--boxes 1000] [--sensors 50] [--batch 5000]
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { Writer } from "../../src/collect/database/writer.ts";
+import { parseMessage } from "../../src/collect/parse/parse-message.ts";
+import { openPostgres } from "../../test/support/postgres.ts";
+import { cpuMs } from "../bench/measure.ts";
+import { createThinBox, plantTemplates } from "./thin-boxes.ts";
+
+const { values: given } = parseArgs({
+  options: {
+    readings: { type: "string", default: "200000" },
+    boxes: { type: "string", default: "1000" },
+    sensors: { type: "string", default: "50" },
+    batch: { type: "string", default: "5000" },
+  },
+});
+const OPTIONS = { prefix: "gateside", keepDays: null };
+/** Streams and sets are learnt in the first of these; they are left out of the figures. */
+const WARM_BATCHES = 12;
+
+/** The server and every process it has started. */
+export function serverCpuMs(pid: number): number {
+  let sum = cpuMs(pid);
+  for (const name of readdirSync("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const parent = /^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${name}/status`, "utf8"))?.[1];
+      if (Number(parent) === pid) sum += cpuMs(Number(name));
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+  return sum;
+}
+
+async function main(): Promise<void> {
+  const plant = await plantTemplates(Number(given.sensors));
+  const boxes = Array.from({ length: Number(given.boxes) }, (_, n) =>
+    createThinBox(plant, `plant-${n}`, "writing"),
+  );
+  const postgres = await openPostgres({
+    isDurable: true,
+    config: ["shared_buffers = 1GB", "max_wal_size = 8GB", "wal_compression = on"],
+  });
+  try {
+    const url = await postgres.createDatabase("writing");
+    const writer = new Writer(url);
+    const size = Number(given.batch);
+    let n = 0;
+    let bytes = 0;
+    const timeMs = Date.now() - 600_000;
+    const deliveries = () =>
+      Array.from({ length: size }, () => {
+        const box = boxes[n % boxes.length];
+        if (box === undefined) throw new Error("no boxes");
+        n += 1;
+        const { message } = box.next(timeMs + n);
+        const payload = Buffer.from(message.payload);
+        bytes += payload.length;
+        return {
+          topic: message.topic,
+          payload,
+          bytes: payload.length,
+          receivedMs: Date.now(),
+          acknowledge() {},
+        };
+      });
+    let parseMs = 0;
+    let writeMs = 0;
+    const own = () => {
+      const { user, system } = process.cpuUsage();
+      return (user + system) / 1000;
+    };
+    const round = async () => {
+      const batch = deliveries();
+      const startedMs = own();
+      const entries = batch.map((delivery) => ({
+        delivery,
+        item: parseMessage(delivery, OPTIONS),
+      }));
+      const parsedMs = own();
+      const written = await writer.write(entries);
+      if (written.readings !== size) throw new Error(`${written.readings} of ${size} written`);
+      parseMs += parsedMs - startedMs;
+      writeMs += own() - parsedMs;
+    };
+    for (let i = 0; i < WARM_BATCHES; i++) await round();
+    parseMs = 0;
+    writeMs = 0;
+    bytes = 0;
+    const rounds = Math.ceil(Number(given.readings) / size);
+    const serverBefore = serverCpuMs(postgres.pid);
+    const startedAt = performance.now();
+    for (let i = 0; i < rounds; i++) await round();
+    const wallMs = performance.now() - startedAt;
+    const serverMs = serverCpuMs(postgres.pid) - serverBefore;
+    const count = rounds * size;
+    const us = (ms: number) => ((ms * 1000) / count).toFixed(1);
+    const perSecond = (ms: number) => Math.round((count * 1000) / ms);
+    process.stdout.write(
+      `${count} readings of ${boxes.length} boxes, ${plant.streams.length} streams each, ${Math.round(bytes / count)} bytes a message, batches of ${size}\n` +
+        `CPU per reading: parse ${us(parseMs)} us, write ${us(writeMs)} us, PostgreSQL ${us(serverMs)} us\n` +
+        `readings per CPU second: collector ${perSecond(parseMs + writeMs)}, PostgreSQL ${perSecond(serverMs)}, both ${perSecond(parseMs + writeMs + serverMs)}; wall ${perSecond(wallMs)} a second\n`,
+    );
+    await writer.close();
+  } finally {
+    postgres.close();
+  }
+}
+
+await main();

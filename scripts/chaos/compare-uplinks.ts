@@ -1,0 +1,106 @@
+/** The end of a campaign with several uplinks: each on its own against what `main` received and the store holds. */
+import { repeatsOf, ToldGaps } from "./compare.ts";
+import type { Expectation, Wanted } from "./expectation.ts";
+import { cloudValues, cloudWants, type FarName, type FarSides } from "./far-sides.ts";
+import type { GapRecord, Recorder, Values } from "./recorder.ts";
+
+export interface UplinkVerdict {
+  readonly uplink: FarName;
+  /** Readings that it is to have. */
+  readonly due: number;
+  readonly received: number;
+  readonly repeats: number;
+  readonly givenUp: number;
+  readonly lost: readonly string[];
+  readonly invented: readonly string[];
+  readonly doubled: readonly string[];
+}
+
+interface Judged {
+  readonly uplink: FarName;
+  /** What is left of a reading there; null: it is not owed. */
+  readonly expected: (wanted: Wanted, values: Values) => Values | null;
+  /** Null: it did not come. False: it came, and other values with it. */
+  readonly has: (id: string, wanted: Wanted, expected: Values | null) => boolean | null;
+  readonly recorder: Pick<Recorder, "ids" | "doubled"> | null;
+}
+
+type Far = Pick<FarSides, "cloud" | "visitor"> & {
+  readonly host: Pick<FarSides["host"], "hasReading">;
+};
+
+/** `stored`: ids that the store holds; null while nobody has looked. `gaps`: of all uplinks, whoever told them. */
+export function judgeUplinks(
+  expectation: Expectation,
+  main: Pick<Recorder, "ids">,
+  far: Far,
+  gaps: readonly GapRecord[],
+  stored: ReadonlySet<string> | null,
+): UplinkVerdict[] {
+  const whole = (_: Wanted, values: Values) => values;
+  const came =
+    (recorder: Pick<Recorder, "ids">): Judged["has"] =>
+    (id, _, expected) => {
+      const seen = recorder.ids.get(id);
+      if (seen === undefined) return null;
+      return JSON.stringify(seen.values) === JSON.stringify(expected);
+    };
+  const cases: readonly Judged[] = [
+    {
+      uplink: "cloud",
+      expected: ({ sensor, kind }, values) =>
+        cloudWants(sensor, kind) ? cloudValues(values) : null,
+      has: came(far.cloud),
+      recorder: far.cloud,
+    },
+    { uplink: "visitor", expected: whole, has: came(far.visitor), recorder: far.visitor },
+    {
+      uplink: "scada",
+      expected: whole,
+      has: (_, wanted, expected) => far.host.hasReading(wanted, expected) || null,
+      recorder: null,
+    },
+  ];
+  return cases.map((one) => judgeUplink(one, expectation, main, gaps, stored));
+}
+
+function judgeUplink(
+  { uplink, expected, has, recorder }: Judged,
+  { must, may, gone }: Expectation,
+  main: Pick<Recorder, "ids">,
+  gaps: readonly GapRecord[],
+  stored: ReadonlySet<string> | null,
+): UplinkVerdict {
+  const told = new ToldGaps(gaps.filter((gap) => gap.uplink === uplink));
+  const lost: string[] = [];
+  const invented: string[] = [];
+  let due = 0;
+  let received = 0;
+  let givenUp = 0;
+  for (const [id, wanted] of [...must, ...gone]) {
+    // Where `main` has nothing to compare with it is judged there.
+    const values = main.ids.get(id)?.values;
+    if (values === undefined || values === null) continue;
+    const left = expected(wanted, values);
+    const isThere = has(id, wanted, left);
+    const what = `${uplink}: ${id} ${wanted.sensor} ${wanted.kind} ${new Date(wanted.timeMs).toISOString()}`;
+    if (left === null) {
+      if (isThere !== null) invented.push(`${what} was not chosen`);
+      continue;
+    }
+    due += 1;
+    if (isThere === false) invented.push(`${what} came with other values than on main`);
+    else if (isThere === true) received += 1;
+    else if (stored?.has(id) !== false) lost.push(`${what} ${stored === null ? "" : "is stored"}`);
+    else if (told.take(wanted)) givenUp += 1;
+    // One that was not there begins with what is stored when it comes.
+    else if (uplink === "visitor") due -= 1;
+    else lost.push(`${what} is not stored`);
+  }
+  for (const id of recorder?.ids.keys() ?? []) {
+    if (!may.has(id)) invented.push(`${uplink}: ${id}`);
+  }
+  const doubled = [...(recorder?.doubled ?? [])].map((text) => `${uplink}: ${text}`);
+  const repeats = recorder === null ? 0 : repeatsOf(recorder.ids);
+  return { uplink, due, received, repeats, givenUp, lost, invented, doubled };
+}

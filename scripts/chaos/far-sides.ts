@@ -1,0 +1,183 @@
+/** The further uplinks of a campaign: brokers of their own behind cables of their own, who listens there, and the uplinks file. */
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Mosquitto, startMosquitto } from "../../test/support/mosquitto.ts";
+import { type LinkFault, PLANT_SITE } from "./events.ts";
+import { Recorder, type Values } from "./recorder.ts";
+import { RecordingHost } from "./recording-host.ts";
+import { Relay } from "./relay.ts";
+import { writeWhole } from "./site-file.ts";
+
+/** What the uplink `cloud` chooses, each with a pattern in it. */
+const KINDS = ["accel", "rpm", "loop", "currentV2"];
+const SENSORS = ["1002003*", "1002004??", "10020055*", "*596", "100200670"];
+const VALUES = ["*_vel_rms", "*_zone", "rpm", "channel1_m?", "current1_avg", "current1_max"];
+
+/** Written out here, not asked of the agent. */
+const isSensor = (code: string) =>
+  /^(?:1002003.*|1002004..|10020055.*|.*596|100200670)$/.test(code);
+const isValue = (name: string) =>
+  /^(?:.*_vel_rms|.*_zone|rpm|channel1_m.|current1_avg|current1_max)$/.test(name);
+
+export const cloudWants = (sensor: string, kind: string): boolean =>
+  KINDS.includes(kind) && isSensor(sensor);
+
+/** What is left of a reading on the uplink `cloud`; null where it is not owed at all. */
+export function cloudValues(values: Values): Values | null {
+  const chosen = Object.entries(values).filter(([name]) => isValue(name));
+  return chosen.length === 0 ? null : Object.fromEntries(chosen);
+}
+
+export type FarName = "cloud" | "visitor" | "scada";
+
+/** A broker, its cable, and who listens. */
+interface FarSide {
+  readonly broker: Mosquitto;
+  readonly relay: Relay;
+  readonly recorder: Recorder | null;
+}
+
+export class FarSides {
+  readonly host: RecordingHost;
+  readonly cloud: Recorder;
+  /** Comes and goes. */
+  readonly visitor: Recorder;
+  readonly #sides: Readonly<Record<FarName, FarSide>>;
+  readonly #path: string;
+  #hasVisitor = true;
+  /** Of the uplink `cloud`: another one renews its session and nothing else. */
+  #inflight = 100;
+
+  private constructor(
+    path: string,
+    sides: Readonly<Record<FarName, FarSide>>,
+    cloud: Recorder,
+    visitor: Recorder,
+    host: RecordingHost,
+  ) {
+    this.#path = path;
+    this.#sides = sides;
+    this.cloud = cloud;
+    this.visitor = visitor;
+    this.host = host;
+    this.#write();
+  }
+
+  static async open(directory: string, closers: (() => unknown)[]): Promise<FarSides> {
+    const broker = async () => {
+      const started = await startMosquitto();
+      closers.push(() => started.close());
+      return started;
+    };
+    const relayTo = async ({ port }: Mosquitto) => {
+      const relay = new Relay(port);
+      await relay.listen();
+      closers.push(() => relay.close());
+      return relay;
+    };
+    const json = await broker();
+    const sparkplug = await broker();
+    const cloud = new Recorder(json.url, { prefix: "cloud", keepsValues: true, topicOf });
+    closers.push(() => cloud.close());
+    const visitor = new Recorder(json.url, { prefix: "visitor", keepsValues: true });
+    closers.push(() => visitor.close());
+    await cloud.ready();
+    await visitor.ready();
+    const host = new RecordingHost(sparkplug.url);
+    closers.push(() => host.close());
+    const sides = {
+      cloud: { broker: json, relay: await relayTo(json), recorder: cloud },
+      visitor: { broker: json, relay: await relayTo(json), recorder: visitor },
+      scada: { broker: sparkplug, relay: await relayTo(sparkplug), recorder: null },
+    };
+    return new FarSides(join(directory, "uplinks.json"), sides, cloud, visitor, host);
+  }
+
+  get path(): string {
+    return this.#path;
+  }
+
+  /** The uplink that comes and goes does the one or the other. */
+  toggleVisitor(): void {
+    this.#hasVisitor = !this.#hasVisitor;
+    this.#write();
+  }
+  changeCloud(): void {
+    this.#inflight = this.#inflight === 100 ? 10 : 100;
+    this.#write();
+  }
+  restore(): void {
+    this.#hasVisitor = true;
+    this.#write();
+  }
+
+  /** From now on nothing answers at its address. */
+  darken(name: FarName): void {
+    this.#sides[name].relay.shut();
+  }
+  brighten(name: FarName): void {
+    this.#sides[name].relay.open();
+  }
+
+  async fault(name: FarName, what: LinkFault, forMs: number): Promise<void> {
+    const { broker, relay } = this.#sides[name];
+    switch (what) {
+      case "killed":
+        return this.#kill(broker, forMs);
+      case "frozen":
+        broker.freeze();
+        await sleep(forMs);
+        return broker.thaw();
+      case "silent":
+        relay.silence();
+        await sleep(forMs);
+        return relay.heal();
+      case "reset":
+        return relay.reset();
+    }
+  }
+
+  /** The agent reaches the new broker only once those who record listen there. */
+  async #kill(broker: Mosquitto, forMs: number): Promise<void> {
+    const sides = Object.values(this.#sides).filter((side) => side.broker === broker);
+    const shut = sides.filter(({ relay }) => relay.isOpen);
+    for (const { relay } of shut) relay.shut();
+    await broker.kill();
+    for (const { recorder } of sides) await recorder?.lost();
+    await sleep(forMs);
+    await broker.restart();
+    for (const { recorder } of sides) await recorder?.ready();
+    for (const { relay } of shut) relay.open();
+  }
+
+  #write(): void {
+    const { cloud, visitor, scada } = this.#sides;
+    const select = { kinds: KINDS, sensors: SENSORS, values: VALUES };
+    const topics = { reading: "{prefix}/{site}/{area}/{machine}/{name}/{sensor}/{kind}" };
+    const uplinks = [
+      {
+        name: "cloud",
+        url: cloud.relay.url,
+        topicPrefix: "cloud",
+        topics,
+        select,
+        waveforms: "never",
+        raw: true,
+        inflight: this.#inflight,
+      },
+      {
+        name: "scada",
+        url: scada.relay.url,
+        formats: ["sparkplug"],
+        waveforms: "never",
+        sparkplug: { group: PLANT_SITE, node: "gateside", host: "scada" },
+      },
+      { name: "visitor", url: visitor.relay.url, topicPrefix: "visitor", waveforms: "never" },
+    ];
+    writeWhole(this.#path, { uplinks: uplinks.filter((_, i) => i < 2 || this.#hasVisitor) });
+  }
+}
+
+/** Names change while the campaign runs, so any will do. */
+const topicOf = (sensor: string, kind: string) =>
+  new RegExp(`^cloud/${PLANT_SITE}/[^/]+/[^/]+/[^/]+/${sensor}/${kind}$`);

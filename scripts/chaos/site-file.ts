@@ -1,0 +1,103 @@
+/** The site file of a campaign and what people change in it while the agent runs. Nothing of it alters the id of a record. */
+import { renameSync, writeFileSync } from "node:fs";
+import type { ChannelConfig, Sensor, Site } from "../../src/core/sensor.ts";
+import type { SeededRandom } from "./random.ts";
+
+export type SiteChange = "added" | "removed" | "renamed" | "re-typed" | "clamp" | "class";
+
+/** A type code that the simulated plant gives to no sensor. */
+const WRONG_TYPE = 99;
+/** So many sensors are left out at most. */
+const REMOVED_MAX = 4;
+const CLAMPS = [50, 100, 250, 500];
+const CLASSES = ["group1-rigid", "group2-rigid", "class2"] as const;
+
+export class SiteFile {
+  readonly #path: string;
+  readonly #whole: Site;
+  #now: Site;
+  #names = 0;
+
+  constructor(path: string, whole: Site) {
+    this.#path = path;
+    this.#whole = whole;
+    this.#now = whole;
+    this.#write();
+  }
+
+  /** Writes one change of this sort, of a sensor that the numbers choose. Answers whether there was anything to change. */
+  change(what: SiteChange, random: SeededRandom): boolean {
+    const { sensors } = this.#now;
+    const missing = this.#whole.sensors.filter(({ code }) => !sensors.some((s) => s.code === code));
+    if (what === "added") {
+      if (missing.length === 0) return false;
+      return this.#put([...sensors, random.pick(missing)]);
+    }
+    if (what === "removed") {
+      if (missing.length >= REMOVED_MAX) return false;
+      const gone = random.pick(sensors).code;
+      return this.#put(sensors.filter(({ code }) => code !== gone));
+    }
+    const fitting = sensors.filter((sensor) => suits(what, sensor));
+    if (fitting.length === 0) return false;
+    const before = random.pick(fitting);
+    const after = this.#changed(what, before, random);
+    return this.#put(sensors.map((sensor) => (sensor === before ? after : sensor)));
+  }
+
+  /** As it was at the beginning. */
+  restore(): void {
+    this.#put(this.#whole.sensors);
+  }
+
+  #changed(
+    what: Exclude<SiteChange, "added" | "removed">,
+    sensor: Sensor,
+    random: SeededRandom,
+  ): Sensor {
+    switch (what) {
+      case "renamed":
+        this.#names += 1;
+        return { ...sensor, name: `Name ${this.#names}` };
+      case "re-typed":
+        return { ...sensor, type: sensor.type === WRONG_TYPE ? this.#typeOf(sensor) : WRONG_TYPE };
+      case "clamp":
+        return { ...sensor, channels: withClamps(sensor.channels, random.pick(CLAMPS)) };
+      case "class":
+        return { ...sensor, machineClass: random.pick(CLASSES) };
+    }
+  }
+
+  #typeOf({ code, type }: Sensor): number {
+    return this.#whole.sensors.find((sensor) => sensor.code === code)?.type ?? type;
+  }
+
+  #put(sensors: readonly Sensor[]): true {
+    this.#now = { ...this.#whole, sensors: [...sensors] };
+    this.#write();
+    return true;
+  }
+
+  #write(): void {
+    writeWhole(this.#path, this.#now);
+  }
+}
+
+/** As an editor saves: whoever reads it finds the old or the new text, whole. */
+export function writeWhole(path: string, content: unknown): void {
+  writeFileSync(`${path}.new`, JSON.stringify(content));
+  renameSync(`${path}.new`, path);
+}
+
+function suits(what: SiteChange, { channels, machineClass }: Sensor): boolean {
+  if (what === "clamp") return Object.values(channels).some(({ clamp }) => clamp !== undefined);
+  return what !== "class" || machineClass !== undefined;
+}
+
+function withClamps(
+  channels: Readonly<Record<string, ChannelConfig>>,
+  clamp: number,
+): Record<string, ChannelConfig> {
+  const entries = Object.entries(channels).map(([name, channel]) => [name, { ...channel, clamp }]);
+  return Object.fromEntries(entries) as Record<string, ChannelConfig>;
+}

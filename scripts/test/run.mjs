@@ -1,0 +1,141 @@
+/**
+ * Runs tests: all of them, or those of the rooms and files that are named (`node scripts/test/run.mjs store cli/probe`). Needs no build where the
+ * named tests need none. Says at the end what was skipped and why; with CI=true a missing component is a failure.
+ */
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative, resolve, sep } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const root = resolve(import.meta.dirname, "../..");
+/** What `measureMs` gives on the machine that the deadlines of the tests were written on, with two cores. */
+const USUAL_MS = 1100;
+const MEASURED_SIDE_BY_SIDE = 2;
+/** A machine slower than this would rather be told so than waited for. */
+const SLOWNESS_MAX = 20;
+/** Most long tests wait for processes and brokers, so that more of them than there are cores keep the cores busy. */
+const CONCURRENCY = 3;
+/** What takes longest starts first, so that the run does not end with one of them alone. */
+const LONGEST = [
+  "docs/commands",
+  "dashboard/dashboard",
+  "collect/amqp",
+  "collect/mqtt",
+  "http/openapi",
+  "store/space/retention",
+  "agent/days",
+  "agent/faults",
+  "agent/end-to-end",
+];
+/**
+ * What a file must not contain to share a process with the others of its room: programs, sockets, time of its own, changes to the process.
+ * Starting Node with a TypeScript loader costs more than most tests of pure functions.
+ */
+const NEEDS_ITS_OWN_PROCESS =
+  /node:(?:child_process|worker_threads|net|http|https|tls|cluster)|support\/(?:mosquitto|plant|browser|collecting|fake-site)|process\.(?:env\[[^\]]*\] ?=|exit|chdir|on\(|umask)|mock\.|openAgent|runCommand|fetch\(|tempStore|listen\(|global\.|globalThis/;
+
+const testsBelow = (directory) =>
+  readdirSync(directory, { recursive: true })
+    .filter((name) => name.endsWith(".test.ts"))
+    .map((name) => join(directory, name))
+    .sort();
+
+function testsOf(name) {
+  const found = [name, join("test", name), join("test", `${name}.test.ts`)]
+    .map((path) => resolve(root, path))
+    .find((path) => existsSync(path));
+  if (found === undefined) {
+    console.error(`no tests are called ${name}: give a folder or file below test/`);
+    process.exit(2);
+  }
+  return found.endsWith(".ts") ? [found] : testsBelow(found);
+}
+
+/** Wall time of some TypeScript starts side by side: a busy machine counts as a slow one. */
+async function measureMs() {
+  const started = performance.now();
+  await Promise.all(
+    Array.from(
+      { length: MEASURED_SIDE_BY_SIDE },
+      () =>
+        new Promise((done) => {
+          spawn(
+            process.execPath,
+            ["--import", "tsx", "-e", "let n = 0; for (let i = 0; i < 2e7; i++) n += i % 7"],
+            {
+              cwd: root,
+              stdio: "ignore",
+            },
+          ).on("close", done);
+        }),
+    ),
+  );
+  return performance.now() - started;
+}
+
+const named = process.argv.slice(2);
+const options = named.filter((arg) => arg.startsWith("--"));
+const names = named.filter((arg) => !arg.startsWith("--"));
+const files = names.length === 0 ? testsBelow(join(root, "test")) : names.flatMap(testsOf);
+const slowness = Math.min(SLOWNESS_MAX, Math.max(1, (await measureMs()) / USUAL_MS));
+if (slowness > 1.5)
+  console.error(
+    `# this machine is ${slowness.toFixed(1)} times slower than usual; deadlines wait as much longer`,
+  );
+
+/** Files of one room that may share a process become one file that imports them all. */
+function packed(paths, directory) {
+  const rooms = new Map();
+  const alone = [];
+  for (const path of paths) {
+    if (NEEDS_ITS_OWN_PROCESS.test(readFileSync(path, "utf8"))) alone.push(path);
+    else {
+      const [room] = relative(join(root, "test"), path).split(sep);
+      rooms.set(room, [...(rooms.get(room) ?? []), path]);
+    }
+  }
+  const packs = [...rooms].map(([room, members]) => {
+    const pack = join(directory, `${room}.test.mjs`);
+    writeFileSync(
+      pack,
+      members
+        .map((path) => `await import(${JSON.stringify(pathToFileURL(path).href)});\n`)
+        .join(""),
+    );
+    return pack;
+  });
+  return [...alone, ...packs];
+}
+
+function rankOf(path) {
+  const at = LONGEST.findIndex((name) => relative(join(root, "test"), path).startsWith(name));
+  return at === -1 ? LONGEST.length : at;
+}
+
+const directory = mkdtempSync(join(tmpdir(), "gateside-tests-"));
+process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
+const runs = packed(files, directory).sort((a, b) => rankOf(a) - rankOf(b));
+const reporter = process.stdout.isTTY ? "spec" : "tap";
+const child = spawn(
+  process.execPath,
+  [
+    "--import",
+    "tsx",
+    "--test",
+    `--test-concurrency=${CONCURRENCY}`,
+    `--test-reporter=${reporter}`,
+    "--test-reporter-destination=stdout",
+    "--test-reporter=./scripts/test/summary.mjs",
+    "--test-reporter-destination=stderr",
+    ...options,
+    ...runs,
+  ],
+  {
+    cwd: root,
+    stdio: "inherit",
+    env: { ...process.env, GATESIDE_TEST_SLOWNESS: slowness.toFixed(2) },
+  },
+);
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => child.kill(signal));
+child.on("close", (code) => process.exit(code ?? 1));

@@ -1,0 +1,66 @@
+/** The site and its readings as one uplink chooses them. */
+import type { StoredReading } from "../core/ports.ts";
+import { fromSite, type SiteSource } from "../core/site-source.ts";
+import { createSelector, type Uplink } from "../core/uplink.ts";
+
+/** Whether any reading of a sensor is chosen. Sensors that left the site file are judged by their code alone. */
+export function chosenSensors(uplink: Uplink, site: SiteSource): (code: string) => boolean {
+  const codes = fromSite(site, ({ sensors }) => {
+    const { includes } = createSelector(uplink.select, sensors);
+    const isChosen = sensors.map(({ code, kinds }) => [
+      code,
+      kinds.some((kind) => includes(code, kind)),
+    ]);
+    return { known: new Map(isChosen as [string, boolean][]), includes };
+  });
+  return (code) => {
+    const { known, includes } = codes();
+    // Events ask for no kind.
+    return known.get(code) ?? includes(code, "event");
+  };
+}
+
+/** The site file without the sensors and kinds that the uplink does not choose. */
+export function chosenSite(uplink: Uplink, site: SiteSource): SiteSource {
+  const { kinds, sensors: codes, areas, machines } = uplink.select;
+  if (kinds.length + codes.length + areas.length + machines.length === 0) return site;
+  const chosen = fromSite(site, (current) => {
+    const { includes } = createSelector(uplink.select, current.sensors);
+    const sensors = current.sensors
+      .map((sensor) => ({
+        ...sensor,
+        kinds: sensor.kinds.filter((kind) => includes(sensor.code, kind)),
+      }))
+      .filter((sensor) => sensor.kinds.length > 0);
+    return { ...current, sensors };
+  });
+  return {
+    get current() {
+      return chosen();
+    },
+    onChange: (listener) => site.onChange((_, before) => listener(chosen(), before)),
+  };
+}
+
+/** A stored reading with the chosen values alone; null where none of it is chosen. */
+export function chosenValues(
+  { select }: Pick<Uplink, "select">,
+  reading: StoredReading | null,
+): StoredReading | null {
+  const { value } = createSelector(select, []);
+  if (value === null || reading === null) return reading;
+  const prune = (text: string) =>
+    JSON.stringify(
+      Object.fromEntries(
+        Object.entries(JSON.parse(text) as object).filter(([name]) => value(name)),
+      ),
+    );
+  try {
+    const values = prune(reading.values);
+    if (values === "{}") return null;
+    return { ...reading, values, units: prune(reading.units), quality: prune(reading.quality) };
+  } catch {
+    // Damaged: whoever sends it tells.
+    return reading;
+  }
+}

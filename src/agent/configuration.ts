@@ -1,0 +1,167 @@
+/** What changes the configuration of a running agent: reload, signed documents, set-up. */
+import type { KeyObject } from "node:crypto";
+import type { Settings } from "../config/settings.ts";
+import { type ConfigurationControl, withoutSecrets } from "../core/configuration.ts";
+import type { AgentStatus, Clock, Logger } from "../core/ports.ts";
+import type { SiteSource } from "../core/site-source.ts";
+import { durableFiles } from "../lib/durable-file.ts";
+import { createMetrics } from "../lib/metrics.ts";
+import type { Poller } from "../poll/poller.ts";
+import { createReadDay } from "../poll/read-day.ts";
+import type { ConfigurationFiles, Reloader } from "../setup/reload.ts";
+import { RemoteConfiguration } from "../setup/remote.ts";
+import { type Accepted, TrialJournal } from "../setup/trial-journal.ts";
+import type { Store } from "../store/store.ts";
+import type { ReadingParts } from "./polling.ts";
+import { Setup } from "./setup.ts";
+import { SiteDocuments } from "./site-documents.ts";
+import type { Uplinks } from "./uplinks.ts";
+
+interface ConfigurationParts {
+  readonly settings: Settings;
+  readonly files: ConfigurationFiles;
+  readonly site: SiteSource;
+  readonly reloader: Reloader;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Writes a change that came by another way than HTTP to the audit log; HTTP keeps its own there. */
+type Audit = (who: string, what: string, outcome: string, detail?: string) => void;
+
+interface AuditParts {
+  readonly store: Pick<Store, "audit">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export function createAudit({ store, clock, logger }: AuditParts): Audit {
+  return (who, what, outcome, detail = "") => {
+    const timeMs = clock.now();
+    try {
+      store.audit.add({ timeMs, who, address: "", what, detail, outcome });
+    } catch (err) {
+      logger.error({ err, who, what, outcome }, "a change could not be written to the audit log");
+    }
+  };
+}
+
+interface DocumentParts {
+  readonly remote: () => RemoteConfiguration | null;
+  /** What became of a trial that the last process left behind. */
+  readonly recovered: Accepted | null;
+  readonly configuration: () => string;
+  readonly audit: Audit;
+  readonly logger: Logger;
+}
+
+/** What takes the documents, `remote`, is opened later, once there is a reload. */
+export function openSiteDocuments(parts: DocumentParts): SiteDocuments {
+  const { remote, recovered, configuration, logger } = parts;
+  const audit = (detail: string, outcome: string) =>
+    parts.audit("signed document", "configuration", outcome, detail);
+  if (recovered !== null) {
+    logger.warn({ ...recovered, reply: undefined }, "signed configuration rolled back");
+    audit(`version ${recovered.version}`, recovered.outcome);
+  }
+  return new SiteDocuments(remote, recovered, configuration, audit);
+}
+
+interface SetupPlaces {
+  readonly credentialsDirectory?: string | null;
+  readonly configurationDirectory?: string | null;
+  readonly ownFiles?: readonly string[];
+}
+
+/** Set-up over HTTP; what it tries is read with `reading`, and stored and counted nowhere. */
+export function openSetup(
+  { settings, files, site, reloader, clock, logger }: ConfigurationParts,
+  places: SetupPlaces,
+  {
+    uplinks,
+    reading,
+    poller,
+    isTrialRunning,
+  }: {
+    readonly uplinks: Uplinks;
+    readonly reading: ReadingParts;
+    readonly poller: Poller;
+    readonly isTrialRunning: () => boolean;
+  },
+): Setup {
+  const { gatewayClock } = poller;
+  const metrics = createMetrics();
+  return new Setup({
+    settings,
+    configuration: files,
+    reloader,
+    site: () => site.current,
+    uplinks: uplinks.others,
+    isTrialRunning,
+    gateway: {
+      readDay: (log) => createReadDay({ ...reading, log, metrics }),
+      gatewayNow(dateMs) {
+        if (dateMs !== null) gatewayClock.observe(dateMs);
+        return gatewayClock.now();
+      },
+    },
+    credentialsDirectory: places.credentialsDirectory ?? null,
+    configurationDirectory: places.configurationDirectory ?? null,
+    ownFiles: places.ownFiles ?? [],
+    clock,
+    logger,
+  });
+}
+
+/** Takes documents signed with one of `keys`. */
+export function openRemote(
+  { settings, files, site, reloader, clock, logger }: ConfigurationParts,
+  keys: readonly KeyObject[],
+  status: () => AgentStatus,
+): RemoteConfiguration {
+  return new RemoteConfiguration(
+    {
+      reloader,
+      configuration: files,
+      journal: new TrialJournal(durableFiles, settings.dataDir),
+      paths: { site: settings.siteFile, uplinks: settings.uplinksFile },
+      keys,
+      site: () => site.current.site,
+      status,
+      clock,
+      logger,
+    },
+    settings.configTrialS * 1000,
+  );
+}
+
+export function configurationControl(
+  { files, site, reloader }: ConfigurationParts,
+  uplinks: Uplinks,
+  renewCertificate: () => void,
+): ConfigurationControl {
+  return {
+    inEffect: () => ({ site: site.current, uplinks: uplinks.current.map(withoutSecrets) }),
+    reload: (by) => {
+      renewCertificate();
+      return reloader.reload(by);
+    },
+    compare: (nonce, digests) => files.compare(nonce, digests),
+  };
+}
+
+/** Of an agent that was opened without files, as tests do: nothing differs, and there is nothing to reload. */
+export const NO_FILES: ConfigurationFiles = {
+  examine: () => ({
+    site: null,
+    uplinks: null,
+    faults: [{ place: "reload", problem: "is not available", remedy: "restart the agent" }],
+    warnings: [],
+    texts: { site: null, uplinks: null },
+  }),
+  texts: () => ({ site: null, uplinks: null }),
+  pendingRestart: () => [],
+  compare: () => [],
+  sensor: () => ({ faults: [] }),
+  uplink: () => ({ faults: [] }),
+};

@@ -1,0 +1,115 @@
+/** Asks an analytics service for its sensors, in the background of a running agent; what it found waits in memory until the next one. */
+import { AnalyticsClient, AnalyticsFailure } from "../analytics/client.ts";
+import { draftSite } from "../analytics/draft.ts";
+import { type Survey, survey } from "../analytics/survey.ts";
+import type { Logger } from "../core/ports.ts";
+import { normalCode, type PolledKind } from "../core/sensor.ts";
+import type {
+  DiscoveryDraft,
+  DiscoveryHints,
+  DiscoveryRequest,
+  DiscoveryState,
+} from "../core/setup.ts";
+import { createWireNames } from "../core/wire/wire-names.ts";
+
+/** A service with thousands of devices takes minutes. */
+const DISCOVERY_MAX_MS = 10 * 60_000;
+
+interface DiscoveryParts {
+  /** This agent's WIRE_WORD. */
+  readonly wireWord: string;
+  /** The site file's content as it is. */
+  readonly site: () => unknown;
+  readonly logger: Logger;
+}
+
+export class Discovery {
+  readonly #parts: DiscoveryParts;
+  #state: DiscoveryState = { state: "none", detail: "", devices: 0 };
+  #found: Survey | null = null;
+
+  constructor(parts: DiscoveryParts) {
+    this.#parts = parts;
+  }
+
+  get state(): DiscoveryState {
+    return this.#state;
+  }
+
+  /** False while one is under way. The password is used for the log-in and kept nowhere. */
+  begin(request: DiscoveryRequest, signal: AbortSignal): boolean {
+    if (this.#state.state === "running") return false;
+    this.#found = null;
+    this.#state = { state: "running", detail: "logging in", devices: 0 };
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(DISCOVERY_MAX_MS)]);
+    void this.#run(request, limited);
+    return true;
+  }
+
+  async #run({ url, email, password, wireWord }: DiscoveryRequest, signal: AbortSignal) {
+    const names = createWireNames({ word: wireWord ?? this.#parts.wireWord, service: "" });
+    const client = new AnalyticsClient(url, "", names);
+    try {
+      await client.login(email, password, signal);
+      const progress = (detail: string) => {
+        this.#state = { state: "running", detail, devices: 0 };
+      };
+      const found = await survey(client, progress, signal);
+      this.#found = found;
+      this.#state = { state: "found", detail: "", devices: found.devices.length };
+    } catch (err) {
+      const isTold = err instanceof AnalyticsFailure || signal.aborted;
+      if (!isTold) this.#parts.logger.error({ err }, "discovery failed");
+      const detail = signal.aborted
+        ? "stopped: it took too long, or the agent is stopping"
+        : err instanceof AnalyticsFailure
+          ? err.message
+          : "a fault of the agent; its log has more";
+      this.#state = { state: "failed", detail, devices: 0 };
+    } finally {
+      await client.close();
+    }
+  }
+
+  draft({ kinds, clamp, loop }: DiscoveryHints): DiscoveryDraft | null {
+    const found = this.#found;
+    if (found === null) return null;
+    const existing = siteLike(this.#parts.site());
+    const known = new Set(existing.sensors.map(({ code }) => normalCode(String(code))));
+    const byType = new Map<number, readonly PolledKind[]>(
+      Object.entries(kinds).map(([type, list]) => [Number(type), list]),
+    );
+    const { site, kept, notes } = draftSite(found, existing, {
+      site: null,
+      kinds: byType,
+      clamp,
+      loop,
+      isForm: true,
+    });
+    return {
+      sensors: site.sensors.filter(({ code }) => !known.has(normalCode(String(code)))),
+      kept,
+      notes,
+      types: typesOf(found),
+    };
+  }
+}
+
+function typesOf({ devices }: Survey): DiscoveryDraft["types"] {
+  const types = new Map<number, { count: number; example: string }>();
+  for (const { device } of devices) {
+    if (device.type === null || device.type < 0) continue;
+    const known = types.get(device.type);
+    if (known !== undefined) known.count += 1;
+    else types.set(device.type, { count: 1, example: device.name || device.code });
+  }
+  return [...types].map(([type, rest]) => ({ type, ...rest })).sort((a, b) => a.type - b.type);
+}
+
+function siteLike(content: unknown): { readonly sensors: Record<string, unknown>[] } {
+  const site = typeof content === "object" && content !== null ? content : {};
+  const sensors: unknown = Reflect.get(site, "sensors");
+  const isDict = (one: unknown): one is Record<string, unknown> =>
+    typeof one === "object" && one !== null;
+  return { ...site, sensors: Array.isArray(sensors) ? sensors.filter(isDict) : [] };
+}

@@ -1,0 +1,63 @@
+import type { Settings } from "../config/settings.ts";
+import type { Clock, Logger } from "../core/ports.ts";
+import type { HttpServer } from "../http/server.ts";
+import { listenFailure } from "./listen-failure.ts";
+
+/** A port that is not free is tried again this often. */
+const RETRY_MS = 15_000;
+
+/** The agent's HTTP port. Collecting readings needs none: a port that is not free is logged, and tried again while the agent runs. */
+export class Listening {
+  readonly #http: HttpServer;
+  readonly #settings: Settings;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  #failure: Error | null = null;
+
+  constructor(parts: {
+    readonly http: HttpServer;
+    readonly settings: Settings;
+    readonly clock: Clock;
+    readonly logger: Logger;
+  }) {
+    this.#http = parts.http;
+    this.#settings = parts.settings;
+    this.#clock = parts.clock;
+    this.#logger = parts.logger;
+  }
+
+  /** Why it does not listen; null while it does. */
+  get failure(): Error | null {
+    return this.#failure;
+  }
+
+  /** Opens the socket in DATA_DIR, and tries the port: `failure` then says whether it was free. */
+  async open(): Promise<void> {
+    await this.#http.listenLocally();
+    await this.#try();
+  }
+
+  /** Until it listens, or aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && this.#failure !== null) {
+      await this.#clock.sleep(RETRY_MS, signal);
+      if (!signal.aborted) await this.#try();
+    }
+  }
+
+  async #try(): Promise<void> {
+    try {
+      const address = await this.#http.listen();
+      if (this.#settings.httpPort !== null) this.#logger.info({ address }, "http listening");
+      this.#failure = null;
+    } catch (error) {
+      const failure = listenFailure(error, this.#settings);
+      if (failure.message !== this.#failure?.message)
+        this.#logger.error(
+          { detail: failure.message },
+          "the HTTP server cannot listen; trying again",
+        );
+      this.#failure = failure;
+    }
+  }
+}

@@ -1,0 +1,121 @@
+/** The Modbus server over what the agent knows. This file, and what it imports, is loaded only where MODBUS_PORT is set. */
+import type { AgentStatus, Clock, Logger, ModbusState, SensorState } from "../core/ports.ts";
+import type { SiteSource } from "../core/site-source.ts";
+import { MapFileFailure, mapFilePath, readMapFile, writeMapFile } from "../modbus/map-file.ts";
+import { RegisterImage, type WordOrder } from "../modbus/register-image.ts";
+import { RegisterMap } from "../modbus/register-map.ts";
+import { ModbusServer } from "../modbus/server.ts";
+import type { NewestReadings } from "./newest-readings.ts";
+
+/** Sensor states are looked at once in so long, however often registers are read. */
+const STATES_MS = 500;
+
+export interface ModbusParts {
+  readonly site: SiteSource;
+  readonly newest: NewestReadings;
+  readonly status: () => Pick<AgentStatus, "gateway" | "sensors">;
+  readonly gatewayNow: () => number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface ModbusOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly wordOrder: WordOrder;
+  readonly dataDir: string;
+}
+
+export interface Modbus {
+  state(): ModbusState;
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Where the kept map cannot be read there is no Modbus until that is mended: readings are collected all the same. */
+export function openModbus(parts: ModbusParts, options: ModbusOptions): Modbus {
+  try {
+    return openServer(parts, options);
+  } catch (error) {
+    if (!(error instanceof MapFileFailure)) throw error;
+    const lastError = error.message;
+    parts.logger.error({ problem: lastError }, "modbus cannot start");
+    return { state: () => ({ address: null, clients: 0, lastError }), run: async () => {} };
+  }
+}
+
+function openServer(parts: ModbusParts, options: ModbusOptions): Modbus {
+  const { site, logger, clock } = parts;
+  const path = mapFilePath(options.dataDir);
+  const saved = readMapFile(path);
+  const map = new RegisterMap(saved, site.current);
+  const save = () => {
+    writeMapFile(path, map.saved());
+    if (map.left > 0) {
+      logger.error({ values: map.left }, "no modbus addresses left: these values have none");
+    }
+  };
+  if (map.blocks.length > saved.length) save();
+  const startedAt = clock.monotonic();
+  let states: ReadonlyMap<string, SensorState> = new Map();
+  let gatewayUp = false;
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  const look = () => {
+    if (clock.monotonic() - lookedAt < STATES_MS) return;
+    lookedAt = clock.monotonic();
+    const status = parts.status();
+    gatewayUp = status.gateway.isUp;
+    states = new Map(status.sensors.map((state) => [state.code, state]));
+  };
+  const codes = () => new Set(site.current.sensors.map(({ code }) => code));
+  let configured = codes();
+  const image = new RegisterImage(
+    map,
+    {
+      now: parts.gatewayNow,
+      uptimeS: () => (clock.monotonic() - startedAt) / 1000,
+      isGatewayUp: () => {
+        look();
+        return gatewayUp;
+      },
+      sensors: () => configured.size,
+      newest: (sensor, kind) => (configured.has(sensor) ? parts.newest.of(sensor, kind) : null),
+      isStale: (sensor, kind) => {
+        look();
+        return states.get(sensor)?.kinds.find((one) => one.kind === kind)?.isSilent ?? true;
+      },
+      condition: (sensor) => {
+        look();
+        const state = states.get(sensor);
+        if (!configured.has(sensor)) {
+          return { state: "removed", lastReadingMs: null, batteryV: null };
+        }
+        return {
+          state: state?.state ?? "unknown",
+          lastReadingMs: state?.lastReadingMs ?? null,
+          batteryV: state?.batteryV ?? null,
+        };
+      },
+    },
+    options.wordOrder,
+  );
+  const server = new ModbusServer(
+    { read: (address, count) => image.read(address, count), logger },
+    { host: options.host, port: options.port },
+  );
+  return {
+    state: () => ({
+      address: server.address,
+      clients: server.clients,
+      lastError: server.lastError,
+    }),
+    async run(signal) {
+      const stop = site.onChange(() => {
+        configured = codes();
+        lookedAt = Number.NEGATIVE_INFINITY;
+        if (map.extend(site.current)) save();
+      });
+      await server.run(signal);
+      stop();
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import type { StoredReading } from "../core/ports.ts";
+import { isFlagged, type Reading } from "../core/reading.ts";
+import type { JsonValue } from "../core/record.ts";
+import type { Kind } from "../core/sensor.ts";
+
+export interface NewestReading {
+  readonly timeMs: number;
+  readonly values: Readonly<Record<string, JsonValue>>;
+  readonly quality: Readonly<Record<string, { readonly quality: string }>>;
+}
+
+/** The newest reading of each sensor and kind, parsed, for those who ask often. Read from the store when first asked for. */
+export class NewestReadings {
+  readonly #latest: (sensor: string, kind: Kind) => StoredReading | null;
+  readonly #known = new Map<string, NewestReading | null>();
+
+  constructor(latest: (sensor: string, kind: Kind) => StoredReading | null) {
+    this.#latest = latest;
+  }
+
+  of(sensor: string, kind: Kind): NewestReading | null {
+    const key = keyOf(sensor, kind);
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const stored = this.#latest(sensor, kind);
+    const newest =
+      stored === null
+        ? null
+        : {
+            timeMs: stored.timeMs,
+            values: JSON.parse(stored.values) as NewestReading["values"],
+            quality: JSON.parse(stored.quality) as NewestReading["quality"],
+          };
+    this.#known.set(key, newest);
+    return newest;
+  }
+
+  /** A reading is durable. Late ones, and those dated into the future, change nothing. */
+  stored(reading: Reading): void {
+    if (isFlagged(reading, "time_in_future")) return;
+    const key = keyOf(reading.sensor, reading.kind);
+    const known = this.#known.get(key);
+    if (known !== undefined && (known === null || reading.timeMs >= known.timeMs)) {
+      const { timeMs, values, quality } = reading;
+      this.#known.set(key, { timeMs, values, quality });
+    }
+  }
+}
+
+function keyOf(sensor: string, kind: Kind): string {
+  return `${kind} ${sensor}`;
+}

@@ -1,0 +1,83 @@
+/** The states of nodes over the rooms of the agent. */
+import type { Settings } from "../config/settings.ts";
+import type { Clock, Logger, SensorState } from "../core/ports.ts";
+import type { Reading } from "../core/reading.ts";
+import type { SiteSource } from "../core/site-source.ts";
+import type { WireNames } from "../core/wire/wire-names.ts";
+import type { GatewayClient } from "../gateway/client.ts";
+import type { Metrics } from "../lib/metrics.ts";
+import type { SecretGate } from "../lib/secrets.ts";
+import type { ModbusStates } from "../node-state/modbus-states.ts";
+import { type NodeCondition, NodeStates } from "../node-state/node-states.ts";
+import { ServiceStates } from "../node-state/service-states.ts";
+import type { Poller } from "../poll/poller.ts";
+import type { Store } from "../store/store.ts";
+
+/** Stored readings are looked for up to here: what a wrong clock dated later says nothing of now. */
+const AHEAD_MS = 24 * 3_600_000;
+
+export interface NodeStatesWiring {
+  readonly settings: Settings;
+  readonly site: SiteSource;
+  readonly source: GatewayClient;
+  readonly names: WireNames;
+  readonly gate: SecretGate;
+  readonly store: Store;
+  readonly poller: Poller;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly onStored: (reading: Reading) => void;
+}
+
+export function createNodeStates(wiring: NodeStatesWiring): NodeStates {
+  const { settings, site, source, names, gate, store, poller, clock, logger, metrics } = wiring;
+  const emptyStatuses = new Set(settings.gatewayEmptyStatuses);
+  let modbus: Promise<ModbusStates> | null = null;
+  return new NodeStates({
+    site,
+    service: new ServiceStates({ source, names, metrics, gate, emptyStatuses }),
+    modbus: () => (modbus ??= openModbusStates()),
+    log: store.readings,
+    stored: (sensor, fromMs) =>
+      store.history.range({
+        sensor,
+        kind: "node",
+        fromMs,
+        toMs: poller.gatewayClock.now() + AHEAD_MS,
+        order: "asc",
+      }),
+    newestTimeMs: (sensor) => store.readings.newestTimeMs(sensor, "node"),
+    isPolled: () =>
+      poller
+        .sensorStates()
+        .every(({ kinds }) => kinds.every(({ lastReadAtMs }) => lastReadAtMs !== null)),
+    clock,
+    logger,
+    metrics,
+    gatewayNow: () => poller.gatewayClock.now(),
+    zone: settings.gatewayTimezone,
+    onStored: wiring.onStored,
+  });
+}
+
+/** Its code costs memory only where the site file names registers. */
+async function openModbusStates(): Promise<ModbusStates> {
+  const loaded = await import("../node-state/modbus-states.ts");
+  return new loaded.ModbusStates();
+}
+
+/** A sensor's state with the kind `node` among its kinds; whether the sensor sends is what its records tell, as before. */
+export function withNodeState(state: SensorState, node: NodeCondition | null): SensorState {
+  if (node === null) return state;
+  const { lastReadingMs, lastReadAtMs, lastError, isStale } = node;
+  const kind = {
+    kind: "node" as const,
+    lastReadingMs,
+    cadenceS: null,
+    lastReadAtMs,
+    lastError,
+    isSilent: lastReadingMs !== null && isStale,
+  };
+  return { ...state, kinds: [...state.kinds, kind] };
+}

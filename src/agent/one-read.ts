@@ -1,0 +1,63 @@
+/** One read of a sensor's day that stores nothing: what `probe` shows and `doctor` tries. */
+import type { AnswerWriter, ReadingLog } from "../core/ports.ts";
+import type { Reading } from "../core/reading.ts";
+import type { PolledKind, Sensor } from "../core/sensor.ts";
+import type { DayRead, ReadDay } from "../poll/day-read.ts";
+
+/** The gateway, as a read that stores nothing asks it. */
+export interface ReadingGateway {
+  readDay(log: ReadingLog): ReadDay;
+  /** For ReadRequest.gatewayNow. */
+  gatewayNow(dateMs: number | null): number;
+}
+
+interface OneRead {
+  readonly result: DayRead;
+  /** Records of the day that became readings. */
+  readonly count: number;
+  readonly newest: Reading | null;
+}
+
+/** Keeps the newest reading and counts the rest: a day of waveforms would not fit. */
+class NewestOnly implements ReadingLog, AnswerWriter {
+  newest: Reading | null = null;
+  count = 0;
+
+  progress(): null {
+    return null;
+  }
+  begin(): AnswerWriter {
+    this.discard();
+    return this;
+  }
+  newestTimeMs(): null {
+    return null;
+  }
+  isKnown(): boolean {
+    return false;
+  }
+  add(reading: Reading): void {
+    this.count += 1;
+    if (this.newest === null || reading.timeMs >= this.newest.timeMs) this.newest = reading;
+  }
+  commit(): Promise<{ stored: number; duplicates: number }> {
+    return Promise.resolve({ stored: this.count, duplicates: 0 });
+  }
+  discard(): void {
+    this.newest = null;
+    this.count = 0;
+  }
+}
+
+export async function readOnce(
+  gateway: ReadingGateway,
+  request: { readonly sensor: Sensor; readonly kind: PolledKind; readonly day: string },
+  signal: AbortSignal,
+): Promise<OneRead> {
+  const log = new NewestOnly();
+  const result = await gateway.readDay(log)(
+    { ...request, takeCut: false, gatewayNow: (dateMs) => gateway.gatewayNow(dateMs) },
+    signal,
+  );
+  return { result, count: log.count, newest: log.newest };
+}

@@ -1,0 +1,99 @@
+import type { Settings } from "../config/settings.ts";
+import { DayReader } from "../core/decode/day-reader.ts";
+import type { ByteHashing } from "../core/decode/hashing.ts";
+import type { Clock, Logger } from "../core/ports.ts";
+import type { Reading } from "../core/reading.ts";
+import type { ReadingMarks } from "../core/set-aside.ts";
+import type { DftPlans } from "../core/signal/fft.ts";
+import type { SiteSource } from "../core/site-source.ts";
+import type { WireNames } from "../core/wire/wire-names.ts";
+import type { GatewayClient } from "../gateway/client.ts";
+import type { Metrics } from "../lib/metrics.ts";
+import type { SecretGate } from "../lib/secrets.ts";
+import { Poller } from "../poll/poller.ts";
+import { createReadDay, type ReadDayParts } from "../poll/read-day.ts";
+import type { Store } from "../store/store.ts";
+
+/** What every read of a day needs, whether its readings are stored, or only shown by set-up or a command. */
+export type ReadingParts = Omit<ReadDayParts, "log" | "metrics">;
+
+interface ReadingSource {
+  readonly settings: Pick<Settings, "gatewayEmptyStatuses">;
+  readonly gateway: GatewayClient;
+  readonly hashing: ByteHashing;
+  readonly names: WireNames;
+  readonly plans: DftPlans;
+  readonly gate: SecretGate;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export function createReadingParts(source: ReadingSource): ReadingParts {
+  const { settings, gateway, hashing, names, plans, gate, clock, logger } = source;
+  return {
+    source: gateway,
+    clock,
+    logger,
+    emptyStatuses: new Set(settings.gatewayEmptyStatuses),
+    plans,
+    gate,
+    createReader: (kind, checkpoint, isKnownBytes) =>
+      new DayReader({
+        kind,
+        names,
+        hashing,
+        checkpoint,
+        isKnownBytes,
+        redact: (text) => gate.redact(text),
+      }),
+  };
+}
+
+interface PollingParts {
+  readonly settings: Settings;
+  readonly site: SiteSource;
+  readonly gateway: GatewayClient;
+  readonly store: Store;
+  readonly marks: ReadingMarks;
+  readonly reading: ReadingParts;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** True where diagnosis looks at the sensor's spectra. */
+  readonly wantsTones: (sensor: string) => boolean;
+  readonly onStored: (reading: Reading) => void;
+}
+
+/** The poller between gateway and store. */
+export function createPoller(parts: PollingParts): Poller {
+  const { settings, site, gateway, store, marks, clock, logger, metrics } = parts;
+  const readDay = createReadDay({
+    ...parts.reading,
+    log: store.readings,
+    metrics,
+    wantsTones: parts.wantsTones,
+    marks,
+    onUnusable: (failureClass, message) => gateway.note(failureClass, message),
+    onStored: parts.onStored,
+  });
+  return new Poller(
+    {
+      clock,
+      logger,
+      readDay,
+      newestTimeMs: (sensor, kind) => store.readings.newestTimeMs(sensor, kind),
+      newestOffsetMinutes: (sensor, kind) =>
+        store.history.latest(sensor, kind)?.offsetMinutes ?? null,
+      setAsideMs: (key) => marks.waitMs(key),
+      wasRead: (key) => store.readings.progress(key) !== null,
+    },
+    {
+      zone: settings.gatewayTimezone,
+      lateGraceMs: settings.lateGraceS * 1000,
+      backfillDays: settings.backfillDays,
+      intervalMs: settings.pollIntervalS * 1000,
+      concurrency: settings.gatewayConcurrency,
+    },
+    site,
+  );
+}

@@ -1,0 +1,81 @@
+/** The messages that one reading would become: what `probe` and the set-up page show. */
+import type { Settings } from "../config/settings.ts";
+import type { Message, StoredReading, StoredWaveform, WaveformReader } from "../core/ports.ts";
+import type { Reading } from "../core/reading.ts";
+import type { Site } from "../core/sensor.ts";
+import { fixedSite } from "../core/site-source.ts";
+import { VERSION } from "../lib/version.ts";
+import { createGatesideProfile } from "../publish/formats/gateside.ts";
+import { NodeTopics } from "../publish/sparkplug/topic.ts";
+
+/** What each configured format would publish. */
+export function messagesOf(
+  reading: Reading,
+  { settings, site }: { readonly settings: Settings; readonly site: Site },
+  live: boolean,
+): Message[] {
+  const entry = { reading: asStored(reading), live };
+  const { publishFormats: formats } = settings;
+  const { encode } = createGatesideProfile(
+    { waveforms: samplesOf(reading) },
+    {
+      prefix: settings.mqttTopicPrefix,
+      site: site.site,
+      source: fixedSite(site),
+      version: VERSION,
+      formats,
+      waveforms: settings.publishWaveforms,
+      withRaw: settings.publishRaw,
+      retain: true,
+      clearRemoved: settings.publishClearRemoved,
+      isWanted: null,
+    },
+  );
+  const messages: Message[] = [];
+  if (formats.includes("json")) messages.push(...encode.json(entry), ...encode.waveform(entry));
+  if (formats.includes("plain")) messages.push(...encode.plain(entry));
+  if (settings.publishFormats.includes("sparkplug")) {
+    const topics = new NodeTopics(settings.sparkplugGroupId, settings.sparkplugNodeId);
+    // The payload is protobuf with aliases of a birth; its metrics are what a person can check.
+    const metrics = Object.entries(reading.values).map(([name, value]) => [
+      `${reading.kind}/${name}`,
+      value,
+    ]);
+    const topic = topics.ofDevice("DDATA", reading.sensor);
+    const payload = JSON.stringify(Object.fromEntries(metrics));
+    messages.push({ topic, payload, qos: 0, retain: false });
+  }
+  return messages;
+}
+
+/** As the store would hand it to the encoders; samples go by their channel number. */
+function asStored(reading: Reading): StoredReading {
+  const channels = reading.waveform?.channels ?? [];
+  return {
+    seq: 0,
+    id: reading.id,
+    sensor: reading.sensor,
+    kind: reading.kind,
+    timeMs: reading.timeMs,
+    offsetMinutes: reading.offsetMinutes,
+    storedAtMs: 0,
+    values: JSON.stringify(reading.values),
+    units: JSON.stringify(reading.units),
+    quality: JSON.stringify(reading.quality),
+    attributes: JSON.stringify(reading.attributes),
+    raw: JSON.stringify(reading.raw),
+    waveforms: channels.map(({ channel, axis }) => ({ fileId: channel, channel, axis })),
+  };
+}
+
+function samplesOf({ id, sensor, timeMs, waveform }: Reading): WaveformReader {
+  return {
+    read(fileId): StoredWaveform | null {
+      const channel = waveform?.channels.find((c) => c.channel === fileId);
+      if (!waveform || !channel) return null;
+      const { sampleRateHz, calibration, recordingReason } = waveform;
+      const common = { sampleRateHz, calibration, recordingReason, sensor, timeMs };
+      return { fileId, readingId: id, ...common, ...channel };
+    },
+  };
+}

@@ -1,0 +1,226 @@
+/** Set-up over the HTTP side: the two files, and what is tried before it is saved. Built only with SETUP_ENABLED. */
+import { dirname, join } from "node:path";
+import siteSchema from "#site-schema";
+import uplinksSchema from "#uplinks-schema";
+import type { Settings } from "../config/settings.ts";
+import { EMPTY_SITE, isUnnamed } from "../core/empty-site.ts";
+import type { Clock, Logger } from "../core/ports.ts";
+import { isFlagged } from "../core/reading.ts";
+import type { PolledKind, Site } from "../core/sensor.ts";
+import type {
+  AddressReport,
+  DiscoveryDraft,
+  DiscoveryHints,
+  DiscoveryRequest,
+  DiscoveryState,
+  FileEditing,
+  ProbeReport,
+  Refused,
+  SetupDesk,
+} from "../core/setup.ts";
+import { dayOf } from "../core/time-zone.ts";
+import { durableFiles } from "../lib/durable-file.ts";
+import { type EditedPart, sitePart, uplinksPart } from "../setup/edited-part.ts";
+import { FileEditor, type FileEditorParts } from "../setup/file-editor.ts";
+import { FilePolicy } from "../setup/file-policy.ts";
+import { FileVersions } from "../setup/file-versions.ts";
+import type { ConfigurationFiles, Reloader, RunningUplinks } from "../setup/reload.ts";
+import { Discovery } from "./discovery.ts";
+import { type ReadingGateway, readOnce } from "./one-read.ts";
+import { messagesOf } from "./probe-messages.ts";
+import { trialOptions, tryAddress } from "./try-broker.ts";
+
+/** Less than the HTTP side waits for a silent connection; a gateway that needs longer says so by this. */
+const PROBE_MAX_MS = 45_000;
+/** A waveform's text is tens of kilobytes; its beginning shows the form. */
+const PAYLOAD_SHOWN_MAX = 2_000;
+
+interface SetupParts {
+  readonly settings: Settings;
+  readonly configuration: ConfigurationFiles;
+  readonly reloader: Reloader;
+  readonly site: () => Site;
+  readonly uplinks: RunningUplinks;
+  readonly isTrialRunning: () => boolean;
+  /** The running agent's client; what is probed is counted and stored nowhere. */
+  readonly gateway: ReadingGateway;
+  /** Files that systemd made of secrets; null where there are none. */
+  readonly credentialsDirectory: string | null;
+  /** Where the unit keeps its configuration; null outside of one. */
+  readonly configurationDirectory: string | null;
+  /** Absolute: the file of settings, and the files that hold secrets of the settings. */
+  readonly ownFiles: readonly string[];
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class Setup implements SetupDesk {
+  readonly site: FileEditing;
+  readonly uplinks: FileEditing | null;
+  readonly schemas = { site: siteSchema, uplinks: uplinksSchema };
+  readonly #parts: SetupParts;
+  readonly #uplinksPart: EditedPart | null;
+  readonly #discovery: Discovery;
+  readonly #stopping = new AbortController();
+  #isProbing = false;
+  #isTrying = false;
+
+  constructor(parts: SetupParts) {
+    const { settings, configuration, logger } = parts;
+    const { siteFile, uplinksFile, dataDir } = settings;
+    this.#parts = parts;
+    const turn = { isTaken: false };
+    const editing = (part: "site" | "uplinks"): FileEditorParts => ({
+      files: durableFiles,
+      reloader: parts.reloader,
+      versions: new FileVersions(durableFiles, dataDir, part),
+      isTrialRunning: parts.isTrialRunning,
+      turn,
+      clock: parts.clock,
+      logger,
+    });
+    this.site = new FileEditor(
+      editing("site"),
+      sitePart({ path: siteFile, configuration, running: parts.site }),
+    );
+    this.#uplinksPart =
+      uplinksFile === null
+        ? null
+        : uplinksPart({
+            path: uplinksFile,
+            configuration,
+            running: () => parts.uplinks.current,
+            policy: policyOf(parts, uplinksFile),
+          });
+    this.uplinks =
+      this.#uplinksPart === null ? null : new FileEditor(editing("uplinks"), this.#uplinksPart);
+    this.#discovery = new Discovery({
+      wireWord: settings.wireWord,
+      site: () => this.site.read().content,
+      logger,
+    });
+  }
+
+  async probe(
+    written: unknown,
+    kind: PolledKind,
+    day: string | null,
+  ): Promise<ProbeReport | Refused> {
+    const checked = this.#parts.configuration.sensor(written);
+    if ("faults" in checked) return checked;
+    const sensor = checked.value;
+    if (!sensor.kinds.includes(kind))
+      return {
+        faults: [
+          {
+            place: "kind",
+            problem: `is none of this sensor's`,
+            remedy: `give ${sensor.kinds.join(" or ")}`,
+          },
+        ],
+      };
+    if (this.#isProbing) return { busy: "another sensor is being read; try again in a moment" };
+    this.#isProbing = true;
+    try {
+      const { gateway, settings, site } = this.#parts;
+      const today = dayOf(gateway.gatewayNow(null), settings.gatewayTimezone);
+      const request = { sensor, kind, day: day ?? today };
+      const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(PROBE_MAX_MS)]);
+      const { result, count, newest } = await readOnce(gateway, request, signal);
+      const isLive =
+        request.day === today && newest !== null && !isFlagged(newest, "time_in_future");
+      const { site: name } = isUnnamed(site()) ? { ...EMPTY_SITE, site: "site" } : site();
+      const messages =
+        newest === null || settings.mqttUrls.length === 0
+          ? []
+          : messagesOf(newest, { settings, site: { site: name, sensors: [sensor] } }, isLive);
+      return {
+        day: request.day,
+        records: count,
+        durationMs: Math.round(result.durationMs),
+        error: result.ok
+          ? null
+          : signal.aborted
+            ? `no whole answer within ${PROBE_MAX_MS / 1000} s`
+            : result.message,
+        reading: newest && {
+          id: newest.id,
+          time: new Date(newest.timeMs).toISOString(),
+          values: newest.values,
+          units: newest.units,
+          quality: newest.quality,
+          raw: newest.raw,
+        },
+        messages: messages.map(({ topic, qos, retain, payload }) => ({
+          topic,
+          qos,
+          retain,
+          payload: String(payload).slice(0, PAYLOAD_SHOWN_MAX),
+        })),
+      };
+    } finally {
+      this.#isProbing = false;
+    }
+  }
+
+  async tryUplink(written: unknown): Promise<readonly AddressReport[] | Refused> {
+    if (this.#uplinksPart === null) return { faults: [NO_UPLINKS_FILE] };
+    // Hidden secrets filled in, and no file looked at that may not be named.
+    const made = this.#uplinksPart.written({ uplinks: [written] });
+    if ("faults" in made) return made;
+    const { uplinks } = JSON.parse(made.text) as { uplinks: readonly unknown[] };
+    const checked = this.#parts.configuration.uplink(uplinks[0]);
+    if ("faults" in checked) return { faults: this.#uplinksPart.safe(checked.faults, made.text) };
+    if (this.#isTrying) return { busy: "another connection is being tried; try again in a moment" };
+    this.#isTrying = true;
+    try {
+      const options = trialOptions(checked.value, "test");
+      // Each address has a time limit of its own; together they stay within that of the connection that asked.
+      const tried = await Promise.all(
+        options.urls.map((address) => tryAddress(options, address, this.#stopping.signal)),
+      );
+      return tried.filter((one) => one !== null);
+    } finally {
+      this.#isTrying = false;
+    }
+  }
+
+  discover(request: DiscoveryRequest): boolean {
+    return this.#discovery.begin(request, this.#stopping.signal);
+  }
+
+  get discovery(): DiscoveryState {
+    return this.#discovery.state;
+  }
+
+  draft(hints: DiscoveryHints): DiscoveryDraft | null {
+    return this.#discovery.draft(hints);
+  }
+
+  /** Gives up what it asks elsewhere. */
+  close(): void {
+    this.#stopping.abort();
+  }
+}
+
+const NO_UPLINKS_FILE = {
+  place: "UPLINKS_FILE",
+  problem: "is not set",
+  remedy: "set it to the path of a file, and restart the agent (docs/setup.md)",
+} as const;
+
+function policyOf(
+  { settings, credentialsDirectory, configurationDirectory, ownFiles }: SetupParts,
+  uplinksFile: string,
+): FilePolicy {
+  const { siteFile, httpKeyFile, httpCertFile, dataDir } = settings;
+  const base = dirname(uplinksFile);
+  const directories = [credentialsDirectory, configurationDirectory, base];
+  const own = [siteFile, uplinksFile, httpKeyFile, httpCertFile, ...ownFiles];
+  return new FilePolicy({
+    base,
+    directories: [...new Set(directories.filter((path) => path !== null))],
+    own: own.filter((path) => path !== null),
+    ownDirectory: join(dataDir, "configuration"),
+  });
+}

@@ -1,0 +1,85 @@
+import type { InboundMessage } from "../core/link.ts";
+import type { Message } from "../core/ports.ts";
+import type { Topics } from "../core/topics/topics.ts";
+import type { DocumentAnswer, RemoteConfiguration } from "../setup/remote.ts";
+import type { Accepted, ReplyTo } from "../setup/trial-journal.ts";
+
+type Publish = (message: Message) => Promise<unknown>;
+type DocumentTopics = Pick<Topics, "root" | "siteDocument" | "siteDocumentResult">;
+
+/** Signed configurations over one session: where they come in, and where their answers go out. */
+export class SiteDocuments {
+  readonly #remote: () => RemoteConfiguration | null;
+  readonly #configuration: () => string;
+  readonly #audit: (detail: string, outcome: string) => void;
+  /** What became of a document whose trial a restart cut short, until somebody could be told. */
+  #recovered: Accepted | null;
+
+  constructor(
+    remote: () => RemoteConfiguration | null,
+    recovered: Accepted | null,
+    configuration: () => string,
+    audit: (detail: string, outcome: string) => void,
+  ) {
+    this.#remote = remote;
+    this.#recovered = recovered;
+    this.#configuration = configuration;
+    this.#audit = audit;
+  }
+
+  /** True where the message was one. */
+  handle(message: InboundMessage, topics: DocumentTopics, publish: Publish): boolean {
+    if (message.topic !== topics.siteDocument) return false;
+    const { responseTopic, correlationData } = message;
+    const reply: ReplyTo = {
+      responseTopic: isUsable(responseTopic, topics) ? responseTopic : null,
+      correlation:
+        correlationData === undefined ? null : Buffer.from(correlationData).toString("base64"),
+    };
+    void this.#remote()?.take(message.payload, reply, (answer, to) => {
+      const { version, reason, outcome } = answer;
+      // A document that nobody signed could fill the log as fast as a broker delivers.
+      if (version !== null)
+        this.#audit(`version ${version}${reason === null ? "" : `: ${reason}`}`, outcome);
+      void publish(messageOf(answer, to, topics));
+    });
+    return true;
+  }
+
+  /** For `onConnected`: the answer that a restart delayed. */
+  connected(topics: DocumentTopics, publish: Publish): void {
+    const recovered = this.#recovered;
+    if (recovered === null) return;
+    this.#recovered = null;
+    const { version, detail, outcome, reply } = recovered;
+    const answer: DocumentAnswer = {
+      ok: false,
+      outcome,
+      version,
+      reason: "trial",
+      detail,
+      configuration: this.#configuration(),
+    };
+    void publish(messageOf(answer, reply, topics));
+  }
+}
+
+/** Nobody has the agent write on topics that are its own. */
+function isUsable(topic: string | undefined, { root }: DocumentTopics): topic is string {
+  return (
+    topic !== undefined && topic !== "" && !/[+#\0]/.test(topic) && !topic.startsWith(`${root}/`)
+  );
+}
+
+function messageOf(answer: DocumentAnswer, reply: ReplyTo, topics: DocumentTopics): Message {
+  return {
+    topic: reply.responseTopic ?? topics.siteDocumentResult,
+    payload: JSON.stringify(answer),
+    qos: 1,
+    retain: false,
+    contentType: "application/json",
+    ...(reply.correlation === null
+      ? {}
+      : { correlationData: Buffer.from(reply.correlation, "base64") }),
+  };
+}

@@ -1,0 +1,203 @@
+/** The running uplinks: sessions by name, that come and go while the agent works. */
+import { isDeepStrictEqual } from "node:util";
+import { backlogOf } from "../core/backlog.ts";
+import { isUnnamed } from "../core/empty-site.ts";
+import { isWaveform, type LaneChange } from "../core/lane-plan.ts";
+import type { BufferState, Lane, LinkStatus } from "../core/ports.ts";
+import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
+import type { RunningUplinks } from "../setup/reload.ts";
+import { outboxUplink } from "./assemble.ts";
+import {
+  type Destination,
+  type DestinationParts,
+  mqttDestination,
+  sparkplugDestination,
+} from "./destinations.ts";
+
+interface Running {
+  readonly uplink: Uplink;
+  readonly destinations: readonly Destination[];
+  readonly stopping: AbortController;
+  /** Ends when its destinations have ended. */
+  done: Promise<void>;
+}
+
+export class Uplinks {
+  readonly #parts: DestinationParts;
+  readonly #running = new Map<string, Running>();
+  #uplinks: readonly Uplink[];
+  #signal: AbortSignal | null = null;
+  #fail: (error: unknown) => void = () => {};
+  /** One change after the other. */
+  #changing: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: DestinationParts, uplinks: readonly Uplink[]) {
+    this.#parts = parts;
+    this.#uplinks = uplinks;
+    // What is owed stays filed; sessions wait for the name that their topics are made of.
+    for (const uplink of this.#isNamed ? uplinks : [])
+      this.#running.set(uplink.name, this.#build(uplink));
+    // Areas and machines of the choice are the site file's.
+    parts.site.onChange(() => this.#file(this.#uplinks));
+  }
+
+  get current(): readonly Uplink[] {
+    return this.#uplinks;
+  }
+
+  get #isNamed(): boolean {
+    return !isUnnamed(this.#parts.site.current);
+  }
+
+  /** Those of the uplinks file: `main` changes with a restart alone, and with the first site file. */
+  get others(): RunningUplinks {
+    const isOther = ({ name }: Uplink) => name !== MAIN_UPLINK;
+    const all = () => this.#uplinks;
+    return {
+      get current() {
+        return all().filter(isOther);
+      },
+      replace: async (uplinks) => {
+        const isWhole = uplinks.some((one) => !isOther(one));
+        const main = isWhole ? [] : this.#uplinks.filter((one) => !isOther(one));
+        await this.set([...main, ...uplinks]);
+      },
+    };
+  }
+
+  /** Every session, with what waits for it. */
+  links({ lanes }: BufferState): LinkStatus[] {
+    return this.#each(({ uplink }, { state, delivered, failures }) => {
+      const isOwn = (name: string, lane: Lane) =>
+        name === uplink.name &&
+        !isWaveform(lane) &&
+        (lane === "sparkplug") === (state.name === "sparkplug");
+      const { readings, oldestTimeMs } = backlogOf(lanes, isOwn);
+      return {
+        ...state,
+        uplink: uplink.name,
+        delivered,
+        failures: { ...failures },
+        pending: readings,
+        oldestTimeMs,
+      };
+    });
+  }
+
+  get delivered(): number {
+    return this.#each((_, { delivered }) => delivered).reduce((sum, one) => sum + one, 0);
+  }
+
+  #each<T>(say: (running: Running, destination: Destination) => T): T[] {
+    return [...this.#running.values()].flatMap((running) =>
+      running.destinations.map((destination) => say(running, destination)),
+    );
+  }
+
+  /** Works until aborted. Rejects when a session's loop fails or ends by itself, which is a fault of ours. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.#signal = signal;
+    const failed = new Promise<never>((_, reject) => {
+      this.#fail = reject;
+    });
+    const stopped = new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      else signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+    for (const running of this.#running.values()) this.#start(running, signal);
+    await Promise.race([stopped, failed]);
+    await this.#changing.catch(() => {});
+    await Promise.all([...this.#running.values()].map(({ done }) => done));
+  }
+
+  #build(uplink: Uplink): Running {
+    const destinations: Destination[] = [];
+    if (uplink.formats.some((format) => format !== "sparkplug"))
+      destinations.push(mqttDestination(uplink, this.#parts));
+    if (uplink.sparkplug !== null)
+      destinations.push(sparkplugDestination(uplink, uplink.sparkplug, this.#parts));
+    return { uplink, destinations, stopping: new AbortController(), done: Promise.resolve() };
+  }
+
+  #start(running: Running, signal: AbortSignal): void {
+    const { destinations, stopping } = running;
+    const both = AbortSignal.any([signal, stopping.signal]);
+    const loops = destinations.map((destination) =>
+      destination.run(both).then(
+        () => {
+          if (!both.aborted) this.#fail(new Error("a loop ended by itself"));
+        },
+        (error: unknown) => this.#fail(error),
+      ),
+    );
+    running.done = Promise.all(loops).then(() => {});
+  }
+
+  /** Says goodbye at every broker. */
+  async close(reason: string): Promise<void> {
+    await Promise.allSettled(this.#each((_, destination) => destination.close(reason)));
+  }
+
+  /**
+   * From now on these uplinks, and no others. Sessions of uplinks that stay as they are go on. Answers what becomes of
+   * the lanes. Rejects with StoreFailure where that cannot be written, and then the former uplinks are at work again.
+   */
+  set(uplinks: readonly Uplink[]): Promise<readonly LaneChange[]> {
+    const change = this.#changing.then(() => this.#set(uplinks));
+    this.#changing = change.catch(() => {});
+    return change;
+  }
+
+  async #set(uplinks: readonly Uplink[]): Promise<readonly LaneChange[]> {
+    const leaving = [...this.#running.values()].filter(({ uplink }) => {
+      if (!this.#isNamed) return true;
+      const next = uplinks.find(({ name }) => name === uplink.name);
+      return next === undefined || !isSameSession(uplink, next);
+    });
+    const former = this.#uplinks;
+    await Promise.all(
+      leaving.map(async ({ uplink, destinations, stopping, done }) => {
+        const isGone = !uplinks.some(({ name }) => name === uplink.name);
+        stopping.abort();
+        await done;
+        await Promise.allSettled(
+          destinations.map((one) => one.close(isGone ? "removed" : "reconfigured")),
+        );
+        this.#running.delete(uplink.name);
+      }),
+    );
+    try {
+      const changes = this.#file(uplinks);
+      this.#open(uplinks);
+      return changes;
+    } catch (error) {
+      this.#open(former);
+      throw error;
+    }
+  }
+
+  #file(uplinks: readonly Uplink[]): readonly LaneChange[] {
+    const { store, site } = this.#parts;
+    return store.setUplinks(uplinks.map((uplink) => outboxUplink(uplink, site.current)));
+  }
+
+  /** Starts what does not run yet, in the order of the list. */
+  #open(uplinks: readonly Uplink[]): void {
+    const running = (this.#isNamed ? uplinks : []).map((uplink) => {
+      const known = this.#running.get(uplink.name);
+      if (known !== undefined) return { ...known, uplink };
+      const fresh = this.#build(uplink);
+      if (this.#signal !== null && !this.#signal.aborted) this.#start(fresh, this.#signal);
+      return fresh;
+    });
+    this.#running.clear();
+    for (const one of running) this.#running.set(one.uplink.name, one);
+    this.#uplinks = uplinks;
+  }
+}
+
+/** Whether only what the store keeps for an uplink differs. */
+function isSameSession(a: Uplink, b: Uplink): boolean {
+  const session = ({ maxAgeHours: _age, startFrom: _start, ...rest }: Uplink) => rest;
+  return isDeepStrictEqual(session(a), session(b));
+}

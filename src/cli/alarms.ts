@@ -1,0 +1,177 @@
+import { userInfo } from "node:os";
+import { type AgentClient, AgentFailure, createAgentClient, givenAddress } from "./agent-client.ts";
+import { type CommandContext, type Flags, UsageError } from "./command.ts";
+import { loadProcessSettings } from "./configuration.ts";
+import { table } from "./table.ts";
+
+interface View {
+  readonly id: string;
+  readonly sensor: string;
+  readonly name?: string;
+  readonly alarm: string;
+  readonly value: string;
+  readonly severity?: string;
+  readonly raised?: string;
+  readonly text?: string;
+  readonly acknowledged: { readonly by: string; readonly note: string | null } | null;
+  readonly shelved: { readonly by: string; readonly until: string } | null;
+}
+
+interface Lists {
+  readonly active: readonly View[];
+  readonly acknowledged: readonly View[];
+  readonly shelved: readonly View[];
+  readonly history: readonly Readonly<Record<string, unknown>>[];
+}
+
+interface Baseline {
+  readonly sensor: string;
+  readonly alarm: string;
+  readonly value: string;
+  readonly unit: string | null;
+  readonly machineState: string;
+  readonly status: string;
+  readonly learned: number;
+  readonly wanted: number;
+  readonly median: number | null;
+  readonly high: number | null;
+}
+
+/** Flags that do something; without one of them alarms are listed. */
+const DEEDS = ["ack", "shelve", "unshelve", "relearn", "baselines"] as const;
+const SHELF_MINUTES = 480;
+
+/** Alarms of the running agent: 0 done, or none active; 1 some are active, refused, or nobody answers. */
+export async function run(context: CommandContext): Promise<number> {
+  const { flags, stdout, stderr } = context;
+  const given = DEEDS.filter((deed) => flags.has(deed));
+  if (given.length > 1) {
+    throw new UsageError(`--${given[0]} and --${given[1]} cannot be given together`);
+  }
+  const url = givenAddress(flags.text("url"));
+  const client = createAgentClient(loadProcessSettings(context), url);
+  try {
+    return await perform(context, client, given[0] ?? (flags.has("note") ? "note" : "list"));
+  } catch (error) {
+    if (!(error instanceof AgentFailure)) throw error;
+    if (flags.has("json")) stdout.write(`${JSON.stringify({ error: error.message })}\n`);
+    else stderr.write(`error: ${error.message}\n`);
+    return 1;
+  }
+}
+
+async function perform(
+  context: CommandContext,
+  client: AgentClient,
+  deed: (typeof DEEDS)[number] | "note" | "list",
+): Promise<number> {
+  switch (deed) {
+    case "list":
+      return list(context, client);
+    case "baselines":
+      return baselines(context, client);
+    case "relearn":
+      return relearn(context, client);
+    case "ack":
+      return say(context, client, "acknowledge", context.flags.required("ack"), {});
+    case "shelve": {
+      const minutes = context.flags.number("minutes", { min: 1, max: 44_640 }) ?? SHELF_MINUTES;
+      return say(context, client, "shelve", context.flags.required("shelve"), { minutes });
+    }
+    case "unshelve":
+      return say(context, client, "unshelve", context.flags.required("unshelve"), {});
+    case "note":
+      return say(context, client, "note", context.flags.required("id"), {});
+  }
+}
+
+async function list(
+  { flags, stdout, signal }: CommandContext,
+  client: AgentClient,
+): Promise<number> {
+  const history = flags.number("history", { min: 0, max: 1000, isInteger: true }) ?? 0;
+  const lists = (await client.get(`/api/v1/alarms?history=${history}`, signal)) as Lists;
+  if (flags.has("json")) stdout.write(`${JSON.stringify(lists, null, 2)}\n`);
+  else stdout.write(listText(lists));
+  return lists.active.length > 0 ? 1 : 0;
+}
+
+function listText({ active, acknowledged, shelved, history }: Lists): string {
+  const row = (
+    state: string,
+    { id, severity = "", raised = "", text, alarm, value, sensor }: View,
+  ) => [id, state, severity, raised, text ?? `${alarm} on ${value} of sensor ${sensor}`];
+  const rows = [
+    ...active.map((view) => row("active", view)),
+    ...acknowledged.map((view) => row(`acknowledged by ${view.acknowledged?.by}`, view)),
+    ...shelved.map((view) => row(`shelved until ${view.shelved?.until}`, view)),
+  ];
+  const events = history.map((event) => [String(event["time"]), String(event["text"])]);
+  const none = rows.length === 0 ? "no alarm is active or shelved\n" : table(rows, "");
+  return events.length === 0 ? none : `${none}\n${table(events, "")}`;
+}
+
+async function say(
+  { flags, stdout, signal }: CommandContext,
+  client: AgentClient,
+  word: string,
+  id: string,
+  more: object,
+): Promise<number> {
+  if (!/^[0-9a-f]{32}$/.test(id))
+    throw new UsageError(
+      `${JSON.stringify(id)} is not an alarm id: 32 digits 0-9a-f, the first column of \`gateside alarms\``,
+    );
+  const note = flags.text("note");
+  const body = { by: whoIs(flags), ...(note === null ? {} : { note }), ...more };
+  const path = `/api/v1/alarms/${encodeURIComponent(id)}/${word}`;
+  const answer = await client.post(path, body, signal);
+  stdout.write(flags.has("json") ? `${JSON.stringify(answer, null, 2)}\n` : "done\n");
+  return 0;
+}
+
+async function relearn(
+  { flags, stdout, signal }: CommandContext,
+  client: AgentClient,
+): Promise<number> {
+  const parts = flags.required("relearn").split("/");
+  if (parts.length !== 3 || parts.includes("")) {
+    throw new UsageError("--relearn takes SENSOR/ALARM/VALUE, as --baselines lists them");
+  }
+  const path = `/api/v1/baselines/${parts.map(encodeURIComponent).join("/")}/relearn`;
+  const answer = await client.post(path, { by: whoIs(flags) }, signal);
+  stdout.write(
+    flags.has("json") ? `${JSON.stringify(answer)}\n` : "the baseline is learned anew\n",
+  );
+  return 0;
+}
+
+async function baselines(
+  { flags, stdout, signal }: CommandContext,
+  client: AgentClient,
+): Promise<number> {
+  const answer = (await client.get("/api/v1/baselines", signal)) as {
+    readonly baselines: readonly Baseline[];
+  };
+  if (flags.has("json")) stdout.write(`${JSON.stringify(answer, null, 2)}\n`);
+  else if (answer.baselines.length === 0) stdout.write("no baseline is learned or being learned\n");
+  else stdout.write(table(answer.baselines.map(baselineRow), ""));
+  return 0;
+}
+
+function baselineRow(one: Baseline): string[] {
+  const unit = one.unit === null || one.unit === "1" ? "" : ` ${one.unit}`;
+  const number = (value: number | null) =>
+    value === null ? "–" : `${Number(value.toPrecision(4))}${unit}`;
+  return [
+    `${one.sensor}/${one.alarm}/${one.value}`,
+    one.machineState,
+    one.status === "learning" ? `learning ${one.learned} of ${one.wanted}` : one.status,
+    `median ${number(one.median)}`,
+    `limit ${number(one.high)}`,
+  ];
+}
+
+function whoIs(flags: Flags): string {
+  return flags.text("by") ?? userInfo().username;
+}

@@ -1,0 +1,31 @@
+import type { FlagSpec } from "./command.ts";
+
+export const COLLECT_FLAGS: readonly FlagSpec[] = [
+  {
+    name: "from",
+    value: "URL[,URL]",
+    doc: "broker: mqtt(s)://… (MQTT 5 shared subscription) or amqp(s)://… (quorum queue)",
+  },
+  { name: "to", value: "URL", doc: "database: postgres://user@host/database" },
+  {
+    name: "group",
+    value: "NAME",
+    doc: "collectors of one group share the messages (default gateside)",
+  },
+  {
+    name: "prefix",
+    value: "PREFIX",
+    doc: "the boxes' MQTT_TOPIC_PREFIX (default gateside)",
+  },
+  {
+    name: "metrics",
+    value: "PORT",
+    doc: "serve Prometheus metrics and /healthz on this port, or HOST:PORT",
+  },
+  {
+    name: "keep-days",
+    value: "N",
+    doc: "drop weeks older than N days; by default everything is kept",
+  },
+  { name: "migrate-only", doc: "migrate the database schema and exit" },
+];

@@ -1,0 +1,96 @@
+import { readFileSync } from "node:fs";
+import { watchEnvironment } from "../config/environment-file.ts";
+import { type LoadedSettings, loadSettings } from "../config/settings.ts";
+import { SETTING_NAMES, SETTINGS, type SettingName } from "../config/settings-table.ts";
+import { loadSite } from "../config/site.ts";
+import { loadUplinks } from "../config/uplinks.ts";
+import { settingDigest } from "../setup/digest.ts";
+import type { ConfigurationFiles, ConfigurationTexts } from "../setup/reload.ts";
+import type { CommandContext } from "./command.ts";
+import { examineFiles } from "./configuration.ts";
+
+/** Settings and files as the running agent finds them again, beside those it was started with. */
+export function createConfigurationFiles(
+  context: Pick<CommandContext, "env" | "cwd" | "flags">,
+  running: LoadedSettings,
+): ConfigurationFiles {
+  const environmentNow = watchEnvironment(context.env);
+  return {
+    // With the settings that are running: those that changed since wait for the restart, whatever is wrong with them.
+    examine(proposed = {}) {
+      const texts = { ...textsOf(running), ...proposed };
+      const { configuration, faults, warnings } = examineFiles(running, texts);
+      return {
+        site: faults.length === 0 ? (configuration?.site ?? null) : null,
+        uplinks: faults.length === 0 ? (configuration?.uplinks ?? null) : null,
+        faults,
+        warnings,
+        texts,
+      };
+    },
+    texts: () => textsOf(running),
+    pendingRestart() {
+      const now = loadSettings(environmentNow(), {
+        cwd: context.cwd,
+        envFile: context.flags.text("environment"),
+      });
+      return differing(running, now);
+    },
+    compare: (nonce, digests) =>
+      SETTING_NAMES.filter((name) => {
+        const digest = digests[name];
+        return digest !== undefined && digest !== settingDigest(nonce, name, running.valueOf(name));
+      }),
+    sensor(written) {
+      const { site, faults } = loadSite(JSON.stringify({ site: "-", sensors: [written] }), "");
+      const [value] = site?.sensors ?? [];
+      return value === undefined ? { faults } : { value };
+    },
+    uplink(written) {
+      const text = JSON.stringify({ uplinks: [written] });
+      const { site } = examineFiles(running);
+      const { uplinks, faults } = loadUplinks(text, running.shown.UPLINKS_FILE, {
+        site,
+        main: null,
+        commandsEnabled: running.shown.COMMANDS_ENABLED === "true",
+      });
+      const [value] = uplinks ?? [];
+      return value === undefined ? { faults } : { value };
+    },
+  };
+}
+
+/** Names of the settings that two loads have different values of. */
+function differing(a: LoadedSettings, b: LoadedSettings): SettingName[] {
+  return SETTING_NAMES.filter((name) => a.valueOf(name) !== b.valueOf(name));
+}
+
+/** For `compare`: every setting but secrets that the asking side does not have, for it may not be allowed to read them. */
+export function settingDigests(nonce: string, loaded: LoadedSettings): Record<string, string> {
+  return Object.fromEntries(
+    SETTING_NAMES.filter((name) => !SETTINGS[name].secret || loaded.valueOf(name) !== "").map(
+      (name) => [name, settingDigest(nonce, name, loaded.valueOf(name))],
+    ),
+  );
+}
+
+/** Settings as `check` shows them, without secrets: what the name of a configuration is made of. */
+export function settingsShown(loaded: LoadedSettings): Record<string, string> {
+  const hidden = (name: SettingName) => SETTINGS[name].secret && !name.endsWith("_URL");
+  return Object.fromEntries(
+    SETTING_NAMES.filter((name) => !hidden(name)).map((name) => [name, loaded.shown[name]]),
+  );
+}
+
+function textsOf({ shown }: LoadedSettings): ConfigurationTexts {
+  return { site: textOf(shown.SITE_FILE), uplinks: textOf(shown.UPLINKS_FILE) };
+}
+
+function textOf(path: string): string | null {
+  if (path === "") return null;
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return null;
+  }
+}

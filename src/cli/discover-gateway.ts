@@ -1,0 +1,163 @@
+/** `discover --gateway`: asks the gateway which kinds answer for sensors of a type, so that nobody has to know them. */
+
+import { readOnce } from "../agent/one-read.ts";
+import type { Survey } from "../analytics/survey.ts";
+import { normalCode, POLLED_KINDS, type PolledKind, type Sensor } from "../core/sensor.ts";
+import { addDays, dayOf } from "../core/time-zone.ts";
+import { type Flags, UsageError } from "./command.ts";
+import { type GatewayAccess, type GatewaySettings, openGateway } from "./gateway-access.ts";
+
+/** Sensors of a type that are asked: one may be off, or have sent nothing for days. */
+const SENSORS_PER_TYPE = 3;
+const DAYS_MAX = 31;
+const TIMEOUT_MS = 30_000;
+const BODY_MB_MAX = 256;
+
+interface KindsQuestion {
+  readonly url: string;
+  readonly service: string;
+  readonly wireWord: string;
+  /** How many days back records are looked for, the running one included. */
+  readonly days: number;
+}
+
+interface KindsAnswer {
+  /** By type code; types of which nothing was found are left out. */
+  readonly kinds: ReadonlyMap<number, readonly PolledKind[]>;
+  readonly notes: readonly string[];
+}
+
+/** The gateway cannot be reached, or gives no sensor's day at all. */
+export class GatewayRefusal extends Error {
+  override readonly name = "GatewayRefusal";
+}
+
+/** Null where --gateway is not given. */
+export function kindsQuestion(flags: Flags): KindsQuestion | null {
+  const url = flags.text("gateway");
+  const days = flags.number("days", { min: 1, max: DAYS_MAX, isInteger: true }) ?? 1;
+  if (url === null) return null;
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    // Not repeated: it may hold a password.
+    throw new UsageError("--gateway is not an address such as http://192.168.1.10");
+  }
+  return {
+    url,
+    service: flags.required("gateway-service"),
+    wireWord: flags.required("wire-word"),
+    days,
+  };
+}
+
+/** Asks for the types that are not in `known`. Rejects with a GatewayRefusal. */
+export async function askKinds(
+  question: KindsQuestion,
+  found: Survey,
+  known: { readonly types: ReadonlySet<number>; readonly codes: ReadonlySet<string> },
+  progress: (text: string) => void,
+  signal: AbortSignal,
+): Promise<KindsAnswer> {
+  const byType = new Map<number, string[]>();
+  for (const { device } of found.devices) {
+    const { type, code } = device;
+    if (type === null || type < 0 || known.types.has(type)) continue;
+    if (known.codes.has(normalCode(code))) continue;
+    byType.set(type, [...(byType.get(type) ?? []), code]);
+  }
+  const gateway = await openGateway({ settings: settingsOf(question), uplinks: [] });
+  const kinds = new Map<number, readonly PolledKind[]>();
+  const notes: string[] = [];
+  const answered = { isAny: false, last: "" };
+  try {
+    for (const [type, codes] of byType) {
+      const asked = codes.slice(0, SENSORS_PER_TYPE);
+      const sources = new Map<PolledKind, string>();
+      for (const code of asked) {
+        for (const kind of POLLED_KINDS) {
+          if (sources.has(kind)) continue;
+          progress(`gateway: type ${type}, sensor ${code}, ${kind}`);
+          const hasRecords = await answers(
+            gateway,
+            question,
+            { code, type, kind },
+            answered,
+            signal,
+          );
+          if (hasRecords) sources.set(kind, code);
+        }
+        // One sensor that answers tells its type; further ones are asked where it is silent.
+        if (sources.size > 0) break;
+      }
+      if (sources.size === 0) {
+        notes.push(
+          `type ${type}: the gateway has no records of ${asked.join(", ")} in the last ${question.days} days; look further back with --days`,
+        );
+        continue;
+      }
+      kinds.set(type, [...sources.keys()]);
+      const [code] = sources.values();
+      notes.push(
+        `type ${type}: taken as ${[...sources.keys()].join(" and ")}, because the gateway has such records of ${code}; correct sensors of this type that differ`,
+      );
+    }
+  } finally {
+    await gateway.client.close();
+  }
+  if (!answered.isAny && byType.size > 0) {
+    throw new GatewayRefusal(
+      `the gateway gave no sensor's day: ${answered.last}; is ${gateway.client.state.url} the gateway's address, ${question.service} its service (--gateway-service), and ${question.wireWord} the word of its names (--wire-word)?`,
+    );
+  }
+  return { kinds, notes };
+}
+
+/** True where the gateway has records of a kind in one of the days. */
+async function answers(
+  gateway: GatewayAccess,
+  { days }: KindsQuestion,
+  { code, type, kind }: { readonly code: string; readonly type: number; readonly kind: PolledKind },
+  answered: { isAny: boolean; last: string },
+  signal: AbortSignal,
+): Promise<boolean> {
+  const sensor: Sensor = { code, type, kinds: [kind], channels: {} };
+  for (let back = 0; back < days; back += 1) {
+    signal.throwIfAborted();
+    // The gateway's zone is not known here; a day of UTC is one of its days, too.
+    const day = addDays(dayOf(gateway.clock.now(), "UTC"), -back);
+    const { result, count } = await readOnce(gateway, { sensor, kind, day }, signal);
+    if (result.ok) {
+      answered.isAny = true;
+      if (count > 0) return true;
+      continue;
+    }
+    if (result.isGatewayFault)
+      throw new GatewayRefusal(
+        `--gateway: ${result.message}; is the gateway on, and this its address?`,
+      );
+    answered.last = result.message;
+    // A kind that it does not know today it does not know for yesterday either.
+    return false;
+  }
+  return false;
+}
+
+function settingsOf({ url, service, wireWord }: KindsQuestion): GatewaySettings {
+  return {
+    gatewayUrl: url,
+    gatewayService: service,
+    wireWord,
+    gatewayHeaders: {},
+    gatewayCaFile: null,
+    gatewayProxy: null,
+    gatewayTimeoutMs: TIMEOUT_MS,
+    gatewayConcurrency: 1,
+    gatewayMaxBodyMb: BODY_MB_MAX,
+    gatewayEmptyStatuses: [],
+    mqttUsername: null,
+    mqttPassword: null,
+    httpToken: null,
+    httpViewToken: null,
+    alarmWebhookUrl: null,
+    alarmEmail: null,
+  };
+}

@@ -1,0 +1,172 @@
+/** Tries every state read of the site file once: which of them answer, and what to do about those that do not. */
+import { CallFailure } from "../core/failure.ts";
+import {
+  isRead,
+  type ModbusStateRead,
+  type Sensor,
+  type ServiceStateRead,
+} from "../core/sensor.ts";
+import type { StateSample } from "../core/state/state-sample.ts";
+import { ModbusFailure, ModbusStates } from "../node-state/modbus-states.ts";
+import type { Configuration } from "./configuration.ts";
+import type { Finding } from "./finding.ts";
+import { type GatewayAccess, openGateway } from "./gateway-access.ts";
+import { openServiceStates, readServiceState, registersOnce } from "./state-once.ts";
+import { duration } from "./status.ts";
+
+/** Answers that did not come in time are waited for so often; the other reads of that source are not tried then. */
+const SILENCES_MAX = 3;
+/** What a value's text may fill in a line. */
+const SHOWN_MAX = 40;
+
+const EXCEPTION_REMEDIES: Readonly<Record<number, string>> = {
+  1: `try the other "function" (3 or 4)`,
+  2: `are the addresses counted from 0 (40001 in a manual is address 0), and is "function" the right one (3 or 4)?`,
+  3: `try fewer registers side by side`,
+  10: `is "unit" the number of this node?`,
+  11: `is "unit" the number of this node, and the node on?`,
+};
+
+interface Source {
+  silences: number;
+  /** Reads that were not tried, for the source came first. */
+  skipped: number;
+  isAway: boolean;
+}
+
+/** `isGatewayLost`: its operations are not tried, its registers are. */
+export async function checkNodeStates(
+  configuration: Configuration,
+  isGatewayLost: boolean,
+  found: (finding: Finding) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const sensors = configuration.site.sensors.filter(
+    (sensor) => isRead(sensor) && (sensor.stateReads?.length ?? 0) > 0,
+  );
+  if (sensors.length === 0) return;
+  const gateway = await openGateway(configuration);
+  const modbus = new ModbusStates();
+  const sources = new Map<string, Source>();
+  const sourceOf = (name: string): Source => {
+    let source = sources.get(name);
+    if (source === undefined) {
+      const isAway = isGatewayLost && !name.startsWith("tcp:");
+      sources.set(name, (source = { silences: 0, skipped: 0, isAway }));
+    }
+    return source;
+  };
+  try {
+    for (const sensor of sensors) {
+      for (const read of sensor.stateReads ?? []) {
+        const name = read.via === "modbus" ? read.url : read.operation;
+        const source = sourceOf(name);
+        if (source.isAway) {
+          source.skipped += 1;
+          continue;
+        }
+        const what = `${sensor.code} node`;
+        try {
+          const tried =
+            read.via === "modbus"
+              ? await tryRegisters(modbus, read, signal)
+              : await tryService(gateway, configuration, { sensor, read }, signal);
+          found({ what, ...tried });
+        } catch (error) {
+          if (signal.aborted) return;
+          found({ what, state: "failed", detail: failureText(error, name) });
+          note(source, error);
+        }
+      }
+    }
+    for (const [name, { skipped }] of sources) {
+      const detail = `${skipped} more of ${name} not tried: what is said of the gateway or the device above comes first`;
+      if (skipped > 0) found({ what: "state reads", state: "skipped", detail });
+    }
+  } finally {
+    modbus.close();
+    await gateway.client.close();
+  }
+}
+
+/** Whether the other reads of the source are still worth trying. */
+function note(source: Source, error: unknown): void {
+  if (error instanceof ModbusFailure) source.isAway = error.isDeviceAway;
+  if (!(error instanceof CallFailure)) return;
+  if (error.failureClass === "transient") source.silences += 1;
+  source.isAway = error.isGatewayFault || source.silences >= SILENCES_MAX;
+}
+
+async function tryService(
+  gateway: GatewayAccess,
+  configuration: Configuration,
+  { sensor, read }: { readonly sensor: Sensor; readonly read: ServiceStateRead },
+  signal: AbortSignal,
+): Promise<Omit<Finding, "what">> {
+  const service = openServiceStates(gateway, configuration);
+  const nowMs = gateway.clock.now();
+  const zone = configuration.settings.gatewayTimezone;
+  const request = { sensor, read, date: null, nowMs, zone };
+  const { sample, problem } = await readServiceState(service, request, signal);
+  const { operation } = read;
+  if (sample === null) {
+    const remedy = problem?.startsWith("the gateway")
+      ? `does the node report it yet, and does the operation want a day ("request")?`
+      : `gateside probe --sensor ${sensor.code} --kind node --json, and the vendor's manual, list the names for "from"`;
+    return { state: "warning", detail: `${operation}: ${problem}; ${remedy}` };
+  }
+  const missing = Object.entries(sample.quality).map(([name, { reason }]) => `${name} ${reason}`);
+  const age = sample.time === null ? "" : `, ${duration(nowMs - sample.time.ms)} old`;
+  const detail = `${operation}: ${valuesText(sample)}${age}`;
+  if (missing.length === 0) return { state: "ok", detail };
+  const given = Object.keys(sample.raw).join(", ");
+  return {
+    state: "warning",
+    detail: `${detail}; ${missing.join(", ")}: compare "from" with the fields of the record, ${given}`,
+  };
+}
+
+async function tryRegisters(
+  modbus: ModbusStates,
+  read: ModbusStateRead,
+  signal: AbortSignal,
+): Promise<Omit<Finding, "what">> {
+  const values = registersOnce(await modbus.words(read, signal), read);
+  const shown = values.map(({ name, value, unit }) => `${name} ${value} ${unit}`).join(", ");
+  const detail = `${read.url}: ${shown}`;
+  const swapped = values.filter(({ looksSwapped }) => looksSwapped);
+  if (swapped.length > 0) {
+    const others = swapped.map(({ name, otherOrder }) => `${name} ${otherOrder}`).join(", ");
+    const order = read.wordOrder === "little" ? "big" : "little";
+    return {
+      state: "warning",
+      detail: `${detail}; with the words swapped: ${others}. Then set "wordOrder": "${order}"`,
+    };
+  }
+  const empty = values.filter(({ value }) => value === null).map(({ name }) => name);
+  if (empty.length === 0) return { state: "ok", detail };
+  return { state: "warning", detail: `${detail}; no number: ${empty.join(", ")}` };
+}
+
+function valuesText({ values, units }: StateSample): string {
+  return Object.entries(values)
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => `${name} ${String(value).slice(0, SHOWN_MAX)} ${units[name] ?? ""}`)
+    .map((text) => text.trimEnd())
+    .join(", ");
+}
+
+function failureText(error: unknown, source: string): string {
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof ModbusFailure) {
+    const remedy =
+      error.exception !== null
+        ? (EXCEPTION_REMEDIES[error.exception] ?? "try again later")
+        : `is the device on, "url" its address, and Modbus TCP switched on in it?`;
+    return `${message}; ${remedy}`;
+  }
+  const isUnknown = error instanceof CallFailure && error.httpStatus === 404;
+  return isUnknown
+    ? `${source}: ${message}; this gateway has no such operation: compare its name with the vendor's manual, or take it out of stateReads`
+    : `${source}: ${message}`;
+}

@@ -1,0 +1,52 @@
+import type { Reading } from "../core/reading.ts";
+import { zoneOffsetMs } from "../core/time-zone.ts";
+import { offsetText } from "../core/to-reading.ts";
+import type { Finding } from "./finding.ts";
+
+const MINUTE_MS = 60_000;
+/** Codes in one line. */
+const NAMED_MAX = 5;
+
+export type DatedReading = Pick<Reading, "sensor" | "timeMs" | "offsetMinutes">;
+
+/**
+ * Compares the zone of the gateway's days with the offsets that its records carry. The offset is the writer's, so one sensor that
+ * differs may itself be wrong; where none agrees, the setting is.
+ */
+export function checkZone(
+  zone: string,
+  readings: readonly DatedReading[],
+  found: (finding: Finding) => void,
+): void {
+  const what = "zone";
+  const dated = readings.filter(({ offsetMinutes }) => offsetMinutes !== null);
+  // Records without an offset say nothing of the zone.
+  const [first] = dated;
+  if (first === undefined) return;
+  const ours = ({ timeMs }: DatedReading) => Math.round(zoneOffsetMs(timeMs, zone) / MINUTE_MS);
+  const others = dated.filter((reading) => reading.offsetMinutes !== ours(reading));
+  const [other] = others;
+  if (other === undefined) {
+    const detail = `${zone} is UTC${offsetText(ours(first))}, as ${count(dated.length)} say`;
+    found({ what, state: "ok", detail });
+    return;
+  }
+  const codes = [...new Set(others.map(({ sensor }) => sensor))];
+  const named = codes.slice(0, NAMED_MAX).join(", ") + (codes.length > NAMED_MAX ? ", …" : "");
+  const detail = `GATEWAY_TIMEZONE ${zone} is UTC${offsetText(ours(other))} then, and records of ${named} say UTC${offsetText(other.offsetMinutes)}`;
+  found(
+    others.length === dated.length
+      ? {
+          what,
+          state: "failed",
+          detail: `${detail}: readings around midnight are asked for on the wrong day; set GATEWAY_TIMEZONE to the zone of the gateway's own clock`,
+        }
+      : {
+          what,
+          state: "warning",
+          detail: `${detail}, those of ${count(dated.length - others.length)} agree with it; is the zone of these sensors set right?`,
+        },
+  );
+}
+
+const count = (n: number) => `${n} sensor${n === 1 ? "" : "s"}`;

@@ -1,0 +1,52 @@
+import { setImmediate as turn } from "node:timers/promises";
+import type { Measurement } from "../collect/main.ts";
+import type { StoredReading } from "../core/ports.ts";
+import type { Doubt } from "../core/quality.ts";
+import type { Value } from "../core/reading.ts";
+import { loadCollectBundle } from "./collect-bundle.ts";
+import { type TextSink, UsageError } from "./command.ts";
+import { writeOut } from "./write-out.ts";
+
+/** A row per value, as in CSV. */
+export function* measurementsOf(reading: StoredReading): Generator<Measurement> {
+  const values = JSON.parse(reading.values) as Readonly<Record<string, Value>>;
+  const units = JSON.parse(reading.units) as Readonly<Record<string, string>>;
+  const quality = JSON.parse(reading.quality) as Readonly<Record<string, Doubt>>;
+  for (const [name, value] of Object.entries(values)) {
+    yield {
+      timeMs: reading.timeMs,
+      site: null,
+      sensor: reading.sensor,
+      kind: reading.kind,
+      name,
+      value,
+      unit: units[name] ?? null,
+      quality: quality[name]?.quality ?? "good",
+      reason: quality[name]?.reason ?? null,
+      id: reading.id,
+    };
+  }
+}
+
+/** Writes a Parquet file to the sink as it grows; answers the rows. A terminal shows nothing of it and is refused. */
+export async function writeParquet(
+  rows: Iterable<Measurement> | AsyncIterable<Measurement>,
+  sink: TextSink,
+  signal: AbortSignal,
+): Promise<number> {
+  if (sink.isTTY === true)
+    throw new UsageError("Parquet is no text: send it to a file with > readings.parquet");
+  const { MeasurementFile } = await loadCollectBundle();
+  const file = new MeasurementFile();
+  let count = 0;
+  for await (const row of rows) {
+    const bytes = await file.add(row);
+    count += 1;
+    if (bytes === null) continue;
+    await writeOut(sink, bytes, signal);
+    await turn();
+    if (signal.aborted) return count;
+  }
+  await writeOut(sink, await file.finish(), signal);
+  return count;
+}

@@ -1,0 +1,42 @@
+/** What the site file adds to what is exported: where a value was measured, and what people call it. */
+import { normalCode, type Sensor, type Site } from "../core/sensor.ts";
+
+/** After the columns that were always there, so that scripts which count them go on. */
+export const SITE_COLUMNS =
+  "site,name,company_id,area_id,machine_id,point_id,company,area,machine,point";
+
+export function csvCell(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** Values of SITE_COLUMNS; empty where the site file does not know the sensor any more, or was not read. */
+export function siteCells(site: Site | null, code: string): string {
+  const { name, location } = sensorOf(site, code) ?? {};
+  const { company, area, machine, point, names } = location ?? {};
+  return [site?.site, name, company, area, machine, point]
+    .concat([names?.company, names?.area, names?.machine, names?.point])
+    .map((value) => csvCell(String(value ?? "")))
+    .join(",");
+}
+
+/** The same as members of a JSON object, without its braces and with a comma before; what is not known is left out. */
+export function siteMembers(site: Site | null, code: string): string {
+  if (site === null) return "";
+  const sensor = sensorOf(site, code);
+  const channels = Object.entries(sensor?.channels ?? {}).flatMap(([channel, { name, axis }]) =>
+    name === undefined && axis === undefined
+      ? []
+      : [[channel, { ...(name !== undefined && { name }), ...(axis !== undefined && { axis }) }]],
+  );
+  const members = JSON.stringify({
+    site: site.site,
+    ...(sensor?.name !== undefined && { name: sensor.name }),
+    ...(sensor?.location !== undefined && { location: sensor.location }),
+    ...(channels.length > 0 && { channels: Object.fromEntries(channels) }),
+  });
+  return `,${members.slice(1, -1)}`;
+}
+
+function sensorOf(site: Site | null, code: string): Sensor | undefined {
+  return site?.sensors.find((sensor) => normalCode(sensor.code) === normalCode(code));
+}

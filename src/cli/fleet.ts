@@ -1,0 +1,70 @@
+import type { FleetBox } from "../collect/main.ts";
+import { loadCollectSettings } from "../config/collect-settings.ts";
+import { loadCollectBundle } from "./collect-bundle.ts";
+import { type CommandContext, UsageError } from "./command.ts";
+import { ConfigurationError } from "./configuration.ts";
+import { duration } from "./status.ts";
+import { table } from "./table.ts";
+
+/** Boxes at a glance: 0 all well, 1 one needs hands, or neither broker nor database answers. */
+export async function run({ flags, env, cwd, stdout, stderr }: CommandContext): Promise<number> {
+  const { settings, faults } = loadCollectSettings({
+    env,
+    cwd,
+    flag: (name) => flags.text(name === "to" ? "db" : name),
+    databaseFlag: "db",
+    required: [],
+  });
+  if (settings === null) throw new ConfigurationError(faults);
+  // A flag goes before the environment, and the database before the broker: it also knows boxes that have nothing retained.
+  const isBroker = flags.has("from") && !flags.has("db");
+  const db = settings.to === "" || isBroker ? null : settings.to;
+  if (db === null && settings.from.length === 0) throw new UsageError("--from or --db is required");
+  if (db === null && settings.from.some((address) => address.startsWith("amqp")))
+    throw new UsageError(
+      "retained topics are read over mqtt(s)://; over AMQP there are none, so give --db",
+    );
+  const { readFleet } = await loadCollectBundle();
+  let boxes: FleetBox[];
+  try {
+    boxes = await readFleet({ ...settings, db }, Date.now());
+  } catch (error) {
+    stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n`);
+    return 1;
+  }
+  stdout.write(flags.has("json") ? `${JSON.stringify(boxes, null, 2)}\n` : fleetText(boxes));
+  return boxes.some(({ needsHands }) => needsHands.length > 0) ? 1 : 0;
+}
+
+export function fleetText(boxes: readonly FleetBox[]): string {
+  const age = (seconds: number | null) => (seconds === null ? "-" : duration(seconds * 1000));
+  const rows = boxes.map((box) => [
+    box.site,
+    box.state ?? "unknown",
+    box.version ?? "-",
+    box.configuration ?? "-",
+    age(box.newestReadingAgeS),
+    box.backlog === null ? "-" : String(box.backlog),
+    box.hoursUntilFull === null ? "-" : String(Math.floor(box.hoursUntilFull)),
+    `${box.silentSensors.length} of ${box.sensors}`,
+    `${box.alarms.alarm} + ${box.alarms.warning}`,
+    [...box.needsHands, ...box.pendingRestart.map((name) => `${name} waits for a restart`)].join(
+      "; ",
+    ),
+  ]);
+  const head = [
+    "SITE",
+    "STATE",
+    "VERSION",
+    "CONFIGURATION",
+    "NEWEST READING",
+    "BACKLOG",
+    "HOURS LEFT",
+    "SILENT",
+    "ALARMS + WARNINGS",
+    "NEEDS HANDS",
+  ];
+  const count = boxes.filter(({ needsHands }) => needsHands.length > 0).length;
+  const sum = `${boxes.length} ${boxes.length === 1 ? "box" : "boxes"}, ${count} in need of hands\n`;
+  return boxes.length === 0 ? sum : `${table([head, ...rows], "")}\n${sum}`;
+}

@@ -1,0 +1,140 @@
+import { kindValues } from "../core/kind-values.ts";
+import { readingKinds, type Site } from "../core/sensor.ts";
+import { MapFileFailure, mapFilePath, readMapFile } from "../modbus/map-file.ts";
+import { addressOf, RegisterMap } from "../modbus/register-map.ts";
+import type { CommandContext } from "./command.ts";
+import { loadConfiguration } from "./configuration.ts";
+
+const COLUMNS = [
+  "address",
+  "holding",
+  "input",
+  "registers",
+  "type",
+  "sensor",
+  "name",
+  "kind",
+  "value",
+  "unit",
+  "meaning",
+] as const;
+
+const STATUS = "quality × 16384 + age in s (at most 16383): 0 good, 1 uncertain, 2 bad, 3 stale";
+
+/** The registers of the Modbus server, as the running agent has them or as the next start will give them out. */
+export async function run(context: CommandContext): Promise<number> {
+  const { settings, site } = loadConfiguration(context);
+  const format = context.flags.choice("format", ["csv", "md"]);
+  try {
+    const map = new RegisterMap(readMapFile(mapFilePath(settings.dataDir)), site);
+    const rows = [...headerRows(), ...blockRows(map, site)];
+    context.stdout.write(format === "csv" ? csv(rows) : markdown(rows, settings.modbusWordOrder));
+    if (map.left === 0) return 0;
+    context.stderr.write(
+      `warning: ${map.left} values have no address: 65536 registers are used up\n`,
+    );
+    return 1;
+  } catch (error) {
+    if (!(error instanceof MapFileFailure)) throw error;
+    context.stderr.write(`error: ${error.message}\n`);
+    return 1;
+  }
+}
+
+type Row = readonly string[];
+
+function headerRows(): Row[] {
+  const of = (address: number, meaning: string) =>
+    row(address, "uint16", { sensor: "", name: "", kind: "", value: "", unit: "" }, meaning);
+  return [
+    of(0, "version of this layout, 1"),
+    of(
+      1,
+      "seconds since the agent's start, counting on from 65535 to 0: it stands still when the agent does",
+    ),
+    of(2, "1 while the gateway answers, else 0"),
+    of(3, "sensors in the site file"),
+  ];
+}
+
+function blockRows(map: RegisterMap, site: Site): Row[] {
+  const sensors = new Map(site.sensors.map((sensor) => [sensor.code, sensor]));
+  return map.blocks.flatMap(({ sensor: code, kind, value }, index) => {
+    const sensor = sensors.get(code);
+    const name = sensor?.name ?? "";
+    const address = addressOf(index);
+    if (kind === null) {
+      const place = { sensor: code, name, kind: "", value: "", unit: "" };
+      return [
+        row(
+          address,
+          "uint16",
+          { ...place, value: "state" },
+          "0 unknown, 1 online, 2 silent, 3 removed",
+        ),
+        row(
+          address + 1,
+          "uint16",
+          { ...place, value: "age", unit: "s" },
+          "of its newest reading; 65535 = so or more, or none",
+        ),
+        row(address + 2, "uint16", { ...place, value: "battery", unit: "mV" }, "65535 = unknown"),
+      ];
+    }
+    const known =
+      sensor !== undefined && readingKinds(sensor).includes(kind)
+        ? kindValues(sensor, kind).find((one) => one.name === value)
+        : undefined;
+    const place = { sensor: code, name, kind, value, unit: known?.unit ?? "" };
+    const meaning = known === undefined ? "no longer in the site file: NaN" : sayType(known.type);
+    return [
+      row(address, "float32", place, meaning),
+      row(address + 2, "uint16", { ...place, value: `${value} status`, unit: "" }, STATUS),
+    ];
+  });
+}
+
+function sayType(type: string): string {
+  if (type === "boolean") return "1 true, 0 false; NaN = bad";
+  return type === "string" ? "1 A, 2 B, 3 C, 4 D; NaN = bad" : "NaN = bad";
+}
+
+function row(
+  address: number,
+  type: "uint16" | "float32",
+  place: Readonly<Record<"sensor" | "name" | "kind" | "value" | "unit", string>>,
+  meaning: string,
+): Row {
+  const { sensor, name, kind, value, unit } = place;
+  const registers = type === "float32" ? "2" : "1";
+  // Conventional references count from 1 behind the digit of their table.
+  return [
+    String(address),
+    String(400_001 + address),
+    String(300_001 + address),
+    registers,
+    type,
+    sensor,
+    name,
+    kind,
+    value,
+    unit,
+    meaning,
+  ];
+}
+
+function csv(rows: readonly Row[]): string {
+  const cell = (text: string) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  return [COLUMNS, ...rows].map((cells) => `${cells.map(cell).join(",")}\n`).join("");
+}
+
+function markdown(rows: readonly Row[], wordOrder: string): string {
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((text) => text.replaceAll("|", "\\|")).join(" | ")} |\n`;
+  return (
+    `Functions 3 and 4 read the same registers; addresses count from 0. float32 is two registers, the ${wordOrder === "big" ? "high" : "low"} word first.\n\n` +
+    line(COLUMNS) +
+    line(COLUMNS.map(() => "---")) +
+    rows.map(line).join("")
+  );
+}

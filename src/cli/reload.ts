@@ -1,0 +1,43 @@
+import { changeLines, faultText, type ReloadReport } from "../core/configuration.ts";
+import { AgentFailure, createAgentClient } from "./agent-client.ts";
+import type { CommandContext } from "./command.ts";
+import { loadProcessSettings } from "./configuration.ts";
+
+/** Closing and opening sessions takes longer than a question. */
+const RELOAD_TIMEOUT_MS = 60_000;
+
+/** Warnings about settings come with the agent's answer: said here, too, they would stand there twice. */
+const UNHEARD = { write: () => true };
+
+/** Has the running agent read its files again: 0 applied or unchanged, 1 refused or nobody answers. */
+export async function run(context: CommandContext): Promise<number> {
+  const { flags, stdout, stderr, signal } = context;
+  const client = createAgentClient(loadProcessSettings({ ...context, stderr: UNHEARD }));
+  let report: ReloadReport;
+  try {
+    report = (await client.post("/api/v1/reload", {}, signal, RELOAD_TIMEOUT_MS)) as ReloadReport;
+  } catch (error) {
+    if (!(error instanceof AgentFailure)) throw error;
+    if (flags.has("json")) stdout.write(`${JSON.stringify({ error: error.message })}\n`);
+    else stderr.write(`error: ${error.message}\n`);
+    return 1;
+  }
+  if (flags.has("json")) stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+  else print(report, context);
+  return report.outcome === "refused" ? 1 : 0;
+}
+
+function print(report: ReloadReport, { stdout, stderr }: CommandContext): void {
+  const { outcome, configuration, changes, faults, warnings, pendingRestart } = report;
+  for (const warning of warnings) stderr.write(`warning: ${faultText(warning)}\n`);
+  for (const fault of faults) stderr.write(`error: ${faultText(fault)}\n`);
+  if (outcome === "refused") {
+    stderr.write(`\nreload refused; configuration ${configuration} goes on unchanged\n`);
+  } else {
+    for (const line of changeLines(changes)) stdout.write(`${line}\n`);
+    const what = outcome === "unchanged" ? "nothing has changed" : "applied";
+    stdout.write(`${what}: configuration ${configuration} is in effect\n`);
+  }
+  if (pendingRestart.length > 0)
+    stdout.write(`waiting for a restart: ${pendingRestart.join(", ")}\n`);
+}

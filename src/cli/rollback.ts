@@ -1,0 +1,32 @@
+import { nativeBinding } from "../lib/paths.ts";
+import { SCHEMA_VERSION } from "../store/database/migrate.ts";
+import { rollBack } from "../store/database/rollback.ts";
+import { StoreFailure } from "../store/database/store-failure.ts";
+import { type CommandContext, UsageError } from "./command.ts";
+import { loadProcessSettings } from "./configuration.ts";
+
+/** Takes the store back for an older package: 0 done, 1 an agent runs or the store cannot be written, 2 a wrong flag. */
+export function run(context: CommandContext): Promise<number> {
+  const { flags, stdout, stderr } = context;
+  const text = flags.required("to");
+  if (!/^[1-9]\d*$/.test(text) || Number(text) > SCHEMA_VERSION) {
+    throw new UsageError(
+      `--to ${JSON.stringify(text)} is not a schema version: 1 to ${SCHEMA_VERSION}`,
+    );
+  }
+  const { dataDir } = loadProcessSettings(context);
+  try {
+    const { from, to } = rollBack(dataDir, Number(text), nativeBinding());
+    stdout.write(
+      from === to
+        ? `the store has schema version ${from} already\n`
+        : `the store went from schema version ${from} to ${to}; install the older package now, before anything starts this one\n`,
+    );
+    return Promise.resolve(0);
+  } catch (error) {
+    if (!(error instanceof StoreFailure)) throw error;
+    const hint = error.code === "in_use" ? "; stop it first" : "";
+    stderr.write(`error: ${error.message}${hint}\n`);
+    return Promise.resolve(1);
+  }
+}

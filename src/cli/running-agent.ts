@@ -1,0 +1,92 @@
+/** What the agent that holds DATA_DIR has in effect, beside what a command finds in settings and files. */
+import { randomBytes } from "node:crypto";
+import { faultLine } from "../config/fault.ts";
+import {
+  type ConfigurationChanges,
+  changesOf,
+  type PublicUplink,
+  uplinksDifference,
+  withoutSecrets,
+} from "../core/configuration.ts";
+import { laneChangeText, lanesOf, parseLaneName, planLanes } from "../core/lane-plan.ts";
+import type { AgentStatus, LaneDepth } from "../core/ports.ts";
+import type { Site } from "../core/sensor.ts";
+import { siteDifference } from "../core/site-difference.ts";
+import type { Uplink } from "../core/uplink.ts";
+import { renamed } from "../setup/reload.ts";
+import { AgentFailure, createAgentClient } from "./agent-client.ts";
+import type { ConfigurationReport } from "./configuration.ts";
+import { settingDigests } from "./configuration-files.ts";
+
+const NONCE_BYTES = 32;
+
+interface InEffect {
+  readonly configuration: string;
+  readonly pendingRestart: readonly string[];
+  readonly faults: readonly string[];
+  readonly site: Site;
+  readonly uplinks: readonly PublicUplink[];
+}
+
+export interface RunningComparison {
+  readonly configuration: string;
+  /** Settings that differ from the running ones, as this command or the agent itself sees them. */
+  readonly pendingRestart: readonly string[];
+  /** Why the agent refused its last reload. */
+  readonly faults: readonly string[];
+  /** What a reload would change; null where the files have faults, so that it would be refused. */
+  readonly changes: ConfigurationChanges | null;
+  /** Why a reload would refuse files without fault: the site has another name. */
+  readonly refusal: readonly string[];
+  /** What becomes of formats and uplinks that are owed something, a line each, once all of it is in effect. */
+  readonly owed: readonly string[];
+}
+
+/** Null where no agent runs on DATA_DIR, or it does not let this user ask. */
+export async function compareWithRunning(
+  { loaded, configuration }: ConfigurationReport,
+  signal: AbortSignal,
+): Promise<RunningComparison | null> {
+  if (loaded.settings === null) return null;
+  // By the socket alone: what listens on the port may be another instance's agent.
+  const client = createAgentClient({ ...loaded.settings, httpPort: null });
+  try {
+    const running = (await client.get("/api/v1/configuration", signal)) as InEffect;
+    const nonce = randomBytes(NONCE_BYTES).toString("hex");
+    const body = { nonce, digests: settingDigests(nonce, loaded) };
+    const answer = (await client.post("/api/v1/configuration/compare", body, signal)) as {
+      readonly differing: readonly string[];
+    };
+    const pendingRestart = [...new Set([...answer.differing, ...running.pendingRestart])];
+    const changes =
+      configuration === null
+        ? null
+        : changesOf(
+            siteDifference(running.site, configuration.site),
+            uplinksDifference(running.uplinks, configuration.uplinks.map(withoutSecrets)),
+          );
+    const refusal = renamed(running.site, configuration?.site ?? null).map(faultLine);
+    const { configuration: digest, faults } = running;
+    const { buffer } = (await client.get("/api/v1/status", signal)) as Pick<AgentStatus, "buffer">;
+    const owed = configuration === null ? [] : owedOf(buffer.lanes, configuration.uplinks);
+    return { configuration: digest, pendingRestart, faults, changes, refusal, owed };
+  } catch (error) {
+    if (error instanceof AgentFailure) return null;
+    throw error;
+  }
+}
+
+/** As the agent files what it owes: by lanes. */
+function owedOf(
+  lanes: Readonly<Record<string, LaneDepth>>,
+  uplinks: readonly Uplink[],
+): readonly string[] {
+  const known = Object.entries(lanes).flatMap(([name, { readings }]) => {
+    const parsed = parseLaneName(name);
+    return parsed === null ? [] : [{ ...parsed, readings }];
+  });
+  const wanted = uplinks.map((uplink) => ({ ...uplink, lanes: lanesOf(uplink) }));
+  return planLanes(known, wanted)
+    .filter(({ what }) => what !== "added")
+    .map(laneChangeText);
+}

@@ -1,0 +1,29 @@
+/** Where SETUP_ENABLED is on and nothing can be saved: said before somebody stands in front of the machine with a telephone. */
+import { basename, join } from "node:path";
+import type { Fault } from "../config/fault.ts";
+import type { LoadedSettings } from "../config/settings.ts";
+import { replaceTrouble } from "../lib/write-trouble.ts";
+
+/** Writes nothing. */
+export function setupWarnings(shown: LoadedSettings["shown"]): Fault[] {
+  if (shown.SETUP_ENABLED !== "true") return [];
+  const warnings: Fault[] = [];
+  for (const name of ["SITE_FILE", "UPLINKS_FILE"] as const) {
+    const path = shown[name];
+    const trouble = path === "" ? null : replaceTrouble(path);
+    if (trouble === null) continue;
+    const place = join(shown.DATA_DIR, basename(path));
+    warnings.push({
+      place: name,
+      problem: `SETUP_ENABLED is on and ${path} cannot be saved: ${trouble}`,
+      remedy: `set ${name}=${place}, put the file there if there is one, and restart (docs/setup.md)`,
+    });
+  }
+  if (shown.HTTP_PORT === "off")
+    warnings.push({
+      place: "SETUP_ENABLED",
+      problem: "has no effect with HTTP_PORT=off",
+      remedy: "give a port, or leave SETUP_ENABLED out",
+    });
+  return warnings;
+}

@@ -1,0 +1,100 @@
+import { createPrivateKey, generateKeyPairSync, type KeyObject } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { fileTrouble } from "../lib/file-trouble.ts";
+import { DOCUMENT_BYTES_MAX, type SignedContent, signDocument } from "../setup/signed-document.ts";
+import { type CommandContext, UsageError } from "./command.ts";
+
+const DAY_MS = 86_400_000;
+const DAYS_MAX = 3650;
+/** Readable by nobody else. */
+const PRIVATE_MODE = 0o600;
+
+/** Makes a key pair, or a signed document of site and uplinks files, for `agent/cmd/site`. */
+export async function run(context: CommandContext): Promise<number> {
+  const { flags, stdout } = context;
+  const newKey = flags.text("new-key");
+  if (newKey !== null) return makeKeys(newKey, context);
+  const key = readKey(resolve(context.cwd, flags.required("key")));
+  const content: SignedContent = {
+    ...part("site", flags.text("site-file"), context.cwd),
+    ...part("uplinks", flags.text("uplinks-file"), context.cwd),
+  };
+  if (content.site === undefined && content.uplinks === undefined)
+    throw new UsageError("--site-file or --uplinks-file is required");
+  const named: unknown = content.site === undefined ? null : Reflect.get(content.site, "site");
+  const site = flags.text("site") ?? (typeof named === "string" ? named : null);
+  if (site === null) throw new UsageError("--site is required where no site file names it");
+  const version = flags.number("version", {
+    min: 1,
+    max: Number.MAX_SAFE_INTEGER,
+    isInteger: true,
+  });
+  const days = flags.number("days", { min: 0.001, max: DAYS_MAX }) ?? 7;
+  const nowMs = Date.now();
+  const text = signDocument(
+    // Seconds rise by themselves, whoever signs.
+    {
+      site,
+      version: version ?? Math.floor(nowMs / 1000),
+      notAfterMs: nowMs + days * DAY_MS,
+      content,
+    },
+    key,
+  );
+  if (Buffer.byteLength(text) > DOCUMENT_BYTES_MAX)
+    throw new UsageError(
+      `the document has more than ${DOCUMENT_BYTES_MAX} bytes; no agent takes it`,
+    );
+  stdout.write(`${text}\n`);
+  return Promise.resolve(0);
+}
+
+function makeKeys(name: string, { cwd, stderr }: CommandContext): number {
+  const privatePath = resolve(cwd, `${name}.key.pem`);
+  const publicPath = resolve(cwd, `${name}.pub.pem`);
+  for (const path of [privatePath, publicPath])
+    if (existsSync(path))
+      throw new UsageError(`${path} exists already; keys are never overwritten`);
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  const privatePem = privateKey.export({ type: "pkcs8", format: "pem" });
+  writeFileSync(privatePath, privatePem, { mode: PRIVATE_MODE, flag: "wx" });
+  writeFileSync(publicPath, publicKey.export({ type: "spki", format: "pem" }), { flag: "wx" });
+  stderr.write(
+    `${privatePath}: keep it where documents are signed, and on no box\n${publicPath}: CONFIG_PUBLIC_KEY_FILE of every box\n`,
+  );
+  return 0;
+}
+
+function readKey(path: string): KeyObject {
+  let pem: string;
+  try {
+    pem = readFileSync(path, "utf8");
+  } catch (error) {
+    throw new UsageError(`--key ${path} ${fileTrouble(error)}`);
+  }
+  try {
+    const key = createPrivateKey(pem);
+    if (key.asymmetricKeyType === "ed25519") return key;
+  } catch {
+    // Said below.
+  }
+  throw new UsageError(
+    `--key ${path} is not a private Ed25519 key in PEM; \`gateside sign --new-key NAME\` makes one`,
+  );
+}
+
+function part(name: "site" | "uplinks", path: string | null, cwd: string): SignedContent {
+  if (path === null) return {};
+  let value: unknown;
+  try {
+    value = JSON.parse(readFileSync(resolve(cwd, path), "utf8"));
+  } catch (error) {
+    const words =
+      error instanceof SyntaxError ? `is no JSON: ${error.message}` : fileTrouble(error);
+    throw new UsageError(`--${name}-file ${path} ${words}`);
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new UsageError(`--${name}-file ${path} is no JSON object`);
+  return { [name]: value };
+}

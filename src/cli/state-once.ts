@@ -1,0 +1,97 @@
+/** One state read that stores nothing: what `probe` shows and `doctor` tries. */
+import type { ModbusStateRead, Sensor, ServiceStateRead } from "../core/sensor.ts";
+import { registerValue } from "../core/state/registers.ts";
+import type { StateSample } from "../core/state/state-sample.ts";
+import { addDays, dayOf } from "../core/time-zone.ts";
+import { createWireNames } from "../core/wire/wire-names.ts";
+import { ServiceStates } from "../node-state/service-states.ts";
+import type { Configuration } from "./configuration.ts";
+import type { GatewayAccess } from "./gateway-access.ts";
+
+/** Numbers that no node measures: float32 words in the wrong order give such. */
+const ABSURD_ABOVE = 1e12;
+const ABSURD_BELOW = 1e-12;
+
+export function openServiceStates(
+  gateway: GatewayAccess,
+  { settings }: Configuration,
+): ServiceStates {
+  return new ServiceStates({
+    source: gateway.client,
+    names: createWireNames({ word: settings.wireWord, service: settings.gatewayService }),
+    metrics: gateway.metrics,
+    gate: gateway.gate,
+    emptyStatuses: new Set(settings.gatewayEmptyStatuses),
+  });
+}
+
+interface StateOnce {
+  readonly sample: StateSample | null;
+  /** Why there is no sample. */
+  readonly problem: string | null;
+}
+
+/** Today's newest state, else yesterday's. `date` asks for that day alone. Rejects with a CallFailure. */
+export async function readServiceState(
+  service: ServiceStates,
+  request: {
+    readonly sensor: Sensor;
+    readonly read: ServiceStateRead;
+    readonly date: string | null;
+    readonly nowMs: number;
+    readonly zone: string;
+  },
+  signal: AbortSignal,
+): Promise<StateOnce> {
+  const { sensor, read, date, nowMs, zone } = request;
+  const day = read.request === "none" ? null : (date ?? dayOf(nowMs, zone));
+  let answer = await service.read(sensor, read, day, signal);
+  if (answer.records === 0 && day !== null && date === null) {
+    answer = await service.read(sensor, read, addDays(day, -1), signal);
+  }
+  const sample = answer.samples.at(-1) ?? null;
+  if (sample !== null) return { sample, problem: null };
+  const wanted = Object.values(read.fields).map(({ from }) => from);
+  const problem =
+    answer.records === 0
+      ? "the gateway answers, and has no record"
+      : `${answer.records} records, and none is of this sensor and has one of the fields ${wanted.join(", ")}`;
+  return { sample: null, problem };
+}
+
+interface RegisterOnce {
+  readonly name: string;
+  /** Null where the registers hold no number. */
+  readonly value: number | null;
+  readonly unit: string;
+  /** With the words of a 32-bit register swapped; undefined for one of 16 bits. */
+  readonly otherOrder?: number | null;
+  /** The value is absurd as it is configured, and sensible with its words swapped. */
+  readonly looksSwapped: boolean;
+}
+
+/** The values of a Modbus read in its word order and in the other. */
+export function registersOnce(
+  words: ReadonlyMap<number, number>,
+  read: ModbusStateRead,
+): RegisterOnce[] {
+  const order = read.wordOrder ?? "big";
+  const other = order === "big" ? "little" : "big";
+  return read.registers.map((register) => {
+    const { address, type, value: name, unit = "1" } = register;
+    const own = [words.get(address) ?? 0, words.get(address + 1) ?? 0];
+    const value = finite(registerValue(own, register, order));
+    if (!type.endsWith("32")) return { name, value, unit, looksSwapped: false };
+    const otherOrder = finite(registerValue(own, register, other));
+    const looksSwapped = type === "float32" && isAbsurd(value) && !isAbsurd(otherOrder);
+    return { name, value, unit, otherOrder, looksSwapped };
+  });
+}
+
+function isAbsurd(value: number | null): boolean {
+  if (value === null) return true;
+  const size = Math.abs(value);
+  return size > ABSURD_ABOVE || (size > 0 && size < ABSURD_BELOW);
+}
+
+const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);

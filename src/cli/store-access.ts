@@ -1,0 +1,38 @@
+/** Files of the store that this user could not open: an agent that root once ran leaves such, and the service then exits 2. */
+import { accessSync, constants, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { errorCode } from "../config/environment.ts";
+import type { Fault } from "../config/fault.ts";
+import { fileTrouble } from "../lib/file-trouble.ts";
+
+/** The database with its journals, and the lock. */
+const STORE_FILE = /^gateside\.(db|db-wal|db-shm|lock)$/;
+
+/** Writes nothing. A directory that is still to be made is no fault. */
+export function storeAccessFaults(dataDir: string): Fault[] {
+  const faults: Fault[] = [];
+  const look = (path: string, mode: number, wish: "read" | "written") => {
+    try {
+      accessSync(path, mode);
+      return true;
+    } catch (error) {
+      if (errorCode(error) === "ENOENT") return false;
+      faults.push({
+        place: "DATA_DIR",
+        problem: `${path} ${fileTrouble(error, wish)}`,
+        remedy: "give it to the service's user: chown -R gateside: on the directory",
+      });
+      return false;
+    }
+  };
+  if (!look(dataDir, constants.W_OK | constants.X_OK, "written")) return faults;
+  let names: string[] = [];
+  try {
+    names = readdirSync(dataDir);
+  } catch {
+    return faults;
+  }
+  for (const name of names.filter((one) => STORE_FILE.test(one)).sort())
+    look(join(dataDir, name), constants.R_OK | constants.W_OK, "written");
+  return faults;
+}

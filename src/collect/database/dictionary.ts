@@ -1,0 +1,56 @@
+import { createHash } from "node:crypto";
+import type { ClientBase } from "pg";
+
+/** Remembered in memory at once; a fleet has a few hundred. */
+const REMEMBERED_MAX = 50_000;
+/** Sets kept in the database. A box whose sets never repeat has them in its readings instead. */
+const SETS_MAX = 200_000;
+
+/** A table of the few distinct JSON objects (units, steady attributes) that readings refer to by number. */
+export class Dictionary {
+  readonly #table: "unit_set" | "attribute_set";
+  readonly #column: string;
+  readonly #numbers = new Map<string, number | null>();
+
+  constructor(table: "unit_set" | "attribute_set") {
+    this.#table = table;
+    this.#column = table === "unit_set" ? "units" : "attributes";
+  }
+
+  /** The number of a JSON text that `learn` has seen; null where the reading must keep it itself. */
+  number(text: string): number | null {
+    return this.#numbers.get(text) ?? null;
+  }
+
+  /** Looks up, and adds, what is not known yet. Its own small transaction: repeating it changes nothing. */
+  async learn(client: ClientBase, texts: ReadonlySet<string>): Promise<void> {
+    const unknown = [...texts].filter((text) => !this.#numbers.has(text));
+    if (unknown.length === 0) return;
+    if (this.#numbers.size > REMEMBERED_MAX) {
+      this.#numbers.clear();
+      return this.learn(client, texts);
+    }
+    const hashes = unknown.map((text) => createHash("md5").update(text).digest("hex"));
+    const select = `SELECT hash, ${this.#table} AS number FROM ${this.#table} WHERE hash = ANY($1::uuid[])`;
+    const found = new Map<string, number>();
+    const look = async () => {
+      const { rows } = await client.query<{ hash: string; number: number }>(select, [hashes]);
+      for (const row of rows) found.set(row.hash.replaceAll("-", ""), row.number);
+    };
+    await look();
+    if (found.size < new Set(hashes).size) {
+      await client.query(
+        `INSERT INTO ${this.#table} (hash, ${this.#column})
+         SELECT hash, content FROM unnest($1::uuid[], $2::jsonb[]) t(hash, content)
+         WHERE NOT EXISTS (SELECT FROM ${this.#table} d WHERE d.hash = t.hash)
+           AND (SELECT coalesce(max(${this.#table}), 0) FROM ${this.#table}) < ${SETS_MAX}
+         ON CONFLICT DO NOTHING`,
+        [hashes, unknown],
+      );
+      await look();
+    }
+    unknown.forEach((text, at) => {
+      this.#numbers.set(text, found.get(hashes[at] ?? "") ?? null);
+    });
+  }
+}

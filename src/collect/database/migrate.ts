@@ -1,0 +1,106 @@
+import type { ClientBase } from "pg";
+import { READINGS } from "./migrations/001-readings.ts";
+
+interface Step {
+  readonly number: number;
+  readonly name: string;
+  readonly sql: string;
+}
+
+/** In order; a step is never edited once released. */
+const STEPS: readonly Step[] = [{ number: 1, name: "readings", sql: READINGS }];
+
+export const SCHEMA_VERSION = STEPS.length;
+
+/** The database is not as this program needs it, and this role may not change it. */
+export class SchemaFailure extends Error {
+  readonly code = "schema";
+}
+
+/**
+ * Brings the schema to this program's version, one transaction a step. Several processes may start at once: one does it. Throws a
+ * `SchemaFailure` where the database is newer, or older and this role may not create tables. Answers the steps taken.
+ */
+export async function migrate(client: ClientBase): Promise<number> {
+  await client.query("SELECT pg_advisory_lock(hashtext('gateside'), hashtext('migrate'))");
+  try {
+    const at = await versionOf(client);
+    if (at > SCHEMA_VERSION)
+      throw new SchemaFailure(
+        `the database has schema ${at}, this program knows ${SCHEMA_VERSION}: update gateside here first`,
+      );
+    const due = STEPS.slice(at);
+    for (const step of due) await take(client, step);
+    if (due.length > 0) await grant(client);
+    return due.length;
+  } finally {
+    await client.query("SELECT pg_advisory_unlock(hashtext('gateside'), hashtext('migrate'))");
+  }
+}
+
+async function versionOf(client: ClientBase): Promise<number> {
+  const { rows } = await client.query<{ is_there: boolean }>(
+    "SELECT to_regclass('gateside_schema') IS NOT NULL AS is_there",
+  );
+  if (rows[0]?.is_there !== true) return 0;
+  const found = await client.query<{ number: number }>(
+    "SELECT coalesce(max(number), 0) AS number FROM gateside_schema",
+  );
+  return found.rows[0]?.number ?? 0;
+}
+
+async function take(client: ClientBase, { number, name, sql }: Step): Promise<void> {
+  try {
+    await client.query("BEGIN");
+    await client.query(
+      "CREATE TABLE IF NOT EXISTS gateside_schema (number integer PRIMARY KEY, name text NOT NULL, taken timestamptz NOT NULL DEFAULT now())",
+    );
+    await client.query(sql);
+    await client.query("INSERT INTO gateside_schema (number, name) VALUES ($1, $2)", [
+      number,
+      name,
+    ]);
+    await client.query("COMMIT");
+  } catch (error) {
+    await client.query("ROLLBACK");
+    if (error instanceof Error && Reflect.get(error, "code") === "42501")
+      throw new SchemaFailure(
+        `this role may not create tables (${error.message}): run \`gateside collect --migrate-only\` as the owner of the database`,
+      );
+    throw error;
+  }
+}
+
+/**
+ * Rights of the roles gateside_writer (collectors) and gateside_reader (dashboards). The roles are made where this role may; a
+ * database owner who may not makes them with deploy/sql/roles.sql, which grants the same.
+ */
+async function grant(client: ClientBase): Promise<void> {
+  await client.query(GRANTS);
+}
+
+const GRANTS = `DO $$
+DECLARE
+  role text;
+  here text := quote_ident(current_schema());
+BEGIN
+  FOREACH role IN ARRAY ARRAY['gateside_writer', 'gateside_reader'] LOOP
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = role) THEN
+      BEGIN
+        EXECUTE format('CREATE ROLE %I NOLOGIN', role);
+      EXCEPTION WHEN insufficient_privilege OR duplicate_object OR unique_violation THEN NULL;
+      END;
+    END IF;
+    IF EXISTS (SELECT FROM pg_roles WHERE rolname = role) THEN
+      EXECUTE format('GRANT USAGE ON SCHEMA %s TO %I', here, role);
+      EXECUTE format('GRANT SELECT ON ALL TABLES IN SCHEMA %s TO %I', here, role);
+    END IF;
+  END LOOP;
+  IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'gateside_writer') THEN
+    EXECUTE format('GRANT INSERT, UPDATE ON ALL TABLES IN SCHEMA %s TO gateside_writer', here);
+    EXECUTE format('REVOKE INSERT, UPDATE ON %s.gateside_schema FROM gateside_writer', here);
+    EXECUTE format('GRANT DELETE ON %1$s.rejected, %1$s.collector_session TO gateside_writer', here);
+    EXECUTE format('GRANT EXECUTE ON FUNCTION %1$s.gateside_make_partitions(timestamptz), %1$s.gateside_drop_partitions(timestamptz) TO gateside_writer', here);
+  END IF;
+  EXECUTE format('REVOKE EXECUTE ON FUNCTION %1$s.gateside_make_partitions(timestamptz), %1$s.gateside_drop_partitions(timestamptz) FROM PUBLIC', here);
+END $$`;

@@ -1,0 +1,51 @@
+import type { ClientBase } from "pg";
+
+const WEEK_MS = 7 * 86_400_000;
+/** 1970-01-05 was a Monday; PostgreSQL's weeks begin there, too. */
+const MONDAY_MS = 4 * 86_400_000;
+/** Weeks made ahead of now, so that midnight on Sunday waits for nothing. */
+const WEEKS_AHEAD = 2;
+
+/** The weekly partitions that exist, made before a row needs them. */
+export class Partitions {
+  readonly #weeks = new Set<number>();
+
+  /** Makes the partitions of these times where they are not known to exist. */
+  async ensure(client: ClientBase, timesMs: Iterable<number>): Promise<void> {
+    const missing = new Set<number>();
+    for (const ms of timesMs) {
+      const week = weekOf(ms);
+      if (!this.#weeks.has(week)) missing.add(week);
+    }
+    for (const week of missing) {
+      await client.query("SELECT gateside_make_partitions($1)", [new Date(week)]);
+      this.#weeks.add(week);
+    }
+  }
+
+  /** This week and the next ones; called at start and every hour. */
+  ahead(client: ClientBase, nowMs: number): Promise<void> {
+    const weeks = Array.from({ length: WEEKS_AHEAD + 1 }, (_, i) => nowMs + i * WEEK_MS);
+    return this.ensure(client, weeks);
+  }
+
+  /** Drops weeks that lie wholly before the last `keepDays` days; answers how many tables went. */
+  async drop(client: ClientBase, nowMs: number, keepDays: number): Promise<number> {
+    const before = new Date(nowMs - keepDays * 86_400_000);
+    const { rows } = await client.query<{ dropped: number }>(
+      "SELECT gateside_drop_partitions($1) AS dropped",
+      [before],
+    );
+    this.forget();
+    return rows[0]?.dropped ?? 0;
+  }
+
+  /** Another process may have dropped some. */
+  forget(): void {
+    this.#weeks.clear();
+  }
+}
+
+function weekOf(ms: number): number {
+  return Math.floor((ms - MONDAY_MS) / WEEK_MS) * WEEK_MS + MONDAY_MS;
+}

@@ -1,0 +1,85 @@
+import type { ClientBase } from "pg";
+
+/** Remembered in memory at once: 1,000 boxes of 50 sensors have 60,000. */
+const REMEMBERED_MAX = 500_000;
+/** Sensors and kinds of one site; a box that makes up names must not fill the table. */
+const STREAMS_PER_SITE_MAX = 20_000;
+
+export interface StreamKey {
+  readonly site: string;
+  readonly sensor: string;
+  readonly kind: string;
+}
+
+/** Site, sensor and kind as a small number. */
+export class Streams {
+  readonly #numbers = new Map<string, number>();
+  readonly #rememberedMax: number;
+
+  constructor(rememberedMax = REMEMBERED_MAX) {
+    this.#rememberedMax = rememberedMax;
+  }
+
+  /**
+   * The numbers of these streams, in their order; null where a site has too many. Adds what is not there yet, in a small transaction of its
+   * own: repeating it changes nothing.
+   */
+  async numbersOf(
+    client: ClientBase,
+    streams: readonly StreamKey[],
+  ): Promise<readonly (number | null)[]> {
+    if (this.#numbers.size > this.#rememberedMax) this.#numbers.clear();
+    const names = streams.map(key);
+    const unknown = new Map<string, StreamKey>();
+    names.forEach((name, at) => {
+      const stream = streams[at];
+      if (stream !== undefined && !this.#numbers.has(name)) unknown.set(name, stream);
+    });
+    if (unknown.size > 0) await this.#learn(client, unknown);
+    return names.map((name) => this.#numbers.get(name) ?? null);
+  }
+
+  async #learn(client: ClientBase, unknown: ReadonlyMap<string, StreamKey>): Promise<void> {
+    // In one order everywhere, so that two collectors that add the same ones do not wait for each other in a circle.
+    const wanted = [...unknown.values()].sort((a, b) => (key(a) < key(b) ? -1 : 1));
+    const columns = [
+      wanted.map(({ site }) => site),
+      wanted.map(({ sensor }) => sensor),
+      wanted.map(({ kind }) => kind),
+    ];
+    const given = "unnest($1::text[], $2::text[], $3::text[]) t(site, sensor, kind)";
+    if (await this.#look(client, given, columns, wanted)) return;
+    await client.query(
+      `WITH sites AS (
+         SELECT site, (SELECT count(*) FROM stream s WHERE s.site = g.site) AS streams
+         FROM (SELECT DISTINCT site FROM unnest($1::text[]) u(site)) g
+       )
+       INSERT INTO stream (site, sensor, kind)
+       SELECT t.site, t.sensor, t.kind FROM ${given} JOIN sites USING (site)
+       WHERE sites.streams < ${STREAMS_PER_SITE_MAX}
+         AND NOT EXISTS (SELECT FROM stream s WHERE (s.site, s.sensor, s.kind) = (t.site, t.sensor, t.kind))
+       ON CONFLICT DO NOTHING`,
+      columns,
+    );
+    await this.#look(client, given, columns, wanted);
+  }
+
+  /** True when all are known. */
+  async #look(
+    client: ClientBase,
+    given: string,
+    columns: readonly string[][],
+    wanted: readonly StreamKey[],
+  ): Promise<boolean> {
+    const { rows } = await client.query<StreamKey & { stream: number }>(
+      `SELECT s.* FROM ${given} JOIN stream s USING (site, sensor, kind)`,
+      [...columns],
+    );
+    for (const row of rows) this.#numbers.set(key(row), row.stream);
+    return rows.length === wanted.length;
+  }
+}
+
+function key({ site, sensor, kind }: StreamKey): string {
+  return `${site}\0${sensor}\0${kind}`;
+}

@@ -1,0 +1,194 @@
+import { createHash } from "node:crypto";
+import type { ClientBase } from "pg";
+import { type Delivery, KEPT_BYTES } from "../delivery.ts";
+import type { EventItem, GapItem, RejectedItem, WaveformItem } from "../parse/item.ts";
+import { optionalNumber, optionalText, parseInstant } from "../parse/members.ts";
+
+/** Of one batch; the rest is counted in the metrics. */
+const REJECTED_PER_BATCH_MAX = 200;
+/** In all: the newest stay. 10,000 × 4 kB are 40 MB at most. */
+const REJECTED_MAX = 10_000;
+const TOPIC_LENGTH_MAX = 1000;
+
+const instant = (value: unknown): Date | null => {
+  const ms = parseInstant(value);
+  return ms === null ? null : new Date(ms);
+};
+
+/** What a column has no place for. */
+function rest(body: Readonly<Record<string, unknown>>, columns: readonly string[]): string | null {
+  const own = Object.entries(body).filter(([name]) => !columns.includes(name));
+  return own.length === 0 ? null : JSON.stringify(Object.fromEntries(own));
+}
+
+/** A row each: they are large, so the statement costs nothing beside them. Answers how many were new. */
+export async function writeWaveforms(
+  client: ClientBase,
+  items: readonly WaveformItem[],
+): Promise<number> {
+  const sorted = [...items].sort((a, b) => (waveformKey(a) < waveformKey(b) ? -1 : 1));
+  let stored = 0;
+  for (const item of sorted) {
+    const { rowCount } = await client.query({
+      name: "waveform",
+      text: `INSERT INTO waveform (time, id, site, sensor, channel, axis, unit, sample_rate, samples, recording_reason, data)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`,
+      values: [
+        new Date(item.timeMs),
+        item.id,
+        item.site,
+        item.sensor,
+        item.channel,
+        item.axis,
+        item.unit,
+        item.sampleRate,
+        item.data.length / 4,
+        item.recordingReason,
+        item.data,
+      ],
+    });
+    stored += rowCount ?? 0;
+  }
+  return stored;
+}
+
+function waveformKey({ site, sensor, timeMs, channel, id }: WaveformItem): string {
+  return `${site}\0${sensor}\0${timeMs}\0${channel}\0${id}`;
+}
+
+const EVENT_COLUMNS = [
+  "v",
+  "id",
+  "site",
+  "sensor",
+  "kind",
+  "value",
+  "alarm",
+  "severity",
+  "state",
+  "time",
+  "limit",
+  "hysteresis",
+  "measured",
+  "unit",
+  "readingId",
+  "raised",
+  "worst",
+  "acknowledged",
+  "text",
+  "historical",
+] as const;
+
+/** Transitions of alarms (plant 11), each once. Answers how many were new. */
+export async function writeEvents(
+  client: ClientBase,
+  items: readonly EventItem[],
+): Promise<number> {
+  const sorted = [...items].sort((a, b) => (a.site + a.id < b.site + b.id ? -1 : 1));
+  let stored = 0;
+  for (const { body, id, site, timeMs } of sorted) {
+    const json = (name: string) =>
+      body[name] === undefined || body[name] === null ? null : JSON.stringify(body[name]);
+    const { rowCount } = await client.query({
+      name: "event",
+      text: `INSERT INTO alarm_event (time, id, site, sensor, kind, value, alarm, severity, state, "limit", hysteresis, measured, unit,
+         reading_id, raised, worst, acknowledged, text, historical, more)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20) ON CONFLICT DO NOTHING`,
+      values: [
+        new Date(timeMs),
+        id,
+        site,
+        optionalText(body, "sensor"),
+        optionalText(body, "kind"),
+        optionalText(body, "value"),
+        optionalText(body, "alarm"),
+        optionalText(body, "severity"),
+        optionalText(body, "state"),
+        // A contact's limit is not a number; it stays in `more`.
+        typeof body["limit"] === "number" ? body["limit"] : null,
+        typeof body["hysteresis"] === "number" ? body["hysteresis"] : null,
+        typeof body["measured"] === "number" ? body["measured"] : null,
+        optionalText(body, "unit"),
+        optionalText(body, "readingId"),
+        instant(body["raised"]),
+        json("worst"),
+        json("acknowledged"),
+        typeof body["text"] === "string" ? body["text"] : null,
+        body["historical"] === true,
+        rest(
+          body,
+          EVENT_COLUMNS.filter(
+            (name) =>
+              !["limit", "hysteresis", "measured"].includes(name) ||
+              typeof body[name] === "number" ||
+              body[name] === null,
+          ),
+        ),
+      ],
+    });
+    stored += rowCount ?? 0;
+  }
+  return stored;
+}
+
+/** Readings that a box gave up. A record has no id: the same content is the same gap. Answers how many were new. */
+export async function writeGaps(client: ClientBase, items: readonly GapItem[]): Promise<number> {
+  let stored = 0;
+  for (const { site, body } of items) {
+    const hash = createHash("md5")
+      .update(JSON.stringify([site, body]))
+      .digest("hex");
+    const { rowCount } = await client.query({
+      name: "gap",
+      text: `INSERT INTO gap (hash, site, sensor, kind, "from", "to", count, reason, uplink, received)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now()) ON CONFLICT (hash) DO NOTHING`,
+      values: [
+        hash,
+        site,
+        optionalText(body, "sensor"),
+        optionalText(body, "kind"),
+        instant(body["from"]),
+        instant(body["to"]),
+        optionalNumber(body, "count"),
+        optionalText(body, "reason"),
+        optionalText(body, "uplink"),
+      ],
+    });
+    stored += rowCount ?? 0;
+  }
+  return stored;
+}
+
+export interface Rejection {
+  readonly delivery: Delivery;
+  readonly item: RejectedItem;
+}
+
+/** Keeps what could not be used, cut to its first bytes, and no more than the newest of them. */
+export async function writeRejected(
+  client: ClientBase,
+  rejections: readonly Rejection[],
+): Promise<void> {
+  const kept = rejections.slice(0, REJECTED_PER_BATCH_MAX);
+  if (kept.length === 0) return;
+  await client.query(
+    `INSERT INTO rejected (received, topic, reason, detail, bytes, payload)
+     SELECT * FROM unnest($1::timestamptz[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bytea[])`,
+    [
+      kept.map(({ delivery }) => new Date(delivery.receivedMs)),
+      kept.map(({ delivery }) => storable(delivery.topic).slice(0, TOPIC_LENGTH_MAX)),
+      kept.map(({ item }) => item.reason),
+      kept.map(({ item }) => storable(item.detail)),
+      kept.map(({ delivery }) => delivery.bytes),
+      kept.map(({ delivery }) => delivery.payload.subarray(0, KEPT_BYTES)),
+    ],
+  );
+  await client.query(
+    `DELETE FROM rejected WHERE number <= (SELECT max(number) FROM rejected) - ${REJECTED_MAX}`,
+  );
+}
+
+/** PostgreSQL keeps no U+0000 in a text, and halves of surrogate pairs have no UTF-8 form. */
+function storable(text: string): string {
+  return text.replace(/\0|\p{Surrogate}/gu, "\ufffd");
+}

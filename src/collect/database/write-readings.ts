@@ -1,0 +1,97 @@
+import type { ClientBase } from "pg";
+import { copyJson, copyText, copyTime } from "../parse/copy-text.ts";
+import { READING_TABLES, type ReadingTable, readingColumns } from "../tables.ts";
+import { copyIn } from "./connection.ts";
+import { copyReading, type ReadingRow, type RowNumbers } from "./reading-rows.ts";
+
+/** Temporary tables that a batch is copied to first: COPY itself has no ON CONFLICT. */
+export async function createStages(client: ClientBase): Promise<void> {
+  const stages = READING_TABLES.map(
+    ({ table }) => `CREATE TEMP TABLE stage_${table} (LIKE ${table}) ON COMMIT DELETE ROWS;`,
+  );
+  await client.query(
+    `${stages.join("")} CREATE TEMP TABLE stage_latest (LIKE latest_reading) ON COMMIT DELETE ROWS;`,
+  );
+}
+
+export interface NumberedRow {
+  readonly row: ReadingRow;
+  readonly numbers: RowNumbers;
+}
+
+/** Writes readings within the transaction under way; answers how many were new. */
+export async function writeReadings(
+  client: ClientBase,
+  rows: readonly NumberedRow[],
+): Promise<number> {
+  const byTable = new Map<ReadingTable, NumberedRow[]>();
+  for (const row of rows) {
+    const list = byTable.get(row.row.table);
+    if (list === undefined) byTable.set(row.row.table, [row]);
+    else list.push(row);
+  }
+  let stored = 0;
+  // Tables and rows in one order everywhere: two collectors with the same readings wait for each other in line, not in a circle.
+  for (const table of READING_TABLES) {
+    const list = byTable.get(table);
+    if (list !== undefined) stored += await writeTable(client, table, list.sort(inOrder));
+  }
+  if (rows.length > 0) await writeLatest(client, rows);
+  return stored;
+}
+
+function inOrder(a: NumberedRow, b: NumberedRow): number {
+  return (
+    a.numbers.stream - b.numbers.stream ||
+    a.row.item.timeMs - b.row.item.timeMs ||
+    (a.row.item.id < b.row.item.id ? -1 : 1)
+  );
+}
+
+async function writeTable(
+  client: ClientBase,
+  entry: ReadingTable,
+  rows: readonly NumberedRow[],
+): Promise<number> {
+  const columns = readingColumns(entry).join(", ");
+  let lines = "";
+  for (const { row, numbers } of rows) lines += copyReading(row, numbers);
+  await copyIn(client, `COPY stage_${entry.table} (${columns}) FROM STDIN`, lines);
+  const { rowCount } = await client.query(
+    `INSERT INTO ${entry.table} (${columns}) SELECT ${columns} FROM stage_${entry.table} ON CONFLICT DO NOTHING`,
+  );
+  return rowCount ?? 0;
+}
+
+/** Readings dated into the future would stand as the newest for ever; the agent marks them. */
+function isFromFuture({ row }: NumberedRow): boolean {
+  const { flags } = row.item.attributes;
+  return Array.isArray(flags) && flags.includes("time_in_future");
+}
+
+async function writeLatest(client: ClientBase, rows: readonly NumberedRow[]): Promise<void> {
+  const newest = new Map<number, NumberedRow>();
+  for (const row of rows) {
+    const known = newest.get(row.numbers.stream);
+    if ((known === undefined || inOrder(known, row) < 0) && !isFromFuture(row))
+      newest.set(row.numbers.stream, row);
+  }
+  if (newest.size === 0) return;
+  let lines = "";
+  for (const { row, numbers } of [...newest.values()].sort(inOrder)) {
+    const { timeMs, id, values, quality } = row.item;
+    const valuesText = copyText(JSON.stringify(values));
+    lines += `${numbers.stream}\t${copyTime(timeMs)}\t${id}\t${valuesText}\t${copyText(row.unitsText)}\t${copyJson(quality)}\n`;
+  }
+  await copyIn(
+    client,
+    `COPY stage_latest (stream, time, id, "values", units, quality) FROM STDIN`,
+    lines,
+  );
+  await client.query(
+    `INSERT INTO latest_reading AS l SELECT * FROM stage_latest ORDER BY stream
+     ON CONFLICT (stream) DO UPDATE
+     SET time = excluded.time, id = excluded.id, "values" = excluded."values", units = excluded.units, quality = excluded.quality
+     WHERE (l.time, l.id) < (excluded.time, excluded.id)`,
+  );
+}

@@ -1,0 +1,87 @@
+import type { Delivery, Source } from "./delivery.ts";
+
+/** A source is paused above this much, so that memory stays flat while PostgreSQL is away. */
+const HELD_BYTES_MAX = 64 << 20;
+/** A short wait makes larger transactions of a trickle: one fsync for all that came meanwhile. */
+const LINGER_MS = 20;
+
+/** Between sources and writer: what has arrived and is not acknowledged yet, bounded in bytes here and in number by the broker's window. */
+export class Inbox {
+  readonly #waiting: Delivery[] = [];
+  readonly #sources = new Set<Source>();
+  #bytes = 0;
+  #isPaused = false;
+  #wake: (() => void) | null = null;
+
+  /** Messages that wait to be written. */
+  get length(): number {
+    return this.#waiting.length;
+  }
+
+  add(source: Source): void {
+    this.#sources.add(source);
+    if (this.#isPaused) source.pause();
+  }
+
+  remove(source: Source): void {
+    this.#sources.delete(source);
+  }
+
+  push(delivery: Delivery): void {
+    this.#waiting.push(delivery);
+    this.#bytes += delivery.payload.length;
+    if (this.#bytes > HELD_BYTES_MAX && !this.#isPaused) {
+      this.#isPaused = true;
+      for (const source of this.#sources) source.pause();
+    }
+    this.#wake?.();
+  }
+
+  /** What waits, at most `max`, as soon as there is something; empty once aborted. Call `release` when it is dealt with. */
+  async take(max: number, bytesMax: number, signal: AbortSignal): Promise<Delivery[]> {
+    if (this.#waiting.length === 0) await this.#arrival(signal);
+    if (this.#waiting.length < max && !signal.aborted) await pause(LINGER_MS, signal);
+    let bytes = 0;
+    let count = 0;
+    for (const delivery of this.#waiting) {
+      if (count === max || (count > 0 && bytes + delivery.payload.length > bytesMax)) break;
+      bytes += delivery.payload.length;
+      count += 1;
+    }
+    return this.#waiting.splice(0, count);
+  }
+
+  /** The batch is acknowledged, or its connection is gone: its memory is free. */
+  release(batch: readonly Delivery[]): void {
+    for (const { payload } of batch) this.#bytes -= payload.length;
+    if (this.#isPaused && this.#bytes < HELD_BYTES_MAX / 2) {
+      this.#isPaused = false;
+      for (const source of this.#sources) source.resume();
+    }
+  }
+
+  #arrival(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        this.#wake = null;
+        signal.removeEventListener("abort", done);
+        resolve();
+      };
+      if (signal.aborted) return resolve();
+      this.#wake = done;
+      signal.addEventListener("abort", done, { once: true });
+    });
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", done, { once: true });
+  });
+}

@@ -1,0 +1,5 @@
+/** The bundle dist/collect.js: what only the receiving end needs (PostgreSQL, AMQP) is loaded by its commands alone. */
+export { collect } from "./collect.ts";
+export { type FleetBox, readFleet } from "./fleet/fleet.ts";
+export { type Measurement, MeasurementFile } from "./parquet/measurement-file.ts";
+export { readMeasurements } from "./parquet/read-database.ts";

@@ -1,0 +1,86 @@
+import { createServer, type Server } from "node:http";
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
+
+export type CollectMetrics = ReturnType<typeof createCollectMetrics>;
+
+/** Every metric of `gateside collect`. */
+export function createCollectMetrics(group: string) {
+  const registry = new Registry();
+  registry.setDefaultLabels({ group });
+  const registers = [registry];
+  const counter = <L extends string>(name: string, help: string, labelNames: L[] = []) =>
+    new Counter({ name: `gateside_collect_${name}`, help, labelNames, registers });
+  const gauge = (name: string, help: string) =>
+    new Gauge({ name: `gateside_collect_${name}`, help, registers });
+  return {
+    registry,
+    messages: counter("messages_total", "Messages dealt with, by what they were.", ["type"]),
+    readings: counter("readings_total", "Readings stored that were not there before."),
+    duplicates: counter("duplicate_readings_total", "Readings that were stored already."),
+    waveforms: counter("waveforms_total", "Waveforms stored that were not there before."),
+    events: counter("events_total", "Alarm events stored that were not there before."),
+    rejected: counter("rejected_total", "Messages that could not be used.", ["reason"]),
+    sourceUp: gauge("source_up", "1 while the broker is connected."),
+    databaseUp: gauge("database_up", "1 while PostgreSQL takes batches."),
+    databaseFailures: counter("database_failures_total", "Failed transactions, by SQLSTATE.", [
+      "code",
+    ]),
+    waiting: gauge("waiting_messages", "Messages received and not yet written."),
+    batchSeconds: new Histogram({
+      name: "gateside_collect_batch_seconds",
+      help: "One batch, from taken to acknowledged.",
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30],
+      registers,
+    }),
+    partitionsDropped: counter("partitions_dropped_total", "Weekly tables dropped by --keep-days."),
+  };
+}
+
+/** A request line and its headers; a scraper needs no more time or room. */
+const HEADERS_TIMEOUT_MS = 10_000;
+const HEADER_BYTES_MAX = 8192;
+
+/** `/metrics` for Prometheus and `/healthz`, which is 200 while broker and PostgreSQL are there. Rejects where the port is taken. */
+export async function serveMetrics(
+  { host, port }: { readonly host: string; readonly port: number },
+  metrics: CollectMetrics,
+  isHealthy: () => boolean,
+): Promise<{ readonly port: number; close(): Promise<void> }> {
+  const server = createServer(
+    { headersTimeout: HEADERS_TIMEOUT_MS, maxHeaderSize: HEADER_BYTES_MAX },
+    (request, response) => {
+      request.resume();
+      const path = request.url?.split("?")[0];
+      if (request.method !== "GET" && request.method !== "HEAD") response.writeHead(405).end();
+      else if (path === "/healthz")
+        response
+          .writeHead(isHealthy() ? 200 : 503, { "content-type": "application/json" })
+          .end(`${JSON.stringify({ ok: isHealthy() })}\n`);
+      else if (path === "/metrics")
+        void metrics.registry.metrics().then((text) => {
+          response.writeHead(200, { "content-type": metrics.registry.contentType }).end(text);
+        });
+      else response.writeHead(404).end();
+    },
+  );
+  await listening(server, host, port);
+  const address = server.address();
+  return {
+    port: address === null || typeof address === "string" ? port : address.port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function listening(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,267 @@
+import { connect as connectTcp, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import {
+  generate,
+  type IConnectPacket,
+  type IPublishPacket,
+  type Packet,
+  parser,
+} from "mqtt-packet";
+import { type BrokerAddress, tlsOptions } from "../broker-url.ts";
+import type { BrokerTls } from "../options.ts";
+
+/** Name, TCP, TLS and CONNACK together, ms. */
+const CONNECT_TIMEOUT_MS = 20_000;
+const KEEPALIVE_S = 30;
+/** QoS 1 messages that the broker may send before it waits for us: room for two batches. */
+const RECEIVE_MAXIMUM = 10_000;
+/** Sessions outlast a week without any collector; what a broker does then is its own. */
+const SESSION_EXPIRY_S = 7 * 86_400;
+/** A larger message would be held whole in memory; the broker drops it (MQTT 5, 3.1.2.11.4). */
+const PACKET_BYTES_MAX = 64 << 20;
+
+export interface MqttSessionOptions {
+  readonly address: BrokerAddress;
+  readonly tls: BrokerTls;
+  readonly clientId: string;
+  /** True for a session that ends with its connection; else it is kept. */
+  readonly isTransient?: boolean;
+  onPublish(packet: IPublishPacket): void;
+  onClose(reason: string): void;
+}
+
+export interface Granted {
+  readonly sessionPresent: boolean;
+}
+
+/**
+ * An MQTT 5 connection that only receives. It writes PUBACK when it is told to, not when a message has been read: mqtt.js would handle one
+ * message at a time for that, so the packets are read and written by mqtt-packet here.
+ */
+export class MqttConnection {
+  readonly #options: MqttSessionOptions;
+  readonly #socket: Socket;
+  #pings: NodeJS.Timeout | undefined;
+  #isOpen = false;
+  #isPaused = false;
+  #closedFor: string | null = null;
+  /** Of the broker's last byte, ms. */
+  #heardAt = performance.now();
+  #acks: Buffer[] = [];
+  readonly #pongs: (() => void)[] = [];
+  #packetId = 0;
+  readonly #answers = new Map<number, (codes: readonly number[]) => void>();
+  #connected: ((granted: Granted | Error) => void) | null = null;
+
+  constructor(options: MqttSessionOptions) {
+    this.#options = options;
+    const { host, port, protocol } = options.address;
+    this.#socket =
+      protocol === "mqtts"
+        ? connectTls({ host, port, servername: host, ...tlsOptions(options.tls) })
+        : connectTcp({ host, port });
+    this.#socket.setNoDelay(true);
+    const read = parser({ protocolVersion: 5 });
+    read.on("packet", (packet: Packet) => this.#receive(packet));
+    read.on("error", (error: Error) => this.#close(`the broker sent no MQTT: ${error.message}`));
+    this.#socket.on("data", (bytes) => {
+      this.#heardAt = performance.now();
+      read.parse(bytes);
+    });
+    this.#socket.on("error", (error) => this.#close(error.message || error.name));
+    this.#socket.on("close", () => this.#close("the broker closed the connection"));
+  }
+
+  /** Resolves with CONNACK; rejects where the broker refuses or does not answer. */
+  open(): Promise<Granted> {
+    const { address, clientId, isTransient } = this.#options;
+    this.#socket.once(address.protocol === "mqtts" ? "secureConnect" : "connect", () => {
+      const connect: IConnectPacket = {
+        cmd: "connect",
+        protocolId: "MQTT",
+        protocolVersion: 5,
+        clientId,
+        clean: isTransient === true,
+        keepalive: KEEPALIVE_S,
+        properties: {
+          receiveMaximum: RECEIVE_MAXIMUM,
+          maximumPacketSize: PACKET_BYTES_MAX,
+          ...(isTransient ? {} : { sessionExpiryInterval: SESSION_EXPIRY_S }),
+        },
+        ...(address.username === null ? {} : { username: address.username }),
+        ...(address.password === null ? {} : { password: Buffer.from(address.password) }),
+      };
+      this.#write(generate(connect));
+    });
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(
+        () => this.#close(`no answer within ${CONNECT_TIMEOUT_MS / 1000} s`),
+        CONNECT_TIMEOUT_MS,
+      );
+      this.#connected = (outcome) => {
+        clearTimeout(timer);
+        this.#connected = null;
+        if (outcome instanceof Error) reject(outcome);
+        else resolve(outcome);
+      };
+      if (this.#closedFor !== null) this.#connected(new Error(this.#closedFor));
+    });
+  }
+
+  /** Rejects where the broker grants no QoS 1. */
+  async subscribe(topics: readonly string[]): Promise<void> {
+    const codes = await this.#ask((messageId) =>
+      generate(
+        {
+          cmd: "subscribe",
+          messageId,
+          // Retained state counts when it is said, and comes marked as it was published.
+          subscriptions: topics.map((topic) => ({
+            topic,
+            qos: 1 as const,
+            nl: false,
+            rap: true,
+            rh: 0,
+          })),
+        },
+        { protocolVersion: 5 },
+      ),
+    );
+    const refused = codes.findIndex((code) => code !== 1);
+    if (refused >= 0)
+      throw new Error(`the broker refuses ${topics[refused]} (reason code ${codes[refused]})`);
+  }
+
+  async unsubscribe(topics: readonly string[]): Promise<void> {
+    await this.#ask((messageId) =>
+      generate(
+        { cmd: "unsubscribe", messageId, unsubscriptions: [...topics] },
+        { protocolVersion: 5 },
+      ),
+    );
+  }
+
+  /**
+   * Resolves once the broker has answered a PINGREQ: what it had to send before that has come. Never resolves where the connection ends
+   * first, which `onClose` tells.
+   */
+  roundTrip(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#pongs.push(resolve);
+      this.#write(generate({ cmd: "pingreq" }));
+    });
+  }
+
+  /** PUBACK with success; sent by `flush`. */
+  acknowledge(messageId: number): void {
+    if (!this.#isOpen) return;
+    const ack = Buffer.allocUnsafe(4);
+    ack.writeUInt16BE(0x4002, 0);
+    ack.writeUInt16BE(messageId, 2);
+    this.#acks.push(ack);
+  }
+
+  flush(): void {
+    if (this.#acks.length === 0) return;
+    const acks = Buffer.concat(this.#acks);
+    this.#acks = [];
+    this.#write(acks);
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#heardAt = performance.now();
+    this.#socket.resume();
+  }
+
+  /** DISCONNECT; `endSession` also ends the session at the broker. */
+  end(endSession: boolean): void {
+    if (!this.#isOpen) return this.#close("ended");
+    this.flush();
+    const properties = endSession ? { properties: { sessionExpiryInterval: 0 } } : {};
+    this.#write(
+      generate({ cmd: "disconnect", reasonCode: 0, ...properties }, { protocolVersion: 5 }),
+    );
+    this.#socket.end();
+    this.#close("ended");
+  }
+
+  #receive(packet: Packet): void {
+    if (packet.cmd === "publish") this.#options.onPublish(packet);
+    else if (packet.cmd === "connack") {
+      const code = packet.reasonCode ?? 0;
+      if (code !== 0) return this.#close(connectRefusal(code));
+      this.#isOpen = true;
+      this.#pings = setInterval(() => this.#ping(), (KEEPALIVE_S * 1000) / 2);
+      this.#connected?.({ sessionPresent: packet.sessionPresent });
+    } else if (packet.cmd === "suback" || packet.cmd === "unsuback") {
+      const { messageId } = packet;
+      const codes = packet.cmd === "suback" ? packet.granted : [];
+      const numbers = codes.map((code) => (typeof code === "number" ? code : 0x80));
+      if (messageId !== undefined) this.#answers.get(messageId)?.(numbers);
+    } else if (packet.cmd === "pingresp") {
+      for (const resolve of this.#pongs.splice(0)) resolve();
+    } else if (packet.cmd === "disconnect") {
+      this.#close(`the broker ended the session (reason code ${packet.reasonCode ?? 0})`);
+    }
+  }
+
+  #ask(packet: (messageId: number) => Buffer): Promise<readonly number[]> {
+    this.#packetId = (this.#packetId % 65_535) + 1;
+    const messageId = this.#packetId;
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(
+        () => this.#close("the broker did not answer a subscription"),
+        CONNECT_TIMEOUT_MS,
+      );
+      this.#answers.set(messageId, (codes) => {
+        clearTimeout(timer);
+        this.#answers.delete(messageId);
+        if (this.#closedFor === null) resolve(codes);
+        else reject(new Error(this.#closedFor));
+      });
+      this.#write(packet(messageId));
+    });
+  }
+
+  /** A paused connection hears nothing and still says that it lives. */
+  #ping(): void {
+    if (this.#isPaused) this.#heardAt = performance.now();
+    if (performance.now() - this.#heardAt > KEEPALIVE_S * 1500)
+      return this.#close("the broker is silent");
+    this.#write(generate({ cmd: "pingreq" }));
+  }
+
+  #write(bytes: Buffer): void {
+    if (this.#socket.writable) this.#socket.write(bytes);
+  }
+
+  #close(reason: string): void {
+    if (this.#closedFor !== null) return;
+    this.#closedFor = reason;
+    this.#isOpen = false;
+    clearInterval(this.#pings);
+    if (reason !== "ended") this.#socket.destroy();
+    else setTimeout(() => this.#socket.destroy(), 1000).unref();
+    this.#connected?.(new Error(reason));
+    for (const answer of this.#answers.values()) answer([]);
+    this.#options.onClose(reason);
+  }
+}
+
+const REFUSALS: Readonly<Record<number, string>> = {
+  0x84: "the broker does not speak MQTT 5",
+  0x85: "the broker does not take the client id",
+  0x86: "user name or password is wrong",
+  0x87: "not authorised",
+  0x8a: "banned",
+};
+
+function connectRefusal(code: number): string {
+  return `refused: ${REFUSALS[code] ?? `reason code ${code}`}`;
+}

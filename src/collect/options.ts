@@ -1,0 +1,23 @@
+/** What `gateside collect` was told, checked by config/collect-settings.ts. */
+export interface CollectOptions {
+  /** Addresses of one broker cluster, tried in turn; all mqtt(s) or all amqp(s). User name and password may be in them. */
+  readonly from: readonly string[];
+  /** postgres://…; sslmode and sslrootcert as libpq means them. */
+  readonly to: string;
+  /** Collectors of one group share the messages; another group gets all of them again. */
+  readonly group: string;
+  /** First level(s) of the boxes' topics. */
+  readonly prefix: string;
+  /** Where Prometheus asks; null = nowhere. */
+  readonly metrics: { readonly host: string; readonly port: number } | null;
+  /** Readings older than this are dropped, days; null keeps all. */
+  readonly keepDays: number | null;
+  /** PEM texts for mqtts and amqps. */
+  readonly tls: BrokerTls;
+}
+
+export interface BrokerTls {
+  readonly ca: string | null;
+  readonly cert: string | null;
+  readonly key: string | null;
+}

@@ -1,0 +1,111 @@
+/** What a message turned out to be. */
+export type Item =
+  | ReadingItem
+  | WaveformItem
+  | EventItem
+  | GapItem
+  | BoxStateItem
+  | BoxStatsItem
+  | SensorStateItem
+  | AboutItem
+  | IgnoredItem
+  | RejectedItem;
+
+export interface ReadingItem {
+  readonly type: "reading";
+  readonly id: string;
+  readonly site: string;
+  readonly sensor: string;
+  readonly kind: string;
+  readonly timeMs: number;
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly units: Readonly<Record<string, unknown>>;
+  readonly quality: Readonly<Record<string, unknown>>;
+  readonly attributes: Readonly<Record<string, unknown>>;
+  readonly raw: unknown;
+  readonly name: string | null;
+  readonly location: unknown;
+  readonly historical: boolean;
+}
+
+export interface WaveformItem {
+  readonly type: "waveform";
+  readonly id: string;
+  readonly site: string;
+  readonly sensor: string;
+  readonly timeMs: number;
+  readonly channel: string;
+  readonly axis: string | null;
+  readonly unit: string | null;
+  readonly sampleRate: number | null;
+  readonly recordingReason: string | null;
+  /** 32-bit little-endian floats. */
+  readonly data: Buffer;
+}
+
+export interface EventItem {
+  readonly type: "event";
+  readonly id: string;
+  readonly site: string;
+  readonly timeMs: number;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+export interface GapItem {
+  readonly type: "gap";
+  readonly site: string;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** `body` is null when the retained message was cleared. */
+export interface BoxStateItem {
+  readonly type: "boxState";
+  readonly site: string;
+  readonly body: Readonly<Record<string, unknown>> | null;
+}
+
+export interface BoxStatsItem {
+  readonly type: "boxStats";
+  readonly site: string;
+  readonly body: Readonly<Record<string, unknown>> | null;
+}
+
+export interface SensorStateItem {
+  readonly type: "sensorState";
+  readonly site: string;
+  readonly sensor: string;
+  readonly body: Readonly<Record<string, unknown>> | null;
+}
+
+export interface AboutItem {
+  readonly type: "about";
+  readonly site: string;
+  readonly sensor: string;
+  readonly body: Readonly<Record<string, unknown>> | null;
+}
+
+/** Ours, and nothing to keep: plain values, commands, cleared topics. */
+interface IgnoredItem {
+  readonly type: "ignored";
+}
+
+/** Why a message cannot be used; the names are stable, dashboards count by them. */
+export type RejectReason =
+  | "too_large"
+  | "foreign_topic"
+  | "not_json"
+  | "not_an_object"
+  | "unsupported_version"
+  | "site_mismatch"
+  | "wrong_member"
+  | "time_out_of_range"
+  | "unknown_message"
+  | "too_many_streams"
+  | "refused_by_database";
+
+export interface RejectedItem {
+  readonly type: "rejected";
+  readonly reason: RejectReason;
+  /** What exactly is wrong, a few words. */
+  readonly detail: string;
+}

@@ -1,0 +1,121 @@
+/** `agent/cmd/acknowledge`: a message → what a person said of an alarm, or why not. Saying it again changes nothing. */
+import { ALARM_WORDS, type AlarmDesk, type AlarmRequest } from "../core/alarm/view.ts";
+import type { Clock, Logger, Message } from "../core/ports.ts";
+import type { CommandGate } from "./command-gate.ts";
+import { replyTopic } from "./reply-topic.ts";
+
+/** A larger request is not parsed, bytes. */
+const REQUEST_BYTES_MAX = 16_384;
+const BY_MAX = 64;
+const NOTE_MAX = 500;
+
+export interface AcknowledgeParts {
+  readonly alarms: AlarmDesk;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** A flood of requests is not even parsed. */
+  readonly pace: CommandGate;
+  /** For what is kept of a request: a broker may put secrets into one. */
+  readonly redact: (text: string) => string;
+  /** COMMAND_RESPONSE_PREFIX. */
+  readonly responsePrefix: string | null;
+}
+
+export interface AcknowledgeMessage {
+  readonly topic: string;
+  readonly payload: Uint8Array;
+  readonly responseTopic?: string;
+  readonly correlationData?: Uint8Array;
+  readonly retain?: boolean;
+}
+
+interface Answer {
+  readonly ok: boolean;
+  readonly outcome: "done" | "rejected";
+  readonly description: string;
+}
+
+/** Takes an MQTT request and hands the answer to `reply`. Never rejects. */
+export async function acknowledge(
+  parts: AcknowledgeParts,
+  message: AcknowledgeMessage,
+  reply: (answer: Message) => Promise<unknown> | void,
+): Promise<void> {
+  if (!parts.pace.pass()) return;
+  const answer = await answerTo(parts, message);
+  const { correlationData } = message;
+  try {
+    await reply({
+      topic: replyTopic(message, parts.responsePrefix),
+      payload: JSON.stringify(answer),
+      qos: 1,
+      retain: false,
+      contentType: "application/json",
+      ...(correlationData === undefined ? {} : { correlationData }),
+    });
+  } catch (err) {
+    parts.logger.warn({ err }, "response to an acknowledgement could not be sent");
+  }
+}
+
+async function answerTo(
+  { alarms, clock, logger, redact }: AcknowledgeParts,
+  message: AcknowledgeMessage,
+): Promise<Answer> {
+  const request = message.retain
+    ? "a retained request would act again on every connection"
+    : requestOf(message.payload, clock.now(), redact);
+  if (typeof request === "string") return rejected(request);
+  try {
+    const outcome = await alarms.act(request);
+    return outcome.ok ? { ok: true, outcome: "done", description: "" } : rejected(outcome.detail);
+  } catch (err) {
+    logger.error({ err }, "an acknowledgement could not be stored");
+    return rejected("it could not be stored; try again");
+  }
+}
+
+const rejected = (description: string): Answer => ({ ok: false, outcome: "rejected", description });
+
+function requestOf(
+  payload: Uint8Array,
+  nowMs: number,
+  redact: (text: string) => string,
+): AlarmRequest | string {
+  if (payload.length > REQUEST_BYTES_MAX) return `the request is over ${REQUEST_BYTES_MAX} bytes`;
+  let body: unknown;
+  try {
+    body = JSON.parse(Buffer.from(payload).toString("utf8"));
+  } catch {
+    return "the request is not JSON";
+  }
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+    return "the request is no JSON object";
+  }
+  const {
+    id,
+    action = "acknowledge",
+    by = "mqtt",
+    note = null,
+    minutes,
+    until,
+  } = body as Record<string, unknown>;
+  const word = ALARM_WORDS.find((one) => one === action);
+  if (typeof id !== "string" || !/^[0-9a-f]{32}$/.test(id))
+    return "id must be the id of an alarm's event";
+  if (word === undefined) return `action must be one of ${ALARM_WORDS.join(", ")}`;
+  if (typeof by !== "string" || by === "" || by.length > BY_MAX) {
+    return `by must be a text of 1 to ${BY_MAX} characters`;
+  }
+  if (note !== null && (typeof note !== "string" || note === "" || note.length > NOTE_MAX)) {
+    return `note must be a text of 1 to ${NOTE_MAX} characters`;
+  }
+  const untilMs =
+    typeof minutes === "number" && Number.isFinite(minutes)
+      ? nowMs + minutes * 60_000
+      : typeof until === "string" && Number.isFinite(Date.parse(until))
+        ? Date.parse(until)
+        : null;
+  const shown = { by: redact(by), note: note === null ? null : redact(note) };
+  return { id, word, ...shown, untilMs, source: "mqtt" };
+}

@@ -1,0 +1,75 @@
+import type { CommandEntry, CommandLog, CommandResult, LoggedOutcome } from "../core/command.ts";
+import type { Clock, Logger } from "../core/ports.ts";
+
+/** Refusals within this time are written in one transaction and logged in one line, ms. */
+const GROUP_MS = 1_000;
+/** More wait for nobody: the rate of the gate is far below. */
+const WAITING_MAX = 256;
+
+interface Refusal {
+  readonly entry: CommandEntry;
+  readonly result: CommandResult;
+  readonly finishedAtMs: number;
+}
+
+export interface RefusalsParts {
+  readonly log: CommandLog;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Requests refused on sight: the first is kept at once, those that follow within a second together. */
+export class Refusals {
+  readonly #parts: RefusalsParts;
+  #waiting: Refusal[] = [];
+  #writtenAt = Number.NEGATIVE_INFINITY;
+  readonly #stop = new AbortController();
+  #timer: Promise<void> | null = null;
+
+  constructor(parts: RefusalsParts) {
+    this.#parts = parts;
+  }
+
+  add(entry: CommandEntry, result: CommandResult): void {
+    const { clock } = this.#parts;
+    this.#waiting.push({ entry, result, finishedAtMs: clock.now() });
+    const sinceMs = clock.monotonic() - this.#writtenAt;
+    if (sinceMs >= GROUP_MS || this.#waiting.length >= WAITING_MAX) return this.#write();
+    this.#timer ??= clock.sleep(GROUP_MS - sinceMs, this.#stop.signal).then(() => {
+      this.#timer = null;
+      this.#write();
+    });
+  }
+
+  /** One that is not written yet. */
+  find(key: string, sinceMs: number): LoggedOutcome | null {
+    const found = this.#waiting.findLast(
+      ({ entry }) => entry.key === key && entry.receivedAtMs >= sinceMs,
+    );
+    return found?.result ?? null;
+  }
+
+  /** Writes what waits. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#timer;
+    this.#write();
+  }
+
+  #write(): void {
+    const group = this.#waiting.splice(0);
+    const last = group.at(-1);
+    if (last === undefined) return;
+    const { log, logger, clock } = this.#parts;
+    this.#writtenAt = clock.monotonic();
+    logger.info(
+      { count: group.length, sensor: last.entry.sensor, ...last.result },
+      group.length === 1 ? "sensor settings" : "sensor settings refused; this is the last of them",
+    );
+    try {
+      log.refused(group);
+    } catch (err) {
+      logger.error({ err, count: group.length }, "refused commands could not be logged");
+    }
+  }
+}

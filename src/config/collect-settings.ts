@@ -1,0 +1,227 @@
+/** Settings of `gateside collect` and `gateside fleet`: flags first, then COLLECT_* of the environment, secrets also by NAME_FILE. */
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { fileTrouble } from "../lib/file-trouble.ts";
+import type { Environment } from "./environment.ts";
+import type { Fault } from "./fault.ts";
+
+export interface CollectSettings {
+  readonly from: readonly string[];
+  readonly to: string;
+  readonly group: string;
+  readonly prefix: string;
+  readonly metrics: { readonly host: string; readonly port: number } | null;
+  readonly keepDays: number | null;
+  readonly tls: {
+    readonly ca: string | null;
+    readonly cert: string | null;
+    readonly key: string | null;
+  };
+  readonly logLevel: string;
+}
+
+/** Names in the environment; the flag of COLLECT_KEEP_DAYS is --keep-days. */
+const COLLECT_NAMES = {
+  from: "COLLECT_FROM",
+  to: "COLLECT_TO",
+  group: "COLLECT_GROUP",
+  prefix: "COLLECT_PREFIX",
+  metrics: "COLLECT_METRICS",
+  "keep-days": "COLLECT_KEEP_DAYS",
+} as const;
+type Flag = keyof typeof COLLECT_NAMES;
+
+/** What may be read from a file: both hold a password. */
+const SECRETS: readonly Flag[] = ["from", "to"];
+const FILES = {
+  ca: "COLLECT_CA_FILE",
+  cert: "COLLECT_CERT_FILE",
+  key: "COLLECT_KEY_FILE",
+} as const;
+const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"];
+const KEEP_DAYS_MAX = 36_525;
+/** The last host may be left out: then metrics are for this machine alone. */
+const METRICS = /^(?:(?<host>\[[0-9a-f:.]+\]|[^:[\]]+):)?(?<port>\d{1,5})$/i;
+
+export interface CollectPlace {
+  readonly env: Environment;
+  readonly cwd: string;
+  /** The flag's text, or null where it is not given. */
+  flag(name: Flag): string | null;
+  /** Where the command calls the flag of the database otherwise. */
+  readonly databaseFlag?: string;
+  /** What this command cannot do without. */
+  readonly required: readonly ("from" | "to")[];
+}
+
+/** Every fault at once; settings are null where there are any. No fault repeats a secret. */
+export function loadCollectSettings(place: CollectPlace): {
+  readonly settings: CollectSettings | null;
+  readonly faults: readonly Fault[];
+} {
+  const faults: Fault[] = [];
+  const text = (name: Flag): string | null =>
+    place.flag(name) ?? fromEnvironment(place, name, faults);
+  const from = (text("from") ?? "")
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+  checkFrom(from, place.required.includes("from"), faults);
+  const to = text("to") ?? "";
+  checkTo(to, place, faults);
+  const group = text("group") ?? "gateside";
+  if (!/^[A-Za-z0-9_.-]{1,64}$/.test(group))
+    faults.push({
+      place: placeOf(place, "group"),
+      problem: "is not a name of letters, digits, _ . and - (64 at most)",
+      remedy: "give a short name such as gateside",
+    });
+  const prefix = text("prefix") ?? "gateside";
+  if (prefix === "" || /[+#\0]|^\/|\/$|\/\/|^\$/.test(prefix))
+    faults.push({
+      place: placeOf(place, "prefix"),
+      problem: "is not the beginning of a topic",
+      remedy: "give the boxes' MQTT_TOPIC_PREFIX, such as gateside or plants/gateside",
+    });
+  const settings: CollectSettings = {
+    from,
+    to,
+    group,
+    prefix,
+    metrics: metricsOf(text("metrics"), place, faults),
+    keepDays: keepDaysOf(text("keep-days"), place, faults),
+    tls: {
+      ca: file(place, FILES.ca, faults),
+      cert: file(place, FILES.cert, faults),
+      key: file(place, FILES.key, faults),
+    },
+    logLevel: logLevel(place.env, faults),
+  };
+  return { settings: faults.length === 0 ? settings : null, faults };
+}
+
+function fromEnvironment({ env, cwd }: CollectPlace, flag: Flag, faults: Fault[]): string | null {
+  const name = COLLECT_NAMES[flag];
+  const own = env[name]?.trim();
+  const path = SECRETS.includes(flag) ? env[`${name}_FILE`]?.trim() : undefined;
+  if (own && path) {
+    faults.push({
+      place: name,
+      problem: `both ${name} and ${name}_FILE are given`,
+      remedy: "keep one of the two",
+    });
+    return own;
+  }
+  if (path) return readText(`${name}_FILE`, resolve(cwd, path), faults)?.trim() ?? "";
+  return own || null;
+}
+
+function placeOf(place: CollectPlace, flag: Flag): string {
+  const given = flag === "to" ? (place.databaseFlag ?? flag) : flag;
+  return place.flag(flag) === null ? COLLECT_NAMES[flag] : `--${given}`;
+}
+
+function checkFrom(from: readonly string[], isRequired: boolean, faults: Fault[]): void {
+  const remedy =
+    "give the broker's address, such as mqtts://collector:password@broker.example:8883 or amqps://…";
+  if (from.length === 0) {
+    if (isRequired && !faults.some(({ place }) => place.startsWith("COLLECT_FROM")))
+      faults.push({
+        place: "--from or COLLECT_FROM",
+        problem: "is required and not given",
+        remedy,
+      });
+    return;
+  }
+  const schemes = new Set<string>();
+  for (const [at, address] of from.entries()) {
+    const scheme = /^(mqtts?|amqps?):\/\//i.exec(address)?.[1]?.toLowerCase();
+    if (scheme === undefined || !URL.canParse(address) || new URL(address).hostname === "")
+      // The address may hold a password: only its place is named.
+      faults.push({
+        place: `--from, address ${at + 1}`,
+        problem: "is not a broker address",
+        remedy,
+      });
+    else schemes.add(scheme.slice(0, 4));
+  }
+  if (schemes.size > 1)
+    faults.push({
+      place: "--from",
+      problem: "mixes mqtt and amqp, but several addresses are one cluster, tried in turn",
+      remedy: "run one `gateside collect` for each broker",
+    });
+}
+
+function checkTo(to: string, place: CollectPlace, faults: Fault[]): void {
+  const remedy =
+    "give the database's address, such as postgres://gateside:password@db.example/gateside";
+  if (to === "") {
+    if (place.required.includes("to") && !faults.some((one) => one.place.startsWith("COLLECT_TO")))
+      faults.push({ place: "--to or COLLECT_TO", problem: "is required and not given", remedy });
+  } else if (!/^postgres(ql)?:\/\//.test(to) || !URL.canParse(to)) {
+    faults.push({
+      place: placeOf(place, "to"),
+      problem: "is not a PostgreSQL address",
+      remedy,
+    });
+  }
+}
+
+function metricsOf(
+  text: string | null,
+  place: CollectPlace,
+  faults: Fault[],
+): CollectSettings["metrics"] {
+  if (text === null || text === "off") return null;
+  const { host, port } = METRICS.exec(text)?.groups ?? {};
+  if (port !== undefined && Number(port) <= 65_535)
+    return { host: host?.replace(/^\[(.*)\]$/, "$1") ?? "127.0.0.1", port: Number(port) };
+  faults.push({
+    place: placeOf(place, "metrics"),
+    problem: `${JSON.stringify(text)} is not a port`,
+    remedy: "give a port such as 9464 (this machine only), or host and port such as 0.0.0.0:9464",
+  });
+  return null;
+}
+
+function keepDaysOf(text: string | null, place: CollectPlace, faults: Fault[]): number | null {
+  if (text === null) return null;
+  const days = Number(text);
+  if (/^\d+$/.test(text) && days >= 1 && days <= KEEP_DAYS_MAX) return days;
+  faults.push({
+    place: placeOf(place, "keep-days"),
+    problem: `${JSON.stringify(text)} is not a whole number from 1 to ${KEEP_DAYS_MAX}`,
+    remedy: "give the days to keep, or leave it out to keep everything",
+  });
+  return null;
+}
+
+function logLevel(env: Environment, faults: Fault[]): string {
+  const level = env["LOG_LEVEL"]?.trim() || "info";
+  if (LOG_LEVELS.includes(level)) return level;
+  faults.push({
+    place: "LOG_LEVEL",
+    problem: `${JSON.stringify(level)} is not allowed`,
+    remedy: `give one of ${LOG_LEVELS.join(", ")}`,
+  });
+  return "info";
+}
+
+function file({ env, cwd }: CollectPlace, name: string, faults: Fault[]): string | null {
+  const path = env[name]?.trim();
+  return path ? readText(name, resolve(cwd, path), faults) : null;
+}
+
+function readText(place: string, path: string, faults: Fault[]): string | null {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    faults.push({
+      place,
+      problem: `${path} ${fileTrouble(error)}`,
+      remedy: "give a file that this user can read",
+    });
+    return null;
+  }
+}

@@ -1,0 +1,34 @@
+import { readFileSync } from "node:fs";
+import { parseEnv } from "node:util";
+import type { Environment } from "./environment.ts";
+
+/**
+ * Names the file that the service manager makes the environment of. A process cannot see its file change, but it can read it
+ * again: what differs from the file as it was at the start is what a restart would change.
+ */
+const FILE_NAME = "GATESIDE_ENVIRONMENT_FILE";
+
+/** Answers the environment as a restart would make it. */
+export function watchEnvironment(environment: Environment): () => Environment {
+  const path = environment[FILE_NAME];
+  if (!path) return () => environment;
+  const before = read(path);
+  return () => {
+    const now = read(path);
+    // A file that cannot be read now says nothing.
+    if (before === null || now === null) return environment;
+    const next: Record<string, string | undefined> = { ...environment };
+    for (const name of new Set([...Object.keys(before), ...Object.keys(now)])) {
+      if (now[name] !== before[name]) next[name] = now[name];
+    }
+    return next;
+  };
+}
+
+function read(path: string): Environment | null {
+  try {
+    return parseEnv(readFileSync(path, "utf8").replace(/^\uFEFF/, ""));
+  } catch {
+    return null;
+  }
+}

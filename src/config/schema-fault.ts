@@ -1,0 +1,153 @@
+/** What ajv finds in a file of ours, in words for the person who wrote it: place, what was seen, what to do. */
+import type { ErrorObject } from "ajv";
+import { likely } from "../lib/nearest.ts";
+import { anyOf, type Fault, shown } from "./fault.ts";
+
+/** A fault of ajv as one of ours. `schemaFile` is where the operator finds the rule. */
+export function schemaFault(error: ErrorObject, schemaFile = "config/site.schema.json"): Fault {
+  const place = jsonPath(error.instancePath);
+  const params: Readonly<Record<string, unknown>> = error.params;
+  const value = shown(error.data);
+  const title = titleOf(error);
+  switch (error.keyword) {
+    case "additionalProperties": {
+      const key = String(params["additionalProperty"]);
+      const schema = error.parentSchema ?? {};
+      const known = Object.keys(schema["properties"] ?? {});
+      const channels = schema["patternProperties"] ? CHANNEL_NAMES : [];
+      const closest = likely(key, [...known, ...channels]);
+      const isSecret = SECRETS.includes(key) && known.includes(`${key}File`);
+      return {
+        place:
+          place === "" ? keyText(key) : `${place}${/^\w+$/.test(key) ? "." : ""}${keyText(key)}`,
+        problem: isSecret ? "is a secret, which this file does not hold" : "is an unknown key",
+        remedy: isSecret
+          ? `write it into a file and give ${key}File`
+          : closest === null
+            ? "leave it out"
+            : `did you mean ${closest}? Else leave it out`,
+      };
+    }
+    case "required": {
+      const key = String(params["missingProperty"]);
+      const at = place === "" ? key : `${place}.${key}`;
+      return { place: at, problem: "is missing", remedy: `add ${shown(key)}` };
+    }
+    case "enum": {
+      const allowed = (error.schema as unknown[]).map(shown);
+      const closest = typeof error.data === "string" ? likely(value, allowed) : null;
+      return {
+        place,
+        problem: `${value} is not allowed`,
+        remedy: closest
+          ? `did you mean ${closest}? Allowed: ${allowed.join(", ")}`
+          : `give ${anyOf(allowed)}`,
+      };
+    }
+    case "type": {
+      const types: unknown = params["type"];
+      const wanted = (Array.isArray(types) ? types : [types])
+        .map((type) => TYPE_WORDS[String(type)] ?? String(type))
+        .join(" or ");
+      return {
+        place,
+        problem: `${value} is of the wrong type`,
+        remedy: `write ${wanted}${retyped(error.data, params["type"])}`,
+      };
+    }
+    case "minItems":
+      return {
+        place,
+        problem: `${value} has too few items`,
+        remedy: `give at least ${params["limit"]}`,
+      };
+    case "maxItems":
+      return {
+        place,
+        problem: `${value} has too many items`,
+        remedy: `give at most ${params["limit"]}`,
+      };
+    case "uniqueItems":
+      return { place, problem: `${value} has an item twice`, remedy: "keep one" };
+    case "pattern": {
+      const form: unknown = error.parentSchema?.["description"];
+      if (params["pattern"] === WITHOUT_BLANKS || typeof form !== "string")
+        return blanks(place, value);
+      return { place, problem: `${value} does not have the right form`, remedy: `give ${form}` };
+    }
+    case "minLength":
+      return blanks(place, value);
+    case "maxLength":
+      return {
+        place,
+        problem: `${value} is too long`,
+        remedy: `give at most ${params["limit"]} characters`,
+      };
+    case "minimum":
+    case "maximum":
+    case "exclusiveMinimum":
+      return {
+        place,
+        problem: `${value} is out of bounds${title}`,
+        remedy: `give a number ${params["comparison"]} ${params["limit"]}`,
+      };
+    default:
+      return { place, problem: `${value} ${error.message}`, remedy: `see ${schemaFile}` };
+  }
+}
+
+/** What people write where only the path of a file belongs. */
+const SECRETS = ["password", "sasKey"];
+const WITHOUT_BLANKS = "^\\S(.*\\S)?$";
+
+function blanks(place: string, value: string): Fault {
+  return {
+    place,
+    problem: `${value} is empty or has blanks around it`,
+    remedy: "give a text without blanks at its ends",
+  };
+}
+
+/** The same value in the type that is wanted, where quotes alone make the difference. */
+function retyped(data: unknown, type: unknown): string {
+  if (type === "string" && typeof data === "number") return `: "${data}"`;
+  const isNumber = type === "integer" || type === "number";
+  const isWritten = typeof data === "string" && /^-?(0|[1-9]\d*)(\.\d+)?$/.test(data);
+  return isNumber && isWritten ? `, without quotes: ${data}` : "";
+}
+
+const CHANNEL_NAMES = ["channel", "current", "input"].flatMap((word) =>
+  [1, 2, 3, 4].map((n) => `${word}${n}`),
+);
+
+const TYPE_WORDS: Readonly<Record<string, string>> = {
+  string: "a text in quotes",
+  integer: "a whole number",
+  number: "a number",
+  boolean: "true or false",
+  array: "a list in [ ]",
+  object: "an object in { }",
+  null: "null",
+};
+
+function titleOf(error: ErrorObject): string {
+  const title: unknown = error.parentSchema?.["title"];
+  return typeof title === "string" ? ` (${title})` : "";
+}
+
+function keyText(key: string): string {
+  return /^\w+$/.test(key) ? key : `[${shown(key)}]`;
+}
+
+/** `/sensors/2/channels/current1` → `sensors[2].channels.current1`. */
+function jsonPath(pointer: string): string {
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .reduce((path, part) => {
+      if (/^\d+$/.test(part)) return `${path}[${part}]`;
+      const key = keyText(part);
+      return path === "" || key.startsWith("[") ? path + key : `${path}.${key}`;
+    }, "");
+}

@@ -1,0 +1,75 @@
+import type { Settings, UnboundSettings } from "./settings-shape.ts";
+
+type Secrets = Pick<
+  Settings | UnboundSettings,
+  | "gatewayHeaders"
+  | "gatewayProxy"
+  | "mqttUsername"
+  | "mqttPassword"
+  | "httpToken"
+  | "httpViewToken"
+  | "alarmWebhookUrl"
+  | "alarmEmail"
+>;
+/** What an uplink keeps to itself. */
+export interface UplinkSecrets {
+  readonly username: string | null;
+  readonly password: string | null;
+  readonly sasKey?: string | null;
+}
+
+/** Every configured secret, and what each is made of: what an echo of it would show. */
+export function secretsOf(settings: Secrets, uplinks: readonly UplinkSecrets[] = []): string[] {
+  const found: string[] = [];
+  for (const value of Object.values(settings.gatewayHeaders)) found.push(...partsOfHeader(value));
+  const sessions = [
+    { username: settings.mqttUsername, password: settings.mqttPassword },
+    ...uplinks,
+  ];
+  for (const { username, password, sasKey } of sessions as readonly UplinkSecrets[]) {
+    found.push(username ?? "", password ?? "", sasKey ?? "");
+    if (username !== null && password !== null) found.push(`${username}:${password}`);
+  }
+  found.push(
+    settings.httpToken ?? "",
+    settings.httpViewToken ?? "",
+    ...partsOfAddress(settings.gatewayProxy),
+    ...partsOfAddress(settings.alarmEmail?.url ?? null),
+    ...partsOfWebhook(settings.alarmWebhookUrl),
+  );
+  return [...new Set(found.filter((secret) => secret !== ""))];
+}
+
+/** Password, and what Basic and PLAIN are made of, of an address with user name and password. */
+function partsOfAddress(address: string | null): string[] {
+  if (address === null || !URL.canParse(address)) return [];
+  const { username, password } = new URL(address);
+  if (password === "") return [];
+  const [user, plain] = [decodeURIComponent(username), decodeURIComponent(password)];
+  return [password, plain, `${user}:${plain}`, `\0${user}\0${plain}`];
+}
+
+/** Parts of a path or query so long are made by a machine: such an address is a token. */
+const TOKEN_LENGTH_MIN = 16;
+
+function partsOfWebhook(address: string | null): string[] {
+  if (address === null || !URL.canParse(address)) return [];
+  const { pathname, search } = new URL(address);
+  const tokens = `${pathname}${search}`
+    .split(/[/?&=]/)
+    .filter((part) => part.length >= TOKEN_LENGTH_MIN);
+  return [...partsOfAddress(address), ...tokens];
+}
+
+/** A header as a whole, the credentials behind its scheme, and what Basic credentials hold. */
+function partsOfHeader(value: string): string[] {
+  const parts = [value];
+  const [, scheme, credentials] = /^([A-Za-z][\w-]*)\s+(\S.*)$/.exec(value) ?? [];
+  if (scheme === undefined || credentials === undefined) return parts;
+  parts.push(credentials);
+  if (scheme.toLowerCase() !== "basic") return parts;
+  const pair = Buffer.from(credentials, "base64").toString("utf8");
+  const colon = pair.indexOf(":");
+  if (colon >= 0) parts.push(pair, pair.slice(colon + 1));
+  return parts;
+}

@@ -1,0 +1,321 @@
+/** What belongs together in `alarms`: a rule selects something, its limits are in order, and it can fire. */
+
+import type { AlarmSelect } from "../core/alarm/rule.ts";
+import {
+  matchesCode,
+  matchesGlob,
+  RESERVED_NAMES,
+  selectedKinds,
+  selectsSensor,
+} from "../core/alarm/rule.ts";
+import { alarmValues, possibleRange } from "../core/alarm/values.ts";
+import type { KindValue } from "../core/kind-values.ts";
+import { type Kind, readingKinds, type Sensor } from "../core/sensor.ts";
+import { topicLevel } from "../core/topic-level.ts";
+import { likely } from "../lib/nearest.ts";
+import { type Fault, shown } from "./fault.ts";
+import type { MeaningNotes } from "./site-meaning-machines.ts";
+import { anyKindsIn, type Dict, dict, list, numbers, texts } from "./site-parts.ts";
+
+const LIMITS = ["lowLow", "low", "high", "highHigh"] as const;
+type LimitName = (typeof LIMITS)[number];
+
+/** One value that a rule looks at. */
+interface Target {
+  readonly sensor: Sensor;
+  readonly kind: Kind;
+  readonly value: KindValue;
+}
+
+export function checkAlarms(
+  alarms: readonly unknown[],
+  sensors: readonly Sensor[],
+  machines: readonly unknown[],
+  notes: MeaningNotes,
+): void {
+  const names = new Map<string, number>();
+  for (const [i, value] of alarms.entries()) {
+    const rule = dict(value);
+    if (!rule) continue;
+    const place = `alarms[${i}]`;
+    checkName(rule["name"], i, names, notes.faults);
+    checkOrder(rule, place, notes.faults);
+    checkBand(rule, place, notes.faults);
+    checkCanFire(rule, place, sensors, machines, notes);
+  }
+}
+
+function checkName(
+  name: unknown,
+  index: number,
+  names: Map<string, number>,
+  faults: Fault[],
+): void {
+  if (typeof name !== "string" || name === "") return;
+  const place = `alarms[${index}].name`;
+  if (topicLevel(name) !== name || name !== name.trim() || name.startsWith("$")) {
+    faults.push({
+      place,
+      problem: `${shown(name)} makes no good topic level`,
+      remedy:
+        "give a name without + # / and control characters, blanks at its ends and $ at its start",
+    });
+    return;
+  }
+  if (RESERVED_NAMES.some((reserved) => reserved === name.toLowerCase())) {
+    faults.push({
+      place,
+      problem: `${shown(name)} is the name of a built-in alarm`,
+      remedy: "give another name",
+    });
+    return;
+  }
+  const twin = names.get(name.toLowerCase());
+  if (twin === undefined) names.set(name.toLowerCase(), index);
+  else {
+    faults.push({
+      place,
+      problem: `${shown(name)} is also the name of alarms[${twin}]`,
+      remedy: "give each rule its own name (letter case does not count)",
+    });
+  }
+}
+
+function limitsOf(rule: Dict): [LimitName, number][] {
+  return LIMITS.flatMap((name) => {
+    const limit = rule[name];
+    return typeof limit === "number" ? [[name, limit] as [LimitName, number]] : [];
+  });
+}
+
+function checkOrder(rule: Dict, place: string, faults: Fault[]): void {
+  const limits = limitsOf(rule);
+  for (const [i, [name, limit]] of limits.entries()) {
+    const before = limits[i - 1];
+    if (before === undefined || before[1] < limit) continue;
+    faults.push({
+      place: `${place}.${name}`,
+      problem: `${limit} is not above ${before[0]}, ${before[1]}`,
+      remedy: "order the limits: lowLow < low < high < highHigh",
+    });
+  }
+}
+
+/** Back by the hysteresis from one limit must not be beyond the next one. */
+function checkBand(rule: Dict, place: string, faults: Fault[]): void {
+  const { hysteresis } = rule;
+  if (typeof hysteresis !== "number" || hysteresis === 0) return;
+  const limits = limitsOf(rule);
+  for (const [i, [name, limit]] of limits.entries()) {
+    const before = limits[i - 1];
+    if (before === undefined || before[1] >= limit || limit - before[1] > hysteresis) continue;
+    faults.push({
+      place: `${place}.hysteresis`,
+      problem: `${hysteresis} is not smaller than the band from ${before[0]}, ${before[1]}, to ${name}, ${limit}`,
+      remedy: "give a smaller hysteresis, or move the limits apart",
+    });
+    return;
+  }
+}
+
+function checkCanFire(
+  rule: Dict,
+  place: string,
+  sensors: readonly Sensor[],
+  machines: readonly unknown[],
+  notes: MeaningNotes,
+): void {
+  const { faults } = notes;
+  const limits = limitsOf(rule);
+  const hasBaseline = "baseline" in rule;
+  if (limits.length === 0 && !hasBaseline && !LIMITS.some((name) => name in rule)) {
+    faults.push({
+      place,
+      problem: "has no limit, so it can never fire",
+      remedy: "give highHigh, high, low or lowLow, or a baseline",
+    });
+  } else if (limits.length > 0 && hasBaseline) {
+    faults.push({
+      place: `${place}.baseline`,
+      problem: `stands beside ${limits.map(([name]) => name).join(" and ")}`,
+      remedy: "make two rules of them",
+    });
+  }
+  const select = dict(rule["select"]) ?? {};
+  const found = checkSelect(select, `${place}.select`, sensors, machines, faults);
+  if (found === null) return;
+  checkReach(limits, place, found, faults);
+  if (rule["onlyRunning"] === true) checkRunning(place, found, machines, notes);
+}
+
+/** The values a rule looks at; null where a fault says why there is none. */
+function checkSelect(
+  written: Dict,
+  place: string,
+  sensors: readonly Sensor[],
+  machines: readonly unknown[],
+  faults: Fault[],
+): readonly Target[] | null {
+  const before = faults.length;
+  checkNamed(written, place, sensors, machines, faults);
+  if (faults.length > before) return null;
+  const select: AlarmSelect = {
+    kinds: anyKindsIn(written["kinds"]),
+    sensors: texts(written["sensors"]),
+    areas: numbers(written["areas"]),
+    machines: numbers(written["machines"]),
+  };
+  // A misspelt kind is a fault of the schema; what it would select is then unknown.
+  if (list(written["kinds"]).length !== select.kinds?.length) return null;
+  const reachable = sensors
+    .filter((sensor) => selectsSensor(select, sensor))
+    .flatMap((sensor) =>
+      selectedKinds(select, sensor).flatMap((kind) =>
+        alarmValues(sensor, kind).map((value): Target => ({ sensor, kind, value })),
+      ),
+    );
+  if (reachable.length === 0) {
+    if (sensors.length > 0)
+      faults.push({
+        place,
+        problem: "selects no sensor, so the rule can never fire",
+        remedy: "widen it, or leave it out",
+      });
+    return null;
+  }
+  const targets = targetsOf(texts(written["values"]), place, reachable, faults);
+  return faults.length > before ? null : targets;
+}
+
+function targetsOf(
+  patterns: readonly string[],
+  place: string,
+  reachable: readonly Target[],
+  faults: Fault[],
+): readonly Target[] {
+  for (const [i, pattern] of patterns.entries()) {
+    const matched = reachable.filter(({ value }) => matchesGlob(pattern, value.name));
+    if (matched.some(({ value }) => value.type !== "string")) continue;
+    const known = [...new Set(reachable.map(({ value }) => value.name))];
+    const closest = likely(pattern, known);
+    faults.push({
+      place: `${place}.values[${i}]`,
+      problem:
+        matched.length > 0
+          ? `${shown(pattern)} is a text, which has no limits`
+          : `${shown(pattern)} is not a value of what the rule selects`,
+      remedy:
+        matched.length > 0
+          ? "select a number; zones C and D have an alarm of their own"
+          : closest === null
+            ? `give values such as ${known.slice(0, 5).join(", ")}`
+            : `did you mean ${closest}?`,
+    });
+  }
+  return reachable.filter(
+    ({ value }) =>
+      value.type !== "string" &&
+      (patterns.length === 0 || patterns.some((pattern) => matchesGlob(pattern, value.name))),
+  );
+}
+
+/** Codes, areas and machines that the file does not know, and kinds that no sensor gives. */
+function checkNamed(
+  written: Dict,
+  place: string,
+  sensors: readonly Sensor[],
+  machines: readonly unknown[],
+  faults: Fault[],
+): void {
+  for (const [i, pattern] of texts(written["sensors"]).entries()) {
+    if (sensors.some(({ code }) => matchesCode(pattern, code))) continue;
+    const closest = likely(
+      pattern,
+      sensors.map(({ code }) => code),
+    );
+    faults.push({
+      place: `${place}.sensors[${i}]`,
+      problem: `${shown(pattern)} is not a sensor of this file`,
+      remedy: closest === null ? "give the code of one of the sensors" : `did you mean ${closest}?`,
+    });
+  }
+  const known = new Set(sensors.map(({ location }) => location?.machine));
+  for (const machine of machines) known.add(Number(dict(machine)?.["id"]));
+  for (const [i, id] of numbers(written["machines"]).entries()) {
+    if (known.has(id)) continue;
+    faults.push({
+      place: `${place}.machines[${i}]`,
+      problem: `${id} is not a machine of this file`,
+      remedy: "give the machine of a sensor's location",
+    });
+  }
+  for (const [i, id] of numbers(written["areas"]).entries()) {
+    if (sensors.some(({ location }) => location?.area === id)) continue;
+    faults.push({
+      place: `${place}.areas[${i}]`,
+      problem: `${id} is not an area of this file`,
+      remedy: "give the area of a sensor's location",
+    });
+  }
+  for (const [i, kind] of list(written["kinds"]).entries()) {
+    const [real] = anyKindsIn([kind]);
+    if (real === undefined || sensors.some((sensor) => readingKinds(sensor).includes(real)))
+      continue;
+    faults.push({
+      place: `${place}.kinds[${i}]`,
+      problem: `no sensor gives ${real}`,
+      remedy: "leave it out, or add the kind to a sensor",
+    });
+  }
+}
+
+/** A limit that none of the values can pass. */
+function checkReach(
+  limits: readonly [LimitName, number][],
+  place: string,
+  targets: readonly Target[],
+  faults: Fault[],
+): void {
+  for (const [name, limit] of limits) {
+    const isHigh = name === "high" || name === "highHigh";
+    const ranges = targets.map(({ value }) => possibleRange(value));
+    const bound = isHigh
+      ? Math.max(...ranges.map(([, high]) => high))
+      : Math.min(...ranges.map(([low]) => low));
+    if (isHigh ? limit < bound : limit > bound) continue;
+    faults.push({
+      place: `${place}.${name}`,
+      problem: `${limit} can never be passed: the ${isHigh ? "highest" : "lowest"} value is ${Number(bound.toPrecision(6))}`,
+      remedy: `give a limit ${isHigh ? "below" : "above"} it, or leave it out`,
+    });
+  }
+}
+
+function checkRunning(
+  place: string,
+  targets: readonly Target[],
+  machines: readonly unknown[],
+  { faults, warnings }: MeaningNotes,
+): void {
+  const reported = new Set(
+    machines.flatMap((value) => {
+      const machine = dict(value);
+      return machine && "running" in machine ? [machine["id"]] : [];
+    }),
+  );
+  const codes = new Set(targets.map(({ sensor }) => sensor.code));
+  const mute = new Set(
+    targets.flatMap(({ sensor }) => (reported.has(sensor.location?.machine) ? [] : [sensor.code])),
+  );
+  if (mute.size === 0) return;
+  const isAll = mute.size === codes.size;
+  const names = [...mute];
+  const who =
+    names.length === 1 ? `sensor ${names[0]}` : `${names.length} sensors (${names[0]}, …)`;
+  (isAll ? faults : warnings).push({
+    place: `${place}.onlyRunning`,
+    problem: `${who} ${names.length === 1 ? "is" : "are"} at no machine that says when it runs, so the rule can never fire${isAll ? "" : " there"}`,
+    remedy:
+      "give the machine of the sensor's location a `running` in machines, or leave onlyRunning out",
+  });
+}

@@ -1,0 +1,208 @@
+/** What belongs together in `machines`: the signals exist, and a bearing can be computed. */
+import { alarmValues } from "../core/alarm/values.ts";
+import { normalCode, type Sensor } from "../core/sensor.ts";
+import { likely } from "../lib/nearest.ts";
+import { type Fault, shown } from "./fault.ts";
+import { type Dict, dict, kindsIn, list } from "./site-parts.ts";
+
+export interface MeaningNotes {
+  readonly faults: Fault[];
+  readonly warnings: Fault[];
+}
+
+const RATIOS = ["bpfo", "bpfi", "bsf", "ftf"] as const;
+const GEOMETRY = ["balls", "ballMm", "pitchMm"] as const;
+
+export function checkMachines(
+  machines: readonly unknown[],
+  sensors: readonly Sensor[],
+  notes: MeaningNotes,
+): void {
+  const seen = new Map<number, number>();
+  for (const [i, value] of machines.entries()) {
+    const machine = dict(value);
+    if (!machine) continue;
+    const place = `machines[${i}]`;
+    const id = machine["id"];
+    if (typeof id === "number") checkId(id, i, seen, sensors, notes);
+    checkRunning(machine, place, sensors, notes.faults);
+    checkSpeed(machine, place, sensors, notes.faults);
+    for (const [j, bearing] of list(machine["bearings"]).entries()) {
+      const written = dict(bearing);
+      if (written) checkBearing(written, `${place}.bearings[${j}]`, pointsOf(id, sensors), notes);
+    }
+  }
+}
+
+function checkId(
+  id: number,
+  index: number,
+  seen: Map<number, number>,
+  sensors: readonly Sensor[],
+  { faults, warnings }: MeaningNotes,
+): void {
+  const place = `machines[${index}].id`;
+  const twin = seen.get(id);
+  if (twin !== undefined) {
+    faults.push({
+      place,
+      problem: `${id} is also the id of machines[${twin}]`,
+      remedy: "keep one, with all that is known of the machine",
+    });
+    return;
+  }
+  seen.set(id, index);
+  if (sensors.some(({ location }) => location?.machine === id)) return;
+  warnings.push({
+    place,
+    problem: `${id} is the machine of no sensor's location, so nothing follows from this entry`,
+    remedy: "give its sensors a location with this machine",
+  });
+}
+
+function pointsOf(id: unknown, sensors: readonly Sensor[]): ReadonlySet<number> {
+  return new Set(
+    sensors.flatMap(({ location }) =>
+      location !== undefined && location.machine === id ? [location.point] : [],
+    ),
+  );
+}
+
+/** The sensor a code names; pushes a fault where there is none. */
+function findSensor(
+  code: unknown,
+  place: string,
+  sensors: readonly Sensor[],
+  faults: Fault[],
+): Sensor | null {
+  if (typeof code !== "string") return null;
+  const found = sensors.find((sensor) => normalCode(sensor.code) === normalCode(code));
+  if (found !== undefined) return found;
+  const closest = likely(
+    code,
+    sensors.map((sensor) => sensor.code),
+  );
+  faults.push({
+    place,
+    problem: `${shown(code)} is not a sensor of this file`,
+    remedy: closest === null ? "give the code of one of the sensors" : `did you mean ${closest}?`,
+  });
+  return null;
+}
+
+function checkRunning(
+  machine: Dict,
+  place: string,
+  sensors: readonly Sensor[],
+  faults: Fault[],
+): void {
+  const running = dict(machine["running"]);
+  if (!running) return;
+  const at = `${place}.running`;
+  const bounds = ["above", "below", "is"].filter((name) => name in running);
+  // A contact alone says enough: closed is running.
+  const mayBeLeftOut = running["kind"] === "dryContact";
+  if (bounds.length > 1 || (bounds.length === 0 && !mayBeLeftOut)) {
+    faults.push({
+      place: at,
+      problem:
+        bounds.length === 0 ? "does not say when it runs" : `gives ${bounds.join(" and ")} at once`,
+      remedy: "give one of above, below and is",
+    });
+  }
+  const sensor = findSensor(running["sensor"], `${at}.sensor`, sensors, faults);
+  const [kind] = kindsIn([running["kind"]]);
+  if (sensor === null || kind === undefined) return;
+  if (!sensor.kinds.includes(kind)) {
+    faults.push({
+      place: `${at}.kind`,
+      problem: `${shown(kind)} is not a kind of sensor ${sensor.code}`,
+      remedy: `give ${sensor.kinds.join(" or ")}, or add the kind to the sensor`,
+    });
+    return;
+  }
+  checkSignalValue(running, at, sensor, kind, faults);
+}
+
+function checkSignalValue(
+  running: Dict,
+  at: string,
+  sensor: Sensor,
+  kind: Sensor["kinds"][number],
+  faults: Fault[],
+): void {
+  const values = alarmValues(sensor, kind);
+  const value = values.find(({ name }) => name === running["value"]);
+  if (value === undefined || value.type === "string") {
+    const known = values.filter(({ type }) => type !== "string").map(({ name }) => name);
+    faults.push({
+      place: `${at}.value`,
+      problem: `${shown(running["value"])} is not a number or contact of sensor ${sensor.code} ${kind}`,
+      remedy: `give one of ${known.join(", ")}`,
+    });
+    return;
+  }
+  const isContact = value.type === "boolean";
+  for (const bound of ["above", "below", "is"]) {
+    if (!(bound in running) || (bound === "is") === isContact) continue;
+    faults.push({
+      place: `${at}.${bound}`,
+      problem: `says nothing of ${value.name}, which is ${isContact ? "a contact" : "a number"}`,
+      remedy: isContact ? "give is: true or is: false" : "give above or below",
+    });
+  }
+}
+
+function checkSpeed(
+  machine: Dict,
+  place: string,
+  sensors: readonly Sensor[],
+  faults: Fault[],
+): void {
+  const speed = dict(machine["speed"]);
+  if (!speed) return;
+  const sensor = findSensor(speed["sensor"], `${place}.speed.sensor`, sensors, faults);
+  if (sensor === null || sensor.kinds.includes("rpm")) return;
+  faults.push({
+    place: `${place}.speed.sensor`,
+    problem: `sensor ${sensor.code} does not give the kind rpm`,
+    remedy: "name the sensor that measures this machine's speed",
+  });
+}
+
+function checkBearing(
+  bearing: Dict,
+  place: string,
+  points: ReadonlySet<number>,
+  { faults, warnings }: MeaningNotes,
+): void {
+  const ratios = RATIOS.filter((name) => name in bearing);
+  const missing = GEOMETRY.filter((name) => !(name in bearing));
+  if (ratios.length === 0 && missing.length > 0) {
+    faults.push({
+      place,
+      problem:
+        missing.length === GEOMETRY.length
+          ? "has neither balls, ballMm and pitchMm nor ratios, so its frequencies are unknown"
+          : `lacks ${missing.join(" and ")}, so its frequencies are unknown`,
+      remedy:
+        "give balls, ballMm and pitchMm (angleDeg where it is not 0), or bpfo, bpfi, bsf and ftf",
+    });
+  }
+  const { ballMm, pitchMm } = bearing;
+  if (typeof ballMm === "number" && typeof pitchMm === "number" && ballMm >= pitchMm) {
+    faults.push({
+      place: `${place}.ballMm`,
+      problem: `${ballMm} mm is not smaller than the pitch diameter of ${pitchMm} mm`,
+      remedy: "give the diameter of one rolling element",
+    });
+  }
+  const { point } = bearing;
+  if (typeof point === "number" && points.size > 0 && !points.has(point)) {
+    warnings.push({
+      place: `${place}.point`,
+      problem: `${point} is not a measuring point of this machine's sensors`,
+      remedy: `give ${[...points].join(" or ")}`,
+    });
+  }
+}

@@ -1,0 +1,98 @@
+/** What belongs together in a sensor's `stateReads`: the members of each way to read, and names that mean one value. */
+import { REGISTER_TYPES, REGISTER_WORDS, REGISTERS_END } from "../core/sensor.ts";
+import { type Fault, shown } from "./fault.ts";
+import { type Dict, dict, list } from "./site-parts.ts";
+
+const SERVICE_MEMBERS = ["operation", "request", "fields"] as const;
+const MODBUS_MEMBERS = ["url", "unit", "function", "wordOrder", "registers"] as const;
+const REMEDIES: Readonly<Record<string, string>> = {
+  operation: 'give the operation\'s name, e.g. "getVibrationState"',
+  fields: 'name the values, e.g. { "battery": { "from": "Battery", "unit": "V" } }',
+  url: 'give the device\'s address, e.g. "tcp://192.168.1.20:502"',
+  registers: 'list them, e.g. { "address": 10, "type": "uint16", "value": "vel_rms1" }',
+};
+
+export function checkStateReads(sensor: Dict, place: string, faults: Fault[]): void {
+  /** Where each value is named first, by its name in lower case: metrics and files may be case-blind. */
+  const named = new Map<string, string>();
+  for (const [i, value] of list(sensor["stateReads"]).entries()) {
+    const read = dict(value);
+    if (read === null) continue;
+    const at = `${place}.stateReads[${i}]`;
+    const isModbus = read["via"] === "modbus";
+    checkMembers(read, isModbus, at, faults);
+    if (isModbus) checkModbus(read, at, named, faults);
+    else {
+      for (const name of Object.keys(dict(read["fields"]) ?? {})) {
+        checkName(name, `${at}.fields.${name}`, named, faults);
+      }
+    }
+  }
+}
+
+function checkMembers(read: Dict, isModbus: boolean, at: string, faults: Fault[]): void {
+  const needed = isModbus ? (["url", "registers"] as const) : (["operation", "fields"] as const);
+  for (const member of needed) {
+    if (member in read) continue;
+    const remedy = REMEDIES[member] ?? `add ${member}`;
+    faults.push({ place: `${at}.${member}`, problem: "is missing", remedy });
+  }
+  for (const member of isModbus ? SERVICE_MEMBERS : MODBUS_MEMBERS) {
+    if (!(member in read)) continue;
+    faults.push({
+      place: `${at}.${member}`,
+      problem: isModbus ? "means nothing with via modbus" : "means something with via modbus only",
+      remedy: isModbus ? "leave it out" : 'add "via": "modbus", or leave it out',
+    });
+  }
+}
+
+function checkModbus(read: Dict, at: string, named: Map<string, string>, faults: Fault[]): void {
+  const { url } = read;
+  if (typeof url === "string" && url.startsWith("tcp://") && !isTcpUrl(url)) {
+    faults.push({
+      place: `${at}.url`,
+      problem: `${shown(url)} is not an address`,
+      remedy: "give tcp://host:port, with a port from 1 to 65535",
+    });
+  }
+  for (const [i, value] of list(read["registers"]).entries()) {
+    const register = dict(value);
+    if (register === null) continue;
+    const { value: name, address, type } = register;
+    const place = `${at}.registers[${i}]`;
+    if (typeof name === "string") checkName(name, `${place}.value`, named, faults);
+    const known = REGISTER_TYPES.find((one) => one === type);
+    if (typeof address !== "number" || known === undefined) continue;
+    if (address + REGISTER_WORDS[known] > REGISTERS_END) {
+      faults.push({
+        place: `${place}.address`,
+        problem: `${address} leaves no room for a ${known}, which takes two registers`,
+        remedy: `give at most ${REGISTERS_END - REGISTER_WORDS[known]}`,
+      });
+    }
+  }
+}
+
+function isTcpUrl(text: string): boolean {
+  try {
+    const { hostname, port } = new URL(text);
+    return hostname !== "" && port !== "0";
+  } catch {
+    return false;
+  }
+}
+
+function checkName(name: string, place: string, named: Map<string, string>, faults: Fault[]): void {
+  const key = name.toLowerCase();
+  const first = named.get(key);
+  if (first === undefined) {
+    named.set(key, place);
+    return;
+  }
+  faults.push({
+    place,
+    problem: `${shown(name)} is named at ${first} already`,
+    remedy: "give every value of a sensor a name of its own",
+  });
+}

@@ -1,0 +1,97 @@
+/** Parts of a site file that was not found faultless yet: what has the right shape is used, the rest passed over. */
+import {
+  type ChannelConfig,
+  KINDS,
+  type Kind,
+  POLLED_KINDS,
+  type PolledKind,
+  type Sensor,
+  type StateRead,
+  type StateRegister,
+} from "../core/sensor.ts";
+
+export type Dict = Readonly<Record<string, unknown>>;
+
+export function dict(value: unknown): Dict | null {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Dict)
+    : null;
+}
+
+export function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+export function texts(value: unknown): readonly string[] {
+  return list(value).filter((item) => typeof item === "string");
+}
+
+export function numbers(value: unknown): readonly number[] {
+  return list(value).filter((item) => typeof item === "number");
+}
+
+/** The kinds of reading that a selection names. */
+export function anyKindsIn(value: unknown): readonly Kind[] {
+  const named = texts(value);
+  return KINDS.filter((kind) => named.includes(kind));
+}
+
+/** The kinds that a sensor names. */
+export function kindsIn(value: unknown): readonly PolledKind[] {
+  const named = texts(value);
+  return POLLED_KINDS.filter((kind) => named.includes(kind));
+}
+
+/** A sensor as far as it can be told which values it gives and where it sits; null where its code is missing. */
+export function roughSensor(value: unknown): Sensor | null {
+  const written = dict(value);
+  const code = written?.["code"];
+  if (!written || typeof code !== "string") return null;
+  const channels: [string, ChannelConfig][] = Object.entries(dict(written["channels"]) ?? {}).map(
+    ([name, channel]) => [name, dict(channel) ?? {}],
+  );
+  const location = dict(written["location"]);
+  const stateReads = list(written["stateReads"]).flatMap((read) => roughRead(dict(read)));
+  const [company, area, machine, point] = ["company", "area", "machine", "point"].map((level) =>
+    Number(location?.[level]),
+  );
+  return {
+    code,
+    type: 0,
+    kinds: kindsIn(written["kinds"]),
+    channels: Object.fromEntries(channels),
+    ...("machineClass" in written || "limits" in written
+      ? { machineClass: "class1" as const }
+      : {}),
+    ...(stateReads.length === 0 ? {} : { stateReads }),
+    ...(typeof written["batteryLowV"] === "number" ? { batteryLowV: written["batteryLowV"] } : {}),
+    ...(location === null
+      ? {}
+      : {
+          location: {
+            company: company ?? Number.NaN,
+            area: area ?? Number.NaN,
+            machine: machine ?? Number.NaN,
+            point: point ?? Number.NaN,
+          },
+        }),
+  };
+}
+
+/** The values of a state read, as far as they can be told. */
+function roughRead(read: Dict | null): StateRead[] {
+  const unitOf = (one: Dict) => (typeof one["unit"] === "string" ? { unit: one["unit"] } : {});
+  if (read?.["via"] === "modbus") {
+    const registers = list(read["registers"]).flatMap((value): StateRegister[] => {
+      const one = dict(value);
+      if (one === null || typeof one["value"] !== "string") return [];
+      return [{ address: 0, type: "uint16", value: one["value"], ...unitOf(one) }];
+    });
+    return [{ via: "modbus", url: "", registers }];
+  }
+  const fields = Object.entries(dict(read?.["fields"]) ?? {}).map(([name, value]) => {
+    const one = dict(value) ?? {};
+    return [name, { from: "", ...unitOf(one) }] as const;
+  });
+  return [{ operation: "", fields: Object.fromEntries(fields) }];
+}

@@ -1,0 +1,25 @@
+import { resolve } from "node:path";
+import type { Uplink } from "../core/uplink.ts";
+import type { Note } from "./checks.ts";
+import { readSecretFile } from "./secret-file.ts";
+import type { WrittenUplink } from "./uplinks-written.ts";
+
+/** What the files of an uplink hold. A file that cannot be used is noted. */
+export function readCredentials(
+  written: Pick<WrittenUplink, "username" | "usernameFile" | "passwordFile" | "sasKeyFile">,
+  place: string,
+  directory: string,
+  note: Note,
+): Pick<Uplink, "username" | "password" | "sasKey"> {
+  const secret = (key: "usernameFile" | "passwordFile" | "sasKeyFile", what: string) => {
+    const path = written[key];
+    return path === undefined
+      ? null
+      : readSecretFile(`${place}.${key}`, resolve(directory, path), what, note);
+  };
+  return {
+    username: written.username ?? secret("usernameFile", "the user name"),
+    password: secret("passwordFile", "the password"),
+    sasKey: secret("sasKeyFile", "the shared access key"),
+  };
+}

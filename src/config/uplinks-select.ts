@@ -1,0 +1,118 @@
+import { createGlob, isGlob } from "../core/glob.ts";
+import { kindValues } from "../core/kind-values.ts";
+import {
+  KINDS,
+  type Kind,
+  normalCode,
+  readingKinds,
+  type Sensor,
+  type Site,
+} from "../core/sensor.ts";
+import { createSelector, SELECT_ALL, type Select } from "../core/uplink.ts";
+import type { Note } from "./checks.ts";
+import { shown } from "./fault.ts";
+
+type Dict = Readonly<Record<string, unknown>>;
+
+const list = <T>(value: unknown, isOne: (item: unknown) => item is T): T[] =>
+  Array.isArray(value) ? value.filter(isOne) : [];
+const isText = (item: unknown): item is string => typeof item === "string";
+const isId = (item: unknown): item is number => typeof item === "number";
+const isKind = (item: unknown): item is Kind => KINDS.some((kind) => kind === item);
+
+/**
+ * A choice against the site file: what names one thing that is not there is a fault, as is a choice that leaves nothing;
+ * a pattern that finds nothing yet is a warning, for sensors may come.
+ */
+export function checkSelect(
+  written: Dict | null,
+  place: string,
+  site: Site | null,
+  { fault, warn }: { readonly fault: Note; readonly warn: Note },
+): void {
+  if (written === null || site === null) return;
+  const select: Select = {
+    ...SELECT_ALL,
+    kinds: list(written["kinds"], isKind),
+    sensors: list(written["sensors"], isText),
+    areas: list(written["areas"], isId),
+    machines: list(written["machines"], isId),
+    values: list(written["values"], isText),
+  };
+  const { sensors } = site;
+  let isWhole = true;
+  const at = (key: string, i: number) => `${place}.select.${key}[${i}]`;
+  for (const [i, pattern] of select.sensors.entries()) {
+    const matches = createGlob(pattern);
+    if (sensors.some(({ code }) => matches(code) || matches(normalCode(code)))) continue;
+    const where = {
+      place: at("sensors", i),
+      problem: `${shown(pattern)} finds no sensor of the site file`,
+    };
+    if (isGlob(pattern)) warn({ ...where, remedy: "mend it, or leave it for sensors to come" });
+    else {
+      isWhole = false;
+      fault({ ...where, remedy: "give a serial number of the site file, or a pattern with *" });
+    }
+  }
+  for (const key of ["areas", "machines"] as const) {
+    const level = key === "areas" ? "area" : "machine";
+    for (const [i, id] of select[key].entries()) {
+      if (sensors.some(({ location }) => location?.[level] === id)) continue;
+      isWhole = false;
+      fault({
+        place: at(key, i),
+        problem: `${id} is no ${level} of the site file`,
+        remedy: `give the id of a sensor's location.${level}`,
+      });
+    }
+  }
+  for (const [i, kind] of select.kinds.entries()) {
+    if (sensors.some((sensor) => readingKinds(sensor).includes(kind))) continue;
+    warn({
+      place: at("kinds", i),
+      problem: `no sensor of the site file gives ${kind}`,
+      remedy: "leave it out, or leave it for sensors to come",
+    });
+  }
+  checkValues(select, sensors, place, { fault, warn }, isWhole);
+}
+
+function checkValues(
+  select: Select,
+  sensors: readonly Sensor[],
+  place: string,
+  { fault, warn }: { readonly fault: Note; readonly warn: Note },
+  isWhole: boolean,
+): void {
+  const { includes } = createSelector(select, sensors);
+  const chosen = sensors.flatMap((sensor) =>
+    readingKinds(sensor)
+      .filter((kind) => includes(sensor.code, kind))
+      .map((kind) => ({ sensor, kind })),
+  );
+  if (chosen.length === 0) {
+    // Where a part of it is wrong, that is the fault.
+    if (isWhole)
+      fault({
+        place: `${place}.select`,
+        problem: "chooses no reading of any sensor: its lists agree on nothing",
+        remedy: "leave a list out, or mend it",
+      });
+    return;
+  }
+  const names = new Set(
+    chosen.flatMap(({ sensor, kind }) => kindValues(sensor, kind).map(({ name }) => name)),
+  );
+  const idle = select.values.map((pattern) => ![...names].some(createGlob(pattern)));
+  const isNothing = idle.length > 0 && idle.every(Boolean);
+  for (const [i, pattern] of select.values.entries()) {
+    if (!idle[i]) continue;
+    const note = isNothing ? fault : warn;
+    note({
+      place: `${place}.select.values[${i}]`,
+      problem: `${shown(pattern)} finds no value of the chosen readings`,
+      remedy: `values are such as ${[...names].slice(0, 3).join(", ")}`,
+    });
+  }
+}

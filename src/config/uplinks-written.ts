@@ -1,0 +1,43 @@
+import type {
+  Profile,
+  Select,
+  TopicTemplates,
+  UplinkFormat,
+  WaveformPolicy,
+} from "../core/uplink.ts";
+
+/** An uplink as the file has it, once the schema found no fault. */
+export interface WrittenUplink {
+  readonly name: string;
+  readonly url: string;
+  readonly version?: 4 | 5;
+  readonly clientId?: string;
+  readonly username?: string;
+  readonly usernameFile?: string;
+  readonly passwordFile?: string;
+  readonly caFile?: string;
+  readonly certFile?: string;
+  readonly keyFile?: string;
+  readonly sasKeyFile?: string;
+  readonly formats?: readonly UplinkFormat[];
+  readonly profile?: Profile;
+  readonly topicPrefix?: string;
+  readonly topics?: TopicTemplates;
+  readonly select?: Partial<Select>;
+  readonly history?: boolean;
+  readonly waveforms?: WaveformPolicy;
+  readonly maxAgeHours?: number | null;
+  readonly startFrom?: "stored" | "now";
+  readonly inflight?: number;
+  readonly backlogRate?: number;
+  readonly requireSubscriber?: boolean;
+  readonly retain?: boolean;
+  readonly raw?: boolean;
+  readonly commands?: boolean;
+  readonly sparkplug?: {
+    readonly group?: string;
+    readonly node?: string;
+    readonly host?: string;
+    readonly historyBatch?: number;
+  };
+}

@@ -1,0 +1,197 @@
+/** The uplinks file (plant 10), checked whole: by its published schema, then by what only the meaning can tell. */
+import { dirname, resolve } from "node:path";
+import { Ajv } from "ajv";
+import uplinksSchema from "#uplinks-schema";
+import type { Site } from "../core/sensor.ts";
+import { topicLevel } from "../core/topic-level.ts";
+import { topicFaults } from "../core/topics/collisions.ts";
+import { MAIN_UPLINK, SELECT_ALL, type Uplink } from "../core/uplink.ts";
+import type { Fault } from "./fault.ts";
+import { parseJsonText } from "./json-text.ts";
+import { schemaFault } from "./schema-fault.ts";
+import type { Settings } from "./settings.ts";
+import { checkUplinks } from "./uplinks-meaning.ts";
+import { readCredentials } from "./uplinks-secrets.ts";
+import type { WrittenUplink } from "./uplinks-written.ts";
+
+/** Records in one historical Sparkplug message, as many as a lease takes. */
+const HISTORY_BATCH_MAX = 256;
+
+export interface LoadedUplinks {
+  /** Null when there are faults. */
+  readonly uplinks: readonly Uplink[] | null;
+  readonly faults: readonly Fault[];
+  readonly warnings: readonly Fault[];
+}
+
+export interface UplinksContext {
+  /** Null where the site file has faults: what depends on it is not checked then. */
+  readonly site: Site | null;
+  /** Null where there is no MQTT_URL, or settings have faults. */
+  readonly main: Uplink | null;
+  /** MQTT_URL is given, though faults elsewhere may leave `main` null. */
+  readonly hasMainUrl?: boolean;
+  readonly commandsEnabled: boolean;
+  /** SETUP_ENABLED: uplinks may be added later, in the browser. */
+  readonly mayBeEmpty?: boolean;
+}
+
+/** `path` is absolute; it is shown before every place, and relative files lie beside it. */
+export function loadUplinks(text: string, path: string, context: UplinksContext): LoadedUplinks {
+  const parsed = parseJsonText(text.replace(/^\uFEFF/, ""));
+  if ("fault" in parsed) {
+    const { line, column, problem } = parsed.fault;
+    const place = `${path}:${line}:${column}`;
+    return {
+      uplinks: null,
+      warnings: [],
+      faults: [{ place, problem, remedy: "write it as strict JSON" }],
+    };
+  }
+  const faults: Fault[] = parsed.doubles.map(({ line, column, problem }) => ({
+    place: `${path}:${line}:${column}`,
+    problem,
+    remedy: "keep one",
+  }));
+  const validate = new Ajv({ allErrors: true, verbose: true, strict: true, allowUnionTypes: true });
+  const check = validate.compile(uplinksSchema);
+  if (!check(parsed.value)) {
+    for (const error of check.errors ?? [])
+      faults.push(schemaFault(error, "config/uplinks.schema.json"));
+  }
+  const directory = dirname(path);
+  const meaning = checkUplinks(parsed.value, directory, context);
+  faults.push(...meaning.faults);
+  const written = faults.length === 0 ? (parsed.value as WrittenFile).uplinks : [];
+  const note = (fault: Fault) => void faults.push(fault);
+  const uplinks = written.map((one, i) => asUplink(one, `uplinks[${i}]`, directory, context, note));
+  for (const [i, uplink] of uplinks.entries()) faults.push(...topicsOf(uplink, i, context));
+  const placed = (fault: Fault): Fault =>
+    fault.place.startsWith(path)
+      ? fault
+      : { ...fault, place: fault.place === "" ? path : `${path}: ${fault.place}` };
+  return {
+    uplinks: faults.length === 0 ? uplinks : null,
+    faults: faults.map(placed),
+    warnings: meaning.warnings.map(placed),
+  };
+}
+
+/** Whether the topics go together is known once they are made of the site's sensors. */
+function topicsOf(uplink: Uplink, index: number, { site }: UplinksContext): Fault[] {
+  if (site === null) return [];
+  const place = `uplinks[${index}].topics`;
+  return topicFaults(uplink, site).map((fault) => ({ place, ...fault }));
+}
+
+interface WrittenFile {
+  readonly uplinks: readonly WrittenUplink[];
+}
+
+function asUplink(
+  written: WrittenUplink,
+  place: string,
+  directory: string,
+  { site }: UplinksContext,
+  note: (fault: Fault) => void,
+): Uplink {
+  const file = (path: string | undefined) => (path === undefined ? null : resolve(directory, path));
+  const name = topicLevel(site?.site ?? "");
+  const formats = written.formats ?? ["json"];
+  const { sparkplug } = written;
+  return {
+    name: written.name,
+    urls: written.url.split(",").map((url) => new URL(url.trim()).href.replace(/\/+$/, "")),
+    // Azure IoT Hub speaks MQTT 3.1.1.
+    version: written.version ?? (written.profile === "azure-iot" ? 4 : 5),
+    clientId: written.clientId ?? `gateside-${name}-${written.name}`,
+    ...readCredentials(written, place, directory, note),
+    tls: {
+      caFile: file(written.caFile),
+      certFile: file(written.certFile),
+      keyFile: file(written.keyFile),
+    },
+    formats,
+    profile: written.profile ?? "gateside",
+    topicPrefix: written.topicPrefix ?? "gateside",
+    topics: written.topics ?? {},
+    select: { ...SELECT_ALL, ...written.select },
+    history: written.history ?? true,
+    waveforms: written.waveforms ?? "alarm",
+    maxAgeHours: written.maxAgeHours ?? null,
+    startFrom: written.startFrom ?? "stored",
+    inflight: written.inflight ?? 100,
+    backlogRatePerS: written.backlogRate ?? 0,
+    requireSubscriber: written.requireSubscriber ?? false,
+    retain: written.retain ?? true,
+    withRaw: written.raw ?? false,
+    commands: written.commands ?? false,
+    sparkplug: formats.includes("sparkplug")
+      ? {
+          group: sparkplug?.group ?? name,
+          node: sparkplug?.node ?? "gateside",
+          host: sparkplug?.host ?? null,
+          historyBatch: sparkplug?.historyBatch ?? HISTORY_BATCH_MAX,
+        }
+      : null,
+  };
+}
+
+/** The uplink that the settings describe; null where MQTT_URL is not given. */
+export function mainUplink(settings: Settings): Uplink | null {
+  if (settings.mqttUrls.length === 0) return null;
+  return {
+    name: MAIN_UPLINK,
+    urls: settings.mqttUrls,
+    version: settings.mqttVersion,
+    clientId: settings.mqttClientId,
+    username: settings.mqttUsername,
+    password: settings.mqttPassword,
+    tls: {
+      caFile: settings.mqttCaFile,
+      certFile: settings.mqttCertFile,
+      keyFile: settings.mqttKeyFile,
+    },
+    sasKey: null,
+    formats: settings.publishFormats,
+    profile: "gateside",
+    topicPrefix: settings.mqttTopicPrefix,
+    topics: {},
+    select: SELECT_ALL,
+    history: true,
+    waveforms: settings.publishWaveforms,
+    maxAgeHours: null,
+    startFrom: "stored",
+    inflight: settings.mqttInflight,
+    backlogRatePerS: settings.mqttBacklogRate,
+    requireSubscriber: settings.mqttRequireSubscriber,
+    retain: true,
+    withRaw: settings.publishRaw,
+    commands: settings.commandsEnabled,
+    sparkplug: settings.publishFormats.includes("sparkplug")
+      ? {
+          group: settings.sparkplugGroupId,
+          node: settings.sparkplugNodeId,
+          host: settings.sparkplugHostId,
+          historyBatch: settings.sparkplugHistoryBatch,
+        }
+      : null,
+  };
+}
+
+/** Whether a Sparkplug session is asked for, and whether the site's name is its group; for the site file, which is checked first. */
+export function sparkplugHints(text: string): {
+  readonly sparkplug: boolean;
+  readonly isSparkplugGroup: boolean;
+} {
+  const parsed = parseJsonText(text.replace(/^\uFEFF/, ""));
+  const value = "fault" in parsed ? null : (parsed.value as Partial<WrittenFile> | null);
+  const uplinks = Array.isArray(value?.uplinks) ? value.uplinks : [];
+  const nodes = uplinks.filter(
+    (uplink) => Array.isArray(uplink?.formats) && uplink.formats.includes("sparkplug"),
+  );
+  return {
+    sparkplug: nodes.length > 0,
+    isSparkplugGroup: nodes.some((uplink) => uplink.sparkplug?.group === undefined),
+  };
+}

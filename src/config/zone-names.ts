@@ -1,0 +1,70 @@
+/** Names of time zones that are accepted and mean something else than most people take them for. */
+
+const MINUTES_PER_HOUR = 60;
+/** An instant of northern winter and one of summer: where they differ, the zone has daylight-saving time. */
+const WINTER_MS = Date.UTC(2026, 0, 15);
+const SUMMER_MS = Date.UTC(2026, 6, 15);
+/** Short names that are no riddle: UTC itself, European zones with their summer time, and countries. */
+const PLAIN = new Set(["UTC", "UCT", "CET", "EET", "MET", "WET", "PRC", "ROC", "ROK"]);
+
+/** What a name of letters alone, or one with its sign turned round, stands for; null where the name says what it is. */
+export function zoneDoubt(
+  name: string,
+  system: string,
+): { problem: string; remedy: string } | null {
+  const upper = name.toUpperCase();
+  if (/^ETC\/GMT[+-]\d+$/.test(upper)) {
+    return {
+      problem: `${name} is ${offsetsOf(name)}: the sign of Etc/GMT names is turned round`,
+      remedy: `where that is not meant, give ${name.replace(/[+-]/, (sign) => (sign === "+" ? "-" : "+"))}, or a place such as Europe/Berlin`,
+    };
+  }
+  if (upper === "GMT") {
+    return {
+      problem: `${name} has no summer time: ${offsetsOf(name)}`,
+      remedy: "where the gateway's clock follows British summer time, give Europe/London",
+    };
+  }
+  if (!/^[A-Z]{3,4}$/.test(upper) || PLAIN.has(upper)) return null;
+  const others = MEANINGS[upper];
+  const place = system === name ? "" : `${system}, `;
+  return {
+    problem: `${name} is taken as ${place}${offsetsOf(name)}${others === undefined ? "" : `; it may also stand for ${others}`}`,
+    remedy: "give the place that is meant, such as Asia/Shanghai or America/Chicago",
+  };
+}
+
+/** Other zones that people write the same letters for. */
+const MEANINGS: Readonly<Record<string, string>> = {
+  CST: "China (Asia/Shanghai) or Cuba (America/Havana)",
+  BST: "British Summer Time (Europe/London)",
+  IST: "Israel (Asia/Jerusalem) or Ireland (Europe/Dublin)",
+  EST: "US Eastern Time with its summer time (America/New_York)",
+  MST: "US Mountain Time with its summer time (America/Denver) or Malaysia (Asia/Kuala_Lumpur)",
+  PST: "the Philippines (Asia/Manila)",
+  AST: "the Atlantic (America/Halifax) or Arabia (Asia/Riyadh)",
+  SST: "Samoa (Pacific/Pago_Pago) or Singapore (Asia/Singapore)",
+  ACT: "Acre (America/Rio_Branco) or the Australian capital (Australia/Sydney)",
+  ECT: "Ecuador (America/Guayaquil)",
+  HST: "Hawaii with no summer time (Pacific/Honolulu)",
+};
+
+function offsetsOf(zone: string): string {
+  const winter = offsetAt(zone, WINTER_MS);
+  const summer = offsetAt(zone, SUMMER_MS);
+  return winter === summer
+    ? `UTC${winter} all year`
+    : `UTC${winter} in January and UTC${summer} in July`;
+}
+
+function offsetAt(zone: string, ms: number): string {
+  const parts = new Intl.DateTimeFormat("en-US", {
+    timeZone: zone,
+    timeZoneName: "longOffset",
+  }).formatToParts(ms);
+  const text = parts.find(({ type }) => type === "timeZoneName")?.value ?? "";
+  const [, sign = "+", hours = "0", minutes = "0"] = /GMT([+-])(\d+):?(\d+)?/.exec(text) ?? [];
+  const total = Number(hours) * MINUTES_PER_HOUR + Number(minutes);
+  const digits = (n: number) => String(n).padStart(2, "0");
+  return `${sign}${digits(Math.floor(total / MINUTES_PER_HOUR))}:${digits(total % MINUTES_PER_HOUR)}`;
+}

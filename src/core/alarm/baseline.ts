@@ -1,0 +1,131 @@
+/**
+ * What is normal for one value of one machine: median and median absolute deviation of the readings while it was learned.
+ *
+ * - The first one learned is kept for good. A slow one beside it follows seasons and wear, and may move the limit away from
+ *   the first by half its margin at most, so a machine that drifts does not become normal.
+ * - The limit is never above zone B/C of the machine class. A level that lies in zone C or D is told, not used.
+ */
+import type { BaselineTest } from "./compile.ts";
+import type { Bounds } from "./watch-state.ts";
+
+/** A normal distribution's standard deviation by its median absolute deviation. */
+const SIGMA_PER_MAD = 1.4826;
+/** A spread is taken as at least this share of the median: readings of a very steady machine differ by rounding alone. */
+const SPREAD_MIN = 0.02;
+/** The slow baseline takes this many learning periods to move by one standard deviation. */
+const SLOW_PERIODS = 10;
+/** It may move the limit by this share of the first one's margin. */
+const DRIFT_SHARE = 0.5;
+
+export interface Level {
+  readonly median: number;
+  /** Median absolute deviation. */
+  readonly mad: number;
+}
+
+export interface BaselineState {
+  /** Readings learned from so far. */
+  readonly count: number;
+  /** Of these, in zone C or D, and in zone D. */
+  readonly inC: number;
+  readonly inD: number;
+  /** Samples before this number belong to an earlier learning. */
+  readonly from: number;
+  readonly first: Level | null;
+  readonly slow: Level | null;
+  /** Time of the last reading that was learned from, ms; null while learning. */
+  readonly learnedMs: number | null;
+}
+
+export const UNLEARNED: BaselineState = {
+  count: 0,
+  inC: 0,
+  inD: 0,
+  from: 0,
+  first: null,
+  slow: null,
+  learnedMs: null,
+};
+
+/** learning · learned · in zone C or D while it was learned, and so not used. */
+export type BaselineStatus = "learning" | "learned" | "zone_c" | "zone_d";
+
+export function baselineStatus({ count, inC, inD, first }: BaselineState): BaselineStatus {
+  if (first === null) return "learning";
+  if (inD * 2 > count) return "zone_d";
+  return inC * 2 > count ? "zone_c" : "learned";
+}
+
+/** Adds a reading while learning. @param samples all of them so far; this one is added to them */
+export function learn(
+  state: BaselineState,
+  samples: number[],
+  test: Pick<BaselineTest, "readings" | "zone">,
+  seen: { readonly value: number; readonly timeMs: number; readonly zone: string | null },
+): BaselineState {
+  // What a transaction added that was undone goes.
+  samples.length = state.count;
+  samples.push(seen.value);
+  const next = {
+    ...state,
+    count: state.count + 1,
+    inC: state.inC + (seen.zone === "C" || seen.zone === "D" ? 1 : 0),
+    inD: state.inD + (seen.zone === "D" ? 1 : 0),
+  };
+  if (next.count < test.readings) return next;
+  const first = levelOf(samples);
+  return { ...next, first, slow: first, learnedMs: seen.timeMs };
+}
+
+/** Moves the slow baseline a little towards a normal reading. @param weight readings that this one stands for */
+export function follow(
+  state: BaselineState,
+  test: Pick<BaselineTest, "readings">,
+  value: number,
+  weight: number,
+): BaselineState {
+  const { first, slow } = state;
+  if (first === null || slow === null) return state;
+  const stepSize = (weight * sigmaOf(first)) / (SLOW_PERIODS * test.readings);
+  const median = slow.median + stepSize * Math.sign(value - slow.median);
+  const mad = slow.mad + stepSize * Math.sign(Math.abs(value - slow.median) - slow.mad);
+  return { ...state, slow: { median, mad: Math.max(0, mad) } };
+}
+
+/** Limits by the baseline; null while there is none to go by. */
+export function baselineBounds(state: BaselineState, test: BaselineTest): Bounds | null {
+  const { first, slow } = state;
+  if (first === null || slow === null || baselineStatus(state) !== "learned") return null;
+  const sigma = sigmaOf(first);
+  const margin = test.deviations * sigma;
+  const slowMargin = test.deviations * sigmaOf(slow);
+  const farthest = margin * (1 + DRIFT_SHARE);
+  const high = Math.min(
+    slow.median + slowMargin,
+    first.median + farthest,
+    test.cap ?? Number.POSITIVE_INFINITY,
+  );
+  const low = Math.max(slow.median - slowMargin, first.median - farthest);
+  const back = Math.min(test.hysteresis ?? sigma, margin);
+  return {
+    limits: { high, ...(test.isTwoSided ? { low } : {}) },
+    hysteresis: () => back,
+  };
+}
+
+/** Standard deviation that a level stands for, never quite nothing. */
+function sigmaOf({ median, mad }: Level): number {
+  return Math.max(SIGMA_PER_MAD * mad, SPREAD_MIN * Math.abs(median), Number.MIN_VALUE);
+}
+
+export function levelOf(samples: readonly number[]): Level {
+  const median = medianOf(samples);
+  return { median, mad: medianOf(samples.map((value) => Math.abs(value - median))) };
+}
+
+function medianOf(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  const upper = sorted[middle] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;
+}

@@ -1,0 +1,178 @@
+/** From the site file's rules and the built-in ones to what is watched: one watch per (rule, sensor, value). */
+import { hasZone } from "../convert/accel.ts";
+import { type Kind, normalCode, readingKinds, type Sensor, type Site } from "../sensor.ts";
+import { VELOCITY_LIMITS, type ZoneLimits } from "../signal/severity.ts";
+import {
+  type AlarmDelay,
+  type AlarmRule,
+  matchesAny,
+  selectedKinds,
+  selectsSensor,
+  type WatchDelay,
+} from "./rule.ts";
+import { alarmValues } from "./values.ts";
+
+export interface Limits {
+  readonly highHigh?: number;
+  readonly high?: number;
+  readonly low?: number;
+  readonly lowLow?: number;
+}
+
+export type WatchTest =
+  | { readonly type: "limits"; readonly limits: Limits; readonly hysteresis: number }
+  /** `zone` is the value that says the zone; the limits are those of the machine class, mm/s. */
+  | { readonly type: "zone"; readonly zone: string; readonly limits: Limits }
+  | BaselineTest;
+
+export interface BaselineTest {
+  readonly type: "baseline";
+  readonly readings: number;
+  readonly deviations: number;
+  /** Null: one standard deviation. */
+  readonly hysteresis: number | null;
+  /** A fall is watched as well: everything but vibration. */
+  readonly isTwoSided: boolean;
+  /** Never looser than this, in the value's unit: zone B/C of the class; null without one. */
+  readonly cap: number | null;
+  /** The zone of the same channel, where it has one. */
+  readonly zone: string | null;
+}
+
+export interface Watch {
+  readonly alarm: string;
+  readonly sensor: string;
+  readonly kind: Kind;
+  readonly value: string;
+  /** `alarm/value`: what tells the alarms of one sensor apart. */
+  readonly key: string;
+  readonly unit: string | null;
+  readonly test: WatchTest;
+  readonly delay: WatchDelay;
+  readonly onlyRunning: boolean;
+  /** A standing machine says nothing of it. */
+  readonly isVibration: boolean;
+}
+
+/** A value is watched in the order of its own kind's readings, or, where any kind may carry it, of all the sensor's. */
+export const SHARED_VALUES: readonly string[] = ["battery", "module_temperature"];
+
+/** How far below a zone's boundary a value must fall to leave it, as a share of the boundary: chatter stays inside. */
+export const ZONE_HYSTERESIS = 0.1;
+/** The same for a battery, which recovers a little when it is warm, as a share of its limit. */
+const BATTERY_HYSTERESIS = 0.02;
+const ONE_READING: AlarmDelay = { readings: 1 };
+/** One outlier in thousands of readings is no change of the machine. */
+const BASELINE_DELAY: AlarmDelay = { readings: 3 };
+
+export interface CompiledSensor {
+  readonly sensor: Sensor;
+  readonly watches: ReadonlyMap<Kind, readonly Watch[]>;
+  readonly byKey: ReadonlyMap<string, Watch>;
+}
+
+/** What is watched, by normal sensor code. */
+export function compileAlarms(site: Site): ReadonlyMap<string, CompiledSensor> {
+  const rules = site.alarms ?? [];
+  return new Map(
+    site.sensors.map((sensor) => {
+      const byKey = new Map<string, Watch>();
+      const watches = new Map<Kind, readonly Watch[]>();
+      for (const kind of readingKinds(sensor)) {
+        const own = [
+          ...builtIn(sensor, kind, site.zoneReadings ?? 1),
+          ...rules.flatMap((rule) => ruleWatches(rule, sensor, kind)),
+        ];
+        watches.set(kind, own);
+        for (const watch of own) if (!byKey.has(watch.key)) byKey.set(watch.key, watch);
+      }
+      return [normalCode(sensor.code), { sensor, watches, byKey }];
+    }),
+  );
+}
+
+export const watchKey = (alarm: string, value: string) => `${alarm}/${value}`;
+
+function builtIn(sensor: Sensor, kind: Kind, zoneReadings: number): Watch[] {
+  const watches: Watch[] = [];
+  const zones = kind === "accel" && hasZone(sensor) ? zoneLimits(sensor) : null;
+  if (zones !== null) {
+    for (const { name } of alarmValues(sensor, kind)) {
+      if (!name.endsWith("_zone")) continue;
+      watches.push({
+        ...named("zone", sensor, kind, name.replace(/_zone$/, "_vel_rms"), "mm/s"),
+        test: { type: "zone", zone: name, limits: { high: zones[1], highHigh: zones[2] } },
+        delay: { readings: zoneReadings, alarmReadings: 1 },
+        onlyRunning: false,
+        isVibration: true,
+      });
+    }
+  }
+  const { batteryLowV } = sensor;
+  if (batteryLowV !== undefined) {
+    watches.push({
+      ...named("battery_low", sensor, kind, "battery", "V"),
+      test: {
+        type: "limits",
+        limits: { low: batteryLowV },
+        hysteresis: batteryLowV * BATTERY_HYSTERESIS,
+      },
+      delay: ONE_READING,
+      onlyRunning: false,
+      isVibration: false,
+    });
+  }
+  return watches;
+}
+
+function named(alarm: string, sensor: Sensor, kind: Kind, value: string, unit: string | null) {
+  return { alarm, sensor: sensor.code, kind, value, unit, key: watchKey(alarm, value) };
+}
+
+/** Boundaries of the sensor's velocity zones, mm/s; null without a class. */
+function zoneLimits(sensor: Sensor): ZoneLimits | null {
+  if (sensor.limits !== undefined) return sensor.limits;
+  return sensor.machineClass === undefined ? null : VELOCITY_LIMITS[sensor.machineClass];
+}
+
+function ruleWatches(rule: AlarmRule, sensor: Sensor, kind: Kind): Watch[] {
+  if (!selectsSensor(rule.select, sensor)) return [];
+  if (!selectedKinds(rule.select, sensor).includes(kind)) return [];
+  return alarmValues(sensor, kind)
+    .filter(({ name, type }) => type !== "string" && matchesAny(rule.select?.values, name))
+    .map(({ name, unit }): Watch => {
+      const isVibration = kind === "accel" && /^channel\d_/.test(name);
+      return {
+        ...named(rule.name, sensor, kind, name, unit),
+        test: testOf(rule, sensor, name, isVibration),
+        delay: rule.delay ?? (rule.baseline === undefined ? ONE_READING : BASELINE_DELAY),
+        onlyRunning: rule.onlyRunning ?? false,
+        isVibration,
+      };
+    });
+}
+
+function testOf(rule: AlarmRule, sensor: Sensor, value: string, isVibration: boolean): WatchTest {
+  const { baseline, highHigh, high, low, lowLow } = rule;
+  if (baseline !== undefined) {
+    const limits = isVibration && value.endsWith("_vel_rms") ? zoneLimits(sensor) : null;
+    return {
+      type: "baseline",
+      ...baseline,
+      hysteresis: rule.hysteresis ?? null,
+      isTwoSided: !isVibration,
+      cap: limits?.[1] ?? null,
+      zone: isVibration && hasZone(sensor) ? value.replace(/^(channel\d)_.*$/, "$1_zone") : null,
+    };
+  }
+  return {
+    type: "limits",
+    limits: {
+      ...(highHigh === undefined ? {} : { highHigh }),
+      ...(high === undefined ? {} : { high }),
+      ...(low === undefined ? {} : { low }),
+      ...(lowLow === undefined ? {} : { lowLow }),
+    },
+    hysteresis: rule.hysteresis ?? 0,
+  };
+}

@@ -1,0 +1,115 @@
+/** What is said of an alarm (plant 11): one event per transition, its id, and its payload. */
+import { createHash } from "node:crypto";
+import { type Kind, normalCode } from "../sensor.ts";
+import type { Worst } from "./watch-state.ts";
+
+export type Severity = "warning" | "alarm";
+
+/** The kind under which events are stored and sent; no poll and no query knows it. */
+export const EVENT_KIND = "event";
+
+export function isEvent({ kind }: { readonly kind: string }): boolean {
+  return kind === EVENT_KIND;
+}
+
+export interface Acknowledgement {
+  readonly by: string;
+  readonly timeMs: number;
+  readonly note: string | null;
+}
+
+export interface Shelf {
+  readonly by: string;
+  readonly timeMs: number;
+  /** It ends by itself at this time, ms. */
+  readonly untilMs: number;
+  readonly note: string | null;
+}
+
+export interface AlarmEvent {
+  readonly id: string;
+  readonly sensor: string;
+  readonly kind: Kind;
+  readonly value: string;
+  readonly alarm: string;
+  readonly severity: Severity;
+  readonly state: "active" | "cleared";
+  /** Time of the reading that caused it; of a word of a person or of the silence, that moment. */
+  readonly timeMs: number;
+  readonly limit: number | null;
+  readonly hysteresis: number | null;
+  readonly measured: number | null;
+  readonly unit: string | null;
+  readonly readingId: string;
+  readonly raisedMs: number;
+  readonly worst: Worst;
+  readonly acknowledged: Acknowledgement | null;
+  readonly shelved: Shelf | null;
+  readonly note: Acknowledgement | null;
+  /** Why the value is bad, for `bad_quality`. */
+  readonly reason: string | null;
+  readonly text: string;
+  readonly historical: boolean;
+}
+
+const ID_HEX_DIGITS = 32;
+
+/** 128 bits of SHA-256 over what makes two transitions the same: rule, sensor, value, reading and transition. */
+export function eventId(
+  alarm: string,
+  sensor: string,
+  value: string,
+  readingId: string,
+  transition: string,
+): string {
+  const parts = ["alarm", alarm, normalCode(sensor), value, readingId, transition];
+  const text = parts.map((part) => JSON.stringify(part)).join("\n");
+  return createHash("sha256").update(text).digest("hex").slice(0, ID_HEX_DIGITS);
+}
+
+const iso = (timeMs: number) => new Date(timeMs).toISOString();
+
+/** The payload as JSON text without the members that the uplink adds in front (`v`, `id`, `site`). */
+export function eventText(event: AlarmEvent): string {
+  const { acknowledged, shelved, worst } = event;
+  return JSON.stringify({
+    sensor: event.sensor,
+    kind: event.kind,
+    value: event.value,
+    alarm: event.alarm,
+    severity: event.severity,
+    state: event.state,
+    time: iso(event.timeMs),
+    limit: event.limit,
+    hysteresis: event.hysteresis,
+    measured: event.measured,
+    unit: event.unit,
+    readingId: event.readingId,
+    raised: iso(event.raisedMs),
+    worst: { measured: worst.measured, time: iso(worst.timeMs) },
+    acknowledged: acknowledgedMember(acknowledged),
+    ...(shelved === null ? {} : { shelved: shelvedMember(shelved) }),
+    ...(event.note === null ? {} : { note: acknowledgedMember(event.note) }),
+    ...(event.reason === null ? {} : { reason: event.reason }),
+    text: event.text,
+    historical: event.historical,
+  });
+}
+
+/** `acknowledged` as payloads and answers show it. */
+function acknowledgedMember(acknowledged: Acknowledgement | null): object | null {
+  if (acknowledged === null) return null;
+  const { by, timeMs, note } = acknowledged;
+  return { by, time: iso(timeMs), note };
+}
+
+/** `shelved` as payloads and answers show it. */
+export function shelvedMember(shelf: Shelf | null): object | null {
+  if (shelf === null) return null;
+  return { by: shelf.by, time: iso(shelf.timeMs), until: iso(shelf.untilMs), note: shelf.note };
+}
+
+/** The payload of plant 11, from the text the store keeps. */
+export function eventPayload(id: string, site: string, text: string): string {
+  return `{"v":1,"id":"${id}","site":${JSON.stringify(site)},${text.slice(1)}`;
+}

@@ -1,0 +1,110 @@
+/** State and speed of machines at a time, by the signals that the site file names. */
+import type { Machine, RunningSignal } from "../machine.ts";
+import { type Kind, normalCode, type Sensor, type Site } from "../sensor.ts";
+import type { EngineOptions } from "./engine.ts";
+import type { FollowedReading, MachineState } from "./follow-up.ts";
+import type { SensorAlarms } from "./sensor-alarms.ts";
+import { addPoint, numberOf, type SignalPoints, valueAt } from "./signal.ts";
+
+interface Signal {
+  /** Normal code. */
+  readonly sensor: string;
+  readonly kind: Kind;
+  readonly value: string;
+}
+
+type Look = (code: string) => Pick<SensorAlarms, "signals">;
+type Earlier = EngineOptions["earlier"];
+
+export class MachineWatch {
+  readonly #machines: ReadonlyMap<number, Machine>;
+  readonly #signals: readonly Signal[];
+
+  constructor(site: Site) {
+    const machines = site.machines ?? [];
+    this.#machines = new Map(machines.map((machine) => [machine.id, machine]));
+    const bySignal = new Map<string, Signal>();
+    for (const { running, speed } of machines) {
+      const found = [
+        ...(running === undefined ? [] : [signalOf(running)]),
+        ...(speed === undefined ? [] : [speedSignal(speed.sensor)]),
+      ];
+      for (const signal of found) {
+        bySignal.set(`${signal.sensor} ${signal.kind}/${signal.value}`, signal);
+      }
+    }
+    this.#signals = [...bySignal.values()];
+  }
+
+  get signals(): readonly { readonly sensor: string; readonly kind: Kind }[] {
+    return this.#signals;
+  }
+
+  isSignal(code: string, kind: Kind): boolean {
+    return this.#signals.some((signal) => signal.sensor === code && signal.kind === kind);
+  }
+
+  /** Remembers what a reading says of the machines. */
+  note(state: SensorAlarms, code: string, kind: Kind, reading: FollowedReading): void {
+    for (const signal of this.#signals) {
+      if (signal.sensor !== code || signal.kind !== kind) continue;
+      const isBad = reading.quality[signal.value]?.quality === "bad";
+      const value = isBad ? null : numberOf(reading.values[signal.value]);
+      const key = keyOf(signal);
+      const points = state.signals.get(key) ?? [];
+      state.signals.set(key, addPoint(points, { timeMs: reading.timeMs, value }));
+    }
+  }
+
+  hasRunning(sensor: Sensor): boolean {
+    return this.#runningOf(sensor) !== undefined;
+  }
+
+  /** Whether readings of this sensor and kind say when the machine of `sensor` runs. */
+  isRunningSignal(sensor: Sensor, code: string, kind: Kind): boolean {
+    const running = this.#runningOf(sensor);
+    return running?.kind === kind && normalCode(running.sensor) === code;
+  }
+
+  #runningOf({ location }: Sensor): RunningSignal | undefined {
+    return location === undefined ? undefined : this.#machines.get(location.machine)?.running;
+  }
+
+  stateAt(sensor: Sensor, timeMs: number, look: Look, earlier: Earlier): MachineState | null {
+    const running = this.#runningOf(sensor);
+    if (running === undefined) return null;
+    const value = this.#at(signalOf(running), timeMs, look, earlier);
+    if (value === null) return null;
+    return isRunning(running, value) ? "running" : "standing";
+  }
+
+  speedAt(machine: number, timeMs: number, look: Look, earlier: Earlier): number | null {
+    const speed = this.#machines.get(machine)?.speed;
+    if (speed === undefined) return null;
+    return this.#at(speedSignal(speed.sensor), timeMs, look, earlier);
+  }
+
+  #at(signal: Signal, timeMs: number, look: Look, earlier: Earlier): number | null {
+    const points: SignalPoints = look(signal.sensor).signals.get(keyOf(signal)) ?? [];
+    const oldest = points[0]?.timeMs ?? Number.POSITIVE_INFINITY;
+    if (timeMs >= oldest || earlier === undefined) return valueAt(points, timeMs);
+    const point = earlier(signal.sensor, signal.kind, signal.value, timeMs);
+    return point === null ? null : valueAt([point, ...points], timeMs);
+  }
+}
+
+function signalOf({ sensor, kind, value }: RunningSignal): Signal {
+  return { sensor: normalCode(sensor), kind, value };
+}
+
+function speedSignal(sensor: string): Signal {
+  return { sensor: normalCode(sensor), kind: "rpm", value: "rpm" };
+}
+
+const keyOf = ({ kind, value }: Signal) => `${kind}/${value}`;
+
+function isRunning({ above, below, is }: RunningSignal, value: number): boolean {
+  if (above !== undefined) return value > above;
+  if (below !== undefined) return value < below;
+  return (value !== 0) === (is ?? true);
+}

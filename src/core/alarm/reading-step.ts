@@ -1,0 +1,281 @@
+/** What one reading does to the alarms of its sensor. */
+import type { Kind, Sensor, Site } from "../sensor.ts";
+import { baselineBounds, follow as followBaseline, learn, UNLEARNED } from "./baseline.ts";
+import {
+  type BaselineTest,
+  SHARED_VALUES,
+  type Watch,
+  watchKey,
+  ZONE_HYSTERESIS,
+} from "./compile.ts";
+import type { AlarmEvent } from "./event.ts";
+import type { FollowedReading, MachineState } from "./follow-up.ts";
+import { type AlarmState, isNothing, normalAlarm, type SensorAlarms } from "./sensor-alarms.ts";
+import { numberOf } from "./signal.ts";
+import {
+  badReading,
+  type Cause,
+  goodReading,
+  type Subject,
+  type Transition,
+  transit,
+} from "./transitions.ts";
+import { type Bounds, type Rank, step } from "./watch-state.ts";
+
+export interface Surroundings {
+  readonly site: Site;
+  readonly sensor: Sensor;
+  readonly watches: readonly Watch[];
+  /** Whether the sensor's machine says when it runs. */
+  readonly hasRunning: boolean;
+  readonly machine: MachineState | null;
+  /** Learning samples of this sensor so far, by baseline. */
+  readonly samples: (baseline: string) => number[];
+}
+
+/** What a reading adds to the samples of the sensor: by baseline, value and zone. */
+export type Learned = Record<string, readonly [value: number, zone: string | null]>;
+
+export interface ReadingOutcome {
+  readonly events: readonly AlarmEvent[];
+  readonly learned: Learned | null;
+}
+
+/** Readings of a sensor and kind that wait for the state of their machine: most of a day of one a minute. */
+const WAITING_MAX = 1000;
+/** One reading in this many moves the slow baseline, chosen by its id: so seldom is it a reason to write. */
+const SLOW_EVERY = 16;
+
+export class ReadingStep {
+  readonly #state: SensorAlarms;
+  readonly #around: Surroundings;
+  readonly #kind: Kind;
+  readonly #reading: FollowedReading;
+  readonly #events: AlarmEvent[] = [];
+  #learned: Learned | null = null;
+
+  constructor(state: SensorAlarms, around: Surroundings, kind: Kind, reading: FollowedReading) {
+    this.#state = state;
+    this.#around = around;
+    this.#kind = kind;
+    this.#reading = reading;
+  }
+
+  take(): ReadingOutcome {
+    const { timeMs, id } = this.#reading;
+    const kindMs = this.#state.newest.get(this.#kind)?.timeMs ?? Number.NEGATIVE_INFINITY;
+    let sensorMs = kindMs;
+    for (const { timeMs: ms } of this.#state.newest.values()) sensorMs = Math.max(sensorMs, ms);
+    const isLate = timeMs <= kindMs;
+    if (isLate) this.#enterPast();
+    for (const watch of this.#around.watches) {
+      if (this.#waits(watch)) continue;
+      const isShared = SHARED_VALUES.includes(watch.value);
+      this.#watch(watch, isShared ? timeMs <= sensorMs : isLate);
+    }
+    this.#quality(isLate);
+    if (!isLate) this.#state.newest.set(this.#kind, { timeMs, id });
+    if (this.#around.machine !== null) this.#overtake(isLate);
+    else if (this.#around.watches.some((watch) => this.#waits(watch))) this.#wait(isLate);
+    return { events: this.#events, learned: this.#learned };
+  }
+
+  /** The same for a reading that waited, by the watches it waited for; the others have judged it when it came. */
+  takeWaiting(isLate: boolean): ReadingOutcome {
+    if (isLate) this.#enterPast();
+    for (const watch of this.#around.watches) {
+      if (this.#needsMachine(watch)) this.#watch(watch, isLate);
+    }
+    this.#overtake(isLate);
+    return { events: this.#events, learned: this.#learned };
+  }
+
+  #needsMachine({ onlyRunning, test }: Watch): boolean {
+    return this.#around.hasRunning && (onlyRunning || test.type === "baseline");
+  }
+
+  #waits(watch: Watch): boolean {
+    return this.#around.machine === null && this.#needsMachine(watch);
+  }
+
+  /** Older readings that still wait are late from now on. */
+  #overtake(isLate: boolean): void {
+    const waiting = this.#state.waiting.get(this.#kind);
+    if (isLate || waiting === undefined) return;
+    const { timeMs } = this.#reading;
+    if (!waiting.some((one) => !one.isLate && one.reading.timeMs <= timeMs)) return;
+    this.#state.waiting.set(
+      this.#kind,
+      waiting.map((one) => (one.reading.timeMs <= timeMs ? { ...one, isLate: true } : one)),
+    );
+    this.#state.isChanged = true;
+  }
+
+  #wait(isLate: boolean): void {
+    const { id, timeMs, isFuture, values, quality } = this.#reading;
+    const names = this.#around.watches
+      .filter((watch) => this.#waits(watch))
+      .flatMap(({ value, test }) =>
+        test.type === "baseline" && test.zone !== null ? [value, test.zone] : [value],
+      );
+    const reading = {
+      id,
+      timeMs,
+      isFuture,
+      values: pick(values, names),
+      quality: pick(quality, names),
+    };
+    const all = [...(this.#state.waiting.get(this.#kind) ?? []), { reading, isLate }];
+    const inOrder = all.toSorted((a, b) => a.reading.timeMs - b.reading.timeMs);
+    this.#state.waiting.set(this.#kind, inOrder.slice(-WAITING_MAX));
+    this.#state.isChanged = true;
+  }
+
+  /** Late readings of a day come in order; one that goes back begins another run. */
+  #enterPast(): void {
+    const { past, pastMs } = this.#state;
+    const before = pastMs.get(this.#kind);
+    if (before !== undefined && this.#reading.timeMs <= before) {
+      for (const [key, { kind }] of past) if (kind === this.#kind) past.delete(key);
+    }
+    pastMs.set(this.#kind, this.#reading.timeMs);
+    this.#state.isChanged = true;
+  }
+
+  #watch(watch: Watch, isLate: boolean): void {
+    const { machine } = this.#around;
+    if (watch.isVibration && machine === "standing") return;
+    if (watch.onlyRunning && machine !== "running") return;
+    const { values, quality, timeMs, id } = this.#reading;
+    const value = numberOf(values[watch.value]);
+    // A value of bad quality neither raises nor clears.
+    if (value === null || quality[watch.value]?.quality === "bad") return;
+    const rank = watch.test.type === "zone" ? zoneRank(values[watch.test.zone]) : undefined;
+    if (rank === null) return;
+    const bounds = this.#bounds(watch, value, isLate);
+    if (bounds === null) return;
+    const before = this.#alarm(watch, isLate);
+    const seen = { timeMs, value, ...(rank === undefined ? {} : { rank }) };
+    const next = step(before.watch, bounds, watch.delay, seen);
+    const cause = { readingId: id, timeMs, measured: value };
+    this.#keep(
+      watch.key,
+      transit(before, next.state, next.change, cause, this.#subject(watch.test.type, isLate)),
+      isLate,
+    );
+  }
+
+  #bounds(watch: Watch, value: number, isLate: boolean): Bounds | null {
+    const { test } = watch;
+    switch (test.type) {
+      case "limits":
+        return { limits: test.limits, hysteresis: () => test.hysteresis };
+      case "zone":
+        return { limits: test.limits, hysteresis: (limit) => limit * ZONE_HYSTERESIS };
+      case "baseline":
+        return this.#baselineBounds(watch, test, value, isLate);
+    }
+  }
+
+  #baselineBounds(watch: Watch, test: BaselineTest, value: number, isLate: boolean): Bounds | null {
+    const { hasRunning, machine } = this.#around;
+    // Running and standing are two normals; while it is unknown which one applies there is none.
+    if (hasRunning && machine === null) return null;
+    const key = baselineKey(watch.key, machine);
+    const { baselines, live } = this.#state;
+    const before = baselines.get(key) ?? UNLEARNED;
+    if (before.first === null) {
+      if (!isLate) this.#learn(key, test, value);
+      return null;
+    }
+    const bounds = baselineBounds(before, test);
+    if (bounds === null || isLate || live.get(watch.key) !== undefined) return bounds;
+    const { high, low } = bounds.limits;
+    const isNormal = value <= (high ?? value) && value >= (low ?? value);
+    if (isNormal && Number.parseInt(this.#reading.id.slice(0, 2), 16) % SLOW_EVERY === 0) {
+      baselines.set(key, followBaseline(before, test, value, SLOW_EVERY));
+      this.#state.isChanged = true;
+    }
+    return bounds;
+  }
+
+  #learn(key: string, test: BaselineTest, value: number): void {
+    const { timeMs, values } = this.#reading;
+    const before = this.#state.baselines.get(key) ?? UNLEARNED;
+    const text = test.zone === null ? null : values[test.zone];
+    const zone = typeof text === "string" ? text : null;
+    const next = learn(before, this.#around.samples(key), test, { value, timeMs, zone });
+    this.#state.baselines.set(key, next);
+    this.#state.isChanged = true;
+    this.#learned ??= {};
+    this.#learned[key] = [value, zone];
+  }
+
+  /** `bad_quality`: values that are bad in this reading, and such as were and are not. */
+  #quality(isLate: boolean): void {
+    const { quality, values, id, timeMs } = this.#reading;
+    const cause: Cause = { readingId: id, timeMs, measured: null };
+    const subject = this.#subject(null, isLate);
+    for (const [value, doubt] of Object.entries(quality)) {
+      if (doubt.quality !== "bad") continue;
+      const alarm = this.#alarm(
+        { alarm: BAD_QUALITY, kind: this.#kind, value, unit: null },
+        isLate,
+      );
+      const key = watchKey(BAD_QUALITY, value);
+      this.#keep(key, badReading(alarm, doubt.reason, cause, subject), isLate);
+    }
+    for (const [key, alarm] of isLate ? this.#state.past : this.#state.live) {
+      if (alarm.alarm !== BAD_QUALITY || alarm.kind !== this.#kind) continue;
+      if (!Object.hasOwn(values, alarm.value) || quality[alarm.value]?.quality === "bad") continue;
+      const measured = numberOf(values[alarm.value]);
+      this.#keep(key, goodReading(alarm, { ...cause, measured }, subject), isLate);
+    }
+  }
+
+  #subject(type: Subject["type"], isHistorical: boolean): Subject {
+    const { site, sensor } = this.#around;
+    return { site, sensor, type, isHistorical };
+  }
+
+  #alarm(of: Pick<AlarmState, "alarm" | "kind" | "value" | "unit">, isLate: boolean): AlarmState {
+    const alarms = isLate ? this.#state.past : this.#state.live;
+    return alarms.get(watchKey(of.alarm, of.value)) ?? normalAlarm(of);
+  }
+
+  #keep(key: string, { state, event }: Transition, isLate: boolean): void {
+    const alarms = isLate ? this.#state.past : this.#state.live;
+    const isOver = isNothing(state);
+    if (isOver && !alarms.has(key)) return;
+    this.#state.isChanged = true;
+    if (isOver) alarms.delete(key);
+    else alarms.set(key, state);
+    if (event !== null) this.#events.push(event);
+  }
+}
+
+const BAD_QUALITY = "bad_quality";
+
+/** The baseline of a watch in one running state; where nothing says whether the machine runs there is one for all. */
+function baselineKey(watch: string, machine: MachineState | null): string {
+  return `${watch}@${machine ?? "any"}`;
+}
+
+function pick<T>(from: Readonly<Record<string, T>>, names: readonly string[]): Record<string, T> {
+  return Object.fromEntries(Object.entries(from).filter(([name]) => names.includes(name)));
+}
+
+/** Null where the reading says no zone. */
+function zoneRank(zone: unknown): Rank | null {
+  switch (zone) {
+    case "A":
+    case "B":
+      return 0;
+    case "C":
+      return 1;
+    case "D":
+      return 2;
+    default:
+      return null;
+  }
+}

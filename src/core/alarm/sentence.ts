@@ -1,0 +1,135 @@
+/** The sentence of an event, for a person on shift. */
+import type { Sensor, Site } from "../sensor.ts";
+import type { Active } from "./watch-state.ts";
+
+/** Suffixes of vibration values, in words. */
+const VIBRATION: Readonly<Record<string, string>> = {
+  accel_rms: "Acceleration (RMS)",
+  accel_peak: "Acceleration (peak)",
+  accel_pp: "Acceleration (peak to peak)",
+  crest_factor: "Crest factor",
+  kurtosis: "Kurtosis",
+  vel_rms: "Vibration velocity (RMS)",
+  disp_pp: "Displacement (peak to peak)",
+  env_rms: "Envelope (RMS)",
+};
+const PLAIN: Readonly<Record<string, string>> = {
+  battery: "Battery voltage",
+  module_temperature: "Module temperature",
+  temperature: "Temperature",
+  rpm: "Speed",
+};
+const PARTS: Readonly<Record<string, string>> = { min: "minimum", max: "maximum", avg: "average" };
+
+/** A value as people call it: by its channel's name where it has one. */
+function valueLabel(sensor: Sensor, value: string): string {
+  const plain = PLAIN[value];
+  if (plain !== undefined) return plain;
+  const [, channel, suffix] = /^((?:channel|current|input)\d)(?:_(.+))?$/.exec(value) ?? [];
+  if (channel === undefined) return value;
+  const config = Object.hasOwn(sensor.channels, channel) ? sensor.channels[channel] : undefined;
+  const name = config?.name ?? channel.replace(/\d$/, " $&");
+  const word = suffix === undefined ? undefined : VIBRATION[suffix];
+  if (word !== undefined) return `${word} of ${name}`;
+  const label = name.charAt(0).toUpperCase() + name.slice(1);
+  if (suffix === undefined) return label;
+  return `${label}, ${PARTS[suffix] ?? suffix}`;
+}
+
+/** Where the sensor sits, as people call it. */
+function sensorLabel(sensor: Sensor, site: Site): string {
+  const own = sensor.name ?? `sensor ${sensor.code}`;
+  const { location } = sensor;
+  const machine =
+    site.machines?.find(({ id }) => id === location?.machine)?.name ?? location?.names?.machine;
+  const isSaid = machine === undefined || own.toLowerCase().includes(machine.toLowerCase());
+  const text = isSaid ? own : `${own}, ${machine}`;
+  return sensor.name === undefined ? text : `${text} (${sensor.code})`;
+}
+
+function amount(value: number | null, unit: string | null): string {
+  if (value === null) return "unknown";
+  const text = String(Number(value.toPrecision(4)));
+  return unit === null || unit === "1" ? text : `${text} ${unit}`;
+}
+
+export interface Sentence {
+  readonly sensor: Sensor;
+  readonly site: Site;
+  readonly value: string;
+  readonly unit: string | null;
+  readonly measured: number | null;
+  readonly worst: number | null;
+}
+
+const BOUND = { high: "above", low: "below" } as const;
+const ORIGIN = {
+  limits: "the limit of",
+  zone: "the zone limit of",
+  baseline: "the learned limit of",
+};
+
+export function activeSentence(said: Sentence, active: Active, type: keyof typeof ORIGIN): string {
+  const head = active.rank === 2 ? "Alarm" : "Warning";
+  const what = `${valueLabel(said.sensor, said.value)} at ${sensorLabel(said.sensor, said.site)}`;
+  const measured = amount(said.measured, said.unit);
+  if (active.limit === null) {
+    return `${head}: ${what} is in zone ${active.rank === 2 ? "D" : "C"} by its displacement (${measured}).`;
+  }
+  const bound = BOUND[active.side];
+  const isPassed =
+    said.measured === null ||
+    (active.side === "high" ? said.measured > active.limit : said.measured < active.limit);
+  if (!isPassed) {
+    return `${head}: ${what} is ${measured}, not yet back by ${amount(active.hysteresis, said.unit)} from ${ORIGIN[type]} ${amount(active.limit, said.unit)}.`;
+  }
+  const zone = type === "zone" ? ` (zone ${active.rank === 2 ? "D" : "C"})` : "";
+  return `${head}: ${what} is ${measured}, ${bound} ${ORIGIN[type]} ${amount(active.limit, said.unit)}${zone}.`;
+}
+
+export function clearedSentence(said: Sentence): string {
+  const what = `${valueLabel(said.sensor, said.value)} at ${sensorLabel(said.sensor, said.site)}`;
+  return `Cleared: ${what} is back at ${amount(said.measured, said.unit)}; the worst was ${amount(said.worst, said.unit)}.`;
+}
+
+export function badQualitySentence(
+  sensor: Sensor,
+  site: Site,
+  value: string,
+  reason: string,
+  readings: number,
+): string {
+  const what = `${valueLabel(sensor, value)} at ${sensorLabel(sensor, site)}`;
+  return `Warning: ${what} has had no usable value for ${readings} readings: ${reason.replaceAll("_", " ")}.`;
+}
+
+export function goodAgainSentence(sensor: Sensor, site: Site, value: string): string {
+  return `Cleared: ${valueLabel(sensor, value)} at ${sensorLabel(sensor, site)} has a usable value again.`;
+}
+
+export function silentSentence(
+  sensor: Sensor,
+  site: Site,
+  seconds: number,
+  isGatewayUp: boolean,
+): string {
+  const label = sensorLabel(sensor, site);
+  const what = `${label.charAt(0).toUpperCase()}${label.slice(1)}`;
+  const why = isGatewayUp ? "" : "; the gateway does not answer";
+  return `Warning: ${what} has sent nothing for ${duration(seconds)}${why}.`;
+}
+
+export function heardAgainSentence(sensor: Sensor, site: Site): string {
+  const label = sensorLabel(sensor, site);
+  return `Cleared: ${label.charAt(0).toUpperCase()}${label.slice(1)} sends again.`;
+}
+
+export function removedSentence(alarm: string, value: string, code: string): string {
+  return `Cleared: alarm ${alarm} on ${value} of sensor ${code} is no longer configured.`;
+}
+
+function duration(seconds: number): string {
+  if (seconds < 120) return `${Math.round(seconds)} s`;
+  if (seconds < 7200) return `${Math.round(seconds / 60)} minutes`;
+  return `${Math.round(seconds / 3600)} hours`;
+}

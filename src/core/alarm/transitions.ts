@@ -1,0 +1,158 @@
+/** From what changed to the event that says so, and to the state that remembers it. */
+import type { Sensor, Site } from "../sensor.ts";
+import type { WatchTest } from "./compile.ts";
+import { type AlarmEvent, eventId, type Severity } from "./event.ts";
+import type { AlarmState, Raised } from "./sensor-alarms.ts";
+import {
+  activeSentence,
+  badQualitySentence,
+  clearedSentence,
+  goodAgainSentence,
+  heardAgainSentence,
+  type Sentence,
+} from "./sentence.ts";
+import { type Change, NORMAL, type WatchState } from "./watch-state.ts";
+
+/** The reading, or the moment, that a transition goes back to. */
+export interface Cause {
+  readonly readingId: string;
+  readonly timeMs: number;
+  readonly measured: number | null;
+}
+
+export interface Subject {
+  readonly site: Site;
+  readonly sensor: Sensor;
+  /** How the limit came about; null for alarms without one. */
+  readonly type: WatchTest["type"] | null;
+  readonly isHistorical: boolean;
+}
+
+export interface Transition {
+  readonly state: AlarmState;
+  readonly event: AlarmEvent | null;
+}
+
+const severityOf = (rank: 1 | 2): Severity => (rank === 2 ? "alarm" : "warning");
+
+/** Takes over a watch's next state; where that is a transition, with its event. */
+export function transit(
+  before: AlarmState,
+  watch: WatchState,
+  change: Change | null,
+  cause: Cause,
+  subject: Subject,
+  sentence?: string,
+): Transition {
+  if (change === null) {
+    const { raised } = before;
+    const seen = raised === null ? null : { ...raised, ...seenIn(cause) };
+    return { state: { ...before, watch, raised: seen }, event: null };
+  }
+  const active = change === "cleared" ? before.watch.active : watch.active;
+  if (active === null) return { state: { ...before, watch }, event: null };
+  const transition =
+    change === "cleared" ? "cleared" : `active:${severityOf(active.rank)}:${active.side}`;
+  const id = eventId(before.alarm, subject.sensor.code, before.value, cause.readingId, transition);
+  const worst = (change === "cleared" ? before.watch.worst : watch.worst) ?? {
+    measured: cause.measured,
+    timeMs: cause.timeMs,
+  };
+  const said: Sentence = {
+    ...subject,
+    value: before.value,
+    unit: before.unit,
+    measured: cause.measured,
+    worst: worst.measured,
+  };
+  const text =
+    sentence ??
+    (change === "cleared"
+      ? clearedSentence(said)
+      : activeSentence(said, active, subject.type ?? "limits"));
+  const raised: Raised = {
+    id: before.raised?.id ?? id,
+    eventId: id,
+    timeMs: before.raised?.timeMs ?? cause.timeMs,
+    ...seenIn(cause),
+    text,
+  };
+  const { alarm, kind, value, unit, reason, acknowledged, shelved, note } = before;
+  const event: AlarmEvent = {
+    id,
+    sensor: subject.sensor.code,
+    kind,
+    value,
+    alarm,
+    unit,
+    reason,
+    acknowledged,
+    shelved,
+    note,
+    text,
+    severity: severityOf(active.rank),
+    state: change === "cleared" ? "cleared" : "active",
+    timeMs: cause.timeMs,
+    limit: active.limit,
+    hysteresis: active.hysteresis,
+    measured: cause.measured,
+    readingId: cause.readingId,
+    raisedMs: raised.timeMs,
+    worst,
+    historical: subject.isHistorical,
+  };
+  const state: AlarmState =
+    change === "cleared"
+      ? { ...before, watch, raised: null, reason: null, acknowledged: null, note: null }
+      : { ...before, watch, raised };
+  return { state, event };
+}
+
+function seenIn(cause: Cause): Pick<Raised, "readingId" | "seenMs" | "measured"> {
+  return { readingId: cause.readingId, seenMs: cause.timeMs, measured: cause.measured };
+}
+
+/** Readings in a row that make a bad value an alarm (plant 11). */
+const BAD_READINGS = 3;
+
+/** A value that is bad in this reading. */
+export function badReading(
+  before: AlarmState,
+  reason: string,
+  cause: Cause,
+  subject: Subject,
+): Transition {
+  const state = { ...before, reason };
+  const { passing, active } = before.watch;
+  if (active !== null) return { state, event: null };
+  const readings = (passing?.readings ?? 0) + 1;
+  const watch: WatchState = {
+    passing: {
+      side: "high",
+      sinceMs: passing?.sinceMs ?? cause.timeMs,
+      readings,
+      alarmSinceMs: null,
+      alarmReadings: 0,
+    },
+    active: readings < BAD_READINGS ? null : ONE_WARNING,
+    worst: { measured: null, timeMs: passing?.sinceMs ?? cause.timeMs },
+  };
+  if (watch.active === null) return { state: { ...state, watch }, event: null };
+  const text = badQualitySentence(subject.sensor, subject.site, before.value, reason, BAD_READINGS);
+  return transit(state, watch, "raised", cause, subject, text);
+}
+
+export const ONE_WARNING = { rank: 1, side: "high", limit: null, hysteresis: null } as const;
+
+/** The value can be used again. */
+export function goodReading(before: AlarmState, cause: Cause, subject: Subject): Transition {
+  if (before.watch.active === null) return { state: { ...before, watch: NORMAL }, event: null };
+  const text = goodAgainSentence(subject.sensor, subject.site, before.value);
+  return transit(before, NORMAL, "cleared", cause, subject, text);
+}
+
+/** The sensor sends again. */
+export function heardAgain(before: AlarmState, cause: Cause, subject: Subject): Transition {
+  const text = heardAgainSentence(subject.sensor, subject.site);
+  return transit(before, NORMAL, "cleared", cause, subject, text);
+}

@@ -1,0 +1,171 @@
+/** Alarms and baselines as people and programs are shown them. */
+import type { Kind } from "../sensor.ts";
+import { type BaselineStatus, baselineBounds, baselineStatus } from "./baseline.ts";
+import type { AlarmEngine, FoundAlarm } from "./engine.ts";
+import { shelfId } from "./engine.ts";
+import { eventText, shelvedMember } from "./event.ts";
+import type { AlarmAction } from "./ports.ts";
+
+/** Payload members of plant 11, without `v` and `site`; `state` is `normal` for a shelved alarm that is not active. */
+export type AlarmView = Readonly<Record<string, unknown>> & {
+  readonly id: string;
+  readonly sensor: string;
+  readonly alarm: string;
+  readonly value: string;
+};
+
+export interface AlarmLists {
+  /** Active, neither acknowledged nor shelved. */
+  readonly active: readonly AlarmView[];
+  /** Active and acknowledged. */
+  readonly acknowledged: readonly AlarmView[];
+  /** Shelved, active or not. */
+  readonly shelved: readonly AlarmView[];
+  /** Payloads of events, newest first. */
+  readonly history: readonly unknown[];
+  /** Position to ask for older events from; null at the end. */
+  readonly before: number | null;
+}
+
+export interface BaselineView {
+  readonly sensor: string;
+  readonly alarm: string;
+  readonly value: string;
+  readonly unit: string | null;
+  /** any: nothing says whether the machine runs. */
+  readonly machineState: "running" | "standing" | "any";
+  readonly status: BaselineStatus;
+  readonly learned: number;
+  readonly wanted: number;
+  readonly median: number | null;
+  readonly mad: number | null;
+  /** The slow one beside the first. */
+  readonly slow: { readonly median: number; readonly mad: number } | null;
+  readonly high: number | null;
+  readonly low: number | null;
+}
+
+/** How many alarms there are, for a badge. Shelved ones are counted there alone, acknowledged ones in no severity. */
+export interface AlarmCounts {
+  readonly alarm: number;
+  readonly warning: number;
+  readonly acknowledged: number;
+  readonly shelved: number;
+}
+
+/** The fixed limits that one value of a sensor is watched by; those of a baseline are with the baselines. */
+export interface LimitView {
+  readonly alarm: string;
+  readonly kind: Kind;
+  readonly value: string;
+  readonly unit: string | null;
+  readonly highHigh: number | null;
+  readonly high: number | null;
+  readonly low: number | null;
+  readonly lowLow: number | null;
+}
+
+export const ALARM_WORDS = ["acknowledge", "shelve", "unshelve", "note"] as const;
+export type AlarmWord = (typeof ALARM_WORDS)[number];
+
+export interface AlarmRequest {
+  readonly id: string;
+  readonly word: AlarmWord;
+  readonly by: string;
+  readonly note: string | null;
+  /** shelve: when it ends, ms. */
+  readonly untilMs: number | null;
+  readonly source: "http" | "mqtt" | "cli";
+}
+
+export type AlarmOutcome =
+  | { readonly ok: true; readonly alarm: AlarmView }
+  | { readonly ok: false; readonly reason: "unknown" | "invalid"; readonly detail: string };
+
+/** What the HTTP side, the command line and MQTT need of the alarms. */
+export interface AlarmDesk {
+  lists(history: { readonly limit: number; readonly before: number | null }): AlarmLists;
+  counts(): AlarmCounts;
+  limits(sensor: string): readonly LimitView[];
+  /** Never rejects for what a person did wrong; rejects with StoreFailure. */
+  act(request: AlarmRequest): Promise<AlarmOutcome>;
+  baselines(sensor: string | null): readonly BaselineView[];
+  relearn(
+    of: { readonly sensor: string; readonly alarm: string; readonly value: string },
+    by: string,
+    source: AlarmRequest["source"],
+  ): Promise<{ readonly ok: boolean; readonly detail: string }>;
+  /** The audit, newest first. */
+  actions(max: number): readonly AlarmAction[];
+  /** As severities are counted by the query service: 4 alarm, 3 warning, 1 watched and neither, null not watched. */
+  severity(sensor: string, isMeant: (value: string) => boolean): 1 | 3 | 4 | null;
+}
+
+export function alarmView(engine: AlarmEngine, found: FoundAlarm): AlarmView {
+  const { state, sensor, code } = found;
+  const event = engine.current(found);
+  const name = sensor?.name === undefined ? {} : { name: sensor.name };
+  if (event !== null) {
+    const members = JSON.parse(eventText(event)) as Readonly<Record<string, unknown>>;
+    const { alarm, value } = event;
+    const id = state.raised?.id ?? event.id;
+    return {
+      shelved: null,
+      ...members,
+      id,
+      sensor: event.sensor,
+      alarm,
+      value,
+      ...name,
+      eventId: event.id,
+    };
+  }
+  const { alarm, kind, value, unit, shelved } = state;
+  return {
+    id: shelfId(found),
+    sensor: sensor?.code ?? code,
+    ...name,
+    kind,
+    value,
+    alarm,
+    state: "normal",
+    unit,
+    acknowledged: null,
+    shelved: shelvedMember(shelved),
+  };
+}
+
+export function baselineViews(engine: AlarmEngine, sensor: string): BaselineView[] {
+  const watches = new Map(engine.watches(sensor).map((watch) => [watch.key, watch]));
+  return [...engine.baselines(sensor)].flatMap(([key, state]): BaselineView[] => {
+    const at = key.lastIndexOf("@");
+    const watch = watches.get(key.slice(0, at));
+    if (watch?.test.type !== "baseline") return [];
+    const { high = null, low = null } = baselineBounds(state, watch.test)?.limits ?? {};
+    return [
+      {
+        sensor: watch.sensor,
+        alarm: watch.alarm,
+        value: watch.value,
+        unit: watch.unit,
+        machineState: key.slice(at + 1) as BaselineView["machineState"],
+        status: baselineStatus(state),
+        learned: state.count,
+        wanted: watch.test.readings,
+        median: state.first?.median ?? null,
+        mad: state.first?.mad ?? null,
+        slow: state.slow,
+        high,
+        low,
+      },
+    ];
+  });
+}
+
+export function limitViews(engine: AlarmEngine, sensor: string): LimitView[] {
+  return engine.watches(sensor).flatMap(({ alarm, kind, value, unit, test }): LimitView[] => {
+    if (test.type === "baseline") return [];
+    const { highHigh = null, high = null, low = null, lowLow = null } = test.limits;
+    return [{ alarm, kind, value, unit, highHigh, high, low, lowLow }];
+  });
+}

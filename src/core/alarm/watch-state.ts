@@ -1,0 +1,176 @@
+/**
+ * The state machine of one alarm: normal → active (warning or alarm) → normal. Pure: a state and an observation give the
+ * next state and what changed. States are never altered in place, so that a transaction that fails costs nothing.
+ */
+import type { Limits } from "./compile.ts";
+import type { WatchDelay } from "./rule.ts";
+
+type Side = "high" | "low";
+/** 0 normal, 1 warning, 2 alarm. */
+export type Rank = 0 | 1 | 2;
+
+/** Limits as they apply now, with the hysteresis that belongs to each. */
+export interface Bounds {
+  readonly limits: Limits;
+  /** In the value's unit, for a limit of these. */
+  readonly hysteresis: (limit: number) => number;
+}
+
+export interface Observation {
+  readonly timeMs: number;
+  readonly value: number;
+  /** Where something other than the limits says how bad it is (the zone): at least this. */
+  readonly rank?: Rank;
+}
+
+/** A limit that is being passed, until the delay is over and after. Times are those of the first reading beyond it. */
+interface Passing {
+  readonly side: Side;
+  readonly sinceMs: number;
+  readonly readings: number;
+  readonly alarmSinceMs: number | null;
+  readonly alarmReadings: number;
+}
+
+export interface Worst {
+  readonly measured: number | null;
+  readonly timeMs: number;
+}
+
+export interface Active {
+  readonly rank: 1 | 2;
+  readonly side: Side;
+  readonly limit: number | null;
+  readonly hysteresis: number | null;
+}
+
+export interface WatchState {
+  readonly passing: Passing | null;
+  readonly active: Active | null;
+  /** Of the whole passing, from its first reading on; null while normal. */
+  readonly worst: Worst | null;
+}
+
+/** Longest delay in readings; beyond it nothing is counted, so that a lasting alarm writes nothing. */
+const COUNT_MAX = 1000;
+
+export const NORMAL: WatchState = { passing: null, active: null, worst: null };
+
+/** raised: from normal · changed: another severity or side · cleared: to normal. */
+export type Change = "raised" | "changed" | "cleared";
+
+export interface Step {
+  readonly state: WatchState;
+  readonly change: Change | null;
+}
+
+/** Follows one good reading. */
+export function step(
+  state: WatchState,
+  bounds: Bounds,
+  delay: WatchDelay,
+  seen: Observation,
+): Step {
+  const { side, rank } = judge(bounds.limits, seen);
+  const passing = rank === 0 ? null : pass(state.passing, side, rank, seen.timeMs);
+  const entered = passing === null ? 0 : enteredRank(passing, delay, seen.timeMs);
+  const active = nextActive(state.active, bounds, seen, side, entered);
+  if (active === null && passing === null) {
+    return state.active === null
+      ? { state: NORMAL, change: null }
+      : { state: NORMAL, change: "cleared" };
+  }
+  const worst = worstOf(state, active?.side ?? side, seen);
+  const next = { passing, active, worst };
+  if (active === null) return { state: next, change: state.active === null ? null : "cleared" };
+  if (state.active === null) return { state: next, change: "raised" };
+  const isSame = active.rank === state.active.rank && active.side === state.active.side;
+  return { state: next, change: isSame ? null : "changed" };
+}
+
+/** How bad a value is by its limits alone. A value on a limit has not passed it. */
+function judge(limits: Limits, { value, rank }: Observation): { side: Side; rank: Rank } {
+  const { highHigh, high, low, lowLow } = limits;
+  if (rank !== undefined) return { side: "high", rank };
+  if (highHigh !== undefined && value > highHigh) return { side: "high", rank: 2 };
+  if (high !== undefined && value > high) return { side: "high", rank: 1 };
+  if (lowLow !== undefined && value < lowLow) return { side: "low", rank: 2 };
+  if (low !== undefined && value < low) return { side: "low", rank: 1 };
+  return { side: "high", rank: 0 };
+}
+
+function pass(before: Passing | null, side: Side, rank: Rank, timeMs: number): Passing {
+  const same = before?.side === side ? before : null;
+  const isAlarm = rank === 2;
+  return {
+    side,
+    sinceMs: same?.sinceMs ?? timeMs,
+    readings: Math.min((same?.readings ?? 0) + 1, COUNT_MAX),
+    alarmSinceMs: isAlarm ? (same?.alarmSinceMs ?? timeMs) : null,
+    alarmReadings: isAlarm ? Math.min((same?.alarmReadings ?? 0) + 1, COUNT_MAX) : 0,
+  };
+}
+
+function enteredRank(passing: Passing, delay: WatchDelay, timeMs: number): Rank {
+  const { seconds, readings: needed = 1, alarmReadings: neededOfAlarm = needed } = delay;
+  const isOver = (sinceMs: number, readings: number, least: number) =>
+    seconds === undefined ? readings >= least : timeMs - sinceMs >= seconds * 1000;
+  const { alarmSinceMs, alarmReadings, sinceMs, readings } = passing;
+  if (alarmSinceMs !== null && isOver(alarmSinceMs, alarmReadings, neededOfAlarm)) return 2;
+  return isOver(sinceMs, readings, needed) ? 1 : 0;
+}
+
+/** What stays by its hysteresis, or is worse by what was entered. */
+function nextActive(
+  before: Active | null,
+  bounds: Bounds,
+  seen: Observation,
+  side: Side,
+  entered: Rank,
+): Active | null {
+  const held = before === null ? 0 : heldRank(before, bounds, seen);
+  if (entered > held || (entered > 0 && before?.side !== side && held === 0)) {
+    return activeAt(entered as 1 | 2, side, bounds, seen);
+  }
+  return before === null || held === 0 ? null : activeAt(held, before.side, bounds, seen);
+}
+
+function heldRank(before: Active, { limits, hysteresis }: Bounds, seen: Observation): Rank {
+  const { value } = seen;
+  const isBeyond = (limit: number | undefined): boolean => {
+    if (limit === undefined) return false;
+    const back = hysteresis(limit);
+    return before.side === "high" ? value > limit - back : value < limit + back;
+  };
+  const [outer, inner] =
+    before.side === "high" ? [limits.highHigh, limits.high] : [limits.lowLow, limits.low];
+  const byValue = isBeyond(outer) ? 2 : isBeyond(inner) ? 1 : 0;
+  const rank = Math.max(byValue, seen.rank ?? 0) as Rank;
+  return Math.min(rank, before.rank) as Rank;
+}
+
+/** A rank whose own limit the rule does not give (a change of configuration) takes the other one. */
+function activeAt(
+  rank: 1 | 2,
+  side: Side,
+  { limits, hysteresis }: Bounds,
+  seen: Observation,
+): Active {
+  const [outer, inner] =
+    side === "high" ? [limits.highHigh, limits.high] : [limits.lowLow, limits.low];
+  const own = (rank === 2 ? outer : inner) ?? inner ?? outer ?? null;
+  if (own === null) return { rank, side, limit: null, hysteresis: null };
+  const back = hysteresis(own);
+  // The zone may come from the displacement: then no velocity limit was passed.
+  const isOther = seen.rank !== undefined && seen.value <= own - back;
+  return { rank, side, limit: isOther ? null : own, hysteresis: isOther ? null : back };
+}
+
+function worstOf(state: WatchState, side: Side, { value, timeMs }: Observation): Worst {
+  const known = state.worst?.measured ?? null;
+  const wasSide = (state.active ?? state.passing)?.side;
+  if (state.worst === null || known === null || wasSide !== side)
+    return { measured: value, timeMs };
+  const isWorse = side === "high" ? value > known : value < known;
+  return isWorse ? { measured: value, timeMs } : state.worst;
+}

@@ -1,0 +1,55 @@
+import { accelChannels, loopChannels } from "./convert/channels.ts";
+import type { ChannelConfig, Kind, Sensor } from "./sensor.ts";
+
+/** What a person calls a channel, as far as the site file says it. */
+export interface ChannelLabel {
+  readonly name?: string;
+  /** Of vibration alone. */
+  readonly axis?: "H" | "V" | "A";
+}
+
+/** The word of a kind's channels in the site file; kinds that are not here have none. */
+const WORDS: Readonly<Partial<Record<Kind, string>>> = {
+  current: "current",
+  currentV2: "current",
+  accCurrent: "current",
+  dryContact: "input",
+};
+
+/** The channels of a kind that the site file lists, by their names there, in rising order. */
+export function listedChannels(
+  sensor: Sensor,
+  kind: Kind,
+): Readonly<Record<string, ChannelConfig>> {
+  if (kind === "accel" || kind === "loop") {
+    const listed = kind === "accel" ? accelChannels(sensor) : loopChannels(sensor);
+    return Object.fromEntries(listed.map(({ name, config }) => [name, config]));
+  }
+  const word = WORDS[kind];
+  if (word === undefined) return {};
+  const names = Object.keys(sensor.channels).filter((name) => name.slice(0, -1) === word);
+  return Object.fromEntries(names.sort().map((name) => [name, sensor.channels[name] ?? {}]));
+}
+
+/** Name and axis of each channel of a kind where the site file says either; null where it says neither of any. */
+export function channelLabels(
+  sensor: Sensor,
+  kind: Kind,
+): Readonly<Record<string, ChannelLabel>> | null {
+  const labels = Object.entries(listedChannels(sensor, kind)).flatMap(
+    ([channel, { name, axis }]): [string, ChannelLabel][] => {
+      const label = {
+        ...(name === undefined ? {} : { name }),
+        ...(axis === undefined || kind !== "accel" ? {} : { axis }),
+      };
+      return Object.keys(label).length === 0 ? [] : [[channel, label]];
+    },
+  );
+  return labels.length === 0 ? null : Object.fromEntries(labels);
+}
+
+/** The site file's channel that a value of a reading is measured on; null for temperature, battery and the like. */
+export function channelOfValue(kind: Kind, value: string): string | null {
+  const match = /^(?:accumulated_)?((?:channel|current|input)[1-4])(?:_|$)/.exec(value);
+  return match?.[1] === undefined || kind === "rpm" ? null : match[1];
+}

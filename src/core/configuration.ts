@@ -1,0 +1,143 @@
+/** What is in effect, what a reload would change or has changed, and what keeps it from doing so (plant 12 and 16). */
+
+import type { Site } from "./sensor.ts";
+import type { SiteDifference } from "./site-difference.ts";
+import { canonicalJson, changedFields } from "./site-difference.ts";
+import type { Uplink } from "./uplink.ts";
+import { MAIN_UPLINK } from "./uplink.ts";
+
+/** One thing that is wrong with settings or files, where it stands, and what to do about it. */
+export interface ConfigurationFault {
+  readonly place: string;
+  readonly problem: string;
+  readonly remedy: string;
+}
+
+/** As `status`, `agent/state` and the statistics show it. */
+export interface ConfigurationState {
+  /** First 12 hex digits of the SHA-256 of what is in effect. */
+  readonly configuration: string;
+  /** Settings of the environment that differ from the running ones, by name. */
+  readonly pendingRestart: readonly string[];
+  /** Settings whose files differ from what the agent last took from them. */
+  readonly pendingReload: readonly string[];
+  /** Why the last reload was refused, a line per fault; empty where it was not. */
+  readonly configurationFaults: readonly string[];
+}
+
+/** Names of uplinks, and of the members that differ; secrets are compared and never shown. */
+export interface UplinksDifference {
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  readonly changed: readonly { readonly name: string; readonly fields: readonly string[] }[];
+}
+
+/** A difference as it is told: codes and names, no contents. */
+export interface ConfigurationChanges {
+  readonly sensors: {
+    readonly added: readonly string[];
+    readonly removed: readonly string[];
+    readonly changed: readonly { readonly code: string; readonly fields: readonly string[] }[];
+  };
+  /** Other members of the site file, such as `alarms`. */
+  readonly site: readonly string[];
+  readonly uplinks: UplinksDifference;
+}
+
+export interface ReloadReport {
+  readonly outcome: "applied" | "unchanged" | "refused";
+  /** What is in effect now. */
+  readonly configuration: string;
+  readonly changes: ConfigurationChanges;
+  readonly faults: readonly ConfigurationFault[];
+  readonly warnings: readonly ConfigurationFault[];
+  readonly pendingRestart: readonly string[];
+}
+
+/** What the HTTP side offers of it. */
+export interface ConfigurationControl {
+  /** The site and the uplinks without `main` and without secrets, as they are in effect. */
+  inEffect(): { readonly site: Site; readonly uplinks: readonly PublicUplink[] };
+  /** Reads the files again and applies the difference. `by` says who asked, for the log. */
+  reload(by: string): Promise<ReloadReport>;
+  /** Names of settings whose keyed digests differ from those of the running agent; such as are not given are not compared. */
+  compare(nonce: string, digests: Readonly<Record<string, string>>): readonly string[];
+}
+
+export type PublicUplink = Omit<Uplink, "username" | "password" | "sasKey">;
+
+export function withoutSecrets(uplink: Uplink): PublicUplink {
+  const { username: _username, password: _password, sasKey: _sasKey, ...rest } = uplink;
+  return rest;
+}
+
+export function uplinksDifference(
+  before: readonly { readonly name: string }[],
+  after: readonly { readonly name: string }[],
+): UplinksDifference {
+  const others = (uplinks: readonly { readonly name: string }[]) =>
+    new Map(uplinks.filter(({ name }) => name !== MAIN_UPLINK).map((one) => [one.name, one]));
+  const known = others(before);
+  const wanted = others(after);
+  return {
+    added: [...wanted.keys()].filter((name) => !known.has(name)),
+    removed: [...known.keys()].filter((name) => !wanted.has(name)),
+    changed: [...wanted].flatMap(([name, uplink]) => {
+      const old = known.get(name);
+      if (old === undefined || canonicalJson(old) === canonicalJson(uplink)) return [];
+      return [{ name, fields: changedFields(old, uplink) }];
+    }),
+  };
+}
+
+export function changesOf(
+  { added, removed, changed, fields }: SiteDifference,
+  uplinks: UplinksDifference,
+): ConfigurationChanges {
+  return {
+    sensors: {
+      added: added.map(({ code }) => code),
+      removed: removed.map(({ code }) => code),
+      changed: changed.map(({ after, fields: own }) => ({ code: after.code, fields: own })),
+    },
+    site: fields,
+    uplinks,
+  };
+}
+
+export const NO_CHANGES: ConfigurationChanges = changesOf(
+  { added: [], removed: [], changed: [], fields: [] },
+  { added: [], removed: [], changed: [] },
+);
+
+export function hasChanges({ sensors, site, uplinks }: ConfigurationChanges): boolean {
+  const lists: readonly (readonly unknown[])[] = [
+    sensors.added,
+    sensors.removed,
+    sensors.changed,
+    site,
+    uplinks.added,
+    uplinks.removed,
+    uplinks.changed,
+  ];
+  return lists.some((list) => list.length > 0);
+}
+
+/** What a difference means, a line each, for a person. */
+export function changeLines({ sensors, site, uplinks }: ConfigurationChanges): string[] {
+  return [
+    ...sensors.added.map((code) => `sensor ${code} is added; it is read as on a first start`),
+    ...sensors.removed.map((code) => `sensor ${code} is removed; its stored readings stay`),
+    ...sensors.changed.map(({ code, fields }) => `sensor ${code} changes: ${fields.join(", ")}`),
+    ...site.map((field) => `${field} changes`),
+    ...uplinks.added.map((name) => `uplink ${name} is added`),
+    ...uplinks.removed.map((name) => `uplink ${name} is removed; it drops what it was owed`),
+    ...uplinks.changed.map(
+      ({ name, fields }) => `uplink ${name} changes, with a new session: ${fields.join(", ")}`,
+    ),
+  ];
+}
+
+export function faultText({ place, problem, remedy }: ConfigurationFault): string {
+  return `${place}: ${problem}; ${remedy}`;
+}

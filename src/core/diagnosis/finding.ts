@@ -1,0 +1,87 @@
+/** What diagnosis finds, and what it says where it finds nothing. */
+export const FINDINGS = [
+  "unbalance",
+  "misalignment",
+  "looseness",
+  "bearing_outer_race",
+  "bearing_inner_race",
+  "rolling_element",
+  "cage",
+  "blade_pass",
+  "gear_mesh",
+  "electrical",
+] as const;
+export type FindingKind = (typeof FINDINGS)[number];
+
+export type Stage = 1 | 2 | 3;
+
+export interface SideBand {
+  readonly hz: number;
+  /** Multiple of the shaft frequency. */
+  readonly order: number;
+  readonly amplitude: number;
+}
+
+/** A line of a spectrum that shows the fault. */
+export interface EvidenceLine {
+  /** `1x`, `2 × BPFO` … */
+  readonly name: string;
+  readonly spectrum: "velocity" | "envelope";
+  readonly channel: number;
+  readonly axis: "H" | "V" | "A";
+  readonly hz: number;
+  /** Multiple of the shaft frequency. */
+  readonly order: number;
+  /** RMS, in `unit`. */
+  readonly amplitude: number;
+  readonly unit: "mm/s" | "GE";
+  /** To the noise around it. */
+  readonly ratio: number;
+  readonly sideBands: readonly SideBand[];
+}
+
+/** A fault that one reading shows. */
+export interface Verdict {
+  readonly finding: FindingKind;
+  /** Bearing, or null where the fault is none of a bearing. */
+  readonly bearing: string | null;
+  readonly stage: Stage;
+  /** Level of the lines together, RMS. */
+  readonly level: number;
+  readonly unit: "mm/s" | "GE";
+  /** What it has to reach. */
+  readonly limit: number;
+  readonly lines: readonly EvidenceLine[];
+}
+
+export type CannotReason =
+  | "speed_unknown"
+  | "machine_standing"
+  | "state_unknown"
+  | "record_short"
+  | "resolution_coarse"
+  | "sample_rate_low"
+  | "overloaded"
+  | "no_envelope"
+  | "bearing_play"
+  | "looseness_present";
+
+/** Why something was not looked for. `finding` null: nothing was. */
+export interface Cannot {
+  readonly finding: FindingKind | null;
+  readonly bearing: string | null;
+  readonly reason: CannotReason;
+  readonly text: string;
+}
+
+export interface Judgement {
+  readonly verdicts: readonly Verdict[];
+  readonly cannot: readonly Cannot[];
+  /** Keys of what could be looked for: it counts as absent where no verdict names it. */
+  readonly judged: readonly string[];
+}
+
+/** One finding of a sensor. */
+export function findingKey(finding: FindingKind, bearing: string | null): string {
+  return bearing === null ? finding : `${finding}/${bearing}`;
+}

@@ -1,0 +1,28 @@
+/** Characteristic frequencies of a rolling bearing as multiples of the shaft's (Randall & Antoni 2011, eq. 1–4). */
+import type { Bearing } from "../machine.ts";
+
+export interface BearingOrders {
+  /** Rolling elements over a point of the outer race. */
+  readonly bpfo: number | null;
+  /** Rolling elements over a point of the inner race. */
+  readonly bpfi: number | null;
+  /** Spin of a rolling element; a damaged spot meets both races, so it strikes twice per turn. */
+  readonly bsf: number | null;
+  /** Turns of the cage. */
+  readonly ftf: number | null;
+}
+
+/** From the ratios where they are given, else from the geometry (inner race turns, outer race stands). */
+export function bearingOrders(bearing: Bearing): BearingOrders {
+  const { balls, ballMm, pitchMm, angleDeg = 0 } = bearing;
+  const hasGeometry = balls !== undefined && ballMm !== undefined && pitchMm !== undefined;
+  const share = hasGeometry ? (ballMm / pitchMm) * Math.cos((angleDeg * Math.PI) / 180) : 0;
+  const geometric = (value: number) => (hasGeometry ? value : null);
+  const count = balls ?? 0;
+  return {
+    bpfo: bearing.bpfo ?? geometric((count / 2) * (1 - share)),
+    bpfi: bearing.bpfi ?? geometric((count / 2) * (1 + share)),
+    bsf: bearing.bsf ?? geometric(hasGeometry ? (pitchMm / (2 * ballMm)) * (1 - share ** 2) : 0),
+    ftf: bearing.ftf ?? geometric((1 - share) / 2),
+  };
+}

@@ -1,0 +1,193 @@
+/** A reading as the rules see it: its tones in multiples of the shaft frequency. */
+import type { Machine } from "../machine.ts";
+import type { ChannelTones } from "../reading.ts";
+import { strongestIn, type Tone, type ToneList } from "../signal/tones.ts";
+import { MM_S2_PER_G } from "../unit.ts";
+import type { EvidenceLine, SideBand } from "./finding.ts";
+import type { Thresholds } from "./thresholds.ts";
+
+export interface AxisLook {
+  readonly channel: number;
+  readonly axis: "H" | "V" | "A";
+  readonly accel: ToneList;
+  readonly envelope: ToneList | null;
+  /** mm/s; null where the reading has none. */
+  readonly velocityRms: number | null;
+  /** GE */
+  readonly envelopeRms: number | null;
+}
+
+export interface Look {
+  readonly axes: readonly AxisLook[];
+  readonly machine: Machine;
+  /** As measured, Hz. */
+  readonly measuredHz: number;
+  /** As the spectrum shows it, within the tolerance of the measured one. */
+  readonly shaftHz: number;
+  /** Whether the spectrum shows it at all. */
+  readonly isSeen: boolean;
+  /** How far the shaft frequency may be off, in lines of the spectrum: of 1x, so an order has its multiple. */
+  readonly shaftLines: number;
+  /** Zone limits of the velocity, mm/s RMS: A/B, B/C, C/D. */
+  readonly limits: readonly [number, number, number];
+  readonly thresholds: Thresholds;
+  /** True for findings that stand: their limits are lower. */
+  readonly isHeld: (key: string) => boolean;
+}
+
+/** Speed readings and records are not of one moment: the shaft is looked for this far around the measured speed. */
+const SPEED_TOLERANCE = 0.02;
+/** Lines that a tone of a known multiple may lie off, in resolutions: error of the tone, and of the shaft per order. */
+const LINE_TOLERANCE = 0.75;
+const ORDER_TOLERANCE = 0.05;
+/** A high order is looked for this far around, as a share of the shaft frequency, at most. */
+const HIGH_ORDER_SHARE = 0.4;
+
+/** A tone of this ratio to the noise may be off by a line over it, three standard deviations (Rife & Boorstyn 1974). */
+const RATIO_LINES = 1.5;
+
+export interface SeenShaft {
+  readonly hz: number;
+  /** How far it may be off, lines. */
+  readonly lines: number;
+}
+
+/**
+ * The shaft frequency that the strongest of its first three orders shows; null where none stands out.
+ * @param lineHz mains frequency: twice of it is no order of a shaft that turns at another speed
+ */
+export function seenShaft(
+  channels: readonly AxisLook[],
+  measuredHz: number,
+  lineHz?: number,
+): SeenShaft | null {
+  let best: { readonly hz: number; readonly ratio: number; readonly order: number } | null = null;
+  for (const { accel } of channels) {
+    for (const order of [1, 2, 3]) {
+      const hz = order * measuredHz;
+      const reach = Math.max(SPEED_TOLERANCE * hz, accel.resolutionHz);
+      const mainsHz = 2 * (lineHz ?? Number.NaN);
+      const isApart = Math.abs(hz - mainsHz) >= accel.resolutionHz;
+      const isMains = (at: number) =>
+        isApart && Math.abs(at - mainsHz) < LINE_TOLERANCE * accel.resolutionHz;
+      const tone = strongestIn(accel, hz - reach, hz + reach, isMains);
+      if (tone === null || tone.ratio <= (best?.ratio ?? 5)) continue;
+      best = { hz: tone.hz / order, ratio: tone.ratio, order };
+    }
+  }
+  return best && { hz: best.hz, lines: RATIO_LINES / best.ratio / best.order };
+}
+
+/** RMS velocity of a tone of an acceleration spectrum, mm/s. */
+export function velocityOf({ hz, amplitude }: Tone): number {
+  return hz > 0 ? (MM_S2_PER_G * amplitude) / (2 * Math.PI * hz * Math.SQRT2) : 0;
+}
+
+export function toneNear(list: ToneList, hz: number, reachHz: number): Tone | null {
+  return strongestIn(list, hz - reachHz, hz + reachHz);
+}
+
+/** How far a tone may lie from a multiple of the shaft frequency, Hz. */
+function orderReach({ isSeen }: Look, { resolutionHz }: ToneList, order: number, hz: number) {
+  const lines = (LINE_TOLERANCE + ORDER_TOLERANCE * order) * resolutionHz;
+  return isSeen ? lines : lines + (SPEED_TOLERANCE / 2) * hz;
+}
+
+/**
+ * The same for a high order, which a small error of the shaft frequency moves far: a mesh line of 23x by 23 times of it. No
+ * further than keeps it apart from its own side bands.
+ */
+export function highOrderReach(look: Look, list: ToneList, order: number, hz: number): number {
+  const lines = LINE_TOLERANCE + Math.max(ORDER_TOLERANCE, look.shaftLines) * order;
+  const reach = Math.max(
+    orderReach(look, list, Math.min(order, 10), hz),
+    lines * list.resolutionHz,
+  );
+  return Math.min(reach, HIGH_ORDER_SHARE * look.shaftHz);
+}
+
+/** The tone at a multiple of the shaft frequency in the velocity spectrum. */
+export function orderLine(look: Look, axis: AxisLook, order: number): EvidenceLine | null {
+  const hz = order * look.shaftHz;
+  const tone = toneNear(axis.accel, hz, orderReach(look, axis.accel, order, hz));
+  if (tone === null || tone.ratio < look.thresholds.supportRatio) return null;
+  return velocityLine(look, axis, `${order}x`, tone);
+}
+
+export function velocityLine(
+  { shaftHz }: Look,
+  { channel, axis }: AxisLook,
+  name: string,
+  tone: Tone,
+  sideBands: readonly SideBand[] = [],
+): EvidenceLine {
+  const { hz, ratio } = tone;
+  // Written out: spreading an object into another took a quarter of all judging.
+  return {
+    name,
+    spectrum: "velocity",
+    channel,
+    axis,
+    hz,
+    order: hz / shaftHz,
+    amplitude: velocityOf(tone),
+    unit: "mm/s",
+    ratio,
+    sideBands,
+  };
+}
+
+export function rss(values: Iterable<number>): number {
+  let sum = 0;
+  for (const value of values) sum += value * value;
+  return Math.sqrt(sum);
+}
+
+export function levelOf(lines: readonly EvidenceLine[]): number {
+  return rss(
+    lines.flatMap(({ amplitude, sideBands }) => [
+      amplitude,
+      ...sideBands.map((band) => band.amplitude),
+    ]),
+  );
+}
+
+/** Middle of zone B: the geometric mean of its limits, mm/s RMS. */
+export function middleOfB({ limits, thresholds }: Look): number {
+  return Math.sqrt(limits[0] * limits[1]) * thresholds.level;
+}
+
+/** A limit, lowered for what stands. */
+export function heldLimit(look: Look, key: string, limit: number): number {
+  return look.isHeld(key) ? limit * look.thresholds.hold : limit;
+}
+
+export function stageOf(level: number, second: number, third: number): 1 | 2 | 3 {
+  return level >= third ? 3 : level >= second ? 2 : 1;
+}
+
+export const isRadial = ({ axis }: Pick<AxisLook, "axis">) => axis !== "A";
+
+export function axisLooks(
+  tones: readonly ChannelTones[],
+  values: Readonly<Record<string, unknown>>,
+): AxisLook[] {
+  const number = (name: string) => {
+    const value = values[name];
+    return typeof value === "number" ? value : null;
+  };
+  return tones.flatMap(({ channel, axis, isClipped, tones: found }) =>
+    found === null || isClipped
+      ? []
+      : [
+          {
+            channel,
+            axis,
+            accel: found.accel,
+            envelope: found.envelope,
+            velocityRms: number(`channel${channel}_vel_rms`),
+            envelopeRms: number(`channel${channel}_env_rms`),
+          },
+        ],
+  );
+}

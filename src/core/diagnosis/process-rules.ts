@@ -1,0 +1,139 @@
+/** Faults with a frequency of their own: blades, gears, mains (ISO 13373-3:2015, ISO 13373-9:2017; Randall 2011, ch. 2). */
+import type { EvidenceLine, SideBand, Verdict } from "./finding.ts";
+import {
+  type AxisLook,
+  heldLimit,
+  highOrderReach,
+  type Look,
+  levelOf,
+  stageOf,
+  toneNear,
+  velocityLine,
+  velocityOf,
+} from "./look.ts";
+
+/** Level that is needed, share of the limit B/C. */
+const BLADE_SHARE = 0.5;
+const GEAR_SHARE = 0.35;
+const MAINS_SHARE = 0.5;
+/** Share of the overall velocity that blade pass carries. */
+const BLADE_OVERALL = 0.5;
+const GEAR_SIDE_BANDS = 2;
+/** Mains frequency wanders by so much, Hz at twice the frequency. */
+const MAINS_WANDER_HZ = 0.2;
+/** A multiple of the shaft frequency closer than this, in lines, is not told from twice the mains frequency. */
+const MAINS_APART = 0.75;
+/** Closer than this, only a line that lies on twice the mains frequency itself is taken for it. */
+const MAINS_CLEAR = 1.5;
+/** How exactly it must lie there, in lines: the top of a Hann lobe is found better than that. */
+const MAINS_EXACT = 0.2;
+
+function lineAt(look: Look, axis: AxisLook, order: number, name: string): EvidenceLine | null {
+  const hz = order * look.shaftHz;
+  const tone = toneNear(axis.accel, hz, highOrderReach(look, axis.accel, order, hz));
+  if (tone === null || tone.ratio < look.thresholds.supportRatio) return null;
+  return velocityLine(look, axis, name, tone);
+}
+
+export function bladePass(look: Look, isMains: (hz: number) => boolean): Verdict | null {
+  const { blades } = look.machine;
+  if (blades === undefined || isMains(blades * look.shaftHz)) return null;
+  const limit = heldLimit(look, "blade_pass", BLADE_SHARE * look.limits[1] * look.thresholds.level);
+  let best: Verdict | null = null;
+  for (const axis of look.axes) {
+    const first = lineAt(look, axis, blades, `${blades}x`);
+    if (first === null || first.ratio < look.thresholds.mainRatio) continue;
+    const second = lineAt(look, axis, 2 * blades, `${2 * blades}x`);
+    const lines = second === null ? [first] : [first, second];
+    const level = levelOf(lines);
+    const isDominant = level >= BLADE_OVERALL * (axis.velocityRms ?? Number.POSITIVE_INFINITY);
+    if (!isDominant || level < limit || level <= (best?.level ?? 0)) continue;
+    const stage = stageOf(level, look.limits[1], look.limits[2]);
+    best = { finding: "blade_pass", bearing: null, stage, level, unit: "mm/s", limit, lines };
+  }
+  return best;
+}
+
+/** The wheel on the shaft whose speed is measured is not told from the others: each is tried, and side bands decide. */
+export function gearMesh(look: Look): Verdict | null {
+  const teeth = look.machine.teeth ?? [];
+  const limit = heldLimit(look, "gear_mesh", GEAR_SHARE * look.limits[1] * look.thresholds.level);
+  let best: Verdict | null = null;
+  for (const own of teeth) {
+    const spacings = [1, ...teeth.filter((other) => other !== own).map((other) => own / other)];
+    for (const axis of look.axes) {
+      const lines = [1, 2, 3].flatMap((n) => {
+        const name = n === 1 ? `${own}x (mesh)` : `${n} × mesh`;
+        const line = lineAt(look, axis, n * own, name);
+        return line === null
+          ? []
+          : [{ ...line, sideBands: gearBands(look, axis, line.hz, line.amplitude, spacings) }];
+      });
+      const [mesh] = lines;
+      if (mesh === undefined || Math.round(mesh.order) !== own) continue;
+      if (mesh.ratio < look.thresholds.mainRatio) continue;
+      if (mesh.sideBands.length < GEAR_SIDE_BANDS) continue;
+      const level = levelOf(lines);
+      if (level < limit || level <= (best?.level ?? 0)) continue;
+      const stage = stageOf(level, 2 * limit, look.limits[1]);
+      best = { finding: "gear_mesh", bearing: null, stage, level, unit: "mm/s", limit, lines };
+    }
+  }
+  return best;
+}
+
+function gearBands(
+  look: Look,
+  { accel }: AxisLook,
+  meshHz: number,
+  amplitude: number,
+  spacings: readonly number[],
+): SideBand[] {
+  const bands: SideBand[] = [];
+  for (const spacing of spacings) {
+    for (const m of [-2, -1, 1, 2]) {
+      const hz = meshHz + m * spacing * look.shaftHz;
+      const apart = Math.abs(hz - meshHz);
+      // Closer than the main lobe of the mesh line itself it would be that.
+      if (apart < 3 * accel.resolutionHz) continue;
+      const tone = toneNear(accel, hz, 0.75 * accel.resolutionHz);
+      if (tone === null || velocityOf(tone) >= amplitude) continue;
+      if (bands.some((band) => Math.abs(band.hz - tone.hz) < accel.resolutionHz)) continue;
+      bands.push({ hz: tone.hz, order: tone.hz / look.shaftHz, amplitude: velocityOf(tone) });
+    }
+  }
+  return bands;
+}
+
+/** A line at twice the mains frequency, and whether a multiple of the shaft frequency lies too close to tell. */
+export function electrical(look: Look): { verdict: Verdict | null; isTooClose: boolean } {
+  const { lineHz } = look.machine;
+  if (lineHz === undefined) return { verdict: null, isTooClose: false };
+  const hz = 2 * lineHz;
+  const limit = heldLimit(look, "electrical", MAINS_SHARE * look.limits[1] * look.thresholds.level);
+  const apart = orderDistance(look, hz);
+  let best: Verdict | null = null;
+  let isTooClose = apart < MAINS_APART;
+  for (const own of look.axes) {
+    const { resolutionHz } = own.accel;
+    const tone = toneNear(own.accel, hz, 0.6 * resolutionHz + MAINS_WANDER_HZ);
+    if (tone === null || tone.ratio < look.thresholds.mainRatio) continue;
+    const line = velocityLine(look, own, "2 × line", tone);
+    if (line.amplitude < limit) continue;
+    const isExact = Math.abs(tone.hz - hz) <= MAINS_EXACT * resolutionHz + MAINS_WANDER_HZ / 2;
+    if (apart < MAINS_CLEAR && !isExact) isTooClose = true;
+    if (line.amplitude <= (best?.level ?? 0)) continue;
+    const level = line.amplitude;
+    const stage = stageOf(level, look.limits[1], look.limits[2]);
+    const place = { finding: "electrical" as const, bearing: null, unit: "mm/s" as const };
+    best = { ...place, stage, level, limit, lines: [line] };
+  }
+  return { verdict: isTooClose ? null : best, isTooClose };
+}
+
+/** Lines between a frequency and the nearest multiple of the shaft's, as measured and as seen: the smaller of both. */
+function orderDistance({ shaftHz, measuredHz, axes }: Look, hz: number): number {
+  const resolutionHz = axes[0]?.accel.resolutionHz ?? Number.POSITIVE_INFINITY;
+  const apart = (of: number) => Math.abs(hz - Math.max(1, Math.round(hz / of)) * of) / resolutionHz;
+  return Math.min(apart(shaftHz), apart(measuredHz));
+}

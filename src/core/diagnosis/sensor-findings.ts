@@ -1,0 +1,134 @@
+/** What is remembered of the findings of one sensor: how often in a row each was seen, and which stand. */
+import {
+  type Cannot,
+  type FindingKind,
+  findingKey,
+  type Judgement,
+  type Verdict,
+} from "./finding.ts";
+import type { Thresholds } from "./thresholds.ts";
+
+/** Beyond it nothing is counted. */
+const COUNT_MAX = 9999;
+
+export interface FindingState {
+  readonly finding: FindingKind;
+  readonly bearing: string | null;
+  /** Readings in a row that showed it, and, where it stands, that did not. */
+  readonly inRow: number;
+  readonly missed: number;
+  /** Of the first reading of the row. */
+  readonly sinceMs: number;
+  /** Null until it stands. */
+  readonly stands: { readonly id: string; readonly sinceMs: number } | null;
+  readonly worstStage: 1 | 2 | 3;
+  /** The newest reading that showed it. */
+  readonly last: {
+    readonly readingId: string;
+    readonly timeMs: number;
+    readonly speedRpm: number;
+    readonly verdict: Verdict;
+  };
+}
+
+export interface SensorFindings {
+  /** Time of the newest reading that was looked at. */
+  readonly newestMs: number | null;
+  readonly states: ReadonlyMap<string, FindingState>;
+  /** Of the newest reading; not kept on disk. */
+  readonly seen: {
+    readonly readingId: string;
+    readonly timeMs: number;
+    readonly speedRpm: number | null;
+    readonly cannot: readonly Cannot[];
+    readonly judged: readonly string[];
+  } | null;
+}
+
+export const NO_FINDINGS: SensorFindings = { newestMs: null, states: new Map(), seen: null };
+
+export interface FindingChange {
+  readonly change: "stands" | "ended";
+  readonly state: FindingState;
+}
+
+export interface JudgedReading {
+  readonly id: string;
+  readonly timeMs: number;
+  readonly speedRpm: number | null;
+}
+
+/** Takes one judged reading; what could not be looked for stays as it is. */
+export function advance(
+  before: SensorFindings,
+  reading: JudgedReading,
+  judgement: Judgement,
+  thresholds: Thresholds,
+  idOf: (key: string) => string,
+): { readonly next: SensorFindings; readonly changes: readonly FindingChange[] } {
+  const states = new Map(before.states);
+  const changes: FindingChange[] = [];
+  const shown = new Map(judgement.verdicts.map((found) => [keyOf(found), found]));
+  for (const key of judgement.judged) {
+    const old = states.get(key);
+    const verdict = shown.get(key);
+    if (verdict !== undefined) {
+      const next = raise(old, reading, verdict, thresholds, () => idOf(key));
+      if (next.stands !== null && (old?.stands ?? null) === null) {
+        changes.push({ change: "stands", state: next });
+      }
+      states.set(key, next);
+      continue;
+    }
+    if (old === undefined) continue;
+    const missed = old.missed + 1;
+    if (old.stands !== null && missed < thresholds.clearReadings) {
+      states.set(key, { ...old, inRow: 0, missed });
+      continue;
+    }
+    if (old.stands !== null) changes.push({ change: "ended", state: { ...old, inRow: 0, missed } });
+    states.delete(key);
+  }
+  const { id: readingId, timeMs, speedRpm } = reading;
+  const { cannot, judged } = judgement;
+  const seen = { readingId, timeMs, speedRpm, cannot, judged };
+  return { next: { newestMs: timeMs, states, seen }, changes };
+}
+
+const keyOf = ({ finding, bearing }: Verdict) => findingKey(finding, bearing);
+
+function raise(
+  old: FindingState | undefined,
+  { id, timeMs, speedRpm }: JudgedReading,
+  verdict: Verdict,
+  { raiseReadings }: Thresholds,
+  newId: () => string,
+): FindingState {
+  const inRow = Math.min(COUNT_MAX, (old?.inRow ?? 0) + 1);
+  const stands = old?.stands ?? (inRow >= raiseReadings ? { id: newId(), sinceMs: timeMs } : null);
+  const { finding, bearing, stage } = verdict;
+  const worstStage = old !== undefined && old.worstStage > stage ? old.worstStage : stage;
+  const last = { readingId: id, timeMs, speedRpm: speedRpm ?? 0, verdict };
+  const sinceMs = old?.inRow ? old.sinceMs : timeMs;
+  return { finding, bearing, inRow, missed: 0, sinceMs, stands, worstStage, last };
+}
+
+interface SavedFindings {
+  readonly newestMs: number;
+  readonly states: [string, FindingState][];
+}
+
+/** What has to be on disk; null when that is nothing. */
+export function saveFindings({ newestMs, states }: SensorFindings): string | null {
+  if (newestMs === null || states.size === 0) return null;
+  const saved: SavedFindings = { newestMs, states: [...states] };
+  return JSON.stringify(saved, (_key, value: unknown) =>
+    typeof value === "number" && !Number.isInteger(value) ? Number(value.toPrecision(6)) : value,
+  );
+}
+
+/** The other way; throws where the text is damaged. */
+export function loadFindings(text: string): SensorFindings {
+  const { newestMs, states } = JSON.parse(text) as SavedFindings;
+  return { newestMs, states: new Map(states), seen: null };
+}

@@ -1,0 +1,68 @@
+/** What a finding says to a person, in one or two sentences. */
+import type { Machine } from "../machine.ts";
+import type { Sensor } from "../sensor.ts";
+import type { EvidenceLine, FindingKind, Verdict } from "./finding.ts";
+
+const NAMES: Readonly<Record<FindingKind, string>> = {
+  unbalance: "Unbalance",
+  misalignment: "Misalignment",
+  looseness: "Looseness",
+  bearing_outer_race: "Outer-race damage",
+  bearing_inner_race: "Inner-race damage",
+  rolling_element: "Rolling-element damage",
+  cage: "Cage damage",
+  blade_pass: "Strong blade pass",
+  gear_mesh: "Gear-mesh fault",
+  electrical: "Electrical fault (twice the mains frequency)",
+};
+
+const ADVICE: Readonly<Record<FindingKind, string>> = {
+  unbalance: "Check the rotor for deposits or loss of material, then balance it.",
+  misalignment: "Check coupling and alignment.",
+  looseness: "Check foundation bolts, fits and clearances.",
+  bearing_outer_race: "Plan the bearing's replacement.",
+  bearing_inner_race: "Plan the bearing's replacement.",
+  rolling_element: "Plan the bearing's replacement.",
+  cage: "Plan the bearing's replacement soon: cages fail quickly.",
+  blade_pass: "Check operating point, clearances and impeller.",
+  gear_mesh: "Check the teeth, their contact and the lubricant.",
+  electrical: "Check air gap, stator and supply.",
+};
+
+export function findingSentence(
+  verdict: Verdict,
+  inRow: number,
+  machine: Machine,
+  sensor: Pick<Sensor, "code" | "location">,
+): string {
+  const { finding, bearing, stage, level, unit, lines } = verdict;
+  const of = bearing === null ? "" : ` of bearing ${bearing}`;
+  const where = `${machine.name ?? `machine ${machine.id}`}, sensor ${sensor.code}`;
+  const row = inRow === 1 ? "one reading" : `${inRow} readings in a row`;
+  return `${NAMES[finding]}${of} on ${where}, stage ${stage} of 3: ${evidence(lines)}, together ${level.toPrecision(3)} ${unit} RMS, in ${row}. ${ADVICE[finding]}`;
+}
+
+export function endedSentence(
+  finding: FindingKind,
+  bearing: string | null,
+  sensor: string,
+  readings: number,
+): string {
+  const of = bearing === null ? "" : ` of bearing ${bearing}`;
+  return `No longer found: ${NAMES[finding].toLowerCase()}${of}, sensor ${sensor}, in ${readings} readings in a row.`;
+}
+
+/** Lines that are named one by one. */
+const NAMED_MAX = 3;
+
+function evidence(lines: readonly EvidenceLine[]): string {
+  const named = lines
+    .slice(0, NAMED_MAX)
+    .map(({ name, hz, axis }) => `${name} (${hz.toFixed(1)} Hz, ${axis})`);
+  const more = lines.length - named.length;
+  const bands = lines.reduce((sum, { sideBands }) => sum + sideBands.length, 0);
+  const rest = more > 0 ? ` and ${more} more line${more === 1 ? "" : "s"}` : "";
+  const sides = bands > 0 ? ` with ${bands} side band${bands === 1 ? "" : "s"}` : "";
+  const [first] = lines;
+  return `${named.join(", ")}${rest}${sides} in the ${first?.spectrum ?? "velocity"} spectrum`;
+}

@@ -1,0 +1,151 @@
+/** Machines and findings as the API shows them. */
+import type { MachineState } from "../alarm/follow-up.ts";
+import type { Machine } from "../machine.ts";
+import type { FindingEngine } from "./engine.ts";
+import type { Cannot, EvidenceLine, FindingKind, Stage } from "./finding.ts";
+import type { FindingState } from "./sensor-findings.ts";
+import { findingSentence } from "./sentence.ts";
+
+export interface MachineView {
+  readonly id: number;
+  readonly name: string | null;
+  /** Null: nothing says, or nothing recent. */
+  readonly state: MachineState | null;
+  /** r/min, now; null while it is unknown. */
+  readonly speedRpm: number | null;
+  /** Codes of the sensors that findings are made of. */
+  readonly sensors: readonly string[];
+  /** Findings that stand, and their worst stage. */
+  readonly findings: number;
+  readonly worstStage: Stage | null;
+}
+
+interface FindingView {
+  /** Of the event that told it. */
+  readonly id: string;
+  readonly finding: FindingKind;
+  readonly bearing: string | null;
+  readonly sensor: string;
+  readonly point: number | null;
+  readonly stage: Stage;
+  readonly worstStage: Stage;
+  /** Of the reading with which it first stood, and the newest that shows it, ISO. */
+  readonly since: string;
+  readonly lastSeen: string;
+  readonly readingId: string;
+  /** How often in a row readings showed it; 0: the newest ones did not. */
+  readonly inRow: number;
+  readonly speedRpm: number;
+  readonly level: number;
+  readonly unit: "mm/s" | "GE";
+  readonly limit: number;
+  readonly evidence: readonly EvidenceLine[];
+  readonly text: string;
+}
+
+interface CheckedSensor {
+  readonly sensor: string;
+  readonly point: number | null;
+  /** The newest reading that was looked at since the agent started; null: none yet. */
+  readonly time: string | null;
+  readonly readingId: string | null;
+  readonly speedRpm: number | null;
+  /** What was looked for, as `finding` or `finding/bearing`. */
+  readonly lookedFor: readonly string[];
+  /** What was not, and why. */
+  readonly cannotTell: readonly Cannot[];
+}
+
+export interface MachineFindings {
+  readonly machine: MachineView;
+  readonly findings: readonly FindingView[];
+  readonly checked: readonly CheckedSensor[];
+}
+
+/** What the HTTP side needs of the findings. */
+export interface FindingDesk {
+  machines(): readonly MachineView[];
+  /** Null: no machine of this id. */
+  findingsOf(machine: number): MachineFindings | null;
+}
+
+/** State and speed of a machine now. */
+export type MachineNow = (machine: Machine) => Pick<MachineView, "state" | "speedRpm">;
+
+export function machineView(engine: FindingEngine, machine: Machine, now: MachineNow): MachineView {
+  const sensors = engine.sensorsOf(machine.id);
+  const standing = sensors.flatMap(({ code }) => standingOf(engine, code));
+  const stages = standing.map(({ last }) => last.verdict.stage);
+  const worst = stages.length === 0 ? null : (Math.max(...stages) as Stage);
+  const { id, name = null } = machine;
+  const codes = sensors.map(({ code }) => code);
+  return {
+    id,
+    name,
+    ...now(machine),
+    sensors: codes,
+    findings: standing.length,
+    worstStage: worst,
+  };
+}
+
+function standingOf(engine: FindingEngine, sensor: string): FindingState[] {
+  return [...engine.of(sensor).states.values()].filter(({ stands }) => stands !== null);
+}
+
+export function machineFindings(
+  engine: FindingEngine,
+  machine: Machine,
+  now: MachineNow,
+): MachineFindings {
+  const sensors = engine.sensorsOf(machine.id);
+  const findings = sensors.flatMap((sensor) =>
+    standingOf(engine, sensor.code).map((state): FindingView => {
+      const { finding, bearing, inRow, worstStage, stands, last } = state;
+      const { stage, level, unit, limit, lines } = last.verdict;
+      return {
+        id: stands?.id ?? "",
+        finding,
+        bearing,
+        sensor: sensor.code,
+        point: sensor.location?.point ?? null,
+        stage,
+        worstStage,
+        since: iso(stands?.sinceMs ?? last.timeMs),
+        lastSeen: iso(last.timeMs),
+        readingId: last.readingId,
+        inRow,
+        speedRpm: last.speedRpm,
+        level,
+        unit,
+        limit,
+        evidence: lines,
+        text: findingSentence(last.verdict, inRow, machine, sensor),
+      };
+    }),
+  );
+  const checked = sensors.map(({ code, location }): CheckedSensor => {
+    const { seen } = engine.of(code);
+    const why = machine.speed === undefined ? [NEEDS_SPEED] : [];
+    return {
+      sensor: code,
+      point: location?.point ?? null,
+      time: seen === null ? null : iso(seen.timeMs),
+      readingId: seen?.readingId ?? null,
+      speedRpm: seen?.speedRpm ?? null,
+      lookedFor: seen?.judged ?? [],
+      cannotTell: seen?.cannot ?? why,
+    };
+  });
+  return { machine: machineView(engine, machine, now), findings, checked };
+}
+
+/** A machine without speed says so before its first reading. */
+const NEEDS_SPEED: Cannot = {
+  finding: null,
+  bearing: null,
+  reason: "speed_unknown",
+  text: "Findings need the shaft speed: name a sensor of kind rpm as the machine's `speed`.",
+};
+
+const iso = (ms: number) => new Date(ms).toISOString();

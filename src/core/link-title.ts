@@ -1,0 +1,16 @@
+import type { LinkStatus } from "./ports.ts";
+
+/** Tells the sessions of all uplinks apart. */
+export function linkKey({ uplink, name }: Pick<LinkStatus, "uplink" | "name">): string {
+  return `${uplink}/${name}`;
+}
+
+/** How a link is called: those of `main` as in 0.1, others by their uplink. */
+export function linkTitle(
+  { uplink, name }: Pick<LinkStatus, "uplink" | "name">,
+  links: readonly Pick<LinkStatus, "uplink" | "name">[],
+): string {
+  if (uplink === "main") return name;
+  const isAlone = links.filter((link) => link.uplink === uplink).length < 2;
+  return isAlone || name === "mqtt" ? uplink : `${uplink}/${name}`;
+}

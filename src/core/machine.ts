@@ -1,0 +1,56 @@
+import type { Kind } from "./sensor.ts";
+
+/** What says whether a machine runs: a value of a sensor, compared with one bound. */
+export interface RunningSignal {
+  /** Sensor code. */
+  readonly sensor: string;
+  readonly kind: Kind;
+  readonly value: string;
+  /** It runs while the value is above this, in the value's unit. */
+  readonly above?: number;
+  /** It runs while the value is below this, in the value's unit. */
+  readonly below?: number;
+  /** A contact: it runs while the contact says this. */
+  readonly is?: boolean;
+}
+
+/** Where a machine's shaft speed is measured, r/min. */
+interface SpeedSource {
+  /** Code of a sensor of the kind rpm. */
+  readonly sensor: string;
+}
+
+/** A rolling bearing: by its geometry or by the ratios of its frequencies to the shaft's. */
+export interface Bearing {
+  /** The measuring point it is heard at (`location.point`). */
+  readonly point: number;
+  readonly name?: string;
+  /** Rolling elements. */
+  readonly balls?: number;
+  /** Diameter of a rolling element, mm. */
+  readonly ballMm?: number;
+  /** Pitch diameter, mm. */
+  readonly pitchMm?: number;
+  /** Contact angle, degrees; 0 unless given. */
+  readonly angleDeg?: number;
+  /** Outer race, inner race, rolling element (spin) and cage: multiples of the shaft frequency. */
+  readonly bpfo?: number;
+  readonly bpfi?: number;
+  readonly bsf?: number;
+  readonly ftf?: number;
+}
+
+export interface Machine {
+  /** `location.machine` of its sensors. */
+  readonly id: number;
+  readonly name?: string;
+  readonly running?: RunningSignal;
+  readonly speed?: SpeedSource;
+  /** Mains frequency of its motor, Hz. */
+  readonly lineHz?: number;
+  /** Blades or vanes of its impeller. */
+  readonly blades?: number;
+  /** Teeth of its gear wheels. */
+  readonly teeth?: readonly number[];
+  readonly bearings?: readonly Bearing[];
+}

@@ -1,0 +1,64 @@
+/** What of the configuration, and of the agent's own HTTP side, is not as the operator wants it. */
+import type { AgentStatus } from "../ports.ts";
+import type { Fault } from "./faults.ts";
+
+/** Fault lines of a refused reload that are told; the log has them all. */
+const LINES_MAX = 5;
+
+export function configurationFaults(status: AgentStatus): Fault[] {
+  const { configurationFaults: lines, pendingRestart, pendingReload, http } = status;
+  const faults: Fault[] = [];
+  if (status.sensors.length === 0) {
+    faults.push({
+      code: "no_sensors",
+      severity: "warning",
+      subject: "configuration",
+      what: "There are no sensors yet, so nothing is read.",
+      remedy:
+        "Open the set-up page and add them, or write SITE_FILE and reload; `gateside discover` drafts one.",
+      sinceMs: null,
+    });
+  }
+  if (lines.length > 0) {
+    const more = lines.length > LINES_MAX ? `; and ${lines.length - LINES_MAX} more` : "";
+    faults.push({
+      code: "reload_refused",
+      severity: "error",
+      subject: "configuration",
+      what: `The last reload was refused, and what was running goes on: ${lines.slice(0, LINES_MAX).join("; ")}${more}.`,
+      remedy: "Mend what is named (`gateside check` shows it all) and reload again.",
+      sinceMs: null,
+    });
+  }
+  if (pendingRestart.length > 0) {
+    faults.push({
+      code: "restart_pending",
+      severity: "warning",
+      subject: "configuration",
+      what: `Settings have changed since the agent started: ${pendingRestart.join(", ")}.`,
+      remedy: "Restart the agent to have them in effect, or put them back.",
+      sinceMs: null,
+    });
+  }
+  if (pendingReload.length > 0) {
+    faults.push({
+      code: "reload_pending",
+      severity: "warning",
+      subject: "configuration",
+      what: `Files have changed since the agent read them: ${pendingReload.join(", ")}.`,
+      remedy: "`gateside check --diff` shows what a reload would do; `gateside reload` does it.",
+      sinceMs: null,
+    });
+  }
+  if (http.lastError !== null) {
+    faults.push({
+      code: "http_not_listening",
+      severity: "warning",
+      subject: "http",
+      what: `The HTTP side does not listen: ${http.lastError}. Readings are collected and published all the same.`,
+      remedy: "It is tried again by itself; free the port, or set another HTTP_PORT and restart.",
+      sinceMs: null,
+    });
+  }
+  return faults;
+}

@@ -1,0 +1,9 @@
+/** Machine zone of a vibration reading's values: the worst over its axes (signal-definitions 8); null where none is known. */
+export function readingZone(values: Readonly<Record<string, unknown>>): string | null {
+  let worst: string | null = null;
+  for (const [name, value] of Object.entries(values)) {
+    if (!name.endsWith("_zone") || typeof value !== "string") continue;
+    if (worst === null || value > worst) worst = value;
+  }
+  return worst;
+}

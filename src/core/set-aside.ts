@@ -1,0 +1,19 @@
+import type { DayKey } from "./ports.ts";
+
+/** A day that ended the process while it was read, and is left alone for a while. */
+export interface DaySetAside extends DayKey {
+  /** How often in a row. */
+  readonly times: number;
+  /** When it was found, and when it is read again, ms. */
+  readonly sinceMs: number;
+  readonly untilMs: number;
+}
+
+/** Remembers over the end of the process which large days were being read. */
+export interface ReadingMarks {
+  /** Marks a day; the function clears the mark, and with `true` says that the day was read whole. */
+  begin(key: DayKey): (isRead: boolean) => void;
+  /** How long a day is still to be left alone, ms; 0 = it may be read. */
+  waitMs(key: DayKey): number;
+  readonly setAside: readonly DaySetAside[];
+}

@@ -1,0 +1,139 @@
+/**
+ * Tones that stand out of a spectrum's noise: what is kept of a record for diagnosis, a few hundred bytes per spectrum. The
+ * speed of the machine may become known later than the record; the tones wait for it, the samples need not.
+ */
+import type { Doubles } from "./doubles.ts";
+
+/** Numbers per tone in `ToneList.data`: frequency, amplitude, ratio to the noise. */
+const PLACES = 3;
+/** Most tones kept of one spectrum, the most prominent ones: bounds memory by sensor. */
+const TONES_MAX = 64;
+/** A local maximum below this multiple of the noise is no tone: noise reaches it in one line of a thousand (Rayleigh). */
+const RATIO_MIN = 3;
+/** Lines over which the noise counts as level. */
+const BLOCK = 64;
+/** Lines above this multiple of the mean are taken out of the noise; noise alone loses less than 1 % so. */
+const NOISE_CUT = 2.5;
+const NOISE_ROUNDS = 5;
+
+export interface Tone {
+  readonly hz: number;
+  /** Zero-to-peak, in the unit of the spectrum. */
+  readonly amplitude: number;
+  /** To the noise around it. */
+  readonly ratio: number;
+}
+
+export interface ToneList {
+  /** 1/duration, Hz: two tones closer than two of these are one. */
+  readonly resolutionHz: number;
+  /** Where the spectrum ends, Hz. */
+  readonly topHz: number;
+  /** By frequency. */
+  readonly data: Float32Array;
+}
+
+/** What diagnosis keeps of one axis of a record. */
+export interface AxisTones {
+  /** G */
+  readonly accel: ToneList;
+  /** GE; null where the record has no envelope. */
+  readonly envelope: ToneList | null;
+}
+
+export function toneCount({ data }: ToneList): number {
+  return data.length / PLACES;
+}
+
+function toneAt({ data }: ToneList, i: number): Tone {
+  const at = PLACES * i;
+  return { hz: data[at] ?? 0, amplitude: data[at + 1] ?? 0, ratio: data[at + 2] ?? 0 };
+}
+
+/** The strongest tone in [fromHz, toHz] that is not to be passed over; null where there is none. */
+export function strongestIn(
+  list: ToneList,
+  fromHz: number,
+  toHz: number,
+  isPassedOver: (hz: number) => boolean = () => false,
+): Tone | null {
+  let best = -1;
+  let amplitude = 0;
+  for (let at = 0; at < list.data.length; at += PLACES) {
+    const hz = list.data[at] ?? 0;
+    if (hz < fromHz) continue;
+    if (hz > toHz) break;
+    if ((list.data[at + 1] ?? 0) <= amplitude || isPassedOver(hz)) continue;
+    amplitude = list.data[at + 1] ?? 0;
+    best = at;
+  }
+  return best < 0 ? null : toneAt(list, best / PLACES);
+}
+
+export interface ToneSpectrum {
+  /** Amplitudes up to a common factor `scale`; lines 0..lines. */
+  readonly lines: Doubles;
+  readonly count: number;
+  readonly scale: number;
+  readonly stepHz: number;
+  readonly resolutionHz: number;
+  /** First line that is no residue of the mean. */
+  readonly first: number;
+}
+
+/** Local maxima well above the noise, with frequency and amplitude between the lines (parabola through logarithms). */
+export function tonesOf(spectrum: ToneSpectrum): ToneList {
+  const { lines, count, scale, stepHz, resolutionHz, first } = spectrum;
+  const found: [hz: number, amplitude: number, ratio: number][] = [];
+  for (let from = first; from < count; from += BLOCK) {
+    const to = Math.min(count, from + BLOCK);
+    const start = Math.max(first, Math.min(from, to - BLOCK));
+    const noise = noiseOf(lines, start, to);
+    if (!(noise > 0)) continue;
+    const least = RATIO_MIN * noise;
+    for (let k = from; k < to; k++) {
+      const here = lines[k] ?? 0;
+      const below = lines[k - 1] ?? 0;
+      if (here < least || here <= below || k + 1 >= count) continue;
+      const above = lines[k + 1] ?? 0;
+      if (here < above) continue;
+      const [offset, gain] = vertex(below, here, above);
+      found.push([(k + offset) * stepHz, here * gain * scale, (here * gain) / noise]);
+    }
+  }
+  if (found.length > TONES_MAX) found.sort((a, b) => b[2] - a[2]).length = TONES_MAX;
+  found.sort((a, b) => a[0] - b[0]);
+  return { resolutionHz, topHz: (count - 1) * stepHz, data: Float32Array.from(found.flat()) };
+}
+
+/** Mean of the lines that are no tones. */
+function noiseOf(lines: Doubles, from: number, to: number): number {
+  let cut = Number.POSITIVE_INFINITY;
+  let mean = 0;
+  for (let round = 0; round < NOISE_ROUNDS; round++) {
+    let sum = 0;
+    let count = 0;
+    for (let k = from; k < to; k++) {
+      const line = lines[k] ?? 0;
+      if (line >= cut) continue;
+      sum += line;
+      count += 1;
+    }
+    const next = count === 0 ? mean : sum / count;
+    if (next === mean) break;
+    mean = next;
+    cut = NOISE_CUT * mean;
+  }
+  return mean;
+}
+
+/** Where the parabola through three logarithms has its top, in lines from the middle one, and how far above it. */
+function vertex(below: number, here: number, above: number): readonly [number, number] {
+  if (!(below > 0) || !(above > 0)) return [0, 1];
+  const a = Math.log(below / here);
+  const b = Math.log(above / here);
+  const curve = a + b;
+  if (!(curve < 0)) return [0, 1];
+  const offset = Math.max(-0.5, Math.min(0.5, (0.5 * (a - b)) / curve));
+  return [offset, Math.exp(-((a - b) ** 2) / (8 * curve))];
+}

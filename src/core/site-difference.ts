@@ -1,0 +1,62 @@
+/** What a new site file changes, sensor by sensor: what a reload applies, and what `check --diff` and the versions show. */
+import type { Sensor, Site } from "./sensor.ts";
+
+interface SensorChange {
+  readonly before: Sensor;
+  readonly after: Sensor;
+  /** What differs, as paths such as `channels.current1.clamp`. */
+  readonly fields: readonly string[];
+}
+
+export interface SiteDifference {
+  readonly added: readonly Sensor[];
+  readonly removed: readonly Sensor[];
+  readonly changed: readonly SensorChange[];
+  /** What else of the file differs, as paths such as `machines`. */
+  readonly fields: readonly string[];
+}
+
+/** Sensors are the same by their code as it is written: the code is a level of their topics. */
+export function siteDifference(before: Site, after: Site): SiteDifference {
+  const known = new Map(before.sensors.map((sensor) => [sensor.code, sensor]));
+  const stays = new Set(after.sensors.map(({ code }) => code));
+  const changed: SensorChange[] = [];
+  for (const sensor of after.sensors) {
+    const old = known.get(sensor.code);
+    if (old === undefined) continue;
+    const fields = changedFields(old, sensor);
+    if (fields.length > 0) changed.push({ before: old, after: sensor, fields });
+  }
+  return {
+    added: after.sensors.filter(({ code }) => !known.has(code)),
+    removed: before.sensors.filter(({ code }) => !stays.has(code)),
+    changed,
+    fields: changedFields({ ...before, sensors: null }, { ...after, sensors: null }),
+  };
+}
+
+/** Paths of what differs between two JSON values; a list differs as a whole. */
+export function changedFields(before: unknown, after: unknown, path = ""): string[] {
+  if (isObject(before) && isObject(after)) {
+    const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+    return [...names].flatMap((name) =>
+      changedFields(before[name], after[name], path === "" ? name : `${path}.${name}`),
+    );
+  }
+  return canonicalJson(before) === canonicalJson(after) ? [] : [path];
+}
+
+/** JSON with sorted members and no blanks: equal for equal content, however it was written. */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  if (!isObject(value)) return JSON.stringify(value) ?? "null";
+  const members = Object.keys(value)
+    .filter((name) => value[name] !== undefined)
+    .sort()
+    .map((name) => `${JSON.stringify(name)}:${canonicalJson(value[name])}`);
+  return `{${members.join(",")}}`;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,47 @@
+/** The names of values of kind `node` that the rest of the product knows (docs/node-state.md). */
+
+const FIRMWARE = ["firmware", "firmwareVersion", "firmware_version"];
+const SIGNAL = ["signal", "signalStrength", "signal_strength", "signalStrengthValue", "rssi"];
+/** Internal RMS of a channel: what the node computes itself. */
+const RMS = /^(accel|acc|vel|env)_rms([1-3])$/;
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** The firmware that the node tells of, a number or a text; null where it tells none. */
+export function firmwareOf(values: Values): string | number | null {
+  for (const name of FIRMWARE) {
+    const value = values[name];
+    if (typeof value === "string" || typeof value === "number") return value;
+  }
+  return null;
+}
+
+/** The strength of the node's radio signal, in the unit that the site file gives it (dBm as a rule); null where unknown. */
+export function signalOf(values: Values): number | null {
+  for (const name of SIGNAL) {
+    const value = values[name];
+    if (typeof value === "number") return value;
+  }
+  return null;
+}
+
+export interface InternalRms {
+  readonly quantity: "accel" | "vel" | "env";
+  /** G, mm/s or GE; null where the value is bad. */
+  readonly value: number | null;
+}
+
+/** The internal RMS of a channel as the node tells it, acceleration, velocity and envelope in this order. */
+export function internalRms(values: Values, channel: number): InternalRms[] {
+  const found: InternalRms[] = [];
+  for (const quantity of ["accel", "vel", "env"] as const) {
+    for (const [name, value] of Object.entries(values)) {
+      const match = RMS.exec(name);
+      const named = match?.[1] === "acc" ? "accel" : match?.[1];
+      if (named !== quantity || Number(match?.[2]) !== channel) continue;
+      found.push({ quantity, value: typeof value === "number" && value >= 0 ? value : null });
+      break;
+    }
+  }
+  return found;
+}

@@ -1,0 +1,94 @@
+/** Cuts the records out of an answer of a state read, in every envelope of services.md 2. */
+import { asBuffer } from "../decode/byte-window.ts";
+import { EnvelopeWalker } from "../decode/envelope-walker.ts";
+import { JsonText } from "../decode/json-text.ts";
+import { BoundExceeded, RECORD_BOUNDS, RecordBudget } from "../decode/record-bounds.ts";
+import type { Oddities } from "../decode/scalars.ts";
+import { CallFailure, snippetOf } from "../failure.ts";
+import type { JsonValue } from "../record.ts";
+import { ENVELOPE } from "../wire/names.ts";
+import type { WireNames } from "../wire/wire-names.ts";
+
+/** More than a node says of itself in a day. */
+const RECORDS_MAX = 20_000;
+/** What is shown of a service's own words, characters. */
+const DESCRIPTION_MAX = 500;
+
+export interface StateAnswer {
+  /** In the order of the answer; each is an object. */
+  readonly records: readonly JsonValue[];
+  /** Elements that are no record. */
+  readonly rejected: number;
+}
+
+export interface AnswerReading {
+  readonly operation: string;
+  readonly names: WireNames;
+  readonly oddities: Oddities;
+  /** GATEWAY_EMPTY_STATUSES. */
+  readonly emptyStatuses: ReadonlySet<number>;
+  readonly redact: (text: string) => string;
+}
+
+/** Throws CallFailure for an answer that is none: of no JSON, cut, or with a status other than 0. */
+export function readStateAnswer(body: Uint8Array, reading: AnswerReading): StateAnswer {
+  const { operation, names, oddities, emptyStatuses, redact } = reading;
+  const bytes = asBuffer(body);
+  const records: JsonValue[] = [];
+  let rejected = 0;
+  const take = (value: JsonValue) => {
+    // An array where an object is expected holds it.
+    if (isArray(value)) for (const inner of value) take(inner);
+    else if (typeof value === "object" && value !== null && records.length < RECORDS_MAX)
+      records.push(value);
+    else rejected += 1;
+  };
+  const walker = new EnvelopeWalker({
+    oddities,
+    wrapperNames: [operation, names.wire(operation)].map((name) =>
+      `${name}${ENVELOPE.resultSuffix}`.toLowerCase(),
+    ),
+    onItem: (item, start, end) => {
+      try {
+        const text = new JsonText(item, start, end, new RecordBudget(RECORD_BOUNDS));
+        const value = text.value(0);
+        text.expectEnd();
+        take(value);
+      } catch (error) {
+        if (!(error instanceof SyntaxError) && !(error instanceof BoundExceeded)) throw error;
+        rejected += 1;
+      }
+    },
+  });
+  const at = walker.walk(bytes, 0, bytes.length);
+  const { verdict } = walker;
+  if (verdict?.outcome === "service_status") {
+    if (emptyStatuses.has(verdict.statusNumber)) return { records: [], rejected: 0 };
+    throw new CallFailure({
+      failureClass: "service_status",
+      statusNumber: verdict.statusNumber,
+      message: `the gateway answers status ${verdict.statusNumber}: ${redact(verdict.description).slice(0, DESCRIPTION_MAX)}`,
+    });
+  }
+  if (verdict !== null) {
+    const snippet = snippetOf(bytes, redact);
+    throw new CallFailure({
+      failureClass: "not_json",
+      snippet,
+      message:
+        verdict.outcome === "malformed"
+          ? `the answer is not the JSON of a read: ${verdict.detail}`
+          : `the answer is no JSON: ${snippet}`,
+    });
+  }
+  if (!walker.isComplete || at < bytes.length) {
+    throw new CallFailure({
+      failureClass: "truncated",
+      message:
+        bytes.length === 0 ? "the answer is empty" : "the answer ended before it was complete",
+    });
+  }
+  return { records, rejected };
+}
+
+const isArray = (value: JsonValue): value is readonly JsonValue[] => Array.isArray(value);

@@ -1,0 +1,128 @@
+/** A node's state as a reading of kind `node`, and which states are worth one (plant 14). */
+import { createHash } from "node:crypto";
+import { canonicalJson } from "../identity.ts";
+import type { Reading } from "../reading.ts";
+import type { JsonValue, Timestamp } from "../record.ts";
+import { normalCode } from "../sensor.ts";
+import { offsetText } from "../to-reading.ts";
+import type { StateSample } from "./state-sample.ts";
+
+/** What does not change gives a reading once in this time. */
+export const UNCHANGED_MS = 24 * 3_600_000;
+/** Farther in the future than this, a time is not believed (services 3.2). */
+const FUTURE_MS = 24 * 3_600_000;
+/** How long readings are remembered, and how many: records of today and yesterday are compared with them. */
+export const REMEMBERED_MS = 3 * 24 * 3_600_000;
+const REMEMBERED_MAX = 4_096;
+const ID_HEX_DIGITS = 32;
+
+export type StateContent = Pick<StateSample, "values" | "units" | "quality">;
+
+/** Equal for states that say the same. */
+export function contentOf({ values, units, quality }: StateContent): string {
+  return canonicalJson({ values, units, quality: quality as unknown as JsonValue });
+}
+
+/**
+ * @param gatewayNowMs the gateway's clock, else ours, ms
+ * @param others what the sensor's other reads said last: no part of the identity, which is that of the sample
+ */
+export function stateReading(
+  sensor: string,
+  sample: StateSample,
+  time: Timestamp,
+  gatewayNowMs: number,
+  others: readonly StateContent[] = [],
+): Reading {
+  const isFuture = time.ms > gatewayNowMs + FUTURE_MS;
+  const offset = offsetText(time.offsetMinutes);
+  const all = [...others, sample];
+  return {
+    id: stateId(sensor, time.ms, contentOf(sample)),
+    sensor,
+    kind: "node",
+    timeMs: time.ms,
+    offsetMinutes: time.offsetMinutes,
+    values: Object.assign({}, ...all.map(({ values }) => values)),
+    units: Object.assign({}, ...all.map(({ units }) => units)),
+    quality: Object.assign({}, ...all.map(({ quality }) => quality)),
+    attributes: {
+      time_source: sample.time === null ? "answer" : "time_data",
+      ...(offset === null ? {} : { utc_offset: offset }),
+      ...(isFuture ? { flags: ["time_in_future"] } : {}),
+    },
+    raw: sample.raw,
+    waveform: null,
+  };
+}
+
+function stateId(sensor: string, timeMs: number, content: string): string {
+  const text = `${JSON.stringify(normalCode(sensor))} node ${timeMs}\n${content}\n`;
+  return createHash("sha256").update(text).digest("hex").slice(0, ID_HEX_DIGITS);
+}
+
+interface Remembered {
+  readonly timeMs: number;
+  readonly content: string;
+}
+
+/** The newest readings of one state read, by time: what a further state is compared with. */
+export class StateSeries {
+  #readings: Remembered[] = [];
+
+  get newestMs(): number | null {
+    return this.#readings.at(-1)?.timeMs ?? null;
+  }
+
+  copy(): StateSeries {
+    const copy = new StateSeries();
+    copy.#readings = [...this.#readings];
+    return copy;
+  }
+
+  /** What was true at an instant as far as it was told; null before all that is known. */
+  #before(timeMs: number): Remembered | null {
+    return this.#readings.findLast((reading) => reading.timeMs <= timeMs) ?? null;
+  }
+
+  /** True for what differs from the reading before it, or comes a day after that. */
+  isNews(timeMs: number, content: string): boolean {
+    const before = this.#before(timeMs);
+    if (before === null || before.content !== content) return true;
+    return timeMs - before.timeMs >= UNCHANGED_MS;
+  }
+
+  add(timeMs: number, content: string): void {
+    const at = this.#readings.findLastIndex((reading) => reading.timeMs <= timeMs) + 1;
+    const same = this.#readings.some((one) => one.timeMs === timeMs && one.content === content);
+    if (!same) this.#readings.splice(at, 0, { timeMs, content });
+    const newestMs = this.#readings.at(-1)?.timeMs ?? timeMs;
+    while (
+      this.#readings.length > 1 &&
+      (this.#readings.length > REMEMBERED_MAX ||
+        (this.#readings[0]?.timeMs ?? newestMs) < newestMs - REMEMBERED_MS)
+    )
+      this.#readings.shift();
+  }
+}
+
+/**
+ * The time of a state whose answer carries none: that of the answer in steps of the poll. Where the sensor has a reading
+ * since the step began, the answer's own second, for it comes after that.
+ */
+export function answerTimeMs(nowMs: number, stepMs: number, newestMs: number | null): number {
+  const step = Math.floor(nowMs / stepMs) * stepMs;
+  if (newestMs === null || step > newestMs) return step;
+  return Math.max(Math.floor(nowMs / 1000) * 1000, newestMs + 1);
+}
+
+/** The part of a state that has these names. */
+export function partOf(content: StateContent, names: ReadonlySet<string>): StateContent {
+  const part = <T>(members: Readonly<Record<string, T>>): Record<string, T> =>
+    Object.fromEntries(Object.entries(members).filter(([name]) => names.has(name)));
+  return {
+    values: part(content.values),
+    units: part(content.units),
+    quality: part(content.quality),
+  };
+}

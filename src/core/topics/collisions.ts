@@ -1,0 +1,106 @@
+/** What is wrong with the topics of an uplink once they are made of a site's sensors. Pure. */
+import type { Site } from "../sensor.ts";
+import { topicLevel } from "../topic-level.ts";
+import { type PublishedTopic, publishedTopics, type TopicPlan } from "./published.ts";
+import { createTopics } from "./topics.ts";
+
+export interface TopicFault {
+  readonly problem: string;
+  readonly remedy: string;
+}
+
+/** One wrong template spoils the topics of every sensor; the first ones say enough. */
+const FAULTS_MAX = 20;
+/** AWS IoT Core endpoints and quotas, "Message broker and protocol limits": slashes in a topic, and its bytes. */
+const AWS_SLASHES_MAX = 7;
+const AWS_TOPIC_BYTES_MAX = 256;
+/** MQTT 5 section 1.5.4: the length of a text is two bytes. */
+const TOPIC_BYTES_MAX = 65_535;
+
+/** Two streams on one topic, topics of ours that templates run into, and topics that the platform does not take. */
+export function topicFaults(plan: TopicPlan, site: Site): TopicFault[] {
+  const isFixed = plan.profile === "thingsboard" || plan.profile === "azure-iot";
+  if (isFixed || plan.formats.every((format) => format === "sparkplug")) return [];
+  const rows = publishedTopics(plan, site).filter(({ format }) => format !== "sparkplug");
+  const faults = [
+    ...sharedTopics(rows),
+    ...reservedTopics(plan, site, rows),
+    ...longTopics(plan, rows),
+  ];
+  if (faults.length <= FAULTS_MAX) return faults;
+  const more = faults.length - FAULTS_MAX;
+  return [
+    ...faults.slice(0, FAULTS_MAX),
+    { problem: `and ${more} more topics like these`, remedy: "correct the template first" },
+  ];
+}
+
+function sharedTopics(rows: readonly PublishedTopic[]): TopicFault[] {
+  const first = new Map<string, string>();
+  const reported = new Set<string>();
+  const faults: TopicFault[] = [];
+  for (const { topic, stream } of rows) {
+    const other = first.get(topic);
+    if (other === undefined) first.set(topic, stream);
+    else if (other !== stream && !reported.has(`${topic} ${stream}`)) {
+      reported.add(`${topic} ${stream}`);
+      faults.push({
+        problem: `${stream} and ${other} would share the topic ${topic}`,
+        remedy:
+          "add a placeholder that tells them apart, such as {sensor}, {kind}, {channel} or {value}",
+      });
+    }
+  }
+  return faults;
+}
+
+/** Alarms, commands and what comes later lie below levels that belong to the agent. */
+function reservedTopics(
+  plan: TopicPlan,
+  site: Site,
+  rows: readonly PublishedTopic[],
+): TopicFault[] {
+  const { root } = createTopics(plan.topicPrefix, site.site);
+  const agent = `${root}/agent/`;
+  const alarms = new Map(
+    site.sensors.map(({ code }) => [`${root}/${topicLevel(code)}/alarm/`, code]),
+  );
+  const faults: TopicFault[] = [];
+  const reported = new Set<string>();
+  for (const { topic, stream, sensor } of rows) {
+    if (sensor === null || reported.has(topic) || stream.startsWith("alarms of ")) continue;
+    const levels = topic.split("/");
+    const above = `${levels.slice(0, -2).join("/")}/`;
+    const alarmed = alarms.get(above);
+    if (!topic.startsWith(agent) && alarmed === undefined) continue;
+    reported.add(topic);
+    const owner = alarmed === undefined ? "the agent's own topics" : `alarms of ${alarmed}`;
+    faults.push({
+      problem: `${stream} and ${owner} would share the topic ${topic}`,
+      remedy: `keep clear of ${alarmed === undefined ? `${agent}…` : `${above}…`}`,
+    });
+  }
+  return faults;
+}
+
+function longTopics(plan: TopicPlan, rows: readonly PublishedTopic[]): TopicFault[] {
+  const bytesMax = plan.profile === "aws-iot" ? AWS_TOPIC_BYTES_MAX : TOPIC_BYTES_MAX;
+  const faults: TopicFault[] = [];
+  for (const topic of new Set(rows.map((one) => one.topic))) {
+    const slashes = topic.split("/").length - 1;
+    // Basic ingest leaves the first three levels out of the count.
+    const slashesMax = topic.startsWith("$aws/rules/") ? AWS_SLASHES_MAX + 3 : AWS_SLASHES_MAX;
+    if (plan.profile === "aws-iot" && slashes > slashesMax)
+      faults.push({
+        problem: `${topic} has ${slashes} slashes, and AWS IoT takes no more than ${slashesMax}`,
+        remedy: "shorten the prefix or the template",
+      });
+    const bytes = new TextEncoder().encode(topic).length;
+    if (bytes > bytesMax)
+      faults.push({
+        problem: `${topic.slice(0, 80)}… has ${bytes} bytes, and no more than ${bytesMax} are taken`,
+        remedy: "shorten the names, or use ids or codes instead",
+      });
+  }
+  return faults;
+}

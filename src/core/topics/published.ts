@@ -1,0 +1,315 @@
+/** Every topic that an uplink publishes for a site, with what stands in it: for `gateside topics` and the collision check. Pure. */
+import { channelLabels, channelOfValue } from "../channel-labels.ts";
+import { publishedChannels } from "../convert/accel.ts";
+import { type KindValue, kindValues } from "../kind-values.ts";
+import { type Kind, readingKinds, type Sensor, type Site } from "../sensor.ts";
+import { topicLevel } from "../topic-level.ts";
+import { createSelector, type Selector, type Uplink } from "../uplink.ts";
+import { createTopics, type Topics } from "./topics.ts";
+
+export interface PublishedTopic {
+  readonly format: "json" | "plain" | "sparkplug";
+  /** As it is sent; with names in braces where a level is only known when it happens (alarms). */
+  readonly topic: string;
+  /** What flows here, in words: two different streams must not share a topic. */
+  readonly stream: string;
+  readonly sensor: string | null;
+  readonly kind: Kind | null;
+  /** Where the value lies in the payload (JSON members, a Sparkplug metric's name); null where the payload is all of it. */
+  readonly path: string | null;
+  readonly value: string | null;
+  /** The channel's name and axis, as the site file has them. */
+  readonly name: string | null;
+  readonly axis: string | null;
+  readonly type: "json" | "number" | "boolean" | "string" | "bytes";
+  readonly unit: string | null;
+  /** Lowest and highest value of the configured range. */
+  readonly range: readonly [number, number] | null;
+  readonly qos: 0 | 1;
+  readonly retained: boolean;
+}
+
+/** `documents`: signed configurations are taken, and answered. */
+export type TopicPlan = { readonly documents?: boolean } & Pick<
+  Uplink,
+  | "formats"
+  | "profile"
+  | "topicPrefix"
+  | "topics"
+  | "select"
+  | "history"
+  | "waveforms"
+  | "retain"
+  | "commands"
+  | "sparkplug"
+  | "clientId"
+>;
+
+type Row = Partial<PublishedTopic> & Pick<PublishedTopic, "format" | "topic" | "stream">;
+
+const row = (given: Row): PublishedTopic => ({
+  sensor: null,
+  kind: null,
+  path: null,
+  value: null,
+  name: null,
+  axis: null,
+  type: "json",
+  unit: null,
+  range: null,
+  qos: 1,
+  retained: false,
+  ...given,
+});
+
+/** In the order of the site file, the agent's own first. */
+export function publishedTopics(plan: TopicPlan, site: Site): PublishedTopic[] {
+  const select = createSelector(plan.select, site.sensors);
+  const isAbout = ({ code, kinds }: Sensor) => kinds.some((kind) => select.includes(code, kind));
+  const sensors = site.sensors.filter(isAbout);
+  const hasSession = plan.formats.some((format) => format !== "sparkplug");
+  return [
+    ...(hasSession ? sessionTopics(plan, site, sensors, select) : []),
+    ...(plan.sparkplug === null ? [] : sparkplugTopics(plan, plan.sparkplug, site, sensors)),
+  ];
+}
+
+function sessionTopics(
+  plan: TopicPlan,
+  site: Site,
+  sensors: readonly Sensor[],
+  select: Selector,
+): PublishedTopic[] {
+  if (plan.profile === "thingsboard") return fixedTopics(THINGSBOARD, sensors);
+  if (plan.profile === "azure-iot")
+    return fixedTopics([[`devices/${plan.clientId}/messages/events/`, "everything"]], []);
+  const byCode = new Map(sensors.map((sensor) => [sensor.code, sensor]));
+  const topics = createTopics(plan.topicPrefix, site.site, {
+    templates: plan.topics,
+    sensor: (code) => byCode.get(code),
+  });
+  const own = [
+    ...agentTopics(plan, topics),
+    ...sensors.flatMap((sensor) => sensorTopics(plan, topics, sensor, select)),
+  ];
+  return own.map((one) => (plan.retain ? one : { ...one, retained: false }));
+}
+
+function agentTopics(plan: TopicPlan, topics: Topics): PublishedTopic[] {
+  const json = (topic: string, stream: string, retained: boolean) =>
+    row({ format: "json", topic, stream, retained });
+  return [
+    json(topics.agentState, "the agent's state", true),
+    json(topics.agentStats, "the agent's statistics", true),
+    json(topics.agentGap, "readings given up", false),
+    json(topics.agentEvent, "alarm events", false),
+    ...(plan.commands
+      ? [
+          json(topics.saveSettingsResult, "results of commands", false),
+          json(`${topics.acknowledge}/result`, "results of alarm actions", false),
+        ]
+      : []),
+    ...(plan.documents
+      ? [json(topics.siteDocumentResult, "results of signed configurations", false)]
+      : []),
+  ];
+}
+
+function sensorTopics(
+  plan: TopicPlan,
+  topics: Topics,
+  sensor: Sensor,
+  select: Selector,
+): PublishedTopic[] {
+  const { code } = sensor;
+  const of = { sensor: code, format: "json" } as const;
+  const kinds = readingKinds(sensor).filter((kind) => select.includes(code, kind));
+  return [
+    row({ ...of, topic: topics.sensorState(code), stream: `state of ${code}`, retained: true }),
+    row({ ...of, topic: topics.about(code), stream: `about ${code}`, retained: true }),
+    row({
+      ...of,
+      topic: `${topics.root}/${topicLevel(code)}/alarm/{alarm}/{value}`,
+      stream: `alarms of ${code}`,
+      retained: true,
+    }),
+    ...kinds.flatMap((kind) => [
+      ...(plan.formats.includes("json") ? jsonTopics(plan, topics, sensor, kind, select) : []),
+      ...(plan.formats.includes("plain") ? plainTopics(topics, sensor, kind, select) : []),
+    ]),
+  ];
+}
+
+/** A value of a reading with what the site file says of its channel. */
+function described(sensor: Sensor, kind: Kind, select: Selector) {
+  const labels = channelLabels(sensor, kind);
+  const values = kindValues(sensor, kind).filter(
+    ({ name }) => select.value === null || select.value(name),
+  );
+  return values.map(({ name, unit, type, range }: KindValue) => {
+    const label = labels?.[channelOfValue(kind, name) ?? ""];
+    return {
+      value: name,
+      unit,
+      type,
+      range: range ?? null,
+      name: label?.name ?? null,
+      axis: label?.axis ?? null,
+    };
+  });
+}
+
+function jsonTopics(
+  plan: TopicPlan,
+  topics: Topics,
+  sensor: Sensor,
+  kind: Kind,
+  select: Selector,
+): PublishedTopic[] {
+  const { code } = sensor;
+  const of = { sensor: code, kind, format: "json" } as const;
+  const live = {
+    ...of,
+    topic: topics.reading(code, kind),
+    stream: `live readings of ${code} ${kind}`,
+    retained: true,
+  };
+  const values = described(sensor, kind, select);
+  const waveforms =
+    kind === "accel" && plan.waveforms !== "never" ? publishedChannels(sensor, true) : [];
+  const labels = channelLabels(sensor, kind);
+  return [
+    row(live),
+    ...values.map((value) => row({ ...live, ...value, path: `values.${value.value}` })),
+    ...(plan.history
+      ? [
+          row({
+            ...of,
+            topic: topics.history(code, kind),
+            stream: `history of ${code} ${kind}`,
+          }),
+        ]
+      : []),
+    ...waveforms.map(({ number, axis }) =>
+      row({
+        ...of,
+        topic: topics.waveform(code, number),
+        stream: `waveforms of ${code} channel${number}`,
+        value: `channel${number}`,
+        name: labels?.[`channel${number}`]?.name ?? null,
+        axis,
+        unit: "G",
+      }),
+    ),
+  ];
+}
+
+function plainTopics(
+  topics: Topics,
+  sensor: Sensor,
+  kind: Kind,
+  select: Selector,
+): PublishedTopic[] {
+  return described(sensor, kind, select).map((value) =>
+    row({
+      format: "plain",
+      sensor: sensor.code,
+      kind,
+      ...value,
+      topic: topics.value(sensor.code, kind, value.value),
+      stream: `value ${value.value} of ${sensor.code} ${kind}`,
+      retained: true,
+    }),
+  );
+}
+
+/** docs/mqtt.md "Profiles" cites where they are described. */
+const THINGSBOARD: readonly (readonly [topic: string, stream: string])[] = [
+  ["v1/gateway/connect", "sensors that are there"],
+  ["v1/gateway/disconnect", "sensors that have left"],
+  ["v1/gateway/attributes", "what and how the sensors are"],
+  ["v1/gateway/telemetry", "readings"],
+  ["v1/devices/me/attributes", "the agent's state"],
+  ["v1/devices/me/telemetry", "the agent's statistics, gaps"],
+];
+
+/** Platforms that name their topics themselves; their messages say which sensor they are of. */
+function fixedTopics(
+  topics: readonly (readonly [topic: string, stream: string])[],
+  sensors: readonly Sensor[],
+): PublishedTopic[] {
+  const readings = sensors.flatMap((sensor) =>
+    readingKinds(sensor).flatMap((kind) =>
+      kindValues(sensor, kind).map(({ name, unit, type, range }) =>
+        row({
+          format: "json",
+          topic: "v1/gateway/telemetry",
+          stream: "readings",
+          sensor: sensor.code,
+          kind,
+          path: `${sensor.code}[].values.${name}`,
+          value: name,
+          unit,
+          type,
+          range: range ?? null,
+        }),
+      ),
+    ),
+  );
+  return [...topics.map(([topic, stream]) => row({ format: "json", topic, stream })), ...readings];
+}
+
+function sparkplugTopics(
+  plan: TopicPlan,
+  { group, node }: NonNullable<Uplink["sparkplug"]>,
+  site: Site,
+  sensors: readonly Sensor[],
+): PublishedTopic[] {
+  const select = createSelector(plan.select, site.sensors);
+  const of = { format: "sparkplug", type: "bytes", qos: 0 } as const;
+  const nodeTopics = ["NBIRTH", "NDATA", "NDEATH"].map((verb) =>
+    row({ ...of, topic: `spBv1.0/${group}/${verb}/${node}`, stream: `${verb} of ${node}` }),
+  );
+  const deviceTopics = sensors.flatMap((sensor) => {
+    const topicOf = (verb: string) =>
+      `spBv1.0/${group}/${verb}/${node}/${topicLevel(sensor.code.trim())}`;
+    const messages = ["DBIRTH", "DDATA", "DDEATH"].map((verb) =>
+      row({
+        ...of,
+        topic: topicOf(verb),
+        stream: `${verb} of ${sensor.code}`,
+        sensor: sensor.code,
+      }),
+    );
+    const ddata = {
+      ...of,
+      topic: topicOf("DDATA"),
+      stream: `DDATA of ${sensor.code}`,
+      sensor: sensor.code,
+    };
+    const metrics = readingKinds(sensor)
+      .filter((kind) => select.includes(sensor.code, kind))
+      .flatMap((kind) =>
+        described(sensor, kind, select).map((value) =>
+          row({ ...ddata, kind, ...value, path: `${kind}/${value.value}` }),
+        ),
+      );
+    const hasWaveforms = sensor.kinds.includes("accel") && plan.waveforms !== "never";
+    const waveforms = hasWaveforms ? publishedChannels(sensor, true) : [];
+    return [
+      ...messages,
+      ...metrics,
+      ...waveforms.map(({ number, axis }) =>
+        row({
+          ...ddata,
+          kind: "accel",
+          path: `accel/waveform/channel${number}`,
+          value: `channel${number}`,
+          axis,
+          unit: "G",
+        }),
+      ),
+    ];
+  });
+  return [...nodeTopics, ...deviceTopics];
+}

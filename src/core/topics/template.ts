@@ -1,0 +1,152 @@
+/** Topic templates: texts with placeholders that become one topic per stream (plant 10). Pure. */
+import type { Kind, Sensor } from "../sensor.ts";
+import { topicLevel } from "../topic-level.ts";
+
+const TEMPLATE_NAMES = ["reading", "history", "state", "waveform", "value"] as const;
+export type TemplateName = (typeof TEMPLATE_NAMES)[number];
+/** What is not given has the topics of contract 6; history without its own is the reading's topic + `/history`. */
+export type TopicTemplates = Readonly<Partial<Record<TemplateName, string>>>;
+
+const PLACES = ["company", "area", "machine", "point"] as const;
+const EVERYWHERE = ["prefix", "site", "sensor", "name", ...PLACES] as const;
+
+/** Which placeholders mean something where. */
+const PLACEHOLDERS: Readonly<Record<TemplateName, readonly string[]>> = {
+  reading: [...EVERYWHERE, "kind"],
+  history: [...EVERYWHERE, "kind"],
+  state: EVERYWHERE,
+  waveform: [...EVERYWHERE, "kind", "channel"],
+  value: [...EVERYWHERE, "kind", "value"],
+};
+
+const DEFAULT_TEMPLATES = {
+  reading: "{prefix}/{site}/{sensor}/{kind}",
+  state: "{prefix}/{site}/{sensor}/state",
+  waveform: "{prefix}/{site}/{sensor}/waveform/{channel}",
+  value: "{prefix}/{site}/{sensor}/{kind}/{value}",
+} as const;
+
+export function templateText(templates: TopicTemplates, name: TemplateName): string {
+  const own = templates[name];
+  if (own !== undefined) return own;
+  if (name === "history") return `${templateText(templates, "reading")}/history`;
+  return DEFAULT_TEMPLATES[name];
+}
+
+/** What stands in the place of a level that a sensor does not have: one without a location is nowhere. */
+const NOWHERE = "_";
+
+export interface TopicFields {
+  /** One level or several, used as it is. */
+  readonly prefix: string;
+  readonly site: string;
+  readonly code: string;
+  /** Undefined for a sensor that has left the site file: it has no name and no location any more. */
+  readonly sensor: Sensor | undefined;
+  readonly kind?: Kind;
+  readonly channel?: string;
+  readonly value?: string;
+}
+
+/** The topic of one stream. The template is one that `templateFaults` finds nothing in. */
+export function renderTopic(template: string, fields: TopicFields): string {
+  const topic = template.replace(/\{(\w+)\}/g, (_, name: string) => fieldText(name, fields));
+  // Topics that begin with $ are the broker's own; a template may say so itself ($aws/rules), a name may not.
+  return topic.startsWith("$") && !template.startsWith("$") ? `_${topic.slice(1)}` : topic;
+}
+
+function fieldText(name: string, fields: TopicFields): string {
+  switch (name) {
+    case "prefix":
+      return fields.prefix;
+    case "site":
+      return topicLevel(fields.site);
+    case "sensor":
+      return topicLevel(fields.code);
+    case "name":
+      return topicLevel(fields.sensor?.name ?? fields.code);
+    case "kind":
+      return topicLevel(fields.kind ?? NOWHERE);
+    case "channel":
+      return topicLevel(fields.channel ?? NOWHERE);
+    case "value":
+      return topicLevel(fields.value ?? NOWHERE);
+    default:
+      return placeText(name, fields.sensor);
+  }
+}
+
+/** The name where there is one, else the id. */
+function placeText(name: string, sensor: Sensor | undefined): string {
+  const place = PLACES.find((one) => one === name);
+  const location = sensor?.location;
+  if (place === undefined || location === undefined) return NOWHERE;
+  return topicLevel(location.names?.[place] ?? String(location[place]));
+}
+
+export interface TemplateFault {
+  readonly name: TemplateName;
+  readonly problem: string;
+  readonly remedy: string;
+}
+
+/** MQTT 5 section 1.5.4: no UTF-8 text is longer. Names take their share, so templates end well before it. */
+const TEMPLATE_LENGTH_MAX = 1000;
+
+/** Everything wrong with the templates themselves, whatever the site holds. */
+export function templateFaults(templates: TopicTemplates): TemplateFault[] {
+  return TEMPLATE_NAMES.flatMap((name) => {
+    const text = templates[name];
+    return text === undefined ? [] : faultsOf(name, text);
+  });
+}
+
+function faultsOf(name: TemplateName, text: string): TemplateFault[] {
+  const faults: TemplateFault[] = [];
+  const allowed = PLACEHOLDERS[name];
+  const found = [...text.matchAll(/\{([^{}]*)\}/g)].map((match) => match[1] ?? "");
+  for (const unknown of new Set(found.filter((one) => !allowed.includes(one)))) {
+    faults.push({
+      name,
+      problem: `has the placeholder {${unknown}}, which means nothing in a ${name} topic`,
+      remedy: `use ${allowed.map((one) => `{${one}}`).join(" ")}`,
+    });
+  }
+  const literal = text.replace(/\{[^{}]*\}/g, "x");
+  if (/[{}]/.test(literal)) {
+    faults.push({
+      name,
+      problem: "has a brace without its partner",
+      remedy: "write placeholders as {sensor}",
+    });
+  }
+  if (/[+#]|\p{Control}|\p{Surrogate}/u.test(literal)) {
+    faults.push({
+      name,
+      problem: "holds + # or a control character, which no topic may have",
+      remedy: "leave it out",
+    });
+  }
+  if (literal.split("/").includes("")) {
+    faults.push({
+      name,
+      problem: "has an empty level",
+      remedy: "write no slash at its start or end, and never two in a row",
+    });
+  }
+  if (literal.startsWith("$") && !literal.startsWith("$aws/rules/")) {
+    faults.push({
+      name,
+      problem: "begins with $, where brokers keep topics of their own",
+      remedy: "begin with {prefix} or a word",
+    });
+  }
+  if (text.length > TEMPLATE_LENGTH_MAX) {
+    faults.push({
+      name,
+      problem: `has ${text.length} characters`,
+      remedy: `keep it within ${TEMPLATE_LENGTH_MAX}`,
+    });
+  }
+  return faults;
+}

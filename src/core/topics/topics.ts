@@ -1,0 +1,74 @@
+import type { Kind, Sensor } from "../sensor.ts";
+import { topicLevel } from "../topic-level.ts";
+import { renderTopic, type TopicFields, type TopicTemplates, templateText } from "./template.ts";
+
+/** Every topic of the formats json and plain on one uplink (contract 6, plant 10, 11 and 16). */
+export interface Topics {
+  /** `{prefix}/{site}`: agent topics, about and alarms lie below it whatever the templates say. */
+  readonly root: string;
+  readonly agentState: string;
+  readonly agentStats: string;
+  readonly agentGap: string;
+  readonly agentEvent: string;
+  readonly saveSettings: string;
+  readonly acknowledge: string;
+  readonly saveSettingsResult: string;
+  /** Signed site and uplinks files (plant 12). */
+  readonly siteDocument: string;
+  readonly siteDocumentResult: string;
+  sensorState(sensor: string): string;
+  about(sensor: string): string;
+  alarm(sensor: string, alarm: string, value: string): string;
+  reading(sensor: string, kind: Kind): string;
+  history(sensor: string, kind: Kind): string;
+  value(sensor: string, kind: Kind, value: string): string;
+  waveform(sensor: string, channel: number): string;
+}
+
+interface TopicRules {
+  readonly templates: TopicTemplates;
+  /** The sensor as the site file has it now; undefined once it has left. */
+  sensor(code: string): Sensor | undefined;
+}
+
+const CONTRACT_TOPICS: TopicRules = { templates: {}, sensor: () => undefined };
+
+/** `prefix` may have several levels: it is checked where settings are. */
+export function createTopics(prefix: string, site: string, rules = CONTRACT_TOPICS): Topics {
+  const root = `${prefix}/${topicLevel(site)}`;
+  const of = (sensor: string) => `${root}/${topicLevel(sensor)}`;
+  const { templates } = rules;
+  const texts = {
+    reading: templateText(templates, "reading"),
+    history: templateText(templates, "history"),
+    state: templateText(templates, "state"),
+    waveform: templateText(templates, "waveform"),
+    value: templateText(templates, "value"),
+  };
+  const render = (
+    text: string,
+    code: string,
+    more: Pick<TopicFields, "kind" | "channel" | "value">,
+  ) => renderTopic(text, { prefix, site, code, sensor: rules.sensor(code), ...more });
+  return {
+    root,
+    agentState: `${root}/agent/state`,
+    agentStats: `${root}/agent/stats`,
+    agentGap: `${root}/agent/gap`,
+    agentEvent: `${root}/agent/event`,
+    saveSettings: `${root}/agent/cmd/saveSettings`,
+    acknowledge: `${root}/agent/cmd/acknowledge`,
+    saveSettingsResult: `${root}/agent/cmd/saveSettings/result`,
+    siteDocument: `${root}/agent/cmd/site`,
+    siteDocumentResult: `${root}/agent/cmd/site/result`,
+    about: (sensor) => `${of(sensor)}/about`,
+    alarm: (sensor, alarm, value) =>
+      `${of(sensor)}/alarm/${topicLevel(alarm)}/${topicLevel(value)}`,
+    sensorState: (sensor) => render(texts.state, sensor, {}),
+    reading: (sensor, kind) => render(texts.reading, sensor, { kind }),
+    history: (sensor, kind) => render(texts.history, sensor, { kind }),
+    value: (sensor, kind, value) => render(texts.value, sensor, { kind, value }),
+    waveform: (sensor, channel) =>
+      render(texts.waveform, sensor, { kind: "accel", channel: `channel${channel}` }),
+  };
+}

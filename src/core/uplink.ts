@@ -1,0 +1,145 @@
+/**
+ * An uplink: one destination of the readings, with a session, a choice of readings and a pace of its own. `main` is made
+ * from the settings MQTT_*, PUBLISH_* and SPARKPLUG_*; others come from the uplinks file.
+ */
+import { anyGlob } from "./glob.ts";
+import { type Kind, normalCode, type Sensor } from "./sensor.ts";
+
+export const MAIN_UPLINK = "main";
+
+export const UPLINK_FORMATS = ["json", "plain", "sparkplug"] as const;
+export type UplinkFormat = (typeof UPLINK_FORMATS)[number];
+
+const PROFILES = ["gateside", "homeassistant", "thingsboard", "aws-iot", "azure-iot"] as const;
+export type Profile = (typeof PROFILES)[number];
+
+const WAVEFORM_POLICIES = ["always", "alarm", "never"] as const;
+export type WaveformPolicy = (typeof WAVEFORM_POLICIES)[number];
+
+/** Own topics instead of those of the contract, with `{placeholders}`; absent: the contract's. */
+export interface TopicTemplates {
+  readonly reading?: string;
+  readonly history?: string;
+  readonly state?: string;
+  readonly waveform?: string;
+  readonly value?: string;
+}
+
+/** Which readings, and which of their values. An empty list selects everything; several lists must all agree. */
+export interface Select {
+  readonly kinds: readonly Kind[];
+  /** Globs over sensor codes. */
+  readonly sensors: readonly string[];
+  /** Ids of the site file's `location`. A sensor without a location is in no area and on no machine. */
+  readonly areas: readonly number[];
+  readonly machines: readonly number[];
+  /** Globs over value names. */
+  readonly values: readonly string[];
+}
+
+export const SELECT_ALL: Select = { kinds: [], sensors: [], areas: [], machines: [], values: [] };
+
+export interface UplinkSparkplug {
+  readonly group: string;
+  readonly node: string;
+  readonly host: string | null;
+  /** Most records in one historical message. */
+  readonly historyBatch: number;
+}
+
+export interface Uplink {
+  readonly name: string;
+  /** Addresses of one broker cluster, tried in turn; without credentials. */
+  readonly urls: readonly string[];
+  readonly version: 4 | 5;
+  readonly clientId: string;
+  /** Secret: some brokers take a token here. */
+  readonly username: string | null;
+  /** Secret. */
+  readonly password: string | null;
+  /** Absolute paths of PEM files. */
+  readonly tls: {
+    readonly caFile: string | null;
+    readonly certFile: string | null;
+    readonly keyFile: string | null;
+  };
+  /** Secret: the key that SAS tokens are made with (profile azure-iot). */
+  readonly sasKey: string | null;
+  readonly formats: readonly UplinkFormat[];
+  readonly profile: Profile;
+  readonly topicPrefix: string;
+  readonly topics: TopicTemplates;
+  readonly select: Select;
+  /** False: only live readings. */
+  readonly history: boolean;
+  readonly waveforms: WaveformPolicy;
+  /** Older backlog is given up, h; null keeps all. */
+  readonly maxAgeHours: number | null;
+  /** What an uplink that is added later begins with: everything stored, or its first new reading. */
+  readonly startFrom: "stored" | "now";
+  readonly inflight: number;
+  /** Most backlog messages a second; 0 = as fast as the broker acknowledges. */
+  readonly backlogRatePerS: number;
+  readonly requireSubscriber: boolean;
+  readonly retain: boolean;
+  readonly withRaw: boolean;
+  /** Whether commands to sensors are taken from this broker. */
+  readonly commands: boolean;
+  /** Null where the format is off. */
+  readonly sparkplug: UplinkSparkplug | null;
+}
+
+/** `alarm` means: recorded for an alarm, or because somebody asked for it. */
+export function isWaveformWanted(policy: WaveformPolicy, recordingReason: number | null): boolean {
+  return (
+    policy === "always" || (policy === "alarm" && (recordingReason === 3 || recordingReason === 1))
+  );
+}
+
+/** A choice of readings as it is asked for each of them. */
+export interface Selector {
+  /** Whether readings of this sensor and kind are chosen at all. */
+  includes(sensor: string, kind: string): boolean;
+  /** Which values are chosen; null: all. */
+  readonly value: ((name: string) => boolean) | null;
+}
+
+/** Sensors that left the site file have no area and no machine any more; what is stored of them is judged by the rest. */
+export function createSelector(
+  select: Select,
+  sensors: readonly Pick<Sensor, "code" | "location">[],
+): Selector {
+  const { kinds, areas, machines, values } = select;
+  const codes = select.sensors.length === 0 ? null : anyGlob(select.sensors);
+  const places = new Map(sensors.map((sensor) => [sensor.code, sensor.location]));
+  const isIn = (ids: readonly number[], id: number | undefined) =>
+    ids.length === 0 || (id !== undefined && ids.includes(id));
+  return {
+    includes(sensor, kind) {
+      const place = places.get(sensor);
+      // What happened to a chosen sensor is told whichever kind of reading showed it.
+      const isKind = kinds.length === 0 || kind === "event" || kinds.some((one) => one === kind);
+      return (
+        isKind &&
+        (codes === null || codes(sensor) || codes(normalCode(sensor))) &&
+        isIn(areas, place?.area) &&
+        isIn(machines, place?.machine)
+      );
+    },
+    value: values.length === 0 ? null : anyGlob(values),
+  };
+}
+
+/**
+ * Client ids of an uplink's sessions: the JSON and plain one's, and the edge node's. The configured id stands as it is
+ * where there is only one.
+ */
+export function clientIdsOf({ clientId, formats }: Pick<Uplink, "clientId" | "formats">): {
+  readonly mqtt: string | null;
+  readonly sparkplug: string | null;
+} {
+  const hasNode = formats.includes("sparkplug");
+  const isAlone = formats.every((format) => format === "sparkplug");
+  if (isAlone) return { mqtt: null, sparkplug: clientId };
+  return { mqtt: clientId, sparkplug: hasNode ? `${clientId}-sparkplug` : null };
+}

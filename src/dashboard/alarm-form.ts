@@ -1,0 +1,132 @@
+/** Acknowledge, shelve, take from the shelf, note: the buttons of an alarm and the few words that go with them. */
+import type { AlarmWord, Api, ApiAlarm } from "./api.ts";
+import { h, replace, setText } from "./dom.ts";
+
+const BUTTONS: Readonly<Record<AlarmWord, string>> = {
+  acknowledge: "Acknowledge",
+  shelve: "Shelve",
+  unshelve: "Take from shelf",
+  note: "Note",
+};
+const SHELF_TIMES = [
+  [60, "1 hour"],
+  [480, "8 hours"],
+  [1_440, "1 day"],
+  [10_080, "7 days"],
+  [43_200, "30 days"],
+] as const;
+/** Who says so is kept in this browser. */
+const NAME_KEY = "gateside.name";
+const NAME_MAX = 64;
+const NOTE_MAX = 500;
+
+export class AlarmWordsForm {
+  readonly root: HTMLElement;
+  readonly #api: Api;
+  readonly #alarm: ApiAlarm;
+  readonly #onDone: () => void;
+
+  constructor(api: Api, alarm: ApiAlarm, onDone: () => void) {
+    this.#api = api;
+    this.#alarm = alarm;
+    this.#onDone = onDone;
+    this.root = h("div", { class: "alarm-words" });
+    this.#showButtons();
+  }
+
+  #words(): AlarmWord[] {
+    const { state, acknowledged, shelved } = this.#alarm;
+    const isShelved = shelved !== null && shelved !== undefined;
+    return [
+      ...(state === "active" && acknowledged === null ? ["acknowledge" as const] : []),
+      isShelved ? "unshelve" : "shelve",
+      "note",
+    ];
+  }
+
+  #showButtons(focus?: AlarmWord): void {
+    const buttons = this.#words().map((word) =>
+      h(
+        "button",
+        { type: "button", "data-word": word, click: () => this.#ask(word) },
+        `${BUTTONS[word]} …`,
+      ),
+    );
+    replace(this.root, ...buttons);
+    buttons.find(({ dataset }) => dataset["word"] === focus)?.focus();
+  }
+
+  #ask(word: AlarmWord): void {
+    const id = (name: string) => `${name}-${this.#alarm.id}`;
+    const name = h("input", {
+      id: id("by"),
+      maxlength: NAME_MAX,
+      autocomplete: "name",
+      required: true,
+      value: nameKept(),
+    });
+    const note = h("input", { id: id("note"), maxlength: NOTE_MAX, required: word === "note" });
+    const time = h(
+      "select",
+      { id: id("time") },
+      ...SHELF_TIMES.map(([minutes, text]) => h("option", { value: minutes }, text)),
+    );
+    time.value = "480";
+    const fault = h("p", { role: "alert", class: "fault-text" });
+    const send = async (event: Event): Promise<void> => {
+      event.preventDefault();
+      keepName(name.value.trim());
+      const said = note.value.trim();
+      try {
+        await this.#api.sayOfAlarm(this.#alarm.id, word, {
+          by: name.value.trim(),
+          ...(said !== "" && { note: said }),
+          ...(word === "shelve" && { minutes: Number(time.value) }),
+        });
+        this.#showButtons(word);
+        this.#onDone();
+      } catch (error) {
+        setText(fault, `Not done: ${(error as Error).message}`);
+      }
+    };
+    const form = h(
+      "form",
+      {
+        class: "controls",
+        "aria-label": BUTTONS[word],
+        submit: (event: Event) => void send(event),
+        keydown: (event: KeyboardEvent) => {
+          if (event.key === "Escape") this.#showButtons(word);
+        },
+      },
+      field("Your name", name),
+      word === "shelve" && field("For", time),
+      field(word === "note" ? "Note" : "Note (optional)", note, "field wide"),
+      h("button", { type: "submit" }, BUTTONS[word]),
+      h("button", { type: "button", click: () => this.#showButtons(word) }, "Cancel"),
+      fault,
+    );
+    replace(this.root, form);
+    (name.value === "" ? name : note).focus();
+  }
+}
+
+function field(label: string, control: HTMLElement, style = "field"): HTMLElement {
+  return h("div", { class: style }, h("label", { for: control.id }, label), control);
+}
+
+function nameKept(): string {
+  try {
+    return localStorage.getItem(NAME_KEY) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+function keepName(name: string): void {
+  try {
+    localStorage.setItem(NAME_KEY, name);
+  } catch {
+    // Storage may be forbidden; the name is then asked for each time.
+  }
+}

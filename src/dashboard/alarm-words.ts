@@ -1,0 +1,38 @@
+/** What alarms are called, and how bad they are, in a sign and a word. */
+import type { ApiAlarm, ApiSensor } from "./api.ts";
+import { badge } from "./marks.ts";
+import { linkTo } from "./place-link.ts";
+import { valueWords } from "./words.ts";
+
+const BUILT_IN: Readonly<Record<string, string>> = {
+  zone: "Zone",
+  battery_low: "Low battery",
+  silent: "Silent",
+  bad_quality: "No usable value",
+  finding: "Finding",
+};
+
+export function alarmName(name: string): string {
+  return BUILT_IN[name] ?? name;
+}
+
+export function severityBadge({ severity, state }: ApiAlarm): HTMLElement {
+  if (state !== "active") return badge("off", state === "cleared" ? "Ended" : "Normal");
+  return severity === "alarm" ? badge("bad", "Alarm") : badge("warn", "Warning");
+}
+
+/** Which channel and quantity it is about; empty for the whole sensor. */
+export function alarmValue(
+  { kind, value, alarm }: ApiAlarm,
+  sensor: ApiSensor | undefined,
+): string {
+  if (alarm === "silent") return "";
+  const { channelLabel, quantityLabel } = valueWords(sensor ?? { channels: {} }, kind, value);
+  return [channelLabel, quantityLabel].filter((part) => part !== "").join(" ");
+}
+
+/** The sensor's page with the value's trend; its findings stand above it. */
+export function alarmLink({ sensor, kind, value, alarm }: ApiAlarm): string {
+  if (alarm === "silent" || alarm === "finding") return linkTo("sensor", sensor);
+  return linkTo("sensor", sensor, { value: `${kind}.${value}` });
+}

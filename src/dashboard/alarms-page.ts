@@ -1,0 +1,268 @@
+/** What is wrong by limits and baselines: active, acknowledged, shelved and past alarms, and what people said of them. */
+
+import { AlarmWordsForm } from "./alarm-form.ts";
+import { alarmLink, alarmName, alarmValue, severityBadge } from "./alarm-words.ts";
+import type { AlarmAction, Api, ApiAlarm, ApiAlarms } from "./api.ts";
+import { type Cleanup, h, replace, setText } from "./dom.ts";
+import { quantity } from "./format.ts";
+import { timeNode } from "./marks.ts";
+import type { Model } from "./model.ts";
+import { placeNow, remember } from "./place.ts";
+
+const LISTS = [
+  ["active", "Active"],
+  ["acknowledged", "Acknowledged"],
+  ["shelved", "Shelved"],
+  ["history", "History"],
+  ["said", "What was said"],
+] as const;
+type ListName = (typeof LISTS)[number][0];
+
+const EMPTY: Readonly<Record<ListName, string>> = {
+  active: "No alarm waits for anybody.",
+  acknowledged: "No alarm is acknowledged and still active.",
+  shelved: "Nothing is shelved.",
+  history: "No alarm was ever raised, or none of the history is kept.",
+  said: "Nobody acknowledged, shelved or noted anything yet.",
+};
+const HISTORY_PAGE = 100;
+const ACTIONS = 200;
+/** Alarms change without a word to the page; the counts in the status tell at once, this the rest. */
+const REFRESH_MS = 10_000;
+
+export function alarmsPage(parent: HTMLElement, api: Api, model: Model): Cleanup {
+  const page = new AlarmsPage(api, model);
+  replace(parent, page.root);
+  return page.stop;
+}
+
+class AlarmsPage {
+  readonly root: HTMLElement;
+  readonly stop: Cleanup;
+  readonly #api: Api;
+  readonly #model: Model;
+  readonly #buttons: readonly HTMLButtonElement[];
+  readonly #list = h("ul", { class: "alarms" });
+  readonly #note = h("p", { class: "hint", role: "status" });
+  readonly #more: HTMLButtonElement;
+  #name: ListName;
+  #lists: ApiAlarms | null = null;
+  #older: readonly ApiAlarm[] = [];
+  #before: number | null = null;
+  #actions: readonly AlarmAction[] = [];
+  #shown = "";
+  #isOff = false;
+  #counts = "";
+  #turn = 0;
+
+  constructor(api: Api, model: Model) {
+    this.#api = api;
+    this.#model = model;
+    const asked = placeNow().query.get("list");
+    this.#name = LISTS.find(([name]) => name === asked)?.[0] ?? "active";
+    this.#buttons = LISTS.map(([name, text]) =>
+      h("button", { type: "button", "data-list": name, click: () => this.#choose(name) }, text),
+    );
+    this.#more = h(
+      "button",
+      { type: "button", hidden: true, click: () => void this.#loadOlder() },
+      "Show older",
+    );
+    this.root = h(
+      "section",
+      { class: "panel", "aria-labelledby": "alarms-title" },
+      h(
+        "div",
+        { class: "panel-head" },
+        h("h1", { id: "alarms-title", tabindex: -1 }, "Alarms"),
+        h("div", { class: "spans", role: "group", "aria-label": "List" }, ...this.#buttons),
+      ),
+      this.#note,
+      this.#list,
+      this.#more,
+    );
+    const timer = setInterval(() => {
+      if (model.isLive && !document.hidden) void this.#load();
+    }, REFRESH_MS);
+    const unsubscribe = model.subscribe((change) => {
+      const counts = JSON.stringify(model.status?.alarms);
+      if (change === "status" && counts !== this.#counts) {
+        this.#counts = counts;
+        void this.#load();
+      }
+      if (change === "sensors") this.#show();
+    });
+    this.stop = () => {
+      clearInterval(timer);
+      unsubscribe();
+    };
+    void this.#load();
+  }
+
+  #choose(name: ListName): void {
+    this.#name = name;
+    remember({ list: name === "active" ? null : name });
+    this.#shown = "";
+    this.#show();
+    void this.#load();
+  }
+
+  async #load(): Promise<void> {
+    const turn = ++this.#turn;
+    try {
+      const [lists, actions] = await Promise.all([
+        this.#api.alarms(this.#name === "history" ? HISTORY_PAGE : 1),
+        this.#name === "said" ? this.#api.alarmActions(ACTIONS) : this.#actions,
+      ]);
+      if (turn !== this.#turn) return;
+      this.#isOff = false;
+      if (this.#older.length === 0) this.#before = lists.before;
+      this.#lists = lists;
+      this.#actions = actions;
+      setText(this.#note, "");
+      this.#show();
+    } catch (error) {
+      const { status, message } = error as { status?: number; message: string };
+      this.#isOff = status === 501;
+      setText(
+        this.#note,
+        this.#isOff
+          ? "Alarms are off: ALARMS_ENABLED is false."
+          : `The alarms could not be read: ${message}`,
+      );
+    }
+  }
+
+  async #loadOlder(): Promise<void> {
+    try {
+      const { history, before } = await this.#api.alarms(HISTORY_PAGE, this.#before);
+      this.#older = [...this.#older, ...history];
+      this.#before = before;
+      this.#show();
+    } catch (error) {
+      setText(this.#note, `Older ones could not be read: ${(error as Error).message}`);
+    }
+  }
+
+  /** The first page moves on while older ones stay as they were read: what is in both is shown once. */
+  #history(): readonly ApiAlarm[] {
+    const known = new Set<string>();
+    return [...(this.#lists?.history ?? []), ...this.#older].filter(({ id }) => {
+      if (known.has(id)) return false;
+      known.add(id);
+      return true;
+    });
+  }
+
+  #show(): void {
+    const lists = this.#lists;
+    for (const button of this.#buttons) {
+      const name = button.dataset["list"];
+      button.setAttribute("aria-pressed", String(name === this.#name));
+      const text = LISTS.find(([one]) => one === name)?.[1] ?? "";
+      const count =
+        lists !== null && (name === "active" || name === "acknowledged" || name === "shelved")
+          ? ` (${lists[name].length})`
+          : "";
+      setText(button, `${text}${count}`);
+    }
+    this.#more.hidden = this.#name !== "history" || this.#before === null;
+    if (lists === null) return;
+    const name = this.#name;
+    const alarms = name === "said" ? [] : name === "history" ? this.#history() : lists[name];
+    const said = name === "said" ? this.#actions : [];
+    const key = JSON.stringify([name, alarms, said, this.#model.sensors.size]);
+    // A form that somebody fills in is not taken away.
+    if (key === this.#shown || this.#list.querySelector("form") !== null) return;
+    this.#shown = key;
+    replace(
+      this.#list,
+      ...alarms.map((alarm) => this.#item(alarm, name !== "history")),
+      ...said.map((action) => actionItem(this.#model, action)),
+      alarms.length + said.length === 0 && h("li", { class: "empty" }, EMPTY[name]),
+    );
+  }
+
+  #item(alarm: ApiAlarm, isOpen: boolean): HTMLElement {
+    const model = this.#model;
+    const sensor = model.sensors.get(alarm.sensor);
+    const name = sensor?.name ?? alarm.name ?? `Sensor ${alarm.sensor}`;
+    const what = [alarmName(alarm.alarm), alarmValue(alarm, sensor)].filter((part) => part !== "");
+    return h(
+      "li",
+      {
+        class: `alarm ${alarm.severity === "alarm" ? "severe" : (alarm.severity ?? "")}`,
+        "data-alarm": alarm.id,
+      },
+      h(
+        "div",
+        { class: "alarm-head" },
+        severityBadge(alarm),
+        h("a", { href: alarmLink(alarm) }, name),
+        h("span", { class: "sub" }, what.join(" · ")),
+        alarm.historical === true && h("span", { class: "sub" }, "from history"),
+      ),
+      alarm.text !== undefined && h("p", null, alarm.text),
+      h("p", { class: "sub" }, ...factsOf(model, alarm)),
+      isOpen &&
+        new AlarmWordsForm(this.#api, alarm, () => {
+          this.#shown = "";
+          void this.#load();
+        }).root,
+    );
+  }
+}
+
+function factsOf(model: Model, alarm: ApiAlarm): (Node | string)[] {
+  const { raised, time, worst, limit, unit, acknowledged, shelved, note } = alarm;
+  const facts: (Node | string)[][] = [];
+  const at = (text: string) => timeNode(model, Date.parse(text));
+  if (raised !== undefined) facts.push(["raised ", at(raised)]);
+  if (alarm.state === "cleared" && time !== undefined) facts.push(["ended ", at(time)]);
+  if (typeof limit === "number") facts.push([`limit ${quantity(limit, unit)}`]);
+  if (typeof worst?.measured === "number")
+    facts.push([`worst ${quantity(worst.measured, unit)} `, at(worst.time)]);
+  if (acknowledged !== null) facts.push(["acknowledged by ", ...saidBy(acknowledged, at)]);
+  if (shelved) facts.push(["shelved until ", at(shelved.until), " by ", ...saidBy(shelved, at)]);
+  if (note) facts.push(["note by ", ...saidBy(note, at)]);
+  return facts.flatMap((fact, i) => (i === 0 ? fact : [" · ", ...fact]));
+}
+
+function saidBy(
+  { by, time, note }: { readonly by: string; readonly time: string; readonly note: string | null },
+  at: (text: string) => Node,
+): (Node | string)[] {
+  return [`${by}, `, at(time), note === null ? "" : `: “${note}”`];
+}
+
+const ACTION_WORDS: Readonly<Record<string, string>> = {
+  acknowledge: "acknowledged",
+  shelve: "shelved",
+  unshelve: "took from the shelf",
+  note: "noted to",
+  relearn: "had learned anew",
+};
+
+function actionItem(model: Model, action: AlarmAction): HTMLElement {
+  const { who, what, subject, timeMs, outcome, source } = action;
+  return h(
+    "li",
+    { class: "alarm" },
+    h(
+      "p",
+      null,
+      timeNode(model, timeMs, "full"),
+      ` ${who} ${ACTION_WORDS[what] ?? what} ${subject}${noteOf(action)}`,
+    ),
+    h("p", { class: "sub" }, `by ${source}${outcome === "done" ? "" : `, refused: ${outcome}`}`),
+  );
+}
+
+function noteOf({ detail }: AlarmAction): string {
+  try {
+    const { note } = JSON.parse(detail) as { note?: unknown };
+    return typeof note === "string" && note !== "" ? `: “${note}”` : "";
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,93 @@
+/** What is drawn beside the lines of a plot: levels, marks, usual ranges, states. */
+import type uPlot from "uplot";
+import type { ChartBand, ChartLane, ChartLevel, ChartMark } from "./chart-spec.ts";
+import { colour } from "./theme.ts";
+
+export function drawLevels(plot: uPlot, levels: readonly ChartLevel[]): void {
+  const { ctx, bbox, scales } = plot;
+  const ratio = devicePixelRatio;
+  ctx.save();
+  ctx.font = `${12 * ratio}px system-ui, sans-serif`;
+  ctx.textAlign = "left";
+  for (const level of levels) {
+    if (level.y < (scales["y"]?.min ?? 0) || level.y > (scales["y"]?.max ?? 0)) continue;
+    const y = Math.round(plot.valToPos(level.y, "y", true));
+    ctx.strokeStyle = colour(level.colour);
+    ctx.fillStyle = colour(level.colour);
+    ctx.lineWidth = ratio;
+    ctx.setLineDash([6 * ratio, 4 * ratio]);
+    ctx.beginPath();
+    ctx.moveTo(bbox.left, y);
+    ctx.lineTo(bbox.left + bbox.width, y);
+    ctx.stroke();
+    ctx.fillText(level.label, bbox.left + 5 * ratio, y - 4 * ratio);
+  }
+  ctx.restore();
+}
+
+export function drawMarks(plot: uPlot, marks: readonly ChartMark[]): void {
+  const { ctx, bbox, scales } = plot;
+  const ratio = devicePixelRatio;
+  ctx.save();
+  ctx.font = `600 ${12 * ratio}px system-ui, sans-serif`;
+  ctx.textAlign = "left";
+  let freeFrom = Number.NEGATIVE_INFINITY;
+  for (const mark of marks) {
+    if (mark.x < (scales["x"]?.min ?? 0) || mark.x > (scales["x"]?.max ?? 0)) continue;
+    const x = Math.round(plot.valToPos(mark.x, "x", true));
+    ctx.strokeStyle = colour(mark.colour);
+    ctx.fillStyle = colour(mark.colour);
+    ctx.lineWidth = ratio;
+    ctx.setLineDash([2 * ratio, 4 * ratio]);
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+    // Labels that would run into each other are left out until the plot is zoomed.
+    if (x < freeFrom) continue;
+    ctx.fillText(mark.label, x + 3 * ratio, bbox.top + 12 * ratio);
+    freeFrom = x + 9 * ratio + ctx.measureText(mark.label).width;
+  }
+  ctx.restore();
+}
+
+/** Areas behind the lines. */
+export function drawBands(plot: uPlot, bands: readonly ChartBand[]): void {
+  const { ctx, bbox, scales } = plot;
+  const [bottom, top] = [scales["y"]?.min ?? 0, scales["y"]?.max ?? 1];
+  ctx.save();
+  for (const { low, high, colour: name } of bands) {
+    const from = Math.max(bottom, low ?? bottom);
+    const to = Math.min(top, high ?? top);
+    if (to <= from) continue;
+    const y = plot.valToPos(to, "y", true);
+    ctx.fillStyle = `${colour(name)}1f`;
+    ctx.fillRect(bbox.left, y, bbox.width, plot.valToPos(from, "y", true) - y);
+  }
+  ctx.restore();
+}
+
+/** Share of a lane's height that its bar takes while on; off is a line at its foot. */
+const BAR = 0.62;
+
+export function drawLanes(plot: uPlot, lanes: readonly ChartLane[]): void {
+  const { ctx, bbox, scales } = plot;
+  const [min, max] = [scales["x"]?.min ?? 0, scales["x"]?.max ?? 1];
+  const at = (x: number) => plot.valToPos(Math.min(max, Math.max(min, x)), "x", true);
+  ctx.save();
+  for (const [i, { spans }] of lanes.entries()) {
+    const foot = plot.valToPos(lanes.length - i - 1 + (1 - BAR) / 2, "y", true);
+    const head = plot.valToPos(lanes.length - i - (1 - BAR) / 2, "y", true);
+    ctx.fillStyle = colour(`series-${(i % 4) + 1}`);
+    for (const { from, to, state } of spans) {
+      if (to < min || from > max) continue;
+      const left = Math.max(bbox.left, at(from));
+      const width = Math.max(devicePixelRatio, at(to) - left);
+      ctx.globalAlpha = state === "both" ? 0.45 : 1;
+      if (state === "off")
+        ctx.fillRect(left, foot - 2 * devicePixelRatio, width, 2 * devicePixelRatio);
+      else ctx.fillRect(left, head, width, foot - head);
+    }
+  }
+  ctx.restore();
+}

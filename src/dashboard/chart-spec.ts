@@ -1,0 +1,71 @@
+/** What a plot is told to show. */
+export interface ChartSeries {
+  readonly label: string;
+  /** Name of a colour of the style sheet, such as series-1. */
+  readonly colour: string;
+  readonly values: readonly (number | null | undefined)[];
+  /** Lowest and highest around each value, drawn as a band. */
+  readonly low?: readonly (number | null | undefined)[];
+  readonly high?: readonly (number | null | undefined)[];
+  readonly look?: "line" | "steps" | "points" | "none";
+  readonly dash?: readonly number[];
+}
+export interface ChartMark {
+  readonly x: number;
+  readonly label: string;
+  readonly colour: string;
+}
+export interface ChartLevel {
+  readonly y: number;
+  readonly label: string;
+  readonly colour: string;
+}
+/** An area of values that are usual; null is without an end on that side. */
+export interface ChartBand {
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly label: string;
+  readonly colour: string;
+}
+/** The states of one contact over time, drawn as a bar: both where it changed within what a pixel shows. */
+export interface ChartLane {
+  readonly label: string;
+  readonly spans: readonly {
+    readonly from: number;
+    readonly to: number;
+    readonly state: "on" | "off" | "both";
+  }[];
+}
+export interface ChartCursor {
+  readonly marks: readonly ChartMark[];
+  readonly words: string;
+}
+export interface ChartSpec {
+  /** Ascending: s since 1970 for times, else in the unit of `xLabel`. */
+  readonly x: readonly number[];
+  readonly xLabel: string;
+  readonly yLabel: string;
+  /** IANA zone of a time axis; null for plain numbers. */
+  readonly zone: string | null;
+  readonly series: readonly ChartSeries[];
+  readonly marks?: readonly ChartMark[];
+  readonly levels?: readonly ChartLevel[];
+  readonly bands?: readonly ChartBand[];
+  /** In place of lines: one bar each, from the top down. */
+  readonly lanes?: readonly ChartLane[];
+  /** What belongs to a place of the cursor; `held` is the place that was held before. */
+  readonly cursor?: (at: number, held: number | null) => ChartCursor;
+  /** Held from the start. */
+  readonly held?: number | null;
+  readonly range?: readonly [number, number];
+  /** Part that is shown first; "show all" shows more. */
+  readonly view?: readonly [number, number];
+  readonly fromZero?: boolean;
+  readonly isLog?: boolean;
+  /** Name of a file that is made of it. */
+  readonly file?: string;
+  /** What the plot shows, in a sentence. */
+  readonly summary: string;
+  /** Words for the point under the cursor. */
+  readonly readout: (index: number) => string;
+}

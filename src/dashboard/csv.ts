@@ -1,0 +1,26 @@
+import type { ChartSpec } from "./chart-spec.ts";
+
+/** RFC 4180. Times are UTC; a value that is not there is an empty field. */
+export function csvOf({ x, xLabel, zone, series, yLabel }: ChartSpec): string {
+  const columns = series.flatMap(({ label, values, low, high }) => [
+    { name: label, values },
+    ...(low === undefined ? [] : [{ name: `${label} lowest`, values: low }]),
+    ...(high === undefined ? [] : [{ name: `${label} highest`, values: high }]),
+  ]);
+  const head = [
+    zone === null ? xLabel : "Time (UTC)",
+    ...columns.map(({ name }) => (yLabel === "" ? name : `${name}, ${yLabel}`)),
+  ];
+  const rows = x.map((at, i) => [
+    zone === null ? String(at) : new Date(Math.round(at * 1000)).toISOString(),
+    ...columns.map(({ values }) => String(values[i] ?? "")),
+  ]);
+  return [head, ...rows].map((row) => `${row.map(field).join(",")}\r\n`).join("");
+}
+
+/** A text that a spreadsheet would take for a formula is kept a text. */
+function field(text: string): string {
+  const isFormula = /^[=+@\t\r]/.test(text) || (text.startsWith("-") && Number.isNaN(Number(text)));
+  const safe = isFormula ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

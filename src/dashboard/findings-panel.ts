@@ -1,0 +1,174 @@
+/** What diagnosis finds on a machine, each line of evidence one click from the spectrum that shows it. */
+import type { Api, ApiEvidence, ApiFinding, ApiMachineFindings, ApiSensor } from "./api.ts";
+import { type Cleanup, h, replace } from "./dom.ts";
+import { number, quantity } from "./format.ts";
+import { badge, timeNode } from "./marks.ts";
+import type { Model } from "./model.ts";
+import { linkTo } from "./place-link.ts";
+
+const REFRESH_MS = 30_000;
+const STAGES: Readonly<Record<number, readonly ["warn" | "bad", string]>> = {
+  1: ["warn", "early"],
+  2: ["warn", "clear"],
+  3: ["bad", "severe"],
+};
+
+/** Of one machine, or of one sensor of it. It stays away where findings are off or the agent knows none. */
+export function findingsPanel(
+  api: Api,
+  model: Model,
+  machine: number,
+  sensor: string | null,
+): { readonly root: HTMLElement; readonly stop: Cleanup } {
+  const list = h("ul", { class: "alarms" });
+  const checked = h(
+    "details",
+    null,
+    h("summary", null, "What was looked for, and what cannot be told"),
+  );
+  const looked = h("div", { class: "looked" });
+  checked.append(looked);
+  const root = h(
+    "section",
+    { class: "panel", "aria-labelledby": "findings-title", hidden: true },
+    h("h2", { id: "findings-title" }, "Findings"),
+    list,
+    checked,
+  );
+  let shown = "";
+  let isKnown = false;
+  const load = async (): Promise<void> => {
+    // A machine that the site file says nothing of is not asked for.
+    isKnown ||= (await api.machines().catch(() => [])).some(({ id }) => id === machine);
+    if (!isKnown) return;
+    const answer = await api.findings(machine).catch(() => null);
+    if (answer === null) return;
+    const findings = answer.findings.filter((one) => sensor === null || one.sensor === sensor);
+    const looks = answer.checked.filter((one) => sensor === null || one.sensor === sensor);
+    const key = JSON.stringify([findings, looks, model.times.zone, model.sensors.size]);
+    root.hidden = false;
+    if (key === shown) return;
+    shown = key;
+    replace(
+      list,
+      ...findings.map((finding) => findingItem(model, finding)),
+      findings.length === 0 && h("li", { class: "hint" }, "Nothing stands."),
+    );
+    replace(looked, ...looks.map((look) => lookItem(model, look)));
+  };
+  void load();
+  const timer = setInterval(() => {
+    if (model.isLive && !document.hidden) void load();
+  }, REFRESH_MS);
+  return { root, stop: () => clearInterval(timer) };
+}
+
+function findingItem(model: Model, finding: ApiFinding): HTMLElement {
+  const [tone, words] = STAGES[finding.stage] ?? ["warn", ""];
+  const { bearing, speedRpm, level, limit, unit, inRow } = finding;
+  return h(
+    "li",
+    {
+      class: `alarm ${finding.stage === 3 ? "severe" : "warning"}`,
+      "data-finding": finding.finding,
+    },
+    h(
+      "div",
+      { class: "alarm-head" },
+      badge(tone, `Stage ${finding.stage}, ${words}`),
+      h("strong", null, findingName(finding.finding)),
+      bearing !== null && h("span", { class: "sub" }, `bearing ${bearing}`),
+      h("a", { href: linkTo("sensor", finding.sensor) }, nameOf(model, finding.sensor)),
+    ),
+    h("p", null, finding.text),
+    h(
+      "p",
+      { class: "sub" },
+      "since ",
+      timeNode(model, Date.parse(finding.since)),
+      ", last seen ",
+      timeNode(model, Date.parse(finding.lastSeen)),
+      inRow > 0 ? `, in ${inRow} readings in a row` : ", not in the newest reading",
+      ` · ${number(level)} of ${number(limit)} ${unit} that it has to reach, at ${number(speedRpm, "rpm")} rpm`,
+    ),
+    evidenceTable(finding),
+  );
+}
+
+function evidenceTable(finding: ApiFinding): HTMLElement {
+  const heads = ["Line", "Spectrum", "Frequency", "Multiple of speed", "Amplitude", "Side bands"];
+  return h(
+    "div",
+    {
+      class: "scroll",
+      tabindex: 0,
+      role: "group",
+      "aria-label": `Evidence: ${findingName(finding.finding)}`,
+    },
+    h(
+      "table",
+      { class: "plain" },
+      h("thead", null, h("tr", null, ...heads.map((text) => h("th", { scope: "col" }, text)))),
+      h(
+        "tbody",
+        null,
+        ...finding.evidence.map((line) =>
+          h(
+            "tr",
+            null,
+            h(
+              "th",
+              { scope: "row" },
+              h("a", { href: evidenceLink(finding, line) }, `Show ${line.name}`),
+            ),
+            h("td", null, `${line.spectrum}, axis ${line.axis}`),
+            h("td", null, `${line.hz.toFixed(2)} Hz`),
+            h("td", null, `${line.order.toFixed(2)}x`),
+            h("td", null, `${quantity(line.amplitude, line.unit)} RMS`),
+            h("td", null, line.sideBands.length === 0 ? "none" : String(line.sideBands.length)),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+/** The measurement, axis and spectrum that show the line, with the cursor held on it. */
+function evidenceLink(finding: ApiFinding, line: ApiEvidence): string {
+  return linkTo("sensor", finding.sensor, {
+    reading: finding.readingId,
+    axis: String(line.channel),
+    spectrum: line.spectrum === "envelope" ? "envelope" : null,
+    cursor: line.sideBands.length > 0 ? "sideband" : "harmonic",
+    rpm: String(finding.speedRpm),
+    hz: String(line.hz),
+  });
+}
+
+function lookItem(model: Model, look: ApiMachineFindings["checked"][number]): HTMLElement {
+  const what = look.lookedFor.map((key) => findingName(key.replace(/\/.*/, "")).toLowerCase());
+  return h(
+    "div",
+    null,
+    h("h3", null, nameOf(model, look.sensor)),
+    h(
+      "p",
+      { class: "sub" },
+      look.time === null
+        ? "No reading was looked at since the agent started."
+        : `Looked for: ${[...new Set(what)].join(", ") || "nothing"}.`,
+    ),
+    h("ul", null, ...look.cannotTell.map(({ text }) => h("li", { class: "sub" }, text))),
+  );
+}
+
+function nameOf(model: Model, code: string): string {
+  const sensor: ApiSensor | undefined = model.sensors.get(code);
+  return sensor?.name ?? `Sensor ${code}`;
+}
+
+/** `bearing_outer_race` as people say it. */
+function findingName(name: string): string {
+  const words = name.replaceAll("_", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}

@@ -1,0 +1,74 @@
+/** A machine: what diagnosis finds on it, and its sensors. */
+import type { Api } from "./api.ts";
+import { type Cleanup, h, oncePerFrame, replace, setText } from "./dom.ts";
+import { findingsPanel } from "./findings-panel.ts";
+import { stateBadge, zoneBadge } from "./marks.ts";
+import type { Model } from "./model.ts";
+import { linkTo } from "./place-link.ts";
+import { areaName, machineName, sensorName } from "./sensor-filter.ts";
+
+export function machinePage(parent: HTMLElement, api: Api, model: Model, id: string): Cleanup {
+  const title = h("h1", { tabindex: -1 }, `Machine ${id}`);
+  const area = h("span");
+  const list = h("ul", { class: "alarms" });
+  const findings = findingsPanel(api, model, Number(id), null);
+  replace(
+    parent,
+    h(
+      "section",
+      { class: "panel head", "aria-label": "Machine" },
+      h(
+        "nav",
+        { class: "crumbs", "aria-label": "Place" },
+        h("ol", null, h("li", null, h("a", { href: "#/" }, "All sensors")), h("li", null, area)),
+      ),
+      title,
+    ),
+    findings.root,
+    h(
+      "section",
+      { class: "panel", "aria-labelledby": "machine-sensors" },
+      h("h2", { id: "machine-sensors" }, "Its sensors"),
+      list,
+    ),
+  );
+  const show = (): void => {
+    const sensors = [...model.sensors.values()].filter(
+      ({ location }) => location !== null && String(location.machine) === id,
+    );
+    const [first] = sensors;
+    if (first !== undefined) {
+      setText(title, machineName(first));
+      setText(area, areaName(first));
+    }
+    replace(
+      list,
+      ...sensors.map((sensor) =>
+        h(
+          "li",
+          { class: "alarm-head" },
+          stateBadge(sensor.state, sensor.enabled),
+          h("a", { href: linkTo("sensor", sensor.code) }, sensorName(sensor)),
+          sensor.zone !== null && zoneBadge(sensor.zone),
+        ),
+      ),
+      sensors.length === 0 &&
+        h(
+          "li",
+          { class: "hint" },
+          model.sensors.size === 0
+            ? "Reading the sensors …"
+            : "No sensor is placed on this machine.",
+        ),
+    );
+  };
+  const soon = oncePerFrame(show);
+  const unsubscribe = model.subscribe((change) => {
+    if (change === "sensors" || change === "status") soon();
+  });
+  show();
+  return () => {
+    unsubscribe();
+    findings.stop();
+  };
+}

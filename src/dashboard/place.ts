@@ -1,0 +1,16 @@
+import { linkTo, type Place, parsePlace } from "./place-link.ts";
+
+export function placeNow(): Place {
+  return parsePlace(location.hash);
+}
+
+/** Writes what was chosen into the link, without a step in the browser's history; null or empty takes it out. */
+export function remember(members: Readonly<Record<string, string | null>>): void {
+  const { view, subject, query } = placeNow();
+  for (const [name, value] of Object.entries(members)) {
+    if (value) query.set(name, value);
+    else query.delete(name);
+  }
+  const link = linkTo(view, subject, Object.fromEntries(query));
+  if (link !== location.hash) history.replaceState(null, "", link);
+}

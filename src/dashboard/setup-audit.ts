@@ -1,0 +1,66 @@
+/** Who changed what and when, newest first. */
+import { messageOf } from "./api.ts";
+import { h, replace } from "./dom.ts";
+import { timeNode } from "./marks.ts";
+import type { SetupView } from "./setup-page.ts";
+
+interface Entry {
+  readonly entry: number;
+  readonly timeMs: number;
+  readonly who: string;
+  readonly address: string;
+  readonly what: string;
+  readonly detail: string;
+  readonly outcome: string;
+}
+interface Page {
+  readonly entries: readonly Entry[];
+  readonly before: number | null;
+}
+
+export async function auditView(view: SetupView): Promise<void> {
+  const list = h("ul", { class: "set-list" });
+  const more = h("button", { type: "button", click: () => void load() }, "Show older");
+  let before: number | null = null;
+  const load = async (): Promise<void> => {
+    const { status, body } = await view.api.send<Page>(
+      "GET",
+      `audit?limit=100${before === null ? "" : `&before=${before}`}`,
+    );
+    if (status !== 200) throw new Error(messageOf(body));
+    list.append(...body.entries.map((entry) => item(view, entry)));
+    before = body.before;
+    more.hidden = before === null;
+  };
+  await load();
+  if (view.signal.aborted) return;
+  replace(
+    view.place,
+    list.childElementCount === 0
+      ? h("p", { class: "empty" }, "Nobody changed anything yet.")
+      : list,
+    more,
+  );
+}
+
+function item(
+  { model }: SetupView,
+  { timeMs, who, address, what, detail, outcome }: Entry,
+): HTMLElement {
+  const isDone = /^(2\d\d|applied|unchanged|done|accepted)$/.test(outcome);
+  return h(
+    "li",
+    null,
+    h(
+      "span",
+      null,
+      timeNode(model, timeMs, "full"),
+      ` ${who}${address === "" ? "" : ` from ${address}`}`,
+    ),
+    h(
+      "span",
+      { class: "sub" },
+      `${what}${detail === "" ? "" : `: ${detail}`} · ${isDone ? "done" : `refused or failed (${outcome})`}`,
+    ),
+  );
+}

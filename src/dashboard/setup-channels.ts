@@ -1,0 +1,136 @@
+/** The channels of a sensor: those that its kinds have, each listed or not. */
+import { h, replace } from "./dom.ts";
+import { objectControl } from "./setup-form.ts";
+import {
+  type Control,
+  type Dict,
+  type FormContext,
+  isDict,
+  type JsonSchema,
+  newId,
+  resolved,
+} from "./setup-schema.ts";
+
+/** As the site file names them, and the members that mean something there. */
+const CHANNELS: Readonly<
+  Record<
+    string,
+    { readonly word: string; readonly count: number; readonly members: readonly string[] }
+  >
+> = {
+  accel: { word: "channel", count: 3, members: ["axis"] },
+  current: { word: "current", count: 3, members: ["clamp"] },
+  currentV2: { word: "current", count: 4, members: ["clamp"] },
+  accCurrent: { word: "current", count: 4, members: ["clamp"] },
+  loop: { word: "channel", count: 4, members: ["unit", "low", "high", "resistorOhm"] },
+  dryContact: { word: "input", count: 4, members: ["invert"] },
+};
+
+interface Row {
+  readonly name: string;
+  readonly box: HTMLInputElement;
+  readonly part: Control;
+}
+
+/** @param kindsNow what the form says of kinds at the moment */
+export function channelsControl(
+  schema: JsonSchema,
+  value: unknown,
+  path: string,
+  context: FormContext,
+  kindsNow: () => readonly unknown[],
+): Control & { readonly kindsChanged: () => void } {
+  const item = resolved(Object.values(schema.patternProperties ?? {})[0] ?? {}, context.whole);
+  const rows = h("div", { class: "set-rows" });
+  // What was said of a channel is kept while its kind is away.
+  const known = new Map<string, unknown>(Object.entries(isDict(value) ? value : {}));
+  const listed = new Set(known.keys());
+  let shown: Row[] = [];
+
+  const keep = (): void => {
+    for (const { name, box, part } of shown) {
+      known.set(name, part.read() ?? {});
+      if (box.checked) listed.add(name);
+      else listed.delete(name);
+    }
+  };
+  const show = (): void => {
+    context.places.drop(`${path}.`);
+    const kinds = kindsNow();
+    shown = [...membersByName(kinds)].map(([name, members]) => {
+      const box = h("input", { id: newId(), type: "checkbox", "data-path": `${path}.${name}` });
+      box.checked = listed.has(name);
+      const part = objectControl(item, known.get(name), `${path}.${name}`, name, context, {
+        isBare: true,
+        only: ["name", ...members],
+      });
+      const follow = (): void => {
+        part.root.hidden = !box.checked;
+      };
+      box.addEventListener("change", follow);
+      follow();
+      return { name, box, part };
+    });
+    replace(
+      rows,
+      ...shown.map(({ name, box, part }) => {
+        const fault = h("p", { class: "fault-text" });
+        const root = h(
+          "div",
+          { class: "set-channel", role: "group", "aria-label": name },
+          h("div", { class: "set-check" }, box, h("label", { for: box.id }, `List ${name}`)),
+          fault,
+          part.root,
+        );
+        context.places.add(`${path}.${name}`, { root, control: box, text: fault });
+        return root;
+      }),
+      shown.length === 0 &&
+        h(
+          "p",
+          { class: "hint" },
+          kinds.length === 0
+            ? "Choose its kinds first."
+            : "The kinds that are chosen have no channels.",
+        ),
+    );
+  };
+  show();
+  const fault = h("p", { class: "fault-text", tabindex: -1 });
+  const root = h(
+    "fieldset",
+    { class: "set-group" },
+    h("legend", null, schema.title ?? "Channels"),
+    schema.description !== undefined && h("p", { class: "hint" }, schema.description),
+    fault,
+    rows,
+  );
+  context.places.add(path, { root, control: fault, text: fault });
+  return {
+    root,
+    kindsChanged: () => {
+      keep();
+      show();
+    },
+    read: () => {
+      const made: Record<string, Dict> = {};
+      for (const { name, box, part } of shown)
+        if (box.checked) made[name] = (part.read() ?? {}) as Dict;
+      return Object.keys(made).length === 0 ? undefined : made;
+    },
+  };
+}
+
+/** Two kinds may share a channel: it has the members of both. */
+function membersByName(kinds: readonly unknown[]): Map<string, readonly string[]> {
+  const found = new Map<string, readonly string[]>();
+  for (const kind of kinds) {
+    const channels = CHANNELS[String(kind)];
+    if (channels === undefined) continue;
+    for (let n = 1; n <= channels.count; n++) {
+      const name = `${channels.word}${n}`;
+      found.set(name, [...new Set([...(found.get(name) ?? []), ...channels.members])]);
+    }
+  }
+  return found;
+}

@@ -1,0 +1,321 @@
+/** Finds sensors at an analytics service by its log-in, and adds those that are chosen. */
+
+import { POLLED_KINDS } from "../core/sensor.ts";
+import { messageOf } from "./api.ts";
+import { h, replace, setText } from "./dom.ts";
+import { entriesOf } from "./setup-difference.ts";
+import { SetupFile } from "./setup-file.ts";
+import type { SetupView } from "./setup-page.ts";
+import { type Dict, isDict, newId, wordOf } from "./setup-schema.ts";
+
+const LOOK_EVERY_MS = 1_000;
+
+interface State {
+  readonly state: "none" | "running" | "failed" | "found";
+  readonly detail: string;
+  readonly devices: number;
+}
+interface Draft {
+  readonly sensors: readonly Dict[];
+  readonly kept: number;
+  readonly notes: readonly string[];
+  readonly types: readonly {
+    readonly type: number;
+    readonly count: number;
+    readonly example: string;
+  }[];
+}
+
+export async function discoverView(view: SetupView): Promise<void> {
+  const { status, body } = await view.api.send<State>("GET", "setup/discover");
+  if (view.signal.aborted) return;
+  if (status !== 200) throw new Error(messageOf(body));
+  if (!view.about.isNamed) {
+    return replace(
+      view.place,
+      h("p", null, h("a", { href: "#/setup" }, "Give the site its name"), " first."),
+    );
+  }
+  if (body.state === "running") return wait(view);
+  if (body.state === "found") return new DraftView(view).load();
+  replace(view.place, loginForm(view, body.state === "failed" ? body.detail : ""));
+}
+
+function field(label: string, input: HTMLInputElement | HTMLSelectElement, hint = ""): HTMLElement {
+  input.id = newId();
+  if (hint !== "") input.setAttribute("aria-describedby", `${input.id}-hint`);
+  return h(
+    "div",
+    { class: "set-field" },
+    h("label", { for: input.id }, label),
+    input,
+    hint !== "" && h("p", { class: "hint", id: `${input.id}-hint` }, hint),
+  );
+}
+
+function loginForm(view: SetupView, trouble: string): HTMLElement {
+  const url = h("input", { type: "url", inputmode: "url", autocomplete: "off", required: true });
+  const email = h("input", { type: "email", autocomplete: "off", required: true });
+  const password = h("input", { type: "password", autocomplete: "off", required: true });
+  const word = h("input", { autocomplete: "off" });
+  const fault = h("p", { class: "fault-text", role: "alert" });
+  const send = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    const isGiven = [email, password].every(({ value }) => value.trim() !== "");
+    if (!isGiven || !/^https?:\/\/./.test(url.value.trim())) {
+      setText(fault, "Give the address with http:// or https://, the e-mail and the password.");
+      return;
+    }
+    const wireWord = word.value.trim();
+    const login = {
+      url: url.value.trim(),
+      email: email.value.trim(),
+      password: password.value,
+      ...(wireWord !== "" && { wireWord }),
+    };
+    try {
+      const { status, body } = await view.api.send("POST", "setup/discover", login);
+      // It is nowhere else any more.
+      password.value = "";
+      if (status === 202) return wait(view);
+      setText(fault, messageOf(body));
+    } catch (error) {
+      setText(fault, (error as Error).message);
+    }
+  };
+  setText(fault, trouble === "" ? "" : `The service gave nothing: ${trouble}`);
+  return h(
+    "form",
+    {
+      class: "set-form",
+      novalidate: true,
+      "aria-label": "Log-in of the analytics service",
+      submit: (event: Event) => void send(event),
+    },
+    h(
+      "p",
+      null,
+      "Asks an analytics service which sensors it knows and where they sit. The password is used for this one log-in and kept nowhere.",
+    ),
+    field("Address of the service", url, "Such as http://analytics.plant:8080"),
+    field("E-mail", email),
+    field("Password", password),
+    h(
+      "details",
+      { class: "set-more" },
+      h("summary", null, "More"),
+      field(
+        "Wire word",
+        word,
+        "Where the service's names carry another word than this agent's WIRE_WORD.",
+      ),
+    ),
+    fault,
+    h(
+      "p",
+      { class: "set-actions" },
+      h(
+        "button",
+        { type: "submit", class: "set-main", disabled: !view.about.mayChange },
+        "Find sensors",
+      ),
+    ),
+  );
+}
+
+async function wait(view: SetupView): Promise<void> {
+  const text = h("p", { role: "status" }, "Logging in …");
+  replace(view.place, text);
+  while (!view.signal.aborted) {
+    const { status, body } = await view.api.send<State>("GET", "setup/discover");
+    if (view.signal.aborted) return;
+    if (status !== 200) throw new Error(messageOf(body));
+    if (body.state === "found") return new DraftView(view).load();
+    if (body.state !== "running") return replace(view.place, loginForm(view, body.detail));
+    setText(text, `Asking the service: ${body.detail} …`);
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+}
+
+/** What was found, what a person must add, and which of it goes into the file. */
+class DraftView {
+  readonly #view: SetupView;
+  readonly #kinds = new Map<number, HTMLSelectElement>();
+  readonly #clamp = h(
+    "select",
+    null,
+    ...["", "50", "100", "250", "500"].map((value) =>
+      h("option", { value }, value === "" ? "–" : `${value} A`),
+    ),
+  );
+  readonly #unit = h("input", { autocomplete: "off" });
+  readonly #low = h("input", { type: "number", step: "any", inputmode: "decimal" });
+  readonly #high = h("input", { type: "number", step: "any", inputmode: "decimal" });
+  readonly #list = h("div");
+  readonly #fault = h("p", { class: "fault-text", role: "alert" });
+  #found: { readonly box: HTMLInputElement; readonly sensor: Dict }[] = [];
+
+  constructor(view: SetupView) {
+    this.#view = view;
+  }
+
+  async load(): Promise<void> {
+    const draft = await this.#draft();
+    if (this.#view.signal.aborted) return;
+    const types = draft.types.map(({ type, count, example }) => {
+      const select = h(
+        "select",
+        null,
+        h("option", { value: "" }, "–"),
+        ...POLLED_KINDS.map((kind) => h("option", { value: kind }, kind)),
+      );
+      this.#kinds.set(type, select);
+      return field(`Type ${type} (${count}, such as ${example}) reads`, select);
+    });
+    replace(
+      this.#view.place,
+      h(
+        "details",
+        { class: "set-group", open: draft.sensors.length === 0 },
+        h("summary", null, "What the service does not know"),
+        ...types,
+        field(
+          "Clamp of every current channel",
+          this.#clamp,
+          "Correct those that differ in the sensor's form.",
+        ),
+        field("Unit of every loop channel", this.#unit),
+        field("Value at 4 mA", this.#low),
+        field("Value at 20 mA", this.#high),
+        h(
+          "p",
+          { class: "set-actions" },
+          h("button", { type: "button", click: () => void this.#again() }, "Apply to the list"),
+        ),
+      ),
+      this.#list,
+      this.#fault,
+      h(
+        "p",
+        { class: "set-actions" },
+        h(
+          "button",
+          {
+            type: "button",
+            class: "set-main",
+            disabled: !this.#view.about.mayChange,
+            click: () => void this.#add(),
+          },
+          "Add those that are ticked",
+        ),
+        h(
+          "button",
+          { type: "button", click: () => replace(this.#view.place, loginForm(this.#view, "")) },
+          "Ask a service again",
+        ),
+      ),
+    );
+    this.#show(draft);
+  }
+
+  async #draft(): Promise<Draft> {
+    const kinds = Object.fromEntries(
+      [...this.#kinds].flatMap(([type, { value }]) => (value === "" ? [] : [[type, [value]]])),
+    );
+    const isLoop =
+      this.#unit.value.trim() !== "" && this.#low.value !== "" && this.#high.value !== "";
+    const hints = {
+      kinds,
+      ...(this.#clamp.value !== "" && { clamp: Number(this.#clamp.value) }),
+      ...(isLoop && {
+        loop: {
+          unit: this.#unit.value.trim(),
+          low: Number(this.#low.value),
+          high: Number(this.#high.value),
+        },
+      }),
+    };
+    const { status, body } = await this.#view.api.send<Draft>(
+      "POST",
+      "setup/discover/draft",
+      hints,
+    );
+    if (status !== 200) throw new Error(messageOf(body));
+    return body;
+  }
+
+  async #again(): Promise<void> {
+    try {
+      this.#show(await this.#draft());
+      setText(this.#fault, "");
+    } catch (error) {
+      setText(this.#fault, (error as Error).message);
+    }
+  }
+
+  #show({ sensors, kept, notes }: Draft): void {
+    this.#found = sensors.map((sensor) => {
+      const box = h("input", { type: "checkbox", id: newId() });
+      box.checked = true;
+      return { box, sensor };
+    });
+    replace(
+      this.#list,
+      h(
+        "p",
+        { role: "status" },
+        `${sensors.length} sensors that the site file does not have; ${kept} that it has.`,
+      ),
+      h(
+        "ul",
+        { class: "set-list" },
+        ...this.#found.map(({ box, sensor }) =>
+          h(
+            "li",
+            { class: "set-check" },
+            box,
+            h(
+              "label",
+              { for: box.id },
+              `${wordOf(sensor["name"])} ${String(sensor["code"])}`.trim(),
+            ),
+            h("span", { class: "sub" }, `${String(sensor["kinds"])}${placeWords(sensor)}`),
+          ),
+        ),
+      ),
+      notes.length > 0 && h("h2", null, "Look at these"),
+      notes.length > 0 &&
+        h("ul", { class: "set-faults" }, ...notes.map((note) => h("li", null, note))),
+    );
+  }
+
+  async #add(): Promise<void> {
+    const { api } = this.#view;
+    const chosen = this.#found.filter(({ box }) => box.checked).map(({ sensor }) => sensor);
+    try {
+      // Read now: what others added meanwhile stays.
+      const file = await SetupFile.load(api, "site");
+      const sensors = [...entriesOf(file.content, "sensors"), ...chosen];
+      const saved = await file.save(api, { ...file.content, sensors });
+      if (saved.outcome === "saved")
+        return this.#view.go("sensors", `${chosen.length} sensors: saved and in effect.`);
+      setText(
+        this.#fault,
+        saved.outcome === "faults"
+          ? `Not saved: ${saved.faults.map(({ place, problem, remedy }) => `${place}: ${problem}; ${remedy}`).join(" · ")}`
+          : saved.outcome === "refused"
+            ? `Not saved: ${saved.message}`
+            : "Not saved: the file changed in this moment. Try again.",
+      );
+    } catch (error) {
+      setText(this.#fault, (error as Error).message);
+    }
+  }
+}
+
+function placeWords({ location }: Dict): string {
+  const names = isDict(location) ? location["names"] : null;
+  return isDict(names)
+    ? ` · ${[names["area"], names["machine"], names["point"]].filter(Boolean).join(", ")}`
+    : "";
+}

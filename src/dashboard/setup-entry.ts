@@ -1,0 +1,330 @@
+/** The form of one entry: a sensor, a machine, an alarm rule or an uplink. */
+import { h, replace } from "./dom.ts";
+import { channelsControl } from "./setup-channels.ts";
+import { differenceLines, entriesOf } from "./setup-difference.ts";
+import { pathOf, type Saved, type SetupFault, SetupFile } from "./setup-file.ts";
+import { objectControl } from "./setup-form.ts";
+import { LISTS_BY_VIEW, type ListView, sayNoUplinks } from "./setup-list.ts";
+import type { SetupView } from "./setup-page.ts";
+import {
+  type Control,
+  type Dict,
+  FaultPlaces,
+  type FormContext,
+  resolved,
+  wordOf,
+} from "./setup-schema.ts";
+import { trialPanel } from "./setup-trial.ts";
+
+/** A person stops typing before the agent is asked. */
+const CHECK_AFTER_MS = 400;
+
+export async function entryView(
+  view: SetupView,
+  listName: string,
+  key: string | null,
+): Promise<void> {
+  const list = LISTS_BY_VIEW[listName] as ListView;
+  if (list.part === "uplinks" && view.about.uplinks === null) return sayNoUplinks(view.place);
+  const file = await SetupFile.load(view.api, list.part);
+  if (view.signal.aborted) return;
+  new EntryForm(view, listName, list, file, key);
+}
+
+class EntryForm {
+  readonly #view: SetupView;
+  readonly #listName: string;
+  readonly #list: ListView;
+  #file: SetupFile;
+  /** As it stood in the file; null for a new one. */
+  readonly #before: Dict | null;
+  readonly #places = new FaultPlaces();
+  readonly #control: Control;
+  readonly #summary = h("div", { class: "set-summary", role: "alert" });
+  readonly #touched = new Set<string>();
+  #isTried = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #turn = 0;
+
+  constructor(
+    view: SetupView,
+    listName: string,
+    list: ListView,
+    file: SetupFile,
+    key: string | null,
+  ) {
+    this.#view = view;
+    this.#listName = listName;
+    this.#list = list;
+    this.#file = file;
+    const found = entriesOf(file.content, listName).find((one) => String(one[list.key]) === key);
+    this.#before = found ?? null;
+    this.#control = this.#build();
+    const form = h(
+      "form",
+      {
+        class: "set-form",
+        novalidate: true,
+        "aria-label": list.word,
+        submit: (event: Event) => {
+          event.preventDefault();
+          void this.#save();
+        },
+        change: (event: Event) => this.#changed(event),
+        input: (event: Event) => this.#changed(event),
+      },
+      this.#control.root,
+      this.#summary,
+      this.#buttons(),
+    );
+    const isGone = key !== null && found === undefined;
+    replace(
+      view.place,
+      isGone &&
+        h(
+          "p",
+          { class: "set-note" },
+          `There is no ${list.word} ${key} any more; saving adds a new one.`,
+        ),
+      form,
+    );
+  }
+
+  #build(): Control {
+    const whole = this.#view.schemas[this.#list.part];
+    const definition = { $ref: `#/definitions/${this.#list.one}` };
+    const context: FormContext = {
+      whole,
+      places: this.#places,
+      special: (path, schema, value) => {
+        if (this.#list.one !== "sensor" || path !== "channels") return null;
+        const kinds = () =>
+          [
+            ...(this.#view.place.querySelectorAll<HTMLInputElement>(
+              '[data-path="kinds"]:checked',
+            ) ?? []),
+          ].map(({ value: kind }) => kind);
+        const before = this.#before?.["kinds"];
+        let isFirst = true;
+        // The form is not on the page yet when its parts are made.
+        const channels = channelsControl(schema, value, path, context, () => {
+          const now = isFirst && Array.isArray(before) ? before : kinds();
+          isFirst = false;
+          return now;
+        });
+        this.#kindsChanged = channels.kindsChanged;
+        return channels;
+      },
+    };
+    return objectControl(
+      resolved(definition, whole),
+      this.#before ?? {},
+      "",
+      this.#list.word,
+      context,
+      {
+        isBare: true,
+        first: this.#list.first,
+      },
+    );
+  }
+  #kindsChanged: () => void = () => {};
+
+  #buttons(): HTMLElement {
+    const { about } = this.#view;
+    const trial = trialPanel(
+      this.#view,
+      this.#list,
+      () => this.#entry(),
+      (faults) => this.#showFaults(faults, 0, true),
+    );
+    const removal = h("div", { class: "set-removal" });
+    const askRemove = (): void => {
+      const key = wordOf(this.#before?.[this.#list.key]);
+      const yes = h(
+        "button",
+        { type: "button", class: "set-danger", click: () => void this.#save(true) },
+        `Remove ${this.#list.word} ${key}`,
+      );
+      replace(
+        removal,
+        h("p", null, `${this.#list.removed} `),
+        yes,
+        h("button", { type: "button", click: () => replace(removal, remove) }, "Keep it"),
+      );
+      yes.focus();
+    };
+    const remove = h(
+      "button",
+      { type: "button", disabled: !about.mayChange, click: askRemove },
+      `Remove this ${this.#list.word} …`,
+    );
+    if (this.#before !== null) replace(removal, remove);
+    return h(
+      "div",
+      null,
+      trial,
+      h(
+        "p",
+        { class: "set-actions" },
+        h("button", { type: "submit", class: "set-main", disabled: !about.mayChange }, "Save"),
+        h("a", { class: "set-button", href: `#/setup/${this.#listName}` }, "Back without saving"),
+      ),
+      removal,
+    );
+  }
+
+  #entry(): Dict {
+    return (this.#control.read() ?? {}) as Dict;
+  }
+
+  /** The file with this entry in its place. */
+  #content(file: SetupFile, isRemoved = false): { readonly content: Dict; readonly index: number } {
+    const entries = [...entriesOf(file.content, this.#listName)];
+    const { key } = this.#list;
+    const at =
+      this.#before === null ? -1 : entries.findIndex((one) => one[key] === this.#before?.[key]);
+    const index = at < 0 ? entries.length : at;
+    if (!isRemoved) entries[index] = this.#entry();
+    else if (at >= 0) entries.splice(at, 1);
+    const list: Record<string, unknown> = { ...file.content, [this.#listName]: entries };
+    // What is optional and empty does not stand there.
+    if (entries.length === 0 && (this.#listName === "machines" || this.#listName === "alarms"))
+      delete list[this.#listName];
+    return { content: list, index };
+  }
+
+  #changed(event: Event): void {
+    const { dataset } = event.target as HTMLElement;
+    const path = dataset["path"];
+    if (path !== undefined && event.type === "change") {
+      this.#touched.add(path);
+      if (path === "kinds") this.#kindsChanged();
+    }
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#check(), CHECK_AFTER_MS);
+  }
+
+  /** Faults of what was filled in already; all of them once saving was tried. */
+  async #check(): Promise<void> {
+    const turn = ++this.#turn;
+    const { content, index } = this.#content(this.#file);
+    try {
+      const faults = await this.#file.check(this.#view.api, content);
+      if (turn === this.#turn && !this.#view.signal.aborted)
+        this.#showFaults(faults, index, this.#isTried);
+    } catch {
+      // Saving says it.
+    }
+  }
+
+  /** @param index of this entry in the file that was looked at */
+  #showFaults(faults: readonly SetupFault[], index: number, isWhole: boolean): void {
+    this.#places.clear();
+    const own = `${this.#listName}[${index}]`;
+    const elsewhere: HTMLElement[] = [];
+    let first: HTMLElement | null = null;
+    for (const fault of faults) {
+      const whole = pathOf(fault);
+      const isOwn = whole.startsWith(own);
+      const path = isOwn ? whole.slice(own.length).replace(/^\./, "") : "";
+      const text = `${fault.problem}; ${fault.remedy}`;
+      if (isOwn && path !== "") {
+        if (!isWhole && !this.#touched.has(path)) continue;
+        const shown = this.#places.show(path, text);
+        first ??= shown;
+        if (shown !== null) continue;
+      }
+      if (isWhole) elsewhere.push(h("li", null, `${fault.place}: ${text}`));
+    }
+    replace(
+      this.#summary,
+      isWhole &&
+        faults.length > 0 &&
+        h(
+          "p",
+          { class: "fault-text" },
+          elsewhere.length < faults.length
+            ? "Not saved: see the fields that are marked."
+            : "Not saved.",
+        ),
+      elsewhere.length > 0 && h("ul", { class: "set-faults" }, ...elsewhere),
+    );
+    if (isWhole) first?.focus();
+  }
+
+  async #save(isRemoved = false): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#turn += 1;
+    this.#isTried = true;
+    const { content } = this.#content(this.#file, isRemoved);
+    try {
+      this.#became(await this.#file.save(this.#view.api, content), isRemoved);
+    } catch (error) {
+      this.#refuse((error as Error).message);
+    }
+  }
+
+  #became(saved: Saved, isRemoved: boolean): void {
+    switch (saved.outcome) {
+      case "saved": {
+        const name = wordOf((isRemoved ? this.#before : this.#entry())?.[this.#list.key]);
+        const did = isRemoved ? "removed" : "saved and in effect";
+        return this.#view.go(this.#listName, `${capital(this.#list.word)} ${name}: ${did}.`);
+      }
+      case "faults":
+        return this.#showFaults(saved.faults, this.#content(this.#file).index, true);
+      case "changed":
+        return this.#showConflict(saved.file, isRemoved);
+      case "refused":
+        return this.#refuse(saved.message);
+    }
+  }
+
+  #refuse(message: string): void {
+    replace(this.#summary, h("p", { class: "fault-text" }, `Not saved: ${message}`));
+  }
+
+  /** Nothing was written: both sides are shown, and a person decides. */
+  #showConflict(theirs: SetupFile, isRemoved: boolean): void {
+    const lines = differenceLines(this.#file.content, theirs.content);
+    const mine = h(
+      "button",
+      {
+        type: "button",
+        class: "set-main",
+        click: () => {
+          this.#file = theirs;
+          void this.#save(isRemoved);
+        },
+      },
+      `Save this ${this.#list.word} on top of their file`,
+    );
+    replace(
+      this.#summary,
+      h(
+        "p",
+        { class: "fault-text" },
+        "Not saved: the file was changed by somebody else since you opened this page. Their changes:",
+      ),
+      h(
+        "ul",
+        { class: "set-faults" },
+        ...(lines.length === 0 ? ["only its layout"] : lines).map((line) => h("li", null, line)),
+      ),
+      h(
+        "p",
+        { class: "set-actions" },
+        mine,
+        h(
+          "a",
+          { class: "set-button", href: `#/setup/${this.#listName}` },
+          "Drop mine, and see theirs",
+        ),
+      ),
+    );
+    mine.focus();
+  }
+}
+
+const capital = (word: string): string => `${(word[0] ?? "").toUpperCase()}${word.slice(1)}`;

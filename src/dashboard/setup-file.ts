@@ -1,0 +1,89 @@
+/** One of the two files as this page has it: what it was when it was read, and what became of a change. */
+import { type Api, messageOf } from "./api.ts";
+import { type Dict, isDict } from "./setup-schema.ts";
+
+export type Part = "site" | "uplinks";
+
+export interface SetupFault {
+  readonly place: string;
+  readonly problem: string;
+  readonly remedy: string;
+}
+
+export type Saved =
+  | { readonly outcome: "saved" }
+  | { readonly outcome: "faults"; readonly faults: readonly SetupFault[] }
+  /** Somebody else changed the file; `file` is theirs. */
+  | { readonly outcome: "changed"; readonly file: SetupFile }
+  | { readonly outcome: "refused"; readonly message: string };
+
+interface FileAnswer {
+  readonly hash: string;
+  readonly site?: unknown;
+  readonly content?: unknown;
+}
+
+/** SHA-256 of no text: what the box answers for a file that is missing or empty. */
+const HASH_OF_NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+export class SetupFile {
+  readonly part: Part;
+  readonly hash: string;
+  /** Null where the file is no JSON, or there is none. */
+  readonly content: Dict | null;
+
+  constructor(part: Part, { hash, site, content }: FileAnswer) {
+    this.part = part;
+    this.hash = hash;
+    const held = part === "site" ? site : content;
+    this.content = isDict(held) ? held : null;
+  }
+
+  /** Somebody wrote something into it, and it is no JSON. */
+  get isBroken(): boolean {
+    return this.content === null && this.hash !== HASH_OF_NOTHING;
+  }
+
+  static async load(api: Api, part: Part): Promise<SetupFile> {
+    const { status, body } = await api.send<FileAnswer>("GET", `setup/${part}`);
+    if (status !== 200) throw new Error(messageOf(body));
+    return new SetupFile(part, body);
+  }
+
+  async check(api: Api, content: Dict): Promise<readonly SetupFault[]> {
+    const { status, body } = await api.send<{ faults?: readonly SetupFault[] }>(
+      "POST",
+      `setup/${this.part}/check`,
+      content,
+    );
+    return status === 200 ? (body.faults ?? []) : [];
+  }
+
+  async save(api: Api, content: Dict): Promise<Saved> {
+    return this.#became(
+      await api.send("PUT", `setup/${this.part}`, content, { ifMatch: this.hash }),
+    );
+  }
+
+  async restore(api: Api, version: number): Promise<Saved> {
+    const path = `setup/${this.part === "site" ? "" : "uplinks/"}versions/${version}/restore`;
+    return this.#became(await api.send("POST", path, undefined, { ifMatch: this.hash }));
+  }
+
+  #became({ status, body }: { readonly status: number; readonly body: unknown }): Saved {
+    if (status === 200) return { outcome: "saved" };
+    if (status === 412)
+      return { outcome: "changed", file: new SetupFile(this.part, body as FileAnswer) };
+    if (status === 422)
+      return {
+        outcome: "faults",
+        faults: (body as { readonly faults: readonly SetupFault[] }).faults,
+      };
+    return { outcome: "refused", message: messageOf(body) };
+  }
+}
+
+/** The path inside the file: `sensors[0].code` of `/etc/gateside/site.json: sensors[0].code`. */
+export function pathOf({ place }: SetupFault): string {
+  return /(?:^|: )((?:site|sensors|machines|alarms|uplinks)(?:[.[].*)?)$/.exec(place)?.[1] ?? "";
+}

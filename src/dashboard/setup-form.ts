@@ -1,0 +1,317 @@
+/**
+ * A form made of a JSON Schema: each member a control with its title, description and place for faults. What a member says stays as it is
+ * where nobody touches it, and a member that is left empty is left out.
+ */
+import { h, replace } from "./dom.ts";
+import {
+  type Control,
+  defaultWords,
+  type FormContext,
+  group,
+  isDict,
+  type JsonSchema,
+  labelled,
+  newId,
+  resolved,
+  wordOf,
+} from "./setup-schema.ts";
+
+/** @param name of the member, its label where the schema has no title */
+function control(
+  schema: JsonSchema,
+  value: unknown,
+  path: string,
+  name: string,
+  context: FormContext,
+  isRequired = false,
+): Control {
+  const own = resolved(schema, context.whole);
+  const special = context.special(path, own, value);
+  if (special !== null) return special;
+  const items = own.items === undefined ? null : resolved(own.items, context.whole);
+  if (own.type === "object") {
+    return typeof own.additionalProperties === "object"
+      ? mapControl(own, value, path, name, context)
+      : objectControl(own, value, path, name, context, { isRequired });
+  }
+  if (items?.enum !== undefined) return choicesControl(own, items.enum, value, path, name, context);
+  if (items?.type === "object" || items?.properties !== undefined)
+    return listControl(own, items, value, path, name, context);
+  if (items !== null) return wordsControl(own, items, value, path, name, context);
+  return scalarControl(own, value, path, name, context, isRequired);
+}
+
+function scalarControl(
+  schema: JsonSchema,
+  value: unknown,
+  path: string,
+  name: string,
+  context: FormContext,
+  isRequired: boolean,
+): Control {
+  const id = newId();
+  const types = typeof schema.type === "string" ? [schema.type] : (schema.type ?? []);
+  const isNumber = types.includes("number") || types.includes("integer");
+  const words = new Map<string, unknown>(
+    types.includes("boolean")
+      ? [["Yes", true] as const, ["No", false] as const]
+      : (schema.enum ?? []).map((one) => [String(one), one] as const),
+  );
+  if (words.size > 0) {
+    const select = h(
+      "select",
+      { id },
+      h("option", { value: "" }, defaultWords(schema)),
+      ...[...words.keys()].map((word) => h("option", { value: word }, word)),
+    );
+    select.value = [...words].find(([, one]) => one === value)?.[0] ?? "";
+    const root = labelled(schema, path, name, select, context, isRequired);
+    return { root, read: () => words.get(select.value) };
+  }
+  const input = h("input", {
+    id,
+    ...(isNumber && { type: "number", step: "any", inputmode: "decimal" }),
+    ...(schema.maxLength !== undefined && { maxlength: schema.maxLength }),
+    autocomplete: "off",
+    autocapitalize: "off",
+    spellcheck: "false",
+    placeholder: defaultWords(schema, ""),
+    value: wordOf(value),
+  });
+  const root = labelled(schema, path, name, input, context, isRequired);
+  return {
+    root,
+    read: () => {
+      const text = input.value.trim();
+      if (text === "") return undefined;
+      return isNumber ? Number(text) : text;
+    },
+  };
+}
+
+interface ObjectOptions {
+  readonly isRequired?: boolean;
+  /** Members shown first, in this order; the others fold away under "More". All in the schema's order unless given. */
+  readonly first?: readonly string[];
+  /** Without a box around it. */
+  readonly isBare?: boolean;
+  /** Only these members. */
+  readonly only?: readonly string[];
+}
+
+export function objectControl(
+  schema: JsonSchema,
+  value: unknown,
+  path: string,
+  name: string,
+  context: FormContext,
+  options: ObjectOptions = {},
+): Control {
+  const before = isDict(value) ? value : {};
+  const names = Object.keys(schema.properties ?? {}).filter(
+    (one) => one !== "$schema" && (options.only?.includes(one) ?? true),
+  );
+  const parts = new Map<string, Control>();
+  for (const member of names) {
+    const place = path === "" ? member : `${path}.${member}`;
+    const part = schema.properties?.[member] ?? {};
+    const needed = schema.required?.includes(member) ?? false;
+    parts.set(member, control(part, before[member], place, member, context, needed));
+  }
+  const first = options.first?.filter((one) => parts.has(one)) ?? names;
+  const rest = names.filter((one) => !first.includes(one));
+  const rootOf = (one: string): HTMLElement => (parts.get(one) as Control).root;
+  const more =
+    rest.length === 0
+      ? null
+      : h(
+          "details",
+          {
+            class: "set-more",
+            open: rest.some((one) => before[one] !== undefined && rest.length < 8),
+          },
+          h("summary", null, "More"),
+          ...rest.map(rootOf),
+        );
+  const children = [...first.map(rootOf), more];
+  const isFolded = !options.isRequired && Object.keys(before).length === 0;
+  const root = options.isBare
+    ? h("div", { class: "set-members" }, ...children)
+    : group(schema, path, name, context, isFolded, ...children);
+  return {
+    root,
+    read: () => {
+      // What the form has no control for stays.
+      const made: Record<string, unknown> = Object.fromEntries(
+        Object.entries(before).filter(([member]) => !parts.has(member)),
+      );
+      for (const [member, part] of parts) {
+        const read = part.read();
+        if (read !== undefined) made[member] = read;
+      }
+      return Object.keys(made).length === 0 && !options.isBare ? undefined : made;
+    },
+  };
+}
+
+/** Several of a few words. */
+function choicesControl(
+  schema: JsonSchema,
+  words: readonly (string | number)[],
+  value: unknown,
+  path: string,
+  name: string,
+  context: FormContext,
+): Control {
+  const chosen = Array.isArray(value) ? value : [];
+  const boxes = words.map((word) => {
+    const id = newId();
+    const box = h("input", { id, type: "checkbox", "data-path": path, value: word });
+    box.checked = chosen.includes(word);
+    return {
+      word,
+      box,
+      root: h("div", { class: "set-check" }, box, h("label", { for: id }, word)),
+    };
+  });
+  const root = group(
+    schema,
+    path,
+    name,
+    context,
+    false,
+    h("div", { class: "set-checks" }, ...boxes.map((one) => one.root)),
+  );
+  return {
+    root,
+    read: () => {
+      const picked = boxes.filter(({ box }) => box.checked).map(({ word }) => word);
+      return picked.length === 0 && value === undefined ? undefined : picked;
+    },
+  };
+}
+
+/** A short list of texts or numbers in one line. */
+function wordsControl(
+  schema: JsonSchema,
+  items: JsonSchema,
+  value: unknown,
+  path: string,
+  name: string,
+  context: FormContext,
+): Control {
+  const isNumber = items.type === "number" || items.type === "integer";
+  const description = `${schema.description ?? ""} Separated by commas.`.trim();
+  const input = h("input", {
+    id: newId(),
+    autocomplete: "off",
+    ...(isNumber && { inputmode: "decimal" }),
+    value: Array.isArray(value) ? value.join(", ") : "",
+  });
+  const root = labelled({ ...schema, description }, path, name, input, context, false);
+  return {
+    root,
+    read: () => {
+      const words = input.value
+        .split(",")
+        .map((word) => word.trim())
+        .filter((word) => word !== "");
+      if (words.length === 0) return undefined;
+      return words.map((word) => (isNumber && Number.isFinite(Number(word)) ? Number(word) : word));
+    },
+  };
+}
+
+function listControl(
+  schema: JsonSchema,
+  items: JsonSchema,
+  value: unknown,
+  path: string,
+  name: string,
+  context: FormContext,
+): Control {
+  const rows = h("div", { class: "set-rows" });
+  const what = items.title ?? name;
+  let parts: Control[] = [];
+  const show = (values: readonly unknown[]): void => {
+    context.places.drop(`${path}[`);
+    parts = values.map((one, i) =>
+      objectControl(items, one, `${path}[${i}]`, `${what} ${i + 1}`, context, { isRequired: true }),
+    );
+    replace(
+      rows,
+      ...parts.flatMap(({ root }, i) => [
+        root,
+        h(
+          "button",
+          {
+            type: "button",
+            click: () => show(parts.map((part) => part.read() ?? {}).filter((_, at) => at !== i)),
+          },
+          `Remove ${what} ${i + 1}`,
+        ),
+      ]),
+    );
+  };
+  show(Array.isArray(value) ? value : []);
+  const add = h(
+    "button",
+    { type: "button", click: () => show([...parts.map((part) => part.read() ?? {}), {}]) },
+    `Add: ${what}`,
+  );
+  const root = group(schema, path, name, context, parts.length === 0, rows, add);
+  return {
+    root,
+    read: () =>
+      parts.length === 0 && value === undefined
+        ? undefined
+        : parts.map((part) => part.read() ?? {}),
+  };
+}
+
+/** Members that a person names. */
+function mapControl(
+  schema: JsonSchema,
+  value: unknown,
+  path: string,
+  name: string,
+  context: FormContext,
+): Control {
+  const item = resolved(schema.additionalProperties as JsonSchema, context.whole);
+  const rows = h("div", { class: "set-rows" });
+  let parts: { readonly key: HTMLInputElement; readonly part: Control }[] = [];
+  const entries = (): [string, unknown][] =>
+    parts.map(({ key, part }) => [key.value.trim(), part.read() ?? {}]);
+  const show = (values: readonly (readonly [string, unknown])[]): void => {
+    context.places.drop(`${path}.`);
+    parts = values.map(([key, one]) => {
+      const input = h("input", { id: newId(), value: key, autocomplete: "off" });
+      const place = `${path}.${key}`;
+      const part = objectControl(item, one, place, key, context, { isRequired: true });
+      return { key: input, part };
+    });
+    replace(
+      rows,
+      ...parts.flatMap(({ key, part }, i) => [
+        h("div", { class: "set-field" }, h("label", { for: key.id }, `Name ${i + 1}`), key),
+        part.root,
+        h(
+          "button",
+          { type: "button", click: () => show(entries().filter((_, at) => at !== i)) },
+          `Remove name ${i + 1}`,
+        ),
+      ]),
+    );
+  };
+  show(Object.entries(isDict(value) ? value : {}));
+  const add = h(
+    "button",
+    { type: "button", click: () => show([...entries(), ["", {}]]) },
+    "Add a name",
+  );
+  const root = group(schema, path, name, context, parts.length === 0, rows, add);
+  return {
+    root,
+    read: () => (parts.length === 0 ? undefined : Object.fromEntries(entries())),
+  };
+}

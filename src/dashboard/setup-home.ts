@@ -1,0 +1,109 @@
+/** Where set-up begins: the site's name, and what is there already. */
+import { h, replace, setText } from "./dom.ts";
+import { entriesOf } from "./setup-difference.ts";
+import { SetupFile } from "./setup-file.ts";
+import type { SetupView } from "./setup-page.ts";
+import { newId, wordOf } from "./setup-schema.ts";
+
+const NAME_MAX = 64;
+
+export async function homeView(view: SetupView): Promise<void> {
+  const { api, place, about, signal } = view;
+  const file = await SetupFile.load(api, "site");
+  if (signal.aborted) return;
+  if (!about.isNamed) return replace(place, nameForm(view, file));
+  const count = entriesOf(file.content, "sensors").length;
+  replace(
+    place,
+    h(
+      "dl",
+      { class: "set-facts" },
+      h("dt", null, "Site"),
+      h("dd", null, wordOf(file.content?.["site"])),
+      h("dt", null, "Sensors in the file"),
+      h("dd", null, count),
+      h("dt", null, "Site file"),
+      h("dd", null, about.site.path),
+      h("dt", null, "Uplinks file"),
+      h("dd", null, about.uplinks?.path ?? "none (UPLINKS_FILE is not set)"),
+    ),
+    h(
+      "p",
+      { class: "set-actions" },
+      h("a", { class: "set-button", href: "#/setup/sensor" }, "Add a sensor"),
+      h(
+        "a",
+        { class: "set-button", href: "#/setup/discover" },
+        "Find sensors at the analytics service",
+      ),
+      count > 0 && h("a", { class: "set-button", href: "#/" }, "See the readings"),
+    ),
+    h(
+      "p",
+      { class: "hint" },
+      "Each save is checked whole, written at once and in effect without a restart. The last ten files are kept. The site's name is part of every topic and changes with a restart alone.",
+    ),
+  );
+}
+
+/** Everything that is published carries the name, so it comes first. */
+function nameForm(view: SetupView, file: SetupFile): HTMLElement {
+  const { api, about } = view;
+  const name = h("input", {
+    id: newId(),
+    maxlength: NAME_MAX,
+    autocomplete: "off",
+    required: true,
+  });
+  const fault = h("p", { class: "fault-text", role: "alert", id: `${name.id}-fault` });
+  name.setAttribute("aria-describedby", `${name.id}-hint ${fault.id}`);
+  const send = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    try {
+      const content = { $schema: "./site.schema.json", ...file.content, site: name.value.trim() };
+      const saved = await file.save(api, { ...content, sensors: entriesOf(content, "sensors") });
+      if (saved.outcome === "saved") return view.go("sensors", "Saved. Now add the first sensor.");
+      setText(
+        fault,
+        saved.outcome === "faults"
+          ? saved.faults.map(({ problem, remedy }) => `${problem}; ${remedy}`).join(" · ")
+          : saved.outcome === "changed"
+            ? "The site file was written by somebody else meanwhile: open this page again."
+            : saved.message,
+      );
+    } catch (error) {
+      setText(fault, (error as Error).message);
+    }
+    name.focus();
+  };
+  return h(
+    "form",
+    { class: "set-form", novalidate: true, submit: (event: Event) => void send(event) },
+    h(
+      "p",
+      null,
+      "This box has no site file yet. Begin with the name of the plant or hall: every topic carries it.",
+    ),
+    h(
+      "div",
+      { class: "set-field" },
+      h("label", { for: name.id }, "Name of the site"),
+      name,
+      h(
+        "p",
+        { class: "hint", id: `${name.id}-hint` },
+        "Such as plant-7. It cannot be changed here later.",
+      ),
+      fault,
+    ),
+    h(
+      "p",
+      { class: "set-actions" },
+      h(
+        "button",
+        { type: "submit", class: "set-main", disabled: !about.mayChange },
+        "Save the name",
+      ),
+    ),
+  );
+}

@@ -1,0 +1,157 @@
+/** The entries of one list of a file, each with a link to its form. */
+import { h, replace } from "./dom.ts";
+import { linkTo } from "./place-link.ts";
+import { entriesOf } from "./setup-difference.ts";
+import { type Part, SetupFile } from "./setup-file.ts";
+import type { SetupView } from "./setup-page.ts";
+import { type Dict, isDict, wordOf } from "./setup-schema.ts";
+
+export interface ListView {
+  readonly part: Part;
+  /** The view of one of them. */
+  readonly one: string;
+  /** The member that names it. */
+  readonly key: string;
+  readonly word: string;
+  readonly empty: string;
+  /** Members shown first in its form. */
+  readonly first: readonly string[];
+  /** What goes with it when it is removed. */
+  readonly removed: string;
+  readonly line: (entry: Dict) => string;
+}
+
+const texts = (value: unknown) => (Array.isArray(value) ? value.map(String).join(", ") : "");
+const placeOf = ({ location }: Dict) => {
+  const { names } = isDict(location) ? location : { names: null };
+  return isDict(names) ? [names["machine"], names["point"]].filter(Boolean).join(", ") : "";
+};
+
+export const LISTS_BY_VIEW: Readonly<Record<string, ListView>> = {
+  sensors: {
+    part: "site",
+    one: "sensor",
+    key: "code",
+    word: "sensor",
+    empty: "No sensors yet.",
+    first: [
+      "code",
+      "type",
+      "name",
+      "kinds",
+      "channels",
+      "location",
+      "machineClass",
+      "speedRpm",
+      "enabled",
+    ],
+    removed: "What is stored of it stays; it is not read any more.",
+    line: (one) =>
+      [texts(one["kinds"]), placeOf(one), one["enabled"] === false && "not read"]
+        .filter(Boolean)
+        .join(" · "),
+  },
+  machines: {
+    part: "site",
+    one: "machine",
+    key: "id",
+    word: "machine",
+    empty:
+      "Nothing is said of machines yet. It is needed for findings and for alarms that hold only while a machine runs.",
+    first: ["id", "name", "running", "speed"],
+    removed: "Its findings end.",
+    line: (one) => wordOf(one["name"]),
+  },
+  alarms: {
+    part: "site",
+    one: "alarm",
+    key: "name",
+    word: "alarm rule",
+    empty:
+      "No rules of your own. The built-in alarms need none: zones C and D, low battery, silence, bad quality.",
+    first: [
+      "name",
+      "select",
+      "highHigh",
+      "high",
+      "low",
+      "lowLow",
+      "hysteresis",
+      "delay",
+      "onlyRunning",
+    ],
+    removed: "Its alarms that are active are cleared.",
+    line: (one) => (isDict(one["select"]) ? texts(one["select"]["values"]) : ""),
+  },
+  uplinks: {
+    part: "uplinks",
+    one: "uplink",
+    key: "name",
+    word: "uplink",
+    empty: "No uplinks beside main, which the settings MQTT_… describe.",
+    first: ["name", "url", "username", "passwordFile", "caFile", "formats", "profile"],
+    removed: "What it is still owed is dropped and counted.",
+    line: (one) => wordOf(one["url"]),
+  },
+};
+
+export async function listView(view: SetupView, name: string): Promise<void> {
+  const { api, place, about, signal } = view;
+  const list = LISTS_BY_VIEW[name] as ListView;
+  if (list.part === "uplinks" && about.uplinks === null) return sayNoUplinks(place);
+  const file = await SetupFile.load(api, list.part);
+  if (signal.aborted) return;
+  const entries = entriesOf(file.content, name);
+  replace(
+    place,
+    file.isBroken &&
+      about.isNamed &&
+      h(
+        "p",
+        { class: "fault-text" },
+        "The file on disk is no JSON; mend it there, or take a version back.",
+      ),
+    entries.length === 0
+      ? h("p", { class: "empty" }, list.empty)
+      : h(
+          "ul",
+          { class: "set-list" },
+          ...entries.map((entry) => {
+            const key = wordOf(entry[list.key]);
+            const shown = list.key === "name" ? key : `${wordOf(entry["name"])} ${key}`.trim();
+            return h(
+              "li",
+              null,
+              h("a", { href: linkTo("setup", list.one, { key }) }, shown),
+              h("span", { class: "sub" }, list.line(entry)),
+            );
+          }),
+        ),
+    h(
+      "p",
+      { class: "set-actions" },
+      h(
+        "a",
+        { class: "set-button", href: linkTo("setup", list.one) },
+        `Add ${list.word === "sensor" || list.word === "machine" ? "a" : "an"} ${list.word}`,
+      ),
+      name === "sensors" &&
+        h(
+          "a",
+          { class: "set-button", href: "#/setup/discover" },
+          "Find sensors at the analytics service",
+        ),
+    ),
+  );
+}
+
+export function sayNoUplinks(place: HTMLElement): void {
+  replace(
+    place,
+    h(
+      "p",
+      null,
+      "Readings go to the broker of MQTT_URL. For others, set UPLINKS_FILE to the path of a file that the agent may write, and restart it (docs/setup.md).",
+    ),
+  );
+}

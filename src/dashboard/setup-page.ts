@@ -1,0 +1,180 @@
+/** Set-up in the browser: name, sensors, machines, alarm rules, uplinks, versions, changes. Loaded when it is first opened. */
+import { type Api, messageOf } from "./api.ts";
+import { type Cleanup, h, replace, setText } from "./dom.ts";
+import type { Model } from "./model.ts";
+import { placeNow } from "./place.ts";
+import { auditView } from "./setup-audit.ts";
+import { discoverView } from "./setup-discover.ts";
+import { entryView } from "./setup-entry.ts";
+import { homeView } from "./setup-home.ts";
+import { LISTS_BY_VIEW, listView } from "./setup-list.ts";
+import { type JsonSchema } from "./setup-schema.ts";
+import { versionsView } from "./setup-versions.ts";
+
+/** What a view is given. */
+export interface SetupView {
+  readonly api: Api;
+  readonly model: Model;
+  readonly about: SetupAbout;
+  readonly schemas: { readonly site: JsonSchema; readonly uplinks: JsonSchema };
+  readonly place: HTMLElement;
+  /** For timers and the like of this view. */
+  readonly signal: AbortSignal;
+  /** Goes to another view, which tells this once. */
+  readonly go: (subject: string, said: string) => void;
+}
+
+interface AboutFile {
+  readonly path: string;
+  readonly trouble: string | null;
+}
+interface SetupAbout {
+  readonly isNamed: boolean;
+  readonly sensors: number;
+  readonly mayChange: boolean;
+  readonly site: AboutFile;
+  readonly uplinks: AboutFile | null;
+}
+
+const VIEWS = [
+  ["", "Start"],
+  ["sensors", "Sensors"],
+  ["machines", "Machines"],
+  ["alarms", "Alarm rules"],
+  ["uplinks", "Uplinks"],
+  ["versions", "Versions"],
+  ["audit", "Changes"],
+] as const;
+/** Pages below one of them. */
+const PARENTS: Readonly<Record<string, string>> = {
+  sensor: "sensors",
+  discover: "sensors",
+  machine: "machines",
+  alarm: "alarms",
+  uplink: "uplinks",
+};
+
+/** What the next view tells. */
+let told = "";
+
+export function setupPage(parent: HTMLElement, api: Api, model: Model, subject: string): Cleanup {
+  const ending = new AbortController();
+  const said = h("p", { class: "set-said", role: "status" });
+  const place = h("div", { class: "set-place" });
+  const here = PARENTS[subject] ?? subject;
+  replace(
+    parent,
+    h(
+      "nav",
+      { class: "set-nav", "aria-label": "Set-up" },
+      h(
+        "ul",
+        null,
+        ...VIEWS.map(([view, text]) =>
+          h(
+            "li",
+            null,
+            h(
+              "a",
+              {
+                href: `#/setup${view === "" ? "" : `/${view}`}`,
+                "aria-current": view === here ? "page" : null,
+              },
+              text,
+            ),
+          ),
+        ),
+      ),
+    ),
+    h("section", { class: "panel", "aria-labelledby": "setup-title" }, title(subject), said, place),
+  );
+  setText(said, told);
+  told = "";
+  void open({ api, model, place, signal: ending.signal, go }, subject, ending.signal);
+  return () => ending.abort();
+}
+
+function title(subject: string): HTMLElement {
+  const words = VIEWS.find(([view]) => view === subject)?.[1] ?? TITLES[subject] ?? "Set-up";
+  return h("h1", { id: "setup-title", tabindex: -1 }, subject === "" ? "Set-up" : words);
+}
+const TITLES: Readonly<Record<string, string>> = {
+  sensor: "Sensor",
+  machine: "Machine",
+  alarm: "Alarm rule",
+  uplink: "Uplink",
+  discover: "Find sensors",
+};
+
+function go(subject: string, said: string): void {
+  told = said;
+  const hash = `#/setup/${subject}`;
+  if (location.hash === hash) window.dispatchEvent(new HashChangeEvent("hashchange"));
+  else location.hash = hash;
+}
+
+async function open(
+  parts: Omit<SetupView, "about" | "schemas">,
+  subject: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { api, place } = parts;
+  replace(place, h("p", { class: "hint" }, "Reading …"));
+  try {
+    const [about, schemas] = await Promise.all([
+      api.send<SetupAbout>("GET", "setup"),
+      api.send<SetupView["schemas"]>("GET", "setup/schemas"),
+      styles(),
+    ]);
+    if (signal.aborted) return;
+    if (about.status !== 200) throw new Error(messageOf(about.body));
+    replace(place, ...notes(about.body));
+    const own = h("div", { class: "set-own" });
+    place.append(own);
+    await show({ ...parts, place: own, about: about.body, schemas: schemas.body }, subject);
+  } catch (error) {
+    if (!signal.aborted)
+      replace(place, h("p", { class: "fault-text", role: "alert" }, (error as Error).message));
+  }
+}
+
+function show(view: SetupView, subject: string): Promise<void> {
+  const key = placeNow().query.get("key");
+  if (subject in LISTS_BY_VIEW) return listView(view, subject);
+  if (PARENTS[subject] !== undefined && subject !== "discover")
+    return entryView(view, PARENTS[subject], key);
+  if (subject === "discover") return discoverView(view);
+  if (subject === "versions") return versionsView(view);
+  if (subject === "audit") return auditView(view);
+  return homeView(view);
+}
+
+/** What stands in the way, before anybody fills in a form. */
+function notes({ mayChange, site, uplinks }: SetupAbout): HTMLElement[] {
+  const lines = [
+    mayChange
+      ? ""
+      : "You came in with the token that may look: nothing can be changed. Sign out, and in with HTTP_TOKEN.",
+    ...[site, uplinks].map((file) =>
+      file === null || file.trouble === null
+        ? ""
+        : `${file.path} cannot be saved: ${file.trouble}. See docs/setup.md: the file must lie where the agent may write.`,
+    ),
+  ];
+  return lines.filter((line) => line !== "").map((line) => h("p", { class: "set-note" }, line));
+}
+
+/** Styles of these pages alone. */
+function styles(): Promise<void> {
+  const href = "/setup.css";
+  if (document.querySelector(`link[href="${href}"]`) !== null) return Promise.resolve();
+  return new Promise((resolve) => {
+    const link = h("link", {
+      rel: "stylesheet",
+      href,
+      load: () => resolve(),
+      error: () => resolve(),
+    });
+    document.head.append(link);
+  });
+}

@@ -1,0 +1,161 @@
+/** What the controls of a form are made of: the schema, labels and boxes, and the place where each fault is shown. */
+import { h, setAttribute, setText } from "./dom.ts";
+
+export interface JsonSchema {
+  readonly $ref?: string;
+  readonly allOf?: readonly JsonSchema[];
+  readonly title?: string;
+  readonly description?: string;
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly (string | number)[];
+  readonly default?: unknown;
+  readonly examples?: readonly unknown[];
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly patternProperties?: Readonly<Record<string, JsonSchema>>;
+  readonly additionalProperties?: boolean | JsonSchema;
+  readonly required?: readonly string[];
+  readonly items?: JsonSchema;
+  readonly maxLength?: number;
+  readonly definitions?: Readonly<Record<string, JsonSchema>>;
+}
+export type Dict = Readonly<Record<string, unknown>>;
+
+/** Part of a form. `read` gives undefined for what is left out. */
+export interface Control {
+  readonly root: HTMLElement;
+  read(): unknown;
+}
+
+/** What controls share: the schema's definitions, where faults go, and special parts by their path. */
+export interface FormContext {
+  readonly whole: JsonSchema;
+  readonly places: FaultPlaces;
+  /** A control of one's own for a path; null makes the usual one. */
+  readonly special: (path: string, schema: JsonSchema, value: unknown) => Control | null;
+}
+
+interface FaultPlace {
+  readonly root: HTMLElement;
+  readonly control: HTMLElement;
+  readonly text: HTMLElement;
+}
+
+let ids = 0;
+export const newId = (): string => `set-${++ids}`;
+
+/** Where the fault of each path is shown. */
+export class FaultPlaces {
+  readonly #places = new Map<string, FaultPlace>();
+
+  add(path: string, place: FaultPlace): void {
+    this.#places.set(path, place);
+  }
+  drop(prefix: string): void {
+    for (const path of this.#places.keys()) if (path.startsWith(prefix)) this.#places.delete(path);
+  }
+  clear(): void {
+    for (const { text, control } of this.#places.values()) {
+      setText(text, "");
+      setAttribute(control, "aria-invalid", null);
+    }
+  }
+  /** Beside the field, or the nearest one around it; null where the form has none. */
+  show(path: string, text: string): HTMLElement | null {
+    for (let at = path; ; at = at.replace(/(\.[^.[]*|\[[^[]*)$/, "")) {
+      const place = this.#places.get(at);
+      if (place?.root.isConnected) {
+        const before = place.text.textContent ?? "";
+        setText(place.text, before === "" ? text : `${before} · ${text}`);
+        setAttribute(place.control, "aria-invalid", "true");
+        for (let up = place.root.parentElement; up !== null; up = up.parentElement)
+          if (up instanceof HTMLDetailsElement) up.open = true;
+        return place.control;
+      }
+      const shorter = at.replace(/(\.[^.[]*|\[[^[]*)$/, "");
+      if (shorter === at) return null;
+    }
+  }
+}
+
+export function resolved(schema: JsonSchema, whole: JsonSchema): JsonSchema {
+  if (schema.allOf?.[0] !== undefined) {
+    const { allOf, ...own } = schema;
+    return { ...resolved(allOf[0] as JsonSchema, whole), ...own };
+  }
+  if (schema.$ref === undefined) return schema;
+  const target = whole.definitions?.[schema.$ref.replace("#/definitions/", "")] ?? {};
+  const { $ref: _ref, ...own } = schema;
+  return { ...resolved(target, whole), ...own };
+}
+
+/** A value as a person writes it; empty for what is no single word. */
+export function wordOf(value: unknown): string {
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean"
+    ? String(value)
+    : "";
+}
+
+export function isDict(value: unknown): value is Dict {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function defaultWords({ default: usual, examples }: JsonSchema, none = "–"): string {
+  if (usual !== undefined && usual !== null)
+    return typeof usual === "boolean" ? `as usual (${usual ? "Yes" : "No"})` : wordOf(usual);
+  return examples?.[0] === undefined ? none : none === "" ? `such as ${wordOf(examples[0])}` : none;
+}
+
+/** Label, control, what it means, and what is wrong with it. */
+export function labelled(
+  schema: JsonSchema,
+  path: string,
+  name: string,
+  input: HTMLElement,
+  context: FormContext,
+  isRequired: boolean,
+): HTMLElement {
+  const hint = h("p", { class: "hint", id: `${input.id}-hint` }, schema.description ?? "");
+  const fault = h("p", { class: "fault-text", id: `${input.id}-fault` });
+  setAttribute(input, "aria-describedby", `${schema.description ? `${hint.id} ` : ""}${fault.id}`);
+  setAttribute(input, "data-path", path);
+  setAttribute(input, "aria-required", isRequired ? "true" : null);
+  const root = h(
+    "div",
+    { class: "set-field" },
+    h("label", { for: input.id }, schema.title ?? name, isRequired && requiredMark()),
+    input,
+    schema.description !== undefined && hint,
+    fault,
+  );
+  context.places.add(path, { root, control: input, text: fault });
+  return root;
+}
+
+function requiredMark(): HTMLElement {
+  return h("span", { class: "needed" }, " (needed)");
+}
+
+/** A box with a legend; what is optional and empty folds away. */
+export function group(
+  schema: JsonSchema,
+  path: string,
+  name: string,
+  context: FormContext,
+  folded: boolean,
+  ...children: (Node | null)[]
+): HTMLElement {
+  const fault = h("p", { class: "fault-text", tabindex: -1 });
+  const title = schema.title ?? name;
+  const hint = schema.description !== undefined && h("p", { class: "hint" }, schema.description);
+  const root = folded
+    ? h(
+        "details",
+        { class: "set-group" },
+        h("summary", null, title),
+        h("div", { role: "group", "aria-label": title }, hint, fault, ...children),
+      )
+    : h("fieldset", { class: "set-group" }, h("legend", null, title), hint, fault, ...children);
+  setAttribute(root, "data-group", path);
+  context.places.add(path, { root, control: fault, text: fault });
+  return root;
+}

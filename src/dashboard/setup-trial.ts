@@ -1,0 +1,169 @@
+/** What is tried before it is saved: one read of a sensor, one session of an uplink. */
+import { messageOf } from "./api.ts";
+import { h, replace } from "./dom.ts";
+import { quantity } from "./format.ts";
+import type { SetupFault } from "./setup-file.ts";
+import type { ListView } from "./setup-list.ts";
+import type { SetupView } from "./setup-page.ts";
+import { type Dict, isDict } from "./setup-schema.ts";
+
+/** The agent gives up earlier, and says so. */
+const TRIAL_MAX_MS = 60_000;
+
+interface Probe {
+  readonly day: string;
+  readonly records: number;
+  readonly error: string | null;
+  readonly reading: {
+    readonly time: string;
+    readonly values: Dict;
+    readonly units: Readonly<Record<string, string>>;
+    readonly quality: Dict;
+    readonly raw: unknown;
+  } | null;
+  readonly messages: readonly { readonly topic: string; readonly payload: string }[];
+}
+interface Tried {
+  readonly addresses: readonly {
+    readonly url: string;
+    readonly ok: boolean;
+    readonly detail: string;
+  }[];
+}
+
+/** Null for what cannot be tried. */
+export function trialPanel(
+  view: SetupView,
+  list: ListView,
+  entry: () => Dict,
+  onFaults: (faults: readonly SetupFault[]) => void,
+): HTMLElement | null {
+  if (list.one !== "sensor" && list.one !== "uplink") return null;
+  const isSensor = list.one === "sensor";
+  const out = h("div", { class: "set-trial-out", role: "status" });
+  const button = h(
+    "button",
+    { type: "button", disabled: !view.about.mayChange, click: () => void attempt() },
+    isSensor ? "Read it once" : "Try the connection",
+  );
+  const attempt = async (): Promise<void> => {
+    button.disabled = true;
+    replace(out, h("p", { class: "hint" }, isSensor ? "Asking the gateway …" : "Connecting …"));
+    try {
+      const kinds = entry()["kinds"];
+      const answers = isSensor
+        ? await probes(view, entry(), Array.isArray(kinds) ? kinds.map(String) : [])
+        : [
+            await view.api.send(
+              "POST",
+              "setup/uplinks/test",
+              { uplink: entry() },
+              { timeoutMs: TRIAL_MAX_MS },
+            ),
+          ];
+      const faults = answers.flatMap(({ status, body }) =>
+        status === 422 ? (body as { readonly faults: readonly SetupFault[] }).faults : [],
+      );
+      if (faults.length > 0) {
+        replace(out, h("p", { class: "fault-text" }, "Nothing was tried: see what is marked."));
+        return onFaults(faults);
+      }
+      replace(out, ...answers.flatMap((answer) => shownAnswer(answer, isSensor)));
+    } catch (error) {
+      replace(out, h("p", { class: "fault-text" }, (error as Error).message));
+    } finally {
+      button.disabled = false;
+    }
+  };
+  return h(
+    "section",
+    { class: "set-trial", "aria-label": isSensor ? "Try the sensor" : "Try the uplink" },
+    h("p", { class: "set-actions" }, button),
+    h(
+      "p",
+      { class: "hint" },
+      isSensor
+        ? "Asks the gateway for today's records of this sensor as the form says. Nothing is stored or published."
+        : "Opens one session at each address and leaves it. Nothing is published.",
+    ),
+    out,
+  );
+}
+
+type Answer = { readonly status: number; readonly body: unknown };
+
+/** One after the other: the gateway is asked gently. */
+async function probes(view: SetupView, sensor: Dict, kinds: readonly string[]): Promise<Answer[]> {
+  const answers: Answer[] = [];
+  for (const kind of kinds.length === 0 ? ["rpm"] : kinds) {
+    const body = { sensor, kind };
+    const answer = await view.api.send("POST", "setup/probe", body, { timeoutMs: TRIAL_MAX_MS });
+    answers.push({
+      status: answer.status,
+      body: isDict(answer.body) ? { ...answer.body, kind } : answer.body,
+    });
+    if (answer.status !== 200) break;
+  }
+  return answers;
+}
+
+function shownAnswer({ status, body }: Answer, isSensor: boolean): HTMLElement[] {
+  if (status !== 200) return [h("p", { class: "fault-text" }, messageOf(body))];
+  return isSensor
+    ? shownProbe(body as Probe & { readonly kind: string })
+    : shownTried(body as Tried);
+}
+
+function shownTried({ addresses }: Tried): HTMLElement[] {
+  return addresses.map(({ url, ok, detail }) =>
+    h("p", { class: ok ? "set-good" : "fault-text" }, `${url}: ${detail}`),
+  );
+}
+
+function shownProbe({
+  kind,
+  day,
+  records,
+  error,
+  reading,
+  messages,
+}: Probe & { readonly kind: string }): HTMLElement[] {
+  if (error !== null) return [h("p", { class: "fault-text" }, `${kind}: ${error}`)];
+  const head = h(
+    "p",
+    { class: reading === null ? "set-note" : "set-good" },
+    `${kind}: ${records} records of ${day}${reading === null ? "; the gateway answers, and has no usable record of that day. Are code and type right?" : `, the newest of ${reading.time}`}`,
+  );
+  if (reading === null) return [head];
+  const rows = Object.entries(reading.values).map(([name, value]) => {
+    const doubt = reading.quality[name];
+    const words = isDict(doubt)
+      ? `${String(doubt["quality"])} (${String(doubt["reason"])})`
+      : "good";
+    const text =
+      typeof value === "number" ? quantity(value, reading.units[name] ?? null) : String(value);
+    return h(
+      "tr",
+      null,
+      h("th", { scope: "row" }, name),
+      h("td", null, text),
+      h("td", null, words),
+    );
+  });
+  return [
+    head,
+    h(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": `Values of ${kind}` },
+      h("table", { class: "plain" }, h("tbody", null, ...rows)),
+    ),
+    h(
+      "details",
+      null,
+      h("summary", null, `What would be published (${messages.length})`),
+      ...messages.map(({ topic, payload }) =>
+        h("p", { class: "set-message" }, topic, h("br"), payload),
+      ),
+    ),
+  ];
+}

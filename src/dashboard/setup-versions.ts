@@ -1,0 +1,110 @@
+/** The last ten files that were replaced here: what differs, and the way back. */
+import { messageOf } from "./api.ts";
+import { h, replace } from "./dom.ts";
+import { timeNode } from "./marks.ts";
+import { differenceLines } from "./setup-difference.ts";
+import { type Part, SetupFile } from "./setup-file.ts";
+import type { SetupView } from "./setup-page.ts";
+
+interface Version {
+  readonly version: number;
+  readonly replacedAtMs: number;
+  readonly replacedBy: string;
+}
+
+export async function versionsView(view: SetupView): Promise<void> {
+  const parts: readonly Part[] = view.about.uplinks === null ? ["site"] : ["site", "uplinks"];
+  const sections = await Promise.all(parts.map((part) => section(view, part)));
+  if (!view.signal.aborted) replace(view.place, ...sections);
+}
+
+const pathOf = (part: Part) => `setup/${part === "site" ? "" : "uplinks/"}versions`;
+
+async function section(view: SetupView, part: Part): Promise<HTMLElement> {
+  const [file, { status, body }] = await Promise.all([
+    SetupFile.load(view.api, part),
+    view.api.send<{ readonly versions: readonly Version[] }>("GET", pathOf(part)),
+  ]);
+  if (status !== 200) throw new Error(messageOf(body));
+  const id = `versions-${part}`;
+  return h(
+    "section",
+    { "aria-labelledby": id },
+    h("h2", { id }, part === "site" ? "Site file" : "Uplinks file"),
+    body.versions.length === 0
+      ? h("p", { class: "empty" }, "Nothing was replaced here yet.")
+      : h(
+          "ul",
+          { class: "set-list" },
+          ...body.versions.map((version) => item(view, file, version)),
+        ),
+  );
+}
+
+function item(
+  view: SetupView,
+  file: SetupFile,
+  { version, replacedAtMs, replacedBy }: Version,
+): HTMLElement {
+  const out = h("div", { role: "status" });
+  const name = `version ${version}`;
+  const show = async (): Promise<void> => {
+    const { status, body } = await view.api.send<{
+      readonly site?: unknown;
+      readonly content?: unknown;
+    }>("GET", `${pathOf(file.part)}/${version}`);
+    if (status !== 200) return say(messageOf(body));
+    const lines = differenceLines(file.content, file.part === "site" ? body.site : body.content);
+    const back = h(
+      "button",
+      {
+        type: "button",
+        class: "set-danger",
+        disabled: !view.about.mayChange,
+        click: () => void restore(),
+      },
+      `Take ${name} back`,
+    );
+    replace(
+      out,
+      h("p", null, "Taking it back would change:"),
+      h(
+        "ul",
+        { class: "set-faults" },
+        ...(lines.length === 0 ? ["nothing but its layout"] : lines).map((line) =>
+          h("li", null, line),
+        ),
+      ),
+      h("p", { class: "set-actions" }, back),
+    );
+  };
+  const say = (text: string): void => replace(out, h("p", { class: "fault-text" }, text));
+  const restore = async (): Promise<void> => {
+    const saved = await file.restore(view.api, version);
+    if (saved.outcome === "saved")
+      return view.go("versions", `Version ${version} is back and in effect.`);
+    if (saved.outcome === "changed")
+      return say(
+        "The file was changed by somebody else meanwhile: open this page again to see how.",
+      );
+    if (saved.outcome === "refused") return say(saved.message);
+    say(
+      `It has faults today: ${saved.faults.map(({ place, problem }) => `${place} ${problem}`).join(" · ")}`,
+    );
+  };
+  const attempt = (work: () => Promise<void>) => () =>
+    void work().catch((error: unknown) => say((error as Error).message));
+  return h(
+    "li",
+    { "data-version": version },
+    h(
+      "span",
+      null,
+      `Version ${version}, replaced `,
+      timeNode(view.model, replacedAtMs, "full"),
+      ` by ${replacedBy}`,
+    ),
+    h("button", { type: "button", click: attempt(show) }, `Show the difference to ${name}`),
+    out,
+  );
+}

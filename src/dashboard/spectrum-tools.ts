@@ -1,0 +1,120 @@
+/** What a spectrum is looked at with: of signal or envelope, markers of the machine's parts, cursors, another measurement. */
+import type { Api, ApiSensor, ApiSpectrum, Measurement } from "./api.ts";
+import { h, replace } from "./dom.ts";
+import type { Model } from "./model.ts";
+import { placeNow, remember } from "./place.ts";
+import { CURSORS, type CursorKind } from "./spectrum-cursor.ts";
+import { type MarkerLine, type MarkerSet, markerSets } from "./spectrum-markers.ts";
+
+/** The number of the unit GE: its spectrum is that of the envelope. */
+export const ENVELOPE_UNIT = 6;
+
+export class SpectrumTools {
+  readonly controls: readonly HTMLElement[];
+  readonly #model: Model;
+  readonly #of: HTMLSelectElement;
+  readonly #markers: HTMLSelectElement;
+  readonly #cursor: HTMLSelectElement;
+  readonly #with: HTMLSelectElement;
+  readonly #point: number | null;
+  #sets: readonly MarkerSet[];
+  #wanted: string | null;
+  #wantedWith: string | null;
+
+  /** `load` asks anew, `redraw` shows what is there. */
+  constructor(api: Api, model: Model, sensor: ApiSensor, load: () => void, redraw: () => void) {
+    this.#model = model;
+    this.#point = sensor.location?.point ?? null;
+    const { query } = placeNow();
+    this.#wanted = query.get("markers");
+    this.#wantedWith = query.get("against");
+    this.#sets = markerSets(null, this.#point);
+    const kept = (name: string, then: () => void) => (event: Event) => {
+      const { value, selectedIndex } = event.target as HTMLSelectElement;
+      remember({ [name]: selectedIndex === 0 ? null : value });
+      then();
+    };
+    this.#of = h(
+      "select",
+      { id: "signal-of", change: kept("spectrum", load) },
+      h("option", { value: "signal" }, "signal"),
+      h("option", { value: "envelope" }, "envelope (GE)"),
+    );
+    if (query.get("spectrum") === "envelope") this.#of.value = "envelope";
+    this.#markers = h("select", { id: "signal-markers", change: kept("markers", redraw) });
+    this.#cursor = h(
+      "select",
+      { id: "signal-cursor", change: kept("cursor", redraw) },
+      ...CURSORS.map(([value, text]) => h("option", { value }, text)),
+    );
+    const cursor = CURSORS.find(([value]) => value === query.get("cursor"));
+    if (cursor !== undefined) this.#cursor.value = cursor[0];
+    this.#with = h("select", { id: "signal-against", change: kept("against", load) });
+    this.controls = [
+      labelled("Spectrum of", this.#of),
+      labelled("Markers", this.#markers),
+      labelled("Cursor", this.#cursor),
+      labelled("Compare with", this.#with, "field wide"),
+    ];
+    this.#offerMarkers();
+    if (sensor.location !== null) void this.#askMachine(api, sensor.location.machine, redraw);
+  }
+
+  get isEnvelope(): boolean {
+    return this.#of.value === "envelope";
+  }
+  get cursor(): CursorKind {
+    return CURSORS.find(([value]) => value === this.#cursor.value)?.[0] ?? "single";
+  }
+  markers(speedHz: number | null): readonly MarkerLine[] {
+    return this.#sets.find(({ key }) => key === this.#markers.value)?.lines(speedHz) ?? [];
+  }
+
+  /** The measurement that is drawn over the one shown; null for none. */
+  other(measurements: readonly Measurement[]): Measurement | null {
+    return measurements.find(({ reading }) => reading === this.#with.value) ?? null;
+  }
+  nameOf({ timeMs }: Measurement | ApiSpectrum): string {
+    return this.#model.times.full(timeMs);
+  }
+
+  offer(measurements: readonly Measurement[]): void {
+    const kept = this.#wantedWith ?? this.#with.value;
+    this.#wantedWith = null;
+    replace(
+      this.#with,
+      h("option", { value: "" }, "nothing"),
+      ...measurements.map((one) => h("option", { value: one.reading }, this.nameOf(one))),
+    );
+    if (measurements.some(({ reading }) => reading === kept)) this.#with.value = kept;
+  }
+
+  async #askMachine(api: Api, id: number, redraw: () => void): Promise<void> {
+    try {
+      const machine = (await api.machines()).find((one) => one.id === id);
+      if (machine === undefined) return;
+      this.#sets = markerSets(machine, this.#point);
+      this.#offerMarkers();
+      redraw();
+    } catch {
+      // Orders can be marked without it.
+    }
+  }
+
+  #offerMarkers(): void {
+    const kept = this.#wanted ?? this.#markers.value;
+    replace(
+      this.#markers,
+      ...this.#sets.map(({ key, label }) => h("option", { value: key }, label)),
+      h("option", { value: "none" }, "none"),
+    );
+    if ([...this.#markers.options].some(({ value }) => value === kept)) {
+      this.#markers.value = kept;
+      this.#wanted = null;
+    }
+  }
+}
+
+export function labelled(label: string, control: HTMLElement, style = "field"): HTMLElement {
+  return h("div", { class: style }, h("label", { for: control.id }, label), control);
+}

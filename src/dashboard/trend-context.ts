@@ -1,0 +1,115 @@
+/** What a trend is judged by: limits, learned baselines, and when alarms were raised. */
+import { VELOCITY_LIMITS } from "../core/signal/severity.ts";
+import { alarmName } from "./alarm-words.ts";
+import type { Api, ApiAlarm, ApiBaseline, ApiLimit, ApiSensor } from "./api.ts";
+import type { ChartBand, ChartLevel, ChartMark } from "./chart-spec.ts";
+import type { TrendGroup } from "./trend-groups.ts";
+
+/** So many events are looked through for those of the sensor. */
+const EVENTS = 1000;
+
+export interface TrendContext {
+  readonly limits: readonly ApiLimit[];
+  readonly baselines: readonly ApiBaseline[];
+  /** Of this sensor, newest first. */
+  readonly events: readonly ApiAlarm[];
+}
+export const NO_CONTEXT: TrendContext = { limits: [], baselines: [], events: [] };
+
+/** Null where alarms are off or cannot be read: the trend is drawn without them. */
+export async function trendContext(api: Api, sensor: string): Promise<TrendContext | null> {
+  try {
+    const [limits, baselines, { history }] = await Promise.all([
+      api.limits(sensor),
+      api.baselines(sensor),
+      api.alarms(EVENTS),
+    ]);
+    return { limits, baselines, events: history.filter((event) => event.sensor === sensor) };
+  } catch {
+    return null;
+  }
+}
+
+/** Lines of the zones, and of the rules that are no zones; those that several channels share are drawn once. */
+export function levelsOf(
+  group: TrendGroup,
+  sensor: ApiSensor | undefined,
+  { limits }: TrendContext,
+): ChartLevel[] {
+  const levels = new Map<string, ChartLevel>();
+  const add = (level: ChartLevel) => levels.set(`${level.y} ${level.label}`, level);
+  if (group.quantity === "vel_rms" && sensor !== undefined) zoneLevels(sensor).forEach(add);
+  for (const limit of limits) {
+    if (limit.alarm === "zone" || !isOf(group, limit)) continue;
+    const name = alarmName(limit.alarm);
+    if (limit.highHigh !== null)
+      add({ y: limit.highHigh, label: `${name} high high`, colour: "bad" });
+    if (limit.high !== null) add({ y: limit.high, label: `${name} high`, colour: "warn" });
+    if (limit.low !== null) add({ y: limit.low, label: `${name} low`, colour: "warn" });
+    if (limit.lowLow !== null) add({ y: limit.lowLow, label: `${name} low low`, colour: "bad" });
+  }
+  return [...levels.values()];
+}
+
+function isOf(group: TrendGroup, { kind, value }: { kind: string; value: string }): boolean {
+  return kind === group.kind && group.values.some(({ name }) => name === value);
+}
+
+function zoneLevels({ machineClass, limits }: ApiSensor): ChartLevel[] {
+  const bounds = limits ?? (machineClass === null ? null : VELOCITY_LIMITS[machineClass]);
+  if (bounds === null) return [];
+  return bounds.map((y, i) => {
+    const [better, worse] = ["AB", "BC", "CD"][i] ?? "AB";
+    return { y, label: `${better} | ${worse}`, colour: `zone-${worse?.toLowerCase() ?? "d"}` };
+  });
+}
+
+/** What is usual, by channel; while it stands a machine has a normal of its own, which is not drawn. */
+export function bandsOf(group: TrendGroup, { baselines }: TrendContext): ChartBand[] {
+  return group.values.flatMap(({ name, label }, i) =>
+    baselines
+      .filter(
+        ({ value, machineState, high, low }) =>
+          value === name && machineState !== "standing" && (high !== null || low !== null),
+      )
+      .map(({ low, high }) => ({
+        low,
+        high,
+        label: `${label} usual`,
+        colour: `series-${(i % 4) + 1}`,
+      })),
+  );
+}
+
+/** Where the learning stands, in a sentence per channel; empty without a baseline. */
+export function baselineWords(group: TrendGroup, { baselines }: TrendContext): string {
+  return group.values
+    .flatMap(({ name, label }) =>
+      baselines
+        .filter(({ value, machineState }) => value === name && machineState !== "standing")
+        .map(({ status, learned, wanted, alarm }) => {
+          if (status === "learning")
+            return `${label}: baseline of ${alarm} is learning, ${learned} of ${wanted} readings.`;
+          if (status === "learned")
+            return `${label}: the shaded range is the baseline of ${alarm}.`;
+          const zone = status === "zone_c" ? "C" : "D";
+          return `${label}: the level learned for ${alarm} lies in zone ${zone} and is not used.`;
+        }),
+    )
+    .join(" ");
+}
+
+/** Alarms of these values, where they were raised; s. */
+export function alarmMarks(group: TrendGroup, { events }: TrendContext): ChartMark[] {
+  const marks = new Map<string, ChartMark>();
+  for (const event of events) {
+    if (!isOf(group, event) || event.raised === undefined) continue;
+    const x = Date.parse(event.raised) / 1000;
+    const isAlarm = event.severity === "alarm";
+    const key = `${event.alarm} ${event.value} ${x}`;
+    // Events are newest first: the last word on how bad it was stands.
+    if (!marks.has(key))
+      marks.set(key, { x, label: `▲ ${alarmName(event.alarm)}`, colour: isAlarm ? "bad" : "warn" });
+  }
+  return [...marks.values()].sort((a, b) => a.x - b.x);
+}

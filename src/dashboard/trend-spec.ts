@@ -1,0 +1,116 @@
+/** What the plot of a trend shows: lines with their spread, or the states of contacts. */
+import type { Trend } from "./api.ts";
+import type { ChartSeries, ChartSpec } from "./chart-spec.ts";
+import { contactSpans } from "./contact-spans.ts";
+import { number, type ZoneTimes } from "./format.ts";
+import { alignTrend, type TrendColumn } from "./trend-data.ts";
+import type { TrendGroup } from "./trend-groups.ts";
+
+/** Colours repeat after four lines, dashes after five: no two of twenty are alike. */
+const DASHES: readonly (readonly number[])[] = [[], [7, 3], [2, 3], [9, 3, 2, 3], [12, 4]];
+
+/** Several sensors' answers as one: a value is then named by its sensor as well. */
+export function mergedTrend(trends: readonly (readonly [string, Trend])[]): Trend | null {
+  const [first] = trends;
+  if (first === undefined) return null;
+  const series: Record<string, Trend["series"][string]> = {};
+  for (const [code, trend] of trends) {
+    for (const [name, one] of Object.entries(trend.series)) series[`${code} ${name}`] = one;
+  }
+  return {
+    ...first[1],
+    series,
+    bucketMs: Math.max(...trends.map(([, { bucketMs }]) => bucketMs)),
+    readings: trends.reduce((sum, [, { readings }]) => sum + readings, 0),
+  };
+}
+
+/** @param cadenceMs 0 where it is not known */
+export function trendSpec(
+  group: TrendGroup,
+  trend: Trend,
+  times: ZoneTimes,
+  cadenceMs: number,
+): ChartSpec {
+  const names = group.values.map(({ name }) => name);
+  const { x, columns } = alignTrend(trend, names, cadenceMs);
+  const series = seriesOf(group, columns);
+  const lanes = group.isContact
+    ? group.values.map(({ name, label }) => ({
+        label,
+        spans: contactSpans(trend.series[name], trend.bucketMs, trend.toMs),
+      }))
+    : undefined;
+  return {
+    x,
+    xLabel: `Time, ${times.name(trend.toMs)}`,
+    yLabel: `${group.label}${group.unit === "" ? "" : ` (${group.unit})`}`,
+    zone: times.zone,
+    series,
+    range: [trend.fromMs / 1000, trend.toMs / 1000],
+    ...(lanes !== undefined && { lanes }),
+    summary: trendSummary(group, trend),
+    readout: (index) =>
+      `${times.full((x[index] ?? 0) * 1000)}   ${series
+        .map((one) => readoutOf(one, group, index))
+        .filter((text) => text !== "")
+        .join("   ")}`,
+  };
+}
+
+function seriesOf(group: TrendGroup, columns: readonly TrendColumn[]): ChartSeries[] {
+  const series: ChartSeries[] = [];
+  for (const [i, { label }] of group.values.entries()) {
+    const column = columns[i];
+    if (column === undefined) continue;
+    const dash = DASHES[i % DASHES.length];
+    series.push({
+      label,
+      colour: `series-${(i % 4) + 1}`,
+      values: column.mean,
+      low: column.min,
+      high: column.max,
+      ...(group.isContact && { look: "none" as const }),
+      ...(dash && dash.length > 0 && { dash }),
+    });
+  }
+  const doubtful = columns[0]?.doubtful;
+  if (!group.isContact && doubtful?.some((value) => typeof value === "number")) {
+    series.push({ label: "uncertain", colour: "warn", values: doubtful, look: "points" });
+  }
+  return series;
+}
+
+function readoutOf(
+  { label, values, low: lows, high: highs }: ChartSeries,
+  { unit, isContact }: TrendGroup,
+  index: number,
+): string {
+  const [mean, low, high] = [values[index], lows?.[index], highs?.[index]];
+  if (mean === null || mean === undefined || label === "uncertain") return "";
+  if (isContact) return `${label}: ${low === high ? (mean > 0.5 ? "yes" : "no") : "changed"}`;
+  const isSpread = typeof low === "number" && typeof high === "number" && low !== high;
+  const spread = isSpread ? ` (${number(low)} … ${number(high)})` : "";
+  return `${label} ${number(mean)}\u00a0${unit}${spread}`;
+}
+
+function trendSummary(group: TrendGroup, trend: Trend): string {
+  const parts = group.values.map(({ name, label }) => {
+    const series = trend.series[name];
+    if (series === undefined) return "";
+    if (group.isContact) return contactWords(label, series, trend);
+    const [low, high] = [Math.min(...series.min), Math.max(...series.max)];
+    return `${label}: ${number(low)} to ${number(high)} ${group.unit}`;
+  });
+  const shown = parts.filter((part) => part !== "").join(", ");
+  const from = trend.readings === 1 ? "1 reading" : `${trend.readings} readings`;
+  return `${group.label} from ${from}. ${shown === "" ? "" : `${shown}.`}`;
+}
+
+function contactWords(label: string, series: Trend["series"][string], trend: Trend): string {
+  const spans = contactSpans(series, trend.bucketMs, trend.toMs);
+  const on = spans.filter(({ state }) => state === "on");
+  const known = spans.reduce((sum, { from, to }) => sum + to - from, 0);
+  const share = known === 0 ? 0 : on.reduce((sum, { from, to }) => sum + to - from, 0) / known;
+  return `${label}: yes for ${Math.round(100 * share)} % of the time`;
+}

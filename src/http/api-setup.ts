@@ -1,0 +1,145 @@
+import type { FastifyInstance, FastifyReply } from "fastify";
+import { isUnnamed } from "../core/empty-site.ts";
+import { POLLED_KINDS, type PolledKind } from "../core/sensor.ts";
+import type { DiscoveryHints, DiscoveryRequest, FileEditing, Refused } from "../core/setup.ts";
+import { choice, DAY, objectOf, type Schema, text } from "./api-schemas.ts";
+import { registerSiteFile, registerUplinksFile, setupOff } from "./api-setup-files.ts";
+import type { HttpParts } from "./parts.ts";
+import { problem } from "./problem.ts";
+import { shallowBody } from "./shallow-body.ts";
+
+const POLLED_KIND = choice(POLLED_KINDS);
+export const PROBE_BODY = objectOf(
+  {
+    sensor: { type: "object", description: "A sensor as it would stand in the site file." },
+    kind: POLLED_KIND,
+    date: DAY,
+  },
+  ["sensor", "kind"],
+);
+export const TRY_BODY = objectOf(
+  { uplink: { type: "object", description: "An uplink as it would stand in the uplinks file." } },
+  ["uplink"],
+);
+/** The password goes to that service's log-in and is kept nowhere. */
+export const DISCOVER_BODY = objectOf(
+  {
+    url: {
+      ...text(2048, "Base address of the analytics service."),
+      pattern: "^https?://[^/@\\s?#]+(/[^@\\s?#]*)?$",
+    },
+    email: text(320),
+    password: text(1024),
+    wireWord: {
+      ...text(64, "WIRE_WORD of that service; this agent's unless given."),
+      pattern: "^[A-Za-z]+$",
+    },
+  },
+  ["url", "email", "password"],
+);
+const LOOP: Schema = objectOf(
+  { unit: text(32), low: { type: "number" }, high: { type: "number" } },
+  ["unit", "low", "high"],
+);
+export const DRAFT_BODY = objectOf({
+  kinds: {
+    type: "object",
+    description: "Kinds by sensor type code.",
+    maxProperties: 1000,
+    propertyNames: { pattern: "^\\d{1,10}$" },
+    additionalProperties: { type: "array", maxItems: POLLED_KINDS.length, items: POLLED_KIND },
+  },
+  clamp: choice([50, 100, 250, 500]),
+  loop: LOOP,
+});
+
+/** Set-up over HTTP (plant 12). Everything here is 403 while SETUP_ENABLED is false. */
+export function registerSetupApi(
+  app: FastifyInstance,
+  parts: Pick<HttpParts, "setup" | "site">,
+): void {
+  const { setup, site } = parts;
+  app.get("/api/v1/setup", (request, reply) => {
+    if (setup === null) return setupOff(reply) ?? reply;
+    const about = (file: FileEditing | null) => file && { path: file.path, trouble: file.trouble };
+    return reply.send({
+      isNamed: !isUnnamed(site.current),
+      sensors: site.current.sensors.length,
+      mayChange: request.role === "all",
+      site: about(setup.site),
+      uplinks: about(setup.uplinks),
+    });
+  });
+  app.get("/api/v1/setup/schemas", (_request, reply) =>
+    setup === null ? (setupOff(reply) ?? reply) : reply.send(setup.schemas),
+  );
+  registerSiteFile(app, parts);
+  registerUplinksFile(app, parts);
+  registerTrials(app, parts);
+  registerDiscovery(app, parts);
+}
+
+/** What is tried before it is saved. */
+function registerTrials(app: FastifyInstance, { setup }: Pick<HttpParts, "setup">): void {
+  app.post<{ Body: { sensor: { code?: unknown }; kind: PolledKind; date?: string } }>(
+    "/api/v1/setup/probe",
+    { schema: { body: PROBE_BODY }, preValidation: shallowBody },
+    async (request, reply) => {
+      if (setup === null) return setupOff(reply) ?? reply;
+      const { sensor, kind, date } = request.body;
+      request.auditDetail = `${String(sensor.code).slice(0, 64)} ${kind}`;
+      const report = await setup.probe(sensor, kind, date ?? null);
+      return isRefused(report) ? refuse(reply, report) : reply.send(report);
+    },
+  );
+  app.post<{ Body: { uplink: { name?: unknown } } }>(
+    "/api/v1/setup/uplinks/test",
+    { schema: { body: TRY_BODY }, preValidation: shallowBody },
+    async (request, reply) => {
+      if (setup === null) return setupOff(reply) ?? reply;
+      const { uplink } = request.body;
+      request.auditDetail = String(uplink.name).slice(0, 64);
+      const tried = await setup.tryUplink(uplink);
+      return isRefused(tried) ? refuse(reply, tried) : reply.send({ addresses: tried });
+    },
+  );
+}
+
+function registerDiscovery(app: FastifyInstance, { setup }: Pick<HttpParts, "setup">): void {
+  app.post<{ Body: Omit<DiscoveryRequest, "wireWord"> & { wireWord?: string } }>(
+    "/api/v1/setup/discover",
+    { schema: { body: DISCOVER_BODY }, preValidation: shallowBody },
+    (request, reply) => {
+      if (setup === null) return setupOff(reply) ?? reply;
+      const { wireWord, ...login } = request.body;
+      request.auditDetail = new URL(login.url).host;
+      if (!setup.discover({ ...login, wireWord: wireWord ?? null }))
+        return reply.code(409).send(problem(409, "the service is being asked already"));
+      return reply.code(202).send(setup.discovery);
+    },
+  );
+  app.get("/api/v1/setup/discover", (_request, reply) =>
+    setup === null ? (setupOff(reply) ?? reply) : reply.send(setup.discovery),
+  );
+  app.post<{ Body: Partial<DiscoveryHints> }>(
+    "/api/v1/setup/discover/draft",
+    { schema: { body: DRAFT_BODY }, preValidation: shallowBody },
+    (request, reply) => {
+      if (setup === null) return setupOff(reply) ?? reply;
+      const { kinds = {}, clamp = null, loop = null } = request.body;
+      const draft = setup.draft({ kinds, clamp, loop });
+      if (draft === null) return reply.code(404).send(problem(404, "nothing was found yet"));
+      return reply.send(draft);
+    },
+  );
+}
+
+function isRefused(answer: object): answer is Refused {
+  return "faults" in answer || "busy" in answer;
+}
+
+function refuse(reply: FastifyReply, refused: Refused): FastifyReply {
+  if ("busy" in refused) return reply.code(409).send(problem(409, refused.busy));
+  const message = "there are faults; nothing was tried";
+  return reply.code(422).send({ ...problem(422, message), faults: refused.faults });
+}

@@ -1,0 +1,246 @@
+/**
+ * Whole answers to questions about a range of time. A short answer is made in memory; a long one is walked again while it is
+ * sent, so that memory stays flat. What no box should be asked for is refused with 9007 before the first byte: never less
+ * data than was asked for.
+ */
+import type { StoredReading } from "../core/ports.ts";
+import { countReadings, type MergedRange, mergedReadings } from "../core/query/merged.ts";
+import { fault, QUERY_STATUS, type QueryFault } from "../core/query/request.ts";
+import type { QueryAnswer, QueryContext } from "./query-context.ts";
+
+export interface HistoryLimits {
+  /** Rows of an answer that is made in memory. */
+  readonly heldRowsMax: number;
+  /** Longest answer, bytes. */
+  readonly bytesMax: number;
+  /** Longest work on one answer, ms. */
+  readonly workMsMax: number;
+}
+export const HISTORY_LIMITS: HistoryLimits = {
+  // A few MB: a day of minute readings, also with several values of each.
+  heldRowsMax: 10_000,
+  // A year of minute readings of a sensor is about 40 MB; tools parse an answer as one text.
+  bytesMax: 256 << 20,
+  // Beyond it most clients and proxies have given up.
+  workMsMax: 120_000,
+};
+/** Work on an answer in memory; one that takes longer is made while it is sent, so that its reader hears from us. */
+const HELD_WORK_MS_MAX = 20_000;
+/** Until an answer begins. A connection that is silent for a minute is ended (server.ts), and then nobody is told why. */
+const BEGINNING_MS_MAX = 45_000;
+/** Counting what a long answer will hold; a site of thousands of sensors is then estimated from those counted. */
+const COUNTING_MS_MAX = 2_000;
+/** White space goes out this often while no row is found: a silent connection is ended (server.ts). */
+const SILENCE_MS_MAX = 10_000;
+/** A reader that takes longer than this for a long answer is not reading it. */
+const SENDING_MS_MAX = 15 * 60_000;
+/** Rows joined to one piece of text. */
+const ROWS_PER_PIECE = 200;
+
+/** A row of the answer: JSON text, and the part of the answer it belongs to. */
+export interface Row {
+  readonly part: number;
+  readonly text: string;
+}
+export interface RowQuestion extends MergedRange {
+  readonly rowsOf: (reading: StoredReading) => readonly Row[];
+}
+/** How rows become `Value`. A reading's rows may lie in several parts; each part is one list. */
+export interface AnswerShape {
+  readonly parts: readonly number[];
+  /** Parts without rows are left out. */
+  readonly areEmptyPartsLeftOut: boolean;
+  readonly open: string;
+  readonly openPart: (part: number) => string;
+  readonly closePart: string;
+  readonly close: string;
+}
+/** One list of rows. */
+export function listShape(open: string, close: string): AnswerShape {
+  return {
+    parts: [0],
+    areEmptyPartsLeftOut: false,
+    open,
+    openPart: () => "",
+    closePart: "",
+    close,
+  };
+}
+
+/** The question takes longer than an answer may. */
+class WorkLimitPassed extends Error {}
+
+export async function answerRows(
+  context: QueryContext,
+  question: RowQuestion,
+  shape: AnswerShape,
+): Promise<QueryAnswer | QueryFault> {
+  try {
+    return await rowsWithin(context, question, shape);
+  } catch (error) {
+    if (!(error instanceof WorkLimitPassed)) throw error;
+    const seconds = BEGINNING_MS_MAX / 1000;
+    return fault(
+      QUERY_STATUS.busy,
+      `answer too large: more than ${seconds} s of work before its first row; ask for a shorter range or fewer sensors`,
+    );
+  }
+}
+
+async function rowsWithin(
+  context: QueryContext,
+  question: RowQuestion,
+  shape: AnswerShape,
+): Promise<QueryAnswer | QueryFault> {
+  const { limits, parts, pause } = context;
+  const { history, clock } = parts;
+  const startedAtMs = clock.monotonic();
+  const held: Row[] = [];
+  let bytes = 0;
+  let readings = 0;
+  let isWhole = true;
+  /** Until the first reading: every history was looked at once, which is no measure of what the readings cost. */
+  let openedMs: number | null = null;
+  // Also where no row is found for long: many sensors over many years.
+  const bounded = async (): Promise<void> => {
+    await pause();
+    if (clock.monotonic() - startedAtMs > BEGINNING_MS_MAX) throw new WorkLimitPassed();
+  };
+  for await (const reading of mergedReadings(history, question, bounded)) {
+    openedMs ??= clock.monotonic() - startedAtMs;
+    for (const row of question.rowsOf(reading)) {
+      held.push(row);
+      bytes += row.text.length + 1;
+    }
+    readings += 1;
+    const workedMs = clock.monotonic() - startedAtMs;
+    isWhole = held.length <= limits.heldRowsMax && workedMs <= HELD_WORK_MS_MAX;
+    if (!isWhole) break;
+  }
+  if (isWhole) return { pieces: heldPieces(held, shape) };
+  const walkedMs = clock.monotonic() - startedAtMs - (openedMs ?? 0);
+  const countedUntilMs = clock.monotonic() + COUNTING_MS_MAX;
+  const isEnough = () => clock.monotonic() > countedUntilMs;
+  const share = (await countReadings(history, question, bounded, isEnough)) / readings;
+  const workMs = ((openedMs ?? 0) + share * walkedMs) * shape.parts.length;
+  const refused = beyond(limits, share * bytes, workMs);
+  if (refused !== null) return refused;
+  const place = context.longAnswers.take();
+  if (place === null) {
+    return fault(QUERY_STATUS.busy, "busy: several long answers are being read; ask again later");
+  }
+  return { pieces: walkedPieces(context, question, shape), release: place };
+}
+
+function beyond(limits: HistoryLimits, bytes: number, workMs: number): QueryFault | null {
+  if (bytes <= limits.bytesMax && workMs <= limits.workMsMax) return null;
+  const about =
+    bytes > limits.bytesMax
+      ? `about ${Math.ceil(bytes / 1e6)} MB, and an answer holds ${Math.floor(limits.bytesMax / 1e6)} MB at most`
+      : `about ${Math.ceil(workMs / 1000)} s of work, and an answer may take ${limits.workMsMax / 1000} s`;
+  return fault(QUERY_STATUS.busy, `answer too large: ${about}; ask for a shorter range`);
+}
+
+function* heldPieces(held: readonly Row[], shape: AnswerShape): Generator<string> {
+  const byPart = new Map<number, string[]>();
+  for (const { part, text } of held) {
+    const texts = byPart.get(part);
+    if (texts === undefined) byPart.set(part, [text]);
+    else texts.push(text);
+  }
+  yield shape.open;
+  let isFirst = true;
+  for (const part of shape.parts) {
+    const texts = byPart.get(part) ?? [];
+    if (texts.length === 0 && shape.areEmptyPartsLeftOut) continue;
+    yield `${isFirst ? "" : ","}${shape.openPart(part)}`;
+    isFirst = false;
+    for (let from = 0; from < texts.length; from += ROWS_PER_PIECE) {
+      const piece = texts.slice(from, from + ROWS_PER_PIECE).join();
+      yield from === 0 ? piece : `,${piece}`;
+    }
+    yield shape.closePart;
+  }
+  yield shape.close;
+}
+
+/** Walks the range once for each part. A piece that throws ends the connection, so no reader takes a torn answer for a whole one. */
+async function* walkedPieces(
+  { parts: { history, clock }, pause }: QueryContext,
+  question: RowQuestion,
+  shape: AnswerShape,
+): AsyncGenerator<string> {
+  const endsAtMs = clock.monotonic() + SENDING_MS_MAX;
+  const walked: Walked = { readings: null, newestSeq: 0, parts: new Set() };
+  let saidAtMs = clock.monotonic();
+  const isSilent = () => clock.monotonic() - saidAtMs > SILENCE_MS_MAX;
+  const bounded = async (): Promise<void> => {
+    await pause();
+    if (clock.monotonic() > endsAtMs) throw new Error("the answer took too long");
+  };
+  yield shape.open;
+  let isFirstPart = true;
+  for (const part of shape.parts) {
+    if (walked.readings !== null && !walked.parts.has(part) && shape.areEmptyPartsLeftOut) continue;
+    let isFirstPiece = true;
+    for await (const piece of partPieces(history, question, part, walked, bounded, isSilent)) {
+      saidAtMs = clock.monotonic();
+      if (saidAtMs > endsAtMs) throw new Error("the answer was not read in time");
+      if (piece === "") {
+        yield " ";
+        continue;
+      }
+      if (isFirstPiece) yield `${isFirstPart ? "" : ","}${shape.openPart(part)}${piece}`;
+      else yield `,${piece}`;
+      isFirstPiece = false;
+    }
+    if (isFirstPiece) {
+      if (shape.areEmptyPartsLeftOut) continue;
+      yield `${isFirstPart ? "" : ","}${shape.openPart(part)}`;
+    }
+    isFirstPart = false;
+    yield shape.closePart;
+  }
+  yield shape.close;
+}
+
+/** What the first walk met: later ones leave out what was stored since, and must meet as many readings. */
+interface Walked {
+  readings: number | null;
+  newestSeq: number;
+  /** Those that have rows. */
+  readonly parts: Set<number>;
+}
+
+async function* partPieces(
+  history: QueryContext["parts"]["history"],
+  question: RowQuestion,
+  part: number,
+  walked: Walked,
+  pause: () => Promise<void>,
+  isSilent: () => boolean,
+): AsyncGenerator<string> {
+  const isFirst = walked.readings === null;
+  let readings = 0;
+  let texts: string[] = [];
+  for await (const reading of mergedReadings(history, question, pause)) {
+    if (isFirst) walked.newestSeq = Math.max(walked.newestSeq, reading.seq);
+    else if (reading.seq > walked.newestSeq) continue;
+    readings += 1;
+    for (const row of question.rowsOf(reading)) {
+      if (row.part === part) texts.push(row.text);
+      if (isFirst) walked.parts.add(row.part);
+    }
+    if (texts.length < ROWS_PER_PIECE) {
+      if (isSilent()) yield "";
+      continue;
+    }
+    yield texts.join();
+    texts = [];
+  }
+  if (texts.length > 0) yield texts.join();
+  if (isFirst) walked.readings = readings;
+  else if (readings !== walked.readings) {
+    throw new Error("readings of the range were removed while they were being answered");
+  }
+}

@@ -1,0 +1,80 @@
+import {
+  closeSync,
+  fchmodSync,
+  fchownSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { dirname } from "node:path";
+
+/** Who may read a file that was not there before: it may hold what a configuration does. */
+const NEW_FILE_MODE = 0o640;
+
+/** Files that a power cut leaves whole: the old one or the new one. Handed in, so that tests can cut between two steps. */
+export interface DurableFiles {
+  /** Null where there is no such file. Throws the system's error for any other trouble. */
+  read(path: string): string | null;
+  write(path: string, text: string): void;
+  remove(path: string): void;
+}
+
+export const durableFiles: DurableFiles = {
+  read(path) {
+    try {
+      return readFileSync(path, "utf8");
+    } catch (error) {
+      if (error instanceof Error && Reflect.get(error, "code") === "ENOENT") return null;
+      throw error;
+    }
+  },
+
+  /** Under another name first, synced, then renamed; the directory is synced last. Mode and owner stay as they were. */
+  write(path, text) {
+    const known = statSync(path, { throwIfNoEntry: false });
+    const fresh = `${path}.new`;
+    rmSync(fresh, { force: true });
+    const file = openSync(fresh, "wx", NEW_FILE_MODE);
+    try {
+      const bytes = Buffer.from(text, "utf8");
+      for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
+      if (known !== undefined) {
+        fchmodSync(file, known.mode & 0o7777);
+        if (known.uid !== process.getuid?.() || known.gid !== process.getgid?.())
+          tryToGive(file, known.uid, known.gid);
+      }
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(fresh, path);
+    syncDirectoryOf(path);
+  },
+
+  remove(path) {
+    rmSync(path, { force: true });
+    syncDirectoryOf(path);
+  },
+};
+
+/** Only root may give files away; what the agent writes is its own then. */
+function tryToGive(file: number, uid: number, gid: number): void {
+  try {
+    fchownSync(file, uid, gid);
+  } catch (error) {
+    if (!(error instanceof Error) || Reflect.get(error, "code") !== "EPERM") throw error;
+  }
+}
+
+function syncDirectoryOf(path: string): void {
+  const directory = openSync(dirname(path), "r");
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
+}

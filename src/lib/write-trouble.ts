@@ -1,0 +1,15 @@
+import { accessSync, constants, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { fileTrouble } from "./file-trouble.ts";
+
+/** Why this process could not replace a file, with the path that is in the way; null where it could. Writes nothing. */
+export function replaceTrouble(path: string): string | null {
+  const directory = dirname(path);
+  try {
+    // Written beside it and renamed: the directory is what counts.
+    accessSync(directory, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    return `the directory ${directory} ${fileTrouble(error, "written")}`;
+  }
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ? `${path} is a directory` : null;
+}

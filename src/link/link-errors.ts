@@ -1,0 +1,177 @@
+/** How a broker says no, in words an operator can act on. Nothing here ever holds a secret. */
+
+/** Why a session was not opened or did not last. */
+export interface LinkFailure {
+  readonly text: string;
+  /** True when it will not heal by itself: logged as an error instead of a warning. */
+  readonly needsHands: boolean;
+}
+
+const hands = (text: string): LinkFailure => ({ text, needsHands: true });
+const transient = (text: string): LinkFailure => ({ text, needsHands: false });
+
+/** A CONNACK other than success: MQTT 3.1.1 codes 1–5, MQTT 5 reason codes. */
+export function connackFailure(code: number, clientId: string): LinkFailure {
+  switch (code) {
+    case 1:
+    case 0x84:
+      return hands("the broker does not speak this protocol version: set MQTT_VERSION to 4");
+    case 2:
+    case 0x85:
+      return hands(
+        `the broker does not accept the client id "${clientId}": set another MQTT_CLIENT_ID`,
+      );
+    case 4:
+    case 0x86:
+      return hands(
+        "the broker refuses the user name or password: check MQTT_USERNAME and MQTT_PASSWORD",
+      );
+    case 5:
+    case 0x87:
+      return hands(
+        "the broker does not authorise this client: check MQTT_USERNAME, MQTT_PASSWORD and the broker's access list",
+      );
+    case 0x8a:
+      return hands("the broker has banned this client");
+    case 0x8c:
+      return hands("the broker wants another authentication method than user name and password");
+    case 0x90:
+      return hands("the broker does not accept the topic of the will: check MQTT_TOPIC_PREFIX");
+    case 0x9a:
+      return transient(
+        "the broker keeps no retained messages and refuses a will that is to be retained",
+      );
+    case 0x9c:
+    case 0x9d:
+      return hands("the broker says to use another server: set MQTT_URL to it");
+    case 3:
+    case 0x88:
+    case 0x89:
+      return transient("the broker is unavailable or busy");
+    case 0x9f:
+      return transient("the broker limits the rate of new connections");
+    default:
+      return transient(`the broker refused the session (reason 0x${code.toString(16)})`);
+  }
+}
+
+/** Members of UPLINKS_FILE, by the settings that say the same of `main`. */
+const UPLINK_MEMBERS: Readonly<Record<string, string>> = {
+  MQTT_URL: "url",
+  MQTT_VERSION: "version",
+  MQTT_CLIENT_ID: "clientId",
+  MQTT_USERNAME: "username",
+  MQTT_PASSWORD: "passwordFile",
+  MQTT_CA_FILE: "caFile",
+  MQTT_CERT_FILE: "certFile",
+  MQTT_KEY_FILE: "keyFile",
+  MQTT_TOPIC_PREFIX: "topicPrefix",
+};
+
+/** The text for an uplink of UPLINKS_FILE: it names that file's members instead of the settings of `main`. */
+export function inUplinkWords(text: string, uplink: string): string {
+  const words = text.replace(/\bMQTT_[A-Z_]+\b/g, (setting) => {
+    const member = UPLINK_MEMBERS[setting];
+    return member === undefined ? setting : `"${member}"`;
+  });
+  return words === text ? text : `${words} (uplink ${uplink} in UPLINKS_FILE)`;
+}
+
+/** A DISCONNECT sent by an MQTT 5 broker. */
+export function disconnectFailure(code: number, clientId: string): LinkFailure {
+  switch (code) {
+    case 0x87:
+      return hands("the broker ended the session: not authorised any more");
+    case 0x8b:
+      return transient("the broker is shutting down");
+    case 0x8d:
+      return transient("the broker heard nothing from us within the keep-alive time");
+    case 0x8e:
+      return takenOver(clientId);
+    case 0x93:
+      return transient("the broker says we sent more at once than its receive maximum");
+    case 0x95:
+      return transient("the broker ended the session: a packet was too large");
+    case 0x98:
+      return transient("the broker's administrator ended the session");
+    default:
+      return transient(`the broker ended the session (reason 0x${code.toString(16)})`);
+  }
+}
+
+export function takenOver(clientId: string): LinkFailure {
+  return hands(
+    `another client uses the client id "${clientId}" and took the session over: give each agent its own MQTT_CLIENT_ID`,
+  );
+}
+
+const TLS_REMEDIES: Readonly<Record<string, string>> = {
+  SELF_SIGNED_CERT_IN_CHAIN:
+    "the broker's certificate is signed by an unknown CA: give it in MQTT_CA_FILE",
+  DEPTH_ZERO_SELF_SIGNED_CERT:
+    "the broker's certificate is self-signed: give it or its CA in MQTT_CA_FILE",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    "the broker's certificate is not signed by a known CA: give that CA in MQTT_CA_FILE",
+  UNABLE_TO_GET_ISSUER_CERT:
+    "the broker's certificate is not signed by a known CA: give that CA in MQTT_CA_FILE",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    "the broker's certificate is not signed by a known CA: give that CA in MQTT_CA_FILE",
+  CERT_SIGNATURE_FAILURE:
+    "the broker's certificate is not signed by the CA in MQTT_CA_FILE: check that file",
+  CERT_HAS_EXPIRED: "the broker's certificate has expired (or this machine's clock is wrong)",
+  CERT_NOT_YET_VALID: "the broker's certificate is not valid yet: check this machine's clock",
+  ERR_TLS_CERT_ALTNAME_INVALID:
+    "the broker's certificate is for another host name than the one in MQTT_URL",
+  EPROTO: "the broker does not speak TLS on that port: check scheme and port of MQTT_URL",
+};
+
+/** A failure below MQTT: name look-up, TCP, TLS, web socket, or mqtt.js itself. */
+export function transportFailure(err: unknown): LinkFailure {
+  const code = errorCode(err);
+  if (typeof code === "string") {
+    if (code.startsWith("ERR_SSL_") && code.includes("ALERT")) {
+      return hands(
+        "the broker refused our TLS client certificate or its absence: check MQTT_CERT_FILE and MQTT_KEY_FILE",
+      );
+    }
+    if (code.startsWith("ERR_SSL_WRONG_VERSION")) return hands(TLS_REMEDIES["EPROTO"] ?? code);
+    const remedy = TLS_REMEDIES[code];
+    if (remedy !== undefined) return hands(remedy);
+    switch (code) {
+      case "ECONNREFUSED":
+        return transient("nothing accepts connections at that address and port");
+      case "ENOTFOUND":
+      case "EAI_AGAIN":
+        return transient("the broker's host name cannot be resolved");
+      case "ETIMEDOUT":
+      case "EHOSTUNREACH":
+      case "ENETUNREACH":
+        return transient("the broker cannot be reached over the network");
+      case "ECONNRESET":
+      case "EPIPE":
+        return transient(
+          "the connection was reset; where it never comes up, check that scheme and port of MQTT_URL belong together",
+        );
+      default:
+        return transient(`the connection failed (${code})`);
+    }
+  }
+  const message = err instanceof Error ? err.message : String(err);
+  if (message === "connack timeout") {
+    return transient("the broker accepted the connection but did not answer CONNECT in time");
+  }
+  if (message === "Keepalive timeout") {
+    return transient("nothing was heard from the broker within the keep-alive time");
+  }
+  // mqtt-packet's words for bytes that are no MQTT: a web server, or TLS on a plain port.
+  if (/^(Invalid header flag|Cannot parse|Malformed|Invalid protocol)/.test(message)) {
+    return hands("what answers there speaks no MQTT: check scheme, host and port of MQTT_URL");
+  }
+  return transient(message);
+}
+
+/** `code` of an Error: text of Node's, a number where mqtt.js carries an MQTT reason code. */
+export function errorCode(err: unknown): string | number | undefined {
+  if (typeof err !== "object" || err === null || !("code" in err)) return undefined;
+  return typeof err.code === "string" || typeof err.code === "number" ? err.code : undefined;
+}

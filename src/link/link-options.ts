@@ -1,0 +1,143 @@
+import type { IClientOptions } from "mqtt";
+import type { Subscription, Will } from "../core/link.ts";
+import { withPublicAuthorities } from "../lib/authorities.ts";
+import { clientPacketIds } from "./packet-ids.ts";
+import type { PublishPathName } from "./publish-path.ts";
+
+export interface MqttLinkOptions {
+  readonly name: "mqtt" | "sparkplug";
+  /**
+   * Addresses of one broker cluster, tried in turn: mqtt:, mqtts:, ws: or wss:. User name and password in one are used where
+   * the fields below give none.
+   */
+  readonly urls: readonly string[];
+  readonly version: 4 | 5;
+  readonly clientId: string;
+  readonly username?: string;
+  /** A function is asked before each CONNECT: tokens end. */
+  readonly password?: string | (() => string);
+  /** PEM texts. Server certificates are verified in any case. */
+  readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
+  /** Asked once for each CONNECT (see `LinkWishes`). */
+  readonly will?: (isUnused: boolean) => Will | null;
+  readonly subscriptions?: readonly Subscription[];
+  /** A session is of use only with all of its subscriptions: nothing is published before, and one that is refused ends it. */
+  readonly needsSubscriptions?: boolean;
+  /** Name of an uplink of UPLINKS_FILE: failures name its members there. Absent: the settings MQTT_*. */
+  readonly uplink?: string;
+  /** MQTT_INFLIGHT: QoS 1 publishes awaiting PUBACK at once. */
+  readonly inflight: number;
+  /** MQTT_REQUIRE_SUBSCRIBER: PUBACK 0x10 is a refusal. */
+  readonly requireSubscriber?: boolean;
+  /** How PUBLISH packets get onto the wire; `PUBLISH_PATH` unless given. */
+  readonly publishPath?: PublishPathName;
+  /** Takes secrets out of what the broker or a library says before it is shown. */
+  readonly redact?: (text: string) => string;
+  readonly keepaliveS?: number;
+  readonly connectTimeoutMs?: number;
+  /** Longest silence of the broker while publishes await their PUBACK. */
+  readonly ackTimeoutMs?: number;
+  readonly backoffMinMs?: number;
+  readonly backoffMaxMs?: number;
+}
+
+/** A dead peer is noticed after 1.5 × this; also keeps NAT entries of cellular routers alive. */
+const KEEPALIVE_S = 30;
+/** From the start of the connection to CONNACK: name, TCP, TLS and web socket included. */
+const CONNECT_TIMEOUT_MS = 20_000;
+/** No PUBACK for this long with publishes in flight: the link is half open, or the broker has lost them. */
+export const ACK_TIMEOUT_MS = 30_000;
+/** What we accept from the broker: commands and host states are small, so a flood cannot fill memory. */
+export const INBOUND_PACKET_BYTES_MAX = 1_048_576;
+const WEB_SOCKET_BYTES_MAX = 2 * INBOUND_PACKET_BYTES_MAX;
+const INBOUND_RECEIVE_MAXIMUM = 20;
+
+/** The address without user name, password and query: for logs, states and answers. */
+export function publicUrl(url: string): string {
+  const { protocol, host, pathname } = new URL(url);
+  return `${protocol}//${host}${pathname === "/" ? "" : pathname}`;
+}
+
+/**
+ * GATESIDE_PUBLISH_PATH=library in the environment leaves PUBLISH packets to mqtt.js: the way back, should a version of it break what
+ * the direct path relies on (test/link/mqtt-assumptions.test.ts). Not a setting: nobody needs it while that test passes.
+ */
+export const PUBLISH_PATH: PublishPathName =
+  process.env["GATESIDE_PUBLISH_PATH"] === "library" ? "library" : "direct";
+
+/** What mqtt.js needs for one attempt: its own queue, store, reconnect and resubscribe are all off. */
+export function clientOptions(
+  options: MqttLinkOptions,
+  address: string,
+  will: Will | null,
+): IClientOptions {
+  const url = new URL(address);
+  const scheme = url.protocol.replace(/:$/, "");
+  if (scheme !== "mqtt" && scheme !== "mqtts" && scheme !== "ws" && scheme !== "wss") {
+    throw new Error(`MQTT_URL: unknown scheme ${url.protocol}`);
+  }
+  const isWebSocket = scheme === "ws" || scheme === "wss";
+  const isV5 = options.version === 5;
+  // The URL writes IPv6 addresses in brackets, a socket wants them bare.
+  const host = isWebSocket ? url.hostname : url.hostname.replace(/^\[(.*)\]$/, "$1");
+  const username = options.username ?? (decodeURIComponent(url.username) || undefined);
+  const own = typeof options.password === "function" ? options.password() : options.password;
+  const password = own ?? (decodeURIComponent(url.password) || undefined);
+  const connect: IClientOptions = {
+    protocol: scheme,
+    host,
+    hostname: host,
+    protocolVersion: options.version,
+    clientId: options.clientId,
+    clean: true,
+    keepalive: options.keepaliveS ?? KEEPALIVE_S,
+    connectTimeout: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+    reconnectPeriod: 0,
+    resubscribe: false,
+    queueQoSZero: false,
+    // Identifiers are shared out where publishes are written beside mqtt.js; else all are its own.
+    ...((options.publishPath ?? PUBLISH_PATH) === "library"
+      ? {}
+      : { messageIdProvider: clientPacketIds() }),
+    // A ping every keep-alive interval costs less than to put it off with each acknowledgement.
+    reschedulePings: false,
+    // A table of 65,536 ready-made packet ids costs 8 MB for as long as the process lives.
+    writeCache: false,
+    // mqtt.js traces a dozen lines per message; even switched off they cost a tenth of its time.
+    log: () => {},
+  };
+  if (url.port !== "") connect.port = Number(url.port);
+  if (isWebSocket) {
+    connect.path = `${url.pathname}${url.search}`;
+    // A message of a web socket is gathered whole before any of it is seen; one may hold several packets.
+    connect.wsOptions = { maxPayload: WEB_SOCKET_BYTES_MAX };
+  }
+  if (username !== undefined) connect.username = username;
+  if (password !== undefined) connect.password = password;
+  if (isV5) {
+    connect.properties = {
+      sessionExpiryInterval: 0,
+      receiveMaximum: INBOUND_RECEIVE_MAXIMUM,
+      maximumPacketSize: INBOUND_PACKET_BYTES_MAX,
+    };
+  }
+  if (will) {
+    connect.will = {
+      topic: will.topic,
+      payload: Buffer.from(will.payload),
+      qos: will.qos,
+      retain: will.retain,
+      ...(isV5 && will.contentType !== undefined
+        ? { properties: { contentType: will.contentType } }
+        : {}),
+    };
+  }
+  // mqtt.js would quietly turn mqtt: into mqtts: when given a certificate, so TLS fields go with TLS schemes alone.
+  if (scheme === "mqtts" || scheme === "wss") {
+    connect.rejectUnauthorized = true;
+    if (options.tls?.ca !== undefined) connect.ca = withPublicAuthorities(options.tls.ca);
+    if (options.tls?.cert !== undefined) connect.cert = options.tls.cert;
+    if (options.tls?.key !== undefined) connect.key = options.tls.key;
+  }
+  return connect;
+}

@@ -1,0 +1,276 @@
+import { type LinkHooks, REMAINING_LENGTH_MAX, type SessionLink, type Will } from "../core/link.ts";
+import type { Clock, LinkState, Logger, Message, PublishOutcome } from "../core/ports.ts";
+import type { UplinkMetrics } from "../lib/metrics.ts";
+import { type Address, Addresses } from "./addresses.ts";
+import type { LinkFailure } from "./link-errors.ts";
+import type { MqttLinkOptions } from "./link-options.ts";
+import { type Done, MqttSession, type SessionEnd } from "./mqtt-session.ts";
+import { publishPacketBytes } from "./packet-size.ts";
+import { type RetainMode, RetainSupport } from "./retain-support.ts";
+import { SessionHistory } from "./session-history.ts";
+
+export interface MqttLinkParts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics?: Pick<UplinkMetrics, "linkConnected" | "brokerConnects">;
+  readonly hooks?: LinkHooks;
+}
+
+/** Longest wait for acknowledgements, and for the DISCONNECT to be taken, when closing. */
+const CLOSE_INFLIGHT_MS = 5000;
+const CLOSE_DISCONNECT_MS = 1000;
+const CLOSE_FINAL_MS = 1000;
+
+const QOS_NOT_SUPPORTED = 0x9b;
+const NO_RETAIN =
+  "this broker keeps no retained messages; states and live readings are published without retain, so a new subscriber waits for the next one";
+
+/**
+ * A broker session that is opened again whenever it ends, at the next address, with a new client, a new will and back-off each
+ * time. It stores nothing: what was not acknowledged when a session ends is `lost`, and the caller's queue sends it again.
+ */
+export class MqttLink implements SessionLink {
+  readonly #options: MqttLinkOptions;
+  readonly #parts: MqttLinkParts;
+  readonly #addresses: Addresses;
+  readonly #history: SessionHistory;
+  readonly #retain: RetainSupport;
+  readonly #readyListeners = new Set<() => void>();
+  #current: MqttSession | null = null;
+  /** The CONNACK and `onConnected` are done. */
+  #isReady = false;
+  #isClosing = false;
+  #wake = new AbortController();
+  #session = 0;
+  #since: number | null = null;
+  #lastError: string | null = null;
+
+  constructor(parts: MqttLinkParts, options: MqttLinkOptions) {
+    this.#parts = parts;
+    this.#options = options;
+    this.#addresses = new Addresses(options.urls);
+    this.#history = new SessionHistory(options, parts.clock);
+    this.#retain = new RetainSupport(parts.clock);
+  }
+
+  get isConnected(): boolean {
+    return this.#current?.isOpen ?? false;
+  }
+  get session(): number {
+    return this.#session;
+  }
+  get inflightMax(): number {
+    return this.#current?.inflightMax ?? this.#options.inflight;
+  }
+  /** QoS 1 publishes awaiting their acknowledgement. */
+  get inflight(): number {
+    return this.#current?.inflight ?? 0;
+  }
+  get state(): LinkState {
+    return {
+      name: this.#options.name,
+      isConnected: this.isConnected,
+      url: this.#addresses.current.shown,
+      since: this.#since,
+      lastError: this.#lastError,
+      retainAvailable: this.isConnected ? (this.#current?.retainAvailable ?? null) : null,
+      addresses: this.#addresses.all.map(({ shown, lastError }) => ({ url: shown, lastError })),
+    };
+  }
+
+  /** Keeps a session open until aborted or closed. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#parts;
+    const stop = () => this.#wake.abort();
+    signal.addEventListener("abort", stop, { once: true });
+    let isWillUnused = false;
+    while (!signal.aborted && !this.#isClosing) {
+      const will = this.#options.will?.(isWillUnused) ?? null;
+      const mode = will?.retain === true ? this.#retain.mode : "retained";
+      const end = await this.#runSession(this.#addresses.current, will, mode, signal);
+      isWillUnused = !end.connectSent;
+      if (signal.aborted || this.#isClosing) break;
+      // The same address again: it has just said how it wants to be asked.
+      if (will?.retain === true && this.#retain.ended(end)) continue;
+      const pauseMs = this.#history.pauseMs(end);
+      await clock.sleep(pauseMs, this.#wake.signal);
+      this.#addresses.advance();
+    }
+    signal.removeEventListener("abort", stop);
+    this.#notifyReady();
+  }
+
+  ready(signal: AbortSignal): Promise<boolean> {
+    if (signal.aborted || this.#isClosing) return Promise.resolve(false);
+    if (this.#isReady && this.isConnected) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const look = () => {
+        const isOver = signal.aborted || this.#isClosing;
+        if (!isOver && !(this.#isReady && this.isConnected)) return;
+        this.#readyListeners.delete(look);
+        signal.removeEventListener("abort", look);
+        resolve(!isOver);
+      };
+      this.#readyListeners.add(look);
+      signal.addEventListener("abort", look, { once: true });
+    });
+  }
+
+  publish(message: Message): Promise<PublishOutcome> {
+    return new Promise((resolve) => this.send(message, resolve));
+  }
+
+  /** `publish` with a callback, called exactly once, for callers that send by the thousand. */
+  send(message: Message, done: Done): void {
+    const session = this.#current;
+    if (!session?.isOpen) return done({ result: "lost" });
+    if (message.qos === 1 && !session.isQos1Available) {
+      return done({ result: "refused", code: QOS_NOT_SUPPORTED });
+    }
+    const bytes = publishPacketBytes(message, this.#options.version);
+    const announced = session.maximumPacketSize ?? REMAINING_LENGTH_MAX;
+    const limitBytes = Math.min(announced, this.#history.packetBytesMax);
+    if (bytes > limitBytes) return done({ result: "oversize", bytes, limitBytes });
+    session.send(message, bytes, done);
+  }
+
+  /** Awaits what is in flight (5 s at most, `waitedMs` of them gone), publishes `final`, disconnects; `run` ends. */
+  async close(final: readonly Message[] = [], waitedMs = 0): Promise<void> {
+    this.#isClosing = true;
+    this.#notifyReady();
+    const session = this.#current;
+    if (session?.isOpen) {
+      const timeout = new AbortController();
+      const until = this.#parts.clock.monotonic() + CLOSE_INFLIGHT_MS - waitedMs;
+      while (session.inflight > 0 && session.isOpen && this.#parts.clock.monotonic() < until) {
+        await this.#parts.clock.sleep(10, timeout.signal);
+      }
+      await Promise.race([
+        Promise.all(final.map((message) => this.publish(message))),
+        this.#parts.clock.sleep(CLOSE_FINAL_MS, timeout.signal),
+      ]);
+      timeout.abort();
+      await session.disconnect(CLOSE_DISCONNECT_MS, false, null);
+    } else session?.abort("closed");
+    this.#wake.abort();
+  }
+
+  renew(reason: string): void {
+    this.#current?.abort(reason);
+  }
+
+  async leave(publishWill: boolean, failure: string | null): Promise<void> {
+    const reason = failure === null ? null : { text: failure, needsHands: true };
+    await this.#current?.disconnect(CLOSE_DISCONNECT_MS, publishWill, reason);
+  }
+
+  /** Asks for a topic in the session that is open; false where the broker refuses it or the session ends first. */
+  async subscribe(topic: string): Promise<boolean> {
+    const session = this.#current;
+    if (!session?.isOpen) return false;
+    const refused = await session.subscribe([{ topic, qos: 1 }]);
+    return refused.length === 0 && session.isOpen;
+  }
+
+  prove(): Promise<boolean> {
+    return this.#current?.prove() ?? Promise.resolve(false);
+  }
+
+  async #runSession(
+    address: Address,
+    will: Will | null,
+    mode: RetainMode,
+    signal: AbortSignal,
+  ): Promise<SessionEnd> {
+    const { clock, hooks, metrics, logger } = this.#parts;
+    const isolate = this.#history.shouldIsolate;
+    const retain = mode === "retained" || mode === "confirm";
+    const session = new MqttSession(this.#options, address.url, { isolate, retain });
+    const abort = () => session.abort("stopped");
+    signal.addEventListener("abort", abort, { once: true });
+    this.#current = session;
+    let openedAt: number | null = null;
+    const end = await session.run(will && { ...will, retain: will.retain && retain }, {
+      onConnectSent: () => hooks?.onConnectSent?.(),
+      onOpen: () => {
+        if (mode === "probe") return void session.disconnect(CLOSE_DISCONNECT_MS, false, null);
+        openedAt = clock.monotonic();
+        this.#session += 1;
+        this.#since = clock.now();
+        metrics?.linkConnected.set({ link: this.#options.name }, 1);
+        metrics?.brokerConnects.inc({ link: this.#options.name });
+        this.#greet(session, address).catch((err: unknown) => {
+          logger.error({ err, link: this.#options.name }, "session could not be prepared");
+          session.abort("the session could not be prepared");
+        });
+      },
+      onMessage: (message) => hooks?.onMessage?.(message),
+    });
+    signal.removeEventListener("abort", abort);
+    this.#current = null;
+    this.#isReady = false;
+    if (openedAt !== null) {
+      this.#since = clock.now();
+      metrics?.linkConnected.set({ link: this.#options.name }, 0);
+    }
+    if (!signal.aborted && !this.#isClosing) {
+      const livedMs = openedAt === null ? null : clock.monotonic() - openedAt;
+      const failure = this.#history.judge(end, livedMs, isolate);
+      if (failure !== null) this.#reportFailure(address, failure);
+    }
+    if (openedAt !== null) hooks?.onDisconnected?.(end.failure?.text ?? "closed");
+    return end;
+  }
+
+  /**
+   * Subscriptions first, then what the owner has to say, then the publishers. The order on the wire is all it takes for a
+   * command sent upon `online` to find us: readings do not wait for a broker that leaves SUBSCRIBE unanswered.
+   */
+  async #greet(session: MqttSession, address: Address): Promise<void> {
+    const { logger, hooks } = this.#parts;
+    const { name, clientId, subscriptions = [], needsSubscriptions = false } = this.#options;
+    const refused = session.subscribe(subscriptions);
+    const info = session.info(this.#session);
+    const { receiveMaximum, maximumPacketSize, retainAvailable } = info;
+    logger.info(
+      { url: address.shown, clientId, receiveMaximum, maximumPacketSize },
+      `${name} connected`,
+    );
+    if (!retainAvailable) {
+      logger.warn({ link: name, url: address.shown }, NO_RETAIN);
+    }
+    await hooks?.onConnected?.(info);
+    if (needsSubscriptions) {
+      const topics = await refused;
+      if (topics.length > 0) return session.abort(refusedSubscription(topics), true);
+    } else {
+      void refused.then((topics) => {
+        if (topics.length > 0) logger.error({ link: name, topics }, refusedSubscription(topics));
+      });
+    }
+    if (!session.isOpen) return;
+    this.#lastError = null;
+    address.lastError = null;
+    this.#isReady = true;
+    this.#notifyReady();
+  }
+
+  /** Shown, and logged once per change of each address. */
+  #reportFailure(address: Address, { text: given, needsHands }: LinkFailure): void {
+    const text = this.#options.redact?.(given) ?? given;
+    this.#lastError = text;
+    if (text === address.lastError) return;
+    address.lastError = text;
+    const fields = { link: this.#options.name, url: address.shown, reason: text };
+    if (needsHands) this.#parts.logger.error(fields, "no broker session");
+    else this.#parts.logger.warn(fields, "no broker session");
+  }
+
+  #notifyReady(): void {
+    for (const look of this.#readyListeners) look();
+  }
+}
+
+function refusedSubscription(topics: readonly string[]): string {
+  return `the broker refuses the subscription to ${topics.join(", ")}: check its access list`;
+}

@@ -1,0 +1,63 @@
+import { REMAINING_LENGTH_MAX } from "../core/link.ts";
+import type { Clock } from "../core/ports.ts";
+
+/** So many sessions in a row that end behind a packet of one and the same size: it is the packet. */
+const LOSSES_MAX = 3;
+/** Smaller packets are taken by every broker; what ended the session was something else. */
+const SUSPECT_BYTES_MIN = 4_096;
+/** A repeat differs from the first try in its flags and in the digits of its times. */
+const SAME_WITHIN_BYTES = 64;
+/** A limit learned this way is tried again after this long. */
+const LEARNED_MS = 3_600_000;
+
+/**
+ * The largest packet the broker takes, where it does not announce a limit but ends the session on a larger packet: sending
+ * that again would end every session to come. Learned from an MQTT 5 DISCONNECT that says so, or from sessions that end
+ * without a word behind the same QoS 0 packet. (With QoS 1 the session itself finds the message: see `MqttSession`.)
+ */
+export class PacketLimit {
+  readonly #clock: Pick<Clock, "monotonic">;
+  #suspectBytes = 0;
+  #losses = 0;
+  #learned: { readonly bytes: number; readonly untilMs: number } | null = null;
+
+  constructor(clock: Pick<Clock, "monotonic">) {
+    this.#clock = clock;
+  }
+
+  get bytesMax(): number {
+    if (this.#learned === null || this.#clock.monotonic() >= this.#learned.untilMs) {
+      this.#learned = null;
+      return REMAINING_LENGTH_MAX;
+    }
+    return this.#learned.bytes;
+  }
+
+  /** The broker said that a packet was too large; `largestBytes` is the largest one it had not answered for. */
+  refused(largestBytes: number): void {
+    if (largestBytes > 0) this.#learn(largestBytes - 1);
+  }
+
+  /**
+   * The broker ended a session without a word, with this as its largest unproven packet (0 for none); true when a limit was
+   * learned from it.
+   */
+  lost(unprovenBytesMax: number): boolean {
+    if (unprovenBytesMax < SUSPECT_BYTES_MIN) {
+      this.#losses = 0;
+      return false;
+    }
+    const isSame =
+      this.#losses > 0 && Math.abs(unprovenBytesMax - this.#suspectBytes) <= SAME_WITHIN_BYTES;
+    this.#losses = isSame ? this.#losses + 1 : 1;
+    this.#suspectBytes = isSame ? Math.min(this.#suspectBytes, unprovenBytesMax) : unprovenBytesMax;
+    if (this.#losses < LOSSES_MAX) return false;
+    this.#learn(this.#suspectBytes - 1);
+    this.#losses = 0;
+    return true;
+  }
+
+  #learn(bytes: number): void {
+    this.#learned = { bytes, untilMs: this.#clock.monotonic() + LEARNED_MS };
+  }
+}

@@ -1,0 +1,34 @@
+import type { SessionInfo } from "../core/link.ts";
+import type { LinkFailure } from "./link-errors.ts";
+import type { MqttLinkOptions } from "./link-options.ts";
+import { MqttSession } from "./mqtt-session.ts";
+
+const DISCONNECT_MS = 1_000;
+
+/** What one attempt at one address came to. */
+export type ProbeResult = { readonly info: SessionInfo } | { readonly failure: LinkFailure };
+
+/** Opens one session at an address, without a will, and leaves it at once. Never rejects; aborting gives the attempt up. */
+export async function probeAddress(
+  options: MqttLinkOptions,
+  url: string,
+  signal: AbortSignal,
+): Promise<ProbeResult> {
+  const session = new MqttSession(options, url, { isolate: false, retain: true });
+  const stop = () => session.abort("stopped");
+  let info: SessionInfo | null = null;
+  const ending = session.run(null, {
+    onConnectSent: () => {},
+    onMessage: () => {},
+    onOpen() {
+      info = session.info(1);
+      void session.disconnect(DISCONNECT_MS, false, null);
+    },
+  });
+  if (signal.aborted) stop();
+  else signal.addEventListener("abort", stop, { once: true });
+  const { failure } = await ending;
+  signal.removeEventListener("abort", stop);
+  if (info !== null) return { info };
+  return { failure: failure ?? { text: "no session", needsHands: false } };
+}

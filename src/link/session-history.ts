@@ -1,0 +1,100 @@
+import type { Clock } from "../core/ports.ts";
+import { Backoff } from "../lib/backoff.ts";
+import { inUplinkWords, type LinkFailure, takenOver } from "./link-errors.ts";
+import type { MqttLinkOptions } from "./link-options.ts";
+import { ISOLATION_ACKS, type SessionEnd } from "./mqtt-session.ts";
+import { PacketLimit } from "./packet-limit.ts";
+import { ReconnectDelay } from "./reconnect-delay.ts";
+
+/**
+ * Longest pause after a session that was lost: everybody lost it in the same moment. 1,000 boxes then return at 200 a second or
+ * slower, which a small broker with TLS takes.
+ */
+export const BACKOFF_MIN_MS = 5_000;
+/** An attempt costs next to nothing, and after an outage everybody waits for this one. */
+export const BACKOFF_MAX_MS = 15_000;
+/** After a take-over: two agents with one id must not throw each other out for ever at full speed. */
+const TAKEOVER_BACKOFF_MIN_MS = 30_000;
+const TAKEOVER_BACKOFF_MAX_MS = 600_000;
+/** A session this old was a good one: the next back-off starts small again. */
+const STABLE_SESSION_MS = 30_000;
+/** So many sessions in a row that the broker closed early: something is fighting us, or a message is poison. */
+const SHORT_SESSIONS_SUSPICIOUS = 3;
+/** Sessions broken with publishes in flight before one message at a time is tried. */
+const BROKEN_SESSIONS_ISOLATE = 2;
+
+const SESSION_TAKEN_OVER = 0x8e;
+const PACKET_TOO_LARGE = 0x95;
+/** Busy, shutting down, idle, taken over, administrative, use another server, moved: no message of ours is to blame. */
+const BLAMELESS_CODES = new Set([0x89, 0x8b, 0x8d, SESSION_TAKEN_OVER, 0x98, 0x9c, 0x9d]);
+
+/** What the sessions and attempts so far teach for the next one. */
+export class SessionHistory {
+  readonly #clientId: string;
+  readonly #uplink: string | null;
+  readonly #limit: PacketLimit;
+  readonly #delay: ReconnectDelay;
+  readonly #takeoverBackoff = new Backoff(TAKEOVER_BACKOFF_MIN_MS, TAKEOVER_BACKOFF_MAX_MS);
+  #shortSessions = 0;
+  #brokenSessions = 0;
+
+  constructor(options: MqttLinkOptions, clock: Pick<Clock, "monotonic">) {
+    this.#clientId = options.clientId;
+    this.#uplink = options.uplink ?? null;
+    this.#limit = new PacketLimit(clock);
+    this.#delay = new ReconnectDelay({
+      firstMs: options.backoffMinMs ?? BACKOFF_MIN_MS,
+      maxMs: options.backoffMaxMs ?? BACKOFF_MAX_MS,
+    });
+  }
+
+  /** The next session is to send one message at a time, to find the one that the broker closes the connection on. */
+  get shouldIsolate(): boolean {
+    return this.#brokenSessions >= BROKEN_SESSIONS_ISOLATE;
+  }
+  /** Largest packet that the broker takes, as far as was learned, bytes. */
+  get packetBytesMax(): number {
+    return this.#limit.bytesMax;
+  }
+
+  /** Takes note of the end; returns what to tell of it. `livedMs` is null where no session came up. */
+  judge(end: SessionEnd, livedMs: number | null, wasIsolated: boolean): LinkFailure | null {
+    if (livedMs !== null) {
+      const isShort = livedMs < STABLE_SESSION_MS && end.byPeer;
+      this.#shortSessions = isShort ? this.#shortSessions + 1 : 0;
+    }
+    if (wasIsolated && end.acks >= ISOLATION_ACKS) this.#brokenSessions = 1;
+    if (end.brokeWithInflight && !BLAMELESS_CODES.has(end.code ?? 0)) this.#brokenSessions += 1;
+    else if (livedMs !== null && livedMs >= STABLE_SESSION_MS) this.#brokenSessions = 0;
+    const learned = this.#learnLimit(end);
+    if (end.failure === null) return null;
+    let { text, needsHands } = end.failure;
+    if (end.code === null && end.byPeer && this.#shortSessions >= SHORT_SESSIONS_SUSPICIOUS) {
+      text += `; it does so soon after each start: ${takenOver(this.#clientId).text}, or a message is refused`;
+      needsHands = true;
+    }
+    if (learned) text += `; packets of ${this.#limit.bytesMax + 1} bytes are not sent for an hour`;
+    if (this.#uplink !== null) text = inUplinkWords(text, this.#uplink);
+    return { text, needsHands };
+  }
+
+  /** The pause before the next attempt, ms. */
+  pauseMs(end: SessionEnd): number {
+    if (end.code === SESSION_TAKEN_OVER && end.wasOpen) return this.#takeoverBackoff.next();
+    // Left for a reason of ours that the next session will meet again.
+    const isFutile = !end.byPeer && end.failure?.needsHands === true;
+    const isGood = end.wasOpen && !isFutile && (end.acks > 0 || this.#shortSessions === 0);
+    if (isGood && this.#shortSessions < SHORT_SESSIONS_SUSPICIOUS) this.#delay.reset();
+    if (end.wasOpen && this.#shortSessions === 0) this.#takeoverBackoff.reset();
+    return this.#delay.next();
+  }
+
+  #learnLimit(end: SessionEnd): boolean {
+    if (end.code === PACKET_TOO_LARGE) {
+      this.#limit.refused(Math.max(end.largestInflight, end.largestUnproven));
+      return end.wasOpen;
+    }
+    if (!end.wasOpen) return false;
+    return this.#limit.lost(end.byPeer && end.code === null ? end.largestUnproven : 0);
+  }
+}

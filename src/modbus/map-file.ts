@@ -1,0 +1,69 @@
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { SavedBlock } from "./register-map.ts";
+
+const FILE = "modbus-map.json";
+/** Layout of the file; a newer one is not read. */
+const FORMAT = 1;
+
+export class MapFileFailure extends Error {
+  override readonly name = "MapFileFailure";
+}
+
+export function mapFilePath(dataDir: string): string {
+  return join(dataDir, FILE);
+}
+
+/**
+ * The blocks as they were given out before; none where there is no file yet.
+ * Throws MapFileFailure where the file cannot be read: giving addresses out anew would turn a PLC's values into others.
+ */
+export function readMapFile(path: string): SavedBlock[] {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw new MapFileFailure(`${path} cannot be read: ${(error as Error).message}`);
+  }
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch {
+    throw damaged(path);
+  }
+  const { format, blocks } = (content ?? {}) as { format?: unknown; blocks?: unknown };
+  if (format !== FORMAT || !Array.isArray(blocks) || !blocks.every(isBlock)) throw damaged(path);
+  return blocks;
+}
+
+/** Written beside and renamed, so that a power cut leaves the old one or the new one. */
+export function writeMapFile(path: string, blocks: readonly SavedBlock[]): void {
+  const temporary = `${path}.new`;
+  const file = openSync(temporary, "w", 0o600);
+  try {
+    writeSync(file, `${JSON.stringify({ format: FORMAT, blocks })}\n`);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(temporary, path);
+  const directory = openSync(dirname(path), "r");
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
+}
+
+function damaged(path: string): MapFileFailure {
+  return new MapFileFailure(
+    `${path} is damaged: put a copy of it back, or delete it and read the new map into every PLC`,
+  );
+}
+
+function isBlock(block: unknown): block is SavedBlock {
+  return (
+    Array.isArray(block) && block.length === 3 && block.every((part) => typeof part === "string")
+  );
+}

@@ -1,0 +1,99 @@
+/**
+ * Which register holds what. The map only ever grows at its end: a sensor or value that is added gets the next free block, one that is
+ * removed keeps its block, so that a PLC program written once stays right. Everything is a block of four registers.
+ */
+import { kindValues } from "../core/kind-values.ts";
+import { type Kind, readingKinds, type Sensor, type Site } from "../core/sensor.ts";
+
+/** Registers before the first block: map format, heartbeat, gateway, sensors, reserved (docs/modbus.md). */
+export const HEADER_REGISTERS = 8;
+export const BLOCK_REGISTERS = 4;
+/** Addresses are 16 bits. */
+const BLOCKS_MAX = Math.floor((65_536 - HEADER_REGISTERS) / BLOCK_REGISTERS);
+
+/** What a block tells: a sensor's state, or the newest value of one of its kinds. */
+export type Block =
+  | { readonly sensor: string; readonly kind: null; readonly value: null }
+  | { readonly sensor: string; readonly kind: Kind; readonly value: string };
+
+/** A block as it is kept between starts: sensor, kind, value; the last two empty for a sensor's state. */
+export type SavedBlock = readonly [sensor: string, kind: string, value: string];
+
+/** Protocol address (from 0) of a block's first register. */
+export function addressOf(index: number): number {
+  return HEADER_REGISTERS + BLOCK_REGISTERS * index;
+}
+
+export class RegisterMap {
+  readonly #blocks: Block[] = [];
+  readonly #known = new Set<string>();
+  /** Blocks that the address space has no room for. */
+  #left = 0;
+
+  /** The map as saved, completed by what the site has gained since. */
+  constructor(saved: readonly SavedBlock[], site: Site) {
+    for (const [sensor, kind, value] of saved.slice(0, BLOCKS_MAX)) {
+      this.#append(
+        kind === "" ? { sensor, kind: null, value: null } : { sensor, kind: kind as Kind, value },
+      );
+    }
+    this.extend(site);
+  }
+
+  get blocks(): readonly Block[] {
+    return this.#blocks;
+  }
+
+  /** Values of the site for which no address is left. */
+  get left(): number {
+    return this.#left;
+  }
+
+  /** First address after the last block: reading it is exception 2. */
+  get end(): number {
+    return addressOf(this.#blocks.length);
+  }
+
+  /** Appends what the site has and the map has not; true where that was anything. */
+  extend(site: Site): boolean {
+    const before = this.#blocks.length;
+    this.#left = 0;
+    for (const sensor of site.sensors) {
+      this.#add({ sensor: sensor.code, kind: null, value: null });
+      for (const block of valueBlocks(sensor)) this.#add(block);
+    }
+    return this.#blocks.length > before;
+  }
+
+  saved(): SavedBlock[] {
+    return this.#blocks.map(({ sensor, kind, value }) => [sensor, kind ?? "", value ?? ""]);
+  }
+
+  #add(block: Block): void {
+    if (this.#known.has(keyOf(block))) return;
+    if (this.#blocks.length >= BLOCKS_MAX) this.#left += 1;
+    else this.#append(block);
+  }
+
+  #append(block: Block): void {
+    this.#known.add(keyOf(block));
+    this.#blocks.push(block);
+  }
+}
+
+function valueBlocks(sensor: Sensor): Block[] {
+  return readingKinds(sensor).flatMap((kind) =>
+    kindValues(sensor, kind)
+      .filter(({ name, type }) => type !== "string" || isZone(name))
+      .map(({ name }) => ({ sensor: sensor.code, kind, value: name })),
+  );
+}
+
+/** Zones are the one text that a register can say: A–D as 1–4. */
+export function isZone(value: string): boolean {
+  return value.endsWith("_zone");
+}
+
+function keyOf({ sensor, kind, value }: Block): string {
+  return JSON.stringify([sensor, kind, value]);
+}

@@ -1,0 +1,137 @@
+import { createServer, type Server, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "../core/ports.ts";
+import { type ReadRegisters, respond, takeFrame } from "./frame.ts";
+
+/** Clients at once; the next one is turned away. Each costs a few kB. */
+export const CLIENTS_MAX = 64;
+/** A client that asks for nothing so long is taken for gone: its place is another's. */
+const IDLE_MS = 600_000;
+/** Answers that a client does not fetch; one that lets so many wait is cut off. */
+const UNREAD_BYTES_MAX = 64 * 1024;
+/** A taken port is tried again this often. */
+const RETRY_MS = 15_000;
+
+export interface ModbusServerOptions {
+  readonly host: string;
+  /** 0 = any free port. */
+  readonly port: number;
+  readonly retryMs?: number;
+}
+
+interface ModbusServerParts {
+  readonly read: ReadRegisters;
+  readonly logger: Logger;
+}
+
+/** Read-only Modbus TCP over a register image. A bad frame ends its own connection and nothing else. */
+export class ModbusServer {
+  readonly #parts: ModbusServerParts;
+  readonly #options: ModbusServerOptions;
+  readonly #clients = new Set<Socket>();
+  #server: Server | null = null;
+  #lastError: string | null = null;
+  #hasWarnedOfClients = false;
+
+  constructor(parts: ModbusServerParts, options: ModbusServerOptions) {
+    this.#parts = parts;
+    this.#options = options;
+  }
+
+  /** host:port while it listens; null otherwise. */
+  get address(): string | null {
+    const address = this.#server?.address();
+    if (address === null || address === undefined || typeof address === "string") return null;
+    return `${address.family === "IPv6" ? `[${address.address}]` : address.address}:${address.port}`;
+  }
+  get clients(): number {
+    return this.#clients.size;
+  }
+  /** Why it does not listen; null while it does. */
+  get lastError(): string | null {
+    return this.#lastError;
+  }
+
+  /** Listens until aborted. A port that cannot be had is tried again: it costs Modbus clients their values, nobody else anything. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { logger } = this.#parts;
+    const { retryMs = RETRY_MS } = this.#options;
+    while (!signal.aborted) {
+      try {
+        await this.#listen();
+        this.#lastError = null;
+        logger.info({ address: this.address }, "modbus listening");
+        await ended(signal);
+      } catch (error) {
+        const problem = error instanceof Error ? error.message : String(error);
+        if (problem !== this.#lastError) {
+          logger.error({ err: error }, "modbus cannot listen; trying again");
+        }
+        this.#lastError = problem;
+        await sleep(retryMs, undefined, { signal }).catch(() => {});
+      }
+    }
+    await this.#close();
+  }
+
+  #listen(): Promise<void> {
+    const { host, port } = this.#options;
+    const server = createServer({ noDelay: true }, (socket) => this.#accept(socket));
+    return new Promise((resolve, reject) => {
+      server.once("error", reject);
+      server.listen({ host, port }, () => {
+        server.off("error", reject);
+        // Out of file descriptors, say: those connected stay.
+        server.on("error", (err) => this.#parts.logger.warn({ err }, "modbus connection failed"));
+        this.#server = server;
+        resolve();
+      });
+    });
+  }
+
+  #accept(socket: Socket): void {
+    socket.on("error", () => socket.destroy());
+    if (this.#clients.size >= CLIENTS_MAX) {
+      if (!this.#hasWarnedOfClients) {
+        this.#parts.logger.warn(
+          { clients: CLIENTS_MAX },
+          "too many modbus clients; rejecting new ones",
+        );
+      }
+      this.#hasWarnedOfClients = true;
+      socket.destroy();
+      return;
+    }
+    this.#clients.add(socket);
+    socket.once("close", () => this.#clients.delete(socket));
+    socket.setTimeout(IDLE_MS, () => socket.destroy());
+    let received: Buffer = Buffer.alloc(0);
+    socket.on("data", (piece: Buffer) => {
+      received = received.length === 0 ? piece : Buffer.concat([received, piece]);
+      for (;;) {
+        const frame = takeFrame(received);
+        if (frame === null) return;
+        if (frame === "invalid" || socket.writableLength > UNREAD_BYTES_MAX) {
+          socket.destroy();
+          return;
+        }
+        received = received.subarray(frame.length);
+        socket.write(respond(frame, this.#parts.read));
+      }
+    });
+  }
+
+  async #close(): Promise<void> {
+    const server = this.#server;
+    this.#server = null;
+    for (const socket of this.#clients) socket.destroy();
+    if (server !== null) await new Promise<void>((resolve) => server.close(() => resolve()));
+  }
+}
+
+function ended(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

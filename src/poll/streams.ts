@@ -1,0 +1,85 @@
+import { isRead, type PolledKind, type Sensor } from "../core/sensor.ts";
+import { Cadence } from "./cadence.ts";
+import type { Stream } from "./task.ts";
+
+export interface StreamsChange {
+  readonly added: readonly Stream[];
+  readonly removed: readonly Stream[];
+  /** Asked for in another way than before, so that what failed or was read before says little: their open days are read. */
+  readonly retyped: readonly Stream[];
+}
+
+/** What is polled: a stream for each sensor and kind of the site file, as it is now. */
+export class Streams {
+  readonly #intervalMs: number;
+  #all: Stream[] = [];
+  #set: ReadonlySet<Stream> = new Set();
+  /** Sensors that the site file keeps and does not read. */
+  notRead: readonly Sensor[] = [];
+
+  /** @param intervalMs POLL_INTERVAL_S, for sensors without an interval of their own */
+  constructor(intervalMs: number) {
+    this.#intervalMs = intervalMs;
+  }
+
+  get all(): readonly Stream[] {
+    return this.#all;
+  }
+
+  has(stream: Stream): boolean {
+    return this.#set.has(stream);
+  }
+
+  /** A stream that stays keeps its days, cadence and place in the queue, whatever else of its sensor changed. */
+  take(sensors: readonly Sensor[]): StreamsChange {
+    const known = new Map(this.#all.map((stream) => [nameOf(stream.sensor, stream.kind), stream]));
+    const added: Stream[] = [];
+    const retyped: Stream[] = [];
+    this.notRead = sensors.filter((sensor) => !isRead(sensor));
+    this.#all = sensors.filter(isRead).flatMap((sensor) =>
+      sensor.kinds.map((kind) => {
+        const name = nameOf(sensor, kind);
+        const stream = known.get(name);
+        known.delete(name);
+        if (stream === undefined) {
+          const fresh = this.#create(sensor, kind);
+          added.push(fresh);
+          return fresh;
+        }
+        if (stream.sensor.type !== sensor.type) retyped.push(stream);
+        stream.sensor = sensor;
+        stream.intervalMs = this.#intervalOf(sensor);
+        return stream;
+      }),
+    );
+    this.#set = new Set(this.#all);
+    return { added, removed: [...known.values()], retyped };
+  }
+
+  #create(sensor: Sensor, kind: PolledKind): Stream {
+    return {
+      sensor,
+      kind,
+      cadence: new Cadence(),
+      intervalMs: this.#intervalOf(sensor),
+      days: new Map(),
+      closedDays: new Set(),
+      waiting: new Set(),
+      slowdown: 1,
+      lastReadAtMs: null,
+      lastDurationMs: 0,
+      lastError: null,
+      hasRecords: false,
+      epoch: 0,
+      offsetMinutes: null,
+    };
+  }
+
+  #intervalOf({ pollIntervalS }: Sensor): number {
+    return pollIntervalS === undefined ? this.#intervalMs : pollIntervalS * 1000;
+  }
+}
+
+function nameOf({ code }: Sensor, kind: PolledKind): string {
+  return `${kind} ${code}`;
+}

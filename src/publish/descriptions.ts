@@ -1,0 +1,206 @@
+/**
+ * Keeps what the broker holds about the sensors in step with the site file: descriptions are sent once per session and when
+ * they change, and what was said of a sensor that has left is taken back. What may stand at the broker is remembered before
+ * it is sent, so that a restart in between takes it back all the same.
+ */
+import type { Logger, Message, MessageLink } from "../core/ports.ts";
+import type { Kind, Sensor, Site } from "../core/sensor.ts";
+import type { SiteSource } from "../core/site-source.ts";
+import type { Profile, RetainedTopics } from "./formats/profile.ts";
+
+export interface DescriptionsParts {
+  readonly link: MessageLink;
+  readonly logger: Logger;
+  readonly profile: Profile;
+  readonly site: SiteSource;
+  /** Outlives the process; may throw when the disk does not take it. */
+  readonly memory: { load(): string | null; save(text: string): void };
+  /** Newest stored reading time, ms; null when none. */
+  readonly newestTimeMs: (sensor: string, kind: Kind) => number | null;
+}
+
+export interface DescriptionsOptions {
+  /** Readings of a sensor that has left are cleared with its state. */
+  readonly clearReadings: boolean;
+  /** The sensors that this uplink is about. */
+  readonly isSelected: (sensor: Sensor) => boolean;
+}
+
+/** By sensor code: what may be retained of it. */
+type Standing = Readonly<Record<string, RetainedTopics & { readonly kinds: readonly Kind[] }>>;
+
+/** Messages awaiting their acknowledgement at once: they share the window with readings. */
+const AT_ONCE = 20;
+
+export class Descriptions {
+  readonly #parts: DescriptionsParts;
+  readonly #options: DescriptionsOptions;
+  #standing: Standing | null = null;
+  #saved = "";
+  /** Topic → payload the broker has taken in this session. */
+  readonly #published = new Map<string, Message["payload"]>();
+  #site: Site | null = null;
+  #session = -1;
+
+  constructor(parts: DescriptionsParts, options: DescriptionsOptions) {
+    this.#parts = parts;
+    this.#options = options;
+  }
+
+  /** All of them again at the next `sync`: a subscriber that keeps none has come back. */
+  renew(): void {
+    this.#session = -1;
+  }
+
+  /** Sends what is missing or different; cheap when nothing is. What is lost on the way is sent at the next call. */
+  async sync(): Promise<void> {
+    const { link, site, profile } = this.#parts;
+    const { current } = site;
+    const { session } = link;
+    if (current === this.#site && session === this.#session) return;
+    if (session !== this.#session) this.#published.clear();
+    const sensors = current.sensors.filter((sensor) => this.#options.isSelected(sensor));
+    const before = this.#standing ?? this.#load();
+    const now = this.#standingOf(sensors);
+    if (!this.#save(merged(before, now))) return;
+    const messages = [
+      ...profile.describeAgent(),
+      ...sensors.flatMap((sensor) => profile.describe(sensor)),
+    ];
+    const isPublished = await this.#publish(messages);
+    const isTakenBack = isPublished && (await this.#takeBack(before, now));
+    if (!isTakenBack || !this.#save(now)) {
+      this.#standing = merged(before, now);
+      return;
+    }
+    this.#standing = now;
+    this.#site = current;
+    this.#session = session;
+  }
+
+  #standingOf(sensors: readonly Sensor[]): Standing {
+    const { profile } = this.#parts;
+    return Object.fromEntries(
+      sensors.map((sensor) => {
+        const topics = profile.retainedTopics(sensor);
+        const readings = this.#options.clearReadings ? topics.readings : [];
+        return [sensor.code, { ...topics, readings, kinds: sensor.kinds }];
+      }),
+    );
+  }
+
+  #load(): Standing {
+    const { memory, logger } = this.#parts;
+    try {
+      const text = memory.load();
+      if (text === null) return {};
+      const standing: Standing = JSON.parse(text);
+      this.#saved = text;
+      return standing;
+    } catch (err) {
+      logger.warn({ err }, "what was said of sensors before is not known any more");
+      return {};
+    }
+  }
+
+  /** False where the disk does not take it: nothing is said then that could not be taken back. */
+  #save(standing: Standing): boolean {
+    const text = JSON.stringify(standing);
+    if (text === this.#saved) return true;
+    try {
+      this.#parts.memory.save(text);
+    } catch (err) {
+      this.#parts.logger.warn({ err }, "sensor descriptions wait until the store is writable");
+      return false;
+    }
+    this.#saved = text;
+    return true;
+  }
+
+  /** False when the link went. */
+  async #publish(messages: readonly Message[]): Promise<boolean> {
+    const news = messages.filter(({ topic, payload }) => this.#published.get(topic) !== payload);
+    return this.#send(news, ({ topic, payload }) => this.#published.set(topic, payload));
+  }
+
+  /** A sensor that has left says `removed` to those who listen now; then nothing of it is retained any more. */
+  async #takeBack(before: Standing, now: Standing): Promise<boolean> {
+    const { profile, newestTimeMs } = this.#parts;
+    const kept = new Set(Object.values(now).flatMap(allTopics));
+    for (const [code, topics] of Object.entries(before)) {
+      const isGone = now[code] === undefined;
+      if (isGone) {
+        const times = topics.kinds.map(
+          (kind) => newestTimeMs(code, kind) ?? Number.NEGATIVE_INFINITY,
+        );
+        const newest = Math.max(...times);
+        const lastReadingMs = Number.isFinite(newest) ? newest : null;
+        const words = profile.sensorState({
+          code,
+          state: "removed",
+          lastReadingMs,
+          batteryV: null,
+        });
+        // Where its state stood then: what the topic is made of may have left with the sensor.
+        const own = topics.state.flatMap((topic) => words.map((word) => ({ ...word, topic })));
+        if (!(await this.#send(own.length > 0 ? own : words))) return false;
+        if (!(await this.#send(profile.farewell(code)))) return false;
+      }
+      const old = allTopics(topics).filter((topic) => !kept.has(topic));
+      if (!(await this.#send(old.map(cleared), ({ topic }) => this.#published.delete(topic))))
+        return false;
+    }
+    return true;
+  }
+
+  async #send(
+    messages: readonly Message[],
+    onTaken: (message: Message) => void = () => {},
+  ): Promise<boolean> {
+    const { link, logger } = this.#parts;
+    for (let at = 0; at < messages.length; at += AT_ONCE) {
+      const some = messages.slice(at, at + AT_ONCE);
+      const outcomes = await Promise.all(some.map((message) => link.publish(message)));
+      if (outcomes.some(({ result }) => result === "lost")) return false;
+      for (const [i, message] of some.entries()) {
+        const outcome = outcomes[i];
+        if (outcome?.result === "refused" || outcome?.result === "oversize") {
+          logger.warn({ topic: message.topic, ...outcome }, "the broker refuses this message");
+        }
+        onTaken(message);
+      }
+    }
+    return true;
+  }
+}
+
+const allTopics = ({ state, descriptions, readings }: RetainedTopics): string[] => [
+  ...state,
+  ...descriptions,
+  ...readings,
+];
+
+/** An empty retained payload: the broker forgets what it held there. */
+const cleared = (topic: string): Message => ({ topic, payload: "", qos: 1, retain: true });
+
+/** Both: what stands already and what is about to. */
+function merged(before: Standing, now: Standing): Standing {
+  const union = (a: readonly string[] = [], b: readonly string[] = []) => [
+    ...new Set([...a, ...b]),
+  ];
+  const codes = union(Object.keys(before), Object.keys(now));
+  return Object.fromEntries(
+    codes.map((code) => {
+      const [old, next] = [before[code], now[code]];
+      return [
+        code,
+        {
+          state: union(old?.state, next?.state),
+          descriptions: union(old?.descriptions, next?.descriptions),
+          readings: union(old?.readings, next?.readings),
+          kinds: next?.kinds ?? old?.kinds ?? [],
+        },
+      ];
+    }),
+  );
+}

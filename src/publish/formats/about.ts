@@ -1,0 +1,87 @@
+/** What a subscriber would otherwise have to type again: the site file's word on one sensor (plant 16). */
+
+import { channelOfValue, listedChannels } from "../../core/channel-labels.ts";
+import { publishedChannels } from "../../core/convert/accel.ts";
+import { kindValues } from "../../core/kind-values.ts";
+import { type ChannelConfig, readingKinds, type Sensor } from "../../core/sensor.ts";
+
+/** One channel as it is published; members are there where they mean something. */
+interface AboutChannel {
+  readonly name?: string;
+  readonly axis?: string;
+  readonly unit?: string;
+  /** Values at 4 mA and at 20 mA. */
+  readonly range?: readonly [number, number];
+  /** A. */
+  readonly clamp?: number;
+}
+
+/** The payload of `{code}/about`; null where the site file says nothing. */
+export function aboutPayload(site: string, sensor: Sensor): string {
+  return JSON.stringify({
+    v: 1,
+    site,
+    sensor: sensor.code,
+    name: sensor.name ?? null,
+    kinds: readingKinds(sensor),
+    location: sensor.location ?? null,
+    channels: channelsOf(sensor),
+    machineClass: sensor.machineClass ?? null,
+  });
+}
+
+/** Every channel that the sensor publishes, listed or by default, by its name in the site file. */
+function channelsOf(sensor: Sensor): Readonly<Record<string, AboutChannel>> {
+  const channels: Record<string, AboutChannel> = {};
+  for (const kind of sensor.kinds) {
+    const listed = listedChannels(sensor, kind);
+    const names = new Set(Object.keys(listed));
+    for (const { name } of kindValues(sensor, kind)) {
+      const channel = channelOfValue(kind, name);
+      if (channel !== null) names.add(channel);
+    }
+    for (const name of names) {
+      channels[name] = { ...channels[name], ...about(sensor, kind, name, listed[name] ?? {}) };
+    }
+  }
+  return channels;
+}
+
+function about(
+  sensor: Sensor,
+  kind: Sensor["kinds"][number],
+  channel: string,
+  config: ChannelConfig,
+): AboutChannel {
+  const { name, clamp, low, high } = config;
+  const axis =
+    kind === "accel"
+      ? publishedChannels(sensor, true).find(({ number }) => `channel${number}` === channel)?.axis
+      : undefined;
+  const unit = unitOf(kind, config);
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(axis === undefined ? {} : { axis }),
+    ...(unit === undefined ? {} : { unit }),
+    ...(kind !== "loop" || low === undefined || high === undefined ? {} : { range: [low, high] }),
+    ...(clamp === undefined ? {} : { clamp }),
+  };
+}
+
+/** What the channel measures in; vibration values have units of their own beside it. */
+function unitOf(kind: Sensor["kinds"][number], { unit }: ChannelConfig): string | undefined {
+  switch (kind) {
+    case "accel":
+      return "G";
+    case "current":
+    case "currentV2":
+      return "A";
+    case "accCurrent":
+      return "Ah";
+    case "loop":
+      return unit;
+    case "dryContact":
+    case "rpm":
+      return undefined;
+  }
+}

@@ -1,0 +1,53 @@
+/** What an alarm's transition is told as (plant 11): the event, and the retained message that stands while it is active. */
+import type { Message, StoredReading } from "../../core/ports.ts";
+import type { Topics } from "../../core/topics/topics.ts";
+
+type AlarmTopics = Pick<Topics, "agentEvent" | "alarm">;
+
+/** The members of a payload that say where it belongs. */
+interface Addressed {
+  readonly sensor: string;
+  readonly alarm: string;
+  readonly value: string;
+  readonly state: "active" | "cleared";
+  readonly historical: boolean;
+}
+
+/**
+ * Every transition in order, never retained; behind it, where it is no history, the alarm's own topic: the payload while it
+ * is active, nothing once it is cleared. Both leave the outbox together, in this order on the wire.
+ */
+export function eventMessages(
+  topics: AlarmTopics,
+  { id, values: payload }: Pick<StoredReading, "id" | "values">,
+  retain: boolean,
+): Message[] {
+  const message: Message = {
+    topic: topics.agentEvent,
+    payload,
+    qos: 1,
+    retain: false,
+    contentType: "application/json",
+    userProperties: { id, kind: "event" },
+  };
+  const event = JSON.parse(payload) as Addressed;
+  // Findings are events of a machine, and stand nowhere else.
+  if (!retain || event.historical || event.alarm === "finding") return [message];
+  return [message, standing(topics, event, payload)];
+}
+
+/** The retained message of an alarm that is active, by its payload. */
+export function standingMessage(topics: AlarmTopics, payload: string): Message {
+  return standing(topics, JSON.parse(payload) as Addressed, payload);
+}
+
+function standing(topics: AlarmTopics, event: Addressed, payload: string): Message {
+  const isOver = event.state === "cleared";
+  return {
+    topic: topics.alarm(event.sensor, event.alarm, event.value),
+    payload: isOver ? "" : payload,
+    qos: 1,
+    retain: true,
+    ...(isOver ? {} : { contentType: "application/json" }),
+  };
+}

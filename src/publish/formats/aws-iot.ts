@@ -1,0 +1,45 @@
+/**
+ * AWS IoT Core (docs.aws.amazon.com, general/latest/gr/iot-core.html "Message broker and protocol limits and quotas"): the contract's
+ * topics, of which configuration checks the seven slashes, and waveforms in messages of 128 KB. Retained messages need the
+ * policy action iot:RetainPublish; an account without it sets `retain` to false.
+ */
+import { compactWaveforms } from "./compact-waveform.ts";
+import { createGatesideProfile, encodeNothing } from "./gateside.ts";
+import type { Profile, ProfileOptions, ProfileParts } from "./profile.ts";
+
+/** Quota "Message size": 128 KB with everything in it, so the topic and properties have their share. */
+const MESSAGE_BYTES_MAX = 128 * 1024 - 2048;
+/** Quota "Publish requests per second per connection": 100; live readings and states need some of it. */
+const AWS_BACKLOG_RATE_PER_S = 80;
+
+export function createAwsIotProfile(parts: ProfileParts, options: ProfileOptions): Profile {
+  const gateside = createGatesideProfile(parts, options);
+  const { waveforms } = options;
+  return {
+    ...gateside,
+    // A subscription that the policy does not allow ends the session, and AWS keeps retained messages durably.
+    marker: null,
+    backlogRateMax: AWS_BACKLOG_RATE_PER_S,
+    encode: {
+      ...gateside.encode,
+      waveform:
+        waveforms === "never"
+          ? encodeNothing
+          : compactWaveforms(
+              parts.waveforms,
+              { ...options, which: waveforms },
+              {
+                bytesMax: MESSAGE_BYTES_MAX,
+                message: (waveform, { content }) => ({
+                  topic: gateside.topics.waveform(waveform.sensor, waveform.channel),
+                  payload: JSON.stringify(content),
+                  qos: 1,
+                  retain: false,
+                  contentType: "application/json",
+                  userProperties: { id: waveform.readingId, kind: "accel" },
+                }),
+              },
+            ),
+    },
+  };
+}

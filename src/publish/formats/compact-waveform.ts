@@ -1,0 +1,62 @@
+/**
+ * Waveforms for platforms with small messages: 16-bit counts as they were recorded, half the size of floats, in as many parts as
+ * fit. G = (count - offset) × scale, which is the mean-free acceleration that the contract's waveform carries.
+ */
+import type { Message, StoredWaveform, WaveformReader } from "../../core/ports.ts";
+import type { Encode } from "./encoder.ts";
+import { createWaveformHead, eachWaveform, type WaveformEncoderOptions } from "./waveform.ts";
+
+interface WaveformPart {
+  /** 0 for the first. */
+  readonly index: number;
+  readonly content: object;
+}
+
+export interface CompactOptions {
+  /** Largest payload that the platform takes. */
+  readonly bytesMax: number;
+  readonly message: (waveform: StoredWaveform, part: WaveformPart) => Message;
+}
+
+/** For everything of a part beside its samples: names of 200 characters in UTF-8 included. */
+const HEAD_BYTES_MAX = 4096;
+const BYTES_PER_SAMPLE = 2;
+
+export function compactWaveforms(
+  waveforms: WaveformReader,
+  options: WaveformEncoderOptions,
+  compact: CompactOptions,
+): Encode {
+  const headOf = createWaveformHead(options);
+  // Base64 makes 4 characters of 3 bytes.
+  const bytes = Math.floor(((compact.bytesMax - HEAD_BYTES_MAX) * 3) / 4);
+  const samplesMax = Math.floor(bytes / BYTES_PER_SAMPLE);
+  return eachWaveform(waveforms, options.which, (waveform) => {
+    const { samples, calibration } = waveform;
+    const offset = samples.reduce((sum, sample) => sum + sample, 0) / Math.max(1, samples.length);
+    const parts = Math.max(1, Math.ceil(samples.length / samplesMax));
+    return Array.from({ length: parts }, (_, index) => {
+      const first = index * samplesMax;
+      const some = samples.subarray(first, first + samplesMax);
+      const content = {
+        ...headOf(waveform),
+        encoding: "int16",
+        scale: calibration,
+        offset,
+        part: index + 1,
+        parts,
+        first,
+        base64: packCounts(some),
+      };
+      return compact.message(waveform, { index, content });
+    });
+  });
+}
+
+/** Base64 of 16-bit little-endian integers. */
+function packCounts(samples: Int16Array): string {
+  const bytes = Buffer.alloc(samples.length * BYTES_PER_SAMPLE);
+  let at = 0;
+  for (const sample of samples) at = bytes.writeInt16LE(sample, at);
+  return bytes.toString("base64");
+}

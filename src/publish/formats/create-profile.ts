@@ -1,0 +1,47 @@
+import type { SiteSource } from "../../core/site-source.ts";
+import { fromSite } from "../../core/site-source.ts";
+import { createSelector, type Uplink } from "../../core/uplink.ts";
+import { createAwsIotProfile } from "./aws-iot.ts";
+import { createAzureIotProfile } from "./azure-iot.ts";
+import { createGatesideProfile } from "./gateside.ts";
+import { createHomeAssistantProfile } from "./homeassistant.ts";
+import type { Profile, ProfileOptions, ProfileParts } from "./profile.ts";
+import { createThingsBoardProfile } from "./thingsboard.ts";
+
+export interface UplinkVoice {
+  readonly site: SiteSource;
+  readonly version: string;
+  /** PUBLISH_CLEAR_REMOVED. */
+  readonly clearRemoved: boolean;
+}
+
+/** The profile that an uplink is configured with. The site's name is that of now: another one takes a restart. */
+export function createProfile(uplink: Uplink, parts: ProfileParts, voice: UplinkVoice): Profile {
+  const selector = fromSite(voice.site, ({ sensors }) => createSelector(uplink.select, sensors));
+  const options: ProfileOptions = {
+    prefix: uplink.topicPrefix,
+    site: voice.site.current.site,
+    source: voice.site,
+    templates: uplink.topics,
+    version: voice.version,
+    formats: uplink.formats,
+    waveforms: uplink.waveforms,
+    withRaw: uplink.withRaw,
+    retain: uplink.retain,
+    clearRemoved: voice.clearRemoved,
+    isWanted: selector().value,
+    isChosen: (sensor, kind) => selector().includes(sensor, kind),
+  };
+  switch (uplink.profile) {
+    case "gateside":
+      return createGatesideProfile(parts, options);
+    case "homeassistant":
+      return createHomeAssistantProfile(parts, options);
+    case "thingsboard":
+      return createThingsBoardProfile(parts, options);
+    case "aws-iot":
+      return createAwsIotProfile(parts, options);
+    case "azure-iot":
+      return createAzureIotProfile(parts, { ...options, deviceId: uplink.clientId });
+  }
+}

@@ -1,0 +1,79 @@
+import { kindValues } from "../../core/kind-values.ts";
+import type { Message, OutboxEntry } from "../../core/ports.ts";
+import { readingKinds, type Sensor } from "../../core/sensor.ts";
+import { aboutPayload } from "./about.ts";
+import { eventMessages } from "./alarm-messages.ts";
+import type { Encode } from "./encoder.ts";
+import { createJsonEncoder } from "./json.ts";
+import { createSiteTopics } from "./naming.ts";
+import { createPlainEncoder } from "./plain.ts";
+import {
+  agentStatePayload,
+  gapPayload,
+  sensorStatePayload,
+  statsPayload,
+} from "./presence-payloads.ts";
+import type { AgentWord, Profile, ProfileOptions, ProfileParts } from "./profile.ts";
+import { createWaveformEncoder } from "./waveform.ts";
+
+/** Nothing to send in this lane. */
+export const encodeNothing: Encode = () => [];
+
+const EVENT: string = "event";
+
+/** Alarms and findings travel in the json lane as rows of their own: their text is ready to be sent. */
+export function isEvent({ reading }: OutboxEntry): boolean {
+  return reading.kind === EVENT;
+}
+
+/** Contract 6: the agent's own topics and payloads. */
+export function createGatesideProfile(parts: ProfileParts, options: ProfileOptions): Profile {
+  const { site, version, retain, formats, waveforms } = options;
+  const topics = createSiteTopics(options);
+  const encodeReading = createJsonEncoder(options);
+  const json = (topic: string, payload: string, retained: boolean): Message => ({
+    topic,
+    payload,
+    qos: 1,
+    retain: retained && retain,
+    contentType: "application/json",
+  });
+  const kindsOf = (sensor: Sensor) =>
+    readingKinds(sensor).filter((kind) => options.isChosen?.(sensor.code, kind) ?? true);
+  const agentState = (word: AgentWord) =>
+    json(topics.agentState, agentStatePayload(word, version), true);
+  return {
+    topics,
+    takesCommands: true,
+    encode: {
+      json: (entry) =>
+        isEvent(entry) ? eventMessages(topics, entry.reading, retain) : encodeReading(entry),
+      plain: createPlainEncoder(options),
+      waveform:
+        waveforms === "never"
+          ? encodeNothing
+          : createWaveformEncoder(parts.waveforms, { ...options, which: waveforms }),
+    },
+    will: agentState,
+    agentState: (word) => [agentState(word)],
+    stats: (status) => [json(topics.agentStats, statsPayload(status), true)],
+    gap: (gap) => [json(topics.agentGap, gapPayload(site, gap), false)],
+    sensorState: (state) => [json(topics.sensorState(state.code), sensorStatePayload(state), true)],
+    describe: (sensor) => [json(topics.about(sensor.code), aboutPayload(site, sensor), true)],
+    describeAgent: () => [],
+    farewell: () => [],
+    retainedTopics: (sensor) => ({
+      state: retain ? [topics.sensorState(sensor.code)] : [],
+      descriptions: retain ? [topics.about(sensor.code)] : [],
+      readings: (retain ? kindsOf(sensor) : []).flatMap((kind) => [
+        ...(formats.includes("json") ? [topics.reading(sensor.code, kind)] : []),
+        ...(formats.includes("plain")
+          ? kindValues(sensor, kind).map(({ name }) => topics.value(sensor.code, kind, name))
+          : []),
+      ]),
+    }),
+    marker: retain ? topics.agentState : null,
+    subscriptions: [],
+    wantsDescriptions: () => false,
+  };
+}

@@ -1,0 +1,76 @@
+import { channelLabels } from "../../core/channel-labels.ts";
+import type { Message } from "../../core/ports.ts";
+import type { Kind } from "../../core/sensor.ts";
+import { fromSite } from "../../core/site-source.ts";
+import { createTimeText, type Encode } from "./encoder.ts";
+import { createSiteTopics, type Naming, sensorsOf } from "./naming.ts";
+import { selectValues, type ValueFilter } from "./value-filter.ts";
+
+export interface JsonEncoderOptions extends Naming {
+  /** PUBLISH_RAW. */
+  readonly withRaw: boolean;
+  /** False where the uplink takes no retained messages. */
+  readonly retain?: boolean;
+  /** Readings of sensors that have left the site file are not retained. */
+  readonly clearRemoved?: boolean;
+  /** The values that the uplink wants; all unless given. */
+  readonly isWanted?: ValueFilter | null;
+}
+
+/** What all messages of one sensor and kind share. */
+interface Frame {
+  readonly liveTopic: string;
+  readonly historyTopic: string;
+  /** From after the id to before the time's text. */
+  readonly head: string;
+  /** `,"location":{…},"channels":{…}` as far as the site file has them. */
+  readonly tail: string;
+  readonly isRetained: boolean;
+}
+
+/** The JSON reading of contract 6, joined from the texts the store keeps: nothing is parsed or serialised per reading. */
+export function createJsonEncoder(options: JsonEncoderOptions): Encode {
+  const { retain = true, clearRemoved = false, isWanted = null } = options;
+  const topics = createSiteTopics(options);
+  const sensors = sensorsOf(options.source);
+  const framesOf = fromSite(options.source, () => new Map<string, Frame>());
+  const timeText = createTimeText();
+
+  const frameOf = (code: string, kind: Kind): Frame => {
+    const frames = framesOf();
+    const key = `${kind} ${code}`;
+    const known = frames.get(key);
+    if (known) return known;
+    // A sensor that has left the site file still gets its stored readings out, without name and location.
+    const sensor = sensors().get(code);
+    const name = sensor?.name === undefined ? "" : `,"name":${JSON.stringify(sensor.name)}`;
+    const labels = sensor ? channelLabels(sensor, kind) : null;
+    const location = sensor?.location ? `,"location":${JSON.stringify(sensor.location)}` : "";
+    const frame: Frame = {
+      liveTopic: topics.reading(code, kind),
+      historyTopic: topics.history(code, kind),
+      head: `","site":${JSON.stringify(options.site)},"sensor":${JSON.stringify(code)},"kind":"${kind}"${name},"time":"`,
+      isRetained: retain && (sensor !== undefined || !clearRemoved),
+      tail: labels === null ? location : `${location},"channels":${JSON.stringify(labels)}`,
+    };
+    frames.set(key, frame);
+    return frame;
+  };
+
+  return ({ reading: stored, live }): readonly Message[] => {
+    const reading = isWanted === null ? stored : selectValues(stored, isWanted);
+    if (reading === null) return [];
+    const frame = frameOf(reading.sensor, reading.kind);
+    const raw = options.withRaw ? `,"raw":${reading.raw}` : "";
+    return [
+      {
+        topic: live ? frame.liveTopic : frame.historyTopic,
+        payload: `{"v":1,"id":"${reading.id}${frame.head}${timeText(reading.timeMs)}","values":${reading.values},"units":${reading.units},"quality":${reading.quality},"attributes":${reading.attributes}${frame.tail}${raw},"historical":${!live}}`,
+        qos: 1,
+        retain: live && frame.isRetained,
+        contentType: "application/json",
+        userProperties: { id: reading.id, kind: reading.kind },
+      },
+    ];
+  };
+}

@@ -1,0 +1,120 @@
+import { backlogOf } from "../../core/backlog.ts";
+import { linkTitle } from "../../core/link-title.ts";
+import type { AgentStatus, Gap, SensorState } from "../../core/ports.ts";
+import type { AgentWord } from "./profile.ts";
+
+/** Payloads of the agent's and sensors' own topics (contract 6). */
+
+const timeOf = (ms: number | null): string | null =>
+  ms === null ? null : new Date(ms).toISOString();
+const secondsOf = (ms: number): number => Math.round(ms / 100) / 10;
+
+export function agentStatePayload(word: AgentWord, version: string): string {
+  const { state, timeMs, reason, configuration, pendingRestart } = word;
+  return JSON.stringify({
+    state,
+    time: timeOf(timeMs),
+    version,
+    reason,
+    configuration,
+    pendingRestart,
+  });
+}
+
+/** As `SensorState` says it, and `removed` for one that has left the site file. */
+export type PublishedState = Pick<
+  SensorState,
+  "code" | "lastReadingMs" | "batteryV" | "firmware" | "signalDbm"
+> & {
+  readonly state: SensorState["state"] | "removed";
+};
+
+export function sensorStatePayload(sensor: PublishedState): string {
+  // Only where a state read tells them.
+  const { firmware = null, signalDbm = null } = sensor;
+  return JSON.stringify({
+    state: sensor.state,
+    lastReading: timeOf(sensor.lastReadingMs),
+    battery: sensor.batteryV,
+    ...(firmware === null ? {} : { firmwareVersion: firmware }),
+    ...(signalDbm === null ? {} : { signalStrength: signalDbm }),
+  });
+}
+
+export function gapPayload(site: string, gap: Gap): string {
+  return JSON.stringify({
+    v: 1,
+    site,
+    sensor: gap.sensor,
+    kind: gap.kind,
+    from: timeOf(gap.fromMs),
+    to: timeOf(gap.toMs),
+    count: gap.count,
+    reason: gap.reason,
+    ...(gap.uplink === undefined ? {} : { uplink: gap.uplink }),
+  });
+}
+
+export function statsPayload(status: AgentStatus): string {
+  const { buffer, gateway, clock } = status;
+  const { readings, oldestTimeMs } = backlogOf(buffer.lanes);
+  const gatewayNowMs = status.nowMs + (clock.skewMs ?? 0);
+  return JSON.stringify({
+    v: 1,
+    time: timeOf(status.nowMs),
+    version: status.version,
+    configuration: status.configuration,
+    pendingRestart: status.pendingRestart,
+    pendingReload: status.pendingReload,
+    configurationFaults: status.configurationFaults,
+    uptimeS: Math.round((status.nowMs - status.startedAtMs) / 1000),
+    buffer: {
+      depth: readings,
+      readings: buffer.readings,
+      oldestAgeS:
+        oldestTimeMs === null ? null : secondsOf(Math.max(0, gatewayNowMs - oldestTimeMs)),
+      bytes: buffer.databaseBytes,
+      limitBytes: buffer.limitBytes,
+      diskFreeBytes: buffer.diskFreeBytes,
+      hoursUntilFull: buffer.hoursUntilFull,
+      isWritable: buffer.isWritable,
+      alarm: buffer.alarm,
+      lanes: Object.fromEntries(
+        Object.entries(buffer.lanes).map(([lane, depth]) => [
+          lane,
+          { readings: depth?.readings ?? 0, oldest: timeOf(depth?.oldestTimeMs ?? null) },
+        ]),
+      ),
+    },
+    delivered: status.delivered,
+    dropped: buffer.dropped,
+    gateway: {
+      isUp: gateway.isUp,
+      lastAnswer: timeOf(gateway.lastAnswerAtMs),
+      lastError: gateway.lastError,
+    },
+    brokers: status.links.map((link) => ({
+      name: linkTitle(link, status.links),
+      uplink: link.uplink,
+      url: link.url,
+      isConnected: link.isConnected,
+      since: timeOf(link.since),
+      lastError: link.lastError,
+      pending: link.pending,
+      oldest: timeOf(link.oldestTimeMs),
+      delivered: link.delivered,
+      failures: link.failures,
+      ...(link.hostOnline === undefined ? {} : { hostOnline: link.hostOnline }),
+      ...(link.hostDoubt ? { hostDoubt: link.hostDoubt } : {}),
+    })),
+    sensors: {
+      online: status.sensors.filter((sensor) => sensor.state === "online").length,
+      silent: status.sensors.filter((sensor) => sensor.state === "silent").length,
+      unknown: status.sensors.filter((sensor) => sensor.state === "unknown").length,
+    },
+    clock: {
+      skewS: clock.skewMs === null ? null : secondsOf(clock.skewMs),
+      isPlausible: clock.isPlausible,
+    },
+  });
+}

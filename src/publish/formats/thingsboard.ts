@@ -1,0 +1,119 @@
+/**
+ * ThingsBoard's gateway API (thingsboard.io, docs/reference/gateway-mqtt-api): every sensor is a device behind this gateway. Telemetry
+ * carries the reading's own time in `ts`, so that the backlog lands where it belongs. There is no will: ThingsBoard sees by
+ * itself that the session ended.
+ */
+import type { Message, OutboxEntry } from "../../core/ports.ts";
+import type { Value } from "../../core/reading.ts";
+import { aboutPayload } from "./about.ts";
+import { compactWaveforms } from "./compact-waveform.ts";
+import type { Encode } from "./encoder.ts";
+import { encodeNothing, isEvent } from "./gateside.ts";
+import { createSiteTopics } from "./naming.ts";
+import { gapPayload, statsPayload } from "./presence-payloads.ts";
+import type { Profile, ProfileOptions, ProfileParts } from "./profile.ts";
+import { selectValues } from "./value-filter.ts";
+
+const TELEMETRY = "v1/gateway/telemetry";
+const ATTRIBUTES = "v1/gateway/attributes";
+const CONNECT = "v1/gateway/connect";
+const DISCONNECT = "v1/gateway/disconnect";
+const OWN_TELEMETRY = "v1/devices/me/telemetry";
+const OWN_ATTRIBUTES = "v1/devices/me/attributes";
+/** ThingsBoard's NETTY_MAX_PAYLOAD_SIZE is 65536 unless the operator raised it. */
+const MESSAGE_BYTES_MAX = 65_536;
+
+const json = (topic: string, content: object): Message => ({
+  topic,
+  payload: JSON.stringify(content),
+  qos: 1,
+  retain: false,
+  contentType: "application/json",
+});
+const telemetry = (device: string, ts: number, values: object): Message =>
+  json(TELEMETRY, { [device]: [{ ts, values }] });
+
+export function createThingsBoardProfile(parts: ProfileParts, options: ProfileOptions): Profile {
+  const { site, version, waveforms } = options;
+  const encode: Encode = (entry) => {
+    if (isEvent(entry)) return [eventTelemetry(entry)];
+    const reading =
+      options.isWanted === null ? entry.reading : selectValues(entry.reading, options.isWanted);
+    if (reading === null) return [];
+    const values: Record<string, Value> = JSON.parse(reading.values);
+    // ThingsBoard takes no null. That a value is bad, and why, stands in `quality`.
+    const known = Object.entries(values).filter(([, value]) => value !== null);
+    const quality: Record<string, unknown> = JSON.parse(reading.quality);
+    const isDoubtful = Object.keys(quality).length > 0;
+    const content = { ...Object.fromEntries(known), ...(isDoubtful ? { quality } : {}) };
+    if (Object.keys(content).length === 0) return [];
+    return [telemetry(reading.sensor, reading.timeMs, content)];
+  };
+  return {
+    topics: createSiteTopics(options),
+    takesCommands: false,
+    encode: {
+      json: encode,
+      plain: encodeNothing,
+      waveform:
+        waveforms === "never"
+          ? encodeNothing
+          : compactWaveforms(
+              parts.waveforms,
+              { ...options, which: waveforms },
+              {
+                bytesMax: MESSAGE_BYTES_MAX,
+                message: (waveform, part) =>
+                  telemetry(waveform.sensor, waveform.timeMs + part.index, {
+                    [`waveform_channel${waveform.channel}`]: part.content,
+                  }),
+              },
+            ),
+    },
+    will: () => null,
+    agentState: ({ state, timeMs, reason }) => [
+      json(OWN_ATTRIBUTES, {
+        state,
+        stateTime: new Date(timeMs).toISOString(),
+        version,
+        reason,
+        site,
+      }),
+    ],
+    stats: (status) => [
+      json(OWN_TELEMETRY, { ts: status.nowMs, values: JSON.parse(statsPayload(status)) }),
+    ],
+    gap: (gap) => [
+      json(OWN_TELEMETRY, { ts: gap.toMs, values: { gap: JSON.parse(gapPayload(site, gap)) } }),
+    ],
+    sensorState: ({ code, state, lastReadingMs, batteryV }) => [
+      json(ATTRIBUTES, {
+        [code]: {
+          state,
+          ...(lastReadingMs === null ? {} : { lastReading: new Date(lastReadingMs).toISOString() }),
+          ...(batteryV === null ? {} : { battery: batteryV }),
+        },
+      }),
+    ],
+    describe: (sensor) => [
+      json(CONNECT, { device: sensor.code }),
+      json(ATTRIBUTES, { [sensor.code]: withoutNulls(JSON.parse(aboutPayload(site, sensor))) }),
+    ],
+    describeAgent: () => [],
+    farewell: (code) => [json(DISCONNECT, { device: code })],
+    retainedTopics: () => ({ state: [], descriptions: [], readings: [] }),
+    marker: null,
+    subscriptions: [],
+    wantsDescriptions: () => false,
+  };
+}
+
+/** Events by their own time, under the device they are of. */
+function eventTelemetry({ reading }: OutboxEntry): Message {
+  const event: object = JSON.parse(reading.values);
+  return telemetry(reading.sensor, reading.timeMs, { event });
+}
+
+function withoutNulls(content: object): object {
+  return Object.fromEntries(Object.entries(content).filter(([, value]) => value !== null));
+}

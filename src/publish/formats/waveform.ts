@@ -1,0 +1,104 @@
+import { channelLabels } from "../../core/channel-labels.ts";
+import type { Message, StoredWaveform, WaveformReader } from "../../core/ports.ts";
+import { createTimeText, type Encode } from "./encoder.ts";
+import { createSiteTopics, type Naming, sensorsOf } from "./naming.ts";
+
+export interface WaveformEncoderOptions extends Naming {
+  /** PUBLISH_WAVEFORMS; with `never` the lane is not built. */
+  readonly which: "always" | "alarm";
+}
+
+const RECORDING_REASONS: Readonly<Record<number, string>> = {
+  1: "requested",
+  2: "scheduled",
+  3: "alarm",
+};
+
+function recordingReasonText(reason: number | null): string {
+  return (reason === null ? undefined : RECORDING_REASONS[reason]) ?? "unknown";
+}
+
+/** `alarm` means: recorded for an alarm, or because somebody asked for it. */
+export function isWanted(which: "always" | "alarm", reason: number | null): boolean {
+  return which === "always" || reason === 3 || reason === 1;
+}
+
+/** Mean-free acceleration in G as base64 of 32-bit little-endian floats. */
+function packWaveform(samples: Int16Array, calibration: number): string {
+  let sum = 0;
+  for (const sample of samples) sum += sample;
+  const mean = samples.length === 0 ? 0 : sum / samples.length;
+  const bytes = Buffer.alloc(samples.length * 4);
+  let at = 0;
+  for (const sample of samples) at = bytes.writeFloatLE((sample - mean) * calibration, at);
+  return bytes.toString("base64");
+}
+
+/** One message per channel of a stored measurement; samples that retention has removed are not sent. */
+export function createWaveformEncoder(
+  waveforms: WaveformReader,
+  options: WaveformEncoderOptions,
+): Encode {
+  const topics = createSiteTopics(options);
+  const headOf = createWaveformHead(options);
+  const encode = (waveform: StoredWaveform): Message => ({
+    topic: topics.waveform(waveform.sensor, waveform.channel),
+    payload: JSON.stringify({
+      ...headOf(waveform),
+      base64: packWaveform(waveform.samples, waveform.calibration),
+    }),
+    qos: 1,
+    retain: false,
+    contentType: "application/json",
+    userProperties: { id: waveform.readingId, kind: "accel" },
+  });
+  return eachWaveform(waveforms, options.which, (waveform) => [encode(waveform)]);
+}
+
+/** Everything of a waveform message but its samples, in the contract's order. */
+export function createWaveformHead(naming: Naming): (waveform: StoredWaveform) => object {
+  const sensors = sensorsOf(naming.source);
+  const timeText = createTimeText();
+  return (waveform) => {
+    const channel = `channel${waveform.channel}`;
+    const sensor = sensors().get(waveform.sensor);
+    const label = sensor && channelLabels(sensor, "accel")?.[channel];
+    return {
+      v: 1,
+      id: waveform.readingId,
+      site: naming.site,
+      sensor: waveform.sensor,
+      time: timeText(waveform.timeMs),
+      channel,
+      axis: waveform.axis,
+      unit: "G",
+      sampleRate: waveform.sampleRateHz,
+      samples: waveform.samples.length,
+      recordingReason: recordingReasonText(waveform.recordingReason),
+      ...(label === undefined ? {} : { channels: { [channel]: label } }),
+    };
+  };
+}
+
+/** Encodes every wanted and still stored channel of a measurement. */
+export function eachWaveform(
+  waveforms: WaveformReader,
+  which: "always" | "alarm",
+  encode: (waveform: StoredWaveform) => readonly Message[],
+): Encode {
+  return ({ reading }): readonly Message[] => {
+    const messages: Message[] = [];
+    // Most recordings are scheduled ones: their samples are not even read from the store.
+    const { recording_reason: reason }: { recording_reason?: unknown } = JSON.parse(
+      reading.attributes,
+    );
+    if (typeof reason === "number" && !isWanted(which, reason)) return messages;
+    for (const { fileId } of reading.waveforms) {
+      const waveform = waveforms.read(fileId);
+      if (waveform && isWanted(which, waveform.recordingReason)) {
+        messages.push(...encode(waveform));
+      }
+    }
+    return messages;
+  };
+}

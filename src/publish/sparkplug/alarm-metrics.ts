@@ -1,0 +1,66 @@
+/** Alarms as metrics of their devices: `alarm/{name}/{value}` with the severity as text (plant 11). */
+import type { MetricShape } from "./device.ts";
+
+/** `normal`: watched and not active. */
+type AlarmSeverity = "normal" | "warning" | "alarm";
+
+export interface AlarmName {
+  readonly alarm: string;
+  readonly value: string;
+}
+
+/** An alarm as it stands from `timeMs` on. */
+export interface AlarmStand extends AlarmName {
+  readonly severity: AlarmSeverity;
+  readonly timeMs: number;
+}
+
+/** What the node needs of the alarms. */
+export interface AlarmSource {
+  /** What the site file has watched of a sensor: born with the device, active or not. */
+  watched(sensor: string): readonly AlarmName[];
+  /** What is active of a sensor now. */
+  active(sensor: string): readonly AlarmStand[];
+  /** Called after each transition of a live alarm; the answer ends it. */
+  onChange(listener: (sensor: string, stand: AlarmStand) => void): () => void;
+}
+
+export const ALARM_PREFIX = "alarm/";
+export const alarmMetricName = ({ alarm, value }: AlarmName) => `${ALARM_PREFIX}${alarm}/${value}`;
+
+export function alarmShape(name: AlarmName): MetricShape {
+  return { name: alarmMetricName(name), type: "String", unit: null, source: null };
+}
+
+interface Change {
+  readonly sensor: string;
+  readonly stand: AlarmStand;
+}
+
+/** Transitions kept one by one while something else is sent; beyond it the newest of each alarm is enough. */
+const WAITING_MAX = 1_000;
+
+/** Transitions that the host was not told yet, in their order. */
+export class AlarmNews {
+  #waiting: Change[] = [];
+
+  add(sensor: string, stand: AlarmStand): void {
+    this.#waiting.push({ sensor, stand });
+    if (this.#waiting.length <= WAITING_MAX) return;
+    const newest = new Map(
+      this.#waiting.map((change) => [`${change.sensor} ${alarmMetricName(change.stand)}`, change]),
+    );
+    this.#waiting = [...newest.values()];
+  }
+  /** The oldest; it stays until `done`. */
+  get next(): Change | null {
+    return this.#waiting[0] ?? null;
+  }
+  done(change: Change): void {
+    if (this.#waiting[0] === change) this.#waiting.shift();
+  }
+  /** Births say how everything stands. */
+  clear(): void {
+    this.#waiting = [];
+  }
+}

@@ -1,0 +1,127 @@
+/** What differs between the two files that set-up edits: what of them is shown, how a browser's content becomes text, and which rules hold. */
+import {
+  type ConfigurationFault,
+  changeLines,
+  changesOf,
+  uplinksDifference,
+} from "../core/configuration.ts";
+import { isUnnamed } from "../core/empty-site.ts";
+import type { Site } from "../core/sensor.ts";
+import type { EditedFile, FileCheck } from "../core/setup.ts";
+import { siteDifference } from "../core/site-difference.ts";
+import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
+import { SecretGate } from "../lib/secrets.ts";
+import type { FilePolicy } from "./file-policy.ts";
+import { hideSecrets, secretsIn, withSecrets } from "./hidden-secrets.ts";
+import type { ConfigurationFiles } from "./reload.ts";
+
+export interface EditedPart {
+  readonly setting: "SITE_FILE" | "UPLINKS_FILE";
+  readonly path: string;
+  /** The file as it is; null where there is none. */
+  text(): string | null;
+  /** What may be told of a text of this file. */
+  shown(text: string | null): Pick<EditedFile, "text" | "content">;
+  /** The text that a browser's content becomes; faults where that names what it may not. */
+  written(
+    content: unknown,
+  ): { readonly text: string } | { readonly faults: readonly ConfigurationFault[] };
+  check(text: string): FileCheck;
+  /** Faults without what the file keeps secret. */
+  safe(faults: readonly ConfigurationFault[], text?: string): readonly ConfigurationFault[];
+}
+
+interface Parts {
+  readonly path: string;
+  readonly configuration: Pick<ConfigurationFiles, "examine" | "texts">;
+}
+
+const UNCHANGED = uplinksDifference([], []);
+const textOf = (content: unknown) => `${JSON.stringify(content, null, 2)}\n`;
+
+export function sitePart({
+  path,
+  configuration,
+  running,
+}: Parts & { readonly running: () => Site }): EditedPart {
+  return {
+    setting: "SITE_FILE",
+    path,
+    text: () => configuration.texts().site,
+    shown: (text) => ({ text, content: parse(text) }),
+    written: (content) => ({ text: textOf(content) }),
+    check(text) {
+      const { site, faults, warnings } = configuration.examine({ site: text });
+      const changes =
+        site === null ? [] : changeLines(changesOf(siteDifference(running(), site), UNCHANGED));
+      return { faults: [...faults, ...renamed(site, running().site)], warnings, changes };
+    },
+    safe: (faults) => faults,
+  };
+}
+
+/** The reload refuses it, too, but only once the file is written. */
+function renamed(site: Site | null, running: string): ConfigurationFault[] {
+  if (site === null || site.site === running || isUnnamed({ site: running })) return [];
+  return [
+    {
+      place: "SITE_FILE: site",
+      problem: `the site's name is ${JSON.stringify(site.site)}, and ${JSON.stringify(running)} is running`,
+      remedy: "keep it here; a new name needs the file to be edited and a restart",
+    },
+  ];
+}
+
+export function uplinksPart({
+  path,
+  configuration,
+  running,
+  policy,
+}: Parts & {
+  readonly running: () => readonly Uplink[];
+  /** Which files may be named. */
+  readonly policy: FilePolicy;
+}): EditedPart {
+  const text = () => configuration.texts().uplinks;
+  const safe = (faults: readonly ConfigurationFault[], ...texts: readonly (string | null)[]) => {
+    const gate = new SecretGate([text(), ...texts].flatMap((one) => secretsIn(parse(one))));
+    return faults.map(({ place, problem, remedy }) => ({
+      place,
+      problem: gate.redact(problem),
+      remedy: gate.redact(remedy),
+    }));
+  };
+  return {
+    setting: "UPLINKS_FILE",
+    path,
+    text,
+    shown: (one) => ({ text: null, content: hideSecrets(parse(one)) }),
+    written(content) {
+      const current = parse(text());
+      const { value, faults } = withSecrets(content, current);
+      const all = [...faults, ...policy.faults(value, current)];
+      return all.length > 0 ? { faults: all } : { text: textOf(value) };
+    },
+    check(one) {
+      const { uplinks, faults, warnings } = configuration.examine({ uplinks: one });
+      const others = (uplinks ?? []).filter(({ name }) => name !== MAIN_UPLINK);
+      const difference = uplinksDifference(running(), others);
+      const site = { added: [], removed: [], changed: [], fields: [] };
+      return {
+        faults: safe(faults, one),
+        warnings: safe(warnings, one),
+        changes: uplinks === null ? [] : changeLines(changesOf(site, difference)),
+      };
+    },
+    safe: (faults, one) => safe(faults, one ?? null),
+  };
+}
+
+/** Null for what is no JSON. */
+function parse(text: string | null): unknown {
+  try {
+    return JSON.parse((text ?? "null").replace(/^\uFEFF/, ""));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * Which files may be named over HTTP: those of the credentials directory and of the configuration directory, and not the agent's own
+ * secrets among them. A browser must not make the agent read, or send to a broker, what only lies on the same disk.
+ */
+import { realpathSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import type { ConfigurationFault } from "../core/configuration.ts";
+import { uplinksOf } from "./hidden-secrets.ts";
+
+const FILE_KEYS = [
+  "usernameFile",
+  "passwordFile",
+  "sasKeyFile",
+  "caFile",
+  "certFile",
+  "keyFile",
+] as const;
+
+/**
+ * The agent's own, by their names in both directories: settings, its store, and every credential that the unit hands over
+ * (`mqtt.password`, `alarm.email.url`, …), under its own name or as it lies in /etc/credstore (`gateside.mqtt.password`).
+ * Authorities are no secret.
+ */
+const OWN_FILES =
+  /^(.*\.env|.*(http\.(view\.)?token|http\.key(\.pem)?|gateway\.(headers|proxy))|(alarm|analytics|collect|config|gateway|http|modbus|mqtt|query|sparkplug)\.(?!ca$).*|gateside\.(?!(mqtt|gateway)\.ca$).*|(site|uplinks)([.-].*)?\.json)$/;
+
+interface PolicyOptions {
+  /** Relative paths begin here. */
+  readonly base: string;
+  /** Absolute: files below one of them may be named. */
+  readonly directories: readonly string[];
+  /** Absolute: files that may not, wherever they lie. */
+  readonly own: readonly string[];
+  /** Absolute: what the agent keeps of configurations. */
+  readonly ownDirectory: string;
+}
+
+export class FilePolicy {
+  readonly #options: PolicyOptions;
+
+  constructor(options: PolicyOptions) {
+    this.#options = options;
+  }
+
+  /** Looks at names alone, and opens nothing. @param current the file as it is: who wrote it chose its paths */
+  faults(content: unknown, current: unknown): ConfigurationFault[] {
+    const known = new Map(uplinksOf(current).map((uplink) => [uplink["name"], uplink]));
+    return uplinksOf(content).flatMap((uplink, index) =>
+      FILE_KEYS.flatMap((key) => {
+        const path = uplink[key];
+        if (typeof path !== "string" || path === "") return [];
+        const before = known.get(uplink["name"]);
+        if (before?.[key] === path && before["url"] === uplink["url"]) return [];
+        const problem = this.#problem(path);
+        return problem === null ? [] : [{ place: `uplinks[${index}].${key}`, ...problem }];
+      }),
+    );
+  }
+
+  #problem(path: string): Pick<ConfigurationFault, "problem" | "remedy"> | null {
+    const { base, directories, own, ownDirectory } = this.#options;
+    const wanted = resolve(base, path);
+    // Where a link leads is what counts; for what is not there, its directory.
+    const real = realPath(wanted);
+    const isAllowed = directories.some(
+      (directory) => isBelow(wanted, directory) && isBelow(real, realPath(directory)),
+    );
+    if (path.includes("\0") || !isAllowed)
+      return {
+        problem: `${JSON.stringify(path)} lies outside of what may be named here`,
+        remedy: `give a file below ${directories.join(" or ")}; others are given in UPLINKS_FILE itself`,
+      };
+    const isOwn = [wanted, real].some(
+      (one) => own.includes(one) || OWN_FILES.test(basename(one)) || isBelow(one, ownDirectory),
+    );
+    return isOwn
+      ? {
+          problem: `${JSON.stringify(path)} is the agent's own and is given to no broker`,
+          remedy: "give a file that was made for this uplink",
+        }
+      : null;
+  }
+}
+
+function isBelow(path: string, directory: string): boolean {
+  const way = relative(directory, path);
+  return way !== "" && way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    // What is not there yet: where it would lie.
+    try {
+      return join(realpathSync(dirname(path)), basename(path));
+    } catch {
+      return path;
+    }
+  }
+}

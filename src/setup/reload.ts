@@ -1,0 +1,201 @@
+/**
+ * Takes changed files into the running agent: read and checked in whole first, then applied by difference. One reload at a
+ * time. A fault leaves everything as it was, and is told until a reload succeeds.
+ */
+import {
+  type ConfigurationChanges,
+  type ConfigurationFault,
+  type ConfigurationState,
+  changeLines,
+  changesOf,
+  faultText,
+  hasChanges,
+  NO_CHANGES,
+  type ReloadReport,
+  uplinksDifference,
+} from "../core/configuration.ts";
+import { isUnnamed } from "../core/empty-site.ts";
+import type { Logger } from "../core/ports.ts";
+import type { Sensor, Site } from "../core/sensor.ts";
+import { siteDifference } from "../core/site-difference.ts";
+import type { ReplaceableSite } from "../core/site-source.ts";
+import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
+import { sha256 } from "./digest.ts";
+
+/** The texts of the files; null where there is none, or it cannot be read. */
+export interface ConfigurationTexts {
+  readonly site: string | null;
+  readonly uplinks: string | null;
+}
+
+/** Settings and files as they are now, beside the running ones. */
+interface Examined {
+  /** Null with faults. */
+  readonly site: Site | null;
+  readonly uplinks: readonly Uplink[] | null;
+  readonly faults: readonly ConfigurationFault[];
+  readonly warnings: readonly ConfigurationFault[];
+  readonly texts: ConfigurationTexts;
+}
+
+export interface ConfigurationFiles {
+  /** Reads everything anew; `proposed` texts stand in for files, to be checked before they are written. */
+  examine(proposed?: Partial<ConfigurationTexts>): Examined;
+  /** Cheap: the files' texts alone. */
+  texts(): ConfigurationTexts;
+  /** Settings of the environment, and of the file it comes from, that differ from the running ones. */
+  pendingRestart(): readonly string[];
+  compare(nonce: string, digests: Readonly<Record<string, string>>): readonly string[];
+  /** One sensor as it would stand in the site file, checked by itself. */
+  sensor(written: unknown): Checked<Sensor>;
+  /** One uplink as it would stand in the uplinks file, checked by itself. */
+  uplink(written: unknown): Checked<Uplink>;
+}
+
+type Checked<T> = { readonly value: T } | { readonly faults: readonly ConfigurationFault[] };
+
+/** Where uplinks come into effect and leave it. */
+export interface RunningUplinks {
+  readonly current: readonly Uplink[];
+  /** Opens, closes and renews the uplinks that differ, and no other; `main` stays as it is unless it is among them. */
+  replace(uplinks: readonly Uplink[]): Promise<void>;
+}
+
+export interface ReloaderParts {
+  readonly files: ConfigurationFiles;
+  readonly site: ReplaceableSite;
+  readonly uplinks: RunningUplinks;
+  readonly digest: (site: Site, uplinks: readonly Uplink[]) => string;
+  readonly logger: Logger;
+}
+
+export class Reloader {
+  readonly #parts: ReloaderParts;
+  #turn: Promise<unknown> = Promise.resolve();
+  #faults: readonly string[] = [];
+  #pendingRestart: readonly string[] = [];
+  #pendingReload: readonly string[] = [];
+  /** Digests of the texts that were last taken, or refused. */
+  #seen: { readonly site: string; readonly uplinks: string };
+  #digest: string;
+
+  /** @param texts of the files that the agent was started with */
+  constructor(parts: ReloaderParts, texts: ConfigurationTexts) {
+    this.#parts = parts;
+    this.#seen = digestsOf(texts);
+    this.#digest = parts.digest(parts.site.current, othersOf(parts.uplinks.current));
+  }
+
+  get state(): ConfigurationState {
+    return {
+      configuration: this.#digest,
+      pendingRestart: this.#pendingRestart,
+      pendingReload: this.#pendingReload,
+      configurationFaults: this.#faults,
+    };
+  }
+
+  /** Looks whether files or environment differ from what is running; changes nothing. */
+  look(): void {
+    const { files } = this.#parts;
+    const now = digestsOf(files.texts());
+    this.#pendingReload = [
+      ...(now.site === this.#seen.site ? [] : ["SITE_FILE"]),
+      ...(now.uplinks === this.#seen.uplinks ? [] : ["UPLINKS_FILE"]),
+    ];
+    this.#pendingRestart = files.pendingRestart();
+  }
+
+  /** Never rejects for what stands in the files. */
+  reload(by: string): Promise<ReloadReport> {
+    const turn = this.#turn.then(() => this.#reload(by));
+    this.#turn = turn.catch(() => {});
+    return turn;
+  }
+
+  async #reload(by: string): Promise<ReloadReport> {
+    const { files, site, uplinks, logger } = this.#parts;
+    const examined = files.examine();
+    this.#seen = digestsOf(examined.texts);
+    this.#pendingReload = [];
+    this.#pendingRestart = files.pendingRestart();
+    const faults = [...examined.faults, ...renamed(site.current, examined.site)];
+    if (examined.site === null || examined.uplinks === null || faults.length > 0) {
+      this.#faults = faults.map(faultText);
+      logger.error(
+        { by, faults: this.#faults, configuration: this.#digest },
+        "reload refused; the running configuration is unchanged",
+      );
+      return this.#report("refused", NO_CHANGES, faults, examined.warnings);
+    }
+    this.#faults = [];
+    const next = othersOf(examined.uplinks);
+    // Topics and client ids, those of `main` too, are made of the name that the first site file brings.
+    const isFirst = isUnnamed(site.current) && !isUnnamed(examined.site);
+    const difference = siteDifference(site.current, examined.site);
+    const changes = changesOf(difference, uplinksDifference(uplinks.current, next));
+    if (!hasChanges(changes)) {
+      logger.info({ by, configuration: this.#digest }, "reload: nothing has changed");
+      return this.#report("unchanged", changes, [], examined.warnings);
+    }
+    const before = { site: site.current, uplinks: othersOf(uplinks.current) };
+    try {
+      site.replace(examined.site);
+      await uplinks.replace(isFirst ? examined.uplinks : next);
+    } catch (error) {
+      site.replace(before.site);
+      await uplinks.replace(before.uplinks);
+      const problem = error instanceof Error ? error.message : String(error);
+      const fault = { place: "reload", problem, remedy: "what was running goes on; try again" };
+      this.#faults = [faultText(fault)];
+      logger.error({ err: error, by }, "reload failed; the running configuration stays in effect");
+      return this.#report("refused", NO_CHANGES, [fault], examined.warnings);
+    }
+    this.#digest = this.#parts.digest(examined.site, next);
+    const what = changeLines(changes).slice(0, LINES_MAX);
+    logger.info({ by, configuration: this.#digest, changes: what }, "reload applied");
+    return this.#report("applied", changes, [], examined.warnings);
+  }
+
+  #report(
+    outcome: ReloadReport["outcome"],
+    changes: ConfigurationChanges,
+    faults: readonly ConfigurationFault[],
+    warnings: readonly ConfigurationFault[],
+  ): ReloadReport {
+    const { configuration, pendingRestart } = this.state;
+    return { outcome, configuration, changes, faults, warnings, pendingRestart };
+  }
+}
+
+/** Changes told in one log line. */
+const LINES_MAX = 50;
+
+/** `main` is the environment's: it changes with a restart alone. */
+function othersOf(uplinks: readonly Uplink[]): Uplink[] {
+  return uplinks.filter(({ name }) => name !== MAIN_UPLINK);
+}
+
+/** Why a reload refuses this site file, whole as it is: another name than the one that runs. */
+export function renamed(before: Site, after: Site | null): ConfigurationFault[] {
+  if (after === null || after.site === before.site || isUnnamed(before)) return [];
+  if (isUnnamed(after))
+    return [
+      {
+        place: "SITE_FILE",
+        problem: `holds nothing, and ${JSON.stringify(before.site)} is running`,
+        remedy: "put the file back; the set-up page has the last versions",
+      },
+    ];
+  return [
+    {
+      place: "SITE_FILE: site",
+      problem: `the site's name is ${JSON.stringify(after.site)}, and ${JSON.stringify(before.site)} is running`,
+      remedy: "restart the agent: every topic and the client id are made of it",
+    },
+  ];
+}
+
+function digestsOf({ site, uplinks }: ConfigurationTexts): { site: string; uplinks: string } {
+  return { site: sha256(site ?? ""), uplinks: sha256(uplinks ?? "") };
+}

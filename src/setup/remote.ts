@@ -1,0 +1,251 @@
+/** Takes signed documents: verified, checked in whole, written, applied by difference, and tried; what fails is taken back. */
+import type { KeyObject } from "node:crypto";
+import { faultText } from "../core/configuration.ts";
+import type { AgentStatus, Clock, Logger } from "../core/ports.ts";
+import type { ConfigurationFiles, ConfigurationTexts, Reloader } from "./reload.ts";
+import {
+  isRefusal,
+  openDocument,
+  type Refusal,
+  type RefusalReason,
+  type SignedDocument,
+} from "./signed-document.ts";
+import { runTrial, type Wellness, wellnessOf } from "./trial.ts";
+import {
+  type ConfigurationPaths,
+  isSameText,
+  type ReplyTo,
+  type Trial,
+  type TrialJournal,
+} from "./trial-journal.ts";
+
+/** Before this a box without a clock chip has not heard the time yet: nobody knows whether a document has ended. */
+const PLAUSIBLE_SINCE_MS = Date.UTC(2024, 0, 1);
+
+/** As it is answered on the response topic, or on `agent/cmd/site/result`. */
+export interface DocumentAnswer {
+  readonly ok: boolean;
+  readonly outcome: "trial" | "applied" | "rolled_back" | "refused";
+  readonly version: number | null;
+  readonly reason: RefusalReason | "trial" | null;
+  readonly detail: string;
+  /** What is in effect now. */
+  readonly configuration: string;
+}
+
+export type AnswerDocument = (answer: DocumentAnswer, reply: ReplyTo) => void;
+
+export interface RemoteParts {
+  readonly reloader: Reloader;
+  readonly configuration: ConfigurationFiles;
+  readonly journal: TrialJournal;
+  readonly paths: ConfigurationPaths;
+  readonly keys: readonly KeyObject[];
+  readonly site: () => string;
+  readonly status: () => AgentStatus;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class RemoteConfiguration {
+  readonly #parts: RemoteParts;
+  readonly #trialMs: number;
+  #isBusy = false;
+  #signal: AbortSignal = new AbortController().signal;
+
+  /** @param trialMs CONFIG_TRIAL_S */
+  constructor(parts: RemoteParts, trialMs: number) {
+    this.#parts = parts;
+    this.#trialMs = trialMs;
+  }
+
+  /** True from a document's arrival until it is settled. */
+  get isBusy(): boolean {
+    return this.#isBusy;
+  }
+
+  /** Ends a trial under way with the agent; the next start takes the document back. */
+  endWith(signal: AbortSignal): void {
+    this.#signal = signal;
+  }
+
+  /** One document. Answers `refused`, or `trial` and later what became of it. Never rejects. */
+  async take(bytes: Uint8Array, reply: ReplyTo, answer: AnswerDocument): Promise<void> {
+    const { logger, clock, journal, keys, site } = this.#parts;
+    const tell = (told: Omit<DocumentAnswer, "configuration">) => {
+      const { configuration } = this.#parts.reloader.state;
+      const level = told.ok ? "info" : "warn";
+      logger[level]({ ...told, configuration }, "signed configuration");
+      answer({ ...told, configuration }, reply);
+    };
+    const refuse = ({ reason, detail }: Refusal, version: number | null) =>
+      tell({ ok: false, outcome: "refused", version, reason, detail });
+    let isOurs = false;
+    try {
+      const nowMs = clock.now();
+      if (nowMs < PLAUSIBLE_SINCE_MS)
+        return refuse(
+          { reason: "clock", detail: "this box has not heard the time yet; send it again later" },
+          null,
+        );
+      const last = journal.accepted;
+      const expected = { site: site(), nowMs, version: 0 };
+      const document = openDocument(bytes, keys, expected);
+      if (isRefusal(document)) return refuse(document, null);
+      const { version } = document;
+      const isRepeated = last !== null && document.digest === last.digest;
+      if (isRepeated && !this.#isBusy) {
+        const { outcome, detail } = last;
+        return tell({
+          ok: outcome === "applied",
+          outcome,
+          version,
+          reason: outcome === "applied" ? null : "replayed",
+          detail: `taken before: ${detail}`,
+        });
+      }
+      if (last !== null && !isRepeated && version <= last.version)
+        return refuse(
+          {
+            reason: "version",
+            detail: `it has version ${version}, and version ${last.version} was taken before; sign a higher one`,
+          },
+          version,
+        );
+      // Last: a document that is wrong in itself is told so, whatever goes on here.
+      if (this.#isBusy)
+        return refuse(
+          { reason: "trial_running", detail: "another document is on trial; wait for its end" },
+          version,
+        );
+      this.#isBusy = true;
+      isOurs = true;
+      const prepared = this.#prepare(document);
+      if ("reason" in prepared) return refuse(prepared, version);
+      const wellBefore = wellnessOf(this.#parts.status());
+      const trial: Trial = {
+        version,
+        digest: document.digest,
+        ...prepared,
+        startedAtMs: nowMs,
+        reply,
+      };
+      const failure = await this.#begin(trial);
+      if (failure !== null) return refuse(failure, version);
+      tell({
+        ok: true,
+        outcome: "trial",
+        version,
+        reason: null,
+        detail: `applied; on trial for at most ${Math.round(this.#trialMs / 1000)} s`,
+      });
+      const ended = await this.#end(trial, wellBefore);
+      if (ended !== null) tell({ ok: ended.length === 0, version, ...outcomeOf(ended) });
+    } catch (error) {
+      logger.error({ err: error }, "a signed configuration could not be processed");
+      const detail = error instanceof Error ? error.message : String(error);
+      refuse(
+        {
+          reason: "not_writable",
+          detail: `${detail}; the agent must be able to write SITE_FILE, UPLINKS_FILE and the directories they are in`,
+        },
+        null,
+      );
+    } finally {
+      if (isOurs) this.#isBusy = false;
+    }
+  }
+
+  /** The texts of before and after, once everything is known to be right; a refusal leaves no trace. */
+  #prepare({
+    content,
+  }: SignedDocument):
+    | { readonly before: ConfigurationTexts; readonly after: ConfigurationTexts }
+    | Refusal {
+    const { configuration, paths, reloader } = this.#parts;
+    if (content.uplinks !== undefined && paths.uplinks === null)
+      return { reason: "content", detail: "it has uplinks, and UPLINKS_FILE is not set here" };
+    const before = configuration.texts();
+    reloader.look();
+    const { pendingReload } = reloader.state;
+    if (pendingReload.length > 0)
+      return {
+        reason: "changed_here",
+        detail: `the file of ${pendingReload.join(" and ")} was changed on this box and not taken in yet: reload, or put it back`,
+      };
+    const after = {
+      site: content.site === undefined ? before.site : textOf(content.site),
+      uplinks: content.uplinks === undefined ? before.uplinks : textOf(content.uplinks),
+    };
+    const { faults, site } = configuration.examine(after);
+    if (faults.length > 0) return { reason: "content", detail: faults.map(faultText).join("\n") };
+    if (site?.site !== this.#parts.site())
+      return {
+        reason: "content",
+        detail: `the site file in it is that of ${JSON.stringify(site?.site)}`,
+      };
+    return { before, after };
+  }
+
+  /** Null once the new files are in effect. */
+  async #begin(trial: Trial): Promise<Refusal | null> {
+    const { journal, paths, reloader } = this.#parts;
+    journal.begin(trial);
+    try {
+      journal.write(paths, trial.after, trial.before);
+    } catch (error) {
+      journal.restore(trial, paths);
+      journal.abandon();
+      throw error;
+    }
+    const report = await reloader.reload(`signed document ${trial.version}`);
+    if (report.outcome !== "refused") return null;
+    journal.restore(trial, paths);
+    await reloader.reload("the last good configuration");
+    journal.abandon();
+    return { reason: "content", detail: report.faults.map(faultText).join("\n") };
+  }
+
+  /** What went worse, by name; empty where the document stays; null where the agent ended first. */
+  async #end(trial: Trial, before: Wellness): Promise<readonly string[] | null> {
+    const { journal, paths, reloader, clock, configuration } = this.#parts;
+    const worse = await runTrial(before, this.#parts, this.#trialMs, this.#signal);
+    if (worse === null) return null;
+    const { version, digest, reply } = trial;
+    const settled = { version, digest, reply, atMs: clock.now() };
+    const now = configuration.texts();
+    const isTouched =
+      !isSameText(now.site, trial.after.site) || !isSameText(now.uplinks, trial.after.uplinks);
+    if (worse.length === 0 || isTouched) {
+      const detail = isTouched
+        ? "the files were changed on the box during the trial, and stay"
+        : "links and reads are as well as before";
+      journal.end({ ...settled, outcome: "applied", detail });
+      return [];
+    }
+    journal.restore(trial, paths);
+    await reloader.reload(`the configuration before document ${version}`);
+    journal.end({
+      ...settled,
+      outcome: "rolled_back",
+      detail: `not as well as before: ${worse.join(", ")}`,
+    });
+    return worse;
+  }
+}
+
+function outcomeOf(
+  worse: readonly string[],
+): Pick<DocumentAnswer, "outcome" | "reason" | "detail"> {
+  return worse.length === 0
+    ? { outcome: "applied", reason: null, detail: "links and reads are at least as well as before" }
+    : {
+        outcome: "rolled_back",
+        reason: "trial",
+        detail: `not as well as before: ${worse.join(", ")}; the last good configuration is back`,
+      };
+}
+
+function textOf(part: object): string {
+  return `${JSON.stringify(part, null, 2)}\n`;
+}

@@ -1,0 +1,174 @@
+/**
+ * A configuration that was signed elsewhere: `{"payload": "<base64 of JSON>", "signature": "<base64, 64 bytes>"}`, an Ed25519
+ * signature over exactly the payload's bytes. The payload is
+ * `{"v":1,"site":"plant-7","version":12,"notAfter":"2026-12-01T00:00:00Z","content":{"site":{…},"uplinks":{…}}}`.
+ */
+import { createPublicKey, type KeyObject, sign, verify } from "node:crypto";
+import { sha256 } from "./digest.ts";
+
+/** What a session takes in one packet (1 MB), less its topic and properties: some 2,000 sensors. */
+export const DOCUMENT_BYTES_MAX = 1_000_000;
+const SIGNATURE_BYTES = 64;
+/** Keys in one file: the present one and those it takes turns with. */
+const KEYS_MAX = 10;
+
+export type RefusalReason =
+  | "too_large"
+  | "not_a_document"
+  | "signature"
+  | "site"
+  | "time"
+  | "version"
+  | "replayed"
+  | "content"
+  | "changed_here"
+  | "not_writable"
+  | "trial_running"
+  | "clock";
+
+export interface Refusal {
+  readonly reason: RefusalReason;
+  /** What was seen, and what to do. */
+  readonly detail: string;
+}
+
+export interface SignedContent {
+  /** As in the files; what is left out stays as it is. */
+  readonly site?: object;
+  readonly uplinks?: object;
+}
+
+export interface SignedDocument {
+  readonly site: string;
+  /** Rises with every document of a site. */
+  readonly version: number;
+  readonly notAfterMs: number;
+  readonly content: SignedContent;
+  /** SHA-256 of the payload: tells a replayed document from another one of the same version. */
+  readonly digest: string;
+}
+
+export interface Expectation {
+  readonly site: string;
+  readonly nowMs: number;
+  /** Of the last document that was taken in, whatever became of it; 0 where there was none. */
+  readonly version: number;
+}
+
+/** Ed25519 public keys of a PEM file. Throws an Error in words for what is none. */
+export function readPublicKeys(pem: string): KeyObject[] {
+  const blocks = pem.match(/-----BEGIN PUBLIC KEY-----[^-]+-----END PUBLIC KEY-----/g) ?? [];
+  if (blocks.length === 0 || blocks.length > KEYS_MAX)
+    throw new Error(`holds ${blocks.length} public keys; one to ${KEYS_MAX} PEM blocks are taken`);
+  return blocks.map((block) => {
+    const key = createPublicKey(block);
+    if (key.asymmetricKeyType !== "ed25519")
+      throw new Error(`holds a key of type ${key.asymmetricKeyType}; Ed25519 is taken`);
+    return key;
+  });
+}
+
+export function signDocument(
+  document: Omit<SignedDocument, "digest">,
+  privateKey: KeyObject,
+): string {
+  const { site, version, notAfterMs, content } = document;
+  const notAfter = new Date(notAfterMs).toISOString();
+  const payload = Buffer.from(JSON.stringify({ v: 1, site, version, notAfter, content }));
+  const signature = sign(null, payload, privateKey);
+  return JSON.stringify({
+    payload: payload.toString("base64"),
+    signature: signature.toString("base64"),
+  });
+}
+
+/** The signature comes first: nothing of an unsigned payload is looked at. */
+export function openDocument(
+  bytes: Uint8Array,
+  keys: readonly KeyObject[],
+  expected: Expectation,
+): SignedDocument | Refusal {
+  if (bytes.length > DOCUMENT_BYTES_MAX)
+    return refuse("too_large", `${bytes.length} bytes; at most ${DOCUMENT_BYTES_MAX} are taken`);
+  const outer = parse(Buffer.from(bytes).toString("utf8"));
+  const payload = bytesOf(outer?.["payload"]);
+  const signature = bytesOf(outer?.["signature"]);
+  if (payload === null || signature === null)
+    return refuse("not_a_document", "no JSON object with payload and signature in base64");
+  const isSigned =
+    signature.length === SIGNATURE_BYTES &&
+    keys.some((key) => verify(null, payload, key, signature));
+  if (!isSigned)
+    return refuse(
+      "signature",
+      "no key of CONFIG_PUBLIC_KEY_FILE has signed this payload; sign it with the key that belongs to this box",
+    );
+  const inner = parse(payload.toString("utf8"));
+  const document = inner === null ? null : documentOf(inner, sha256(payload.toString("utf8")));
+  if (document === null)
+    return refuse(
+      "not_a_document",
+      "the payload must have v 1, site, version (a whole number from 1), notAfter (a time with zone) and content with site or uplinks",
+    );
+  return checked(document, expected);
+}
+
+function checked(document: SignedDocument, expected: Expectation): SignedDocument | Refusal {
+  const { site, version, notAfterMs } = document;
+  if (site !== expected.site)
+    return refuse(
+      "site",
+      `it is for site ${JSON.stringify(site)}, and this is ${JSON.stringify(expected.site)}`,
+    );
+  if (notAfterMs < expected.nowMs)
+    return refuse(
+      "time",
+      `it ended on ${new Date(notAfterMs).toISOString()}, and here it is ${new Date(expected.nowMs).toISOString()}; sign it anew`,
+    );
+  if (version <= expected.version)
+    return refuse(
+      "version",
+      `it has version ${version}, and version ${expected.version} was taken before; sign a higher one`,
+    );
+  return document;
+}
+
+function documentOf(inner: Record<string, unknown>, digest: string): SignedDocument | null {
+  const { v, site, version, notAfter, content } = inner;
+  if (v !== 1 || typeof site !== "string" || typeof version !== "number") return null;
+  if (!Number.isSafeInteger(version) || version < 1 || typeof notAfter !== "string") return null;
+  const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(notAfter);
+  const notAfterMs = Date.parse(notAfter);
+  if (!isTime || Number.isNaN(notAfterMs) || !isObject(content)) return null;
+  const { site: siteFile, uplinks } = content;
+  const isPart = (part: unknown) => part === undefined || isObject(part);
+  if (!isPart(siteFile) || !isPart(uplinks)) return null;
+  if (siteFile === undefined && uplinks === undefined) return null;
+  return { site, version, notAfterMs, content, digest };
+}
+
+export function isRefusal(answer: SignedDocument | Refusal): answer is Refusal {
+  return "reason" in answer;
+}
+
+function refuse(reason: RefusalReason, detail: string): Refusal {
+  return { reason, detail };
+}
+
+function parse(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function bytesOf(value: unknown): Buffer | null {
+  if (typeof value !== "string" || !/^[A-Za-z0-9+/]+={0,2}$/.test(value)) return null;
+  return Buffer.from(value, "base64");
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,149 @@
+/**
+ * What is on disk around a trial, so that a power cut between any two steps leaves the old configuration or the new one, whole:
+ *   1. `trial.json` names both, before a file is touched    2. the files are written    3. the trial
+ *   4. `accepted.json` says what became of it: from here on it is settled    5. `trial.json` goes
+ * A start that finds `trial.json` without its `accepted.json` puts the old files back: a trial that did not end is no success.
+ */
+import { join } from "node:path";
+import type { DurableFiles } from "../lib/durable-file.ts";
+import { makeDirectory } from "../lib/make-directory.ts";
+import { sha256 } from "./digest.ts";
+import type { ConfigurationTexts } from "./reload.ts";
+
+export interface ConfigurationPaths {
+  readonly site: string;
+  /** Null where UPLINKS_FILE is not set. */
+  readonly uplinks: string | null;
+}
+
+/** Where the answer to a document goes. */
+export interface ReplyTo {
+  readonly responseTopic: string | null;
+  /** Base64. */
+  readonly correlation: string | null;
+}
+
+export interface Trial {
+  readonly version: number;
+  readonly digest: string;
+  readonly before: ConfigurationTexts;
+  readonly after: ConfigurationTexts;
+  readonly startedAtMs: number;
+  readonly reply: ReplyTo;
+}
+
+/** What became of the last document that was taken in. */
+export interface Accepted {
+  readonly version: number;
+  readonly digest: string;
+  readonly outcome: "applied" | "rolled_back";
+  readonly detail: string;
+  readonly atMs: number;
+  readonly reply: ReplyTo;
+}
+
+export class TrialJournal {
+  readonly #files: DurableFiles;
+  readonly #trialPath: string;
+  readonly #acceptedPath: string;
+  readonly #directory: string;
+
+  constructor(files: DurableFiles, dataDir: string) {
+    this.#files = files;
+    this.#directory = join(dataDir, "configuration");
+    this.#trialPath = join(this.#directory, "trial.json");
+    this.#acceptedPath = join(this.#directory, "accepted.json");
+  }
+
+  get accepted(): Accepted | null {
+    return parse(this.#files.read(this.#acceptedPath)) as Accepted | null;
+  }
+  get trial(): Trial | null {
+    return parse(this.#files.read(this.#trialPath)) as Trial | null;
+  }
+
+  begin(trial: Trial): void {
+    makeDirectory(this.#directory, 0o700);
+    this.#files.write(this.#trialPath, JSON.stringify(trial));
+  }
+
+  end(accepted: Accepted): void {
+    this.#files.write(this.#acceptedPath, JSON.stringify(accepted));
+    this.#files.remove(this.#trialPath);
+  }
+
+  /** The old files are back, and the document counts as never taken. */
+  abandon(): void {
+    this.#files.remove(this.#trialPath);
+  }
+
+  /** A part of the new configuration, or of the old one, in its place. */
+  write(paths: ConfigurationPaths, texts: ConfigurationTexts, seen: ConfigurationTexts): void {
+    for (const part of ["site", "uplinks"] as const) {
+      const path = paths[part];
+      const text = texts[part];
+      if (path !== null && text !== null && text !== seen[part]) this.#files.write(path, text);
+    }
+  }
+
+  /**
+   * Puts the old files back; one that was not there goes again. A file that is neither the old nor the new one was changed by somebody since and stays: its
+   * path is answered.
+   */
+  restore({ before, after }: Trial, paths: ConfigurationPaths): string[] {
+    const kept: string[] = [];
+    for (const part of ["site", "uplinks"] as const) {
+      const path = paths[part];
+      const old = before[part];
+      if (path === null || old === after[part]) continue;
+      const now = this.#files.read(path);
+      if (now === old) continue;
+      if (now !== null && now !== after[part]) kept.push(path);
+      else if (old === null) this.#files.remove(path);
+      else this.#files.write(path, old);
+    }
+    return kept;
+  }
+
+  /** Before the files are read at a start. Null where no trial was cut short. */
+  recover(paths: ConfigurationPaths, nowMs: number): Accepted | null {
+    const trial = this.trial;
+    if (trial === null) {
+      if (this.#files.read(this.#trialPath) !== null) this.#files.remove(this.#trialPath);
+      return null;
+    }
+    const { version, digest, reply } = trial;
+    const settled = this.accepted;
+    if (settled?.digest === digest) {
+      this.#files.remove(this.#trialPath);
+      return null;
+    }
+    const kept = this.restore(trial, paths);
+    const also = kept.length === 0 ? "" : `; ${kept.join(" and ")} was changed since and stays`;
+    const accepted: Accepted = {
+      version,
+      digest,
+      outcome: "rolled_back",
+      detail: `the agent ended during the trial; the last good configuration is back${also}`,
+      atMs: nowMs,
+      reply,
+    };
+    this.end(accepted);
+    return accepted;
+  }
+}
+
+/** Null for what is no JSON object: a disk that spoils it must not keep the agent from starting. */
+function parse(text: string | null): object | null {
+  if (text === null) return null;
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+export function isSameText(a: string | null, b: string | null): boolean {
+  return sha256(a ?? "") === sha256(b ?? "");
+}

@@ -1,0 +1,189 @@
+import { EVENT_KIND } from "../../core/alarm/event.ts";
+import type { FollowUp, ReadingFollower } from "../../core/alarm/follow-up.ts";
+import type { AlarmAction, AlarmStore, SavedAlarms, StoredEvent } from "../../core/alarm/ports.ts";
+import type { Logger } from "../../core/ports.ts";
+import type { Value } from "../../core/reading.ts";
+import type { Stream } from "../database/streams.ts";
+import type { WriteQueue } from "../database/write-queue.ts";
+import type { PendingRow } from "../outbox/outbox-rows.ts";
+import type { PendingReading } from "../readings/pending-answer.ts";
+import { EventRows, type EventRowsParts } from "./event-rows.ts";
+
+export interface AlarmLogParts extends EventRowsParts {
+  readonly queue: WriteQueue;
+  readonly logger: Logger;
+  /** Rows that were stored beside the readings of an answer. */
+  readonly stored: (count: number) => void;
+}
+
+/** Actions kept for the audit; the oldest go. */
+const ACTIONS_MAX = 10_000;
+/** Longest time that what nobody waits for waits for company, ms. */
+const TICK_WINDOW_MS = 200;
+
+const EVENTS_SQL = `SELECT r.seq, r.time_ms, r."values" FROM readings r
+  WHERE r.is_future = 1 AND r.seq < ? AND r.stream IN (SELECT stream FROM streams WHERE kind = '${EVENT_KIND}')
+  ORDER BY r.seq DESC LIMIT ?`;
+
+/** Events, states and the audit of the alarms. What an answer's readings cause is written in the answer's transaction. */
+export class AlarmLog implements AlarmStore {
+  readonly #parts: AlarmLogParts;
+  readonly #events: EventRows;
+  /** Null where alarms are off. */
+  follower: ReadingFollower | null = null;
+  #hasFailed = false;
+
+  constructor(parts: AlarmLogParts) {
+    this.#parts = parts;
+    this.#events = new EventRows(parts);
+  }
+
+  load(): void {
+    this.#events.load();
+  }
+
+  saved(): SavedAlarms {
+    const { db } = this.#parts;
+    const states = db.read("SELECT sensor, state FROM alarm_states").all();
+    const samples = db
+      .read('SELECT sensor, number, "values" FROM alarm_samples ORDER BY sensor, number')
+      .all();
+    return {
+      states: states.map(([sensor, text]) => ({ sensor: String(sensor), text: String(text) })),
+      samples: samples.map(([sensor, number, text]) => ({
+        sensor: String(sensor),
+        number: Number(number),
+        text: String(text),
+      })),
+    };
+  }
+
+  /** Attributes of a reading as they are stored: where its machine's state is known they say it. */
+  attributesOf(stream: Stream, { attributes, timeMs }: PendingReading): string {
+    const state = this.follower?.machineStateFor(stream.sensor, stream.kind, timeMs) ?? null;
+    if (state === null) return attributes;
+    const rest = attributes.slice(1);
+    return `{"machine_state":"${state}"${rest === "}" ? "" : ","}${rest}`;
+  }
+
+  /** Inside the transaction that stored these readings; answers the rows of the events they caused. */
+  follow(stream: Stream, readings: readonly PendingReading[]): PendingRow[] {
+    const { follower } = this;
+    if (follower === null || readings.length === 0) return [];
+    const { sensor, kind } = stream;
+    const isFollowed = follower.isFollowed(sensor, kind);
+    let up: FollowUp;
+    try {
+      up = follower.follow(
+        sensor,
+        kind,
+        readings.map(({ id, timeMs, isFuture, values, quality, tones }) => ({
+          id,
+          timeMs,
+          isFuture,
+          tones,
+          values:
+            isFollowed || quality !== "{}"
+              ? (JSON.parse(values) as Readonly<Record<string, Value>>)
+              : {},
+          quality: quality === "{}" ? {} : JSON.parse(quality),
+        })),
+      );
+    } catch (err) {
+      // Readings are worth more than what is said of them: they are stored all the same.
+      if (!this.#hasFailed) this.#parts.logger.error({ err, sensor, kind }, "alarms failed");
+      this.#hasFailed = true;
+      return [];
+    }
+    return this.#write(up);
+  }
+
+  #write({ events, states, samples, forgotten }: FollowUp): PendingRow[] {
+    const { db } = this.#parts;
+    for (const { sensor, text } of states) {
+      if (text === null) db.write("DELETE FROM alarm_states WHERE sensor = ?").run(sensor);
+      else db.write("INSERT OR REPLACE INTO alarm_states VALUES (?, ?)").run(sensor, text);
+    }
+    for (const { sensor, number, text } of samples) {
+      db.write("INSERT OR REPLACE INTO alarm_samples VALUES (?, ?, ?)").run(sensor, number, text);
+    }
+    for (const sensor of forgotten) {
+      db.write("DELETE FROM alarm_samples WHERE sensor = ?").run(sensor);
+    }
+    return events.map((event) => this.#events.insert(event));
+  }
+
+  apply(what: string, make: () => FollowUp | null, isUrgent: boolean): Promise<boolean> {
+    const { outbox, queue, stored } = this.#parts;
+    let rows: PendingRow[] = [];
+    let isMade = false;
+    return new Promise((resolve, reject) => {
+      const write = () => {
+        const up = make();
+        isMade = up !== null;
+        rows = up === null ? [] : this.#write(up);
+      };
+      queue.enqueue(
+        {
+          what,
+          rows: 1,
+          *run() {
+            write();
+            yield;
+          },
+          committed: () => {
+            outbox.rows.inserted(rows);
+            stored(rows.length);
+            this.follower?.committed();
+            resolve(isMade);
+          },
+          failed: reject,
+        },
+        isUrgent ? 0 : TICK_WINDOW_MS,
+      );
+    });
+  }
+
+  audit(action: AlarmAction): void {
+    const { db, queue } = this.#parts;
+    queue.direct("keep what was said of an alarm", () => {
+      const { timeMs, who, source, what, subject, detail, outcome } = action;
+      const { lastInsertRowid } = db
+        .write(
+          "INSERT INTO alarm_actions (time_ms, who, source, what, subject, detail, outcome) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        )
+        .run(timeMs, who, source, what, subject, detail, outcome);
+      db.write("DELETE FROM alarm_actions WHERE action <= ?").run(
+        Number(lastInsertRowid) - ACTIONS_MAX,
+      );
+    });
+  }
+
+  actions(max: number): readonly AlarmAction[] {
+    return this.#parts.db
+      .read(
+        "SELECT time_ms, who, source, what, subject, detail, outcome FROM alarm_actions ORDER BY action DESC LIMIT ?",
+      )
+      .all(max)
+      .map(([timeMs, who, source, what, subject, detail, outcome]) => ({
+        timeMs: Number(timeMs),
+        who: String(who),
+        source: String(source),
+        what: String(what),
+        subject: String(subject),
+        detail: String(detail),
+        outcome: String(outcome),
+      }));
+  }
+
+  events(before: number | null, max: number): readonly StoredEvent[] {
+    return this.#parts.db
+      .read(EVENTS_SQL)
+      .all(before ?? Number.MAX_SAFE_INTEGER, max)
+      .map(([seq, timeMs, payload]) => ({
+        seq: Number(seq),
+        storedAtMs: Number(timeMs),
+        payload: String(payload),
+      }));
+  }
+}

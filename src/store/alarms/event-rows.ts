@@ -1,0 +1,69 @@
+import { type AlarmEvent, EVENT_KIND, eventPayload, eventText } from "../../core/alarm/event.ts";
+import type { Clock } from "../../core/ports.ts";
+import type { Kind } from "../../core/sensor.ts";
+import type { Database } from "../database/database.ts";
+import type { Streams } from "../database/streams.ts";
+import type { SqliteOutbox } from "../outbox/outbox.ts";
+import type { PendingRow } from "../outbox/outbox-rows.ts";
+import { hourOf } from "../readings/stored-reading.ts";
+
+export interface EventRowsParts {
+  readonly db: Database;
+  readonly streams: Streams;
+  readonly outbox: SqliteOutbox;
+  readonly clock: Clock;
+  /** Name of the site, for the payload. */
+  readonly site: () => string;
+}
+
+/** Filed like a kind, though no poll and no query knows it. */
+const EVENT_STREAM_KIND = EVENT_KIND as string as Kind;
+
+const INSERT_SQL = `INSERT INTO readings (stream, time_ms, id, is_future, offset_minutes, stored_at_ms, unit_set,
+  "values", quality, attributes, raw, waveforms) VALUES (?, ?, ?, 1, NULL, ?, ?, ?, '{}', '{}', '{}', NULL)`;
+const NEWEST_SQL = `SELECT max(o.time_ms) FROM outbox o JOIN streams s ON s.stream = o.stream WHERE s.kind = ?`;
+
+/**
+ * Writes events as rows that are owed like readings. A row's time is when it was written, never before the row before it,
+ * whatever the event's own time: so each lane sends the events of a sensor in the order in which they came about.
+ */
+export class EventRows {
+  readonly #parts: EventRowsParts;
+  #lastMs = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: EventRowsParts) {
+    this.#parts = parts;
+  }
+
+  load(): void {
+    const [row] = this.#parts.db.read(NEWEST_SQL).all(EVENT_KIND);
+    this.#lastMs = Number(row?.[0] ?? Number.NEGATIVE_INFINITY);
+  }
+
+  /** Inside a transaction; the rows are to be handed to `outbox.rows.inserted` after it. */
+  insert(event: AlarmEvent): PendingRow {
+    const { clock, db, outbox, site, streams } = this.#parts;
+    const stream = streams.intern(event.sensor, EVENT_STREAM_KIND);
+    streams.write(stream);
+    const unitSet = streams.internUnits("{}");
+    streams.writeUnits(unitSet);
+    const now = clock.now();
+    const timeMs = Math.max(now, this.#lastMs);
+    this.#lastMs = timeMs;
+    const payload = eventPayload(event.id, site(), eventText(event));
+    const { lastInsertRowid } = db
+      .write(INSERT_SQL)
+      .run(stream.stream, timeMs, Buffer.from(event.id, "hex"), now, unitSet, payload);
+    const row: PendingRow = {
+      stream: stream.stream,
+      hour: hourOf(timeMs),
+      timeMs,
+      seq: Number(lastInsertRowid),
+      isFuture: true,
+      owed: { stream, values: "{}", recordingReason: undefined },
+      lanes: [],
+    };
+    outbox.rows.insert(row);
+    return row;
+  }
+}

@@ -1,0 +1,82 @@
+/** Makes DATA_DIR where it is missing, and finds before SQLite does what keeps the agent from working in it. */
+import { accessSync, constants, readdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { makeDirectory } from "../../lib/make-directory.ts";
+import { StoreFailure } from "./store-failure.ts";
+
+/** Throws StoreFailure `unusable` with what the operator can do; any other failure of the disk as what it is. */
+export function prepareDataDirectory(dataDir: string): void {
+  const path = resolve(dataDir);
+  try {
+    makeDirectory(path, 0o750);
+  } catch (error) {
+    const { path: at = path, syscall } = error as NodeJS.ErrnoException;
+    if (codeOf(error) === "EEXIST") {
+      const problem = `DATA_DIR: ${at} is a file, not a directory`;
+      throw new StoreFailure("unusable", `${problem}; ${moveOrGive(at, path)}`, error);
+    }
+    throw failure(error, at, path, syscall === "mkdir" ? "made" : "read");
+  }
+  requireWritable(path, path, constants.R_OK | constants.W_OK | constants.X_OK);
+  for (const name of readdirSync(path)) {
+    // What another user left, mostly root after a one-off command, SQLite would call "readonly database" much later.
+    if (/^gateside\.(lock|db|db-wal|db-shm|ballast)$/.test(name)) {
+      requireWritable(join(path, name), path, constants.R_OK | constants.W_OK);
+    }
+  }
+}
+
+function requireWritable(at: string, dataDir: string, mode: number): void {
+  try {
+    accessSync(at, mode);
+  } catch (error) {
+    throw failure(error, at, dataDir, "written");
+  }
+}
+
+function failure(
+  error: unknown,
+  at: string,
+  dataDir: string,
+  what: "made" | "written" | "read",
+): StoreFailure {
+  const owner = `the user that runs gateside${typeof process.getuid === "function" ? ` (uid ${process.getuid()})` : ""}`;
+  const problem = `DATA_DIR: ${at} cannot be ${what}`;
+  const unusable = (why: string, remedy: string) =>
+    new StoreFailure("unusable", `${problem}: ${why}; ${remedy}`, error);
+  switch (codeOf(error) ?? "") {
+    case "EACCES":
+    case "EPERM":
+      return unusable(
+        `${owner} may not`,
+        at === dataDir || what !== "written"
+          ? "give a directory that this user may write, or change its owner"
+          : "another user left it there; change its owner",
+      );
+    case "EROFS":
+      return unusable(
+        "the file system is read-only",
+        "mount it for writing, or give a directory on another disk",
+      );
+    case "ENOENT":
+    case "ENOTDIR":
+    case "EINVAL":
+    case "ELOOP":
+    case "ENAMETOOLONG":
+    case "ENOTSUP":
+      return unusable("this file system keeps no files there", "give a directory on a disk");
+    default:
+      return StoreFailure.from(error, problem);
+  }
+}
+
+function moveOrGive(at: string, dataDir: string): string {
+  return at === dataDir
+    ? "move it away, or give another directory"
+    : "give a directory that does not lie below it";
+}
+
+function codeOf(error: unknown): string | null {
+  const code: unknown = error instanceof Error ? Reflect.get(error, "code") : null;
+  return typeof code === "string" ? code : null;
+}

@@ -1,0 +1,243 @@
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import Sqlite from "better-sqlite3";
+import { APPLICATION_ID, migrate, requireKnownVersion } from "./migrate.ts";
+import { StoreFailure } from "./store-failure.ts";
+
+export type Row = readonly (string | number | Buffer | null)[];
+type Statement<T> = Sqlite.Statement<unknown[], T>;
+
+export interface DatabaseOptions {
+  readonly dataDir: string;
+  /** Path of better_sqlite3.node; undefined lets the package find it. */
+  readonly nativeBinding?: string | undefined;
+  /** Pages between automatic checkpoints. */
+  readonly checkpointPages: number;
+}
+
+/** Left as a -wal of at most this size by a checkpoint, bytes. */
+const JOURNAL_SIZE_LIMIT = 1 << 20;
+/** Above this size an unclean stop checks only the tables that rule delivery: a full check would hold the start. */
+const FULL_CHECK_BYTES_MAX = 256 << 20;
+const RULING_TABLES = ["meta", "streams", "outbox", "live_marks", "day_progress", "forgotten"];
+
+/**
+ * Two connections on gateside.db: one writes, one reads what is committed and nothing else, so that no reader meets rows
+ * of an unfinished transaction. Statements are prepared once and again after `reopen`.
+ */
+export class Database {
+  readonly path: string;
+  readonly #options: DatabaseOptions;
+  readonly #writes = new Map<string, Statement<unknown>>();
+  readonly #reads = new Map<string, Statement<unknown>>();
+  #writer: Sqlite.Database | null = null;
+  #reader: Sqlite.Database | null = null;
+  #pagesMax = 0;
+  #isShut = false;
+  /** Device and inode of the file that the connections have open. */
+  #place = "";
+
+  constructor(options: DatabaseOptions) {
+    this.#options = options;
+    this.path = join(options.dataDir, "gateside.db");
+  }
+
+  /** Opens what is there, or makes it. Throws StoreFailure `corrupt` for a file that is damaged or not ours. */
+  open(): void {
+    const existed = existsSync(this.path);
+    if (!existed) this.#create();
+    else if (statSync(this.path).size === 0) {
+      throw new StoreFailure("corrupt", `${this.path} is empty`);
+    }
+    const wasUnclean = existed && sizeOf(`${this.path}-wal`) > 0;
+    try {
+      this.#connect();
+      this.#check(wasUnclean);
+    } catch (error) {
+      this.disconnect();
+      throw StoreFailure.from(error, `cannot open ${this.path}`);
+    }
+  }
+
+  /** Beside a running agent: reads only, takes no lock, changes nothing. */
+  openReadOnly(): void {
+    if (!existsSync(this.path))
+      throw new StoreFailure(
+        "missing",
+        `${this.path} does not exist; no agent has run with this DATA_DIR yet`,
+      );
+    try {
+      this.#reader = this.#connection(this.path, true);
+      if (Number(this.#reader.pragma("application_id", { simple: true })) !== APPLICATION_ID) {
+        throw new StoreFailure("corrupt", `${this.path} is not a Gateside store`);
+      }
+      requireKnownVersion(this.#reader, this.path);
+    } catch (error) {
+      this.close();
+      throw StoreFailure.from(error, `cannot read ${this.path}`);
+    }
+  }
+
+  /** New files are made under another name first: a gateside.db without a schema is always damage. */
+  #create(): void {
+    const fresh = `${this.path}.new`;
+    try {
+      for (const suffix of ["", "-wal", "-shm", "-journal"])
+        rmSync(fresh + suffix, { force: true });
+      // Leftovers of a database that somebody removed would be replayed into the new one.
+      for (const suffix of ["-wal", "-shm"]) rmSync(this.path + suffix, { force: true });
+      const db = this.#connection(fresh, false);
+      try {
+        db.pragma("page_size = 4096");
+        db.pragma("auto_vacuum = INCREMENTAL");
+        db.pragma(`application_id = ${APPLICATION_ID}`);
+        migrate(db, this.path);
+        db.pragma("journal_mode = WAL");
+      } finally {
+        db.close();
+      }
+      renameSync(fresh, this.path);
+      syncDirectory(this.#options.dataDir);
+    } catch (error) {
+      throw StoreFailure.from(error, `cannot create ${this.path}`);
+    }
+  }
+
+  #connection(path: string, readonly: boolean): Sqlite.Database {
+    const { nativeBinding } = this.#options;
+    return new Sqlite(path, {
+      readonly,
+      timeout: 5000,
+      ...(nativeBinding === undefined ? {} : { nativeBinding }),
+    });
+  }
+
+  #connect(): void {
+    const writer = this.#connection(this.path, false);
+    this.#writer = writer;
+    if (Number(writer.pragma("application_id", { simple: true })) !== APPLICATION_ID) {
+      throw new StoreFailure("corrupt", `${this.path} is another program's database`);
+    }
+    writer.pragma("journal_mode = WAL");
+    // better-sqlite3 is compiled with NORMAL for WAL: without this a power cut takes acknowledged commits.
+    writer.pragma("synchronous = FULL");
+    writer.pragma(`wal_autocheckpoint = ${this.#options.checkpointPages}`);
+    writer.pragma(`journal_size_limit = ${JOURNAL_SIZE_LIMIT}`);
+    writer.pragma("mmap_size = 0");
+    writer.pragma("temp_store = MEMORY");
+    writer.pragma("foreign_keys = OFF");
+    writer.pragma("cache_size = -8000");
+    const settings = ["synchronous", "journal_mode"].map((name) =>
+      String(writer.pragma(name, { simple: true })),
+    );
+    if (settings.join() !== "2,wal") {
+      throw new StoreFailure("io", `${this.path} does not take WAL and FULL: ${settings.join()}`);
+    }
+    migrate(writer, this.path);
+    this.#place = placeOf(this.path);
+    this.capPages(this.#pagesMax);
+    this.#reader = this.#connection(this.path, true);
+    this.#reader.pragma("mmap_size = 0");
+    this.#reader.pragma("cache_size = -2000");
+  }
+
+  #check(wasUnclean: boolean): void {
+    const writer = this.writer;
+    // Reading each root page finds a file cut short or a damaged catalogue even after a clean stop.
+    writer.pragma("schema_version");
+    for (const name of RULING_TABLES) writer.prepare(`SELECT 1 FROM ${name} LIMIT 1`).get();
+    if (!wasUnclean) return;
+    const isSmall = sizeOf(this.path) <= FULL_CHECK_BYTES_MAX;
+    const checks = isSmall ? ["quick_check(1)"] : RULING_TABLES.map((t) => `quick_check(${t})`);
+    for (const check of checks) {
+      const finding = String(writer.pragma(check, { simple: true }));
+      if (finding !== "ok") throw new StoreFailure("corrupt", `${this.path}: ${finding}`);
+    }
+  }
+
+  /** False where the file was deleted or replaced under the open connections: what they write is lost with them. */
+  get isInPlace(): boolean {
+    return this.#writer === null || placeOf(this.path) === this.#place;
+  }
+
+  get isOpen(): boolean {
+    return this.#writer !== null && this.#reader !== null;
+  }
+
+  get writer(): Sqlite.Database {
+    return this.#writer ?? this.#missing();
+  }
+
+  get reader(): Sqlite.Database {
+    return this.#reader ?? this.#missing();
+  }
+
+  #missing(): never {
+    if (this.#isShut) throw new StoreFailure("closed", `${this.path} is closed`);
+    throw new StoreFailure("io", `${this.path} could not be opened again yet`);
+  }
+
+  /** A statement of the writing connection. */
+  write<T = unknown>(sql: string): Statement<T> {
+    let statement = this.#writes.get(sql);
+    if (statement === undefined) {
+      statement = this.writer.prepare<unknown[], unknown>(sql);
+      this.#writes.set(sql, statement);
+    }
+    return statement as Statement<T>;
+  }
+
+  /** A statement of the reading connection that answers rows as arrays. */
+  read(sql: string): Statement<Row> {
+    let statement = this.#reads.get(sql);
+    if (statement === undefined) {
+      statement = this.reader.prepare<unknown[], unknown>(sql).raw(true);
+      this.#reads.set(sql, statement);
+    }
+    return statement as Statement<Row>;
+  }
+
+  /** The file grows no further than this many pages; 0 leaves it free. */
+  capPages(pagesMax: number): void {
+    this.#pagesMax = pagesMax;
+    if (pagesMax > 0 && this.#writer !== null) {
+      this.#writer.pragma(`max_page_count = ${Math.floor(pagesMax)}`);
+    }
+  }
+
+  /** For good. */
+  close(): void {
+    this.#isShut = true;
+    this.disconnect();
+  }
+
+  /** Until the next `open`. */
+  disconnect(): void {
+    this.#writes.clear();
+    this.#reads.clear();
+    const connections = [this.#reader, this.#writer];
+    this.#reader = null;
+    this.#writer = null;
+    // The reader first: the last one to close, the writer, checkpoints and removes the -wal.
+    for (const connection of connections) connection?.close();
+  }
+}
+
+function placeOf(path: string): string {
+  const about = statSync(path, { throwIfNoEntry: false });
+  return about === undefined ? "" : `${about.dev} ${about.ino}`;
+}
+
+export function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** A renamed file is safe only once its directory is. */
+export function syncDirectory(path: string): void {
+  const directory = openSync(path, "r");
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
+}

@@ -1,0 +1,42 @@
+import type Sqlite from "better-sqlite3";
+import { sql as readings } from "./migrations/001-readings.ts";
+import { sql as lanes } from "./migrations/002-lanes.ts";
+import { sql as alarms } from "./migrations/003-alarms.ts";
+import { sql as audit } from "./migrations/004-audit.ts";
+import { StoreFailure } from "./store-failure.ts";
+
+/** Step n brings a store from version n to n + 1. */
+export const STEPS: readonly string[] = [readings, lanes, alarms, audit];
+
+export const SCHEMA_VERSION = STEPS.length;
+
+/** "Gate": tells our file from another program's. */
+export const APPLICATION_ID = 0x47617465;
+
+/** Brings the schema up to date, each step in its own transaction. A newer store is left as it is. */
+export function migrate(db: Sqlite.Database, path: string, steps = STEPS): void {
+  const version = requireKnownVersion(db, path, steps.length);
+  for (const [index, sql] of steps.entries()) {
+    if (index < version) continue;
+    db.transaction(() => {
+      db.exec(sql);
+      db.pragma(`user_version = ${index + 1}`);
+    }).immediate();
+  }
+}
+
+/** The store's version. Throws StoreFailure `schema_newer` when this program does not know it. */
+export function requireKnownVersion(
+  db: Sqlite.Database,
+  path: string,
+  known = SCHEMA_VERSION,
+): number {
+  const version = Number(db.pragma("user_version", { simple: true }));
+  if (version <= known) return version;
+  throw new StoreFailure("schema_newer", newerText(path, version, known));
+}
+
+/** Of a store that a newer program has written. */
+export function newerText(path: string, version: number, known = SCHEMA_VERSION): string {
+  return `${path} has schema version ${version}, this program knows ${known}: install the newer Gateside again, or set another DATA_DIR`;
+}

@@ -1,0 +1,106 @@
+/**
+ * The migrations backwards, so that an older package can be put back. Later steps only added: taking what they added out again leaves
+ * the store as the older program made it, needs no room on the disk, and keeps every reading taken since the upgrade.
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import Sqlite from "better-sqlite3";
+import { DirectoryLock } from "./directory-lock.ts";
+import { APPLICATION_ID, requireKnownVersion, SCHEMA_VERSION } from "./migrate.ts";
+import { StoreFailure } from "./store-failure.ts";
+
+/** Lanes 0–4 are main's in 0.1, in this order. A store that a newer program made may have given them other numbers. */
+const RELEASED = ["json", "plain", "waveform", "sparkplug", "sparkplugWaveform"] as const;
+const MAINS = "SELECT lane FROM lanes WHERE uplink = 'main' AND leaving IS NULL";
+const LANE_TABLES = ["outbox", "live_marks"] as const;
+const OTHER_LANES_SQL = LANE_TABLES.map(
+  (table) => `DELETE FROM ${table} WHERE lane NOT IN (${MAINS});`,
+).join("\n");
+const RELEASED_NUMBERS_SQL = LANE_TABLES.flatMap((table) =>
+  RELEASED.map(
+    (format, lane) =>
+      `UPDATE ${table} SET lane = ${lane} WHERE lane <> ${lane} AND lane = (${MAINS} AND format = '${format}');`,
+  ),
+).join("\n");
+/** Kinds that 0.1 does not know: their rows would go out as readings of a kind that nobody expects. */
+const LATER_KINDS = "SELECT stream FROM streams WHERE kind IN ('event', 'node')";
+
+/** Entry n takes a store from version n + 2 to n + 1. */
+const BACK: readonly string[] = [
+  /* sql */ `
+${OTHER_LANES_SQL}
+${RELEASED_NUMBERS_SQL}
+DELETE FROM gaps WHERE uplink <> 'main';
+DROP INDEX lanes_in_use;
+DROP TABLE lanes;
+ALTER TABLE gaps DROP COLUMN uplink;
+`,
+  /* sql */ `
+DELETE FROM outbox WHERE stream IN (${LATER_KINDS});
+DELETE FROM live_marks WHERE stream IN (${LATER_KINDS});
+DELETE FROM day_progress WHERE stream IN (${LATER_KINDS});
+DELETE FROM forgotten WHERE stream IN (${LATER_KINDS}) OR hour = 4000000000;
+DELETE FROM readings WHERE stream IN (${LATER_KINDS});
+DELETE FROM streams WHERE kind IN ('event', 'node');
+DROP INDEX readings_never_live;
+DROP TABLE alarm_states;
+DROP TABLE alarm_samples;
+DROP TABLE alarm_actions;
+`,
+  /* sql */ `
+DROP TABLE audit;
+`,
+];
+
+export interface Rollback {
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * Takes the stopped agent's store back to schema version `to`, in one transaction. Throws StoreFailure: `in_use` while an agent runs,
+ * `missing`, `schema_newer`, `unusable` for a version that cannot be gone back to.
+ */
+export function rollBack(dataDir: string, to: number, nativeBinding?: string): Rollback {
+  const path = join(dataDir, "gateside.db");
+  if (!existsSync(path)) throw new StoreFailure("missing", `${path} does not exist`);
+  if (!Number.isInteger(to) || to < 1 || to > SCHEMA_VERSION) {
+    throw new StoreFailure("unusable", `there is no schema version ${to}: 1 to ${SCHEMA_VERSION}`);
+  }
+  const lock = DirectoryLock.take(dataDir, nativeBinding);
+  try {
+    const db = new Sqlite(path, nativeBinding === undefined ? {} : { nativeBinding });
+    try {
+      return stepBack(db, path, to);
+    } finally {
+      db.close();
+    }
+  } catch (error) {
+    throw StoreFailure.from(error, `cannot take ${path} back`);
+  } finally {
+    lock.release();
+  }
+}
+
+function stepBack(db: Sqlite.Database, path: string, to: number): Rollback {
+  if (Number(db.pragma("application_id", { simple: true })) !== APPLICATION_ID) {
+    throw new StoreFailure("corrupt", `${path} is not a Gateside store`);
+  }
+  const from = requireKnownVersion(db, path);
+  // A power cut must leave one version or the other.
+  db.pragma("synchronous = FULL");
+  db.transaction(() => {
+    for (let version = from; version > to; version--) db.exec(stepFrom(version, path));
+    if (from > to) db.pragma(`user_version = ${to}`);
+  }).immediate();
+  return { from, to: Math.min(from, to) };
+}
+
+/** What takes a store from `version` to the one before. */
+function stepFrom(version: number, path: string): string {
+  const step = BACK[version - 2];
+  if (step === undefined) {
+    throw new StoreFailure("unusable", `${path} cannot go back from schema version ${version}`);
+  }
+  return step;
+}

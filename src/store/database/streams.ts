@@ -1,0 +1,115 @@
+import type { Kind } from "../../core/sensor.ts";
+import { normalCode } from "../../core/sensor.ts";
+import type { Database } from "./database.ts";
+
+export interface Stream {
+  readonly stream: number;
+  readonly sensor: string;
+  readonly kind: Kind;
+}
+
+/** Small numbers for what repeats in every row: sensor and kind, and the units of a reading. */
+export class Streams {
+  readonly #db: Database;
+  readonly #byKey = new Map<string, Stream>();
+  readonly #byNumber = new Map<number, Stream>();
+  readonly #unitSets = new Map<string, number>();
+  readonly #units = new Map<number, string>();
+  #highest = 0;
+  #highestUnitSet = 0;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Adds what the disk has. Numbers given but not yet written stay given. */
+  load(): void {
+    for (const row of this.#db.read("SELECT stream, sensor, kind FROM streams").all()) {
+      this.#remember({ stream: Number(row[0]), sensor: String(row[1]), kind: row[2] as Kind });
+    }
+    for (const row of this.#db.read("SELECT unit_set, units FROM unit_sets").all()) {
+      this.#rememberUnits(Number(row[0]), String(row[1]));
+    }
+  }
+
+  /** Adds what another process wrote since: one look at the end of the table. Numbers are given in ascending order. */
+  loadNewer(): void {
+    const sql = "SELECT stream, sensor, kind FROM streams WHERE stream > ?";
+    for (const row of this.#db.read(sql).all(this.#highest)) {
+      this.#remember({ stream: Number(row[0]), sensor: String(row[1]), kind: row[2] as Kind });
+    }
+  }
+
+  #remember(stream: Stream): void {
+    this.#byKey.set(keyOf(stream.sensor, stream.kind), stream);
+    this.#byNumber.set(stream.stream, stream);
+    this.#highest = Math.max(this.#highest, stream.stream);
+  }
+
+  #rememberUnits(unitSet: number, units: string): void {
+    this.#unitSets.set(units, unitSet);
+    this.#units.set(unitSet, units);
+    this.#highestUnitSet = Math.max(this.#highestUnitSet, unitSet);
+  }
+
+  find(sensor: string, kind: Kind): Stream | null {
+    return this.#byKey.get(keyOf(sensor, kind)) ?? null;
+  }
+
+  get(stream: number): Stream {
+    return this.#byNumber.get(stream) ?? this.#reload(stream);
+  }
+
+  /** A reader of a running agent's store meets streams that are newer than its memory. */
+  #reload(stream: number): Stream {
+    this.load();
+    const found = this.#byNumber.get(stream);
+    if (found === undefined) throw new Error(`stream ${stream} is not in the store`);
+    return found;
+  }
+
+  all(): readonly Stream[] {
+    return [...this.#byNumber.values()];
+  }
+
+  units(unitSet: number): string {
+    const known = this.#units.get(unitSet);
+    if (known !== undefined) return known;
+    this.load();
+    return this.#units.get(unitSet) ?? "{}";
+  }
+
+  /** Number of a sensor and kind, given when first needed; it is written by `write` in the caller's transaction. */
+  intern(sensor: string, kind: Kind): Stream {
+    const known = this.find(sensor, kind);
+    if (known !== null) return known;
+    const stream = { stream: this.#highest + 1, sensor, kind };
+    this.#remember(stream);
+    return stream;
+  }
+
+  internUnits(units: string): number {
+    const known = this.#unitSets.get(units);
+    if (known !== undefined) return known;
+    const unitSet = this.#highestUnitSet + 1;
+    this.#rememberUnits(unitSet, units);
+    return unitSet;
+  }
+
+  /** In the transaction that first uses them. A number stays given when that one fails: the next writes it. */
+  write(stream: Stream): void {
+    this.#db
+      .write("INSERT OR IGNORE INTO streams (stream, sensor, kind) VALUES (?, ?, ?)")
+      .run(stream.stream, stream.sensor, stream.kind);
+  }
+
+  writeUnits(unitSet: number): void {
+    this.#db
+      .write("INSERT OR IGNORE INTO unit_sets (unit_set, units) VALUES (?, ?)")
+      .run(unitSet, this.units(unitSet));
+  }
+}
+
+function keyOf(sensor: string, kind: Kind): string {
+  return `${normalCode(sensor)}/${kind}`;
+}

@@ -1,0 +1,325 @@
+/**
+ * Every write of the store that can wait goes through here and shares transactions: one sync for a poll round or a
+ * hundred acknowledgements. A job is in its transaction whole or not at all. A long job pauses between slices so that
+ * the event loop stays free; its transaction stays open meanwhile, and the reading connection does not see it.
+ *
+ * Under light load commits keep a distance (`paceMs`): each writes whole pages, however few rows are in it, so that a
+ * sensor every second would wear a card ten times as much as the same readings in rounds.
+ */
+import { setImmediate as immediate } from "node:timers/promises";
+import type { Clock, Logger } from "../../core/ports.ts";
+import type { Database } from "./database.ts";
+import { StoreFailure } from "./store-failure.ts";
+
+export interface WriteJob {
+  readonly what: string;
+  /** About how many rows it writes: many at once are not kept waiting. */
+  readonly rows: number;
+  /** True: with few rows waiting it is written `paceMs` after the commit before, where its own window ends sooner. */
+  readonly canWait?: boolean;
+  /** Time of the oldest reading that it brings, ms; null where it brings none. */
+  readonly oldestMs?: number | null;
+  /** Writes; each `yield` is a place to pause. */
+  run(): Generator<void, void, void>;
+  /** After the commit: memory follows the disk. */
+  committed(): void;
+  /** Nothing was written. */
+  failed(failure: StoreFailure): void;
+}
+
+interface WriteStatistics {
+  commits: number;
+  bytesWritten: number;
+  commitSeconds(seconds: number): void;
+}
+
+interface WriteQueueParts {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly statistics: WriteStatistics;
+  /** Distance that commits of a few patient jobs keep from the one before, ms; 0 = none. */
+  readonly paceMs: number;
+  /**
+   * Makes room after SQLITE_FULL for a write whose oldest reading is this old, null where it brings none; true when trying
+   * again makes sense. Pauses at each `yield`, but ends soon once somebody waits for it.
+   */
+  readonly makeRoom: (
+    oldestIncomingMs: number | null,
+    isHurried: () => boolean,
+  ) => Generator<void, boolean, void>;
+  /** A transaction was rolled back: what its jobs noted in memory is void. */
+  readonly undone: () => void;
+  /** A transaction is on disk. */
+  readonly committed?: () => void;
+  /** Opens new connections, setting a damaged file aside, and reads memory from disk again. Told what made it necessary. */
+  readonly reopen: (seen: StoreFailure | null) => void;
+}
+
+/** Rows waiting that end the window early. */
+const ROWS_MAX = 500;
+/** From this many rows on nothing waits for company: they fill the pages that a commit writes. */
+const LIGHT_ROWS = 50;
+/** Longest piece of work between two turns of the event loop, ms. */
+const SLICE_MS = 10;
+/** How often room is made for one job: an answer may be larger than what is freed in one go. */
+const ROOM_ROUNDS_MAX = 16;
+const PAGE_BYTES = 4096;
+const FRAME_BYTES = PAGE_BYTES + 24;
+
+export class WriteQueue {
+  readonly #parts: WriteQueueParts;
+  #jobs: WriteJob[] = [];
+  #rows = 0;
+  #active: Generator<void, void, void> | null = null;
+  #pump: Promise<void> | null = null;
+  #timer: { readonly dueAt: number; readonly abort: AbortController } | null = null;
+  #frames = { log: 0, checkpointed: 0 };
+  #failure: StoreFailure | null = null;
+  /** Somebody waits for the running work to end. */
+  #isHurried = false;
+  #isClosed = false;
+  #paceMs: number;
+  #committedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: WriteQueueParts) {
+    this.#parts = parts;
+    this.#paceMs = parts.paceMs;
+  }
+
+  /** The failure that stands since the last try to write; null while writing works. */
+  get failure(): StoreFailure | null {
+    return this.#failure;
+  }
+
+  /** Queues a job; it is written at the latest `windowMs` from now, one that can wait at the latest after `paceMs`. */
+  enqueue(job: WriteJob, windowMs: number): void {
+    if (this.#isClosed)
+      return job.failed(new StoreFailure("closed", `${job.what}: store is closed`));
+    this.#jobs.push(job);
+    this.#rows += job.rows;
+    if (this.#rows >= ROWS_MAX || windowMs <= 0) return void this.flush();
+    const dueAt = this.#parts.clock.monotonic() + windowMs;
+    const isPatient = job.canWait === true && this.#rows < LIGHT_ROWS;
+    this.#arm(isPatient ? Math.max(dueAt, this.#committedAt + this.#paceMs) : dueAt);
+  }
+
+  /** From now on nothing waits for company: the agent stops. */
+  hurry(): void {
+    this.#paceMs = 0;
+    if (this.#jobs.length > 0) void this.flush();
+  }
+
+  #arm(dueAt: number): void {
+    if (this.#timer !== null && this.#timer.dueAt <= dueAt) return;
+    this.#timer?.abort.abort();
+    const timer = { dueAt, abort: new AbortController() };
+    this.#timer = timer;
+    const { clock } = this.#parts;
+    void clock.sleep(Math.max(0, dueAt - clock.monotonic()), timer.abort.signal).then(() => {
+      if (this.#timer === timer) void this.flush();
+    });
+  }
+
+  /** Writes all that waits. Never rejects: each job hears its own end. */
+  flush(): Promise<void> {
+    this.#timer?.abort.abort();
+    this.#timer = null;
+    this.#pump ??= this.#drain().finally(() => {
+      this.#pump = null;
+      if (this.#jobs.length > 0 && this.#timer === null) void this.flush();
+    });
+    return this.#pump;
+  }
+
+  async #drain(): Promise<void> {
+    // A turn of the loop first, so that jobs queued in this one share the transaction.
+    await immediate();
+    while (this.#jobs.length > 0) {
+      const active = this.#start();
+      let startedAt = performance.now();
+      while (!active.next().done) {
+        if (performance.now() - startedAt < SLICE_MS) continue;
+        await immediate();
+        startedAt = performance.now();
+      }
+    }
+  }
+
+  #start(): Generator<void, void, void> {
+    const group = this.#jobs;
+    this.#jobs = [];
+    this.#rows = 0;
+    this.#committedAt = this.#parts.clock.monotonic();
+    this.#active = this.#writeGroup(group);
+    return this.#active;
+  }
+
+  /** Writes at once, in a transaction of its own. Throws StoreFailure. */
+  direct<T>(what: string, write: () => T): T {
+    if (this.#isClosed) throw new StoreFailure("closed", `${what}: store is closed`);
+    this.#finishActive();
+    try {
+      return this.#direct(write);
+    } catch (error) {
+      const failure = this.#fail(error, what);
+      if (failure.code !== "full" || !this.#makeRoomNow()) throw failure;
+      try {
+        return this.#direct(write);
+      } catch (again) {
+        throw this.#fail(again, what);
+      }
+    }
+  }
+
+  #direct<T>(write: () => T): T {
+    const { db } = this.#parts;
+    this.#revive();
+    const result = db.writer.transaction(write).immediate();
+    this.#count();
+    this.#failure = null;
+    return result;
+  }
+
+  #makeRoomNow(): boolean {
+    const making = this.#parts.makeRoom(null, () => true);
+    for (;;) {
+      const step = making.next();
+      if (step.done === true) return step.value;
+    }
+  }
+
+  #finishActive(): void {
+    const active = this.#active;
+    if (active === null) return;
+    this.#isHurried = true;
+    try {
+      while (!active.next().done);
+    } finally {
+      this.#isHurried = false;
+    }
+  }
+
+  /** Waits for running work, writes the rest synchronously: for an orderly end. */
+  close(): void {
+    this.#finishActive();
+    this.#timer?.abort.abort();
+    this.#timer = null;
+    while (this.#jobs.length > 0) {
+      this.#start();
+      this.#finishActive();
+    }
+    this.#isClosed = true;
+  }
+
+  /** A read whose failure is treated like a write's: a broken connection is replaced. Throws StoreFailure. */
+  read<T>(what: string, read: () => T): T {
+    try {
+      this.#revive();
+      return read();
+    } catch (error) {
+      if (this.#isClosed) throw StoreFailure.from(error, what);
+      this.#finishActive();
+      throw this.#fail(error, what);
+    }
+  }
+
+  *#writeGroup(group: readonly WriteJob[]): Generator<void, void, void> {
+    try {
+      const failure = yield* this.#tryGroup(group);
+      if (failure === null) return;
+      const room = { isOut: failure.code !== "full" && group.length === 1 };
+      let known: StoreFailure | null = failure.code === "full" ? failure : null;
+      // One by one: a job that cannot be written must not take its neighbours with it.
+      for (const job of group) {
+        // No room for one is none for the next.
+        const own = room.isOut ? failure : yield* this.#tryAlone(job, known, room);
+        known = null;
+        if (own !== null) job.failed(own);
+      }
+    } finally {
+      this.#active = null;
+    }
+  }
+
+  /** `known` is how it failed before; null where it is to be tried first. */
+  *#tryAlone(
+    job: WriteJob,
+    known: StoreFailure | null,
+    room: { isOut: boolean },
+  ): Generator<void, StoreFailure | null, void> {
+    let failure = known ?? (yield* this.#tryGroup([job]));
+    for (let round = 0; failure?.code === "full" && round < ROOM_ROUNDS_MAX; round++) {
+      const hasRoom = yield* this.#parts.makeRoom(job.oldestMs ?? null, () => this.#isHurried);
+      room.isOut = !hasRoom;
+      if (!hasRoom) break;
+      failure = yield* this.#tryGroup([job]);
+    }
+    return failure;
+  }
+
+  *#tryGroup(group: readonly WriteJob[]): Generator<void, StoreFailure | null, void> {
+    const { db, statistics } = this.#parts;
+    const startedAt = performance.now();
+    try {
+      this.#revive();
+      db.writer.exec("BEGIN IMMEDIATE");
+      for (const job of group) yield* job.run();
+      const commitAt = performance.now();
+      db.writer.exec("COMMIT");
+      statistics.commitSeconds((performance.now() - commitAt) / 1000);
+    } catch (error) {
+      const what = group.length === 1 ? (group[0]?.what ?? "") : `${group.length} writes`;
+      this.#parts.logger.debug({ ms: performance.now() - startedAt }, "transaction rolled back");
+      return this.#fail(error, what);
+    }
+    this.#failure = null;
+    this.#count();
+    for (const job of group) job.committed();
+    return null;
+  }
+
+  /** After a failed reopen each next try begins with another. */
+  #revive(): void {
+    if (!this.#isClosed && !this.#parts.db.isOpen) this.#parts.reopen(null);
+  }
+
+  #fail(error: unknown, what: string): StoreFailure {
+    const { db, logger } = this.#parts;
+    const failure = StoreFailure.from(error, what);
+    if (failure.code === "internal") logger.error({ err: error }, `${what} failed`);
+    try {
+      if (db.isOpen && db.writer.inTransaction) db.writer.exec("ROLLBACK");
+      if (db.isOpen && needsNewConnection(failure)) this.#parts.reopen(failure);
+    } catch (again) {
+      logger.debug({ err: again }, "store could not be reopened");
+    }
+    this.#parts.undone();
+    this.#failure = failure;
+    return failure;
+  }
+
+  /** Bytes handed to the disk: frames into the -wal, and pages from there into the file. */
+  #count(): void {
+    const { db, statistics, committed } = this.#parts;
+    committed?.();
+    statistics.commits += 1;
+    const [state] = db.writer.pragma("wal_checkpoint(NOOP)") as {
+      log: number;
+      checkpointed: number;
+    }[];
+    if (state === undefined) return;
+    const before = this.#frames;
+    const isNewLog = state.log < before.log;
+    const frames = isNewLog ? state.log : state.log - before.log;
+    const pages = isNewLog
+      ? state.checkpointed
+      : Math.max(0, state.checkpointed - before.checkpointed);
+    statistics.bytesWritten += frames * FRAME_BYTES + pages * PAGE_BYTES;
+    this.#frames = { log: state.log, checkpointed: state.checkpointed };
+  }
+}
+
+function needsNewConnection(failure: StoreFailure): boolean {
+  return failure.code === "corrupt" || (failure.sqliteCode?.startsWith("SQLITE_IOERR") ?? false);
+}

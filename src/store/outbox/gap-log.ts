@@ -1,0 +1,173 @@
+import type { Gap, GapLog, Logger, OutboxUplink } from "../../core/ports.ts";
+import { MAIN_UPLINK } from "../../core/uplink.ts";
+import type { Database } from "../database/database.ts";
+import { StoreFailure } from "../database/store-failure.ts";
+import type { Streams } from "../database/streams.ts";
+import type { WriteQueue } from "../database/write-queue.ts";
+
+interface GapLogParts {
+  readonly db: Database;
+  readonly streams: Streams;
+  readonly queue: WriteQueue;
+  readonly logger: Logger;
+  /** An uplink has lost so many readings, once that is committed. */
+  readonly onLost?: ((uplink: string, reason: string, count: number) => void) | undefined;
+}
+
+const PENDING_SQL = `SELECT gap, stream, from_ms, to_ms, count, reason, uplink FROM gaps
+  WHERE ? IS NULL OR uplink = ? OR (? = 1 AND uplink NOT IN (SELECT value FROM json_each(?)))
+  ORDER BY gap LIMIT ?`;
+
+/**
+ * Readings that were given up, until that is told on agent/gap. Who tells them is not to fail with the disk: while it
+ * cannot be read no gap is known, and a gap that cannot be settled is told again.
+ */
+export class SqliteGapLog implements GapLog {
+  readonly #parts: GapLogParts;
+  /** Uplinks that can tell gaps; the first also tells those of uplinks that cannot, or are gone. */
+  #tellers: readonly string[] = [MAIN_UPLINK];
+  /** The uplink that needs no name, for it is the only one. */
+  #only: string | null = MAIN_UPLINK;
+  /** The gap that still grows, by uplink, stream and reason. Once handed out it is left as it was told. */
+  readonly #growing = new Map<string, number>();
+  /**
+   * Counts as they were handed out to be told, by gap. A transaction that pauses meanwhile may raise one unseen: what was
+   * not told of it stays.
+   */
+  readonly #handedOut = new Map<number, number>();
+  /** Given up in the running transaction. */
+  #staged: { readonly uplink: string; readonly reason: string; count: number }[] = [];
+
+  constructor(parts: GapLogParts) {
+    this.#parts = parts;
+  }
+
+  /** Gaps have a topic beside those of JSON and plain readings; who has neither is told of by the first who has. */
+  set uplinks(uplinks: readonly Pick<OutboxUplink, "name" | "lanes">[]) {
+    this.#only = uplinks.length === 1 ? (uplinks[0]?.name ?? null) : null;
+    this.#tellers = uplinks
+      .filter(({ lanes }) => lanes.some((lane) => lane === "json" || lane === "plain"))
+      .map(({ name }) => name);
+  }
+
+  /** The part of the log that one uplink tells. */
+  of(uplink: string): GapLog {
+    return {
+      pendingGaps: (max) => {
+        const pending = this.#pending(max, uplink);
+        for (const { gapId, count } of pending) this.#handedOut.set(gapId, count);
+        return pending;
+      },
+      settleGaps: (gapIds) => this.settleGaps(gapIds),
+    };
+  }
+
+  /** Everybody's. */
+  pendingGaps(max: number): Gap[] {
+    return this.#pending(max, null);
+  }
+
+  #pending(max: number, uplink: string | null): Gap[] {
+    this.#growing.clear();
+    return this.#try([], () =>
+      this.#parts.queue.read("read gap records", () => this.#read(max, uplink)),
+    );
+  }
+
+  #read(max: number, uplink: string | null): Gap[] {
+    const { db, streams } = this.#parts;
+    const tellers = JSON.stringify(this.#tellers);
+    const isFirst = uplink === null || this.#tellers[0] === uplink ? 1 : 0;
+    return db
+      .read(PENDING_SQL)
+      .all(uplink, uplink, isFirst, tellers, max)
+      .map((row) => {
+        const { sensor, kind } = streams.get(row[1] as number);
+        return {
+          gapId: row[0] as number,
+          sensor,
+          kind,
+          fromMs: row[2] as number,
+          toMs: row[3] as number,
+          count: row[4] as number,
+          reason: row[5] as string,
+          ...(row[6] === this.#only ? {} : { uplink: row[6] as string }),
+        };
+      });
+  }
+
+  settleGaps(gapIds: readonly number[]): void {
+    if (gapIds.length === 0) return;
+    const { db, queue } = this.#parts;
+    this.#try(undefined, () =>
+      queue.direct("settle gap records", () => {
+        for (const gapId of gapIds) {
+          const told = this.#handedOut.get(gapId) ?? Number.MAX_SAFE_INTEGER;
+          const { changes } = db
+            .write("DELETE FROM gaps WHERE gap = ? AND count <= ?")
+            .run(gapId, told);
+          if (changes > 0) continue;
+          db.write("UPDATE gaps SET count = count - ? WHERE gap = ?").run(told, gapId);
+        }
+      }),
+    );
+    for (const gapId of gapIds) this.#handedOut.delete(gapId);
+  }
+
+  #try<T>(otherwise: T, act: () => T): T {
+    try {
+      return act();
+    } catch (error) {
+      if (!(error instanceof StoreFailure)) throw error;
+      this.#parts.logger.warn({ err: error }, "gap records wait for the disk");
+      return otherwise;
+    }
+  }
+
+  /** Adds one given-up reading, inside the transaction that drops it. Neighbours share a record. */
+  add(stream: number, timeMs: number, reason: string, uplink: string): void {
+    const { db } = this.#parts;
+    this.#stage(uplink, reason);
+    const key = `${uplink}/${stream}/${reason}`;
+    const growing = this.#growing.get(key);
+    if (growing !== undefined) {
+      const { changes } = db
+        .write(
+          "UPDATE gaps SET from_ms = min(from_ms, ?), to_ms = max(to_ms, ?), count = count + 1 WHERE gap = ?",
+        )
+        .run(timeMs, timeMs, growing);
+      if (changes > 0) return;
+    }
+    const { lastInsertRowid } = db
+      .write(
+        "INSERT INTO gaps (stream, from_ms, to_ms, count, reason, uplink) VALUES (?, ?, ?, 1, ?, ?)",
+      )
+      .run(stream, timeMs, timeMs, reason, uplink);
+    this.#growing.set(key, Number(lastInsertRowid));
+  }
+
+  #stage(uplink: string, reason: string): void {
+    const known = this.#staged.find((one) => one.uplink === uplink && one.reason === reason);
+    if (known === undefined) this.#staged.push({ uplink, reason, count: 1 });
+    else known.count += 1;
+  }
+
+  /** What was given up is so for good. */
+  committed(): void {
+    if (this.#staged.length === 0) return;
+    for (const { uplink, reason, count } of this.#staged)
+      this.#parts.onLost?.(uplink, reason, count);
+    this.#staged = [];
+  }
+
+  /** The transaction came to nothing. */
+  undone(): void {
+    this.#staged = [];
+    this.endEpisode();
+  }
+
+  /** The next given-up reading begins a new record. */
+  endEpisode(): void {
+    this.#growing.clear();
+  }
+}

@@ -1,0 +1,135 @@
+/** Which lane has which number, on disk: see lane-plan.ts for what becomes of lanes when uplinks change. */
+import { isWaveform, type LaneChange, planLanes } from "../../core/lane-plan.ts";
+import type { Lane, OutboxUplink } from "../../core/ports.ts";
+import type { Database } from "../database/database.ts";
+
+/** First number of a lane that is not main's of 0.1. */
+const FIRST_NUMBER = 5;
+/** How far back a lane that begins now looks for what is newest, hours: older sensors have no newest to keep to. */
+const NEWEST_HOURS = 168;
+
+export interface FiledLane {
+  readonly lane: number;
+  readonly uplink: string;
+  readonly format: Lane;
+}
+
+const IN_USE_SQL = "SELECT lane, uplink, format FROM lanes WHERE leaving IS NULL ORDER BY lane";
+const NEXT_NUMBER_SQL = `SELECT 1 + max(${FIRST_NUMBER - 1},
+  coalesce((SELECT max(lane) FROM lanes), 0),
+  coalesce((SELECT lane FROM outbox ORDER BY lane DESC LIMIT 1), 0),
+  coalesce((SELECT lane FROM live_marks ORDER BY lane DESC LIMIT 1), 0)) AS next`;
+const NEWEST_OF_HOUR_SQL = `SELECT stream, max(time_ms) AS timeMs FROM readings
+  WHERE hour = ? AND is_future = 0 GROUP BY stream`;
+const HOUR_BEFORE_SQL = "SELECT hour FROM readings WHERE hour < ? ORDER BY hour DESC LIMIT 1";
+// The newest of each stream that may go live, moved from one lane to another.
+const KEEP_NEWEST_SQL = `INSERT OR IGNORE INTO outbox (lane, hour, stream, time_ms, seq, is_future)
+  SELECT ?, o.hour, o.stream, o.time_ms, o.seq, o.is_future FROM outbox o
+  JOIN (SELECT stream, max(time_ms) AS newest FROM outbox WHERE lane = ? AND is_future = 0 GROUP BY stream) n
+    ON n.stream = o.stream AND n.newest = o.time_ms
+  WHERE o.lane = ? AND o.is_future = 0
+    AND o.time_ms > coalesce((SELECT time_ms FROM live_marks m WHERE m.lane = ? AND m.stream = o.stream), -1e15)
+  GROUP BY o.stream`;
+const DROP_KEPT_SQL = `DELETE FROM outbox WHERE lane = ?
+  AND EXISTS (SELECT 1 FROM outbox k WHERE k.lane = ? AND k.seq = outbox.seq)`;
+
+export class LaneBook {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  inUse(): FiledLane[] {
+    return this.#db.write<FiledLane>(IN_USE_SQL).all();
+  }
+
+  /** What `file` would change. */
+  plan(uplinks: readonly OutboxUplink[]): readonly LaneChange[] {
+    const count = this.#db.write<{ n: number }>("SELECT count(*) AS n FROM outbox WHERE lane = ?");
+    const known = this.inUse().map(({ lane, uplink, format }) => {
+      const wanted = uplinks.find(({ name }) => name === uplink)?.lanes ?? [];
+      // Counted where it matters alone: a long backlog takes a while.
+      const readings = wanted.includes(format) ? 0 : (count.get(lane)?.n ?? 0);
+      return { uplink, lane: format, readings };
+    });
+    return planLanes(known, uplinks);
+  }
+
+  /** Files the lanes of these uplinks, inside a transaction. Answers what changed; nothing is written where nothing did. */
+  file(uplinks: readonly OutboxUplink[]): readonly LaneChange[] {
+    const inUse = this.inUse();
+    const changes = this.plan(uplinks);
+    const numberOf = (uplink: string, format: Lane) =>
+      inUse.find((one) => one.uplink === uplink && one.format === format)?.lane ?? -1;
+    for (const change of changes) this.#apply(change, numberOf(change.uplink, change.lane));
+    return changes;
+  }
+
+  #apply(change: LaneChange, number: number): void {
+    const db = this.#db;
+    switch (change.what) {
+      case "added":
+        this.#add(change.uplink, change.lane, change.from);
+        return;
+      case "carried":
+        if (!change.isNewestOnly) {
+          db.write("UPDATE lanes SET format = ? WHERE lane = ?").run(change.to, number);
+          return;
+        }
+        this.#carryNewest(change.uplink, number);
+        db.write("UPDATE lanes SET leaving = 'format_off' WHERE lane = ?").run(number);
+        return;
+      case "format_off":
+      case "uplink_removed":
+        db.write("UPDATE lanes SET leaving = ? WHERE lane = ?").run(change.what, number);
+    }
+  }
+
+  #add(uplink: string, format: Lane, from: "stored" | "now"): number {
+    const db = this.#db;
+    const number = db.write<{ next: number }>(NEXT_NUMBER_SQL).get()?.next ?? FIRST_NUMBER;
+    const last = db.write<{ seq: number | null }>("SELECT max(seq) AS seq FROM readings").get();
+    const fillSeq = from === "stored" ? (last?.seq ?? null) : null;
+    db.write("INSERT INTO lanes (lane, uplink, format, fill_seq) VALUES (?, ?, ?, ?)").run(
+      number,
+      uplink,
+      format,
+      fillSeq,
+    );
+    if (fillSeq === null && !isWaveform(format)) this.#markNewest(number);
+    return number;
+  }
+
+  /** What is stored counts as told live, so that a late reading does not go to a live topic. */
+  #markNewest(number: number): void {
+    const db = this.#db;
+    let hour = Number.MAX_SAFE_INTEGER;
+    for (let hours = 0; hours < NEWEST_HOURS; hours++) {
+      const before = db.write<{ hour: number }>(HOUR_BEFORE_SQL).get(hour);
+      if (before === undefined) return;
+      hour = before.hour;
+      for (const { stream, timeMs } of db
+        .write<{ stream: number; timeMs: number }>(NEWEST_OF_HOUR_SQL)
+        .all(hour))
+        db.write("INSERT OR IGNORE INTO live_marks (lane, stream, time_ms) VALUES (?, ?, ?)").run(
+          number,
+          stream,
+          timeMs,
+        );
+    }
+  }
+
+  #carryNewest(uplink: string, from: number): void {
+    const db = this.#db;
+    const plain = this.inUse().find((one) => one.uplink === uplink && one.format === "plain");
+    const to = plain?.lane ?? this.#add(uplink, "plain", "now");
+    db.write("DELETE FROM live_marks WHERE lane = ?").run(to);
+    db.write("INSERT INTO live_marks SELECT ?, stream, time_ms FROM live_marks WHERE lane = ?").run(
+      to,
+      from,
+    );
+    db.write(KEEP_NEWEST_SQL).run(to, from, from, from);
+    db.write(DROP_KEPT_SQL).run(from, to);
+  }
+}

@@ -1,0 +1,228 @@
+import { laneName } from "../../core/lane-plan.ts";
+import type { Lane, OutboxEntry } from "../../core/ports.ts";
+import { Backoff } from "../../lib/backoff.ts";
+import type { LaneUplink } from "./lane-uplink.ts";
+
+/** Where a row of the outbox lies: its key within one lane. */
+export interface Place {
+  readonly stream: number;
+  readonly hour: number;
+  readonly timeMs: number;
+  readonly seq: number;
+}
+
+/** Rows that were leased together and lie side by side in the outbox, so that one DELETE takes a run of them. */
+export interface Page {
+  readonly stream: number;
+  readonly hour: number;
+  /** Newest row of the store when the page was read: what came between its rows later is above it. */
+  readonly seqMax: number;
+}
+
+export interface Slot {
+  readonly place: Place;
+  readonly page: Page;
+  readonly index: number;
+  readonly live: boolean;
+  readonly entry: OutboxEntry;
+  /** True once its outcome is known and waits to be written. */
+  isSettled: boolean;
+}
+
+const REFUSED_MIN_MS = 5_000;
+const REFUSED_MAX_MS = 300_000;
+
+/** Back-off of one direction (live or history) of a sensor and kind that the broker refuses. */
+class Refusal {
+  readonly #backoff = new Backoff(REFUSED_MIN_MS, REFUSED_MAX_MS);
+  #until = 0;
+
+  isOver(now: number): boolean {
+    return now >= this.#until;
+  }
+  /** Several messages refused in one window count once. Answers the wait, ms; 0 when it is running already. */
+  add(now: number): number {
+    if (!this.isOver(now)) return 0;
+    const wait = this.#backoff.next();
+    this.#until = now + wait;
+    return wait;
+  }
+  clear(): void {
+    this.#until = 0;
+    this.#backoff.reset();
+  }
+}
+
+/** Delivery state of one sensor and kind in one lane. Its size does not depend on how much is pending. */
+export class StreamQueue {
+  readonly stream: number;
+  /** Rows in the outbox. */
+  pending = 0;
+  /** Of these, leased or settled and not written yet. */
+  leased = 0;
+  /** The backlog is read from behind this row on. */
+  cursor: Place;
+  /** True when nothing lies behind the cursor. */
+  isExhausted = false;
+  /** Newest pending row that may go live; null when none. */
+  candidate: Place | null = null;
+  /** The candidate as the running transaction will leave it (live-only lanes). */
+  staged: Place | null = null;
+  /** Newest time published live, ms. */
+  mark = Number.NEGATIVE_INFINITY;
+  /** Too many oversize messages to remember each: the whole backlog waits for `unpark`. */
+  isParked = false;
+  readonly liveRefusal = new Refusal();
+  readonly historyRefusal = new Refusal();
+
+  constructor(stream: number) {
+    this.stream = stream;
+    this.cursor = { stream, hour: -1e9, timeMs: Number.MIN_SAFE_INTEGER, seq: -1 };
+  }
+
+  /** Newer than what went live and than what is about to. Equal time is not newer. */
+  isNewer(timeMs: number): boolean {
+    return timeMs > this.mark && timeMs > (this.candidate?.timeMs ?? Number.NEGATIVE_INFINITY);
+  }
+
+  /** The next backlog read begins at this row, unless it begins earlier already. */
+  rewind(to: Place): void {
+    this.isExhausted = false;
+    const { cursor } = this;
+    // By hour first: a cursor that walked on to an hour without rows of this stream has no time yet.
+    const isBehind =
+      to.hour > cursor.hour ||
+      (to.hour === cursor.hour &&
+        (to.timeMs > cursor.timeMs || (to.timeMs === cursor.timeMs && to.seq > cursor.seq)));
+    if (!isBehind) this.cursor = { ...to, seq: to.seq - 1 };
+  }
+}
+
+/** One lane: its streams, what is leased, what is parked, and who waits for news. */
+export class LaneQueue {
+  readonly lane: Lane;
+  /** As stored. */
+  readonly number: number;
+  /** Whose it is; its choice may change while the lane stays. */
+  uplink: LaneUplink;
+  readonly streams = new Map<number, StreamQueue>();
+  /** By seq. Settled ones stay until they are written, so that they are not leased again. */
+  readonly #leased = new Map<number, Slot>();
+  /** Oversize rows by seq. */
+  readonly parked = new Map<number, { readonly place: Place; readonly live: boolean }>();
+  /** Turns the round-robin. */
+  turn = 0;
+  /** Changes with each event that may make something leasable. */
+  version = 0;
+  /** The version at the last lease. */
+  seenVersion = -1;
+  hasLeasedLive = false;
+  /** Changes with the rows, and with what is settled. */
+  rowsVersion = 0;
+  /** Rows whose settlement waits for its commit: nobody is owed them any more. */
+  settled = 0;
+  /** When an outcome last came, ms of the monotonic clock. */
+  settledAtMs = Number.NEGATIVE_INFINITY;
+  #order: StreamQueue[] = [];
+  #waiting: (() => void)[] = [];
+
+  constructor(lane: Lane, number: number, uplink: LaneUplink) {
+    this.lane = lane;
+    this.number = number;
+    this.uplink = uplink;
+  }
+
+  /** Holds the newest of each stream only. */
+  get isLiveOnly(): boolean {
+    return this.lane === "plain" || !this.uplink.history;
+  }
+
+  get name(): string {
+    return laneName(this.uplink.name, this.lane);
+  }
+
+  stream(stream: number): StreamQueue {
+    let queue = this.streams.get(stream);
+    if (queue === undefined) {
+      queue = new StreamQueue(stream);
+      this.streams.set(stream, queue);
+      this.#order.push(queue);
+    }
+    return queue;
+  }
+
+  get order(): readonly StreamQueue[] {
+    return this.#order;
+  }
+
+  get pending(): number {
+    let sum = 0;
+    for (const queue of this.#order) sum += queue.pending;
+    return sum;
+  }
+
+  /** Rows that are still to be delivered. */
+  get owed(): number {
+    return Math.max(0, this.pending - this.settled);
+  }
+
+  wake(): void {
+    this.version += 1;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resolve of waiting) resolve();
+  }
+
+  waitForNews(signal: AbortSignal): Promise<void> {
+    if (signal.aborted || this.version !== this.seenVersion) return Promise.resolve();
+    return new Promise((resolve) => {
+      const done = () => {
+        signal.removeEventListener("abort", done);
+        this.#waiting = this.#waiting.filter((other) => other !== done);
+        resolve();
+      };
+      this.#waiting.push(done);
+      signal.addEventListener("abort", done, { once: true });
+    });
+  }
+
+  get leasedCount(): number {
+    return this.#leased.size;
+  }
+
+  get leases(): Iterable<Slot> {
+    return this.#leased.values();
+  }
+
+  isLeased(seq: number): boolean {
+    return this.#leased.has(seq);
+  }
+
+  lease(slot: Slot): void {
+    if (!this.#leased.has(slot.place.seq)) this.stream(slot.place.stream).leased += 1;
+    this.#leased.set(slot.place.seq, slot);
+  }
+
+  /** False when it is leased no more, or anew. */
+  endLease(slot: Slot): boolean {
+    const { seq, stream } = slot.place;
+    if (this.#leased.get(seq) !== slot) return false;
+    this.#leased.delete(seq);
+    this.stream(stream).leased -= 1;
+    return true;
+  }
+
+  /** Whether the outbox holds rows of this stream besides those that are leased or about to go live. */
+  hasBacklog(stream: StreamQueue): boolean {
+    const { pending, leased, candidate } = stream;
+    const isLiveWaiting = candidate !== null && !this.#leased.has(candidate.seq);
+    return pending > leased + (isLiveWaiting ? 1 : 0);
+  }
+
+  forgetLeases(): void {
+    this.#leased.clear();
+    this.settled = 0;
+    for (const stream of this.#order) stream.leased = 0;
+    this.parked.clear();
+  }
+}

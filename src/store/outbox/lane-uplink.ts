@@ -1,0 +1,80 @@
+import { isEvent } from "../../core/alarm/event.ts";
+import type { Lane, OutboxUplink } from "../../core/ports.ts";
+import { isWaveformWanted } from "../../core/uplink.ts";
+import type { Stream } from "../database/streams.ts";
+import { HOUR_MS } from "../readings/stored-reading.ts";
+
+/** What decides whether a reading is owed. */
+export interface OwedReading {
+  readonly stream: Stream;
+  /** JSON text of its values. */
+  readonly values: string;
+  /** Why its samples were recorded; undefined where it has none. */
+  readonly recordingReason: number | null | undefined;
+}
+
+/** One uplink as the outbox asks it about each reading. */
+export class LaneUplink {
+  readonly #uplink: OutboxUplink;
+  /** By stream. */
+  readonly #chosen = new Map<number, boolean>();
+
+  constructor(uplink: OutboxUplink) {
+    this.#uplink = uplink;
+  }
+
+  get name(): string {
+    return this.#uplink.name;
+  }
+  get history(): boolean {
+    return this.#uplink.history;
+  }
+
+  /** Whether this lane is to carry the reading. */
+  owes(lane: Lane, { stream, values, recordingReason }: OwedReading): boolean {
+    if (isEvent(stream) && lane !== "json") return false;
+    if (lane === "waveform" || lane === "sparkplugWaveform") {
+      if (recordingReason === undefined) return false;
+      if (!isWaveformWanted(this.#uplink.waveforms, recordingReason)) return false;
+    }
+    return this.#chooses(stream) && this.#hasValue(stream, values);
+  }
+
+  #chooses({ stream, sensor, kind }: Stream): boolean {
+    let isChosen = this.#chosen.get(stream);
+    if (isChosen === undefined) {
+      isChosen = this.#uplink.selector.includes(sensor, kind);
+      this.#chosen.set(stream, isChosen);
+    }
+    return isChosen;
+  }
+
+  #hasValue(stream: Stream, values: string): boolean {
+    const { value } = this.#uplink.selector;
+    if (value === null || isEvent(stream)) return true;
+    return Object.keys(parse(values)).some(value);
+  }
+
+  /** A JSON object with the chosen members only. Throws SyntaxError where the text is damaged. */
+  prune(kind: string, text: string): string {
+    const { value } = this.#uplink.selector;
+    if (value === null || isEvent({ kind })) return text;
+    const chosen = Object.entries(parse(text)).filter(([name]) => value(name));
+    return JSON.stringify(Object.fromEntries(chosen));
+  }
+
+  get hasValueFilter(): boolean {
+    return this.#uplink.selector.value !== null;
+  }
+
+  /** Readings before it are given up, ms; null where there is no such age. */
+  oldestMs(nowMs: number): number | null {
+    const { maxAgeHours } = this.#uplink;
+    return maxAgeHours === null ? null : nowMs - maxAgeHours * HOUR_MS;
+  }
+}
+
+function parse(text: string): Readonly<Record<string, unknown>> {
+  const value: unknown = JSON.parse(text);
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}

@@ -1,0 +1,202 @@
+import { isEvent } from "../../core/alarm/event.ts";
+import type { Clock, OutboxEntry, StoredReading } from "../../core/ports.ts";
+import type { Database, Row } from "../database/database.ts";
+import type { Streams } from "../database/streams.ts";
+import { hourOf, READING_COLUMNS, toStoredReading } from "../readings/stored-reading.ts";
+import type { LaneQueue, Page, Place, Slot, StreamQueue } from "./lane-queue.ts";
+
+interface LeasingParts {
+  readonly db: Database;
+  readonly streams: Streams;
+  readonly clock: Clock;
+}
+
+interface LeasingHooks {
+  /** Newest row that is committed. */
+  readonly seqMax: () => number;
+  readonly taken: (entry: OutboxEntry, slot: Slot) => void;
+  /** An outbox row without its reading. */
+  readonly stray: (lane: LaneQueue, place: Place, page: Page) => void;
+}
+
+/** Most rows taken of one sensor and kind before the next one's turn. */
+const PAGE_ROWS = 100;
+const PAGE_SQL = `SELECT o.time_ms, o.seq, ${READING_COLUMNS}
+  FROM outbox o LEFT JOIN readings r ON r.seq = o.seq
+  WHERE o.lane = ? AND o.hour = ? AND o.stream = ? AND (o.time_ms, o.seq) > (?, ?)
+  ORDER BY o.time_ms, o.seq LIMIT ?`;
+const NEXT_HOUR_SQL = "SELECT hour FROM outbox WHERE lane = ? AND hour > ? ORDER BY hour LIMIT 1";
+const ONE_SQL = `SELECT ${READING_COLUMNS} FROM readings r WHERE r.seq = ?`;
+/** The reads, so that their plans can be asserted. */
+export const OUTBOX_SQL = { page: PAGE_SQL, nextHour: NEXT_HOUR_SQL, one: ONE_SQL } as const;
+
+/** Reads what a lane owes and may go out now. */
+export class Leasing {
+  readonly #parts: LeasingParts;
+  readonly #hooks: LeasingHooks;
+
+  constructor(parts: LeasingParts, hooks: LeasingHooks) {
+    this.#parts = parts;
+    this.#hooks = hooks;
+  }
+
+  /**
+   * What goes before any backlog and at no backlog's pace: events of alarms, all of them and in their order, then the newest
+   * reading of each sensor and kind.
+   */
+  live(lane: LaneQueue, max: number): OutboxEntry[] {
+    const entries = this.#events(lane, max);
+    const now = this.#parts.clock.monotonic();
+    const oldestMs = lane.uplink.oldestMs(this.#parts.clock.now()) ?? Number.NEGATIVE_INFINITY;
+    for (const stream of lane.order) {
+      if (entries.length >= max) break;
+      const place = stream.candidate;
+      // Older ones wait to be given up.
+      if (place === null || place.timeMs < oldestMs) continue;
+      if (lane.isLeased(place.seq) || !stream.liveRefusal.isOver(now)) continue;
+      const [row] = this.#parts.db.read(ONE_SQL).all(place.seq);
+      const page = { stream: place.stream, hour: place.hour, seqMax: this.#hooks.seqMax() };
+      if (row === undefined) this.#hooks.stray(lane, place, page);
+      else entries.push(this.#take(lane, place, page, 0, row, true));
+    }
+    return entries;
+  }
+
+  /** An alarm is told to somebody who has to act: it waits behind no history, though its row is one of the backlog. */
+  #events(lane: LaneQueue, max: number): OutboxEntry[] {
+    const entries: OutboxEntry[] = [];
+    const now = this.#parts.clock.monotonic();
+    for (const stream of lane.order) {
+      if (entries.length >= max) break;
+      if (stream.isExhausted || stream.isParked || !lane.hasBacklog(stream)) continue;
+      if (!isEvent(this.#parts.streams.get(stream.stream))) continue;
+      if (!stream.historyRefusal.isOver(now)) continue;
+      this.#readBacklog(lane, stream, max - entries.length, entries);
+    }
+    return entries;
+  }
+
+  /** Oldest first per sensor and kind, fair between them. */
+  backlog(lane: LaneQueue, max: number): OutboxEntry[] {
+    const entries: OutboxEntry[] = [];
+    const { order } = lane;
+    const now = this.#parts.clock.monotonic();
+    // Round after round until every stream in turn has nothing more.
+    for (let empty = 0; empty < order.length && entries.length < max; empty++) {
+      const stream = order[lane.turn % order.length];
+      lane.turn = (lane.turn + 1) % order.length;
+      if (stream === undefined || stream.isExhausted || stream.isParked) continue;
+      if (!lane.hasBacklog(stream)) continue;
+      if (!stream.historyRefusal.isOver(now)) continue;
+      const before = entries.length;
+      this.#readBacklog(lane, stream, Math.min(PAGE_ROWS, max - before), entries);
+      if (entries.length > before) empty = -1;
+    }
+    return entries;
+  }
+
+  /** Takes the stream's next rows in order of time, leaving out what is leased, parked or about to go live. */
+  #readBacklog(lane: LaneQueue, stream: StreamQueue, max: number, entries: OutboxEntry[]): void {
+    const { db } = this.#parts;
+    const end = entries.length + max;
+    skipOlder(stream, lane.uplink.oldestMs(this.#parts.clock.now()));
+    // Counted, so that nobody walks over the hours of others behind the last row of this one.
+    while (entries.length < end && lane.hasBacklog(stream)) {
+      const { hour, timeMs, seq } = stream.cursor;
+      const limit = end - entries.length;
+      const rows = db.read(PAGE_SQL).all(lane.number, hour, stream.stream, timeMs, seq, limit);
+      this.#takeRows(lane, stream, rows, entries);
+      if (rows.length === limit) continue;
+      const [next] = db.read(NEXT_HOUR_SQL).all(lane.number, hour);
+      if (next === undefined) {
+        stream.isExhausted = true;
+        return;
+      }
+      stream.cursor = {
+        stream: stream.stream,
+        hour: next[0] as number,
+        timeMs: Number.MIN_SAFE_INTEGER,
+        seq: -1,
+      };
+    }
+  }
+
+  #takeRows(
+    lane: LaneQueue,
+    stream: StreamQueue,
+    rows: readonly Row[],
+    entries: OutboxEntry[],
+  ): void {
+    const { hour } = stream.cursor;
+    const newPage = (): Page => ({ stream: stream.stream, hour, seqMax: this.#hooks.seqMax() });
+    let page = newPage();
+    let index = 0;
+    for (const row of rows) {
+      const place = {
+        stream: stream.stream,
+        hour,
+        timeMs: row[0] as number,
+        seq: row[1] as number,
+      };
+      stream.cursor = place;
+      const isOut =
+        lane.isLeased(place.seq) ||
+        lane.parked.has(place.seq) ||
+        stream.candidate?.seq === place.seq;
+      if (isOut) {
+        page = newPage();
+        index = 0;
+      } else if (row[2] === null) {
+        // On a page of its own: between two of a run it would shorten the one DELETE that takes them.
+        this.#hooks.stray(lane, place, newPage());
+        page = newPage();
+        index = 0;
+      } else {
+        entries.push(this.#take(lane, place, page, index, row, false));
+        index += 1;
+      }
+    }
+  }
+
+  #take(
+    lane: LaneQueue,
+    place: Place,
+    page: Page,
+    index: number,
+    row: Row,
+    live: boolean,
+  ): OutboxEntry {
+    // Rows of the backlog begin with the outbox's own two columns.
+    const reading = chosenValues(lane, toStoredReading(row, this.#parts.streams, live ? 0 : 2));
+    const entry = { reading, live };
+    const slot = { place, page, index, live, entry, isSettled: false };
+    lane.lease(slot);
+    this.#hooks.taken(entry, slot);
+    return entry;
+  }
+}
+
+/** The backlog is read on from the first row that is not too old. */
+function skipOlder(stream: StreamQueue, oldestMs: number | null): void {
+  if (oldestMs === null || stream.cursor.timeMs >= oldestMs) return;
+  const hour = hourOf(oldestMs);
+  if (stream.cursor.hour > hour) return;
+  stream.cursor = { stream: stream.stream, hour, timeMs: oldestMs, seq: -1 };
+}
+
+/** The reading as this uplink wants it. A damaged text stays as it is, for the publisher to tell. */
+function chosenValues(lane: LaneQueue, reading: StoredReading): StoredReading {
+  const { uplink } = lane;
+  if (!uplink.hasValueFilter) return reading;
+  try {
+    return {
+      ...reading,
+      values: uplink.prune(reading.kind, reading.values),
+      units: uplink.prune(reading.kind, reading.units),
+      quality: uplink.prune(reading.kind, reading.quality),
+    };
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return reading;
+  }
+}

@@ -1,0 +1,178 @@
+import { isEvent } from "../../core/alarm/event.ts";
+import { isWaveform } from "../../core/lane-plan.ts";
+import type { Database } from "../database/database.ts";
+import type { LaneQueue, Place } from "./lane-queue.ts";
+import type { OwedReading } from "./lane-uplink.ts";
+
+/** A row about to be written with its reading. */
+export interface PendingRow extends Place {
+  readonly isFuture: boolean;
+  /** Of the reading, for those who choose. */
+  readonly owed: OwedReading;
+  /** Lanes that it was written to. */
+  readonly lanes: LaneQueue[];
+}
+
+const INSERT_SQL =
+  "INSERT OR IGNORE INTO outbox (lane, hour, stream, time_ms, seq, is_future) VALUES (?, ?, ?, ?, ?, ?)";
+const DELETE_SQL =
+  "DELETE FROM outbox WHERE lane = ? AND hour = ? AND stream = ? AND time_ms = ? AND seq = ?";
+const HAS_SQL =
+  "SELECT 1 FROM outbox WHERE lane = ? AND hour = ? AND stream = ? AND time_ms = ? AND seq = ?";
+
+/** Live topics go forward only: what went live, or may have, is remembered. */
+export const MARK_SQL = `INSERT INTO live_marks (lane, stream, time_ms) VALUES (?, ?, ?)
+  ON CONFLICT DO UPDATE SET time_ms = max(time_ms, excluded.time_ms)`;
+
+/** Chooses lanes; all unless given. */
+export type IsMeant = (lane: LaneQueue) => boolean;
+export const carriesSamples: IsMeant = (lane) => isWaveform(lane.lane);
+const everyLane: IsMeant = () => true;
+
+/** The rows behind the lanes, as the writers of readings and retention change them: on disk first, then in memory. */
+export class OutboxRows {
+  readonly #db: Database;
+  readonly #lanes: () => readonly LaneQueue[];
+  /** Newest row that is committed. */
+  seqMax = 0;
+
+  constructor(db: Database, lanes: () => readonly LaneQueue[]) {
+    this.#db = db;
+    this.#lanes = lanes;
+  }
+
+  /** Writes a reading's rows, inside the transaction that writes the reading; none for uplinks that are left out. */
+  insert(row: PendingRow, leftOut: ReadonlySet<string> | null = null): void {
+    row.lanes.length = 0;
+    for (const lane of this.#lanes())
+      if (leftOut === null || !leftOut.has(lane.uplink.name)) this.insertInto(lane, row);
+  }
+
+  /** Uplinks that would be owed a reading that does not lie in the store yet. */
+  wanting({ owed, stream, timeMs }: Omit<PendingRow, "seq">): ReadonlySet<string> {
+    const uplinks = new Set<string>();
+    for (const lane of this.#lanes()) {
+      if (!lane.uplink.owes(lane.lane, owed)) continue;
+      const { mark, staged, candidate } = lane.stream(stream);
+      const newestMs = Math.max(mark, (staged ?? candidate)?.timeMs ?? -Infinity);
+      if (!lane.isLiveOnly || timeMs > newestMs) uplinks.add(lane.uplink.name);
+    }
+    return uplinks;
+  }
+
+  /** The row of one lane, where that is to carry the reading. */
+  insertInto(lane: LaneQueue, row: PendingRow): void {
+    if (!lane.uplink.owes(lane.lane, row.owed)) return;
+    // Events are no readings: none takes another's place.
+    const isNewestOnly = lane.isLiveOnly && !isEvent(row.owed.stream);
+    if (isNewestOnly && !this.#supersede(lane, row)) return;
+    const { changes } = this.#db
+      .write(INSERT_SQL)
+      .run(lane.number, row.hour, row.stream, row.timeMs, row.seq, row.isFuture ? 1 : 0);
+    if (changes > 0) row.lanes.push(lane);
+  }
+
+  /** A live-only lane keeps one row of a stream: the newest. False when this one is not it. */
+  #supersede(lane: LaneQueue, row: PendingRow): boolean {
+    const stream = lane.stream(row.stream);
+    const rival = stream.staged ?? stream.candidate;
+    const isNewest = row.timeMs > stream.mark && row.timeMs > (rival?.timeMs ?? -Infinity);
+    if (row.isFuture || !isNewest) return false;
+    if (rival !== null) {
+      this.#db
+        .write(DELETE_SQL)
+        .run(lane.number, rival.hour, rival.stream, rival.timeMs, rival.seq);
+    }
+    stream.staged = row;
+    return true;
+  }
+
+  /** The transaction that held these rows is committed. */
+  inserted(rows: readonly PendingRow[]): void {
+    const touched = new Set<LaneQueue>();
+    for (const row of rows) {
+      this.seqMax = Math.max(this.seqMax, row.seq);
+      for (const lane of row.lanes) {
+        this.#remember(lane, row);
+        touched.add(lane);
+      }
+    }
+    for (const lane of touched) {
+      lane.rowsVersion += 1;
+      lane.wake();
+    }
+  }
+
+  #remember(lane: LaneQueue, row: PendingRow): void {
+    const stream = lane.stream(row.stream);
+    if (lane.isLiveOnly && !isEvent(row.owed.stream)) {
+      if (stream.staged?.seq !== row.seq) return;
+      if (stream.candidate === null || stream.pending === 0) stream.pending += 1;
+      stream.candidate = row;
+      stream.staged = null;
+      return;
+    }
+    stream.pending += 1;
+    if (!row.isFuture && stream.isNewer(row.timeMs)) {
+      const former = stream.candidate;
+      stream.candidate = row;
+      stream.isExhausted = false;
+      if (former !== null) stream.rewind(former);
+    } else stream.rewind(row);
+  }
+
+  /** The transaction is undone. */
+  insertFailed(): void {
+    for (const lane of this.#lanes()) {
+      for (const stream of lane.order) stream.staged = null;
+    }
+  }
+
+  /** True while any of these lanes still owes this reading. */
+  isOwed(place: Place, isMeant: IsMeant = everyLane): boolean {
+    for (const lane of this.#lanes()) {
+      if (!isMeant(lane) || (lane.streams.get(place.stream)?.pending ?? 0) === 0) continue;
+      // On the writing connection: a settlement of the same transaction counts.
+      const { hour, stream, timeMs, seq } = place;
+      if (this.#db.write(HAS_SQL).get(lane.number, hour, stream, timeMs, seq) !== undefined)
+        return true;
+    }
+    return false;
+  }
+
+  /** True while a publisher has it in hand: it may have arrived. */
+  isUnderWay({ seq }: Place): boolean {
+    return this.#lanes().some((lane) => lane.isLeased(seq));
+  }
+
+  /** Deletes what is owed of a reading that is given up, inside a transaction; lanes whose row it was. */
+  drop(place: Place, isMeant: IsMeant = everyLane): LaneQueue[] {
+    const dropped: LaneQueue[] = [];
+    for (const lane of this.#lanes()) {
+      if (!isMeant(lane)) continue;
+      const { changes } = this.#db
+        .write(DELETE_SQL)
+        .run(lane.number, place.hour, place.stream, place.timeMs, place.seq);
+      if (changes === 0) continue;
+      dropped.push(lane);
+      // It may be on its way, or have arrived unproven: nothing older may go live after it.
+      if (lane.streams.get(place.stream)?.candidate?.seq === place.seq) {
+        this.#db.write(MARK_SQL).run(lane.number, place.stream, place.timeMs);
+      }
+    }
+    return dropped;
+  }
+
+  /** Memory follows a committed `drop`. */
+  dropped(place: Place, lanes: readonly LaneQueue[]): void {
+    for (const lane of lanes) {
+      const stream = lane.stream(place.stream);
+      stream.pending = Math.max(0, stream.pending - 1);
+      lane.parked.delete(place.seq);
+      lane.rowsVersion += 1;
+      if (stream.candidate?.seq !== place.seq) continue;
+      stream.candidate = null;
+      stream.mark = Math.max(stream.mark, place.timeMs);
+    }
+  }
+}

@@ -1,0 +1,424 @@
+/**
+ * What is owed to each destination: a row per reading and lane, deleted when its delivery is settled.
+ *
+ * - Disk is the truth; memory holds a few numbers per sensor and kind, whatever the length of the backlog.
+ * - Rows are keyed by hour first, so that a round's inserts of all sensors share pages.
+ * - A lease is memory only: after a crash everything not settled on disk is pending again (at least once).
+ */
+import { type LaneChange, laneChangeText, laneName } from "../../core/lane-plan.ts";
+import type {
+  Clock,
+  DeliveryOutcome,
+  Lane,
+  LaneDepth,
+  Logger,
+  Outbox,
+  OutboxEntry,
+  OutboxUplink,
+} from "../../core/ports.ts";
+import type { Kind } from "../../core/sensor.ts";
+import type { Database } from "../database/database.ts";
+import { StoreFailure } from "../database/store-failure.ts";
+import type { Streams } from "../database/streams.ts";
+import type { WriteQueue } from "../database/write-queue.ts";
+import { type FiledLane, LaneBook } from "./lane-book.ts";
+import { LaneQueue, type Page, type Place, type Slot, type StreamQueue } from "./lane-queue.ts";
+import { LaneUplink } from "./lane-uplink.ts";
+import { Leasing } from "./leasing.ts";
+import { loadLanes, newestPending } from "./outbox-loader.ts";
+import { OutboxRows } from "./outbox-rows.ts";
+import { Settlement } from "./settlement.ts";
+
+interface OutboxParts {
+  readonly db: Database;
+  readonly streams: Streams;
+  readonly queue: WriteQueue;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** A delivery that damage made impossible. */
+  readonly onLost: () => void;
+}
+
+/** Oversize rows remembered one by one in a lane. */
+const PARKED_MAX = 10_000;
+/** How long outcomes wait for company. */
+const SETTLE_WINDOW_MS = 50;
+const SETTLE_ROWS = 100;
+
+export class SqliteOutbox {
+  readonly #parts: OutboxParts;
+  /** By their names (lane-plan.ts). */
+  readonly #lanes = new Map<string, LaneQueue>();
+  readonly #book: LaneBook;
+  #uplinks: readonly OutboxUplink[];
+  readonly #slots = new WeakMap<OutboxEntry, Slot>();
+  readonly #depths = new WeakMap<
+    LaneQueue,
+    { readonly version: number; readonly depth: LaneDepth }
+  >();
+  readonly #closing = new AbortController();
+  readonly #leasing: Leasing;
+  /** For those who write and remove readings. */
+  readonly rows: OutboxRows;
+  #settlement: Settlement | null = null;
+  /** Outcomes that could not be written wait for the disk; nothing more is handed out meanwhile. */
+  #isBlocked = false;
+  /** The lanes on disk are not those of the configured uplinks yet. */
+  #isDeferred = false;
+  /** Ended when lanes come. */
+  #followed = new AbortController();
+
+  constructor(parts: OutboxParts, uplinks: readonly OutboxUplink[]) {
+    this.#parts = parts;
+    this.#uplinks = uplinks;
+    this.#book = new LaneBook(parts.db);
+    this.rows = new OutboxRows(parts.db, () => this.lanes);
+    this.#leasing = new Leasing(parts, {
+      seqMax: () => this.rows.seqMax,
+      taken: (entry, slot) => this.#slots.set(entry, slot),
+      stray: (lane, place, page) => this.#strayRow(lane, place, page),
+    });
+  }
+
+  /** Reads the state of all lanes from disk; leases end. */
+  load(): void {
+    const { db } = this.#parts;
+    const [row] = db.read("SELECT max(seq) FROM readings").all();
+    this.rows.seqMax = Number(row?.[0] ?? 0);
+    this.#fileOrDefer();
+    for (const lane of this.lanes) lane.forgetLeases();
+    this.#follow();
+    loadLanes(db, this.lanes);
+    for (const lane of this.lanes) lane.wake();
+  }
+
+  /**
+   * A disk without any room does not keep the store from opening: lanes that come or go are filed by retention, once there
+   * is room. Until then a new one is owed nothing, and begins with all that is stored by then.
+   */
+  #fileOrDefer(): void {
+    this.#isDeferred = false;
+    try {
+      this.file();
+    } catch (error) {
+      const { code } = StoreFailure.from(error, "file the lanes of uplinks");
+      if (code !== "full" || this.#book.plan(this.#uplinks).some(isCarried)) throw error;
+      this.#isDeferred = true;
+      this.#parts.logger.error({}, "changed uplinks wait for room on the disk");
+    }
+  }
+
+  /** Files what opening found no room for. Throws StoreFailure while there is none. */
+  fileDeferred(): void {
+    if (!this.#isDeferred) return;
+    this.configure(this.#uplinks);
+    this.#isDeferred = false;
+  }
+
+  /**
+   * From now on these uplinks are owed. The destination of one that goes, or whose formats change, is closed before. What
+   * long backlogs need is done by retention, a slice at a time. Throws StoreFailure, and then nothing has changed.
+   */
+  configure(uplinks: readonly OutboxUplink[]): readonly LaneChange[] {
+    const changes = this.#parts.queue.direct("file the lanes of uplinks", () =>
+      this.#book.file(uplinks),
+    );
+    this.#uplinks = uplinks;
+    this.#announce(changes);
+    const fresh = this.#follow();
+    loadLanes(this.#parts.db, fresh);
+    for (const lane of this.lanes) lane.wake();
+    return changes;
+  }
+
+  #announce(changes: readonly LaneChange[]): void {
+    for (const change of changes) {
+      const isLoss = change.what !== "added" && change.readings > 0;
+      const text = laneChangeText(change);
+      if (isLoss) this.#parts.logger.warn(change, text);
+      else this.#parts.logger.info(change, text);
+    }
+  }
+
+  /** Memory follows the book; lanes that stay keep their state. Answers the ones that are new in memory. */
+  #follow(): LaneQueue[] {
+    const uplinks = new Map(this.#uplinks.map((one) => [one.name, new LaneUplink(one)]));
+    const former = new Map(this.#lanes);
+    const fresh: LaneQueue[] = [];
+    this.#lanes.clear();
+    const filed = this.#book.inUse();
+    for (const { name, lanes } of this.#uplinks) {
+      for (const lane of lanes) {
+        const number = filed.find((one) => one.uplink === name && one.format === lane)?.lane;
+        const uplink = uplinks.get(name);
+        if (number === undefined || uplink === undefined) continue;
+        const key = laneName(name, lane);
+        let queue = former.get(key);
+        if (queue === undefined || queue.number !== number) {
+          queue = new LaneQueue(lane, number, uplink);
+          fresh.push(queue);
+        }
+        queue.uplink = uplink;
+        this.#lanes.set(key, queue);
+      }
+    }
+    this.#followed.abort();
+    this.#followed = new AbortController();
+    // Who waits on a lane that is gone finds nothing there.
+    for (const lane of former.values()) if (this.#lanes.get(lane.name) !== lane) lane.wake();
+    return fresh;
+  }
+
+  /** The lanes of the configured uplinks, filed where they are not. */
+  file(): readonly FiledLane[] {
+    const { writer } = this.#parts.db;
+    this.#announce(writer.transaction(() => this.#book.file(this.#uplinks)).immediate());
+    return this.#book.inUse();
+  }
+
+  /** Whether a lane of a configured uplink is to carry such a reading, samples aside. */
+  owes({ uplink, format }: FiledLane, sensor: string, kind: string, values: string): boolean {
+    const selector = this.#uplinks.find(({ name }) => name === uplink)?.selector;
+    if (selector === undefined || (kind === "event" && format !== "json")) return false;
+    if (!selector.includes(sensor, kind)) return false;
+    if (selector.value === null || kind === "event") return true;
+    try {
+      return Object.keys(JSON.parse(values) as object).some(selector.value);
+    } catch {
+      // Damaged: the publisher tells it.
+      return true;
+    }
+  }
+
+  get lanes(): readonly LaneQueue[] {
+    return [...this.#lanes.values()];
+  }
+
+  /** The outbox of one uplink, whether it is configured now or will be. */
+  of(uplink: string): Outbox {
+    const name = (lane: Lane) => laneName(uplink, lane);
+    return {
+      lease: (lane, which, max) => this.#lease(name(lane), which, max),
+      settle: (lane, outcomes) => this.#settle(name(lane), outcomes),
+      release: (lane) => this.#release(name(lane)),
+      unpark: (lane) => this.#unpark(name(lane)),
+      changed: (lane, signal) => this.#changed(name(lane), signal),
+      depth: (lane) => this.depth(name(lane)),
+      liveMark: (lane, sensor, kind) => this.#liveMark(name(lane), sensor, kind),
+      flush: () => this.flush(),
+    };
+  }
+
+  #lease(lane: string, which: "live" | "backlog", max: number): OutboxEntry[] {
+    const queue = this.#lanes.get(lane);
+    if (queue === undefined) return [];
+    if (which === "live") queue.hasLeasedLive = true;
+    if (which === "live" || !queue.hasLeasedLive) queue.seenVersion = queue.version;
+    if (this.#isBlocked) return [];
+    try {
+      return this.#parts.queue.read(`read what ${lane} owes`, () =>
+        which === "live" ? this.#leasing.live(queue, max) : this.#leasing.backlog(queue, max),
+      );
+    } catch (error) {
+      if (!(error instanceof StoreFailure)) throw error;
+      this.#parts.logger.error({ err: error, lane }, "outbox cannot be read");
+      return [];
+    }
+  }
+
+  /** A row whose reading is gone can only come from a damaged file; it would be pending for ever. */
+  #strayRow(lane: LaneQueue, place: Place, page: Page): void {
+    this.#parts.logger.error(
+      { lane: lane.name, seq: place.seq },
+      "reading of an outbox row is gone",
+    );
+    this.#parts.onLost();
+    const reading = { seq: place.seq } as OutboxEntry["reading"];
+    const entry: OutboxEntry = { reading, live: false };
+    const slot: Slot = { place, page, index: -1, live: false, entry, isSettled: true };
+    lane.lease(slot);
+    const stream = lane.stream(place.stream);
+    if (stream.candidate?.seq === place.seq) stream.candidate = null;
+    this.#openSettlement().add(lane, slot);
+  }
+
+  #settle(
+    lane: string,
+    outcomes: readonly { readonly entry: OutboxEntry; readonly outcome: DeliveryOutcome }[],
+  ): Promise<void> {
+    const queue = this.#lanes.get(lane);
+    if (queue === undefined) return Promise.resolve();
+    let settlement: Settlement | null = null;
+    let hasNews = false;
+    for (const { entry, outcome } of outcomes) {
+      const slot = this.#slots.get(entry);
+      if (slot === undefined || slot.isSettled) continue;
+      // A live-only lane has nothing that could go later in an oversize one's place.
+      const isOver = outcome === "oversize" && queue.isLiveOnly;
+      if (outcome === "sent" || outcome === "skipped" || isOver) {
+        settlement ??= this.#openSettlement();
+        this.#leave(queue, slot, outcome === "sent");
+        settlement.add(queue, slot);
+      } else if (queue.endLease(slot)) {
+        this.#return(queue, slot, outcome);
+        hasNews = true;
+      }
+    }
+    if (hasNews) queue.wake();
+    if (settlement === null) return Promise.resolve();
+    queue.settledAtMs = this.#parts.clock.monotonic();
+    if (settlement.size >= SETTLE_ROWS) this.#closeSettlement();
+    return settlement.done;
+  }
+
+  #leave(lane: LaneQueue, slot: Slot, wasSent: boolean): void {
+    const stream = lane.stream(slot.place.stream);
+    slot.isSettled = true;
+    if (stream.candidate?.seq === slot.place.seq) stream.candidate = null;
+    if (!wasSent) return;
+    if (slot.live) {
+      // At once, not when it is on disk: the broker has it, and its topic must not go back.
+      stream.mark = Math.max(stream.mark, slot.place.timeMs);
+      stream.liveRefusal.clear();
+    } else stream.historyRefusal.clear();
+  }
+
+  #return(lane: LaneQueue, slot: Slot, outcome: "kept" | "refused" | "oversize"): void {
+    const stream = lane.stream(slot.place.stream);
+    if (outcome === "oversize") this.#park(lane, stream, slot);
+    else stream.rewind(slot.place);
+    if (outcome !== "refused") return;
+    const refusal = slot.live ? stream.liveRefusal : stream.historyRefusal;
+    const { clock } = this.#parts;
+    const waitMs = refusal.add(clock.monotonic());
+    if (waitMs > 0) void clock.sleep(waitMs, this.#closing.signal).then(() => lane.wake());
+  }
+
+  #park(lane: LaneQueue, stream: StreamQueue, slot: Slot): void {
+    if (stream.candidate?.seq === slot.place.seq) stream.candidate = null;
+    if (lane.parked.size < PARKED_MAX) {
+      lane.parked.set(slot.place.seq, { place: slot.place, live: slot.live });
+    } else {
+      stream.isParked = true;
+      stream.rewind(slot.place);
+    }
+  }
+
+  #release(lane: string): void {
+    const queue = this.#lanes.get(lane);
+    if (queue === undefined) return;
+    for (const slot of queue.leases) {
+      if (slot.isSettled || !queue.endLease(slot)) continue;
+      queue.stream(slot.place.stream).rewind(slot.place);
+    }
+    queue.wake();
+  }
+
+  #unpark(lane: string): void {
+    const queue = this.#lanes.get(lane);
+    if (queue === undefined) return;
+    const parked = [...queue.parked.values()];
+    queue.parked.clear();
+    for (const { place } of parked) queue.stream(place.stream).rewind(place);
+    for (const stream of queue.order) {
+      stream.isParked = false;
+      stream.liveRefusal.clear();
+      stream.historyRefusal.clear();
+    }
+    for (const number of new Set(parked.map(({ place }) => place.stream))) {
+      const stream = queue.stream(number);
+      stream.candidate = newestPending(this.#parts.db, queue, stream, (seq) => queue.isLeased(seq));
+    }
+    queue.wake();
+  }
+
+  #changed(lane: string, signal: AbortSignal): Promise<void> {
+    const queue = this.#lanes.get(lane);
+    if (queue !== undefined) return queue.waitForNews(signal);
+    return aborted(AbortSignal.any([signal, this.#followed.signal]));
+  }
+
+  #liveMark(lane: string, sensor: string, kind: Kind): number | null {
+    const stream = this.#parts.streams.find(sensor, kind);
+    const mark = stream && this.#lanes.get(lane)?.streams.get(stream.stream)?.mark;
+    return mark === undefined || mark === null || !Number.isFinite(mark) ? null : mark;
+  }
+
+  /** By the lane's name. */
+  depth(lane: string): LaneDepth {
+    const queue = this.#lanes.get(lane);
+    if (queue === undefined) return { readings: 0, oldestTimeMs: null };
+    const known = this.#depths.get(queue);
+    if (known?.version === queue.rowsVersion) return known.depth;
+    // While the disk is gone the counts are still right, the oldest is as last seen.
+    if (!this.#parts.db.isOpen) {
+      return { readings: queue.owed, oldestTimeMs: known?.depth.oldestTimeMs ?? null };
+    }
+    if (queue.owed === 0) return { readings: 0, oldestTimeMs: null };
+    try {
+      const oldestTimeMs = this.#parts.queue.read(`look how far ${lane} is behind`, () =>
+        this.#oldest(queue),
+      );
+      const depth = { readings: queue.owed, oldestTimeMs };
+      this.#depths.set(queue, { version: queue.rowsVersion, depth });
+      return depth;
+    } catch (error) {
+      if (!(error instanceof StoreFailure)) throw error;
+      return { readings: queue.owed, oldestTimeMs: known?.depth.oldestTimeMs ?? null };
+    }
+  }
+
+  #oldest(queue: LaneQueue): number | null {
+    const [row] = this.#parts.db
+      .read(
+        `SELECT min(time_ms) FROM outbox WHERE lane = ?
+         AND hour = (SELECT hour FROM outbox WHERE lane = ? ORDER BY hour LIMIT 1)`,
+      )
+      .all(queue.number, queue.number);
+    return (row?.[0] ?? null) as number | null;
+  }
+
+  /** Writes the outcomes that wait. */
+  flush(): Promise<void> {
+    this.#closeSettlement();
+    return this.#parts.queue.flush();
+  }
+
+  close(): void {
+    this.#closing.abort();
+    this.#closeSettlement();
+  }
+
+  #openSettlement(): Settlement {
+    if (this.#settlement !== null) return this.#settlement;
+    const settlement = new Settlement(this.#parts, {
+      isBlocked: (isBlocked) => {
+        this.#isBlocked = isBlocked;
+        if (!isBlocked) for (const lane of this.#lanes.values()) lane.wake();
+      },
+      closing: this.#closing.signal,
+      started: () => {
+        if (this.#settlement === settlement) this.#settlement = null;
+      },
+    });
+    this.#settlement = settlement;
+    this.#parts.queue.enqueue(settlement, SETTLE_WINDOW_MS);
+    return settlement;
+  }
+
+  #closeSettlement(): void {
+    if (this.#settlement === null) return;
+    this.#settlement = null;
+    void this.#parts.queue.flush();
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+/** Only what is filed already can be taken over by another format, and nothing may be stored before it is. */
+const isCarried = ({ what }: LaneChange) => what === "carried";

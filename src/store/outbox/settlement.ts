@@ -1,0 +1,177 @@
+import type { Clock, Logger } from "../../core/ports.ts";
+import { Backoff } from "../../lib/backoff.ts";
+import type { Database } from "../database/database.ts";
+import type { StoreFailure } from "../database/store-failure.ts";
+import type { WriteJob, WriteQueue } from "../database/write-queue.ts";
+import type { LaneQueue, Slot } from "./lane-queue.ts";
+import { MARK_SQL } from "./outbox-rows.ts";
+
+interface SettlementParts {
+  readonly db: Database;
+  readonly queue: WriteQueue;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+interface SettlementHooks {
+  /** The disk does not take outcomes (true), or takes them again. */
+  readonly isBlocked: (isBlocked: boolean) => void;
+  /** It is being written: later outcomes belong to the next one. */
+  readonly started: () => void;
+  readonly closing: AbortSignal;
+}
+
+const DELETE_ONE_SQL =
+  "DELETE FROM outbox WHERE lane = ? AND hour = ? AND stream = ? AND time_ms = ? AND seq = ?";
+// Rows that came between since the page was read have a higher seq and stay.
+const DELETE_RUN_SQL = `DELETE FROM outbox WHERE lane = ? AND hour = ? AND stream = ?
+  AND (time_ms, seq) >= (?, ?) AND (time_ms, seq) <= (?, ?) AND seq <= ?`;
+
+const RETRY_MIN_MS = 500;
+const RETRY_MAX_MS = 30_000;
+
+/** Outcomes of several publishers that leave the outbox in one transaction, together with their live marks. */
+export class Settlement implements WriteJob {
+  readonly what = "settle deliveries";
+  /** Until then a kill makes them go again, as those whose acknowledgement is still on its way do. */
+  readonly canWait = true;
+  readonly done: Promise<void>;
+  readonly #parts: SettlementParts;
+  readonly #hooks: SettlementHooks;
+  readonly #slots = new Map<LaneQueue, Slot[]>();
+  readonly #retry = new Backoff(RETRY_MIN_MS, RETRY_MAX_MS);
+  #deleted: { lane: LaneQueue; stream: number; rows: number }[] = [];
+  #resolve: () => void = () => {};
+  #reject: (failure: StoreFailure) => void = () => {};
+  size = 0;
+
+  constructor(parts: SettlementParts, hooks: SettlementHooks) {
+    this.#parts = parts;
+    this.#hooks = hooks;
+    this.done = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    // A caller that does not wait must not end the process by it.
+    this.done.catch(() => {});
+  }
+
+  get rows(): number {
+    return 1;
+  }
+
+  add(lane: LaneQueue, slot: Slot): void {
+    const slots = this.#slots.get(lane);
+    if (slots === undefined) this.#slots.set(lane, [slot]);
+    else slots.push(slot);
+    this.size += 1;
+    lane.settled += 1;
+    lane.rowsVersion += 1;
+  }
+
+  *run(): Generator<void, void, void> {
+    this.#hooks.started();
+    this.#deleted = [];
+    for (const [lane, slots] of this.#slots) {
+      for (const run of runsOf(slots)) {
+        this.#delete(lane, run);
+        yield;
+      }
+      for (const [stream, timeMs] of marksOf(slots)) {
+        this.#parts.db.write(MARK_SQL).run(lane.number, stream, timeMs);
+      }
+    }
+  }
+
+  #delete(lane: LaneQueue, run: readonly Slot[]): void {
+    const first = run[0];
+    const last = run.at(-1);
+    if (first === undefined || last === undefined) return;
+    const { hour, stream } = first.place;
+    const { db } = this.#parts;
+    const from = first.place;
+    const to = last.place;
+    const { changes } =
+      run.length === 1
+        ? db.write(DELETE_ONE_SQL).run(lane.number, hour, stream, from.timeMs, from.seq)
+        : db
+            .write(DELETE_RUN_SQL)
+            .run(
+              lane.number,
+              hour,
+              stream,
+              from.timeMs,
+              from.seq,
+              to.timeMs,
+              to.seq,
+              first.page.seqMax,
+            );
+    this.#deleted.push({ lane, stream, rows: changes });
+  }
+
+  committed(): void {
+    for (const { lane, stream, rows } of this.#deleted) {
+      lane.stream(stream).pending = Math.max(0, lane.stream(stream).pending - rows);
+      lane.rowsVersion += 1;
+    }
+    this.#release();
+    this.#hooks.isBlocked(false);
+    this.#resolve();
+  }
+
+  #release(): void {
+    for (const [lane, slots] of this.#slots) {
+      for (const slot of slots) lane.endLease(slot);
+      lane.settled = Math.max(0, lane.settled - slots.length);
+      lane.rowsVersion += 1;
+    }
+  }
+
+  failed(failure: StoreFailure): void {
+    const { clock, logger, queue } = this.#parts;
+    if (!failure.isRetryable || this.#hooks.closing.aborted) {
+      // What was sent stays owed on disk and goes again after the restart: at least once.
+      this.#release();
+      this.#reject(failure);
+      return;
+    }
+    if (this.#retry.failures === 0) {
+      logger.error({ err: failure }, "deliveries cannot be settled; publishing pauses");
+    }
+    this.#hooks.isBlocked(true);
+    void clock.sleep(this.#retry.next(), this.#hooks.closing).then(() => queue.enqueue(this, 0));
+  }
+}
+
+/** Runs of neighbours of one page; a slot that was released meanwhile stands alone. */
+function runsOf(slots: readonly Slot[]): Slot[][] {
+  const byPage = new Map<Slot["page"], Slot[]>();
+  for (const slot of slots) {
+    const page = byPage.get(slot.page);
+    if (page === undefined) byPage.set(slot.page, [slot]);
+    else page.push(slot);
+  }
+  const runs: Slot[][] = [];
+  for (const page of byPage.values()) {
+    page.sort((a, b) => a.index - b.index);
+    let run: Slot[] = [];
+    for (const slot of page) {
+      const previous = run.at(-1);
+      if (previous !== undefined && slot.index !== previous.index + 1) {
+        runs.push(run);
+        run = [];
+      }
+      run.push(slot);
+    }
+    runs.push(run);
+  }
+  return runs;
+}
+
+function marksOf(slots: readonly Slot[]): Map<number, number> {
+  const marks = new Map<number, number>();
+  for (const { live, place } of slots) {
+    if (live) marks.set(place.stream, Math.max(marks.get(place.stream) ?? -Infinity, place.timeMs));
+  }
+  return marks;
+}

@@ -1,0 +1,391 @@
+import { setImmediate as immediate } from "node:timers/promises";
+import type { AnswerWriter, AppendResult, DayKey, DayProgress } from "../../core/ports.ts";
+import type { Reading } from "../../core/reading.ts";
+import { StoreFailure } from "../database/store-failure.ts";
+import type { Stream } from "../database/streams.ts";
+import type { WriteJob } from "../database/write-queue.ts";
+import type { PendingRow } from "../outbox/outbox-rows.ts";
+import type { Shed } from "../space/shedding.ts";
+import {
+  type PendingReading,
+  type PendingWaveform,
+  packWaveforms,
+  sampleBytes,
+  sampleCount,
+  storedBytes,
+  toPending,
+} from "./pending-answer.ts";
+import type { ReadingLogOptions, ReadingLogParts } from "./reading-log-parts.ts";
+import { formatRefs, hashOf } from "./stored-reading.ts";
+
+export interface AnswerContext {
+  readonly key: DayKey;
+  readonly stream: Stream;
+  /** Identities of this stream that wait for their commit, this answer's included once it does. */
+  readonly waiting: Set<string>;
+  /** Something of this day was stored when the answer began. */
+  readonly hadProgress: boolean;
+  /** Readings of this stream that an answer stored before a later part of it failed: nobody was told of them yet. */
+  readonly untold: { count: number };
+  /** `newestMs` is of readings that are not from the future; null where there is none. */
+  readonly stored: (count: number, newestHour: number | null, newestMs: number | null) => void;
+}
+
+/** What a job wrote, and what it did not take. */
+interface Written {
+  readonly rows: PendingRow[];
+  readonly events: PendingRow[];
+  readonly shed: PendingReading[];
+}
+
+/** Above this many samples each channel is packed in a turn of its own. */
+const LARGE_SAMPLES = 98_304;
+/** Packed samples held in memory before they go to disk ahead of their answer, bytes. */
+const SPILL_BYTES = 8 << 20;
+/** Samples per spilling transaction: what a slow card takes without holding up the loop. */
+const SPILL_SLICE_BYTES = 512 << 10;
+
+const INSERT_SQL = `INSERT INTO readings (stream, time_ms, id, is_future, offset_minutes, stored_at_ms, unit_set,
+  "values", quality, attributes, raw, waveforms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const PROGRESS_SQL = `INSERT INTO day_progress (day, stream, checkpoint, records) VALUES (?, ?, ?, ?)
+  ON CONFLICT DO UPDATE SET checkpoint = excluded.checkpoint, records = excluded.records`;
+
+/** The readings of one answer on their way into one transaction. */
+export class SqliteAnswerWriter implements AnswerWriter {
+  readonly #parts: ReadingLogParts;
+  readonly #options: ReadingLogOptions;
+  readonly #context: AnswerContext;
+  readonly #readings: PendingReading[] = [];
+  readonly #ids = new Set<string>();
+  readonly #staged: number[] = [];
+  #bytes = 0;
+  #duplicates = 0;
+  #isOver = false;
+
+  constructor(parts: ReadingLogParts, options: ReadingLogOptions, context: AnswerContext) {
+    this.#parts = parts;
+    this.#options = options;
+    this.#context = context;
+  }
+
+  isKnown(timeMs: number, id: string): boolean {
+    const { stream, waiting } = this.#context;
+    const { identities, queue } = this.#parts;
+    const isKnown =
+      this.#ids.has(id) ||
+      waiting.has(id) ||
+      queue.read("look up a reading", () => identities.has(stream.stream, timeMs, id, hashOf(id)));
+    if (isKnown) this.#duplicates += 1;
+    return isKnown;
+  }
+
+  add(reading: Reading): void | Promise<void> {
+    if (this.#ids.has(reading.id)) return;
+    this.#ids.add(reading.id);
+    if (sampleCount(reading) > LARGE_SAMPLES) return this.#addLarge(reading);
+    return this.#added(toPending(reading));
+  }
+
+  async #addLarge(reading: Reading): Promise<void> {
+    const waveforms: PendingWaveform[] = [];
+    for (const packed of packWaveforms(reading)) {
+      waveforms.push(packed);
+      await immediate();
+      if (this.#isOver) return;
+    }
+    await this.#added(toPending(reading, waveforms));
+  }
+
+  #added(pending: PendingReading): void | Promise<void> {
+    this.#readings.push(pending);
+    this.#bytes += sampleBytes(pending);
+    if (this.#bytes > SPILL_BYTES) return this.#spill();
+  }
+
+  /** Moves the samples to disk in small transactions. The answer's commit takes them over. */
+  async #spill(): Promise<void> {
+    let slice: [PendingReading, PendingWaveform][] = [];
+    let bytes = 0;
+    for (const reading of this.#readings) {
+      for (const waveform of reading.waveforms) {
+        if (waveform.samples === null) continue;
+        slice.push([reading, waveform]);
+        bytes += waveform.samples.length;
+        if (bytes < SPILL_SLICE_BYTES) continue;
+        this.#writeAhead(slice);
+        slice = [];
+        bytes = 0;
+        await immediate();
+        if (this.#isOver) return;
+      }
+    }
+    this.#writeAhead(slice);
+    this.#bytes = 0;
+  }
+
+  #writeAhead(slice: readonly (readonly [PendingReading, PendingWaveform])[]): void {
+    if (slice.length === 0) return;
+    const { queue, waveforms } = this.#parts;
+    queue.direct("store samples", () => {
+      for (const [reading, waveform] of slice) {
+        waveforms.insert(this.#context.stream.stream, reading, waveform);
+        if (waveform.fileId !== null) waveforms.stage(waveform.fileId);
+      }
+    });
+    for (const [, waveform] of slice) {
+      waveform.samples = null;
+      if (waveform.fileId !== null) this.#staged.push(waveform.fileId);
+    }
+  }
+
+  commit(progress: DayProgress): Promise<AppendResult> {
+    this.#isOver = true;
+    const { waiting } = this.#context;
+    const before = this.#readings.length === 0 ? this.#storedProgress() : null;
+    if (before?.checkpoint === progress.checkpoint && before.records === progress.records) {
+      // An unchanged day wears nothing.
+      this.#parts.growth.begin(this.#context.stream.stream, null);
+      return Promise.resolve({ stored: 0, duplicates: this.#duplicates });
+    }
+    for (const id of this.#ids) waiting.add(id);
+    return this.#writeAll(progress);
+  }
+
+  /** One transaction, but for an answer that would outgrow the buffer's share for it. */
+  async #writeAll(progress: DayProgress): Promise<AppendResult> {
+    const { untold } = this.#context;
+    let stored = 0;
+    try {
+      const parts = this.#split();
+      const last = parts.pop() ?? [];
+      for (const part of parts) stored += await this.#enqueue(part, null);
+      stored += await this.#enqueue(last, progress);
+      const duplicates = this.#duplicates + this.#readings.length - stored - untold.count;
+      const result = { stored: stored + untold.count, duplicates: Math.max(0, duplicates) };
+      untold.count = 0;
+      return result;
+    } catch (error) {
+      // The next read finds these known; its answer tells of them.
+      untold.count += stored;
+      this.#unstage();
+      throw error;
+    } finally {
+      for (const id of this.#ids) this.#context.waiting.delete(id);
+    }
+  }
+
+  #split(): PendingReading[][] {
+    const parts: PendingReading[][] = [];
+    let part: PendingReading[] = [];
+    let bytes = 0;
+    for (const reading of this.#readings) {
+      const size = storedBytes(reading);
+      if (part.length > 0 && bytes + size > this.#options.transactionBytesMax) {
+        parts.push(part);
+        part = [];
+        bytes = 0;
+      }
+      part.push(reading);
+      bytes += size;
+    }
+    return [...parts, part];
+  }
+
+  #enqueue(readings: readonly PendingReading[], progress: DayProgress | null): Promise<number> {
+    const { stream } = this.#context;
+    const { growth } = this.#parts;
+    const rows: PendingRow[] = [];
+    const events: PendingRow[] = [];
+    const shed: PendingReading[] = [];
+    return new Promise((resolve, reject) => {
+      const job: WriteJob = {
+        what: `store readings of sensor ${stream.sensor} ${stream.kind}`,
+        rows: readings.length + 1,
+        // The first read of a day is one of many: a first start, or a day that is over.
+        canWait: this.#context.hadProgress,
+        oldestMs: oldestOf(readings),
+        run: () => this.#write(readings, progress, { rows, events, shed }),
+        committed: () => {
+          if (shed.length > 0) this.#parts.full().toldShed(shed.length);
+          this.#parts.outbox.rows.inserted([...rows, ...events]);
+          this.#parts.alarms.follower?.committed();
+          for (const reading of readings) {
+            if (!reading.isFuture) growth.note(stream.stream, reading.timeMs, storedBytes(reading));
+          }
+          const newestMs = newestOf(rows);
+          if (progress !== null) growth.begin(stream.stream, newestMs);
+          const newestHour = rows.reduce<number | null>(
+            (hour, row) => Math.max(hour ?? row.hour, row.hour),
+            null,
+          );
+          this.#context.stored(rows.length + events.length, newestHour, newestMs);
+          // What was not taken counts like what is stored and given up later.
+          resolve(rows.length + shed.length);
+        },
+        failed: reject,
+      };
+      this.#parts.queue.enqueue(job, this.#options.commitWindowMs);
+    });
+  }
+
+  #storedProgress(): DayProgress | null {
+    const { key, stream } = this.#context;
+    const row = this.#parts.db
+      .write<DayProgress>(
+        "SELECT checkpoint, records FROM day_progress WHERE day = ? AND stream = ?",
+      )
+      .get(key.day, stream.stream);
+    return row ?? null;
+  }
+
+  *#write(
+    readings: readonly PendingReading[],
+    progress: DayProgress | null,
+    { rows, events, shed }: Written,
+  ): Generator<void, void, void> {
+    const { alarms, db, full, identities, streams } = this.#parts;
+    const { key, stream } = this.#context;
+    rows.length = 0;
+    events.length = 0;
+    shed.length = 0;
+    const fresh: PendingReading[] = [];
+    const tooOld = full().shed();
+    streams.write(stream);
+    for (const reading of readings) {
+      // Another answer may have brought it between `isKnown` and now.
+      if (identities.has(stream.stream, reading.timeMs, reading.id, reading.hash)) {
+        this.#dropSamples(reading);
+      } else if (tooOld !== null && this.#isShed(reading, tooOld)) {
+        shed.push(reading);
+      } else {
+        rows.push(this.#insert(reading, tooOld));
+        fresh.push(reading);
+      }
+      yield;
+    }
+    if (shed.length > 0) full().putShed(shed.length);
+    events.push(...alarms.follow(stream, fresh));
+    if (progress === null) return;
+    if (this.#context.hadProgress && this.#storedProgress() === null) {
+      // The answer may leave out what was stored of its day, and that is lost.
+      throw new StoreFailure("io", `progress of ${key.day} was lost while it was read`);
+    }
+    db.write(PROGRESS_SQL).run(key.day, stream.stream, progress.checkpoint, progress.records);
+  }
+
+  /**
+   * True for a reading that is older than what a full buffer just gave up, and that nobody else is owed: it is not stored but
+   * told as a gap, and its identity is kept so that it is not read again.
+   */
+  #isShed(reading: PendingReading, { floorMs, uplinks }: Shed): boolean {
+    if (reading.timeMs > floorMs || reading.isFuture) return false;
+    const { full, gaps, identities, outbox } = this.#parts;
+    const { stream } = this.#context.stream;
+    const wanting = outbox.rows.wanting(this.#rowOf(reading));
+    for (const uplink of wanting)
+      if (uplinks.has(uplink)) gaps.add(stream, reading.timeMs, full().reason, uplink);
+    if (wanting.size === 0 || [...wanting].some((uplink) => !uplinks.has(uplink))) return false;
+    this.#dropSamples(reading);
+    identities.forget(stream, reading.timeMs, reading.hash);
+    return true;
+  }
+
+  #rowOf(reading: PendingReading): Omit<PendingRow, "seq"> {
+    return {
+      stream: this.#context.stream.stream,
+      hour: reading.hour,
+      timeMs: reading.timeMs,
+      isFuture: reading.isFuture,
+      owed: {
+        stream: this.#context.stream,
+        values: reading.values,
+        recordingReason: reading.waveforms.length === 0 ? undefined : reading.recordingReason,
+      },
+      lanes: [],
+    };
+  }
+
+  #insert(reading: PendingReading, tooOld: Shed | null): PendingRow {
+    const { clock, db, outbox, streams, waveforms } = this.#parts;
+    const { stream } = this.#context.stream;
+    const unitSet = streams.internUnits(reading.units);
+    streams.writeUnits(unitSet);
+    const refs = reading.waveforms.map((waveform) => {
+      if (waveform.samples !== null) waveforms.insert(stream, reading, waveform);
+      else if (waveform.fileId !== null) waveforms.unstage(waveform.fileId);
+      return { fileId: waveform.fileId ?? 0, channel: waveform.channel, axis: waveform.axis };
+    });
+    const { lastInsertRowid } = db
+      .write(INSERT_SQL)
+      .run(
+        stream,
+        reading.timeMs,
+        Buffer.from(reading.id, "hex"),
+        reading.isFuture ? 1 : 0,
+        reading.offsetMinutes,
+        clock.now(),
+        unitSet,
+        reading.values,
+        reading.quality,
+        this.#parts.alarms.attributesOf(this.#context.stream, reading),
+        reading.raw,
+        formatRefs(refs),
+      );
+    const row: PendingRow = { ...this.#rowOf(reading), seq: Number(lastInsertRowid) };
+    const isOld = tooOld !== null && !reading.isFuture && reading.timeMs <= tooOld.floorMs;
+    outbox.rows.insert(row, isOld ? tooOld.uplinks : null);
+    return row;
+  }
+
+  #dropSamples(reading: PendingReading): void {
+    for (const { fileId, samples } of reading.waveforms) {
+      if (samples !== null || fileId === null) continue;
+      this.#parts.waveforms.delete(fileId);
+      this.#parts.waveforms.unstage(fileId);
+    }
+  }
+
+  discard(): void {
+    this.#isOver = true;
+    this.#readings.length = 0;
+    this.#unstage();
+  }
+
+  /** Removes spilled samples, a few at a time; what a full disk leaves behind goes at the next start. */
+  #unstage(): void {
+    const { queue, waveforms } = this.#parts;
+    const staged = this.#staged.splice(0);
+    if (staged.length === 0) return;
+    queue.enqueue(
+      {
+        what: "remove samples of an unfinished answer",
+        rows: staged.length,
+        *run() {
+          for (const fileId of staged) {
+            waveforms.deleteStaged(fileId);
+            yield;
+          }
+        },
+        committed() {},
+        failed() {},
+      },
+      1000,
+    );
+  }
+}
+
+function newestOf(rows: readonly PendingRow[]): number | null {
+  let newest: number | null = null;
+  for (const { timeMs, isFuture } of rows) {
+    if (!isFuture && (newest === null || timeMs > newest)) newest = timeMs;
+  }
+  return newest;
+}
+
+function oldestOf(readings: readonly PendingReading[]): number | null {
+  let oldest: number | null = null;
+  for (const { timeMs, isFuture } of readings) {
+    if (!isFuture && (oldest === null || timeMs < oldest)) oldest = timeMs;
+  }
+  return oldest;
+}

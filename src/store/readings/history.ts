@@ -1,0 +1,184 @@
+import { isEvent } from "../../core/alarm/event.ts";
+import type { StoredReading } from "../../core/ports.ts";
+import { KINDS, type Kind } from "../../core/sensor.ts";
+import type { Database, Row } from "../database/database.ts";
+import type { Streams } from "../database/streams.ts";
+import type { NewestTimes } from "./newest-times.ts";
+import { HOUR_MS, hourOf, READING_COLUMNS, toStoredReading } from "./stored-reading.ts";
+
+export interface HistoryQuery {
+  /** All sensors where not given. */
+  readonly sensor?: string | undefined;
+  /** All kinds where not given. */
+  readonly kind?: Kind | undefined;
+  /** First instant, ms. */
+  readonly fromMs: number;
+  /** First instant after the range, ms. */
+  readonly toMs: number;
+  /** asc unless given. */
+  readonly order?: "asc" | "desc";
+}
+
+/** Rows read at a time: a few milliseconds of work, then the caller has its turn. */
+const SLICE_ROWS = 500;
+
+const BASE = `SELECT ${READING_COLUMNS} FROM readings r WHERE r.hour = ?`;
+/** Statements of the queries, so that their plans can be asserted. */
+export const HISTORY_SQL = {
+  streamAsc: `${BASE} AND r.stream = ? AND r.time_ms >= ? AND r.time_ms < ? AND (r.time_ms, r.seq) > (?, ?)
+    ORDER BY r.time_ms, r.seq LIMIT ?`,
+  streamDesc: `${BASE} AND r.stream = ? AND r.time_ms >= ? AND r.time_ms < ? AND (r.time_ms, r.seq) < (?, ?)
+    ORDER BY r.time_ms DESC, r.seq DESC LIMIT ?`,
+  countHour: `SELECT count(*) FROM readings r WHERE r.hour = ? AND r.stream = ? AND r.time_ms >= ? AND r.time_ms < ?`,
+  nextHour: "SELECT hour FROM readings WHERE hour >= ? ORDER BY hour LIMIT 1",
+  previousHour: "SELECT hour FROM readings WHERE hour <= ? ORDER BY hour DESC LIMIT 1",
+  latest: `${BASE} AND r.stream = ? AND r.is_future = 0 ORDER BY r.time_ms DESC, r.seq DESC LIMIT 1`,
+} as const;
+
+/** Local queries over what is stored, in bounded slices. Times are walked hour by hour, a seek for each sensor and kind. */
+export class History {
+  readonly #db: Database;
+  readonly #streams: Streams;
+  readonly #newest: NewestTimes | null;
+
+  /** `newest` is known to the process that writes alone; without it each question walks the hours. */
+  constructor(db: Database, streams: Streams, newest: NewestTimes | null) {
+    this.#db = db;
+    this.#streams = streams;
+    this.#newest = newest;
+  }
+
+  /** The newest reading of a sensor and kind; those dated into the future by a wrong clock do not count. */
+  latest(sensor: string, kind: Kind): StoredReading | null {
+    const stream = this.#find(sensor, kind)[0];
+    if (stream === undefined) return null;
+    if (this.#newest === null) return this.#seekLatest(stream);
+    const known = this.#newestIn(this.#newest.hour(stream), stream);
+    if (known !== undefined) return known;
+    this.#newest.lookAgain();
+    return this.#newestIn(this.#newest.hour(stream), stream) ?? null;
+  }
+
+  #seekLatest(stream: number): StoredReading | null {
+    for (let hour = this.#previousHour(1e12); hour !== null; hour = this.#previousHour(hour - 1)) {
+      const found = this.#newestIn(hour, stream);
+      if (found) return found;
+    }
+    return null;
+  }
+
+  /** Undefined where that hour holds none any more. */
+  #newestIn(hour: number | null, stream: number): StoredReading | null | undefined {
+    if (hour === null) return null;
+    const [row] = this.#db.read(HISTORY_SQL.latest).all(hour, stream);
+    return row === undefined ? undefined : toStoredReading(row, this.#streams);
+  }
+
+  /** Time that all stored readings lie in: no question need look outside it. Null while nothing is stored. */
+  extent(): { readonly fromMs: number; readonly toMs: number } | null {
+    const first = this.#nextHour(-1e12);
+    const last = this.#previousHour(1e12);
+    if (first === null || last === null) return null;
+    // Hours are truncated towards zero, so the one around 1970 is twice as long.
+    return { fromMs: (first - 1) * HOUR_MS, toMs: (last + 1) * HOUR_MS };
+  }
+
+  /** Readings of a range in order of time (within an hour: sensor and kind first where several are asked for). */
+  *range(query: HistoryQuery): Generator<StoredReading, void, void> {
+    const isDescending = query.order === "desc";
+    const streams = this.#find(query.sensor, query.kind);
+    if (streams.length === 0 || query.toMs <= query.fromMs) return;
+    const firstHour = hourOf(query.fromMs);
+    const lastHour = this.#lastHour(streams, query.toMs);
+    let hour = isDescending ? this.#previousHour(lastHour) : this.#nextHour(firstHour);
+    while (hour !== null && hour >= firstHour && hour <= lastHour) {
+      for (const stream of streams) yield* this.#hourOf(stream, hour, query, isDescending);
+      hour = isDescending ? this.#previousHour(hour - 1) : this.#nextHour(hour + 1);
+    }
+  }
+
+  /** Readings of one sensor and kind in a range: a seek for each stored hour, none of their contents. */
+  count({ sensor, kind, fromMs, toMs }: Required<Omit<HistoryQuery, "order">>): number {
+    const [stream] = this.#find(sensor, kind);
+    if (stream === undefined || toMs <= fromMs) return 0;
+    const lastHour = this.#lastHour([stream], toMs);
+    let count = 0;
+    let hour = this.#nextHour(hourOf(fromMs));
+    while (hour !== null && hour <= lastHour) {
+      count += Number(this.#db.read(HISTORY_SQL.countHour).all(hour, stream, fromMs, toMs)[0]?.[0]);
+      hour = this.#nextHour(hour + 1);
+    }
+    return count;
+  }
+
+  /** Last hour of a range that is worth a look: a sensor that fell silent costs no seek for each hour since. */
+  #lastHour(streams: readonly number[], toMs: number): number {
+    const asked = hourOf(toMs - 1);
+    const newest = this.#newest;
+    if (newest === null) return asked;
+    const hours = streams.map((stream) => newest.lastHour(stream) ?? Number.NEGATIVE_INFINITY);
+    return Math.min(asked, Math.max(...hours));
+  }
+
+  *#hourOf(
+    stream: number,
+    hour: number,
+    { fromMs, toMs }: HistoryQuery,
+    isDescending: boolean,
+  ): Generator<StoredReading, void, void> {
+    const sql = isDescending ? HISTORY_SQL.streamDesc : HISTORY_SQL.streamAsc;
+    const end = Number.MAX_SAFE_INTEGER;
+    let last: readonly [number, number] = isDescending ? [end, end] : [-end, -1];
+    for (;;) {
+      const rows: Row[] = this.#db
+        .read(sql)
+        .all(hour, stream, fromMs, toMs, last[0], last[1], SLICE_ROWS);
+      for (const row of rows) yield toStoredReading(row, this.#streams);
+      const tail = rows.at(-1);
+      if (tail === undefined || rows.length < SLICE_ROWS) return;
+      last = [tail[2] as number, tail[0] as number];
+    }
+  }
+
+  /** The newest `limit` readings of a range, oldest of them first. */
+  rangeNewest(query: Omit<HistoryQuery, "order">, limit: number): StoredReading[] {
+    const newest: StoredReading[] = [];
+    for (const reading of this.range({ ...query, order: "desc" })) {
+      if (newest.length >= limit) break;
+      newest.push(reading);
+    }
+    return newest.reverse();
+  }
+
+  /** Sensors and kinds that have ever been stored. */
+  streams(): readonly { readonly sensor: string; readonly kind: Kind }[] {
+    this.#streams.loadNewer();
+    return this.#streams.all().filter((stream) => !isEvent(stream));
+  }
+
+  #find(sensor: string | undefined, kind: Kind | undefined): number[] {
+    if (sensor === undefined) {
+      this.#streams.loadNewer();
+      return this.#streams
+        .all()
+        .filter((stream) => (kind === undefined ? !isEvent(stream) : stream.kind === kind))
+        .map(({ stream }) => stream);
+    }
+    const find = () =>
+      (kind === undefined ? KINDS : [kind]).flatMap(
+        (k) => this.#streams.find(sensor, k)?.stream ?? [],
+      );
+    const found = find();
+    if (found.length > 0) return found;
+    this.#streams.loadNewer();
+    return find();
+  }
+
+  #nextHour(hour: number): number | null {
+    return (this.#db.read(HISTORY_SQL.nextHour).all(hour)[0]?.[0] ?? null) as number | null;
+  }
+
+  #previousHour(hour: number): number | null {
+    return (this.#db.read(HISTORY_SQL.previousHour).all(hour)[0]?.[0] ?? null) as number | null;
+  }
+}

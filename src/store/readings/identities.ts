@@ -1,0 +1,144 @@
+import type { Database } from "../database/database.ts";
+import type { Meta } from "../database/meta.ts";
+import { bytesOf, holds, PACKED_BYTES_MAX, plus } from "./packed-identities.ts";
+import { hourOf } from "./stored-reading.ts";
+
+const HORIZON = "forgotten_horizon_ms";
+const HOUR_MS = 3_600_000;
+/**
+ * Rows of `forgotten` come in three forms. Up to 0.1 each is one reading. Since then a row with this time holds, in place of a hash,
+ * the packed identities of up to 128 readings of its hour and stream.
+ */
+const PACKED = -1;
+/** A row of this hour says by its time up to when a stream's memory was given up. No reading is that late. */
+const HORIZON_HOUR = 4_000_000_000;
+/** What a row costs beside its identities, and one of a single reading whole, bytes. */
+const ROW_BYTES = 16;
+const SINGLE_BYTES = 24;
+
+const KNOWN_SQL = "SELECT id FROM readings WHERE hour = ? AND stream = ? AND time_ms = ?";
+const SINGLE_SQL =
+  "SELECT 1 FROM forgotten WHERE hour = ? AND stream = ? AND time_ms = ? AND hash = ?";
+const PACKS_SQL = "SELECT hash FROM forgotten WHERE hour = ? AND stream = ? AND time_ms = ?";
+const BYTES_SQL = `SELECT coalesce(sum(CASE WHEN time_ms = ${PACKED} THEN ${ROW_BYTES} + length(hash) ELSE ${SINGLE_BYTES} END), 0)
+  AS bytes FROM forgotten WHERE hour >= ? AND hour < ?`;
+
+/** Which readings the store has, or had: nothing is stored twice, nor again after retention took it. */
+export class Identities {
+  readonly #db: Database;
+  readonly #meta: Meta;
+  /** Above this hour nothing was ever forgotten: most look-ups end here. */
+  #newestForgottenHour = Number.NEGATIVE_INFINITY;
+  /** By stream: what is older was stored once, or came too late to be told from that, ms. */
+  readonly #horizons = new Map<number, number>();
+  /** What the memory of removed readings takes, bytes. */
+  bytes = 0;
+
+  constructor(db: Database, meta: Meta) {
+    this.#db = db;
+    this.#meta = meta;
+  }
+
+  load(): void {
+    const [row] = this.#db.read(BYTES_SQL).all(-HORIZON_HOUR, HORIZON_HOUR);
+    this.bytes = Number(row?.[0] ?? 0);
+    const [newest] = this.#db
+      .read("SELECT hour FROM forgotten WHERE hour < ? ORDER BY hour DESC LIMIT 1")
+      .all(HORIZON_HOUR);
+    this.#newestForgottenHour = (newest?.[0] ?? Number.NEGATIVE_INFINITY) as number;
+    this.#horizons.clear();
+    for (const [stream, timeMs] of this.#db
+      .read("SELECT stream, time_ms FROM forgotten WHERE hour = ?")
+      .all(HORIZON_HOUR))
+      this.#horizons.set(stream as number, timeMs as number);
+  }
+
+  /** Sees what the running transaction has written, too. */
+  has(stream: number, timeMs: number, id: string, hash: number): boolean {
+    const hour = hourOf(timeMs);
+    for (const row of this.#db.write<{ id: Buffer }>(KNOWN_SQL).all(hour, stream, timeMs)) {
+      if (row.id.toString("hex") === id) return true;
+    }
+    if (timeMs < (this.#horizons.get(stream) ?? Number.NEGATIVE_INFINITY)) return true;
+    if (hour > this.#newestForgottenHour) return false;
+    return this.#isForgotten(hour, stream, timeMs, hash);
+  }
+
+  #isForgotten(hour: number, stream: number, timeMs: number, hash: number): boolean {
+    const identity = bytesOf(timeMs, hash);
+    if (this.#packs(hour, stream).some((pack) => holds(pack, identity))) return true;
+    return this.#db.write(SINGLE_SQL).get(hour, stream, timeMs, hash) !== undefined;
+  }
+
+  #packs(hour: number, stream: number): Buffer[] {
+    return this.#db
+      .write<{ hash: Buffer }>(PACKS_SQL)
+      .all(hour, stream, PACKED)
+      .map(({ hash }) => hash);
+  }
+
+  /** Inside the transaction that removes the reading. */
+  forget(stream: number, timeMs: number, hash: number): void {
+    const hour = hourOf(timeMs);
+    this.#newestForgottenHour = Math.max(this.#newestForgottenHour, hour);
+    const identity = bytesOf(timeMs, hash);
+    const packs = this.#packs(hour, stream);
+    if (packs.some((pack) => holds(pack, identity))) return;
+    const open = packs.find((pack) => pack.length < PACKED_BYTES_MAX);
+    const db = this.#db;
+    if (open === undefined) {
+      db.write("INSERT INTO forgotten (hour, stream, time_ms, hash) VALUES (?, ?, ?, ?)").run(
+        hour,
+        stream,
+        PACKED,
+        identity,
+      );
+      this.bytes += ROW_BYTES + identity.length;
+      return;
+    }
+    db.write(
+      "UPDATE forgotten SET hash = ? WHERE hour = ? AND stream = ? AND time_ms = ? AND hash = ?",
+    ).run(plus(open, identity), hour, stream, PACKED, open);
+    this.bytes += identity.length;
+  }
+
+  /**
+   * Gives up the oldest hour of this memory, inside a transaction. Of the streams that had readings in it, nothing older is taken
+   * any more: it could not be told from what was delivered.
+   */
+  shrink(): void {
+    const db = this.#db;
+    const oldest = db
+      .write<{ hour: number }>("SELECT hour FROM forgotten ORDER BY hour LIMIT 1")
+      .get();
+    if (oldest === undefined || oldest.hour >= HORIZON_HOUR) return;
+    const horizonMs = (oldest.hour + 1) * HOUR_MS;
+    for (const { stream } of db
+      .write<{ stream: number }>("SELECT DISTINCT stream FROM forgotten WHERE hour = ?")
+      .all(oldest.hour))
+      this.#raise(stream, horizonMs);
+    const { bytes = 0 } =
+      db.write<{ bytes: number }>(BYTES_SQL).get(oldest.hour, oldest.hour + 1) ?? {};
+    db.write("DELETE FROM forgotten WHERE hour = ?").run(oldest.hour);
+    this.bytes -= bytes;
+    if (horizonMs > this.horizonMs) this.#meta.put(HORIZON, String(horizonMs));
+  }
+
+  #raise(stream: number, horizonMs: number): void {
+    if ((this.#horizons.get(stream) ?? Number.NEGATIVE_INFINITY) > horizonMs) return;
+    const db = this.#db;
+    db.write("DELETE FROM forgotten WHERE hour = ? AND stream = ?").run(HORIZON_HOUR, stream);
+    db.write("INSERT INTO forgotten (hour, stream, time_ms, hash) VALUES (?, ?, ?, 0)").run(
+      HORIZON_HOUR,
+      stream,
+      horizonMs,
+    );
+    this.#horizons.set(stream, horizonMs);
+  }
+
+  /** Readings before this time may have been forgotten for good; -Infinity while all are remembered. */
+  get horizonMs(): number {
+    const text = this.#meta.get(HORIZON);
+    return text === null ? Number.NEGATIVE_INFINITY : Number(text);
+  }
+}

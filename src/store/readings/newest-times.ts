@@ -1,0 +1,131 @@
+import type { Database } from "../database/database.ts";
+import { hourOf } from "./stored-reading.ts";
+
+/** Statements of the walk, so that their plans can be asserted. */
+export const NEWEST_SQL = {
+  streams: "SELECT stream FROM streams WHERE kind <> 'event'",
+  previousHour: "SELECT hour FROM readings WHERE hour < ? ORDER BY hour DESC LIMIT 1",
+  streamsOfHour: "SELECT DISTINCT stream FROM readings WHERE hour = ?",
+  hasReading: "SELECT 1 FROM readings WHERE hour = ? AND stream = ? LIMIT 1",
+  newestInHour: `SELECT time_ms FROM readings WHERE hour = ? AND stream = ? AND is_future = 0
+    ORDER BY time_ms DESC LIMIT 1`,
+} as const;
+
+/** With so few left to find, each is looked up alone; with more, an hour's entries of the index are read. */
+const FEW_STREAMS = 32;
+
+/** Where the readings of a stream end. */
+interface End {
+  /** Newest time that is not from the future, ms; null where all are. */
+  timeMs: number | null;
+  /** Hour of the newest reading, those from the future included. */
+  hour: number;
+}
+
+/**
+ * Where the readings of each sensor and kind end, known after one walk for all of them: who asks for a sensor that is silent
+ * for months, or was never stored, costs nothing after it. For the process that writes: others do not see what is stored later.
+ */
+export class NewestTimes {
+  readonly #db: Database;
+  /** By stream, as retention leaves it; null before the walk. */
+  #ends: Map<number, End> | null = null;
+  /** Newest time ever stored since the first walk. Retention takes nothing from it. */
+  readonly #times = new Map<number, number>();
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Newest time that was stored, ms; null for a stream without readings. Those dated into the future do not count. */
+  timeMs(stream: number): number | null {
+    this.#walked();
+    return this.#times.get(stream) ?? null;
+  }
+
+  /** Hour of the newest reading that may still be stored and is not from the future; null where there is none. */
+  hour(stream: number): number | null {
+    const timeMs = this.#walked().get(stream)?.timeMs ?? null;
+    return timeMs === null ? null : hourOf(timeMs);
+  }
+
+  /** No reading of this stream lies after this hour; null where it has none. */
+  lastHour(stream: number): number | null {
+    return this.#walked().get(stream)?.hour ?? null;
+  }
+
+  /** Nothing was found in the hour that was given: retention took it. Finds the ends of all streams again. */
+  lookAgain(): void {
+    this.#ends = this.#walk();
+  }
+
+  /** After the commit of readings: the newest hour, and the newest time that is not from the future. */
+  stored(stream: number, hour: number, timeMs: number | null): void {
+    if (this.#ends === null) return;
+    const known = this.#ends.get(stream);
+    // A late reading may be the only one that is stored: retention may have taken all newer ones.
+    this.#ends.set(stream, {
+      hour: Math.max(hour, known?.hour ?? hour),
+      timeMs: newer(timeMs, known?.timeMs ?? null),
+    });
+    this.#remember(stream, timeMs);
+  }
+
+  /** The database was replaced. */
+  clear(): void {
+    this.#ends = null;
+    this.#times.clear();
+  }
+
+  #remember(stream: number, timeMs: number | null): void {
+    const newest = newer(timeMs, this.#times.get(stream) ?? null);
+    if (newest !== null) this.#times.set(stream, newest);
+  }
+
+  #walked(): ReadonlyMap<number, End> {
+    if (this.#ends !== null) return this.#ends;
+    this.#ends = this.#walk();
+    for (const [stream, { timeMs }] of this.#ends) this.#remember(stream, timeMs);
+    return this.#ends;
+  }
+
+  #walk(): Map<number, End> {
+    const db = this.#db;
+    const missing = new Set(
+      db
+        .read(NEWEST_SQL.streams)
+        .all()
+        .map(([stream]) => Number(stream)),
+    );
+    const ends = new Map<number, End>();
+    let hour = Number.MAX_SAFE_INTEGER;
+    while (missing.size > 0) {
+      const [previous] = db.read(NEWEST_SQL.previousHour).all(hour);
+      if (previous === undefined) break;
+      hour = Number(previous[0]);
+      for (const stream of this.#streamsOf(hour, missing)) {
+        const [row] = db.read(NEWEST_SQL.newestInHour).all(hour, stream);
+        const end = ends.get(stream) ?? { hour, timeMs: null };
+        ends.set(stream, end);
+        if (row === undefined) continue;
+        end.timeMs = Number(row[0]);
+        missing.delete(stream);
+      }
+    }
+    return ends;
+  }
+
+  #streamsOf(hour: number, missing: ReadonlySet<number>): number[] {
+    const db = this.#db;
+    if (missing.size <= FEW_STREAMS) {
+      return [...missing].filter((stream) => db.read(NEWEST_SQL.hasReading).all(hour, stream)[0]);
+    }
+    const rows = db.read(NEWEST_SQL.streamsOfHour).all(hour);
+    return rows.map(([stream]) => Number(stream)).filter((stream) => missing.has(stream));
+  }
+}
+
+function newer(one: number | null, other: number | null): number | null {
+  if (one === null || other === null) return one ?? other;
+  return Math.max(one, other);
+}

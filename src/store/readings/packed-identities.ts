@@ -1,0 +1,27 @@
+/**
+ * Identities of readings of one hour and stream in a row: 22 bits of the time within the hour, ms, and 26 of the id. Six bytes are
+ * a quarter of what a row for each takes. Two contents of one millisecond are taken for one once in 67 million.
+ */
+const IDENTITY_BYTES = 6;
+const HOUR_MS = 3_600_000;
+const HASH_BITS = 2 ** 26;
+/** A row stays below what a page holds of a key. */
+export const PACKED_BYTES_MAX = 128 * IDENTITY_BYTES;
+
+/** `hash` as of `hashOf`, 48 bits. */
+export function bytesOf(timeMs: number, hash: number): Buffer {
+  // Before 1970 the rest is negative.
+  const offsetMs = ((timeMs % HOUR_MS) + HOUR_MS) % HOUR_MS;
+  const bytes = Buffer.allocUnsafe(IDENTITY_BYTES);
+  bytes.writeUIntBE(offsetMs * HASH_BITS + (hash % HASH_BITS), 0, IDENTITY_BYTES);
+  return bytes;
+}
+
+export function holds(pack: Buffer, identity: Buffer): boolean {
+  for (let at = pack.indexOf(identity); at >= 0; at = pack.indexOf(identity, at + 1)) {
+    if (at % IDENTITY_BYTES === 0) return true;
+  }
+  return false;
+}
+
+export const plus = (pack: Buffer, identity: Buffer): Buffer => Buffer.concat([pack, identity]);

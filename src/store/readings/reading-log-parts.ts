@@ -1,0 +1,46 @@
+import type { Clock } from "../../core/ports.ts";
+import type { AlarmLog } from "../alarms/alarm-log.ts";
+import type { Database } from "../database/database.ts";
+import type { Streams } from "../database/streams.ts";
+import type { WriteQueue } from "../database/write-queue.ts";
+import type { SqliteGapLog } from "../outbox/gap-log.ts";
+import type { SqliteOutbox } from "../outbox/outbox.ts";
+import type { Growth } from "../space/growth.ts";
+import type { Shed } from "../space/shedding.ts";
+import type { Identities } from "./identities.ts";
+import type { NewestTimes } from "./newest-times.ts";
+import type { Waveforms } from "./waveforms.ts";
+
+/** What becomes of readings that a full buffer does not take. */
+interface FullBuffer {
+  readonly reason: string;
+  /** What is not taken now; null while everything is. */
+  shed(): Shed | null;
+  /** Counts them: `putShed` inside the transaction, `toldShed` after it. */
+  putShed(count: number): void;
+  toldShed(count: number): void;
+}
+
+/** What storing readings touches. */
+export interface ReadingLogParts {
+  readonly db: Database;
+  readonly queue: WriteQueue;
+  readonly streams: Streams;
+  readonly identities: Identities;
+  readonly newest: NewestTimes;
+  readonly waveforms: Waveforms;
+  readonly outbox: SqliteOutbox;
+  readonly growth: Growth;
+  readonly clock: Clock;
+  readonly alarms: AlarmLog;
+  readonly gaps: SqliteGapLog;
+  /** Asked when it is needed: the store is built around it. */
+  readonly full: () => FullBuffer;
+}
+
+export interface ReadingLogOptions {
+  /** Longest time a finished answer waits for others to share its commit, ms. */
+  readonly commitWindowMs: number;
+  /** An answer larger than this is written in several transactions, its progress with the last. */
+  readonly transactionBytesMax: number;
+}

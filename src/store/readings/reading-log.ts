@@ -1,0 +1,87 @@
+import type { AnswerWriter, DayKey, DayProgress, ReadingLog } from "../../core/ports.ts";
+import type { Kind } from "../../core/sensor.ts";
+import { SqliteAnswerWriter } from "./answer-writer.ts";
+import type { ReadingLogOptions, ReadingLogParts } from "./reading-log-parts.ts";
+
+/** A day of any zone lies within this much of its UTC day, and its records may be dated a little outside it. */
+const DAY_SLACK_MS = 26 * 3_600_000;
+
+/** Everything the poller stores goes in here. */
+export class SqliteReadingLog implements ReadingLog {
+  readonly #parts: ReadingLogParts;
+  readonly #options: ReadingLogOptions;
+  /** Identities of answers that wait for their commit, by stream. */
+  readonly #waiting = new Map<number, Set<string>>();
+  /** Readings that answers stored in part before they failed, by stream. */
+  readonly #untold = new Map<number, { count: number }>();
+  /** Readings in the store. */
+  count = 0;
+
+  constructor(parts: ReadingLogParts, options: ReadingLogOptions) {
+    this.#parts = parts;
+    this.#options = options;
+  }
+
+  load(): void {
+    this.#parts.newest.clear();
+    const [row] = this.#parts.db.read("SELECT count(*) FROM readings").all();
+    this.count = Number(row?.[0] ?? 0);
+  }
+
+  progress(key: DayKey): DayProgress | null {
+    const stream = this.#parts.streams.find(key.sensor, key.kind);
+    if (stream === null) return null;
+    const { db, queue } = this.#parts;
+    const row = queue.read("look up a day's progress", () =>
+      db
+        .write<DayProgress>(
+          "SELECT checkpoint, records FROM day_progress WHERE day = ? AND stream = ?",
+        )
+        .get(key.day, stream.stream),
+    );
+    return row ?? null;
+  }
+
+  begin(key: DayKey): AnswerWriter {
+    const stream = this.#parts.streams.intern(key.sensor, key.kind);
+    let waiting = this.#waiting.get(stream.stream);
+    if (waiting === undefined) {
+      waiting = new Set();
+      this.#waiting.set(stream.stream, waiting);
+    }
+    const untold = this.#untold.get(stream.stream) ?? { count: 0 };
+    this.#untold.set(stream.stream, untold);
+    return new SqliteAnswerWriter(this.#parts, this.#options, {
+      key,
+      stream,
+      waiting,
+      untold,
+      hadProgress: this.progress(key) !== null,
+      stored: (count, newestHour, newestMs) => {
+        this.count += count;
+        if (newestHour !== null) this.#parts.newest.stored(stream.stream, newestHour, newestMs);
+      },
+    });
+  }
+
+  newestTimeMs(sensor: string, kind: Kind): number | null {
+    const stream = this.#parts.streams.find(sensor, kind)?.stream;
+    if (stream === undefined) return null;
+    const { newest, queue } = this.#parts;
+    return queue.read("look up the newest reading", () => newest.timeMs(stream));
+  }
+
+  /**
+   * False when the memory of that day's identities is gone: a backfill by hand would send doubles. The poller does not ask:
+   * the checkpoints of its days tell what they held, and a late record is worth more than a repeated one.
+   */
+  canReread(key: DayKey): boolean {
+    const startMs = Date.parse(`${key.day}T00:00:00Z`);
+    return startMs - DAY_SLACK_MS >= this.#parts.identities.horizonMs;
+  }
+
+  /** Commits what waits: for shutdown. */
+  flush(): Promise<void> {
+    return this.#parts.queue.flush();
+  }
+}

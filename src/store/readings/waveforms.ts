@@ -1,0 +1,135 @@
+import type { StoredWaveform } from "../../core/ports.ts";
+import type { WaveformFiles } from "../../core/query/ports.ts";
+import { decodeSamples, WaveformDamage } from "../../lib/waveform-codec.ts";
+import type { Database, Row } from "../database/database.ts";
+import type { Streams } from "../database/streams.ts";
+import type { PendingReading, PendingWaveform } from "./pending-answer.ts";
+
+const READ_SQL = `SELECT stream, time_ms, reading_id, channel, axis, sample_rate_hz, calibration,
+  recording_reason, sample_count, encoding, samples FROM waveforms WHERE file_id = ?`;
+const HAS_SQL = "SELECT 1 FROM waveforms WHERE file_id = ?";
+const INSERT_SQL = `INSERT INTO waveforms (stream, time_ms, reading_id, channel, axis, sample_rate_hz,
+  calibration, recording_reason, sample_count, encoding, samples) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+/** Told one by one; on a disk with more of them than this the rest is no news. */
+const DAMAGED_MAX = 1_000;
+
+/** Who treats a failed read: the write queue, which replaces a broken connection and repairs a damaged file. */
+interface GuardedReads {
+  read<T>(what: string, read: () => T): T;
+}
+
+/** The samples of a measurement, one row per axis. File ids are positive 32-bit numbers and never reused. */
+export class Waveforms implements WaveformFiles {
+  readonly #db: Database;
+  readonly #streams: Streams;
+  readonly #reads: GuardedReads;
+
+  readonly #onDamaged: (fileId: number, err: Error) => void;
+  /** Files whose damage was told. */
+  readonly #damaged = new Set<number>();
+
+  constructor(
+    db: Database,
+    streams: Streams,
+    reads: GuardedReads,
+    onDamaged: (fileId: number, err: Error) => void = () => {},
+  ) {
+    this.#db = db;
+    this.#onDamaged = onDamaged;
+    this.#streams = streams;
+    this.#reads = reads;
+  }
+
+  /** Throws StoreFailure while the disk cannot be read. */
+  has(fileId: number): boolean {
+    return (
+      this.#reads.read("look for samples", () => this.#db.read(HAS_SQL).all(fileId)).length > 0
+    );
+  }
+
+  /** Throws StoreFailure while the disk cannot be read. */
+  read(fileId: number): StoredWaveform | null {
+    const [row] = this.#reads.read("read samples", () => this.#db.read(READ_SQL).all(fileId));
+    if (row === undefined) return null;
+    const samples = this.#samplesOf(row, fileId);
+    if (samples === null) return null;
+    const { sensor } = this.#streams.get(row[0] as number);
+    return {
+      fileId,
+      sensor,
+      timeMs: row[1] as number,
+      readingId: (row[2] as Buffer).toString("hex"),
+      channel: row[3] as number,
+      axis: row[4] as StoredWaveform["axis"],
+      sampleRateHz: row[5] as number,
+      calibration: row[6] as number,
+      recordingReason: row[7] as number | null,
+      samples,
+    };
+  }
+
+  /** Writes one axis and gives it its file id, inside the caller's transaction. */
+  insert(stream: number, reading: PendingReading, waveform: PendingWaveform): void {
+    const { lastInsertRowid } = this.#db
+      .write(INSERT_SQL)
+      .run(
+        stream,
+        reading.timeMs,
+        Buffer.from(reading.id, "hex"),
+        waveform.channel,
+        waveform.axis,
+        waveform.sampleRateHz,
+        waveform.calibration,
+        waveform.recordingReason,
+        waveform.sampleCount,
+        waveform.encoding,
+        waveform.samples,
+      );
+    waveform.fileId = Number(lastInsertRowid);
+  }
+
+  /** Written ahead of its answer: goes again unless the answer is committed. */
+  stage(fileId: number): void {
+    this.#db.write("INSERT INTO staged_waveforms (file_id) VALUES (?)").run(fileId);
+  }
+
+  unstage(fileId: number): void {
+    this.#db.write("DELETE FROM staged_waveforms WHERE file_id = ?").run(fileId);
+  }
+
+  /** Removes samples that no answer has taken over. */
+  deleteStaged(fileId: number): void {
+    const { changes } = this.#db
+      .write("DELETE FROM staged_waveforms WHERE file_id = ?")
+      .run(fileId);
+    if (changes > 0) this.delete(fileId);
+  }
+
+  delete(fileId: number): void {
+    this.#db.write("DELETE FROM waveforms WHERE file_id = ?").run(fileId);
+  }
+
+  /** Removes what an answer left behind that a crash interrupted. */
+  sweepStaged(): void {
+    const staged = this.#db
+      .write<{ file_id: number }>("SELECT file_id FROM staged_waveforms")
+      .all();
+    for (const { file_id } of staged) this.delete(file_id);
+    if (staged.length > 0) this.#db.write("DELETE FROM staged_waveforms").run();
+  }
+
+  /** Null where the bytes are damaged: such samples are as good as gone, and must not stop those who ask for them. */
+  #samplesOf(row: Row, fileId: number): Int16Array | null {
+    try {
+      return decodeSamples(row[9] as number, row[10] as Buffer, row[8] as number);
+    } catch (error) {
+      if (!(error instanceof WaveformDamage)) throw error;
+      if (!this.#damaged.has(fileId) && this.#damaged.size < DAMAGED_MAX) {
+        this.#damaged.add(fileId);
+        this.#onDamaged(fileId, error);
+      }
+      return null;
+    }
+  }
+}

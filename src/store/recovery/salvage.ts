@@ -1,0 +1,316 @@
+import Sqlite from "better-sqlite3";
+import type { Logger } from "../../core/ports.ts";
+import type { Database } from "../database/database.ts";
+import { APPLICATION_ID, SCHEMA_VERSION } from "../database/migrate.ts";
+import { LANES_OF_RELEASED_SQL } from "../database/migrations/002-lanes.ts";
+import type { FiledLane } from "../outbox/lane-book.ts";
+import type { SalvageProgress } from "./salvage-progress.ts";
+
+export interface SalvageReport {
+  /** Where the damaged file lies now. */
+  readonly path: string;
+  readonly readings: number;
+  /** Outbox rows that were made anew because the old ones could not all be read. */
+  readonly requeued: number;
+}
+
+/** The lanes of the uplinks that are configured now. */
+export interface SavedLanes {
+  /** Files those that the damaged store did not show, and answers all. */
+  file(): readonly FiledLane[];
+  /** Whether a lane is to carry a reading. */
+  owes(lane: FiledLane, sensor: string, kind: string, values: string): boolean;
+}
+
+interface Table {
+  readonly name: string;
+  readonly columns: string;
+  readonly order: string;
+  /** Columns of a unique index that holds all the others: where the table does not read, it may. */
+  readonly index?: string;
+}
+
+/** Readings rule: what refers to them is of use only with them. Poll progress is left out, so that lost days are read again. */
+const TABLES: readonly Table[] = [
+  { name: "meta", columns: "name, value", order: "name" },
+  { name: "streams", columns: "stream, sensor, kind", order: "stream", index: "sensor, kind" },
+  { name: "unit_sets", columns: "unit_set, units", order: "unit_set", index: "units" },
+  {
+    name: "readings",
+    columns: `seq, stream, time_ms, id, is_future, offset_minutes, stored_at_ms, unit_set, "values", quality, attributes, raw, waveforms`,
+    order: "seq",
+  },
+  {
+    name: "waveforms",
+    columns:
+      "file_id, stream, time_ms, reading_id, channel, axis, sample_rate_hz, calibration, recording_reason, sample_count, encoding, samples",
+    order: "file_id",
+  },
+  {
+    name: "outbox",
+    columns: "lane, hour, stream, time_ms, seq, is_future",
+    order: "lane, hour, stream, time_ms, seq",
+  },
+  { name: "live_marks", columns: "lane, stream, time_ms", order: "lane, stream" },
+  {
+    name: "forgotten",
+    columns: "hour, stream, time_ms, hash",
+    order: "hour, stream, time_ms, hash",
+  },
+  { name: "gaps", columns: "gap, stream, from_ms, to_ms, count, reason, uplink", order: "gap" },
+  {
+    name: "lanes",
+    columns: "lane, uplink, format, leaving, fill_seq, fill_hour",
+    order: "lane",
+    index: "uplink, format, lane",
+  },
+  {
+    name: "commands",
+    columns:
+      "command, received_at_ms, key, sensor, source, payload, outcome, status_number, description, finished_at_ms",
+    order: "command",
+  },
+  { name: "alarm_states", columns: "sensor, state", order: "sensor" },
+  { name: "alarm_samples", columns: 'sensor, number, "values"', order: "sensor, number" },
+  {
+    name: "alarm_actions",
+    columns: "action, time_ms, who, source, what, subject, detail, outcome",
+    order: "action",
+  },
+];
+
+const ROWS_PER_COMMIT = 1000;
+/** Rows of samples are large: a slow card takes a second for so many. */
+const ROWS_PER_STEP = 50;
+/** Readings whose deliveries are made anew in one statement. */
+const REQUEUED_PER_STEP = 20_000;
+/** Seconds from here to now are more than file ids or sequence numbers were ever given. */
+const EPOCH_MS = Date.UTC(2020, 0, 1);
+
+/** Copies what still reads of a damaged store into the new one. */
+export function salvage(
+  db: Database,
+  path: string,
+  parts: {
+    readonly nativeBinding: string | undefined;
+    readonly logger: Logger;
+    readonly nowMs: number;
+    readonly progress: SalvageProgress;
+    readonly lanes: SavedLanes;
+  },
+): SalvageReport {
+  let readings = 0;
+  let requeued = 0;
+  let source: Sqlite.Database | null = null;
+  try {
+    source = new Sqlite(path, {
+      fileMustExist: true,
+      ...(parts.nativeBinding === undefined ? {} : { nativeBinding: parts.nativeBinding }),
+    });
+    if (isOurs(source)) {
+      const whole = new Map<string, boolean>();
+      for (const table of TABLES) {
+        whole.set(table.name, copyTable(source, db, table, parts.progress));
+      }
+      // Released stores, and such as lost the page: main's lanes are known by their numbers.
+      db.writer.exec(LANES_OF_RELEASED_SQL);
+      removeNameless(db, parts.progress);
+      const lanes = parts.lanes.file();
+      if (whole.get("outbox") !== true) requeued = requeue(db, lanes, parts);
+      if (whole.get("live_marks") !== true)
+        markAll(
+          db,
+          lanes.map(({ lane }) => lane),
+          parts.progress,
+        );
+      readings = db.writer.prepare<[], { n: number }>(COUNT_SQL).get()?.n ?? 0;
+    }
+  } catch (error) {
+    parts.logger.warn({ err: error, path }, "damaged store could not be read");
+  } finally {
+    closeQuietly(source);
+  }
+  skipNumbers(db, parts.nowMs);
+  return { path, readings, requeued };
+}
+
+function isOurs(source: Sqlite.Database): boolean {
+  return (
+    Number(source.pragma("application_id", { simple: true })) === APPLICATION_ID &&
+    Number(source.pragma("user_version", { simple: true })) <= SCHEMA_VERSION
+  );
+}
+
+/**
+ * Forwards until it breaks, then backwards until it breaks or meets what is known: the hole in the middle is lost, but
+ * for what an index knows of it. True when all was read.
+ */
+function copyTable(
+  source: Sqlite.Database,
+  db: Database,
+  table: Table,
+  progress: SalvageProgress,
+): boolean {
+  const { name, order } = table;
+  const columns = commonColumns(source, table);
+  // A store of an earlier version has no such table.
+  if (columns === "") return true;
+  const places = columns
+    .split(",")
+    .map(() => "?")
+    .join();
+  const insert = db.writer.prepare(`INSERT OR IGNORE INTO ${name} (${columns}) VALUES (${places})`);
+  const backwards = order
+    .split(", ")
+    .map((column) => `${column} DESC`)
+    .join();
+  const copy = (orderBy: string, from = `${name} NOT INDEXED`): boolean => {
+    db.writer.exec("BEGIN IMMEDIATE");
+    try {
+      let fresh = 0;
+      let seen = 0;
+      // The table itself, not an index that may be whole while the rows are not.
+      const select = source.prepare<unknown[], unknown[]>(
+        `SELECT ${columns} FROM ${from} ORDER BY ${orderBy}`,
+      );
+      for (const row of select.raw(true).iterate()) {
+        const { changes } = insert.run(...row);
+        if (changes === 0 && orderBy === backwards) return true;
+        fresh += changes;
+        seen += 1;
+        if (seen % ROWS_PER_STEP === 0) progress.step(name, ROWS_PER_STEP);
+        if (fresh % ROWS_PER_COMMIT === 0) {
+          db.writer.exec("COMMIT");
+          db.writer.exec("BEGIN IMMEDIATE");
+        }
+      }
+      return true;
+    } catch (error) {
+      if (error instanceof Sqlite.SqliteError && error.code.startsWith("SQLITE_FULL")) throw error;
+      return false;
+    } finally {
+      if (db.writer.inTransaction) db.writer.exec("COMMIT");
+    }
+  };
+  if (copy(order)) return true;
+  copy(backwards);
+  return table.index !== undefined && copy(table.index, name);
+}
+
+/** Those that the source has, too; none where the table is new. */
+function commonColumns(source: Sqlite.Database, { name, columns }: Table): string {
+  let known: readonly string[];
+  try {
+    known = (source.pragma(`table_info(${name})`) as { name: string }[]).map((row) => row.name);
+  } catch {
+    return columns;
+  }
+  const common = columns.split(", ").filter((column) => known.includes(column.replaceAll('"', "")));
+  return common.join(", ");
+}
+
+const COUNT_SQL = "SELECT count(*) AS n FROM readings";
+
+/**
+ * Numbers whose sensor or units were lost are given anew, and would make readings of one sensor those of another: such
+ * readings go, and are read from the gateway again.
+ */
+function removeNameless(db: Database, progress: SalvageProgress): void {
+  for (const [table, where] of [
+    [
+      "readings",
+      "stream NOT IN (SELECT stream FROM streams) OR unit_set NOT IN (SELECT unit_set FROM unit_sets)",
+    ],
+    ["outbox", "seq NOT IN (SELECT seq FROM readings)"],
+    ["waveforms", "stream NOT IN (SELECT stream FROM streams)"],
+    ["live_marks", "stream NOT IN (SELECT stream FROM streams)"],
+    ["forgotten", "stream NOT IN (SELECT stream FROM streams)"],
+    ["gaps", "stream NOT IN (SELECT stream FROM streams)"],
+    ["outbox", "lane NOT IN (SELECT lane FROM lanes)"],
+    ["live_marks", "lane NOT IN (SELECT lane FROM lanes)"],
+  ] as const) {
+    db.writer.exec(`DELETE FROM ${table} WHERE ${where}`);
+    progress.step(table, 0);
+  }
+}
+
+/** What went live is not known any more: nothing that is stored does again, so that no topic goes back in time. */
+function markAll(db: Database, lanes: readonly number[], progress: SalvageProgress): void {
+  for (const lane of lanes) {
+    db.writer
+      .prepare(
+        `INSERT INTO live_marks (lane, stream, time_ms)
+         SELECT ?, stream, max(time_ms) FROM readings WHERE is_future = 0 GROUP BY stream
+         ON CONFLICT DO UPDATE SET time_ms = max(time_ms, excluded.time_ms)`,
+      )
+      .run(lane);
+    progress.step("live_marks", 0);
+  }
+}
+
+/** What may not have been delivered is owed again: a subscriber drops a double by its id, nobody restores a loss. */
+function requeue(
+  db: Database,
+  lanes: readonly FiledLane[],
+  parts: {
+    readonly progress: SalvageProgress;
+    readonly lanes: SavedLanes;
+  },
+): number {
+  const bounds = db.writer
+    .prepare<[], { first: number | null; last: number | null }>(
+      "SELECT min(seq) AS first, max(seq) AS last FROM readings",
+    )
+    .get();
+  const last = bounds?.last ?? -1;
+  let asked: FiledLane | undefined;
+  db.writer.function("owes", (sensor, kind, values) =>
+    asked !== undefined && parts.lanes.owes(asked, String(sensor), String(kind), String(values))
+      ? 1
+      : 0,
+  );
+  let rows = 0;
+  for (let from = bounds?.first ?? 0; from <= last; from += REQUEUED_PER_STEP) {
+    for (const lane of lanes) {
+      // Its newest readings come by themselves.
+      if (lane.format === "plain") continue;
+      asked = lane;
+      rows += db.writer
+        .prepare(
+          `INSERT OR IGNORE INTO outbox (lane, hour, stream, time_ms, seq, is_future)
+           SELECT ?, r.hour, r.stream, r.time_ms, r.seq, r.is_future
+           FROM readings r JOIN streams s ON s.stream = r.stream
+           WHERE r.seq >= ? AND r.seq < ? AND owes(s.sensor, s.kind, r."values")`,
+        )
+        .run(lane.lane, from, from + REQUEUED_PER_STEP).changes;
+      parts.progress.step("outbox", REQUEUED_PER_STEP);
+    }
+  }
+  // Nothing more is owed of what is stored.
+  db.writer.exec("UPDATE lanes SET fill_seq = NULL, fill_hour = NULL");
+  return rows;
+}
+
+/** Numbers that the lost part may have used are not given again. */
+function skipNumbers(db: Database, nowMs: number): void {
+  const floor = Math.max(1, Math.floor((nowMs - EPOCH_MS) / 1000));
+  for (const name of ["readings", "waveforms"]) {
+    const { seq } = db.writer
+      .prepare<unknown[], { seq: number | null }>(
+        "SELECT max(seq) AS seq FROM sqlite_sequence WHERE name = ?",
+      )
+      .get(name) ?? { seq: null };
+    db.writer.prepare("DELETE FROM sqlite_sequence WHERE name = ?").run(name);
+    db.writer
+      .prepare("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)")
+      .run(name, Math.max(floor, seq ?? 0));
+  }
+}
+
+function closeQuietly(source: Sqlite.Database | null): void {
+  try {
+    source?.close();
+  } catch {
+    // A damaged file may fail its last checkpoint; everything that reads has been read.
+  }
+}

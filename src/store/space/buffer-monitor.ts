@@ -1,0 +1,179 @@
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statfsSync,
+  writeSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import type { Clock, Logger } from "../../core/ports.ts";
+import { type Database, sizeOf } from "../database/database.ts";
+import { ballastPath, dropBallast } from "./ballast.ts";
+import { type BufferLimits, PAGE_BYTES } from "./buffer-limits.ts";
+import type { Growth } from "./growth.ts";
+
+interface MonitorParts {
+  readonly db: Database;
+  readonly limits: BufferLimits;
+  readonly growth: Growth;
+  readonly diskFreeMinBytes: number;
+  readonly diskFreeBytes: (() => number | null) | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const BALLAST_CHUNK_BYTES = 64 << 10;
+/** A -shm takes 32 kB, the first pages of a -wal some more. */
+const ROOM_TO_OPEN_BYTES = 128 << 10;
+
+/** Sizes: of our files, of the disk, and how they grow. */
+export class BufferMonitor {
+  readonly #parts: MonitorParts;
+  readonly #ballastPath: string;
+  /** What the operator should know even while all works; null when nothing. */
+  alarm: string | null = null;
+  #owedShare = 0;
+  #damagedBytes = 0;
+
+  constructor(parts: MonitorParts) {
+    this.#parts = parts;
+    this.#ballastPath = ballastPath(dirname(parts.db.path));
+  }
+
+  start(): void {
+    this.#tidyDamagedFiles();
+    this.#parts.db.capPages(this.#pagesMax);
+    this.restoreBallast();
+  }
+
+  /** Damaged files that were set aside count, too: the newest stay while they take no more than a quarter. */
+  #tidyDamagedFiles(): void {
+    const { db, limits, logger } = this.#parts;
+    const directory = dirname(db.path);
+    const files = readdirSync(directory)
+      .filter((name) => name.startsWith("gateside.db.corrupt-"))
+      .sort()
+      .reverse();
+    let bytes = 0;
+    for (const name of files) {
+      const path = join(directory, name);
+      const size = sizeOf(path);
+      if (bytes + size <= limits.totalBytes / 4) bytes += size;
+      else {
+        rmSync(path, { force: true });
+        logger.warn(
+          { path, bytes: size },
+          "removing a damaged database: its space is needed for the buffer",
+        );
+      }
+    }
+    this.#damagedBytes = bytes;
+  }
+
+  get #pagesMax(): number {
+    return this.#parts.limits.pagesMax - Math.ceil(this.#damagedBytes / PAGE_BYTES);
+  }
+
+  /** All files of the store, bytes. */
+  filesBytes(): number {
+    const { path } = this.#parts.db;
+    const files = [path, `${path}-wal`, `${path}-shm`, this.#ballastPath];
+    return files.reduce((sum, file) => sum + sizeOf(file), this.#damagedBytes);
+  }
+
+  /** Free space of the disk, bytes; null where it cannot be told. */
+  diskFreeBytes(): number | null {
+    if (this.#parts.diskFreeBytes !== undefined) return this.#parts.diskFreeBytes();
+    try {
+      const { bavail, bsize } = statfsSync(dirname(this.#parts.db.path));
+      return bavail * bsize;
+    } catch {
+      return null;
+    }
+  }
+
+  /** Pages of the file and how many of them are free. */
+  pages(): { readonly all: number; readonly free: number } {
+    const { writer } = this.#parts.db;
+    return {
+      all: Number(writer.pragma("page_count", { simple: true })),
+      free: Number(writer.pragma("freelist_count", { simple: true })),
+    };
+  }
+
+  /** How far the free space of the disk is below the floor, bytes; negative while it is above. */
+  diskShortageBytes(): number {
+    const free = this.diskFreeBytes();
+    return free === null ? Number.NEGATIVE_INFINITY : this.#parts.diskFreeMinBytes - free;
+  }
+
+  /** It is the disk, not the setting, that keeps the store from growing. */
+  isDiskShort(): boolean {
+    const { all } = this.pages();
+    return this.diskShortageBytes() > 0 || this.pagesAllowed(all) < this.#pagesMax;
+  }
+
+  /** Pages the file may have now: the cap, or less where the disk has no room for it. */
+  pagesAllowed(all: number): number {
+    // A checkpoint that cannot write stops everything: its room, and the ballast's, are not for growing into.
+    const { ballastBytes, checkpointPages } = this.#parts.limits;
+    const { path } = this.#parts.db;
+    const held = sizeOf(`${path}-wal`) + sizeOf(this.#ballastPath);
+    const reserve = Math.max(0, ballastBytes + 2 * checkpointPages * PAGE_BYTES - held);
+    const room = Math.floor((-this.diskShortageBytes() - reserve) / PAGE_BYTES);
+    return Math.min(this.#pagesMax, all + Math.max(0, room));
+  }
+
+  dropBallast(): boolean {
+    return dropBallast(dirname(this.#parts.db.path));
+  }
+
+  restoreBallast(): void {
+    const { ballastBytes } = this.#parts.limits;
+    if (sizeOf(this.#ballastPath) === ballastBytes) return;
+    if (this.diskShortageBytes() > -2 * ballastBytes) return;
+    this.#writeBallast(ballastBytes);
+  }
+
+  /** After a clean stop the -wal and its -shm are gone: without a ballast some of their room is kept for the next start. */
+  keepRoomToOpen(): void {
+    const bytes = Math.min(ROOM_TO_OPEN_BYTES, this.diskFreeBytes() ?? 0);
+    if (bytes > 0 && sizeOf(this.#ballastPath) === 0) this.#writeBallast(bytes);
+  }
+
+  /** Written with zeros, not merely sized: a sparse file holds nothing back. */
+  #writeBallast(bytes: number): void {
+    try {
+      const file = openSync(this.#ballastPath, "w", 0o640);
+      try {
+        const chunk = new Uint8Array(BALLAST_CHUNK_BYTES);
+        for (let written = 0; written < bytes; ) {
+          written += writeSync(file, chunk, 0, Math.min(chunk.length, bytes - written));
+        }
+        fsyncSync(file);
+      } finally {
+        closeSync(file);
+      }
+    } catch (error) {
+      rmSync(this.#ballastPath, { force: true });
+      this.#parts.logger.debug({ err: error }, "no room for the ballast file");
+    }
+  }
+
+  /** Notes the share of the stored readings that is still owed: the rest could be given up for new ones. */
+  sample(owedShare: number): void {
+    this.#owedShare = owedShare;
+  }
+
+  /** Hours of outage the free space still holds at the rate of the last day; null until it is known. */
+  hoursUntilFull(): number | null {
+    if (!this.#parts.db.isOpen) return null;
+    const bytesPerHour = this.#parts.growth.bytesPerHour();
+    if (bytesPerHour === null) return null;
+    const { all, free } = this.pages();
+    const roomBytes = (this.pagesAllowed(all) - (all - free) * this.#owedShare) * PAGE_BYTES;
+    return Math.max(0, roomBytes / bytesPerHour);
+  }
+}

@@ -1,0 +1,194 @@
+import type { Database } from "../database/database.ts";
+import type { SqliteGapLog } from "../outbox/gap-log.ts";
+import type { LaneQueue, Place } from "../outbox/lane-queue.ts";
+import type { SqliteOutbox } from "../outbox/outbox.ts";
+import { carriesSamples } from "../outbox/outbox-rows.ts";
+import type { Identities } from "../readings/identities.ts";
+import type { SqliteReadingLog } from "../readings/reading-log.ts";
+import { hashOf, parseRefs } from "../readings/stored-reading.ts";
+import type { Waveforms } from "../readings/waveforms.ts";
+
+export interface EvictionParts {
+  readonly db: Database;
+  readonly outbox: SqliteOutbox;
+  readonly readings: SqliteReadingLog;
+  readonly waveforms: Waveforms;
+  readonly identities: Identities;
+  readonly gaps: SqliteGapLog;
+}
+
+/** Where a walk from the oldest reading on has come to. */
+export interface Walk {
+  hour: number;
+  timeMs: number;
+  seq: number;
+  isOver: boolean;
+}
+
+export const startWalk = (): Walk => ({ hour: -1e9, timeMs: -1e15, seq: -1, isOver: false });
+
+/** What one slice did; `committed` makes memory follow once its transaction is. */
+export interface Slice {
+  /** Readings or waveforms removed. */
+  removed: number;
+  /** Those of them that were still owed. */
+  givenUp: number;
+  /** Newest time of a reading that was given up, ms; null where there is none. */
+  newestMs: number | null;
+  committed(): void;
+}
+
+const emptySlice = (committed: () => void): Slice => ({
+  removed: 0,
+  givenUp: 0,
+  newestMs: null,
+  committed,
+});
+
+interface Candidate extends Place {
+  readonly id: Buffer;
+  readonly isFuture: number;
+  readonly waveforms: string | null;
+}
+
+const HOUR_SQL = "SELECT hour FROM readings WHERE hour >= ? ORDER BY hour LIMIT 1";
+const ROWS_SQL = `SELECT seq, stream, hour, time_ms AS timeMs, id, is_future AS isFuture, waveforms FROM readings
+  WHERE hour = ? AND (time_ms, seq) > (?, ?) ORDER BY time_ms, seq LIMIT ?`;
+const WAVEFORM_HOUR_SQL = "SELECT hour FROM waveforms WHERE hour >= ? ORDER BY hour LIMIT 1";
+const WAVEFORM_ROWS_SQL = `SELECT file_id AS seq, stream, hour, time_ms AS timeMs FROM waveforms
+  WHERE hour = ? AND (time_ms, file_id) > (?, ?)
+  AND file_id NOT IN (SELECT file_id FROM staged_waveforms) ORDER BY time_ms, file_id LIMIT ?`;
+
+/** Removes the oldest first, a slice at a time, inside the caller's transaction. */
+export class Eviction {
+  readonly #parts: EvictionParts;
+
+  constructor(parts: EvictionParts) {
+    this.#parts = parts;
+  }
+
+  /** Delivered readings before `untilMs`. Looks at `rowsMax` readings. */
+  readings(walk: Walk, untilMs: number, rowsMax: number): Slice {
+    const { outbox, readings } = this.#parts;
+    const slice = emptySlice(() => {
+      readings.count -= slice.removed;
+    });
+    for (const reading of this.#next(walk, untilMs, rowsMax)) {
+      if (outbox.rows.isOwed(reading)) continue;
+      this.#remove(reading);
+      slice.removed += 1;
+    }
+    return slice;
+  }
+
+  /**
+   * The oldest readings, owed or not, each leaving a gap record; removes `rowsMax`. Begins at the oldest whatever was removed
+   * before: older ones may have come in since. The walk tells whether it came to the end.
+   */
+  oldest(walk: Walk, rowsMax: number, reason: string): Slice {
+    const { outbox, readings } = this.#parts;
+    const after: (() => void)[] = [];
+    const slice = emptySlice(() => {
+      readings.count -= slice.removed;
+      for (const step of after) step();
+    });
+    Object.assign(walk, startWalk());
+    while (!walk.isOver && slice.removed < rowsMax) {
+      const most = rowsMax - slice.removed;
+      for (const reading of this.#next(walk, Number.MAX_SAFE_INTEGER, most)) {
+        // What is counted as lost must not arrive after all.
+        if (outbox.rows.isUnderWay(reading)) continue;
+        const lanes = this.#giveUp(reading, reason, slice);
+        if (lanes.length > 0) after.push(() => outbox.rows.dropped(reading, lanes));
+        this.#remove(reading);
+        slice.removed += 1;
+      }
+    }
+    return slice;
+  }
+
+  /** Those whose row it was; none where nobody was owed it. */
+  #giveUp(reading: Candidate, reason: string, slice: Slice): LaneQueue[] {
+    const { gaps, outbox } = this.#parts;
+    const lanes = outbox.rows.drop(reading);
+    if (lanes.length === 0) return lanes;
+    for (const uplink of new Set(lanes.map((lane) => lane.uplink.name)))
+      gaps.add(reading.stream, reading.timeMs, reason, uplink);
+    slice.givenUp += 1;
+    // A record of a clock that ran ahead says nothing of how old the others are.
+    if (reading.isFuture === 0)
+      slice.newestMs = Math.max(slice.newestMs ?? reading.timeMs, reading.timeMs);
+    return lanes;
+  }
+
+  #remove(reading: Candidate): void {
+    const { db, identities, waveforms } = this.#parts;
+    for (const { fileId } of reading.waveforms === null ? [] : parseRefs(reading.waveforms)) {
+      waveforms.delete(fileId);
+    }
+    db.write("DELETE FROM readings WHERE seq = ?").run(reading.seq);
+    identities.forget(reading.stream, reading.timeMs, hashOf(reading.id.toString("hex")));
+  }
+
+  #next(walk: Walk, untilMs: number, rowsMax: number): Candidate[] {
+    return this.#walk<Candidate>(walk, untilMs, rowsMax, HOUR_SQL, ROWS_SQL);
+  }
+
+  /** Waveforms before `untilMs`; with `mayGiveUp` also those that a waveform lane still owes. */
+  waveforms(walk: Walk, untilMs: number, rowsMax: number, mayGiveUp: boolean): Slice {
+    const { outbox, waveforms } = this.#parts;
+    const after: (() => void)[] = [];
+    const slice = emptySlice(() => {
+      for (const step of after) step();
+    });
+    const rows = this.#walk<Place>(walk, untilMs, rowsMax, WAVEFORM_HOUR_SQL, WAVEFORM_ROWS_SQL);
+    for (const { seq: fileId, ...place } of rows) {
+      // The rows of one time: a reading's axes share its outbox row.
+      const owed = this.#readingsAt(place).filter((at) => outbox.rows.isOwed(at, carriesSamples));
+      if (owed.length > 0 && !mayGiveUp) continue;
+      for (const at of owed) {
+        const lanes = outbox.rows.drop(at, carriesSamples);
+        slice.givenUp += lanes.length;
+        after.push(() => outbox.rows.dropped(at, lanes));
+      }
+      waveforms.delete(fileId);
+      slice.removed += 1;
+    }
+    return slice;
+  }
+
+  #readingsAt(place: Omit<Place, "seq">): Place[] {
+    return this.#parts.db
+      .write<{ seq: number }>(
+        "SELECT seq FROM readings WHERE hour = ? AND stream = ? AND time_ms = ?",
+      )
+      .all(place.hour, place.stream, place.timeMs)
+      .map(({ seq }) => ({ ...place, seq }));
+  }
+
+  #walk<T extends Place>(
+    walk: Walk,
+    untilMs: number,
+    rowsMax: number,
+    hourSql: string,
+    rowsSql: string,
+  ): T[] {
+    const { db } = this.#parts;
+    for (;;) {
+      const next = db.write<{ hour: number }>(hourSql).get(walk.hour);
+      if (next === undefined || next.hour * 3_600_000 >= untilMs) {
+        walk.isOver = true;
+        return [];
+      }
+      if (next.hour !== walk.hour) Object.assign(walk, { hour: next.hour, timeMs: -1e15, seq: -1 });
+      const rows = db.write<T>(rowsSql).all(walk.hour, walk.timeMs, walk.seq, rowsMax);
+      const last = rows.at(-1);
+      if (last === undefined) {
+        Object.assign(walk, { hour: walk.hour + 1, timeMs: -1e15, seq: -1 });
+        continue;
+      }
+      Object.assign(walk, { timeMs: last.timeMs, seq: last.seq });
+      return rows.filter(({ timeMs }) => timeMs < untilMs);
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import type { Clock, Logger } from "../../core/ports.ts";
+import type { Meta } from "../database/meta.ts";
+
+const DAY_MS = 86_400_000;
+/** A time that nobody else confirms is believed after this long, ms. */
+const BELIEVED_AFTER_MS = 3_600_000;
+/** Name in `meta`: the last time that retention went by, ms. */
+const MARK = "retention_clock_ms";
+
+export interface RetentionClockParts {
+  readonly clock: Clock;
+  readonly meta: Pick<Meta, "get" | "set">;
+  readonly logger: Logger;
+  /** The gateway's clock, ms; null while no answer told it. */
+  readonly gatewayNow: () => number | null;
+}
+
+/**
+ * The time by which readings grow old. The gateway's clock where there is one, else the box's; a box that starts with its clock
+ * weeks ahead would otherwise remove all history within seconds. A time more than a day ahead of what is known counts once
+ * gateway and box agree on it, or after an hour; until then no more than a day's worth of readings grows old.
+ */
+export class RetentionClock {
+  readonly #parts: RetentionClockParts;
+  /** What was believed last, and when, monotonic ms. */
+  #mark: { readonly ms: number; readonly at: number } | null = null;
+  #doubtedSince: number | null = null;
+
+  constructor(parts: RetentionClockParts) {
+    this.#parts = parts;
+  }
+
+  /** ms since 1970. */
+  now(): number {
+    const { clock, logger } = this.#parts;
+    const at = clock.monotonic();
+    const box = clock.now();
+    const gateway = this.#parts.gatewayNow();
+    const told = gateway ?? box;
+    const mark = this.#mark ?? this.#load(at);
+    const expected = mark === null ? told : mark.ms + (at - mark.at);
+    const isAgreed = gateway !== null && Math.abs(gateway - box) < DAY_MS;
+    if (isAgreed || told <= expected + DAY_MS) return this.#believe(told, at);
+    if (this.#doubtedSince === null) {
+      this.#doubtedSince = at;
+      logger.warn(
+        { told: new Date(told).toISOString(), expected: new Date(expected).toISOString() },
+        "the clock jumped ahead; history is kept until gateway and box agree on the time, or for an hour",
+      );
+    }
+    if (at - this.#doubtedSince >= BELIEVED_AFTER_MS) return this.#believe(told, at);
+    return expected + DAY_MS;
+  }
+
+  #believe(ms: number, at: number): number {
+    this.#doubtedSince = null;
+    this.#mark = { ms, at };
+    this.#parts.meta.set(MARK, String(Math.round(ms)));
+    return ms;
+  }
+
+  /** How long the process was away is not known: the mark counts as of now. */
+  #load(at: number): { readonly ms: number; readonly at: number } | null {
+    const ms = Number(this.#parts.meta.get(MARK) ?? Number.NaN);
+    if (!Number.isFinite(ms)) return null;
+    this.#mark = { ms, at };
+    return this.#mark;
+  }
+}

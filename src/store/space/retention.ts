@@ -1,0 +1,403 @@
+/**
+ * Keeps the store to its days and megabytes. Under pressure goes first what costs nobody anything: delivered readings,
+ * then samples, and only then readings that are still owed, oldest first, each counted and told as a gap. What was
+ * removed stays known by its identity, so that the gateway's next answer does not bring it back.
+ */
+import type { Clock, Logger } from "../../core/ports.ts";
+import type { CommandLog } from "../command-log.ts";
+import type { Meta } from "../database/meta.ts";
+import { StoreFailure } from "../database/store-failure.ts";
+import type { Streams } from "../database/streams.ts";
+import type { WriteQueue } from "../database/write-queue.ts";
+import { LaneChores } from "../outbox/lane-chores.ts";
+import { type BufferLimits, PAGE_BYTES } from "./buffer-limits.ts";
+import type { BufferMonitor } from "./buffer-monitor.ts";
+import { DroppedCounts } from "./dropped-counts.ts";
+import { Eviction, type EvictionParts, type Slice, startWalk, type Walk } from "./eviction.ts";
+import { RetentionClock } from "./retention-clock.ts";
+import { type Phase, RoomMaker } from "./room-maker.ts";
+import { type Shed, Shedding } from "./shedding.ts";
+
+export interface RetentionParts extends EvictionParts {
+  readonly queue: WriteQueue;
+  readonly streams: Streams;
+  readonly meta: Meta;
+  readonly monitor: BufferMonitor;
+  readonly commands: CommandLog;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface RetentionOptions {
+  readonly historyDays: number;
+  readonly waveformDays: number;
+  readonly limits: BufferLimits;
+  readonly onDropped: ((reason: string, count: number) => void) | undefined;
+  /** The gateway's clock, ms; null while no answer told it. */
+  readonly gatewayNow?: (() => number | null) | undefined;
+}
+
+const DAY_MS = 86_400_000;
+/** Between two looks at sizes, and between two looks at ages. */
+const PASS_MS = 10_000;
+const AGE_PASS_MS = 10 * 60_000;
+const SLICE_ROWS = 200;
+const WAVEFORM_SLICE_ROWS = 20;
+/** While a write waits for room: what a slow card takes without holding up the loop. */
+const ROOM_SLICE_ROWS = 100;
+/** Owed readings given up in one slice, at least. */
+const OWED_ROWS_MIN = 10;
+/** Shares of the allowed pages: making room begins above the first and ends below the second. */
+const HIGH_WATER = 0.93;
+const LOW_WATER = 0.9;
+/** Free pages that incremental vacuum gives back in one go. */
+const VACUUM_PAGES = 256;
+const VACUUM_PAGES_MIN = 32;
+/** Share of the file that stays free when the disk wants space back; more than the high-water mark leaves. */
+const FREE_SHARE_KEPT = 0.12;
+/** Share of the file that may lie free before it shrinks. */
+const FREE_SHARE_MAX = 0.25;
+const FREE_PAGES_MIN = 1024;
+
+export class Retention {
+  readonly #parts: RetentionParts;
+  readonly #options: RetentionOptions;
+  readonly #eviction: Eviction;
+  readonly #time: RetentionClock;
+  readonly #counts: DroppedCounts;
+  readonly #chores: LaneChores;
+  readonly #shedding: Shedding;
+  readonly #room: RoomMaker;
+  #agedAt = Number.NEGATIVE_INFINITY;
+  /** Set while owed readings are being given up, so that it is logged once. */
+  #episode: string | null = null;
+  /** Ends passes between two slices; null where one pass is asked for. */
+  #stopping: AbortSignal | null = null;
+  /** Ended by `wake`. */
+  #pause = new AbortController();
+  /** When a look last found nothing delivered, ms of the monotonic clock. */
+  #barrenAt = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: RetentionParts, options: RetentionOptions) {
+    this.#parts = parts;
+    this.#options = options;
+    this.#eviction = new Eviction(parts);
+    this.#time = new RetentionClock({ ...parts, gatewayNow: options.gatewayNow ?? (() => null) });
+    this.#counts = new DroppedCounts(parts, options.onDropped);
+    this.#chores = new LaneChores({ ...parts, counts: this.#counts });
+    this.#shedding = new Shedding(parts);
+    this.#room = new RoomMaker({
+      ...parts,
+      shedding: this.#shedding,
+      evict: (phase, walk) => this.#evict(phase, walk, ROOM_SLICE_ROWS),
+      tell: (phase, slice) => this.#tell(phase, slice),
+      undone: () => this.undone(),
+    });
+  }
+
+  get dropped(): Readonly<Record<string, number>> {
+    return this.#counts.counts;
+  }
+
+  /** At start. */
+  begin(): void {
+    this.#counts.load();
+    this.#shedding.load();
+  }
+
+  /** Lanes came or went: they are looked after at once. */
+  wake(): void {
+    this.#pause.abort();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#parts;
+    this.#stopping = signal;
+    while (!signal.aborted) {
+      try {
+        await this.pass();
+      } catch (error) {
+        const failure = StoreFailure.from(error, "retention");
+        if (failure.code === "internal") throw error;
+        logger.warn({ err: failure }, "retention failed");
+      }
+      this.#pause = new AbortController();
+      await clock.sleep(PASS_MS, AbortSignal.any([signal, this.#pause.signal]));
+    }
+  }
+
+  /** One look at sizes and, when due, at ages. */
+  async pass(): Promise<void> {
+    const { clock, db, meta, monitor, queue } = this.#parts;
+    queue.read("look at the store", () => db.read("SELECT 1").all());
+    // Nothing else may be due to be written: whether the disk is well again shows here.
+    if (queue.failure !== null) meta.set("tried_at_ms", String(clock.now()));
+    monitor.sample(this.#owedShare());
+    this.#parts.outbox.fileDeferred();
+    await this.#chores.run(() => this.#stopping?.aborted === true);
+    if (clock.monotonic() - this.#agedAt >= AGE_PASS_MS) {
+      this.#agedAt = clock.monotonic();
+      await this.#age();
+    }
+    await this.#trimCommands();
+    await this.#relieve();
+    await this.#shrink();
+    monitor.restoreBallast();
+  }
+
+  #owedShare(): number {
+    const { outbox, readings } = this.#parts;
+    const owed = Math.max(0, ...outbox.lanes.map((lane) => lane.pending));
+    return readings.count === 0 ? 0 : Math.min(1, owed / readings.count);
+  }
+
+  /** Somebody who sends commands without end must not push the readings out. */
+  async #trimCommands(): Promise<void> {
+    const { clock, commands, queue } = this.#parts;
+    for (;;) {
+      const count = queue.read("count commands", () => commands.count);
+      const excess = Math.min(count - this.#options.limits.commandsMax, SLICE_ROWS);
+      if (excess <= 0) return;
+      let removed = 0;
+      await this.#write(() => {
+        removed = commands.trim(excess, clock.now() - DAY_MS);
+        return null;
+      });
+      if (removed === 0) return;
+    }
+  }
+
+  async #age(): Promise<void> {
+    const { db, identities } = this.#parts;
+    const { historyDays, limits, waveformDays } = this.#options;
+    const nowMs = this.#time.now();
+    const historyUntil = nowMs - historyDays * DAY_MS;
+    await this.#each((walk) =>
+      this.#eviction.waveforms(walk, nowMs - waveformDays * DAY_MS, WAVEFORM_SLICE_ROWS, false),
+    );
+    await this.#each((walk) => this.#eviction.readings(walk, historyUntil, SLICE_ROWS));
+    // Two days more than readings: a day's progress must not go before its readings may.
+    const dayBefore = new Date(historyUntil - 2 * DAY_MS).toISOString().slice(0, 10);
+    await this.#write(() => {
+      db.write("DELETE FROM day_progress WHERE day < ?").run(dayBefore);
+      return null;
+    });
+    while (identities.bytes > limits.forgottenBytes) {
+      await this.#write(() => {
+        identities.shrink();
+        return null;
+      });
+    }
+  }
+
+  async #each(slice: (walk: Walk) => Slice): Promise<void> {
+    const walk = startWalk();
+    // Weeks of samples that fell due at once take minutes: who stops the agent does not wait for them.
+    while (!walk.isOver && this.#stopping?.aborted !== true) await this.#step(walk, slice);
+  }
+
+  /** One slice. The walk goes on when it is committed: one that is undone and tried again begins where it began. */
+  #step(walk: Walk, slice: (walk: Walk) => Slice): Promise<Slice | null> {
+    return this.#write(() => {
+      const at = { ...walk };
+      const { committed, ...done } = slice(at);
+      return {
+        ...done,
+        committed() {
+          Object.assign(walk, at);
+          committed();
+        },
+      };
+    });
+  }
+
+  /** In a transaction that may be shared with the writes of others. */
+  #write(work: () => Slice | null): Promise<Slice | null> {
+    return new Promise((resolve, reject) => {
+      let slice: Slice | null = null;
+      this.#parts.queue.enqueue(
+        {
+          what: "retention",
+          rows: SLICE_ROWS,
+          *run() {
+            slice = work();
+            yield;
+          },
+          committed: () => {
+            slice?.committed();
+            resolve(slice);
+          },
+          failed: (failure) => {
+            this.#parts.identities.load();
+            reject(failure);
+          },
+        },
+        0,
+      );
+    });
+  }
+
+  /** Makes room until the low-water mark. */
+  async #relieve(): Promise<void> {
+    const { db, gaps, monitor } = this.#parts;
+    const { all } = monitor.pages();
+    const allowed = monitor.pagesAllowed(all);
+    db.capPages(allowed);
+    let phase: Phase = "delivered";
+    let walk = startWalk();
+    if (!this.#isAbove(HIGH_WATER, phase)) {
+      if (this.#episode !== null) gaps.endEpisode();
+      this.#episode = null;
+      if (this.#shedding.settle()) {
+        await this.#write(() => {
+          this.#shedding.forget();
+          return null;
+        });
+      }
+      return;
+    }
+    while (this.#isAbove(LOW_WATER, phase) && this.#stopping?.aborted !== true) {
+      const now = phase;
+      // What a publisher has in hand cannot be given up, and what is newer must not go instead. A write that finds no room asks.
+      if (now === "owed" && this.#shedding.isDelivering(this.#parts.clock.monotonic())) return;
+      const slice = await this.#step(walk, (at) => this.#evict(now, at, SLICE_ROWS));
+      if (slice !== null) this.#tell(now, slice);
+      if (!walk.isOver) continue;
+      if (phase === "owed") return;
+      phase = phase === "delivered" ? "waveforms" : "owed";
+      walk = startWalk();
+    }
+  }
+
+  /** Owed readings make room for new ones only: what others did to the disk is no reason to lose them. */
+  #isAbove(share: number, phase: Phase): boolean {
+    const { monitor } = this.#parts;
+    const { all, free } = monitor.pages();
+    const used = all - free;
+    if (used > share * monitor.pagesAllowed(all)) return true;
+    // A free list that is long enough is given back by `shrink`.
+    return phase !== "owed" && monitor.diskShortageBytes() > free * PAGE_BYTES;
+  }
+
+  #evict(phase: Phase, walk: Walk, rowsMax: number): Slice {
+    const forever = Number.MAX_SAFE_INTEGER;
+    switch (phase) {
+      case "delivered":
+        return this.#evictDelivered(walk, rowsMax);
+      case "waveforms": {
+        const slice = this.#eviction.waveforms(walk, forever, WAVEFORM_SLICE_ROWS, true);
+        if (slice.givenUp > 0) {
+          this.#counts.put(`waveform_${this.#reason()}`, slice.givenUp);
+          // Their readings may be owed to nobody now.
+          this.#shedding.searchAgain();
+        }
+        return slice;
+      }
+      case "owed": {
+        // A hundredth at most: what goes beyond the mark would be lost for nothing.
+        const share = Math.ceil(this.#parts.readings.count / 100);
+        const most = Math.min(rowsMax, Math.max(OWED_ROWS_MIN, share));
+        const { committed, ...slice } = this.#eviction.oldest(walk, most, this.#reason());
+        if (slice.givenUp > 0) this.#counts.put(this.#reason(), slice.givenUp);
+        if (slice.newestMs !== null) this.#shedding.stage(slice.newestMs);
+        return {
+          ...slice,
+          committed: () => {
+            committed();
+            this.#shedding.committed();
+          },
+        };
+      }
+    }
+  }
+
+  #evictDelivered(walk: Walk, rowsMax: number): Slice {
+    if (this.#shedding.isBarren) walk.isOver = true;
+    if (walk.isOver) return { removed: 0, givenUp: 0, newestMs: null, committed() {} };
+    const slice = this.#eviction.readings(walk, Number.MAX_SAFE_INTEGER, rowsMax);
+    if (walk.isOver && slice.removed === 0) {
+      this.#shedding.searched();
+      this.#barrenAt = this.#parts.clock.monotonic();
+    } else this.#shedding.searchAgain();
+    return slice;
+  }
+
+  #reason(): "disk_full" | "buffer_full" {
+    return this.#parts.monitor.isDiskShort() ? "disk_full" : "buffer_full";
+  }
+
+  #tell(phase: Phase, slice: Slice): void {
+    if (slice.givenUp === 0) return;
+    const reason = this.#reason();
+    this.#counts.dropped(phase === "waveforms" ? `waveform_${reason}` : reason, slice.givenUp);
+    if (this.#episode === phase) return;
+    this.#episode = phase;
+    this.#parts.logger.error(
+      { reason, what: phase, limitBytes: this.#options.limits.totalBytes },
+      phase === "owed"
+        ? "the buffer is full: the oldest undelivered readings are given up"
+        : "the buffer is full: undelivered waveforms are given up",
+    );
+  }
+
+  /** Damage took it, wherever it showed. */
+  lost(reason: "damaged" | "damaged_samples"): void {
+    this.#counts.dropped(reason, 1);
+  }
+
+  /** Gives free pages back to the disk where they are many or the disk needs them. */
+  async #shrink(): Promise<void> {
+    const { db, monitor } = this.#parts;
+    for (;;) {
+      const { all, free } = monitor.pages();
+      const isMuch = free > Math.max(FREE_PAGES_MIN, all * FREE_SHARE_MAX);
+      const isNeeded = all > this.#options.limits.pagesMax || monitor.diskShortageBytes() > 0;
+      // Some stay for new readings: without them the next pass would have to give up owed ones.
+      const pages = Math.min(VACUUM_PAGES, free - Math.ceil(all * FREE_SHARE_KEPT));
+      if (pages < VACUUM_PAGES_MIN || (!isMuch && !isNeeded)) return;
+      await this.#write(() => {
+        db.writer.exec(`PRAGMA incremental_vacuum(${pages})`);
+        return null;
+      });
+      if (monitor.pages().all >= all) return;
+      // The file is cut at a checkpoint only.
+      if (isNeeded) db.writer.pragma("wal_checkpoint(TRUNCATE)");
+    }
+  }
+
+  /** After SQLITE_FULL: true when the failed write may be tried again. See RoomMaker. */
+  makeRoom(
+    oldestIncomingMs: number | null,
+    isHurried: () => boolean,
+  ): Generator<void, boolean, void> {
+    const { clock } = this.#parts;
+    if (clock.monotonic() - this.#barrenAt >= PASS_MS) this.#shedding.searchAgain();
+    return this.#room.make(oldestIncomingMs, isHurried);
+  }
+
+  /** What is not taken now; null while everything is. */
+  shed(): Shed | null {
+    return this.#shedding.current();
+  }
+
+  /** Inside the transaction in which they come and are not taken. */
+  putShed(count: number): void {
+    this.#counts.put(this.#reason(), count);
+    this.#shedding.keep();
+  }
+
+  /** After its commit. */
+  toldShed(count: number): void {
+    this.#tell("owed", { removed: 0, givenUp: count, newestMs: null, committed() {} });
+  }
+
+  /** A transaction was undone. */
+  undone(): void {
+    this.#shedding.undone();
+    this.#counts.undone();
+  }
+
+  get reason(): "disk_full" | "buffer_full" {
+    return this.#reason();
+  }
+}

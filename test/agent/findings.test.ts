@@ -1,0 +1,83 @@
+/** Findings over the whole house: the built program, a real broker, and a simulated machine whose bearing goes. */
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { test } from "node:test";
+import { deadlineMs } from "../support/deadline.ts";
+import { skipWithoutMosquitto } from "../support/mosquitto.ts";
+import { skipWithoutBuild, startPlant } from "../support/plant.ts";
+
+interface PlantSensor {
+  readonly code: string;
+  readonly kinds: readonly string[];
+  readonly location: { readonly machine: number; readonly point: number };
+}
+
+interface Answer {
+  readonly findings: readonly {
+    readonly finding: string;
+    readonly inRow: number;
+    readonly evidence: readonly { readonly name: string; readonly order: number }[];
+    readonly text: string;
+  }[];
+  readonly checked: readonly { readonly cannotTell: readonly { readonly text: string }[] }[];
+}
+
+test("findings – a bearing that goes is told once and shown with its evidence; a machine without speed says that it needs one", {
+  skip: skipWithoutBuild || skipWithoutMosquitto,
+  timeout: deadlineMs(120_000),
+}, async (t) => {
+  const plant = await startPlant(t, {
+    simulator: {
+      // A machine whose bearing is half gone, and stays so whatever the date.
+      seed: 12,
+      growthDays: 1_000_000,
+      sensors: 7,
+      historyDays: 0.1,
+      speed: 20,
+      waveform: { sampleRateHz: 6400, samples: 4096 },
+      cadenceS: { current: 600, currentV2: 600, loop: 600, dryContact: 600, rpm: 60, accel: 120 },
+    },
+  });
+  const site: { sensors: PlantSensor[] } = JSON.parse(readFileSync(plant.siteFile, "utf8"));
+  const accel = site.sensors.find(({ kinds }) => kinds.includes("accel"));
+  const rpm = site.sensors.find(({ kinds }) => kinds.includes("rpm"));
+  assert.ok(accel !== undefined && rpm !== undefined);
+  const { machine: id, point } = accel.location;
+  const bearing = { point, name: "6205", balls: 9, ballMm: 7.94, pitchMm: 39.04 };
+  const write = (machine: object) =>
+    writeFileSync(plant.siteFile, JSON.stringify({ ...site, machines: [{ id, ...machine }] }));
+  write({ name: "Pump 1", speed: { sensor: rpm.code }, bearings: [bearing] });
+  const all = await plant.subscribe();
+  const agent = plant.startAgent();
+  const address = await agent.address;
+  const told = () =>
+    all.messages
+      .filter(({ topic }) => topic.endsWith("/agent/event"))
+      .map(({ text }) => JSON.parse(text) as Record<string, unknown>)
+      .filter(({ alarm }) => alarm === "finding");
+  await all.waitUntil(() => told().length > 0, deadlineMs(60_000));
+  const [event] = told();
+  assert.equal(event?.["value"], "bearing_outer_race/6205");
+  assert.equal(event?.["sensor"], accel.code);
+  assert.equal(event?.["state"], "active");
+  const ask = async (): Promise<Answer> =>
+    (await fetch(`${address}/api/v1/machines/${id}/findings`)).json() as Promise<Answer>;
+  const [finding] = (await ask()).findings;
+  assert.equal(finding?.finding, "bearing_outer_race");
+  assert.ok(finding.inRow >= 5);
+  assert.ok(
+    finding.evidence.some(({ name, order }) => name === "BPFO" && Math.abs(order - 3.585) < 0.08),
+  );
+  assert.match(finding.text, /Outer-race damage of bearing 6205 on Pump 1/);
+  const list = await (await fetch(`${address}/api/v1/machines`)).text();
+  assert.match(list, /"name":"Pump 1"/);
+  assert.equal((await fetch(`${address}/api/v1/machines/999/findings`)).status, 404);
+  assert.equal(told().length, 1, "told once");
+
+  await agent.stop();
+  write({ name: "Pump 1", bearings: [bearing] });
+  const again = plant.startAgent();
+  const other = await again.address;
+  const answer = (await (await fetch(`${other}/api/v1/machines/${id}/findings`)).json()) as Answer;
+  assert.match(answer.checked[0]?.cannotTell[0]?.text ?? "", /need the shaft speed/);
+});

@@ -1,0 +1,200 @@
+/** A broker, a webhook and a mail server that echo what they were given: no secret may come out anywhere. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer as createHttp } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { test } from "node:test";
+import { openAgent } from "../../src/agent/agent.ts";
+import { AlarmDelivery, email, type Send, webhook } from "../../src/agent/alarm-delivery.ts";
+import { brokerOptions } from "../../src/agent/assemble.ts";
+import { examineConfiguration } from "../../src/cli/configuration.ts";
+import { secretsOf } from "../../src/config/secrets-of.ts";
+import type { AlarmEvent } from "../../src/core/alarm/event.ts";
+import { SecretGate } from "../../src/lib/secrets.ts";
+import { deadlineMs } from "../support/deadline.ts";
+import { echoingBroker, leakIn, listening } from "../support/echoing-broker.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
+import { runCommand } from "../support/run-command.ts";
+
+const PASSWORD = "br0ker-pa55/w+rd";
+const HOOK_TOKEN = "T02AB3CD4/hk-9f8e7d6c5b4a3210";
+
+test("planted secrets – a broker's words in CONNACK, PUBACK, SUBACK, DISCONNECT and commands bring none into log, status, doctor or commands", async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), "gateside-secrets-"));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const sensors = [{ code: "1001", type: 3, kinds: ["accel"] }];
+  writeFileSync(join(directory, "site.json"), JSON.stringify({ site: "plant", sensors }));
+  const { port, seen } = await echoingBroker(t);
+  const gateway = createHttp((_request, response) => response.writeHead(503).end());
+  await new Promise<void>((resolve) => gateway.listen(0, "127.0.0.1", resolve));
+  t.after(() => gateway.close());
+  const env = {
+    GATEWAY_URL: `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`,
+    GATEWAY_TIMEZONE: "UTC",
+    MQTT_URL: `mqtt://127.0.0.1:${port}`,
+    MQTT_VERSION: "5",
+    MQTT_USERNAME: "plant",
+    MQTT_PASSWORD: PASSWORD,
+    COMMANDS_ENABLED: "true",
+    SITE_FILE: "site.json",
+    DATA_DIR: "data",
+    HTTP_PORT: "0",
+    BACKFILL_DAYS: "0",
+    PUBLISH_FORMATS: "json,sparkplug",
+  };
+  const { configuration, faults } = examineConfiguration({
+    env,
+    cwd: directory,
+    flags: { text: () => null, has: () => false },
+  } as never);
+  assert.ok(configuration, JSON.stringify(faults));
+  const logger = new RecordingLogger();
+  const agent = await openAgent({ ...configuration, logger });
+  const stop = new AbortController();
+  const running = agent.run(stop.signal);
+  const until = Date.now() + deadlineMs(20_000);
+  while (seen.connects < 3 || seen.ended < 1) {
+    assert.ok(Date.now() < until, JSON.stringify(seen.connects));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  assert.ok(seen.passwords.has(PASSWORD));
+  const get = async (path: string) => (await fetch(`${agent.address}${path}`)).text();
+  const outputs: Record<string, string> = {
+    status: JSON.stringify(agent.status()),
+    "/api/v1/status": await get("/api/v1/status"),
+    "/api/v1/faults": await get("/api/v1/faults"),
+    "/api/v1/audit": await get("/api/v1/audit"),
+    "/readyz": await get("/readyz"),
+    "/metrics": await get("/metrics"),
+  };
+  const doctor = await runCommand(["doctor"], {
+    env: { ...env, DATA_DIR: "doctor" },
+    cwd: directory,
+  });
+  outputs["doctor"] = doctor.stdout + doctor.stderr;
+  stop.abort();
+  await running;
+  outputs["log"] = JSON.stringify(logger.lines);
+  for (const [where, text] of Object.entries(outputs))
+    assert.equal(leakIn(text, [PASSWORD]), null, where);
+});
+
+/** What the log has of one delivery that fails. */
+async function logOf(name: "webhook" | "email", send: Send): Promise<string> {
+  const stop = new AbortController();
+  const logger = new RecordingLogger();
+  const clock = {
+    now: () => 0,
+    monotonic: () => 0,
+    sleep: () => {
+      stop.abort();
+      return Promise.resolve();
+    },
+  };
+  const delivery = new AlarmDelivery({ name, send, clock, logger });
+  delivery.add([
+    { id: "1", text: "Warning", timeMs: 0, historical: false, shelved: null } as AlarmEvent,
+  ]);
+  await delivery.run(stop.signal);
+  return JSON.stringify(logger.lines);
+}
+
+test("planted secrets – a webhook that echoes its address in status line, body and redirect brings none into the log", async (t) => {
+  for (const status of [500, 302]) {
+    const server = createHttp(({ url = "" }, response) => {
+      response.writeHead(status, `no ${url.replaceAll("/", "-")}`, {
+        location: `http://127.0.0.1:9${url}`,
+      });
+      response.end(url);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    t.after(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    const log = await logOf(
+      "webhook",
+      webhook(`http://127.0.0.1:${port}/services/${HOOK_TOKEN}`, () => "plant"),
+    );
+    assert.match(log, /alarm webhook failed/);
+    assert.equal(leakIn(log, HOOK_TOKEN.split("/")), null);
+  }
+});
+
+test("planted secrets – a mail server that echoes the log-in brings none into the log", async (t) => {
+  const said: string[] = [];
+  const port = await listening(t, (socket) => {
+    socket.write("220 mail\r\n");
+    createInterface({ input: socket }).on("line", (line) => {
+      if (line.startsWith("EHLO")) socket.write("250-mail\r\n250 AUTH PLAIN LOGIN\r\n");
+      else if (line.startsWith("AUTH")) {
+        said.push(line);
+        socket.write(`535 no ${PASSWORD} ${line}\r\n`);
+      } else socket.write(`500 ${line}\r\n`);
+    });
+  });
+  const url = `smtp://plant:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}`;
+  const log = await logOf(
+    "email",
+    email({ url, from: "a@b.example", to: "c@d.example" }, () => "plant"),
+  );
+  assert.match(log, /alarm email failed.*|EAUTH/);
+  assert.ok(said.some((line) => Buffer.from(line.slice(11), "base64").includes(PASSWORD)));
+  assert.equal(leakIn(log, [PASSWORD]), null);
+});
+
+test("planted secrets – the gate knows those of webhook, mailbox and proxy, and of each uplink", () => {
+  const none = {
+    gatewayHeaders: {},
+    gatewayProxy: "http://px:pr0xy-pa55word@proxy.example:3128",
+    mqttUsername: null,
+    mqttPassword: null,
+    httpToken: null,
+    httpViewToken: null,
+    alarmWebhookUrl: `https://hooks.example/services/${HOOK_TOKEN}?key=0123456789abcdefXYZ`,
+    alarmEmail: {
+      url: `smtps://me:${encodeURIComponent(PASSWORD)}@mail.example`,
+      from: "",
+      to: "",
+    },
+  } as const;
+  const uplink = { username: "up", password: "upl1nk-pa55word", sasKey: "c2Fza2V5LXNhc2tleQ==" };
+  const gate = new SecretGate(secretsOf(none, [uplink]));
+  const secrets = [
+    "pr0xy-pa55word",
+    "hk-9f8e7d6c5b4a3210",
+    "0123456789abcdefXYZ",
+    PASSWORD,
+    "upl1nk-pa55word",
+    "c2Fza2V5LXNhc2tleQ==",
+  ];
+  for (const secret of [...secrets, `\0me\0${PASSWORD}`]) {
+    const echoed = `${secret} ${Buffer.from(secret).toString("base64")} ${encodeURIComponent(secret)}`;
+    assert.equal(leakIn(gate.redact(echoed), [secret]), null, secret);
+  }
+  assert.equal(
+    gate.redact("hooks.example/services of mail.example"),
+    "hooks.example/services of mail.example",
+  );
+});
+
+test("planted secrets – a hub that echoes the token made of a device's key gets it masked", () => {
+  const options = brokerOptions(
+    {
+      name: "azure",
+      urls: ["mqtts://hub.example:8883"],
+      profile: "azure-iot",
+      username: null,
+      password: null,
+      sasKey: Buffer.from("the key of the device").toString("base64"),
+      tls: { caFile: null, certFile: null, keyFile: null },
+    } as never,
+    "box-1",
+  );
+  assert.ok(typeof options.password === "function");
+  const token = options.password();
+  const shown = options.redact?.(`refused: ${token}`) ?? "";
+  assert.match(shown, /^refused: SharedAccessSignature sr=hub\.example/);
+  assert.equal(leakIn(shown, [new URLSearchParams(token).get("sig") ?? ""]), null, shown);
+});

@@ -1,0 +1,254 @@
+/** The built program while its files change: a reload takes in what differs, loses and doubles nothing, and refuses faults whole. */
+import assert from "node:assert/strict";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { until } from "../support/agent-answers.ts";
+import { deadlineMs } from "../support/deadline.ts";
+import { skipWithoutMosquitto } from "../support/mosquitto.ts";
+import { type BuiltAgent, type Plant, skipWithoutBuild, startPlant } from "../support/plant.ts";
+import { runCommand } from "../support/run-command.ts";
+
+const options = {
+  skip: skipWithoutMosquitto || skipWithoutBuild,
+  timeout: deadlineMs(90_000),
+};
+
+interface SiteJson {
+  site: string;
+  sensors: { code: string; name?: string; kinds: string[] }[];
+}
+
+const siteOf = (plant: Plant) => JSON.parse(readFileSync(plant.siteFile, "utf8")) as SiteJson;
+const write = (plant: Plant, site: unknown) =>
+  writeFileSync(plant.siteFile, typeof site === "string" ? site : JSON.stringify(site));
+
+interface Status {
+  configuration: string;
+  pendingRestart: string[];
+  configurationFaults: string[];
+  http: { address: string | null; lastError: string | null };
+  sensors: { code: string; state: string }[];
+}
+
+async function statusOf(agent: BuiltAgent): Promise<Status> {
+  return (await (await fetch(`${await agent.address}/api/v1/status`)).json()) as Status;
+}
+
+const logged = (agent: BuiltAgent, msg: string | RegExp) =>
+  agent.log.filter((line) => String(line["msg"]).match(msg)).length;
+
+async function hangUp(agent: BuiltAgent, answer: RegExp): Promise<void> {
+  const before = logged(agent, answer);
+  agent.process.kill("SIGHUP");
+  await until("the reload is logged", () => logged(agent, answer) > before || undefined);
+}
+
+test(
+  "reload – sensors come, change and go on SIGHUP: nothing lost or doubled, no session and no unchanged sensor touched",
+  options,
+  async (t) => {
+    const plant = await startPlant(t, {
+      simulator: {
+        sensors: 6,
+        speed: 20,
+        cadenceS: { rpm: 30, loop: 30, current: 30, currentV2: 30, dryContact: 30 },
+      },
+    });
+    const whole = siteOf(plant);
+    const [first, second, ...rest] = whole.sensors;
+    assert.ok(first && second);
+    write(plant, { ...whole, sensors: [first, second] });
+    const seen = await plant.subscribe();
+    const agent = plant.startAgent();
+    await seen.waitFor(({ topic }) => topic.startsWith(`gateside/plant/${first.code}/`));
+    const before = await statusOf(agent);
+
+    write(plant, { ...whole, sensors: [{ ...first, name: "renamed" }, ...rest] });
+    await hangUp(agent, /^reload applied$/);
+    for (const { code } of rest) {
+      await seen.waitFor(
+        ({ topic }) => topic.startsWith(`gateside/plant/${code}/`) && !topic.endsWith("/state"),
+        30_000,
+      );
+    }
+    const after = await statusOf(agent);
+    assert.notEqual(after.configuration, before.configuration);
+    assert.deepEqual(
+      after.sensors.map(({ code }) => code),
+      [first.code, ...rest.map(({ code }) => code)],
+    );
+    await seen.waitFor(
+      ({ topic, text }) =>
+        topic.startsWith(`gateside/plant/${first.code}/`) && text.includes('"name":"renamed"'),
+      30_000,
+    );
+    await seen.waitFor(({ text }) => text.includes('"reason":"reconfigured"'), 15_000);
+    const states = seen.onTopic("gateside/plant/agent/state").map(({ text }) => JSON.parse(text));
+    assert.deepEqual(
+      states.map(({ reason }) => reason),
+      ["started", "reconfigured"],
+    );
+    assert.equal(states.at(-1).configuration, after.configuration);
+    assert.deepEqual(states.at(-1).pendingRestart, []);
+
+    const ids = seen.messages
+      .filter(({ topic }) =>
+        /\/(rpm|loop|current|currentV2|dryContact|accel|accCurrent)(\/history)?$/.test(topic),
+      )
+      .map(({ text }) => (JSON.parse(text) as { id: string }).id);
+    assert.equal(new Set(ids).size, ids.length, "a reading came twice");
+
+    // The file as it was: the digest is that of the content, whoever wrote it how.
+    write(plant, JSON.stringify({ ...whole, sensors: [first, second] }, null, 2));
+    await hangUp(agent, /^reload applied$/);
+    assert.equal((await statusOf(agent)).configuration, before.configuration);
+  },
+);
+
+test(
+  "reload – a fault leaves the running configuration as it is and is told everywhere, until a reload succeeds",
+  options,
+  async (t) => {
+    const plant = await startPlant(t, { simulator: { sensors: 2 } });
+    const good = siteOf(plant);
+    const seen = await plant.subscribe();
+    const agent = plant.startAgent();
+    const before = await statusOf(agent);
+    write(plant, {
+      ...good,
+      sensors: [...good.sensors, { code: "x y", type: 1, kinds: ["nonsense"] }],
+    });
+    const env = { ...plant.env };
+    const refused = await runCommand(["reload"], { env });
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /sensors\[2\]\.kinds/);
+    const status = await statusOf(agent);
+    assert.equal(status.configuration, before.configuration);
+    assert.match(status.configurationFaults.join(), /sensors\[2\]\.kinds/);
+    assert.equal(status.sensors.length, 2);
+    await seen.waitFor(
+      ({ topic, text }) => topic.endsWith("agent/stats") && text.includes("sensors[2]"),
+      15_000,
+    );
+    const text = await runCommand(["status"], { env });
+    assert.match(text.stdout, /LAST RELOAD REFUSED/);
+    const faults = await (await fetch(`${await agent.address}/api/v1/faults`)).text();
+    assert.match(faults, /reload_refused/);
+
+    write(plant, { ...good, site: "another" });
+    const renamed = await runCommand(["reload"], { env });
+    assert.equal(renamed.code, 1);
+    assert.match(renamed.stderr, /restart the agent/);
+
+    write(plant, good);
+    const mended = await runCommand(["reload"], { env });
+    assert.equal(mended.code, 0, mended.stderr);
+    assert.match(mended.stdout, /nothing has changed/);
+    assert.deepEqual((await statusOf(agent)).configurationFaults, []);
+  },
+);
+
+test(
+  "reload – settings that differ wait for a restart and are named, secrets compared and never shown; check --diff says what a reload would do",
+  options,
+  async (t) => {
+    const plant = await startPlant(t, { simulator: { sensors: 3 } });
+    const { MQTT_URL: url = "", ...env } = plant.env;
+    const dotEnv = join(dirname(plant.siteFile), ".env");
+    writeFileSync(dotEnv, `MQTT_URL=${url}\nMQTT_USERNAME=me\nMQTT_PASSWORD=first-secret\n`);
+    // The harness's environment wins over .env, so what is to change is taken out of it.
+    const agent = plant.startAgent({ MQTT_URL: "" });
+    await agent.address;
+    const at = { env: { ...env, MQTT_URL: "" }, cwd: dirname(plant.siteFile) };
+    const same = await runCommand(["check", "--diff"], at);
+    assert.match(same.stdout, /The running agent has it in effect/);
+
+    writeFileSync(
+      dotEnv,
+      `MQTT_URL=${url}\nMQTT_USERNAME=me\nMQTT_PASSWORD=other-secret\nPOLL_INTERVAL_S=1\nLOG_LEVEL=debug\n`,
+    );
+    const [gone, ...rest] = siteOf(plant).sensors;
+    write(plant, {
+      ...siteOf(plant),
+      sensors: rest.map((one, i) => (i === 0 ? { ...one, name: "another" } : one)),
+    });
+    const diff = await runCommand(["check", "--diff", "--json"], at);
+    const { running } = JSON.parse(diff.stdout);
+    assert.deepEqual(running.pendingRestart.sort(), ["LOG_LEVEL", "MQTT_PASSWORD"]);
+    assert.deepEqual(running.changes.sensors.removed, [gone?.code]);
+    assert.deepEqual(running.changes.sensors.changed, [{ code: rest[0]?.code, fields: ["name"] }]);
+    assert.equal((await statusOf(agent)).sensors.length, 3, "check applies nothing");
+    const off = { ...at, env: { ...at.env, PUBLISH_FORMATS: "plain", PUBLISH_WAVEFORMS: "never" } };
+    const switched = await runCommand(["check", "--diff"], off);
+    assert.match(
+      switched.stdout,
+      /uplink main, json: off; (\d+ readings still owed|of \d+ readings still owed the newest)/,
+    );
+    assert.match(
+      switched.stdout,
+      /uplink main, waveform: off; \d+ measurements still owed are given up/,
+    );
+
+    const reload = await runCommand(["reload"], at);
+    assert.match(reload.stdout, /waiting for a restart: .*MQTT_PASSWORD/);
+    const status = await statusOf(agent);
+    assert.deepEqual(status.pendingRestart.sort(), ["LOG_LEVEL", "MQTT_PASSWORD"]);
+    const all = [
+      diff.stdout,
+      reload.stdout,
+      JSON.stringify(status),
+      JSON.stringify(agent.log),
+    ].join();
+    assert.doesNotMatch(all, /first-secret|other-secret/);
+    assert.equal(reload.stderr, "", "warnings come with the agent's answer, once");
+
+    write(plant, { ...siteOf(plant), site: "renamed" });
+    const renamed = await runCommand(["check", "--diff"], at);
+    assert.match(renamed.stdout, /a reload would be refused: .*"renamed".*restart the agent/);
+    assert.doesNotMatch(renamed.stdout, /A reload would do this/);
+  },
+);
+
+test(
+  "http – a taken port does not stop data collection: it is said, and tried again",
+  options,
+  async (t) => {
+    const plant = await startPlant(t, { simulator: { sensors: 2 } });
+    const squatter = createServer();
+    await new Promise<void>((resolve) => squatter.listen(0, "127.0.0.1", resolve));
+    const { port } = squatter.address() as AddressInfo;
+    t.after(() => squatter.close());
+    const seen = await plant.subscribe();
+    const agent = plant.startAgent({ HTTP_PORT: String(port) });
+    await seen.waitFor(
+      ({ topic, text }) => topic.endsWith("agent/state") && text.includes("online"),
+    );
+    const env = { ...plant.env, HTTP_PORT: String(port) };
+    const told = await runCommand(["status"], { env });
+    assert.match(told.stdout, /HTTP_PORT: .* is taken/);
+    await new Promise<void>((resolve) => squatter.close(() => resolve()));
+    await agent.address;
+    const well = await runCommand(["status", "--json"], { env });
+    assert.equal(JSON.parse(well.stdout).http.lastError, null);
+  },
+);
+
+test(
+  "data directory – deleted under the running agent: it says so and ends, and a new start goes on in a new store",
+  options,
+  async (t) => {
+    const plant = await startPlant(t, { simulator: { sensors: 2 } });
+    const agent = plant.startAgent();
+    await agent.address;
+    rmSync(plant.dataDir, { recursive: true });
+    assert.equal((await fetch(`${await agent.address}/healthz`)).status, 503);
+    assert.equal(await agent.ended, 1);
+    assert.ok(agent.log.some((line) => JSON.stringify(line).includes("deleted or replaced")));
+    const seen = await plant.subscribe();
+    plant.startAgent();
+    await seen.waitFor(({ topic }) => /\/plant\/\d+\/[a-zA-Z0-9]+$/.test(topic), 30_000);
+  },
+);

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { sparkplugAlarms } from "../../src/agent/sparkplug-alarms.ts";
+import { AlarmEngine } from "../../src/core/alarm/engine.ts";
+import type { AlarmEvent } from "../../src/core/alarm/event.ts";
+import type { Doubt } from "../../src/core/quality.ts";
+import type { Value } from "../../src/core/reading.ts";
+import { fixedSite } from "../../src/core/site-source.ts";
+import { EMPTY, PRESSURE, reading } from "../core/alarm/support.ts";
+import { rebirth, valueOf } from "../publish/sparkplug/peer.ts";
+import { metric, PUMP, TestSite } from "../publish/sparkplug/site.ts";
+import { skipWithoutMosquitto } from "../support/mosquitto.ts";
+
+const NAME = "alarm/pressure/channel1";
+const SITE = { site: "s", sensors: [PUMP], machines: [], alarms: [PRESSURE] };
+
+/** An engine over one sensor, and what the node hears of it. */
+function watchedPump() {
+  const listeners = new Set<(events: readonly AlarmEvent[]) => void>();
+  const engine = new AlarmEngine(SITE, {
+    onEvents: (events) => {
+      for (const listener of listeners) listener(events);
+    },
+  });
+  engine.load(EMPTY);
+  let timeMs = Date.now() - 3_600_000;
+  const follow = (values: Record<string, Value>, quality: Record<string, Doubt> = {}) => {
+    timeMs += 1000;
+    engine.follow(PUMP.code, "loop", [reading(PUMP.code, timeMs, values, quality)]);
+    engine.committed();
+  };
+  const source = {
+    engine,
+    onEvents: (listener: (events: readonly AlarmEvent[]) => void) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+  return { follow, alarms: sparkplugAlarms(source, () => true) };
+}
+
+test("sparkplug – an alarm is born with its device, and its severity told by data as it changes", {
+  skip: skipWithoutMosquitto,
+}, async (t) => {
+  const site = await TestSite.open(t);
+  site.states.clear();
+  site.states.set(PUMP.code, { state: "online", lastReadingMs: null });
+  const { follow, alarms } = watchedPump();
+  site.run(site.node({ site: fixedSite(SITE) }, { alarms }));
+  await site.until((m) => m.some(({ verb }) => verb === "DBIRTH"));
+  assert.equal(valueOf(metric(site.of("DBIRTH")[0], NAME)), "normal");
+  const told = () =>
+    site.of("DDATA").flatMap(({ payload }) => payload.metrics.filter((m) => m.name === NAME));
+  // The rule wants two readings beyond its limit.
+  for (const value of [8.5, 8.5, 9.5, 9.5, 5, 5]) follow({ channel1: value });
+  await site.until(() => told().length === 3);
+  assert.deepEqual(told().map(valueOf), ["warning", "alarm", "normal"]);
+  assert.ok(told().every((m) => m.isHistorical !== true));
+
+  follow({ channel1: 8.5 });
+  follow({ channel1: 8.5 });
+  await site.until(() => told().length === 4);
+  const { client, close } = await site.command();
+  await client.publishAsync("spBv1.0/plant/NCMD/edge", rebirth());
+  await close();
+  await site.until((m) => m.filter(({ verb }) => verb === "DBIRTH").length === 2);
+  assert.equal(valueOf(metric(site.of("DBIRTH")[1], NAME)), "warning");
+});
+
+test("sparkplug – an alarm that no rule announces is told by a new birth of its device alone", {
+  skip: skipWithoutMosquitto,
+}, async (t) => {
+  const site = await TestSite.open(t);
+  const { follow, alarms } = watchedPump();
+  site.run(site.node({ site: fixedSite(SITE) }, { alarms }));
+  await site.until((m) => m.some(({ verb }) => verb === "DBIRTH"));
+  const name = "alarm/bad_quality/channel1";
+  const bad = { channel1: { quality: "bad", reason: "wire_break" } } as const;
+  for (let i = 0; i < 3; i++) follow({ channel1: null }, bad);
+  await site.until((m) => m.filter(({ verb }) => verb === "DBIRTH").length === 2);
+  assert.equal(valueOf(metric(site.of("DBIRTH")[1], name)), "warning");
+  follow({ channel1: 5 });
+  await site.until((m) => m.some(({ verb }) => verb === "DDATA"));
+  assert.equal(valueOf(metric(site.of("DDATA")[0], name)), "normal");
+  assert.equal(site.of("NBIRTH").length, 1);
+});
+
+test("sparkplug – without alarms a birth has no alarm metrics", {
+  skip: skipWithoutMosquitto,
+}, async (t) => {
+  const site = await TestSite.open(t);
+  site.run(site.node({ site: fixedSite(SITE) }));
+  await site.until((m) => m.some(({ verb }) => verb === "DBIRTH"));
+  const names = site.of("DBIRTH")[0]?.payload.metrics.map((m) => m.name ?? "") ?? [];
+  assert.ok(names.every((name) => !name.startsWith("alarm/")));
+});

@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { TokenTimer } from "../../src/agent/token-timer.ts";
+import type { Message } from "../../src/core/ports.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { MqttLink } from "../../src/link/mqtt-link.ts";
+import { sasToken } from "../../src/publish/formats/azure-sas.ts";
+import { startTap } from "../publish/sparkplug/tap.ts";
+import { deadlineMs } from "../support/deadline.ts";
+import { recordMessages, skipWithoutMosquitto, startMosquitto } from "../support/mosquitto.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
+
+function timers(t: TestContext) {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  return (ms: number) => t.mock.timers.tick(ms);
+}
+
+test("token timer – renews once per session, a lifetime after it began", (t) => {
+  const pass = timers(t);
+  let renewed = 0;
+  const timer = new TokenTimer(1000, () => {
+    renewed += 1;
+  });
+  timer.begin();
+  pass(999);
+  assert.equal(renewed, 0);
+  pass(1);
+  assert.equal(renewed, 1);
+  pass(5000);
+  assert.equal(renewed, 1, "the next session begins its own time");
+  timer.begin();
+  pass(600);
+  timer.begin();
+  pass(600);
+  assert.equal(renewed, 1, "a session that broke and came back has a new token");
+  pass(400);
+  assert.equal(renewed, 2);
+  timer.begin();
+  timer.end();
+  pass(5000);
+  assert.equal(renewed, 2, "no session, nothing to renew");
+});
+
+test("token timer – over a broker: a new session with a new token before the old one ends, and no message is lost over it", {
+  skip: skipWithoutMosquitto,
+  timeout: deadlineMs(30_000),
+}, async (t) => {
+  const broker = await startMosquitto();
+  const seen = await recordMessages(broker.url, { topics: ["devices/#"] });
+  const tap = await startTap(broker.port, 4);
+  t.after(async () => {
+    await tap.close();
+    await seen.close();
+    await broker.close();
+  });
+  const device = { hostName: "hub.example", deviceId: "box" };
+  let expiry = 1_800_000_000;
+  const passwords = () =>
+    tap.connections.flatMap(({ packets }) =>
+      packets.flatMap((packet) => (packet.cmd === "connect" ? [String(packet.password)] : [])),
+    );
+  const stop = new AbortController();
+  let opened = 0;
+  const link = new MqttLink(
+    {
+      clock: systemClock,
+      logger: new RecordingLogger(),
+      hooks: {
+        onConnected: () => {
+          opened += 1;
+          if (opened < 3) tokens.begin();
+        },
+        onDisconnected: () => tokens.end(),
+      },
+    },
+    {
+      name: "mqtt",
+      urls: [tap.url],
+      version: 4,
+      clientId: "box",
+      username: "hub.example/box/?api-version=2021-04-12",
+      password: () => sasToken(device, "c2VjcmV0", ++expiry),
+      inflight: 10,
+      backoffMinMs: 10,
+      backoffMaxMs: 50,
+    },
+  );
+  const tokens = new TokenTimer(150, () => void link.leave(false, null));
+  const running = link.run(stop.signal);
+  t.after(async () => {
+    stop.abort();
+    await running;
+  });
+  const topic = "devices/box/messages/events/";
+  const sent = new Set<string>();
+  for (let n = 0; opened < 3 || n < 20; n++) {
+    const message: Message = { topic, payload: `${n}`, qos: 1, retain: false };
+    sent.add(`${n}`);
+    // As the publisher does: what was not acknowledged goes again.
+    while (true) {
+      assert.ok(await link.ready(stop.signal));
+      if ((await link.publish(message)).result === "delivered") break;
+    }
+  }
+  await seen.waitFor(({ text }) => text === [...sent].at(-1));
+  assert.deepEqual(new Set(seen.messages.map(({ text }) => text)), sent);
+  assert.equal(passwords().length, 3);
+  assert.deepEqual(
+    passwords().map((text) => Number(/&se=(\d+)$/.exec(text)?.[1])),
+    [1_800_000_001, 1_800_000_002, 1_800_000_003],
+  );
+  assert.equal(new Set(passwords().map((text) => /sig=([^&]+)/.exec(text)?.[1])).size, 3);
+});

@@ -1,0 +1,147 @@
+/** Uplinks of the built agent that come and go by a reload, over real brokers. */
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { decode, valueOf } from "../publish/sparkplug/peer.ts";
+import { metricOf, until } from "../support/agent-answers.ts";
+import { deadlineMs } from "../support/deadline.ts";
+import {
+  freePort,
+  recordMessages,
+  skipWithoutMosquitto,
+  startMosquitto,
+} from "../support/mosquitto.ts";
+import { type BuiltAgent, type Plant, skipWithoutBuild, startPlant } from "../support/plant.ts";
+
+const options = {
+  skip: skipWithoutBuild || skipWithoutMosquitto,
+  timeout: deadlineMs(90_000),
+};
+const WAIT_MS = 40_000;
+
+const fileOf = (plant: Plant) => join(dirname(plant.siteFile), "uplinks.json");
+const write = (plant: Plant, uplinks: readonly object[]) =>
+  writeFileSync(fileOf(plant), JSON.stringify({ uplinks }));
+
+async function reload(agent: BuiltAgent): Promise<void> {
+  const applied = () => agent.log.filter(({ msg }) => msg === "reload applied").length;
+  const before = applied();
+  agent.process.kill("SIGHUP");
+  await until("the reload is logged", () => applied() > before || undefined);
+}
+
+test(
+  "uplinks – one that is added by a reload gets all that is stored, one that is removed says so, and what it was owed is told and counted; main's session goes on",
+  options,
+  async (t) => {
+    const plant = await startPlant(t, {
+      simulator: { sensors: 4, speed: 20, cadenceS: { rpm: 30, loop: 30 } },
+    });
+    const dark = { name: "dark", url: `mqtt://127.0.0.1:${await freePort()}` };
+    const guest = {
+      name: "guest",
+      url: plant.broker.url,
+      topicPrefix: "guest",
+      waveforms: "never",
+    };
+    write(plant, [dark]);
+    const seen = await plant.subscribe();
+    const ofGuest = await recordMessages(plant.broker.url, { topics: ["guest/#"] });
+    t.after(() => ofGuest.close());
+    const agent = plant.startAgent({ UPLINKS_FILE: fileOf(plant) });
+    const idsOf = (messages: typeof seen.messages, prefix: string) =>
+      messages
+        .filter(({ topic }) =>
+          new RegExp(`^${prefix}/plant/\\d+/(rpm|loop)(/history)?$`).test(topic),
+        )
+        .map(({ text }) => (JSON.parse(text) as { id: string }).id);
+    await until(
+      "main has some",
+      () => new Set(idsOf(seen.messages, "gateside")).size > 20 || undefined,
+    );
+    const early = new Set(idsOf(seen.messages, "gateside"));
+
+    write(plant, [dark, guest]);
+    await reload(agent);
+    await until("the guest has what was stored before it came", () => {
+      const there = new Set(idsOf(ofGuest.messages, "guest"));
+      return [...early].every((id) => there.has(id)) || undefined;
+    });
+    const ids = idsOf(ofGuest.messages, "guest");
+    assert.equal(new Set(ids).size, ids.length, "a reading came twice");
+
+    const lost = 'gateside_uplink_dropped_total{reason="uplink_removed",uplink="dark"}';
+    write(plant, []);
+    await reload(agent);
+    const bye = await ofGuest.waitFor(
+      ({ topic, text }) => topic === "guest/plant/agent/state" && text.includes('"offline"'),
+      WAIT_MS,
+    );
+    assert.equal(JSON.parse(bye.text).reason, "removed");
+    const told = () =>
+      seen.messages
+        .filter(({ topic }) => topic === "gateside/plant/agent/gap")
+        .map(({ text }) => JSON.parse(text) as { uplink: string; reason: string; count: number })
+        .filter(({ uplink }) => uplink === "dark");
+    await until("all that the dark one was owed is told", async () => {
+      const counted = await metricOf(agent, lost);
+      const sum = told().reduce((all, { count }) => all + count, 0);
+      return (counted >= early.size && sum === counted) || undefined;
+    });
+    assert.ok(told().every(({ reason }) => reason === "uplink_removed"));
+    assert.ok(ofGuest.messages.every(({ topic }) => !topic.endsWith("/agent/gap")));
+    const words = seen.onTopic("gateside/plant/agent/state").map(({ text }) => JSON.parse(text));
+    assert.deepEqual(
+      words.filter(({ reason }) => reason === "started" || reason === "reconnected").length,
+      1,
+      "the session of main began once",
+    );
+    assert.equal(await agent.stop(), 0);
+  },
+);
+
+test(
+  "uplinks – two Sparkplug nodes count their sessions each for itself, over restarts and a renewal of one of them",
+  options,
+  async (t) => {
+    const plant = await startPlant(t, { simulator: { sensors: 2 } });
+    const other = await startMosquitto();
+    const ofOne = await recordMessages(plant.broker.url, { topics: ["spBv1.0/#"] });
+    const ofTwo = await recordMessages(other.url, { topics: ["spBv1.0/#"] });
+    t.after(async () => {
+      await ofOne.close();
+      await ofTwo.close();
+      await other.close();
+    });
+    const one = { name: "one", url: plant.broker.url, formats: ["sparkplug"] };
+    const two = { name: "two", url: other.url, formats: ["sparkplug"] };
+    const sessions = ({ messages }: typeof ofOne) =>
+      messages
+        .filter(({ topic }) => topic.includes("/NBIRTH/"))
+        .map(({ payload }) =>
+          Number(valueOf(decode(payload).metrics.find(({ name }) => name === "bdSeq"))),
+        );
+    const births = (ofWhich: typeof ofOne, count: number) =>
+      until(`${count} births`, () => sessions(ofWhich).length >= count || undefined);
+    write(plant, [one, two]);
+    const first = plant.startAgent({ UPLINKS_FILE: fileOf(plant) });
+    await births(ofOne, 1);
+    await births(ofTwo, 1);
+    write(plant, [one, { ...two, inflight: 7 }]);
+    await reload(first);
+    await births(ofTwo, 2);
+    assert.deepEqual([sessions(ofOne), sessions(ofTwo)], [[0], [0, 1]]);
+    assert.equal(await first.stop(), 0);
+    plant.startAgent({ UPLINKS_FILE: fileOf(plant) });
+    await births(ofOne, 2);
+    await births(ofTwo, 3);
+    assert.deepEqual(
+      [sessions(ofOne), sessions(ofTwo)],
+      [
+        [0, 1],
+        [0, 1, 2],
+      ],
+    );
+  },
+);

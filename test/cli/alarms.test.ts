@@ -1,0 +1,140 @@
+/** `gateside alarms` against the agent's own HTTP side, with real alarms over a real store behind it. */
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import type { Site } from "../../src/core/sensor.ts";
+import { createHttpServer } from "../../src/http/server.ts";
+import { alarmDesk } from "../support/alarm-desk.ts";
+import { OPTIONS, testParts } from "../support/http-parts.ts";
+import { runCommand } from "../support/run-command.ts";
+import { append, readingOf, START_MS } from "../support/temp-database.ts";
+
+const SITE: Site = {
+  site: "plant-7",
+  sensors: [
+    { code: "1", type: 6, kinds: ["rpm"], channels: {}, name: "Fan 2" },
+    { code: "2", type: 6, kinds: ["rpm"], channels: {} },
+  ],
+  alarms: [
+    { name: "speed", select: { sensors: ["1"] }, high: 3000, highHigh: 3500, hysteresis: 100 },
+    { name: "change", select: { sensors: ["2"] }, baseline: { readings: 10, deviations: 4 } },
+  ],
+};
+
+async function startDesk(t: TestContext) {
+  const desk = alarmDesk(t, SITE, START_MS + 3_600_000);
+  const { alarms, clock } = desk;
+  const server = createHttpServer({ ...testParts({ alarms, findings: alarms }), clock }, OPTIONS);
+  const url = await server.listen();
+  t.after(() => server.close());
+  let minute = 0;
+  const rpm = async (sensor: string, ...values: number[]) => {
+    const from = minute;
+    minute += values.length;
+    const readings = values.map((value, i) =>
+      readingOf(sensor, START_MS + (from + i) * 60_000, { values: { rpm: value } }),
+    );
+    await append(desk.store, readings);
+  };
+  const gateside = (...words: string[]) => runCommand(["alarms", "--url", url, ...words]);
+  return { ...desk, rpm, gateside };
+}
+
+const idIn = (text: string) => /[0-9a-f]{32}/.exec(text)?.[0] ?? "";
+
+test("gateside alarms – lists what is active, and says by its exit code whether anything is", async (t) => {
+  const { gateside, rpm } = await startDesk(t);
+  const wrong = await gateside("--ack", "zone");
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.stderr, /"zone" is not an alarm id: .*first column of `gateside alarms`/);
+  const none = await gateside();
+  assert.deepEqual([none.code, none.stdout], [0, "no alarm is active or shelved\n"]);
+  await rpm("1", 1480, 3100);
+  const listed = await gateside();
+  assert.equal(listed.code, 1);
+  assert.match(listed.stdout, /^[0-9a-f]{32} +active +warning .*Fan 2 \(1\) is 3100/);
+  const { code, stdout } = await gateside("--json", "--history", "5");
+  assert.equal(code, 1);
+  const lists = JSON.parse(stdout) as { active: { id: string }[]; history: { id: string }[] };
+  assert.equal(lists.active[0]?.id, idIn(listed.stdout));
+  assert.equal(lists.history.length, 1);
+  await rpm("1", 2000);
+  assert.equal((await gateside()).code, 0);
+  assert.match((await gateside("--history", "5")).stdout, /Cleared: Speed at Fan 2/);
+});
+
+test("gateside alarms – acknowledges, notes, shelves and unshelves, and the audit keeps who said it", async (t) => {
+  const { alarms, clock, gateside, rpm, metrics } = await startDesk(t);
+  await rpm("1", 3100);
+  const id = idIn((await gateside()).stdout);
+  const did = async (...words: string[]) => {
+    const { code, stdout, stderr } = await gateside("--by", "anna", ...words);
+    assert.deepEqual([code, stdout, stderr], [0, "done\n", ""], words.join(" "));
+  };
+  const active = async () =>
+    /gateside_alarms_active\{[^}]*severity="warning"[^}]*\} (\d)/.exec(
+      await metrics.registry.metrics(),
+    )?.[1];
+  await did("--ack", id, "--note", "belt is being changed");
+  assert.match((await gateside()).stdout, /acknowledged by anna/);
+  assert.equal((await gateside()).code, 0);
+  await did("--id", id, "--note", "spare part on Monday");
+  assert.equal(await active(), "1");
+  await did("--shelve", id, "--minutes", "60");
+  assert.equal(await active(), "0");
+  assert.match((await gateside()).stdout, /shelved until 20/);
+  await did("--unshelve", id);
+  assert.equal(await active(), "1");
+  await did("--shelve", id, "--minutes", "60");
+  await clock.advance(3_600_001);
+  await alarms.tick();
+  assert.equal(await active(), "1", "a shelf ends by itself");
+  assert.deepEqual(
+    alarms.actions(10).map(({ who, what, subject, outcome }) => [who, what, subject, outcome]),
+    ["shelve", "unshelve", "shelve", "note", "acknowledge"].map((what) => [
+      "anna",
+      what,
+      "1/speed/rpm",
+      "done",
+    ]),
+  );
+  const [newest] = alarms.lists({ limit: 1, before: null }).history as { note: unknown }[];
+  assert.match(JSON.stringify(newest), /"by":"anna".*spare part on Monday/);
+});
+
+test("gateside alarms – refusals are one line and exit code 1", async (t) => {
+  const { gateside, rpm } = await startDesk(t);
+  await rpm("1", 3100);
+  const id = idIn((await gateside()).stdout);
+  const unknown = await gateside("--ack", "0".repeat(32));
+  assert.equal(unknown.code, 1);
+  assert.match(unknown.stderr, /^error: .* 404: 0+ is not an active or shelved alarm\n$/);
+  assert.match((await gateside("--unshelve", id)).stderr, /400: the alarm is not shelved/);
+  assert.match((await gateside("--ack", id, "--shelve", id)).stderr, /cannot be given together/);
+  const json = await gateside("--json", "--ack", "0".repeat(32));
+  assert.match(json.stdout, /^\{"error":".*404/);
+});
+
+test("gateside alarms – baselines are shown while they learn, and learned anew when asked", async (t) => {
+  const { alarms, gateside, rpm } = await startDesk(t);
+  assert.equal((await gateside("--baselines")).stdout, "no baseline is learned or being learned\n");
+  await rpm("2", 1480, 1490, 1485, 1482);
+  assert.match((await gateside("--baselines")).stdout, /^2\/change\/rpm +any +learning 4 of 10 +/);
+  await rpm("2", 1480, 1490, 1485, 1482, 1484, 1486);
+  assert.match(
+    (await gateside("--baselines")).stdout,
+    /any +learned +median 148\d rpm +limit 16\d\d rpm/,
+  );
+  const done = await gateside("--by", "ben", "--relearn", "2/change/rpm");
+  assert.deepEqual([done.code, done.stdout], [0, "the baseline is learned anew\n"]);
+  assert.match((await gateside("--baselines")).stdout, /learning 0 of 10/);
+  assert.equal((await gateside("--relearn", "2/none/rpm")).code, 1);
+  assert.equal((await gateside("--relearn", "change")).code, 2);
+  assert.deepEqual(
+    alarms.actions(2).map(({ what, outcome }) => [what, outcome]),
+    [
+      ["relearn", "2/none/rpm has no baseline"],
+      ["relearn", "done"],
+    ],
+  );
+  assert.equal(alarms.actions(2)[1]?.who, "ben");
+});

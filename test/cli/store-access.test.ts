@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { test } from "node:test";
+import { storeAccessFaults } from "../../src/cli/store-access.ts";
+
+const NOBODY = 65_534;
+const isRoot = process.getuid?.() === 0;
+
+/** The faults as another user than root would be told them. */
+function askedAsOther(dataDir: string): { place: string; problem: string }[] | null {
+  if (!isRoot) return storeAccessFaults(dataDir);
+  const script = `import(${JSON.stringify(resolve("src/cli/store-access.ts"))}).then((m) => process.stdout.write(JSON.stringify(m.storeAccessFaults(${JSON.stringify(dataDir)}))))`;
+  const { status, stdout } = spawnSync(process.execPath, ["--import", "tsx", "-e", script], {
+    uid: NOBODY,
+    gid: NOBODY,
+    encoding: "utf8",
+    env: { PATH: process.env["PATH"], TMPDIR: tmpdir() },
+  });
+  // A checkout below a private folder is closed to other users.
+  return status === 0 ? JSON.parse(stdout) : null;
+}
+
+test("check – a store that the service's user cannot open is a fault that names the file", (t) => {
+  const directory = mkdtempSync(join(tmpdir(), "gateside-access-"));
+  t.after(() => rmSync(directory, { recursive: true }));
+  chmodSync(directory, 0o777);
+  const database = join(directory, "gateside.db");
+  writeFileSync(database, "", { mode: isRoot ? 0o600 : 0o000 });
+  assert.deepEqual(storeAccessFaults(join(directory, "to-be-made")), []);
+  const told = askedAsOther(directory);
+  if (told === null) return t.skip("other users may not read this checkout");
+  assert.equal(told.length, 1);
+  assert.equal(told[0]?.place, "DATA_DIR");
+  assert.match(told[0]?.problem ?? "", /gateside\.db may not be written by this user/);
+  const closed = join(directory, "closed");
+  mkdirSync(closed, { mode: isRoot ? 0o700 : 0o500 });
+  assert.match(askedAsOther(closed)?.[0]?.problem ?? "", /closed may not be written by this user/);
+});

@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { generateKeyPairSync } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { type TestContext, test } from "node:test";
+import { runCommand } from "../support/run-command.ts";
+
+const ENV = {
+  GATEWAY_URL: "http://gateway",
+  MQTT_URL: "mqtt://broker",
+  SITE_FILE: resolve("config/examples/plant.json"),
+};
+const topics = (words: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+  runCommand(["topics", ...words], { env: { ...ENV, ...env } });
+
+function uplinksFile(t: TestContext, uplink: object): string {
+  const directory = mkdtempSync(join(tmpdir(), "gateside-topics-"));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const path = join(directory, "uplinks.json");
+  writeFileSync(path, JSON.stringify({ uplinks: [uplink] }));
+  return path;
+}
+
+test("topics – each format lists the same, with type and unit", async () => {
+  const formats = { PUBLISH_FORMATS: "json,plain,sparkplug" };
+  const json = JSON.parse((await topics(["--format", "json"], formats)).stdout);
+  const csv = (await topics(["--format", "csv"], formats)).stdout.trimEnd().split("\n");
+  const table = (await topics([], formats)).stdout.trimEnd().split("\n");
+  assert.equal(csv.length, json.length + 1);
+  assert.equal(table.length, json.length + 1);
+  const value = json.find(
+    (row: { topic: string }) => row.topic === "gateside/plant-7/20871/currentV2/current1_avg",
+  );
+  assert.deepEqual(
+    [value.format, value.type, value.unit, value.name, value.qos, value.retained],
+    ["plain", "number", "A", "L1", 1, true],
+  );
+  assert.ok(
+    csv.includes(
+      "main,plain,gateside/plant-7/20871/currentV2/current1_avg,,20871,currentV2,current1_avg,L1,,number,A,,,1,true,value current1_avg of 20871 currentV2",
+    ),
+  );
+});
+
+test("topics – answers to commands, alarm actions and signed configurations are listed where they are on", async (t) => {
+  const listed = async (more: Record<string, string>) =>
+    (await topics(["--format", "csv"], more)).stdout.match(/agent\/cmd\/\w+\/result/g) ?? [];
+  assert.deepEqual(await listed({}), []);
+  const directory = mkdtempSync(join(tmpdir(), "gateside-keys-"));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const path = join(directory, "fleet.pub.pem");
+  const { publicKey } = generateKeyPairSync("ed25519");
+  writeFileSync(path, publicKey.export({ type: "spki", format: "pem" }));
+  assert.deepEqual(await listed({ COMMANDS_ENABLED: "true", CONFIG_PUBLIC_KEY_FILE: path }), [
+    "agent/cmd/saveSettings/result",
+    "agent/cmd/acknowledge/result",
+    "agent/cmd/site/result",
+  ]);
+});
+
+test("topics – tag files of FUXA and Ignition, and what to change where there is nothing for them", async () => {
+  const [device] = JSON.parse(
+    (await topics(["--format", "fuxa"], { PUBLISH_FORMATS: "plain" })).stdout,
+  );
+  // FUXA client/src/app/_models/device.ts: Device, Tag; topic-property.component.ts: a raw tag's address, memaddress, options.subs.
+  const tag = Object.values<Record<string, unknown>>(device.tags).find(
+    ({ address }) => address === "gateside/plant-7/30007/loop/channel1",
+  );
+  assert.deepEqual([device.type, tag?.["type"]], ["MQTTclient", "raw"]);
+  assert.deepEqual(tag?.["options"], { subs: ["gateside/plant-7/30007/loop/channel1"] });
+  // Ignition user manual 8.1, "Exporting and Importing Tags"; Cirrus Link MQTT Engine, "Edge Nodes" folder.
+  const ignition = JSON.parse(
+    (await topics(["--format", "ignition"], { PUBLISH_FORMATS: "sparkplug" })).stdout,
+  );
+  const folders = ignition.tags[0].tags;
+  const loop = folders.find(({ name }: { name: string }) => name === "30007");
+  assert.deepEqual(loop.tags[0], {
+    name: "loop channel1",
+    tagType: "AtomicTag",
+    valueSource: "reference",
+    sourceTagPath: "[MQTT Engine]Edge Nodes/plant-7/gateside/30007/loop/channel1",
+    dataType: "Float8",
+    engUnit: "bar",
+    engLow: 0,
+    engHigh: 10,
+    documentation: "Suction pressure",
+  });
+  for (const format of ["fuxa", "ignition"]) {
+    const { code, stderr } = await topics(["--format", format]);
+    assert.equal(code, 1);
+    assert.match(stderr, /PUBLISH_FORMATS/);
+  }
+});
+
+test("topics and check – topics that two streams would share are a fault with both names", async (t) => {
+  const UPLINKS_FILE = uplinksFile(t, {
+    name: "cloud",
+    url: "mqtt://cloud",
+    topics: { reading: "{prefix}/{sensor}", waveform: "w/{senzor}" },
+  });
+  const first = await runCommand(["check"], { env: { ...ENV, UPLINKS_FILE } });
+  assert.equal(first.code, 2);
+  assert.match(first.stderr, /uplinks\[0\]\.topics\.waveform.*\{senzor\}/);
+  const shared = uplinksFile(t, {
+    name: "cloud",
+    url: "mqtt://cloud",
+    topics: { reading: "{prefix}/{sensor}" },
+  });
+  const second = await topics([], { UPLINKS_FILE: shared });
+  assert.equal(second.code, 2);
+  assert.match(
+    second.stderr,
+    /uplinks\[0\]\.topics.*live readings of 20871 accCurrent and live readings of 20871 currentV2 would share the topic gateside\/20871/,
+  );
+});

@@ -1,0 +1,179 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import mqtt from "mqtt";
+import { Writer } from "../../src/collect/database/writer.ts";
+import { createCollectMetrics } from "../../src/collect/metrics.ts";
+import { parseMessage } from "../../src/collect/parse/parse-message.ts";
+import { readingPayload } from "../support/collecting.ts";
+import { deadlineMs } from "../support/deadline.ts";
+import { recordMessages, skipWithoutMosquitto, startMosquitto } from "../support/mosquitto.ts";
+import { openPostgres, skipWithoutPostgres } from "../support/postgres.ts";
+
+const GRAFANA = join("deploy", "grafana");
+
+interface Board {
+  readonly uid: string;
+  readonly templating: {
+    readonly list: readonly {
+      readonly name: string;
+      readonly type: string;
+      readonly query: string;
+    }[];
+  };
+  readonly panels: readonly {
+    readonly id: number;
+    readonly title: string;
+    readonly targets: readonly { readonly rawSql?: string; readonly expr?: string }[];
+  }[];
+}
+const boards = readdirSync(GRAFANA).map(
+  (name) => JSON.parse(readFileSync(join(GRAFANA, name), "utf8")) as Board,
+);
+
+/** What Grafana's data source makes of its macros and variables. */
+function expanded(sql: string, variables: Readonly<Record<string, string>>): string {
+  return sql
+    .replace(/\$__timeFilter\((\w+)\)/g, "$1 BETWEEN now() - interval '1 day' AND now()")
+    .replaceAll("$__interval", "60s")
+    .replace(
+      /\$\{(\w+):sqlstring\}/g,
+      (_, name: string) => `'${variables[name] ?? assert.fail(name)}'`,
+    );
+}
+
+test("boards – every SQL query of the Grafana boards runs over real data and finds some", {
+  skip: skipWithoutPostgres,
+  timeout: deadlineMs(60_000),
+}, async (t) => {
+  const postgres = await openPostgres();
+  t.after(() => postgres.close());
+  const url = await postgres.createDatabase("boards");
+  const writer = new Writer(url);
+  t.after(() => writer.close());
+  const time = new Date(Date.now() - 60_000).toISOString();
+  const entry = (topic: string, body: unknown) => {
+    const payload = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+    const delivery = {
+      topic: `gateside/plant-7/${topic}`,
+      payload,
+      bytes: payload.length,
+      receivedMs: Date.now(),
+      acknowledge() {},
+    };
+    return { delivery, item: parseMessage(delivery, { prefix: "gateside", keepDays: null }) };
+  };
+  const doubt = {
+    quality: { rpm: { quality: "bad", reason: "missing" } },
+    values: { rpm: null, battery: 3.6 },
+  };
+  await writer.write([
+    entry("100/rpm", readingPayload(0, { time })),
+    entry("100/rpm/history", readingPayload(5, { ...doubt })),
+    entry("100/state", { state: "online", lastReading: time, battery: 3.4 }),
+    entry("agent/state", { state: "online", time, version: "0.2.0" }),
+    entry("agent/stats", {
+      v: 1,
+      time,
+      buffer: { depth: 1, hoursUntilFull: 4 },
+      sensors: { silent: 0 },
+    }),
+    entry("agent/gap", {
+      v: 1,
+      site: "plant-7",
+      sensor: "100",
+      kind: "rpm",
+      from: time,
+      to: time,
+      count: 1,
+      reason: "space",
+    }),
+    entry("agent/event", {
+      v: 1,
+      id: "e",
+      site: "plant-7",
+      sensor: "100",
+      kind: "rpm",
+      value: "rpm",
+      alarm: "fast",
+      severity: "alarm",
+      state: "active",
+      time,
+    }),
+    entry("100/waveform/channel1", {
+      v: 1,
+      id: "a".repeat(32),
+      site: "plant-7",
+      sensor: "100",
+      time,
+      channel: "channel1",
+      base64: Buffer.alloc(8).toString("base64"),
+    }),
+    entry("100/rpm", "{"),
+  ]);
+  const variables = { site: "plant-7", sensor: "100", value: "rpm" };
+  let queries = 0;
+  for (const { uid, panels, templating } of boards) {
+    const sql = panels.flatMap(({ title, targets }) =>
+      targets.map(({ rawSql }) => [title, rawSql] as const),
+    );
+    const lists = templating.list
+      .filter(({ type }) => type === "query")
+      .map(({ name, query }) => [name, query] as const);
+    for (const [title, text] of [...sql, ...lists]) {
+      if (text === undefined) continue;
+      const rows = await postgres.query(url, expanded(text, variables));
+      assert.ok(rows.length > 0, `${uid}: ${title} finds nothing`);
+      queries += 1;
+    }
+  }
+  assert.ok(queries >= 20);
+});
+
+test("boards – panels are numbered once, and every metric they name is one that collectors have", () => {
+  const names = new Set(
+    createCollectMetrics("x")
+      .registry.getMetricsAsArray()
+      .map(({ name }) => name),
+  );
+  for (const { panels } of boards) {
+    assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
+    for (const { expr = "" } of panels.flatMap(({ targets }) => targets))
+      for (const [name] of expr.matchAll(/gateside_\w+/g))
+        assert.ok(names.has(name.replace(/_(bucket|sum|count)$/, "")), name);
+  }
+});
+
+test("rights – with deploy/mosquitto a box publishes below its own site only; collectors read all and say nothing", {
+  skip: skipWithoutMosquitto,
+  timeout: deadlineMs(30_000),
+}, async (t) => {
+  const broker = await startMosquitto({
+    passwords: { "plant-7": "a", "plant-8": "b", collector: "c" },
+    acl: readFileSync("deploy/mosquitto/gateside.acl", "utf8"),
+  });
+  t.after(() => broker.close());
+  const seen = await recordMessages(broker.url, {
+    topics: ["$share/g/gateside/#"],
+    username: "collector",
+    password: "c",
+  });
+  t.after(() => seen.close());
+  const as = (username: string, password: string) =>
+    mqtt.connectAsync(broker.url, { protocolVersion: 5, username, password, reconnectPeriod: 0 });
+  const box = await as("plant-7", "a");
+  t.after(() => box.endAsync(true));
+  const publish = async (topic: string) => {
+    const packet = await box.publishAsync(topic, "1", { qos: 1 }).catch((error: unknown) => error);
+    return packet instanceof Error ? "refused" : "taken";
+  };
+  assert.equal(await publish("gateside/plant-8/1/rpm"), "refused");
+  assert.equal(await publish("elsewhere"), "refused");
+  assert.equal(await publish("gateside/plant-7/1/rpm"), "taken");
+  await seen.waitFor(({ topic }) => topic === "gateside/plant-7/1/rpm");
+  assert.equal(seen.messages.length, 1);
+  const collector = await as("collector", "c");
+  t.after(() => collector.endAsync(true));
+  await assert.rejects(collector.publishAsync("gateside/plant-7/1/rpm", "x", { qos: 1 }));
+});

@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Writer } from "../../src/collect/database/writer.ts";
+import type { FleetBox } from "../../src/collect/fleet/box.ts";
+import { parseMessage } from "../../src/collect/parse/parse-message.ts";
+import { publishAll, readingPayload } from "../support/collecting.ts";
+import { deadlineMs } from "../support/deadline.ts";
+import { skipWithoutMosquitto, startMosquitto } from "../support/mosquitto.ts";
+import { openPostgres, skipWithoutPostgres } from "../support/postgres.ts";
+import { runCommand } from "../support/run-command.ts";
+
+const skip = skipWithoutPostgres || skipWithoutMosquitto;
+
+const time = new Date().toISOString();
+const stats = (hoursUntilFull: number | null) => ({
+  v: 1,
+  time,
+  version: "0.2.0",
+  buffer: { depth: 12, hoursUntilFull, isWritable: true, alarm: null },
+  gateway: { isUp: true },
+  clock: { isPlausible: true },
+});
+/** Topic below gateside/, payload. */
+const WELL: [string, object][] = [
+  [
+    "plant-7/agent/state",
+    {
+      state: "online",
+      time,
+      version: "0.2.0",
+      configuration: "0123456789ab",
+      pendingRestart: ["MQTT_URL"],
+    },
+  ],
+  ["plant-7/agent/stats", stats(300)],
+  ["plant-7/100/state", { state: "online", lastReading: time, battery: 3.6 }],
+  ["plant-7/100/alarm/zone/channel1_vel_rms", { severity: "alarm", state: "active" }],
+];
+const ILL: [string, object][] = [
+  ["plant-8/agent/state", { state: "offline", time, version: "0.1.0", reason: "connection lost" }],
+  ["plant-8/agent/stats", stats(3)],
+  ["plant-8/5/state", { state: "silent", lastReading: null, battery: null }],
+];
+
+test("fleet – from a broker's retained topics: exit code 1 only when a box needs hands, which a machine's alarm does not mean", {
+  skip,
+  timeout: deadlineMs(60_000),
+}, async (t) => {
+  const broker = await startMosquitto();
+  t.after(() => broker.close());
+  const retain = (messages: [string, object][]) =>
+    publishAll(
+      broker.url,
+      messages.map(([topic, body]) => ({
+        topic: `gateside/${topic}`,
+        payload: JSON.stringify(body),
+        retain: true,
+      })),
+    );
+  await retain(WELL);
+  const well = await runCommand(["fleet", "--from", broker.url]);
+  assert.equal(well.code, 0, well.stderr);
+  assert.match(
+    well.stdout,
+    /plant-7 +online +0\.2\.0 +0123456789ab .*12 +300 +0 of 1 +1 \+ 0 +MQTT_URL waits for a restart/,
+  );
+  await retain(ILL);
+  const ill = await runCommand(["fleet", "--from", broker.url, "--json"]);
+  assert.equal(ill.code, 1);
+  const boxes = JSON.parse(ill.stdout) as FleetBox[];
+  assert.deepEqual(
+    boxes.map(({ site, needsHands }) => [site, needsHands]),
+    [
+      ["plant-7", []],
+      ["plant-8", ["offline (connection lost)", "buffer full in 3.0 h", "1 silent sensor"]],
+    ],
+  );
+});
+
+test("fleet – from the database: the same boxes, alarms by their newest event", {
+  skip,
+  timeout: deadlineMs(60_000),
+}, async (t) => {
+  const postgres = await openPostgres();
+  t.after(() => postgres.close());
+  const url = await postgres.createDatabase("fleet");
+  const writer = new Writer(url);
+  const event = (state: string, second: number, alarm: string) => ({
+    v: 1,
+    id: `${alarm}${second}`,
+    site: "plant-7",
+    sensor: "100",
+    kind: "accel",
+    value: "x",
+    alarm,
+    severity: "warning",
+    state,
+    time: new Date(Date.now() - 60_000 + second * 1000).toISOString(),
+  });
+  // Its readings say the name, its states only the topic.
+  const slashed: [string, object][] = [
+    ["p_9/1_2/rpm", JSON.parse(readingPayload(2, { site: "p/9", sensor: "1/2" })) as object],
+    ["p_9/agent/state", { state: "online", time, version: "0.2.0" }],
+    ["p_9/agent/stats", stats(300)],
+    ["p_9/1_2/state", { state: "online", lastReading: time, battery: 3.6 }],
+  ];
+  const events: [string, object][] = [
+    event("active", 1, "a"),
+    event("cleared", 2, "a"),
+    event("active", 1, "b"),
+  ].map((body) => ["plant-7/agent/event", body]);
+  await writer.write(
+    [
+      ...WELL,
+      ...ILL,
+      ...events,
+      ...slashed,
+      ["plant-7/100/rpm", JSON.parse(readingPayload(1)) as object] as [string, object],
+    ].map(([topic, body]) => {
+      const payload = Buffer.from(JSON.stringify(body));
+      const delivery = {
+        topic: `gateside/${topic}`,
+        payload,
+        bytes: payload.length,
+        receivedMs: Date.now(),
+        acknowledge() {},
+      };
+      return { delivery, item: parseMessage(delivery, { prefix: "gateside", keepDays: null }) };
+    }),
+  );
+  await writer.close();
+  const { code, stdout } = await runCommand(["fleet", "--db", url, "--json"]);
+  assert.equal(code, 1);
+  const [slash, first, second, ...others] = JSON.parse(stdout) as FleetBox[];
+  assert.deepEqual(others, []);
+  assert.equal(slash?.site, "p/9");
+  assert.equal(slash?.state, "online");
+  assert.equal(slash?.sensors, 1);
+  assert.deepEqual(slash?.needsHands, []);
+  assert.ok((slash?.newestReadingAgeS ?? 0) > 60);
+  assert.deepEqual(first?.alarms, { warning: 1, alarm: 0 });
+  assert.deepEqual(first?.needsHands, []);
+  assert.equal(first?.configuration, "0123456789ab");
+  assert.ok((first?.newestReadingAgeS ?? 0) > 60);
+  assert.equal(second?.needsHands.length, 3);
+});
+
+test("fleet – a database without our tables is told of by what makes them", {
+  skip: skipWithoutPostgres,
+  timeout: deadlineMs(60_000),
+}, async (t) => {
+  const postgres = await openPostgres();
+  t.after(() => postgres.close());
+  const url = await postgres.createDatabase("empty");
+  const fleet = await runCommand(["fleet", "--db", url]);
+  assert.equal(fleet.code, 1);
+  assert.match(fleet.stderr, /has no tables of Gateside.*collect --migrate-only/);
+});
+
+test("fleet – without an address, with AMQP alone, or with nobody there it says so", async () => {
+  assert.match((await runCommand(["fleet"])).stderr, /--from or --db is required/);
+  assert.match((await runCommand(["fleet", "--from", "amqp://x"])).stderr, /give --db/);
+  const { code, stderr } = await runCommand(["fleet", "--db", "postgres://u:secret@127.0.0.1:1/x"]);
+  assert.equal(code, 1);
+  assert.match(stderr, /ECONNREFUSED/);
+  assert.ok(!stderr.includes("secret"));
+});

@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parquetReadObjects } from "hyparquet";
+import { Writer } from "../../src/collect/database/writer.ts";
+import { type Measurement, MeasurementFile } from "../../src/collect/parquet/measurement-file.ts";
+import { readMeasurements } from "../../src/collect/parquet/read-database.ts";
+import { parseMessage } from "../../src/collect/parse/parse-message.ts";
+import { READING_TOPIC, readingPayload } from "../support/collecting.ts";
+import { deadlineMs } from "../support/deadline.ts";
+import { openPostgres, skipWithoutPostgres } from "../support/postgres.ts";
+
+async function fileOf(rows: Iterable<Measurement> | AsyncIterable<Measurement>): Promise<Buffer> {
+  const file = new MeasurementFile();
+  const parts: Uint8Array[] = [];
+  for await (const row of rows) parts.push((await file.add(row)) ?? new Uint8Array());
+  parts.push(await file.finish());
+  return Buffer.concat(parts);
+}
+
+async function readBack(file: Buffer) {
+  const bytes = file.buffer.slice(file.byteOffset, file.byteOffset + file.length) as ArrayBuffer;
+  return parquetReadObjects({ file: bytes });
+}
+
+const shown = ({ timeMs, name, value, ...row }: Measurement) => ({
+  time: new Date(timeMs),
+  site: row.site,
+  sensor: row.sensor,
+  kind: row.kind,
+  value_name: name,
+  number: typeof value === "number" ? value : typeof value === "boolean" ? Number(value) : null,
+  text: typeof value === "string" || typeof value === "boolean" ? String(value) : null,
+  unit: row.unit,
+  quality: row.quality,
+  reason: row.reason,
+  id: row.id,
+});
+
+/** As strictly as deepStrictEqual, at a tenth of its time for a hundred thousand rows. */
+function isSame(found: Record<string, unknown> | undefined, row: Record<string, unknown>): boolean {
+  const isSameCell = (a: unknown, b: unknown) =>
+    a instanceof Date && b instanceof Date ? a.getTime() === b.getTime() : Object.is(a, b);
+  return (
+    found !== undefined &&
+    Object.keys(found).length === Object.keys(row).length &&
+    Object.entries(row).every(([name, cell]) => isSameCell(found[name], cell))
+  );
+}
+
+test("parquet – several groups of rows read back cell by cell, nulls and extremes included", async () => {
+  const values = [0.1 + 0.2, -0, 5e-324, 1.7976931348623157e308, null, true, false, "C", "ü\n"];
+  const rows = Array.from({ length: 100_010 }, (_, n): Measurement => {
+    const value = values[n % values.length] ?? null;
+    return {
+      timeMs: 1_700_000_000_000 + n,
+      site: n % 3 === 0 ? null : "plant-7",
+      sensor: String(n % 50),
+      kind: "loop",
+      name: `channel${n % 4}`,
+      value,
+      unit: n % 2 === 0 ? "bar" : null,
+      quality: value === null ? "bad" : "good",
+      reason: value === null ? "missing" : null,
+      id: n.toString(16).padStart(32, "0"),
+    };
+  });
+  const found = await readBack(await fileOf(rows));
+  assert.equal(found.length, rows.length);
+  const differing = rows.findIndex((row, at) => !isSame(found[at], shown(row)));
+  assert.equal(differing, -1, JSON.stringify([found[differing], rows[differing]]));
+});
+
+test("parquet – no rows are an empty file that reads", async () => {
+  assert.deepEqual(await readBack(await fileOf([])), []);
+});
+
+test("parquet – the database's measurements, in order of time and of one site", {
+  skip: skipWithoutPostgres,
+  timeout: deadlineMs(60_000),
+}, async (t) => {
+  const postgres = await openPostgres();
+  t.after(() => postgres.close());
+  const url = await postgres.createDatabase("parquet");
+  const writer = new Writer(url);
+  t.after(() => writer.close());
+  const entry = (n: number, members: Record<string, unknown>, topic = READING_TOPIC) => {
+    const payload = Buffer.from(readingPayload(n, members));
+    const delivery = {
+      topic,
+      payload,
+      bytes: payload.length,
+      receivedMs: Date.now(),
+      acknowledge() {},
+    };
+    return { delivery, item: parseMessage(delivery, { prefix: "gateside", keepDays: null }) };
+  };
+  await writer.write([
+    entry(2, { kind: "dryContact", values: { input1: true }, units: {} }),
+    entry(1, {
+      kind: "accel",
+      values: { channel1_zone: "B", channel1_vel_rms: 1 / 3 },
+      units: { channel1_vel_rms: "mm/s" },
+    }),
+    entry(3, { site: "plant-8" }, "gateside/plant-8/1/rpm/history"),
+  ]);
+  const range = { fromMs: 0, toMs: Date.now(), site: "plant-7", sensor: null, kind: null };
+  const found = await readBack(await fileOf(readMeasurements(url, range)));
+  assert.deepEqual(
+    found.map(({ value_name, number, text, unit }) => ({ value_name, number, text, unit })),
+    [
+      { value_name: "channel1_vel_rms", number: 1 / 3, text: null, unit: "mm/s" },
+      { value_name: "channel1_zone", number: null, text: "B", unit: null },
+      { value_name: "input1", number: 1, text: "true", unit: null },
+    ],
+  );
+});

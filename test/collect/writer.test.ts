@@ -1,0 +1,308 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { openConnection } from "../../src/collect/database/connection.ts";
+import { migrate } from "../../src/collect/database/migrate.ts";
+import { Streams } from "../../src/collect/database/streams.ts";
+import { type Entry, Writer } from "../../src/collect/database/writer.ts";
+import { instantText } from "../../src/collect/parse/copy-text.ts";
+import { parseMessage } from "../../src/collect/parse/parse-message.ts";
+import { READING_TABLES, readingColumns } from "../../src/collect/tables.ts";
+import { READING_TOPIC, readingPayload } from "../support/collecting.ts";
+import { openPostgres, type Postgres, skipWithoutPostgres } from "../support/postgres.ts";
+
+const OPTIONS = { prefix: "gateside", keepDays: null };
+let postgres: Postgres;
+let databases = 0;
+
+before(async () => {
+  if (!skipWithoutPostgres) postgres = await openPostgres();
+});
+after(() => postgres?.close());
+
+const freshDatabase = () => postgres.createDatabase(`writer${++databases}`);
+
+function entry(topic: string, text: string | Buffer): Entry {
+  const payload = Buffer.from(text);
+  const delivery = {
+    topic,
+    payload,
+    bytes: payload.length,
+    receivedMs: Date.now(),
+    acknowledge() {},
+  };
+  return { delivery, item: parseMessage(delivery, OPTIONS) };
+}
+const reading = (n: number, members: Record<string, unknown> = {}) =>
+  entry(READING_TOPIC, readingPayload(n, members));
+
+test("writer – a repeated batch changes nothing, nor does a repetition within a batch", {
+  skip: skipWithoutPostgres,
+}, async (t) => {
+  const url = await freshDatabase();
+  const writer = new Writer(url);
+  t.after(() => writer.close());
+  const batch = [reading(1), reading(2), reading(1)];
+  const first = await writer.write(batch);
+  assert.deepEqual([first.readings, first.duplicates], [2, 1]);
+  const again = await writer.write(batch);
+  assert.deepEqual([again.readings, again.duplicates], [0, 3]);
+  assert.equal((await postgres.query(url, "SELECT * FROM reading")).length, 2);
+});
+
+test("writer – two readings of one time with different content are two", {
+  skip: skipWithoutPostgres,
+}, async (t) => {
+  const url = await freshDatabase();
+  const writer = new Writer(url);
+  t.after(() => writer.close());
+  const time = new Date(Date.now() - 60_000).toISOString();
+  await writer.write([reading(1, { time, sensor: "1" }), reading(2, { time, sensor: "1" })]);
+  assert.equal((await postgres.query(url, "SELECT * FROM reading")).length, 2);
+});
+
+test("writer – a bad value without a column of its own is a line of measurement like any other", {
+  skip: skipWithoutPostgres,
+}, async (t) => {
+  const url = await freshDatabase();
+  const writer = new Writer(url);
+  t.after(() => writer.close());
+  const bad = { quality: "bad", reason: "missing" };
+  await writer.write([
+    reading(1, {
+      kind: "node",
+      values: { firmware: "1.02", battery: null },
+      units: { battery: "V" },
+      quality: { battery: bad },
+    }),
+    reading(2, { values: { rpm: null, extra: null }, quality: { rpm: bad, extra: bad } }),
+  ]);
+  const lines = await postgres.query(
+    url,
+    "SELECT kind, value, number, text, quality, reason FROM measurement ORDER BY kind, value",
+  );
+  const line = (kind: string, value: string) => ({ kind, value, number: null, text: null, ...bad });
+  assert.deepEqual(lines, [
+    line("node", "battery"),
+    { ...line("node", "firmware"), text: "1.02", quality: "good", reason: null },
+    line("rpm", "extra"),
+    line("rpm", "rpm"),
+  ]);
+  const readings = await postgres.query(url, 'SELECT "values" FROM reading ORDER BY kind');
+  assert.deepEqual(readings, [
+    { values: { firmware: "1.02", battery: null } },
+    { values: { rpm: null, extra: null } },
+  ]);
+});
+
+test("writer – every table of readings has the columns that the program writes", {
+  skip: skipWithoutPostgres,
+}, async () => {
+  const url = await freshDatabase();
+  const client = await openConnection(url, "test");
+  await migrate(client);
+  await client.end();
+  for (const table of READING_TABLES) {
+    const rows = await postgres.query<{ name: string }>(
+      url,
+      `SELECT attname AS name FROM pg_attribute WHERE attrelid = '${table.table}'::regclass AND attnum > 0 ORDER BY attnum`,
+    );
+    assert.deepEqual(
+      rows.map(({ name }) => name),
+      readingColumns(table),
+    );
+  }
+});
+
+test("writer – a reading reads back as it was published: values, doubts, unknown members, times", {
+  skip: skipWithoutPostgres,
+}, async (t) => {
+  const url = await freshDatabase();
+  const writer = new Writer(url);
+  t.after(() => writer.close());
+  const time = new Date(Date.now() - 5000).toISOString();
+  await writer.write([
+    reading(1, {
+      kind: "accel",
+      time,
+      historical: false,
+      values: { channel1_vel_rms: 0.1 + 0.2, channel1_zone: "C", battery: null, new_value: 7 },
+      units: { channel1_vel_rms: "mm/s", new_value: "bar" },
+      quality: { battery: { quality: "bad", reason: "missing" } },
+      attributes: { time_data: time, device: "vibration", odd: "2026-01-01T00:00:00+01:00" },
+      raw: { A: 1 },
+      surprise: true,
+    }),
+  ]);
+  const [row] = await postgres.query(
+    url,
+    'SELECT "values", units, quality, attributes, raw FROM reading',
+  );
+  assert.deepEqual(row, {
+    values: { channel1_vel_rms: 0.1 + 0.2, channel1_zone: "C", battery: null, new_value: 7 },
+    units: { channel1_vel_rms: "mm/s", new_value: "bar" },
+    quality: { battery: { quality: "bad", reason: "missing" } },
+    attributes: { time_data: time, device: "vibration", odd: "2026-01-01T00:00:00+01:00" },
+    raw: { A: 1 },
+  });
+  const lines = await postgres.query(
+    url,
+    "SELECT value, number, unit, quality, reason, text FROM measurement ORDER BY value",
+  );
+  assert.deepEqual(lines, [
+    { value: "battery", number: null, unit: null, quality: "bad", reason: "missing", text: null },
+    {
+      value: "channel1_vel_rms",
+      number: 0.1 + 0.2,
+      unit: "mm/s",
+      quality: "good",
+      reason: null,
+      text: null,
+    },
+    { value: "channel1_zone", number: 3, unit: null, quality: "good", reason: null, text: "C" },
+    { value: "new_value", number: 7, unit: "bar", quality: "good", reason: null, text: null },
+  ]);
+  const latest = await postgres.query(
+    url,
+    "SELECT value, number, unit, quality, reason, text FROM latest ORDER BY value",
+  );
+  assert.deepEqual(latest, lines);
+});
+
+test("writer – a kind that this version does not know is kept, its values as a measurement", {
+  skip: skipWithoutPostgres,
+}, async (t) => {
+  const url = await freshDatabase();
+  const writer = new Writer(url);
+  t.after(() => writer.close());
+  await writer.write([reading(1, { kind: "node", values: { rssi: -71, awake: true } })]);
+  const rows = await postgres.query(
+    url,
+    "SELECT kind, value, number, text FROM measurement ORDER BY value",
+  );
+  assert.deepEqual(rows, [
+    { kind: "node", value: "awake", number: 1, text: "true" },
+    { kind: "node", value: "rssi", number: -71, text: null },
+  ]);
+});
+
+test("writer – latest moves forward in time only, and not to what is dated into the future", {
+  skip: skipWithoutPostgres,
+}, async (t) => {
+  const url = await freshDatabase();
+  const writer = new Writer(url);
+  t.after(() => writer.close());
+  const at = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString();
+  const one = { sensor: "1" };
+  await writer.write([reading(1, { ...one, time: at(-2), values: { rpm: 2 } })]);
+  await writer.write([reading(2, { ...one, time: at(-3), values: { rpm: 3 } })]);
+  const flags = ["time_in_future"];
+  await writer.write([
+    reading(3, { ...one, time: at(60), values: { rpm: 4 }, attributes: { flags } }),
+  ]);
+  const rows = await postgres.query(url, "SELECT number FROM latest");
+  assert.deepEqual(rows, [{ number: 2 }]);
+});
+
+test("writer – streams that were forgotten to bound memory are looked up again, not taken for too many", {
+  skip: skipWithoutPostgres,
+}, async (t) => {
+  const url = await freshDatabase();
+  const client = await openConnection(url, "test");
+  t.after(() => client.end());
+  await migrate(client);
+  const stream = (sensor: string) => ({ site: "plant-7", sensor, kind: "rpm" });
+  const streams = new Streams(1);
+  const first = await streams.numbersOf(client, ["1", "2"].map(stream));
+  const second = await streams.numbersOf(client, ["3", "2", "1"].map(stream));
+  assert.deepEqual(second.slice(1).reverse(), first);
+  assert.ok(second.every((number) => number !== null));
+});
+
+test("copy – the text of an instant is Date's own", () => {
+  for (const ms of [0, 1, 999, 59_999, 60_000, 1_763_790_123_045, -1, 253_402_300_799_999])
+    assert.equal(instantText(ms), new Date(ms).toISOString());
+});
+
+test("writer – a will counts though it was written before `online`; an older session's does not", {
+  skip: skipWithoutPostgres,
+}, async (t) => {
+  const url = await freshDatabase();
+  const writer = new Writer(url);
+  t.after(() => writer.close());
+  const state = (name: string, second: number) =>
+    entry(
+      "gateside/plant-7/agent/state",
+      JSON.stringify({
+        state: name,
+        time: new Date(Date.UTC(2026, 10, 20, 0, 0, second)),
+        version: "0.2.0",
+        reason: "x",
+      }),
+    );
+  const shown = async () =>
+    (await postgres.query<{ state: string }>(url, "SELECT state FROM box"))[0]?.state;
+  await writer.write([state("online", 101), state("offline", 100)]);
+  assert.equal(await shown(), "offline");
+  await writer.write([state("online", 300), state("offline", 100)]);
+  assert.equal(await shown(), "online");
+  await writer.write([state("offline", 310), state("online", 300)]);
+  assert.equal(await shown(), "offline");
+});
+
+test("writer – rejected messages are kept cut and bounded, whatever bytes they are", {
+  skip: skipWithoutPostgres,
+}, async (t) => {
+  const url = await freshDatabase();
+  const writer = new Writer(url);
+  t.after(() => writer.close());
+  const broken = [
+    entry("gateside/plant-7/x\0y", Buffer.from([0, 255, 1])),
+    entry(READING_TOPIC, Buffer.alloc(100_000, 65)),
+  ];
+  for (let i = 0; i < 60; i++) await writer.write(Array.from({ length: 200 }, () => broken).flat());
+  const [row] = await postgres.query<{ count: number; largest: number }>(
+    url,
+    "SELECT count(*)::integer AS count, max(length(payload)) AS largest FROM rejected",
+  );
+  assert.deepEqual(row, { count: 10_000, largest: 4096 });
+});
+
+test("writer – weeks are made as readings need them, and dropped by age", {
+  skip: skipWithoutPostgres,
+}, async (t) => {
+  const url = await freshDatabase();
+  const writer = new Writer(url);
+  t.after(() => writer.close());
+  const ago = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
+  await writer.write([reading(1, { time: ago(300) }), reading(2, { time: ago(1) })]);
+  assert.equal((await postgres.query(url, "SELECT * FROM reading")).length, 2);
+  const dropped = await writer.maintain((client) => writer.partitions.drop(client, Date.now(), 30));
+  assert.equal(dropped, 10);
+  assert.equal((await postgres.query(url, "SELECT * FROM reading")).length, 1);
+  await writer.write([reading(3, { time: ago(299) })]);
+  assert.equal((await postgres.query(url, "SELECT * FROM reading")).length, 2);
+});
+
+test("writer – the role gateside_writer suffices, and gateside_reader sees the views", {
+  skip: skipWithoutPostgres,
+}, async (t) => {
+  const url = await freshDatabase();
+  const owner = await openConnection(url, "test");
+  await migrate(owner);
+  await owner.query(
+    "CREATE ROLE w LOGIN IN ROLE gateside_writer; CREATE ROLE r LOGIN IN ROLE gateside_reader",
+  );
+  await owner.end();
+  const as = (role: string) => url.replace("postgres@", `${role}@`);
+  const writer = new Writer(as("w"));
+  t.after(() => writer.close());
+  const gap = entry(
+    "gateside/plant-7/agent/gap",
+    JSON.stringify({ v: 1, site: "plant-7", reason: "space", count: 3 }),
+  );
+  await writer.write([reading(1), gap, gap, entry("gateside/plant-7/1/rpm", "x")]);
+  await writer.maintain((client) => writer.partitions.drop(client, Date.now(), 30));
+  for (const view of ["measurement", "latest", "reading", "gap", "box", "sensor", "rejected"])
+    assert.ok((await postgres.query(as("r"), `SELECT * FROM ${view}`)).length > 0, view);
+  await assert.rejects(postgres.query(as("r"), "DELETE FROM rejected"), /permission denied/);
+});

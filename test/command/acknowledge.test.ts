@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { acknowledge } from "../../src/command/acknowledge.ts";
+import { CommandGate } from "../../src/command/command-gate.ts";
+import type { AlarmRequest } from "../../src/core/alarm/view.ts";
+import type { Message } from "../../src/core/ports.ts";
+import { SecretGate } from "../../src/lib/secrets.ts";
+import { ManualClock } from "../support/manual-clock.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
+
+const TOPIC = "plant/plant-7/agent/cmd/acknowledge";
+
+function desk(responsePrefix: string | null = null) {
+  const clock = new ManualClock();
+  const logger = new RecordingLogger();
+  const asked: AlarmRequest[] = [];
+  const answers: Message[] = [];
+  const gate = new SecretGate(["br0ker-pa55word"]);
+  const alarms = {
+    act: (request: AlarmRequest) => {
+      asked.push(request);
+      return Promise.resolve({ ok: true });
+    },
+  };
+  const parts = {
+    alarms: alarms as never,
+    clock,
+    logger,
+    pace: new CommandGate(clock, logger),
+    redact: (text: string) => gate.redact(text),
+    responsePrefix,
+  };
+  const send = (fields: object, responseTopic?: string) =>
+    acknowledge(
+      parts,
+      {
+        topic: TOPIC,
+        payload: Buffer.from(JSON.stringify({ id: "0".repeat(32), ...fields })),
+        ...(responseTopic === undefined ? {} : { responseTopic }),
+      },
+      (answer) => void answers.push(answer),
+    );
+  return { send, asked, answers, clock, logger };
+}
+
+test("acknowledge – the answer goes nowhere but where answers may: never on a topic of the agent's own", async () => {
+  for (const [responseTopic, prefix, topic] of [
+    [undefined, null, `${TOPIC}/result`],
+    ["desk/answers", null, "desk/answers"],
+    ["plant/plant-7/agent/state", null, `${TOPIC}/result`],
+    ["plant/plant-7/1001/rpm", null, `${TOPIC}/result`],
+    ["spBv1.0/g/NDEATH/n", null, `${TOPIC}/result`],
+    ["$SYS/x", null, `${TOPIC}/result`],
+    [TOPIC, null, `${TOPIC}/result`],
+    ["desk/answers", "office", `${TOPIC}/result`],
+    ["office/1", "office", "office/1"],
+  ] as const) {
+    const { send, answers } = desk(prefix);
+    await send({}, responseTopic);
+    assert.deepEqual(
+      answers.map((answer) => answer.topic),
+      [topic],
+      responseTopic,
+    );
+  }
+});
+
+test("acknowledge – of a flood so many a second are looked at, the others are counted", async () => {
+  const { send, asked, answers, clock, logger } = desk();
+  for (let n = 0; n < 500; n++) await send({});
+  assert.deepEqual([asked.length, answers.length, logger.lines.length], [20, 20, 1]);
+  await clock.advance(1_000);
+  await send({});
+  assert.equal(asked.length, 21);
+});
+
+test("acknowledge – who and why are kept without a secret that a broker put there", async () => {
+  const { send, asked } = desk();
+  await send({
+    by: "anna br0ker-pa55word",
+    note: `x ${Buffer.from("br0ker-pa55word").toString("hex")}`,
+  });
+  assert.deepEqual([asked[0]?.by, asked[0]?.note], ["anna ***", "x ***"]);
+});

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { loadCollectSettings } from "../../src/config/collect-settings.ts";
+import { runCommand } from "../support/run-command.ts";
+
+const load = (env: Record<string, string>, flags: Record<string, string> = {}, cwd = "/") =>
+  loadCollectSettings({ env, cwd, flag: (name) => flags[name] ?? null, required: ["from", "to"] });
+const BOTH = { COLLECT_FROM: "mqtt://b", COLLECT_TO: "postgres://d/g" };
+
+test("collect settings – flags go before the environment, and what is not given has its default", () => {
+  const { settings, faults } = load(
+    { ...BOTH, COLLECT_GROUP: "a", COLLECT_METRICS: "9464" },
+    { group: "b", "keep-days": "30", from: "mqtts://u:p@x:8883, mqtts://y" },
+  );
+  assert.deepEqual(faults, []);
+  assert.deepEqual(settings, {
+    from: ["mqtts://u:p@x:8883", "mqtts://y"],
+    to: "postgres://d/g",
+    group: "b",
+    prefix: "gateside",
+    metrics: { host: "127.0.0.1", port: 9464 },
+    keepDays: 30,
+    tls: { ca: null, cert: null, key: null },
+    logLevel: "info",
+  });
+});
+
+test("collect settings – addresses come from files, too, and not from both", (t) => {
+  const directory = mkdtempSync(join(tmpdir(), "gateside-collect-"));
+  t.after(() => rmSync(directory, { recursive: true }));
+  writeFileSync(join(directory, "from"), "amqp://u:p@b\n");
+  const { COLLECT_TO } = BOTH;
+  const { settings } = load({ COLLECT_FROM_FILE: "from", COLLECT_TO }, {}, directory);
+  assert.deepEqual(settings?.from, ["amqp://u:p@b"]);
+  assert.match(
+    load({ ...BOTH, COLLECT_FROM_FILE: "from" }, {}, directory).faults[0]?.problem ?? "",
+    /both/,
+  );
+  assert.equal(load({ COLLECT_FROM_FILE: "none", COLLECT_TO }, {}, directory).faults.length, 1);
+});
+
+test("collect settings – every fault is named at once, and no password with it", async () => {
+  const { faults } = load(
+    {},
+    {
+      from: "mqtt://u:secret@a,amqp://u:secret@b,http://u:secret@c",
+      to: "mysql://u:secret@d",
+      group: "a b",
+      prefix: "a/#",
+      metrics: "99999",
+      "keep-days": "0",
+    },
+  );
+  assert.equal(faults.length, 7);
+  assert.ok(!JSON.stringify(faults).includes("secret"));
+  const fleet = await runCommand(["fleet", "--db", "mysql://u:secret@d"]);
+  assert.match(fleet.stderr, /^error: --db: is not a PostgreSQL address/);
+  const { code, stderr } = await runCommand(["collect"]);
+  assert.equal(code, 2);
+  assert.equal(stderr.trim().split("\n").length, 2);
+});

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { loadSite } from "../../src/config/site.ts";
+
+const SERVICE = { operation: "getState", fields: { battery: { from: "B", unit: "V" } } };
+const REGISTER = { address: 10, type: "uint16", value: "vel_rms1", unit: "mm/s" };
+const MODBUS = { via: "modbus", url: "tcp://10.0.0.1:502", registers: [REGISTER] };
+
+function load(...stateReads: readonly unknown[]) {
+  const sensor = { code: "1", type: 3, kinds: ["accel"], stateReads };
+  return loadSite(JSON.stringify({ site: "plant-7", sensors: [sensor] }), "site.json");
+}
+
+const WRONG: readonly [string, readonly unknown[], string][] = [
+  ["no operation", [{ fields: SERVICE.fields }], "[0].operation"],
+  ["an operation with a path", [{ ...SERVICE, operation: "../x" }], "[0].operation"],
+  ["registers of the service", [{ ...SERVICE, registers: [REGISTER] }], "[0].registers"],
+  ["no url", [{ via: "modbus", registers: [REGISTER] }], "[0].url"],
+  ["another protocol", [{ ...MODBUS, url: "http://10.0.0.1" }], "[0].url"],
+  ["a port that is none", [{ ...MODBUS, url: "tcp://10.0.0.1:99999" }], "[0].url"],
+  ["an interval below a minute", [{ ...SERVICE, intervalS: 59 }], "[0].intervalS"],
+  ["an interval above a day", [{ ...SERVICE, intervalS: 86_401 }], "[0].intervalS"],
+  [
+    "an unknown register type",
+    [{ ...MODBUS, registers: [{ ...REGISTER, type: "float64" }] }],
+    "[0].registers[0].type",
+  ],
+  [
+    "a value whose second register lies past the end",
+    [{ ...MODBUS, registers: [{ ...REGISTER, type: "float32", address: 65_535 }] }],
+    "[0].registers[0].address",
+  ],
+  [
+    "a name that is no topic level",
+    [{ ...MODBUS, registers: [{ ...REGISTER, value: "a/b" }] }],
+    "[0].registers[0].value",
+  ],
+  [
+    "one name in two reads",
+    [SERVICE, { ...MODBUS, registers: [{ ...REGISTER, value: "Battery" }] }],
+    "[1].registers[0].value",
+  ],
+];
+
+for (const [what, reads, place] of WRONG) {
+  test(`state reads: ${what} is one fault, with its place`, () => {
+    const { faults } = load(...reads);
+    assert.deepEqual(
+      faults.map((fault) => fault.place),
+      [`site.json: sensors[0].stateReads${place}`],
+    );
+  });
+}
+
+test("state reads of both ways are taken, and an alarm may look at their values", () => {
+  assert.deepEqual(load(SERVICE, MODBUS).faults, []);
+  const sensor = { code: "1", type: 3, kinds: ["accel"], stateReads: [SERVICE] };
+  const alarm = { name: "low", select: { kinds: ["node"], values: ["battery"] }, low: 3 };
+  const site = { site: "plant-7", sensors: [sensor], alarms: [alarm] };
+  assert.deepEqual(loadSite(JSON.stringify(site), "site.json").faults, []);
+});
+
+test("a value's name in fields that is no topic level is refused", () => {
+  const { faults } = load({ operation: "getState", fields: { "a/b": { from: "B" } } });
+  assert.match(faults[0]?.place ?? "", /stateReads\[0\]\.fields/);
+});
+
+test("site – an address with user and password is refused without showing them", () => {
+  for (const password of ["hunter2", "hunt/er2@home"]) {
+    const { faults } = load({ ...MODBUS, url: `tcp://boiler:${password}@10.0.0.7:502` });
+    const [text = ""] = faults.map(({ problem }) => problem);
+    assert.match(text, /"tcp:\/\/\*\*\*@10\.0\.0\.7:502" does not have the right form/);
+  }
+});

@@ -1,0 +1,246 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { faultLine } from "../../src/config/fault.ts";
+import { loadSite } from "../../src/config/site.ts";
+import { loadUplinks, type UplinksContext } from "../../src/config/uplinks.ts";
+import type { Uplink } from "../../src/core/uplink.ts";
+
+type Change = Record<string, unknown>;
+const { site } = loadSite(readFileSync("config/examples/plant.json", "utf8"), "plant.json");
+const CONTEXT: UplinksContext = { site, main: null, commandsEnabled: false };
+const CLOUD: Change = { name: "cloud", url: "mqtt://cloud.example:1883" };
+const SCADA: Change = { name: "scada", url: "mqtt://scada.example", formats: ["sparkplug"] };
+
+const load = (written: unknown, context: Partial<UplinksContext> = {}) =>
+  loadUplinks(JSON.stringify(written), "/etc/gateside/uplinks.json", { ...CONTEXT, ...context });
+const file = (...uplinks: unknown[]) => ({ uplinks });
+
+/** Each is one mistake: exactly one fault, at this place. */
+const WRONG: readonly [string, unknown, string][] = [
+  ["no list", {}, "uplinks"],
+  ["an unknown key", { uplinks: [CLOUD], uplink: [] }, "uplink"],
+  ["an unknown key of an uplink", file({ ...CLOUD, urls: "x" }), "uplinks[0].urls"],
+  ["a password in the file", file({ ...CLOUD, password: "x" }), "uplinks[0].password"],
+  ["no name", file({ url: "mqtt://a.example" }), "uplinks[0].name"],
+  ["a name that is no topic level", file({ ...CLOUD, name: "a/b" }), "uplinks[0].name"],
+  ["the reserved name", file({ ...CLOUD, name: "main" }), "uplinks[0].name"],
+  ["a name twice", file(CLOUD, { ...CLOUD, url: "mqtt://other.example" }), "uplinks[1].name"],
+  ["no address", file({ name: "cloud" }), "uplinks[0].url"],
+  ["another scheme", file({ ...CLOUD, url: "http://a.example" }), "uplinks[0].url"],
+  [
+    "credentials in the address",
+    file({ ...CLOUD, url: "mqtt://u:pw@a.example" }),
+    "uplinks[0].url",
+  ],
+  [
+    "one of two addresses wrong",
+    file({ ...CLOUD, url: "mqtt://a.example,b.example" }),
+    "uplinks[0].url",
+  ],
+  [
+    "an address twice",
+    file({ ...CLOUD, url: "mqtt://a.example,mqtt://a.example" }),
+    "uplinks[0].url",
+  ],
+  ["an unknown format", file({ ...CLOUD, formats: ["xml"] }), "uplinks[0].formats[0]"],
+  [
+    "a topic prefix with wildcards",
+    file({ ...CLOUD, topicPrefix: "a/#" }),
+    "uplinks[0].topicPrefix",
+  ],
+  ["an unknown topic", file({ ...CLOUD, topics: { live: "x" } }), "uplinks[0].topics.live"],
+  [
+    "an unknown kind",
+    file({ ...CLOUD, select: { kinds: ["noise"] } }),
+    "uplinks[0].select.kinds[0]",
+  ],
+  [
+    "an unknown sensor",
+    file({ ...CLOUD, select: { sensors: ["99"] } }),
+    "uplinks[0].select.sensors[0]",
+  ],
+  ["an unknown area", file({ ...CLOUD, select: { areas: [99] } }), "uplinks[0].select.areas[0]"],
+  [
+    "an unknown machine",
+    file({ ...CLOUD, select: { machines: [99] } }),
+    "uplinks[0].select.machines[0]",
+  ],
+  [
+    "no such value",
+    file({ ...CLOUD, select: { values: ["*_noise"] } }),
+    "uplinks[0].select.values[0]",
+  ],
+  [
+    "lists that agree on nothing",
+    file({ ...CLOUD, select: { sensors: ["10234"], kinds: ["rpm"] } }),
+    "uplinks[0].select",
+  ],
+  ["an age of 0", file({ ...CLOUD, maxAgeHours: 0 }), "uplinks[0].maxAgeHours"],
+  ["an age as text", file({ ...CLOUD, maxAgeHours: "12" }), "uplinks[0].maxAgeHours"],
+  ["an unreadable secret", file({ ...CLOUD, passwordFile: "none" }), "uplinks[0].passwordFile"],
+  ["an unreadable CA", file({ ...CLOUD, caFile: "/none.pem" }), "uplinks[0].caFile"],
+  [
+    "a password without a user on 3.1.1",
+    file({ ...CLOUD, version: 4, passwordFile: "PASSWORD" }),
+    "uplinks[0].passwordFile",
+  ],
+  [
+    "a user name twice",
+    file({ ...CLOUD, username: "a", usernameFile: "PASSWORD" }),
+    "uplinks[0].usernameFile",
+  ],
+  [
+    "a key for another profile",
+    file({ ...CLOUD, sasKeyFile: "PASSWORD" }),
+    "uplinks[0].sasKeyFile",
+  ],
+  [
+    "a platform without json",
+    file({ ...CLOUD, profile: "thingsboard", formats: ["plain"] }),
+    "uplinks[0].profile",
+  ],
+  [
+    "two sessions with one client id at one broker",
+    file({ ...CLOUD, clientId: "x" }, { ...CLOUD, name: "b", clientId: "x", topicPrefix: "b" }),
+    "uplinks[1].clientId",
+  ],
+  [
+    "two edge nodes of one name at one broker",
+    file(SCADA, { ...SCADA, name: "b" }),
+    "uplinks[1].sparkplug",
+  ],
+];
+
+for (const [what, written, place] of WRONG) {
+  test(`uplinks file: ${what} is one fault, with its place`, (t) => {
+    const directory = scratch(t);
+    writeFileSync(join(directory, "PASSWORD"), "secret\n");
+    const path = join(directory, "uplinks.json");
+    const { uplinks, faults } = loadUplinks(JSON.stringify(written), path, CONTEXT);
+    assert.equal(uplinks, null);
+    assert.deepEqual(
+      faults.map((fault) => fault.place),
+      [`${path}: ${place}`],
+      faults.map(faultLine).join("\n"),
+    );
+    assert.ok(!faults.some((fault) => faultLine(fault).includes("pw@")));
+  });
+}
+
+function scratch(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), "gateside-uplinks-"));
+  t.after(() => rmSync(directory, { recursive: true }));
+  return directory;
+}
+
+test("every fault of a file is told at once", () => {
+  const { faults } = load(
+    file(
+      { ...CLOUD, name: "main", formats: ["xml"] },
+      { ...CLOUD, select: { areas: [99] }, caFile: "/x" },
+    ),
+  );
+  assert.deepEqual(faults.map(({ place }) => place.split(": ")[1]).sort(), [
+    "uplinks[0].formats[0]",
+    "uplinks[0].name",
+    "uplinks[1].caFile",
+    "uplinks[1].select.areas[0]",
+  ]);
+});
+
+test("text that is no JSON is told with line and column", () => {
+  const { faults } = loadUplinks('{ "uplinks": [\n  { "name": }\n] }', "/u.json", CONTEXT);
+  assert.equal(faults[0]?.place, "/u.json:2:13");
+  const comma = loadUplinks('{ "uplinks": [{ "name": "a", }] }', "/u.json", CONTEXT);
+  assert.match(comma.faults[0]?.problem ?? "", /a comma stands before this/);
+  const last = loadUplinks('{ "uplinks": [1, ] }', "/u.json", CONTEXT);
+  assert.match(last.faults[0]?.problem ?? "", /a comma stands before this/);
+});
+
+test("a file that is no object is told by its path alone", () => {
+  assert.equal(loadUplinks("[]", "/u.json", CONTEXT).faults[0]?.place, "/u.json");
+});
+
+test("an empty file is a fault only where nothing else is published to", () => {
+  assert.equal(load(file()).faults[0]?.place, "/etc/gateside/uplinks.json: uplinks");
+  const [main] = load(file(CLOUD)).uplinks ?? [];
+  assert.deepEqual(load(file(), { main: main ?? null }).uplinks, []);
+  // MQTT_URL is given, and a fault elsewhere keeps its uplink from being made.
+  assert.deepEqual(load(file(), { hasMainUrl: true }).faults, []);
+});
+
+test("what is not given stands at the contract's defaults", () => {
+  const [cloud] = load(file(CLOUD)).uplinks ?? [];
+  const expected: Uplink = {
+    name: "cloud",
+    urls: ["mqtt://cloud.example:1883"],
+    version: 5,
+    clientId: "gateside-plant-7-cloud",
+    username: null,
+    password: null,
+    tls: { caFile: null, certFile: null, keyFile: null },
+    sasKey: null,
+    formats: ["json"],
+    profile: "gateside",
+    topicPrefix: "gateside",
+    topics: {},
+    select: { kinds: [], sensors: [], areas: [], machines: [], values: [] },
+    history: true,
+    waveforms: "alarm",
+    maxAgeHours: null,
+    startFrom: "stored",
+    inflight: 100,
+    backlogRatePerS: 0,
+    requireSubscriber: false,
+    retain: true,
+    withRaw: false,
+    commands: false,
+    sparkplug: null,
+  };
+  assert.deepEqual(cloud, expected);
+});
+
+test("secrets are read beside the file and stand in no fault or warning", (t) => {
+  const directory = scratch(t);
+  writeFileSync(join(directory, "cloud.password"), " s3cret \n");
+  const written = file({ ...CLOUD, username: "u", passwordFile: "cloud.password" });
+  const path = join(directory, "uplinks.json");
+  const { uplinks, warnings } = loadUplinks(JSON.stringify(written), path, CONTEXT);
+  assert.equal(uplinks?.[0]?.password, "s3cret");
+  assert.match(warnings.map(faultLine).join("\n"), /readable over the network/);
+  assert.ok(!JSON.stringify(warnings).includes("s3cret"));
+});
+
+test("a client id of main is not given again at its broker", () => {
+  const [main] = load(file({ ...CLOUD, clientId: "x" })).uplinks ?? [];
+  const again = {
+    ...CLOUD,
+    name: "b",
+    url: "mqtt://CLOUD.example",
+    clientId: "x",
+    topicPrefix: "b",
+  };
+  const { faults } = load(file(again), { main: main ?? null });
+  assert.deepEqual(
+    faults.map(({ place }) => place),
+    ["/etc/gateside/uplinks.json: uplinks[0].clientId"],
+  );
+});
+
+test("a pattern that finds no sensor yet is a warning while others find some", () => {
+  const { uplinks, warnings } = load(file({ ...CLOUD, select: { sensors: ["10*", "zz*"] } }));
+  assert.equal(uplinks?.length, 1);
+  assert.deepEqual(
+    warnings.map(({ place }) => place.split(": ")[1]),
+    ["uplinks[0].select.sensors[1]"],
+  );
+});
+
+test("the example is without fault", () => {
+  const text = readFileSync("config/examples/uplinks.json", "utf8");
+  const { faults } = loadUplinks(text, "/x/uplinks.json", CONTEXT);
+  assert.deepEqual(faults.map(faultLine), []);
+});

@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  baselineBounds,
+  baselineStatus,
+  follow,
+  learn,
+  levelOf,
+  UNLEARNED,
+} from "../../../src/core/alarm/baseline.ts";
+import type { BaselineTest } from "../../../src/core/alarm/compile.ts";
+import { engineOf, feed, MINUTE, PUMP, said, siteWith, speeds, T0, vibrations } from "./support.ts";
+
+const TEST: BaselineTest = {
+  type: "baseline",
+  readings: 5,
+  deviations: 4,
+  hysteresis: null,
+  isTwoSided: false,
+  cap: null,
+  zone: null,
+};
+const learned = (values: readonly number[], zone: string | null = null, of = TEST) => {
+  const samples: number[] = [];
+  return values.reduce(
+    (state, value, i) => learn(state, samples, of, { value, timeMs: T0 + i, zone }),
+    UNLEARNED,
+  );
+};
+
+test("baseline – median and median absolute deviation", () => {
+  assert.deepEqual(levelOf([1, 2, 4, 6, 9]), { median: 4, mad: 2 });
+  assert.deepEqual(levelOf([1, 2, 3, 4]), { median: 2.5, mad: 1 });
+});
+
+test("baseline – gives no limit before it is learned, and one by its deviations after", () => {
+  assert.equal(baselineBounds(learned([1, 1, 1, 1]), TEST), null);
+  const bounds = baselineBounds(learned([1, 1.1, 0.9, 1.2, 0.8]), TEST);
+  assert.ok(Math.abs((bounds?.limits.high ?? 0) - (1 + 4 * 1.4826 * 0.1)) < 1e-9);
+  assert.equal(bounds?.limits.low, undefined);
+});
+
+test("baseline – is never looser than zone B/C of the class", () => {
+  const bounds = baselineBounds(learned([1, 2, 1.5, 0.5, 2.5]), { ...TEST, cap: 2.8 });
+  assert.equal(bounds?.limits.high, 2.8);
+});
+
+test("baseline – a machine that is bad while it is learned is told, not taken as normal", () => {
+  const bad = learned([3, 3, 3, 3, 3], "C");
+  assert.equal(baselineStatus(bad), "zone_c");
+  assert.equal(baselineBounds(bad, TEST), null);
+  assert.equal(baselineStatus(learned([5, 5, 5, 5, 5], "D")), "zone_d");
+});
+
+test("baseline – a slow drift moves the limit by half its margin at most", () => {
+  let state = learned([1, 1.1, 0.9, 1.2, 0.8]);
+  const before = baselineBounds(state, TEST)?.limits.high ?? 0;
+  for (let i = 0; i < 100_000; i++) state = follow(state, TEST, 1 + i / 1000, 16);
+  const after = baselineBounds(state, TEST)?.limits.high ?? 0;
+  assert.ok(after > before && after <= 1 + (before - 1) * 1.5 + 1e-9, `${before} → ${after}`);
+  assert.equal(state.first?.median, 1);
+});
+
+test("baseline – learns only while the machine runs, and then watches", () => {
+  const rule = {
+    name: "change",
+    select: { values: ["channel1_vel_rms"] },
+    baseline: { readings: 10, deviations: 4 },
+    onlyRunning: true,
+  };
+  const engine = engineOf(siteWith([rule], [PUMP]));
+  let minute = 0;
+  const run = (rpm: number, velocity: number) => {
+    feed(engine, speeds([rpm], T0 + minute * MINUTE));
+    const events = feed(engine, vibrations([velocity], T0 + minute * MINUTE));
+    minute += 1;
+    return events;
+  };
+  for (let i = 0; i < 5; i++) run(0, 0.01);
+  assert.equal(engine.baselines("10234").size, 0);
+  for (let i = 0; i < 10; i++) assert.deepEqual(run(1480, 1 + (i % 3) * 0.02), []);
+  assert.equal(
+    engine.baselines("10234").get("change/channel1_vel_rms@running")?.first?.median,
+    1.02,
+  );
+  assert.deepEqual(run(1480, 1.3), []);
+  assert.deepEqual(run(1480, 1.3), []);
+  assert.deepEqual(said(run(1480, 1.3)), ["change active warning +17"]);
+  const up = engine.relearn("10234", "change", "channel1_vel_rms", T0 + 30 * MINUTE);
+  engine.committed();
+  assert.deepEqual(said(up?.events ?? []), ["change cleared warning +30"]);
+  assert.deepEqual(run(1480, 1.3), []);
+  assert.equal(engine.baselines("10234").get("change/channel1_vel_rms@running")?.count, 1);
+});

@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
+import type { AlarmRule } from "../../../src/core/alarm/rule.ts";
+import {
+  Disk,
+  EMPTY,
+  engineOf,
+  type Fed,
+  feed,
+  MINUTE,
+  PRESSURE,
+  PUMP,
+  pressures,
+  siteWith,
+  speeds,
+  T0,
+  vibrations,
+} from "./support.ts";
+
+const CHANGE: AlarmRule = {
+  name: "change",
+  select: { values: ["channel1_vel_rms"] },
+  baseline: { readings: 10, deviations: 4 },
+  delay: { readings: 1 },
+};
+const RULES = [
+  PRESSURE,
+  { ...PRESSURE, name: "slow", delay: { seconds: 90 }, onlyRunning: true },
+  CHANGE,
+];
+const SITE = siteWith(RULES, [PUMP]);
+const pressure = fc.oneof(fc.double({ min: 0, max: 10, noNaN: true }), fc.constant(null));
+/** Readings of three sensors, each in order of its time. */
+const plant = fc
+  .record({
+    pressures: fc.array(pressure, { maxLength: 30 }),
+    speeds: fc.array(fc.constantFrom(0, 299, 301, 1480), { maxLength: 30 }),
+    vibrations: fc.array(fc.double({ min: 0.5, max: 6, noNaN: true }), { maxLength: 30 }),
+  })
+  .map((values) =>
+    [
+      ...pressures(values.pressures),
+      ...speeds(values.speeds),
+      ...vibrations(values.vibrations),
+    ].toSorted((a, b) => a.reading.timeMs - b.reading.timeMs),
+  );
+
+test("alarms – no value inside the band ever changes anything", () => {
+  const outside = fc.constantFrom(5, 8.5);
+  const inside = fc.array(fc.double({ min: 7.7, max: 8, minExcluded: true, noNaN: true }), {
+    maxLength: 20,
+  });
+  fc.assert(
+    fc.property(outside, inside, (first, values) => {
+      const engine = engineOf(siteWith([PRESSURE]));
+      feed(engine, pressures([first, first]));
+      assert.deepEqual(feed(engine, pressures(values, T0 + 2 * MINUTE)), []);
+    }),
+  );
+});
+
+test("alarms – a replay gives the same events with the same ids, and no id twice", () => {
+  fc.assert(
+    fc.property(plant, (readings) => {
+      const events = feed(engineOf(SITE), readings);
+      assert.deepEqual(feed(engineOf(SITE), readings), events);
+      assert.equal(new Set(events.map(({ id }) => id)).size, events.length);
+    }),
+  );
+});
+
+test("alarms – a restart after any reading changes no event", () => {
+  fc.assert(
+    fc.property(plant, fc.infiniteStream(fc.boolean()), (readings, restarts) => {
+      const events = feed(engineOf(SITE), readings);
+      const disk = new Disk();
+      const followed: Fed[] = [];
+      let engine = new AlarmEngine(SITE);
+      engine.load(EMPTY);
+      const again = readings.flatMap((one) => {
+        if (restarts.next().value === true) engine = restart(disk, followed);
+        followed.push(one);
+        return feed(engine, [one], disk);
+      });
+      assert.deepEqual(again, events);
+    }),
+  );
+});
+
+/** As a store primes a new process: the newest readings, and the signals. */
+function restart(disk: Disk, followed: readonly Fed[]): AlarmEngine {
+  const engine = new AlarmEngine(SITE);
+  engine.load(disk.saved());
+  for (const { sensor, kind, reading } of followed) engine.prime(sensor.code, kind, reading);
+  for (const { sensor, kind } of engine.signals) {
+    const own = followed.filter((one) => one.sensor.code === sensor && one.kind === kind);
+    engine.primeSignal(
+      sensor,
+      kind,
+      own.map(({ reading }) => reading),
+    );
+  }
+  return engine;
+}
+
+test("alarms – in any order of arrival the live alarms follow the readings that came in order, and late ones are history", () => {
+  fc.assert(
+    fc.property(
+      fc
+        .array(pressure, { maxLength: 20 })
+        .chain((values) => fc.shuffledSubarray(pressures(values), { minLength: values.length })),
+      (arrived) => {
+        let newest = Number.NEGATIVE_INFINITY;
+        const inOrder = arrived.filter(({ reading }) => {
+          if (reading.timeMs <= newest) return false;
+          newest = reading.timeMs;
+          return true;
+        });
+        const site = siteWith([PRESSURE]);
+        const engine = engineOf(site);
+        const events = feed(engine, arrived);
+        const calm = engineOf(site);
+        const live = feed(calm, inOrder);
+        assert.deepEqual(
+          events.filter(({ historical }) => !historical),
+          live,
+        );
+        const states = (of: AlarmEngine) => [...of.alarms()].map(({ state }) => state);
+        assert.deepEqual(states(engine), states(calm));
+        assert.equal(new Set(events.map(({ id }) => id)).size, events.length);
+      },
+    ),
+  );
+});

@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FindingEngine } from "../../../src/core/diagnosis/engine.ts";
+import { engineOf, MACHINE, readingOf, recordOf, siteOf } from "./support.ts";
+
+const FAULT = { fault: "outer_race", severity: 0.3 } as const;
+const fault = (n: number) => recordOf(FAULT, n);
+const KEY = "bearing_outer_race/6205";
+
+test("a finding stands after five readings in a row, tells it once, and says how often it was seen", () => {
+  const { engine, follow } = engineOf();
+  for (let hour = 1; hour <= 4; hour++) assert.deepEqual(follow(fault(hour), hour).events, []);
+  const [event, ...more] = follow(fault(5), 5).events;
+  assert.deepEqual(more, []);
+  assert.equal(event?.alarm, "finding");
+  assert.equal(event?.value, KEY);
+  assert.equal(event?.state, "active");
+  assert.match(event?.text ?? "", /Outer-race damage of bearing 6205 on Pump 4, sensor 10234/);
+  assert.match(event?.text ?? "", /5 readings in a row/);
+  assert.deepEqual(follow(fault(6), 6).events, []);
+  assert.equal(engine.of("10234").states.get(KEY)?.inRow, 6);
+});
+
+test("one reading without the fault begins the row anew", () => {
+  const { engine, follow } = engineOf();
+  for (let hour = 1; hour <= 4; hour++) follow(fault(hour), hour);
+  follow(recordOf({}, 5), 5);
+  for (let hour = 6; hour <= 9; hour++) assert.deepEqual(follow(fault(hour), hour).events, []);
+  assert.equal(engine.of("10234").states.get(KEY)?.inRow, 4);
+});
+
+test("a repaired machine ends the finding after five readings, with an event", () => {
+  const { engine, follow } = engineOf();
+  for (let hour = 1; hour <= 5; hour++) follow(fault(hour), hour);
+  for (let hour = 6; hour <= 9; hour++)
+    assert.deepEqual(follow(recordOf({}, hour), hour).events, []);
+  const [event] = follow(recordOf({}, 10), 10).events;
+  assert.equal(event?.state, "cleared");
+  assert.equal(engine.of("10234").states.size, 0);
+});
+
+test("readings without a known speed wait for it and count when it comes", () => {
+  const { engine, follow, world } = engineOf();
+  world.speedRpm = null;
+  for (let hour = 1; hour <= 5; hour++) assert.deepEqual(follow(fault(hour), hour).events, []);
+  assert.equal(engine.of("10234").seen?.cannot[0]?.reason, "speed_unknown");
+  world.speedRpm = 1480;
+  const speed = {
+    id: "f".repeat(32),
+    timeMs: 0,
+    isFuture: false,
+    values: { rpm: 1480 },
+    quality: {},
+  };
+  const { events } = engine.follow("50021", "rpm", [speed]);
+  engine.committed();
+  assert.equal(events[0]?.value, KEY);
+});
+
+test("standing readings neither count nor end anything", () => {
+  const { engine, follow, world } = engineOf({
+    ...MACHINE,
+    running: { sensor: "50021", kind: "rpm", value: "rpm", above: 300 },
+  });
+  world.state = "running";
+  for (let hour = 1; hour <= 5; hour++) follow(fault(hour), hour);
+  world.state = "standing";
+  for (let hour = 6; hour <= 20; hour++) assert.deepEqual(follow(fault(hour), hour).events, []);
+  const state = engine.of("10234").states.get(KEY);
+  assert.equal(state?.inRow, 5);
+  assert.notEqual(state?.stands, null);
+});
+
+test("late readings raise nothing; a transaction that fails leaves nothing behind", () => {
+  const { engine, follow } = engineOf();
+  follow(recordOf({}, 1), 100);
+  for (let hour = 1; hour <= 9; hour++) assert.deepEqual(follow(fault(hour), hour).events, []);
+  assert.equal(engine.of("10234").states.size, 0);
+  engine.follow("10234", "accel", [readingOf(fault(1), 101)]);
+  engine.undone();
+  assert.equal(engine.of("10234").states.size, 0);
+});
+
+test("a restart at any point gives the same events with the same ids, and what is kept is bounded", () => {
+  const whole = engineOf();
+  const ids = [1, 2, 3, 4, 5, 6].flatMap((hour) =>
+    whole.follow(fault(hour), hour).events.map(({ id }) => id),
+  );
+  assert.equal(ids.length, 1);
+  for (let cut = 1; cut <= 5; cut++) {
+    const options = { speedAt: () => 1480, stateAt: () => null };
+    let engine = new FindingEngine(siteOf(), options);
+    let saved: { sensor: string; text: string }[] = [];
+    const seen: string[] = [];
+    for (let hour = 1; hour <= 6; hour++) {
+      const up = engine.follow("10234", "accel", [readingOf(fault(hour), hour)]);
+      engine.committed();
+      seen.push(...up.events.map(({ id }) => id));
+      for (const { sensor, text } of up.states) saved = text === null ? [] : [{ sensor, text }];
+      assert.ok((saved[0]?.text.length ?? 0) < 8000);
+      if (hour !== cut) continue;
+      engine = new FindingEngine(siteOf(), options);
+      assert.deepEqual(engine.load(saved), []);
+    }
+    assert.deepEqual(seen, ids, `cut after ${cut}`);
+  }
+});
+
+test("a damaged state is passed over and named", () => {
+  const { engine } = engineOf();
+  assert.deepEqual(
+    engine.load([
+      { sensor: "finding:10234", text: "{" },
+      { sensor: "10234", text: "{" },
+    ]),
+    ["10234"],
+  );
+});

@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { bearingOrders } from "../../../src/core/diagnosis/frequencies.ts";
+import { type Circumstances, judge } from "../../../src/core/diagnosis/judge.ts";
+import { MACHINE, PLANT, recordOf, SENSOR } from "./support.ts";
+
+const around = (speedRpm: number | null, over: Partial<Circumstances> = {}): Circumstances => ({
+  machine: MACHINE,
+  sensor: SENSOR,
+  speedRpm,
+  state: "running",
+  isHeld: () => false,
+  ...over,
+});
+
+function found(record: ReturnType<typeof recordOf>, over: Partial<Circumstances> = {}): string[] {
+  return judge(record, around(record.speedRpm, over)).verdicts.map(({ finding }) => finding);
+}
+
+test("a machine without speed says that findings need it, and finds nothing", () => {
+  const { speed: _, ...machine } = MACHINE;
+  const record = recordOf({ fault: "unbalance", severity: 0.9 });
+  const judgement = judge(record, around(null, { machine }));
+  assert.deepEqual(judgement.verdicts, []);
+  assert.deepEqual(judgement.judged, []);
+  assert.equal(judgement.cannot[0]?.reason, "speed_unknown");
+  assert.match(judgement.cannot[0]?.text ?? "", /need the shaft speed/);
+});
+
+test("an unknown speed, a standing machine and an unknown state find nothing and say which", () => {
+  const record = recordOf({ fault: "unbalance", severity: 0.9 });
+  const reason = (speedRpm: number | null, over: Partial<Circumstances> = {}) => {
+    const judgement = judge(record, around(speedRpm, over));
+    assert.deepEqual(judgement.verdicts, []);
+    return judgement.cannot[0]?.reason;
+  };
+  assert.equal(reason(null), "speed_unknown");
+  assert.equal(reason(0), "machine_standing");
+  assert.equal(reason(1480, { state: "standing" }), "machine_standing");
+  assert.equal(reason(1480, { state: "unknown" }), "state_unknown");
+});
+
+test("a short record says that it is too short, with what is needed", () => {
+  const record = recordOf({ fault: "unbalance", severity: 0.9 }, 1, 1024);
+  const { cannot, verdicts } = judge(record, around(record.speedRpm));
+  assert.deepEqual(verdicts, []);
+  assert.equal(cannot[0]?.reason, "record_short");
+  assert.match(cannot[0]?.text ?? "", /3\.9 revolutions/);
+});
+
+test("lines too coarse to tell the mains from the shaft say so", () => {
+  // 4x lies at 99.67 Hz, a fifth of a line from twice the mains frequency.
+  const record = recordOf({ fault: "electrical", severity: 0.9 }, 1, 4096, {
+    ...PLANT,
+    speedRpm: 1496,
+  });
+  const { cannot, verdicts } = judge(record, around(record.speedRpm));
+  assert.deepEqual(verdicts, []);
+  const own = cannot.find(({ finding }) => finding === "electrical");
+  assert.equal(own?.reason, "resolution_coarse");
+});
+
+test("a line exactly on twice the mains frequency is told from an order a line away, and an order is none", () => {
+  // Lines of 1.56 Hz: 4x lies at 98.5 Hz, one of them below.
+  assert.deepEqual(found(recordOf({ fault: "electrical", severity: 0.9 }, 1, 4096)), [
+    "electrical",
+  ]);
+  for (let n = 0; n < 10; n++) {
+    const loose = found(recordOf({ fault: "looseness", severity: 1.2 }, n, 4096));
+    assert.ok(!loose.includes("electrical"), `${n}: ${loose}`);
+  }
+});
+
+test("twice the mains frequency is no order of a shaft that turns a little slower", () => {
+  // 2x at 98.3 Hz: within the tolerance of a speed that was measured a minute ago.
+  const machine = { ...PLANT, speedRpm: 2950 };
+  for (let n = 0; n < 10; n++) {
+    const record = recordOf({ fault: "electrical", severity: 0.8 }, n, 8192, machine);
+    assert.deepEqual(found(record), ["electrical"], `${n}`);
+  }
+});
+
+test("a gear is found at every speed of a drive, where the shaft's own line is weak", () => {
+  const machine = { ...PLANT, speedSwing: 0.3 };
+  const records = Array.from({ length: 20 }, (_, n) =>
+    found(recordOf({ fault: "gear_mesh", severity: 0.75 }, n, 8192, machine)),
+  );
+  const seen = records.filter((findings) => findings.includes("gear_mesh")).length;
+  assert.ok(seen >= 19, `${seen} of 20`);
+});
+
+test("a cage's harmonic on BPFO is no outer race", () => {
+  const bearing = { balls: 8, ballMm: 19.05, pitchMm: 80, angleDeg: 0 };
+  const machine = { ...MACHINE, bearings: [{ point: 1, name: "6310", ...bearing }] };
+  for (const speedRpm of [985, 1480]) {
+    for (let n = 0; n < 10; n++) {
+      const plant = { ...PLANT, bearing, speedRpm };
+      const cage = found(recordOf({ fault: "cage", severity: 0.2 }, n, 8192, plant), { machine });
+      assert.ok(!cage.includes("bearing_outer_race"), `${speedRpm} ${n}: ${cage}`);
+      const race = found(recordOf({ fault: "outer_race", severity: 0.2 }, n, 8192, plant), {
+        machine,
+      });
+      assert.ok(race.includes("bearing_outer_race"), `${speedRpm} ${n}: ${race}`);
+    }
+  }
+});
+
+test("an overloaded sensor finds nothing", () => {
+  const record = recordOf({ fault: "unbalance", severity: 0.9 });
+  const tones = record.tones.map((axis) => ({ ...axis, isClipped: true }));
+  const { cannot, verdicts } = judge({ ...record, tones }, around(record.speedRpm));
+  assert.deepEqual(verdicts, []);
+  assert.equal(cannot[0]?.reason, "overloaded");
+});
+
+test("healthy machines, bad days and knocked sensors show no fault", () => {
+  for (let n = 0; n < 20; n++) {
+    const machine = { ...PLANT, seed: n };
+    assert.deepEqual(found(recordOf({}, n, 8192, machine)), [], `healthy ${n}`);
+    assert.deepEqual(found(recordOf({ isBadDay: true }, n, 8192, machine)), [], `bad day ${n}`);
+    assert.deepEqual(found(recordOf({ isKnocked: true }, n, 8192, machine)), [], `knocked ${n}`);
+  }
+});
+
+const FAULTS = [
+  ["unbalance", "unbalance", 0.6],
+  ["misalignment", "misalignment", 0.7],
+  ["looseness", "looseness", 0.5],
+  ["outer_race", "bearing_outer_race", 0.2],
+  ["inner_race", "bearing_inner_race", 0.2],
+  ["rolling_element", "rolling_element", 0.2],
+  ["cage", "cage", 0.2],
+  ["blade_pass", "blade_pass", 0.6],
+  ["gear_mesh", "gear_mesh", 0.5],
+  ["electrical", "electrical", 0.6],
+] as const;
+
+for (const [fault, finding, severity] of FAULTS) {
+  test(`${fault} is found for what it is and for nothing else`, () => {
+    const record = recordOf({ fault, severity }, 3);
+    const judgement = judge(record, around(record.speedRpm * 1.0005));
+    assert.deepEqual(
+      judgement.verdicts.map((verdict) => verdict.finding),
+      [finding],
+    );
+    const [verdict] = judgement.verdicts;
+    assert.ok(verdict !== undefined && verdict.lines.length > 0);
+    assert.ok(verdict.level >= verdict.limit);
+    for (const line of verdict.lines) {
+      assert.ok(line.amplitude > 0 && line.ratio >= 3, line.name);
+      assert.ok(Math.abs(line.order - (line.hz * 60) / record.speedRpm) < 0.01 * line.order);
+    }
+  });
+}
+
+test("a bearing is heard at its own point only", () => {
+  const location = { company: 1, area: 2, machine: 40, point: 2 };
+  const record = recordOf({ fault: "outer_race", severity: 0.3 });
+  assert.deepEqual(found(record, { sensor: { ...SENSOR, location } }), []);
+});
+
+test("bearing lines farther off than slip explains are none", () => {
+  const record = recordOf({ fault: "outer_race", severity: 0.3 });
+  const ratios = { point: 1, name: "other", bpfo: 3.3, bpfi: 5.7, bsf: 2.1, ftf: 0.367 };
+  assert.deepEqual(found(record, { machine: { ...MACHINE, bearings: [ratios] } }), []);
+});
+
+test("ratios follow from the geometry, as tables of the 6205 have them; given ones go first", () => {
+  const bearing = { point: 1, balls: 9, ballMm: 7.94, pitchMm: 39.04 };
+  const { bpfo, bpfi, bsf, ftf } = bearingOrders(bearing);
+  for (const [value, table] of [
+    [bpfo, 3.585],
+    [bpfi, 5.415],
+    [bsf, 2.357],
+    [ftf, 0.398],
+  ] as const) {
+    assert.ok(Math.abs((value ?? 0) - table) < 0.001, `${value} ${table}`);
+  }
+  assert.equal(bearingOrders({ ...bearing, bpfo: 3.6 }).bpfo, 3.6);
+  const none = { bpfo: null, bpfi: null, bsf: null, ftf: null };
+  assert.deepEqual(bearingOrders({ point: 1 }), none);
+});

@@ -1,0 +1,109 @@
+import type { FollowedReading } from "../../../src/core/alarm/follow-up.ts";
+import { FindingEngine } from "../../../src/core/diagnosis/engine.ts";
+import type { Machine } from "../../../src/core/machine.ts";
+import type { ChannelTones } from "../../../src/core/reading.ts";
+import type { Sensor, Site } from "../../../src/core/sensor.ts";
+import { analyseAxis } from "../../../src/core/signal/analyse.ts";
+import { DftPlans } from "../../../src/core/signal/fft.ts";
+import {
+  type Condition,
+  type FaultyMachine,
+  faultyRecord,
+} from "../../../src/simulator/faulty-machine.ts";
+
+export const PLANT: FaultyMachine = {
+  seed: 7,
+  speedRpm: 1480,
+  speedSwing: 0,
+  lineHz: 50,
+  blades: 6,
+  teeth: [23, 71],
+  bearing: { balls: 9, ballMm: 7.94, pitchMm: 39.04, angleDeg: 0 },
+  zoneD: 4.5,
+};
+
+export const MACHINE: Machine = {
+  id: 40,
+  name: "Pump 4",
+  speed: { sensor: "50021" },
+  lineHz: 50,
+  blades: 6,
+  teeth: [23, 71],
+  bearings: [{ point: 1, name: "6205", ...PLANT.bearing }],
+};
+
+export const SENSOR: Sensor = {
+  code: "10234",
+  type: 3,
+  kinds: ["accel"],
+  channels: {},
+  machineClass: "group2-rigid",
+  location: { company: 1, area: 2, machine: 40, point: 1 },
+};
+
+export function siteOf(machine: Machine = MACHINE): Site {
+  const speed: Sensor = { code: "50021", type: 40, kinds: ["rpm"], channels: {} };
+  return { site: "plant-7", sensors: [SENSOR, speed], machines: [machine] };
+}
+
+const plans = new DftPlans();
+
+export interface Record {
+  readonly tones: readonly ChannelTones[];
+  readonly values: Readonly<globalThis.Record<string, number | null>>;
+  readonly speedRpm: number;
+}
+
+/** A record of a machine as diagnosis gets it. */
+export function recordOf(
+  condition: Partial<Condition> = {},
+  n = 1,
+  samples = 8192,
+  machine: FaultyMachine = PLANT,
+): Record {
+  const sampleRateHz = 6400;
+  const shape = { sampleRateHz, samples, rangeG: 16 };
+  const whole = { fault: null, severity: 0, load: 0.8, ...condition };
+  const { channels, calibration, speedRpm } = faultyRecord(machine, whole, n, shape);
+  const values: globalThis.Record<string, number | null> = {};
+  const tones = channels.map((counts, i): ChannelTones => {
+    const options = { sampleRateHz, calibration, plans, tones: true };
+    const analysis = analyseAxis(counts, options);
+    values[`channel${i + 1}_vel_rms`] = analysis.velocityRms.value;
+    values[`channel${i + 1}_env_rms`] = analysis.envelopeRms.value;
+    return {
+      channel: i + 1,
+      axis: (["H", "V", "A"] as const)[i] ?? "A",
+      durationS: samples / sampleRateHz,
+      isClipped: (analysis.clipCount ?? 0) > 0,
+      tones: analysis.tones,
+    };
+  });
+  return { tones, values, speedRpm };
+}
+
+const HOUR = 3_600_000;
+
+export function readingOf(record: Record, hour: number): FollowedReading {
+  const id = hour.toString(16).padStart(32, "0");
+  const { tones, values } = record;
+  return { id, timeMs: hour * HOUR, isFuture: false, values, quality: {}, tones };
+}
+
+/** An engine whose speed and state the test sets. */
+export function engineOf(machine: Machine = MACHINE) {
+  const world: { speedRpm: number | null; state: "running" | "standing" | null } = {
+    speedRpm: 1480,
+    state: null,
+  };
+  const engine = new FindingEngine(siteOf(machine), {
+    speedAt: () => world.speedRpm,
+    stateAt: () => world.state,
+  });
+  const follow = (record: Record, hour: number) => {
+    const up = engine.follow("10234", "accel", [readingOf(record, hour)]);
+    engine.committed();
+    return up;
+  };
+  return { engine, world, follow };
+}

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { analyseAxis } from "../../../src/core/signal/analyse.ts";
+import { SHORT_SIZE_MAX } from "../../../src/core/signal/long-transform.ts";
+import { spectrum, spectrumPeaks } from "../../../src/core/signal/spectrum.ts";
+import { strongestIn, toneCount } from "../../../src/core/signal/tones.ts";
+import { RandomSequence } from "../../../src/simulator/random.ts";
+
+/** A carrier whose amplitude goes up and down, over a little noise. */
+function modulated(size: number, rateHz: number): Int16Array {
+  const random = new RandomSequence(1);
+  return Int16Array.from({ length: size }, (_, n) => {
+    const t = (2 * Math.PI * n) / rateHz;
+    const envelope = 1 + 0.5 * Math.sin(87.3 * t);
+    return Math.round(
+      4000 * envelope * Math.sin(1500 * t) + 2000 * Math.sin(24.67 * t) + 20 * random.noise(),
+    );
+  });
+}
+
+for (const size of [4096, 3000, SHORT_SIZE_MAX + 8192]) {
+  test(`tones of ${size} samples are those of the spectra of the definitions`, () => {
+    const samples = modulated(size, 6400);
+    const options = { sampleRateHz: 6400, calibration: 1 / 2048 };
+    const { tones } = analyseAxis(samples, { ...options, tones: true });
+    assert.ok(tones !== null && tones.envelope !== null);
+    const [peak] = spectrumPeaks(spectrum(samples, options, 0));
+    assert.ok(peak !== undefined);
+    const tone = strongestIn(tones.accel, 1400, 1600);
+    assert.ok(Math.abs((tone?.hz ?? 0) - peak.toneFrequencyHz) < 0.1 * tones.accel.resolutionHz);
+    assert.ok(Math.abs((tone?.amplitude ?? 0) / peak.toneAmplitude - 1) < 0.03);
+    const [ge] = spectrumPeaks(spectrum(samples, options, 6));
+    assert.ok(ge !== undefined);
+    const own = strongestIn(tones.envelope, 80, 95);
+    assert.ok(Math.abs((own?.hz ?? 0) - ge.toneFrequencyHz) < 0.15 * tones.envelope.resolutionHz);
+    assert.ok(Math.abs((own?.amplitude ?? 0) / ge.toneAmplitude - 1) < 0.05);
+    assert.ok(toneCount(tones.accel) <= 64 && toneCount(tones.envelope) <= 64);
+  });
+}
+
+test("noise alone has hardly a tone, and none that stands out", () => {
+  const random = new RandomSequence(9);
+  const samples = Int16Array.from({ length: 8192 }, () => Math.round(1500 * random.noise()));
+  const options = { sampleRateHz: 6400, calibration: 1 / 2048, tones: true };
+  const { tones } = analyseAxis(samples, options);
+  assert.ok(tones !== null);
+  assert.ok(toneCount(tones.accel) < 12);
+  assert.ok((strongestIn(tones.accel, 0, 3200)?.ratio ?? 0) < 5);
+});

@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Sensor, Site } from "../../../src/core/sensor.ts";
+import { topicFaults } from "../../../src/core/topics/collisions.ts";
+import { publishedTopics, type TopicPlan } from "../../../src/core/topics/published.ts";
+import { SELECT_ALL } from "../../../src/core/uplink.ts";
+
+const at = (machine: number) => ({ company: 1, area: 2, machine, point: 1 });
+const sensors: Sensor[] = [
+  {
+    code: "1",
+    type: 3,
+    name: "Pump",
+    kinds: ["accel"],
+    channels: { channel1: { axis: "H" } },
+    location: at(40),
+  },
+  {
+    code: "2",
+    type: 12,
+    name: "Pump",
+    kinds: ["loop", "rpm"],
+    channels: { channel1: { name: "Suction", unit: "bar", low: 10, high: 0 } },
+    location: at(40),
+  },
+];
+const site: Site = { site: "plant-7", sensors };
+const plan = (changes: Partial<TopicPlan> = {}): TopicPlan => ({
+  formats: ["json", "plain"],
+  profile: "gateside",
+  topicPrefix: "gateside",
+  topics: {},
+  select: SELECT_ALL,
+  history: true,
+  waveforms: "alarm",
+  retain: true,
+  commands: false,
+  sparkplug: null,
+  clientId: "c",
+  ...changes,
+});
+const problems = (changes: Partial<TopicPlan>) =>
+  topicFaults(plan(changes), site).map(({ problem }) => problem);
+
+test("collisions – the contract's topics have none", () => {
+  assert.deepEqual(problems({}), []);
+});
+
+test("collisions – two sensors or two kinds on one topic are named with both", () => {
+  assert.deepEqual(
+    problems({ formats: ["json"], topics: { reading: "{prefix}/{machine}/{kind}x" } }),
+    [],
+  );
+  assert.deepEqual(
+    problems({ formats: ["json"], topics: { reading: "{prefix}/{sensor}" } }).slice(0, 1),
+    ["live readings of 2 rpm and live readings of 2 loop would share the topic gateside/2"],
+  );
+  const [state] = problems({ formats: ["json"], topics: { state: "s/{name}" } });
+  assert.equal(state, "state of 2 and state of 1 would share the topic s/Pump");
+});
+
+test("collisions – live against history, value against reading, waveform channels among themselves", () => {
+  assert.match(
+    problems({ topics: { history: "{prefix}/{site}/{sensor}/{kind}" } })[0] ?? "",
+    /^history of 1 accel and live readings of 1 accel would share/,
+  );
+  assert.match(
+    problems({ topics: { value: "{prefix}/{site}/{sensor}/{kind}" } }).join("\n"),
+    /value channel1_accel_rms of 1 accel and live readings of 1 accel/,
+  );
+  const three: Site = { ...site, sensors: [{ ...(sensors[0] as Sensor), channels: {} }] };
+  assert.match(
+    topicFaults(plan({ topics: { waveform: "w/{sensor}" } }), three)[0]?.problem ?? "",
+    /waveforms of 1 channel2 and waveforms of 1 channel1/,
+  );
+});
+
+test("collisions – the agent's levels and the alarms' are kept clear of", () => {
+  assert.match(
+    problems({
+      formats: ["json"],
+      topics: { reading: "gateside/plant-7/agent/{sensor}/{kind}" },
+    })[0] ?? "",
+    /live readings of 1 accel and the agent's own topics would share/,
+  );
+  assert.match(
+    problems({ formats: ["json"], topics: { state: "gateside/plant-7/{sensor}/about" } })[0] ?? "",
+    /about 1 and state of 1 would share/,
+  );
+  assert.match(
+    problems({
+      formats: ["json"],
+      topics: { reading: "{prefix}/{site}/{sensor}/alarm/x/{kind}" },
+    })[0] ?? "",
+    /live readings of 1 accel and alarms of 1 would share/,
+  );
+});
+
+test("collisions – a wrong template on a large site is told in few lines", () => {
+  const many = Array.from(
+    { length: 500 },
+    (_, i): Sensor => ({ ...(sensors[1] as Sensor), code: `s${i}` }),
+  );
+  const faults = topicFaults(plan({ topics: { state: "state" } }), { ...site, sensors: many });
+  assert.equal(faults.length, 21);
+  assert.match(faults.at(-1)?.problem ?? "", /479 more topics/);
+});
+
+test("aws-iot – no more than 7 slashes and 256 bytes a topic (AWS IoT Core quotas, Message broker)", () => {
+  const deep = { profile: "aws-iot", formats: ["json"] } as const;
+  assert.deepEqual(problems({ ...deep, topicPrefix: "a/b/c" }), []);
+  assert.match(problems({ ...deep, topicPrefix: "a/b/c/d" })[0] ?? "", /has 8 slashes/);
+  assert.match(
+    problems({ ...deep, topicPrefix: "a".repeat(250) })[0] ?? "",
+    /bytes, and no more than 256/,
+  );
+  assert.deepEqual(problems({ formats: ["json"], topicPrefix: "a/b/c/d/e" }), []);
+});
+
+test("published – what an uplink does not select, keep or retain is not listed so", () => {
+  const topics = (changes: Partial<TopicPlan>) => publishedTopics(plan(changes), site);
+  const selected = topics({ select: { ...SELECT_ALL, kinds: ["loop"], values: ["channel1"] } });
+  assert.deepEqual([...new Set(selected.map(({ sensor }) => sensor))], [null, "2"]);
+  assert.deepEqual(
+    selected
+      .filter(({ path }) => path !== null)
+      .map(({ path, unit, name, range }) => [path, unit, name, range]),
+    [["values.channel1", "bar", "Suction", [0, 10]]],
+  );
+  assert.ok(!topics({ history: false }).some(({ stream }) => stream.startsWith("history")));
+  assert.ok(!topics({ waveforms: "never" }).some(({ stream }) => stream.startsWith("waveforms")));
+  assert.ok(!topics({ retain: false }).some(({ retained }) => retained));
+});
+
+test("published – Sparkplug births, data and deaths of node and devices, with a row per metric", () => {
+  const rows = publishedTopics(
+    plan({
+      formats: ["sparkplug"],
+      sparkplug: { group: "g", node: "n", host: null, historyBatch: 1 },
+    }),
+    site,
+  );
+  const topics = new Set(rows.map(({ topic }) => topic));
+  assert.ok(topics.has("spBv1.0/g/NBIRTH/n") && topics.has("spBv1.0/g/DDATA/n/2"));
+  const metric = rows.find(({ path }) => path === "loop/channel1");
+  assert.deepEqual(
+    [metric?.type, metric?.unit, metric?.qos, metric?.retained],
+    ["number", "bar", 0, false],
+  );
+});

@@ -1,0 +1,84 @@
+/** The alarm list, its badge, and what people say there, over the built program. */
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { test } from "node:test";
+import { openBrowser, skipWithoutBrowser } from "../support/browser.ts";
+import { deadlineMs } from "../support/deadline.ts";
+import { skipWithoutMosquitto } from "../support/mosquitto.ts";
+import { skipWithoutBuild, startPlant } from "../support/plant.ts";
+
+const skip = skipWithoutBuild || skipWithoutMosquitto || skipWithoutBrowser;
+
+test("dashboard – alarms are counted in the head, listed, acknowledged, shelved and kept in the history", {
+  skip,
+  timeout: deadlineMs(120_000),
+}, async (t) => {
+  const plant = await startPlant(t, {
+    simulator: { sensors: 3, speed: 20, historyDays: 0.02, cadenceS: { loop: 20 } },
+  });
+  const site = JSON.parse(readFileSync(plant.siteFile, "utf8"));
+  const alarms = [
+    { name: "too much", select: { kinds: ["loop"], values: ["channel1"] }, highHigh: -1000 },
+  ];
+  writeFileSync(plant.siteFile, JSON.stringify({ ...site, alarms }));
+  const address = await plant.startAgent().address;
+  const browser = await openBrowser(t);
+  const { page } = browser;
+  await page.goto(`${address}/`);
+  const badge = page.locator(".alarm-badge");
+  await badge.getByText(/^\d+ alarms?/).waitFor();
+  await badge.click();
+  await page.getByRole("heading", { level: 1, name: "Alarms" }).waitFor();
+  const items = page.locator("li.alarm", { hasText: "too much" });
+  await items.first().waitFor();
+  assert.equal(await items.count(), 1);
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 800 });
+    const wide = await page.evaluate<number>("document.documentElement.scrollWidth");
+    assert.ok(wide <= width, `${wide} px wide in a window of ${width}`);
+    assert.deepEqual(await browser.findings(), [], `${width} px`);
+  }
+
+  // By keyboard alone.
+  await items.getByRole("button", { name: "Acknowledge …" }).focus();
+  await page.keyboard.press("Enter");
+  await page.keyboard.type("Anna");
+  await page.keyboard.press("Tab");
+  await page.keyboard.type("seen from the gate");
+  assert.deepEqual(await browser.findings(), []);
+  await page.keyboard.press("Enter");
+  await items.waitFor({ state: "detached" });
+  await page.getByRole("button", { name: /^Acknowledged \(1\)/ }).click();
+  await items.getByText(/acknowledged by Anna, .*: “seen from the gate”/).waitFor();
+  assert.match(page.url(), /#\/alarms\?list=acknowledged$/);
+
+  // A refusal is told beside the form, and nothing is lost of what was written.
+  await items.getByRole("button", { name: "Shelve …" }).click();
+  await page.route("**/shelve", (route) =>
+    route.fulfill({ status: 403, json: { error: { status: 403, message: "look only" } } }),
+  );
+  await page.getByRole("button", { name: "Shelve", exact: true }).click();
+  await page.getByRole("alert").getByText("Not done: look only").waitFor();
+  await page.unroute("**/shelve");
+  await page.getByLabel("For").selectOption("60");
+  await page.getByRole("button", { name: "Shelve", exact: true }).click();
+  await page.getByRole("button", { name: /^Shelved \(1\)/ }).click();
+  await items.getByText(/shelved until/).waitFor();
+  await page.reload();
+  await items.getByText(/shelved until/).waitFor();
+  await items.getByRole("button", { name: "Take from shelf …" }).click();
+  await page.getByRole("button", { name: "Take from shelf", exact: true }).click();
+  await page.getByRole("button", { name: "What was said" }).click();
+  await page.locator("li.alarm", { hasText: "Anna took from the shelf" }).waitFor();
+  await page.getByRole("button", { name: "History" }).click();
+  await items.first().waitFor();
+  assert.deepEqual(await browser.findings(), []);
+  await items.first().getByRole("link").click();
+  await page.locator(".chart").first().waitFor();
+  assert.match(page.url(), /value=loop.channel1/);
+  // The browser says so itself of every refused request.
+  assert.deepEqual(
+    browser.complaints.filter((text) => !text.includes("403")),
+    [],
+  );
+});

@@ -1,0 +1,158 @@
+/** The pages of a vibration analyst over the built program: a bearing that goes, from the finding to the line that shows it. */
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { test } from "node:test";
+import type { Locator, Page } from "playwright-core";
+import { openBrowser, skipWithoutBrowser } from "../support/browser.ts";
+import { deadlineMs } from "../support/deadline.ts";
+import { skipWithoutMosquitto } from "../support/mosquitto.ts";
+import { skipWithoutBuild, startPlant } from "../support/plant.ts";
+
+interface PlantSensor {
+  readonly code: string;
+  readonly kinds: readonly string[];
+  readonly location: { readonly machine: number; readonly point: number };
+}
+
+const skip = skipWithoutBuild || skipWithoutMosquitto || skipWithoutBrowser;
+
+test("dashboard – a finding leads to the spectrum that shows it, which is read with cursors, compared and seen over time", {
+  skip,
+  timeout: deadlineMs(120_000),
+}, async (t) => {
+  const plant = await startPlant(t, {
+    simulator: {
+      // A machine whose bearing is half gone, and stays so whatever the date.
+      seed: 12,
+      growthDays: 1_000_000,
+      sensors: 7,
+      historyDays: 0.05,
+      speed: 10,
+      waveform: { sampleRateHz: 6400, samples: 4096 },
+      cadenceS: { current: 600, currentV2: 600, loop: 600, dryContact: 600, rpm: 60, accel: 300 },
+    },
+  });
+  const site: { sensors: PlantSensor[] } = JSON.parse(readFileSync(plant.siteFile, "utf8"));
+  const accel = site.sensors.find(({ kinds }) => kinds.includes("accel"));
+  const rpm = site.sensors.find(({ kinds }) => kinds.includes("rpm"));
+  assert.ok(accel !== undefined && rpm !== undefined);
+  const { machine: id, point } = accel.location;
+  const bearing = { point, name: "6205", balls: 9, ballMm: 7.94, pitchMm: 39.04 };
+  const machine = { id, name: "Pump 1", speed: { sensor: rpm.code }, bearings: [bearing] };
+  writeFileSync(plant.siteFile, JSON.stringify({ ...site, machines: [machine] }));
+  const address = await plant.startAgent().address;
+  const browser = await openBrowser(t);
+  const { page } = browser;
+  await findings(address, id);
+
+  await page.goto(`${address}/#/machine/${id}`);
+  const finding = page.locator('li[data-finding="bearing_outer_race"]');
+  await finding.getByText(/Outer-race damage of bearing 6205 on Pump 1/).waitFor();
+  assert.deepEqual(await browser.findings(), []);
+  await page.setViewportSize({ width: 390, height: 800 });
+  const wide = await page.evaluate<number>("document.documentElement.scrollWidth");
+  assert.ok(wide <= 390, `${wide} px wide in a window of 390`);
+  assert.deepEqual(await browser.findings(), []);
+  await page.setViewportSize({ width: 1280, height: 900 });
+
+  // One click, or one key, from the evidence to the line.
+  await finding.getByRole("link", { name: "Show BPFO", exact: true }).focus();
+  await page.keyboard.press("Enter");
+  const spectrum = page.getByRole("img", { name: /^Spectrum of axis/ });
+  await page.getByRole("img", { name: /^Spectrum of axis .* GE at / }).waitFor();
+  const asked = await query(page);
+  assert.equal(asked.get("spectrum"), "envelope");
+  assert.equal(await control(page, "Spectrum of").inputValue(), "envelope");
+  assert.equal(await control(page, "Measurement").inputValue(), asked.get("reading"));
+  assert.equal(await control(page, "Axis").inputValue(), asked.get("axis"));
+  assert.equal(await control(page, "Cursor").inputValue(), asked.get("cursor"));
+
+  // Cursors by keyboard: what is held, its multiples, and bands about it.
+  const readout = page.locator(".chart", { has: spectrum }).locator(".readout");
+  await control(page, "Cursor").selectOption("harmonic");
+  await move(spectrum, page);
+  await says(readout, /harmonics of [\d.]+ Hz/);
+  await control(page, "Cursor").selectOption("sideband");
+  await move(spectrum, page);
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("ArrowRight");
+  await says(readout, /side bands every [\d.]+ Hz about [\d.]+ Hz/);
+  await control(page, "Cursor").selectOption("single");
+  await move(spectrum, page);
+  await says(readout, /Δ [\d.]+ Hz to [\d.]+ Hz/);
+
+  // Another measurement over it, and all of them one behind the other.
+  await control(page, "Compare with").selectOption({ index: 2 });
+  await until(async () => (await query(page)).has("against"));
+  await page.getByRole("button", { name: "Waterfall", exact: true }).click();
+  const fall = page.locator("canvas.waterfall");
+  const said = page.locator(".chart", { has: fall }).getByRole("status");
+  await says(said, /Arrow up and down choose one/);
+  const before = await control(page, "Measurement").inputValue();
+  await fall.focus();
+  for (let i = 0; i < 3; i++) await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("Enter");
+  await until(async () => (await control(page, "Measurement").inputValue()) !== before);
+  assert.deepEqual(await browser.findings(), []);
+
+  // The link shows the same to somebody else.
+  await control(page, "Axis").selectOption({ index: 1 });
+  await control(page, "Unit").selectOption({ index: 0 });
+  await until(async () => (await query(page)).get("unit") === "G");
+  const link = page.url();
+  const chosen = await choices(page);
+  const other = await browser.context.newPage();
+  await other.goto(link);
+  await other.getByRole("img", { name: /^Spectrum of axis/ }).waitFor();
+  assert.deepEqual(await choices(other), chosen);
+  await other.close();
+  assert.deepEqual(browser.complaints, []);
+});
+
+/** Of the spectrum's own: the trend above has some of the same name. */
+function control(page: Page, label: string): Locator {
+  const panel = page.getByRole("region", { name: "Waveform and spectrum" });
+  return panel.getByLabel(label, { exact: true });
+}
+
+/** Until the agent has one to show: the page itself asks only now and then. */
+async function findings(address: string, machine: number): Promise<void> {
+  await until(async () => {
+    const answer = await fetch(`${address}/api/v1/machines/${machine}/findings`);
+    const { findings: found } = (await answer.json()) as { findings: readonly object[] };
+    return found.length > 0;
+  });
+}
+
+async function query(page: Page): Promise<URLSearchParams> {
+  return new URLSearchParams(page.url().split("?")[1] ?? "");
+}
+
+async function move(chart: Locator, page: Page): Promise<void> {
+  await chart.focus();
+  for (let i = 0; i < 3; i++) await page.keyboard.press("ArrowRight");
+}
+
+async function says(readout: Locator, what: RegExp): Promise<void> {
+  let text = "";
+  await until(
+    async () => {
+      text = (await readout.textContent()) ?? "";
+      return what.test(text);
+    },
+    () => `it says “${text}” and not ${what}`,
+  );
+}
+
+function choices(page: Page): Promise<string[]> {
+  const labels = ["Measurement", "Axis", "Unit", "Spectrum of", "Cursor", "Compare with"];
+  return Promise.all(labels.map((label) => control(page, label).inputValue()));
+}
+
+async function until(test: () => Promise<boolean>, why = () => "it never came"): Promise<void> {
+  const deadline = performance.now() + deadlineMs(30_000);
+  while (!(await test())) {
+    assert.ok(performance.now() < deadline, why());
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}

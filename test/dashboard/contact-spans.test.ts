@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { contactSpans } from "../../src/dashboard/contact-spans.ts";
+
+const series = (points: readonly (readonly [number, number, number])[]) => ({
+  unit: null,
+  timesMs: points.map(([ms]) => ms * 1000),
+  min: points.map(([, low]) => low),
+  max: points.map(([, , high]) => high),
+  mean: points.map(([, low, high]) => (low + high) / 2),
+  doubtful: points.map(() => 0),
+});
+
+test("contact spans – a state holds until the next reading, and equal ones are one bar", () => {
+  const one = series([
+    [0, 0, 0],
+    [60, 1, 1],
+    [120, 1, 1],
+    [180, 0, 0],
+  ]);
+  assert.deepEqual(contactSpans(one, 1000, 240_000), [
+    { from: 0, to: 60, state: "off" },
+    { from: 60, to: 180, state: "on" },
+    { from: 180, to: 240, state: "off" },
+  ]);
+});
+
+test("contact spans – a bucket in which it changed is neither on nor off, never a half", () => {
+  const spans = contactSpans(
+    series([
+      [0, 0, 0],
+      [60, 0, 1],
+      [120, 1, 1],
+    ]),
+    60_000,
+    180_000,
+  );
+  assert.deepEqual(
+    spans.map(({ state }) => state),
+    ["off", "both", "on"],
+  );
+});
+
+test("contact spans – where no reading came for three usual steps nobody knows the state", () => {
+  const points = [0, 60, 120, 180, 1200, 1260].map((s) => [s, 1, 1] as const);
+  const spans = contactSpans(series(points), 1000, 1_320_000);
+  assert.deepEqual(spans, [
+    { from: 0, to: 360, state: "on" },
+    { from: 1200, to: 1320, state: "on" },
+  ]);
+});
+
+test("contact spans – no readings are no bars", () => {
+  assert.deepEqual(contactSpans(undefined, 1000, 1000), []);
+});

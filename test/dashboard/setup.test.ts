@@ -1,0 +1,324 @@
+/** Set-up in a browser of a telephone's width: from a box without a site file to readings, without a command line. */
+import assert from "node:assert/strict";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { type TestContext, test } from "node:test";
+import type { Page } from "playwright-core";
+import { createHttpServer } from "../../src/http/server.ts";
+import { until } from "../support/agent-answers.ts";
+import { type Browser, openBrowser, skipWithoutBrowser } from "../support/browser.ts";
+import { deadlineMs } from "../support/deadline.ts";
+import { OPTIONS, testParts } from "../support/http-parts.ts";
+import { type RecordingSubscriber, skipWithoutMosquitto } from "../support/mosquitto.ts";
+import { type Plant, skipWithoutBuild, startPlant } from "../support/plant.ts";
+
+const skip = skipWithoutBuild || skipWithoutMosquitto || skipWithoutBrowser;
+const TOKEN = "a-token-of-the-site";
+const VIEW_TOKEN = "a-token-that-looks";
+const PASSWORD = "the-password-of-the-service";
+const PHONE_PX = 390;
+
+interface House {
+  readonly plant: Plant;
+  readonly browser: Browser;
+  readonly page: Page;
+  readonly seen: RecordingSubscriber;
+  readonly address: string;
+  readonly uplinksFile: string;
+}
+
+test("dashboard – set-up", { skip, timeout: deadlineMs(120_000) }, async (t) => {
+  const house = await openHouse(t);
+  await t.test("an empty box leads to the set-up page, and begins with a name", () =>
+    givesAName(house),
+  );
+  await t.test("a sensor is filled in, faults beside their fields, read once, and saved", () =>
+    addsASensor(house),
+  );
+  await t.test("its readings are on the dashboard and at the broker", () => showsReadings(house));
+  await t.test("a change is shown as a difference and taken back", () => rollsBack(house));
+  await t.test("a change from the other side is shown, and both are kept", () =>
+    meetsOthers(house),
+  );
+  await t.test("an uplink is tried, saved, and publishes", () => addsAnUplink(house));
+  await t.test("sensors are found at an analytics service by log-in", (own) =>
+    discovers(own, house),
+  );
+  await t.test("what was changed is listed, and the last sensor goes", () => looksBack(house));
+  await t.test("the token that may look changes nothing", () => onlyLooks(house));
+  await t.test("nothing was complained about, and no secret is in any file or log line", () => {
+    // The browser says so itself of every refused request.
+    const own = house.browser.complaints.filter(
+      (text) => !/status of (401|403|412|422)/.test(text),
+    );
+    assert.deepEqual(own, []);
+    assert.ok(house.browser.requests.every((url) => url.startsWith(`${house.address}/`)));
+    assert.ok(house.browser.requests.every((url) => !url.includes(TOKEN)));
+  });
+});
+
+async function openHouse(t: TestContext): Promise<House> {
+  const plant = await startPlant(t, {
+    simulator: { sensors: 7, speed: 20, historyDays: 0.05 },
+    env: { SETUP_ENABLED: "true", HTTP_TOKEN: TOKEN, HTTP_VIEW_TOKEN: VIEW_TOKEN },
+  });
+  rmSync(plant.siteFile);
+  const uplinksFile = join(dirname(plant.siteFile), "uplinks.json");
+  const seen = await plant.subscribe();
+  const agent = plant.startAgent({ UPLINKS_FILE: uplinksFile });
+  const address = await agent.address;
+  const browser = await openBrowser(t, { width: PHONE_PX, height: 844 });
+  const { page } = browser;
+  page.setDefaultTimeout(deadlineMs(15_000));
+  t.after(() => {
+    const text = JSON.stringify(agent.log);
+    for (const secret of [TOKEN, VIEW_TOKEN, PASSWORD]) assert.ok(!text.includes(secret));
+  });
+  return { plant, browser, page, seen, address, uplinksFile };
+}
+
+async function signIn(page: Page, address: string, token: string): Promise<void> {
+  await page.goto(`${address}/`);
+  await page.getByLabel("Access token").fill(token);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.locator(".live", { hasText: /^Live$/ }).waitFor();
+}
+
+/** Nothing wider than the telephone, and nothing that axe finds. */
+async function isWell({ browser, page }: House, what: string): Promise<void> {
+  const wide = await page.evaluate<number>("document.documentElement.scrollWidth");
+  assert.ok(wide <= PHONE_PX, `${what}: ${wide} px wide`);
+  assert.deepEqual(await browser.findings(), [], what);
+}
+
+const field = (page: Page, path: string) => page.locator(`[data-path="${path}"]`);
+const said = (page: Page, text: string | RegExp) =>
+  page.locator(".set-said", { hasText: text }).waitFor();
+const siteOf = ({ plant }: House) =>
+  JSON.parse(readFileSync(plant.siteFile, "utf8")) as {
+    site: string;
+    sensors: { code: string; name?: string }[];
+  };
+
+async function givesAName(house: House): Promise<void> {
+  const { page, address } = house;
+  await signIn(page, address, TOKEN);
+  await page.getByText("There are no sensors yet").waitFor();
+  const early = house.browser.requests.filter((url) => /setup[^/]*\.(js|css)$/.test(url));
+  assert.deepEqual(early, [], "the pages of set-up are loaded when they are opened");
+  await page.getByRole("link", { name: "Open the set-up page" }).click();
+  const name = page.getByLabel("Name of the site");
+  await name.waitFor();
+  await isWell(house, "start");
+  // By keyboard alone; without a name the agent says why not.
+  await name.press("Enter");
+  await page
+    .getByRole("alert")
+    .getByText(/is empty or has blanks/)
+    .waitFor();
+  await name.pressSequentially("plant");
+  await name.press("Enter");
+  await said(page, "Saved");
+  assert.equal(siteOf(house).site, "plant");
+}
+
+async function addsASensor(house: House): Promise<void> {
+  const { page } = house;
+  await page.getByRole("link", { name: "Add a sensor" }).click();
+  await field(page, "code").fill("100200374");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  const type = field(page, "type");
+  await page
+    .locator(".set-field", { has: type })
+    .getByText(/is missing; add "type"/)
+    .waitFor();
+  assert.equal(await type.getAttribute("aria-invalid"), "true");
+  await isWell(house, "sensor with faults");
+  await type.fill("26");
+  await field(page, "name").fill("Tank");
+  await page.getByLabel("loop", { exact: true }).check();
+  await page.getByLabel("List channel1").check();
+  await field(page, "channels.channel1.low").fill("0");
+  await field(page, "channels.channel1.high").fill("100");
+  // The agent is asked while the form is filled in.
+  await field(page, "channels.channel1.unit").fill("%");
+  // Soon after midnight the day may have no record yet.
+  const read = page.getByRole("button", { name: "Read it once" });
+  const outcome = page.locator(".set-trial-out p", { hasText: /^loop: \d+ records of / });
+  await until("records of today", async () => {
+    await read.click();
+    await outcome.waitFor();
+    return /^loop: [1-9]/.test((await outcome.textContent()) ?? "") || undefined;
+  });
+  await page.locator(".set-trial-out th", { hasText: /^channel1$/ }).waitFor();
+  await page.getByText(/^What would be published \([1-9]/).waitFor();
+  await isWell(house, "sensor that was read");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await said(page, "Sensor 100200374: saved and in effect.");
+  assert.deepEqual(siteOf(house).sensors, [
+    {
+      code: "100200374",
+      type: 26,
+      name: "Tank",
+      kinds: ["loop"],
+      channels: { channel1: { unit: "%", low: 0, high: 100 } },
+    },
+  ]);
+  await isWell(house, "list");
+}
+
+async function showsReadings({ page, seen }: House): Promise<void> {
+  await page.getByRole("link", { name: "Gateside, overview" }).click();
+  const value = page.locator('tr[data-code="100200374"] [data-value="loop/channel1"]');
+  await value.locator(".figure", { hasText: /\d/ }).waitFor();
+  await seen.waitFor(({ topic }) => topic === "gateside/plant/100200374/loop");
+}
+
+async function rollsBack(house: House): Promise<void> {
+  const { page } = house;
+  await page.getByRole("link", { name: "Set-up", exact: true }).click();
+  const nav = page.getByRole("navigation", { name: "Set-up" });
+  await nav.getByRole("link", { name: "Sensors" }).click();
+  await page.getByRole("link", { name: "Tank 100200374" }).click();
+  await field(page, "name").fill("Wrong tank");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await said(page, "saved and in effect");
+  assert.equal(siteOf(house).sensors[0]?.name, "Wrong tank");
+  await nav.getByRole("link", { name: "Versions" }).click();
+  await page
+    .getByRole("button", { name: /^Show the difference/ })
+    .first()
+    .click();
+  await page.getByText('Sensor 100200374: name "Wrong tank" → "Tank"').waitFor();
+  await isWell(house, "versions");
+  await page.getByRole("button", { name: /^Take version \d+ back$/ }).click();
+  await said(page, /is back and in effect/);
+  assert.equal(siteOf(house).sensors[0]?.name, "Tank");
+}
+
+async function meetsOthers(house: House): Promise<void> {
+  const { page, plant } = house;
+  const nav = page.getByRole("navigation", { name: "Set-up" });
+  await nav.getByRole("link", { name: "Sensors" }).click();
+  await page.getByRole("link", { name: "Tank 100200374" }).click();
+  await field(page, "name").fill("Mine");
+  const theirs = siteOf(house);
+  theirs.sensors.push({ code: "100200411", type: 40, kinds: ["rpm"] } as never);
+  writeFileSync(plant.siteFile, JSON.stringify(theirs));
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByText("Sensor 100200411: added").waitFor();
+  assert.deepEqual(siteOf(house), theirs, "nothing was overwritten");
+  await isWell(house, "conflict");
+  await page.getByRole("button", { name: "Save this sensor on top of their file" }).click();
+  await said(page, "saved and in effect");
+  assert.deepEqual(
+    siteOf(house).sensors.map(({ code, name }) => [code, name]),
+    [
+      ["100200374", "Mine"],
+      ["100200411", undefined],
+    ],
+  );
+}
+
+async function addsAnUplink(house: House): Promise<void> {
+  const { page, plant, seen, uplinksFile } = house;
+  const nav = page.getByRole("navigation", { name: "Set-up" });
+  await nav.getByRole("link", { name: "Uplinks" }).click();
+  await page.getByText("No uplinks beside main").waitFor();
+  const broken = page.getByText("The file on disk is no JSON");
+  assert.equal(await broken.count(), 0, "a file that nobody has made yet is not broken");
+  await page.getByRole("link", { name: "Add an uplink" }).click();
+  await field(page, "name").fill("second");
+  await field(page, "url").fill("mqtt://127.0.0.1:1");
+  await field(page, "passwordFile").fill("../../../etc/passwd");
+  await page.getByRole("button", { name: "Try the connection" }).click();
+  await page.getByText(/lies outside of what may be named here/).waitFor();
+  await field(page, "passwordFile").fill("");
+  await page.getByRole("button", { name: "Try the connection" }).click();
+  await page.locator(".set-trial-out .fault-text", { hasText: "mqtt://127.0.0.1:1" }).waitFor();
+  await field(page, "url").fill(plant.broker.url);
+  await page.getByRole("button", { name: "Try the connection" }).click();
+  await page.locator(".set-good", { hasText: "connected" }).waitFor();
+  await page
+    .locator("summary", { hasText: /^More$/ })
+    .first()
+    .click();
+  await field(page, "topicPrefix").fill("second");
+  await isWell(house, "uplink");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await said(page, "Uplink second: saved and in effect.");
+  await seen.waitFor(({ topic }) => topic === "second/plant/100200374/loop");
+  assert.deepEqual(JSON.parse(readFileSync(uplinksFile, "utf8")), {
+    uplinks: [{ name: "second", url: plant.broker.url, topicPrefix: "second" }],
+  });
+}
+
+/** The service is another agent's, as its clients know it. */
+async function discovers(t: TestContext, house: House): Promise<void> {
+  const { page } = house;
+  const service = createHttpServer(testParts(), { ...OPTIONS, port: 0, token: PASSWORD });
+  t.after(() => service.close());
+  const url = await service.listen();
+  const nav = page.getByRole("navigation", { name: "Set-up" });
+  await nav.getByRole("link", { name: "Sensors" }).click();
+  await page.getByRole("link", { name: "Find sensors at the analytics service" }).click();
+  await page.getByRole("button", { name: "Find sensors" }).click();
+  await page.getByText("Give the address with http:// or https://, the e-mail").waitFor();
+  await page.getByLabel("Address of the service").fill(url);
+  await page.getByLabel("E-mail").fill("anna@plant.example");
+  await page.getByLabel("Password").fill("not this one");
+  await isWell(house, "log-in");
+  await page.getByRole("button", { name: "Find sensors" }).click();
+  await page.getByText(/The service gave nothing: /).waitFor();
+  await page.getByLabel("Address of the service").fill(url);
+  await page.getByLabel("E-mail").fill("anna@plant.example");
+  await page.getByLabel("Password").fill(PASSWORD);
+  await page.getByRole("button", { name: "Find sensors" }).click();
+  await page.getByText(/sensors that the site file does not have; 0 that it has/).waitFor();
+  await page.getByText("What the service does not know").click();
+  await page.getByLabel(/^Type 40 /).selectOption("rpm");
+  await page.getByRole("button", { name: "Apply to the list" }).click();
+  await page.getByLabel("40001", { exact: true }).waitFor();
+  await page.getByLabel("Pump 4 drive end 10234").uncheck();
+  await isWell(house, "found");
+  await page.getByRole("button", { name: "Add those that are ticked" }).click();
+  await said(page, "1 sensors: saved and in effect.");
+  assert.deepEqual(
+    siteOf(house).sensors.map(({ code }) => code),
+    ["100200374", "100200411", "40001"],
+  );
+}
+
+async function looksBack(house: House): Promise<void> {
+  const { page } = house;
+  const nav = page.getByRole("navigation", { name: "Set-up" });
+  await page.getByRole("link", { name: "40001" }).click();
+  await page.getByRole("button", { name: "Remove this sensor …" }).click();
+  await page.getByRole("button", { name: "Remove sensor 40001" }).click();
+  await said(page, "Sensor 40001: removed.");
+  await nav.getByRole("link", { name: "Changes" }).click();
+  await page.getByText("PUT /api/v1/setup/site: -40001 · done").waitFor();
+  await page.getByText(/PUT \/api\/v1\/setup\/uplinks: \+second · done/).waitFor();
+  await isWell(house, "changes");
+  await nav.getByRole("link", { name: "Machines" }).click();
+  await page.getByRole("link", { name: "Add a machine" }).click();
+  await field(page, "id").waitFor();
+  for (const scheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme: scheme });
+    await isWell(house, `machine, ${scheme}`);
+  }
+}
+
+async function onlyLooks(house: House): Promise<void> {
+  const { page, address } = house;
+  await house.browser.context.clearCookies();
+  await signIn(page, address, VIEW_TOKEN);
+  await page.goto(`${address}/#/setup/sensor?key=100200374`);
+  await page.getByText(/nothing can be changed/).waitFor();
+  for (const name of ["Save", "Read it once", "Remove this sensor …"])
+    assert.ok(await page.getByRole("button", { name, exact: true }).isDisabled(), name);
+  const status = await page.evaluate<number>(
+    `fetch("/api/v1/setup/versions/1/restore", { method: "POST" }).then(({ status }) => status)`,
+  );
+  assert.equal(status, 403);
+}

@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { niceStep } from "../../src/dashboard/format.ts";
+import { sortedPeaks } from "../../src/dashboard/signal-specs.ts";
+import { spectrumCursor } from "../../src/dashboard/spectrum-cursor.ts";
+import { markerSets } from "../../src/dashboard/spectrum-markers.ts";
+
+const hz = (at: number) => `${at} Hz`;
+
+test("cursor – harmonics are whole multiples of the held place, and say which one the cursor is near", () => {
+  const { marks, words } = spectrumCursor("harmonic", hz)(75, 25);
+  assert.deepEqual(
+    marks.map(({ x }) => x),
+    [25, 50, 75, 100, 125, 150, 175, 200, 225, 250],
+  );
+  assert.equal(words, "harmonics of 25 Hz, here 3.00");
+});
+
+test("cursor – side bands lie evenly about the carrier, and none below zero", () => {
+  const { marks, words } = spectrumCursor("sideband", hz)(130, 100);
+  assert.deepEqual(
+    marks.map(({ x }) => x),
+    [10, 40, 70, 100, 130, 160, 190, 220, 250],
+  );
+  assert.match(words, /every 30 Hz about 100 Hz/);
+  assert.deepEqual(spectrumCursor("sideband", hz)(130, null).marks, []);
+});
+
+test("cursor – a single one tells its distance to the held place", () => {
+  assert.equal(spectrumCursor("single", hz)(30, 50).words, "Δ 20 Hz to 50 Hz");
+});
+
+test("markers – come from the machine's data at the speed, the sensor's own bearing first", () => {
+  const machine = {
+    id: 1,
+    lineHz: 50,
+    blades: 6,
+    teeth: [23],
+    bearings: [
+      { point: 1, name: "6205", balls: 9, ballMm: 7.94, pitchMm: 39.04 },
+      { point: 2, name: "own", bpfo: 3.58, bpfi: 5.42, bsf: 2.36, ftf: 0.4 },
+    ],
+  };
+  const sets = markerSets(machine, 2);
+  assert.deepEqual(
+    sets.map(({ label }) => label).filter((label) => !label.includes(":")),
+    ["Shaft orders", "Bearing own", "Bearing 6205", "Blade pass", "Gear mesh, 23 teeth", "Mains"],
+  );
+  const lines = (label: string, speedHz: number | null) =>
+    sets.find((set) => set.label === label)?.lines(speedHz) ?? [];
+  assert.equal(lines("Bearing own", 10)[0]?.hz, 35.8);
+  // 9/2·(1 − 7.94/39.04) turns.
+  assert.ok(Math.abs((lines("Bearing 6205", 10)[0]?.hz ?? 0) - 35.848) < 0.001);
+  assert.ok(Math.abs((lines("Bearing own: 2×BSF", 10)[0]?.hz ?? 0) - 47.2) < 1e-9);
+  assert.deepEqual(
+    lines("Blade pass", 25).map((line) => line.hz),
+    [150, 300, 450],
+  );
+  // Without a speed only the mains is known.
+  assert.deepEqual(lines("Bearing own", null), []);
+  assert.equal(lines("Mains", null)[1]?.hz, 100);
+});
+
+test("peaks – are in the order of what is shown, largest first", () => {
+  const peaks = [
+    { frequencyHz: 50, amplitude: 1 },
+    { frequencyHz: 25, amplitude: 3 },
+    { frequencyHz: 75, amplitude: 2 },
+  ];
+  const of = (...order: Parameters<typeof sortedPeaks>) =>
+    sortedPeaks(...order).map(({ frequencyHz }) => frequencyHz);
+  assert.deepEqual(of(peaks, "amplitude", false), [25, 75, 50]);
+  assert.deepEqual(of(peaks, "frequency", true), [25, 50, 75]);
+});
+
+test("waterfall – its axis has round steps", () => {
+  assert.deepEqual([0.3, 7, 130].map(niceStep), [0.5, 10, 200]);
+});

@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { request } from "node:http";
+import { test } from "node:test";
+import type { HttpOptions } from "../../src/http/parts.ts";
+import { HISTORY_LIMITS } from "../../src/http/query-rows.ts";
+import { createHttpServer } from "../../src/http/server.ts";
+import { NOW, OPTIONS, type TestParts, testParts } from "../support/http-parts.ts";
+
+/** As many as a sensor read every 30 s gives in four days. */
+const READINGS = 11_520;
+const STEP_MS = 30_000;
+const START = NOW - READINGS * STEP_MS;
+
+function loopSensor(): TestParts {
+  const parts = testParts();
+  const sorted: TestParts["history"]["readings"] = [];
+  for (let n = 0; n < READINGS; n++) {
+    const values = { channel1: n, channel1_ma: 4, channel2: -n, channel2_ma: 5 };
+    const units = { channel1: "bar", channel1_ma: "mA", channel2: "bar", channel2_ma: "mA" };
+    const timeMs = START + n * STEP_MS;
+    sorted.push(parts.history.add({ sensor: "30007", kind: "loop", timeMs, values, units }));
+  }
+  // Added in order of time; the double would sort them anew for every page.
+  parts.history.page = ({ sensor, kind, fromMs, toMs, after, limit }) => {
+    if (sensor !== "30007" || kind !== "loop") return [];
+    let low = 0;
+    for (let high = sorted.length; low < high; ) {
+      const middle = (low + high) >> 1;
+      if ((sorted[middle]?.timeMs ?? 0) < fromMs) low = middle + 1;
+      else high = middle;
+    }
+    const page = [];
+    for (const one of sorted.slice(low, low + limit + 2)) {
+      if (one.timeMs >= toMs || page.length >= limit) break;
+      const isPassed = after !== null && (one.timeMs - after.timeMs || one.seq - after.seq) <= 0;
+      if (!isPassed && one.timeMs >= fromMs) page.push(one);
+    }
+    // What `after` has passed is skipped before the limit counts.
+    if (after === null || page.length >= limit) return page;
+    return sorted
+      .slice(low)
+      .filter((one) => (one.timeMs - after.timeMs || one.seq - after.seq) > 0 && one.timeMs < toMs)
+      .slice(0, limit);
+  };
+  parts.history.readings.length = 0;
+  parts.history.extent = () => ({ fromMs: START, toMs: NOW });
+  parts.history.count = ({ fromMs, toMs }) =>
+    sorted.filter(({ timeMs }) => timeMs >= fromMs && timeMs < toMs).length;
+  return parts;
+}
+
+async function service(
+  t: { after(end: () => Promise<void>): void },
+  parts: TestParts,
+  options: Partial<HttpOptions> = {},
+) {
+  const server = createHttpServer(parts, { ...OPTIONS, ...options });
+  const address = await server.listen();
+  t.after(() => server.close());
+  const ask = async (operation: string, fields: object) => {
+    const answer = await fetch(`${address}/ApiWeb.svc/${operation}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ Token: "x", ...fields }),
+    });
+    return JSON.parse(await answer.text())[0];
+  };
+  return { ask, address };
+}
+
+interface Channel {
+  readonly Channel: number;
+  readonly values: readonly [readonly { readonly Date: string; readonly Value: number }[]];
+}
+
+test("query service – a range with more rows than are held is answered whole, and no record is torn between channels", async (t) => {
+  const { ask } = await service(t, loopSensor());
+  const { Key, Value } = await ask("GetDataBySensor", { sensorCode: 30007 });
+  assert.deepEqual([Key.StatusNumber, Key.Description], [0, "OK"]);
+  const channels = Value as Channel[];
+  assert.deepEqual(
+    channels.map(({ Channel }) => Channel),
+    [1, 2],
+  );
+  for (const { Channel: channel, values } of channels) {
+    const [elements] = values;
+    assert.equal(elements.length, 2 * READINGS, `channel ${channel}`);
+    const dates = elements.map((element) => element.Date);
+    assert.deepEqual(dates, [...dates].sort(), "ascending");
+    // Value and mA of each reading.
+    assert.equal(elements[0]?.Value, 0);
+    assert.equal(elements.at(-2)?.Value, (READINGS - 1) * (channel === 1 ? 1 : -1));
+  }
+});
+
+test("query service – GetExtraValues of a long range: every row, oldest first", async (t) => {
+  const { ask } = await service(t, loopSensor());
+  const mA = 105;
+  const { Value } = await ask("GetExtraValues", { machinecode: 41, pointindex: 1, unit: mA });
+  assert.equal(Value.length, 2 * READINGS);
+  assert.ok(Value[0].date < Value.at(-1).date);
+});
+
+test("query service – an answer past the box's limits is refused with a sentence, not cut", async (t) => {
+  const historyLimits = { ...HISTORY_LIMITS, bytesMax: 1_000_000 };
+  const { ask } = await service(t, loopSensor(), { historyLimits });
+  const { Key, Value } = await ask("GetDataBySensor", { sensorCode: 30007 });
+  assert.equal(Key.StatusNumber, 9007);
+  assert.match(Key.Description, /^answer too large: about \d+ MB.*ask for a shorter range$/);
+  assert.deepEqual(Value, []);
+  const day = { StartDate: "2026-11-19", EndDate: "2026-11-19" };
+  const whole = await ask("GetDataBySensor", { sensorCode: 30007, ...day });
+  assert.equal(whole.Key.StatusNumber, 0);
+  assert.equal(whole.Value[0].values[0].length, 2 * 2880);
+});
+
+test("query service – readings stored while an answer is sent appear in all of its channels or in none", async (t) => {
+  const parts = loopSensor();
+  const page = parts.history.page.bind(parts.history);
+  let extra = 0;
+  let pages = 0;
+  parts.history.page = (range) => {
+    const found = page(range);
+    const first = found[0];
+    if (first !== undefined) pages += 1;
+    if (pages < 70 || first === undefined || range.sensor !== "30007") return found;
+    // A late record, stored between two walks.
+    extra += 1;
+    return [...found, { ...first, seq: 1_000_000 + extra, timeMs: (found.at(-1) ?? first).timeMs }];
+  };
+  const { ask } = await service(t, parts, {
+    historyLimits: { ...HISTORY_LIMITS, heldRowsMax: 10 },
+  });
+  const { Value } = await ask("GetDataBySensor", { sensorCode: 30007 });
+  const [one, two] = Value as Channel[];
+  assert.ok(extra > 0);
+  assert.deepEqual(
+    one?.values[0].map(({ Date: date }) => date),
+    two?.values[0].map(({ Date: date }) => date),
+  );
+});
+
+test("query service – a question ends when its asker leaves", async (t) => {
+  const parts = loopSensor();
+  const page = parts.history.page.bind(parts.history);
+  let pages = 0;
+  let met = () => {};
+  const begun = new Promise<void>((resolve) => {
+    met = resolve;
+  });
+  parts.history.page = (range) => {
+    pages += 1;
+    met();
+    // Without end: the same page again and again.
+    return page({ ...range, after: null }).map((one, n) => ({ ...one, seq: pages * 1000 + n }));
+  };
+  const { address } = await service(t, parts, {
+    historyLimits: { ...HISTORY_LIMITS, heldRowsMax: Number.MAX_SAFE_INTEGER },
+  });
+  const asked = request(`${address}/ApiWeb.svc/GetExtraValues`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+  });
+  const gone = new Promise((resolve) => asked.once("error", resolve));
+  asked.end(JSON.stringify({ Token: "x", machinecode: 41, pointindex: 1, unit: 102 }));
+  await begun;
+  asked.destroy();
+  await gone;
+  let seen = -1;
+  for (let turn = 0; turn < 200 && seen !== pages; turn++) {
+    seen = pages;
+    for (let n = 0; n < 20; n++) await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert.equal(seen, pages, "the question goes on although nobody waits");
+});

@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { AuditEntry } from "../../src/core/audit.ts";
+import { createApp } from "../../src/http/server.ts";
+import { OPTIONS, testParts } from "../support/http-parts.ts";
+
+const TOKENS = { token: "t0ken-that-may-all", viewToken: "t0ken-that-looks" };
+const host = "localhost";
+
+function auditLog() {
+  const entries: AuditEntry[] = [];
+  return {
+    entries,
+    audit: {
+      add: (entry: AuditEntry) => void entries.push(entry),
+      newest: (limit: number, before: number | null) =>
+        entries
+          .map((entry, index) => ({ ...entry, entry: index + 1 }))
+          .filter(({ entry }) => before === null || entry < before)
+          .reverse()
+          .slice(0, limit),
+    },
+  };
+}
+
+const CHANGES = [
+  "/api/v1/settings",
+  "/api/v1/reload",
+  "/api/v1/backfill",
+  "/api/v1/alarms/00000000000000000000000000000000/acknowledge",
+  "/api/v1/baselines/10234/a/b/relearn",
+  "/api/v1/anything-new",
+] as const;
+
+test("roles – HTTP_VIEW_TOKEN looks, by bearer and by session, and each change is refused with 403 and a sentence", async (t) => {
+  const { audit, entries } = auditLog();
+  const app = createApp(testParts({ audit }), { ...OPTIONS, ...TOKENS });
+  t.after(() => app.close());
+  const signIn = await app.inject({
+    method: "POST",
+    url: "/sign-in",
+    headers: { host },
+    payload: { token: TOKENS.viewToken },
+  });
+  assert.equal(signIn.statusCode, 204);
+  const cookie = String(signIn.headers["set-cookie"]).split(";")[0] ?? "";
+  for (const who of [{ authorization: `Bearer ${TOKENS.viewToken}` }, { cookie }]) {
+    const headers = { host, ...who };
+    for (const url of ["/api/v1/status", "/metrics", "/", "/api/v1/audit"]) {
+      const answer = await app.inject({ url, headers });
+      assert.equal(answer.statusCode, 200, url);
+      assert.equal(answer.headers["x-gateside-role"], "view");
+    }
+    for (const url of CHANGES) {
+      for (const method of ["POST", "PUT", "DELETE", "PATCH"] as const) {
+        const answer = await app.inject({ method, url, headers, payload: {} });
+        assert.equal(answer.statusCode, 403, `${method} ${url}`);
+        assert.match(answer.json().error.message, /HTTP_VIEW_TOKEN may look and change nothing/);
+      }
+    }
+    const compare = { nonce: "0123456789abcdef", digests: {} };
+    const url = "/api/v1/configuration/compare";
+    const asked = await app.inject({ method: "POST", url, headers, payload: compare });
+    assert.equal(asked.statusCode, 501, "a question, that this agent has no answer to");
+  }
+  assert.ok(entries.length > 0);
+  for (const { who, outcome } of entries) {
+    assert.equal(who, "HTTP_VIEW_TOKEN");
+    assert.equal(outcome, "403");
+  }
+});
+
+test("roles – the view token asks the query service, by itself and through Login", async (t) => {
+  const app = createApp(testParts(), { ...OPTIONS, ...TOKENS });
+  t.after(() => app.close());
+  const ask = async (operation: string, payload: object) =>
+    (
+      await app.inject({
+        method: "POST",
+        url: `/ApiWeb.svc/${operation}`,
+        headers: { host },
+        payload,
+      })
+    ).json();
+  assert.equal((await ask("GetUnits", { Token: TOKENS.viewToken }))[0].Key.StatusNumber, 0);
+  const login = await ask("Login", { email: "", password: TOKENS.viewToken });
+  assert.equal(login[0].Key.StatusNumber, 0);
+});
+
+test("audit – a change is kept with token, address, time, what and outcome; strangers and questions leave nothing", async (t) => {
+  const { audit, entries } = auditLog();
+  const parts = testParts({ audit });
+  const app = createApp(parts, { ...OPTIONS, ...TOKENS });
+  t.after(() => app.close());
+  const headers = { host, authorization: `Bearer ${TOKENS.token}` };
+  const change = { method: "POST", url: "/api/v1/settings", payload: {} } as const;
+  assert.equal((await app.inject({ ...change, headers: { host } })).statusCode, 401);
+  assert.equal((await app.inject({ url: "/api/v1/status", headers })).statusCode, 200);
+  assert.deepEqual(entries, []);
+  assert.equal((await app.inject({ ...change, headers })).statusCode, 200);
+  assert.deepEqual(entries, [
+    {
+      timeMs: parts.clock.now(),
+      who: "HTTP_TOKEN",
+      address: "127.0.0.1",
+      what: "POST /api/v1/settings",
+      detail: "",
+      outcome: "200",
+    },
+  ]);
+  const shown = await app.inject({ url: "/api/v1/audit?limit=1", headers });
+  assert.equal(shown.json().entries[0].who, "HTTP_TOKEN");
+  assert.equal(shown.json().before, 1);
+  assert.ok(!shown.body.includes(TOKENS.token));
+});
+
+test("audit – what cannot be kept is logged, and the answer stands", async (t) => {
+  const audit = {
+    add: () => {
+      throw new Error("database or disk is full");
+    },
+    newest: () => [],
+  };
+  const app = createApp(testParts({ audit }), OPTIONS);
+  t.after(() => app.close());
+  const change = { method: "POST", url: "/api/v1/settings", payload: {} } as const;
+  assert.equal((await app.inject({ ...change, headers: { host } })).statusCode, 200);
+});
+
+test("tokens – in an address they open nothing", async (t) => {
+  const app = createApp(testParts(), { ...OPTIONS, ...TOKENS });
+  t.after(() => app.close());
+  for (const name of ["token", "access_token", "Token", "authorization"]) {
+    const url = `/api/v1/status?${name}=${TOKENS.token}`;
+    assert.equal((await app.inject({ url, headers: { host } })).statusCode, 401, url);
+  }
+  const url = `/sign-in?token=${TOKENS.token}`;
+  const answer = await app.inject({ method: "POST", url, headers: { host }, payload: {} });
+  assert.equal(answer.statusCode, 401);
+  assert.ok(!answer.body.includes(TOKENS.token));
+});

@@ -1,0 +1,154 @@
+/** What a page elsewhere, a stolen link or a huge request can do at set-up: nothing. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { until } from "../support/agent-answers.ts";
+import { FIRST, openSetup, sensor, TOKENS, withSensors } from "../support/setup-desk.ts";
+
+type Method = "GET" | "PUT" | "POST";
+const SITE = withSensors(sensor("40001"));
+const LOGIN = {
+  url: "http://analytics.example",
+  email: "a@b.example",
+  password: "p4ssword-of-anna",
+};
+/** Every way in, with a body that would pass. */
+const REQUESTS: readonly (readonly [Method, string, object?])[] = [
+  ["GET", ""],
+  ["GET", "schemas"],
+  ["GET", "site"],
+  ["POST", "site/check", SITE],
+  ["PUT", "site", SITE],
+  ["GET", "versions"],
+  ["GET", "versions/1"],
+  ["POST", "versions/1/restore"],
+  ["GET", "uplinks"],
+  ["POST", "uplinks/check", { uplinks: [] }],
+  ["PUT", "uplinks", { uplinks: [] }],
+  ["GET", "uplinks/versions"],
+  ["GET", "uplinks/versions/1"],
+  ["POST", "uplinks/versions/1/restore"],
+  ["POST", "uplinks/test", { uplink: { name: "a", url: "mqtt://127.0.0.1:1" } }],
+  ["POST", "probe", { sensor: sensor("1"), kind: "rpm" }],
+  ["POST", "discover", LOGIN],
+  ["GET", "discover"],
+  ["POST", "discover/draft", {}],
+];
+const CHANGES = REQUESTS.filter(
+  ([method, url]) => method !== "GET" && !url.endsWith("/check") && !url.endsWith("/draft"),
+);
+
+test("set-up – pages of other origins, other host names and no token get nothing, whatever they ask", async (t) => {
+  const { ask, hash, path, entries, setup } = openSetup(t, { uplinks: { uplinks: [] } });
+  const match = { "if-match": await hash() };
+  const before = readFileSync(path, "utf8");
+  const attempts: readonly (readonly [number, Record<string, string>])[] = [
+    [403, { origin: "http://evil.example" }],
+    [403, { origin: "null" }],
+    [403, { "sec-fetch-site": "cross-site" }],
+    [403, { "sec-fetch-site": "same-site" }],
+    // A name that was made to lead here.
+    [403, { host: "rebound.evil.example" }],
+    [403, { host: "localhost.evil.example:80" }],
+    [401, { authorization: "" }],
+    [401, { authorization: "Bearer wrong-token-of-nobody" }],
+  ];
+  for (const [method, url, body] of REQUESTS) {
+    for (const [status, headers] of attempts) {
+      const answer = await ask(method, url, body, { ...match, ...headers });
+      assert.equal(answer.status, status, `${method} ${url} ${JSON.stringify(headers)}`);
+      assert.deepEqual(Object.keys(answer.body), ["error"]);
+    }
+  }
+  for (const [method, url, body] of CHANGES) {
+    const answer = await ask(method, url, body, {
+      ...match,
+      authorization: `Bearer ${TOKENS.viewToken}`,
+    });
+    assert.equal(answer.status, 403, `${method} ${url}`);
+    assert.match(answer.text, /HTTP_VIEW_TOKEN may look/);
+  }
+  assert.equal(readFileSync(path, "utf8"), before);
+  assert.equal(setup.discovery.state, "none");
+  // Who was known and refused is on record; strangers would only fill it.
+  assert.equal(entries.length, CHANGES.length);
+  assert.ok(entries.every(({ who, outcome }) => who === "HTTP_VIEW_TOKEN" && outcome === "403"));
+});
+
+test("set-up – a token in the address opens nothing, and a form of another page is no request", async (t) => {
+  const { ask, hash, path } = openSetup(t);
+  const match = { "if-match": await hash() };
+  for (const query of ["token", "access_token", "HTTP_TOKEN", "authorization"]) {
+    const url = `site?${query}=${TOKENS.token}`;
+    const answer = await ask("GET", url, undefined, { authorization: "" });
+    assert.equal(answer.status, 401, query);
+    assert.ok(!answer.text.includes(TOKENS.token));
+  }
+  for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"]) {
+    const answer = await ask("PUT", "site", JSON.stringify(SITE), {
+      ...match,
+      "content-type": type,
+    });
+    assert.ok([400, 415].includes(answer.status), `${type}: ${answer.status}`);
+  }
+  assert.deepEqual(JSON.parse(readFileSync(path, "utf8")), FIRST);
+});
+
+test("set-up – no answer may be framed, kept or read as something else", async (t) => {
+  const { ask } = openSetup(t, { uplinks: { uplinks: [] } });
+  for (const [method, url, body] of REQUESTS.filter(
+    ([, one]) => !/test|probe|discover$/.test(one),
+  )) {
+    const { headers } = await ask(method, url, body);
+    assert.equal(headers["x-frame-options"], "DENY", url);
+    assert.match(String(headers["content-security-policy"]), /frame-ancestors 'none'/);
+    assert.equal(headers["cache-control"], "no-store", url);
+    assert.equal(headers["x-content-type-options"], "nosniff");
+    assert.equal(headers["access-control-allow-origin"], undefined);
+  }
+});
+
+test("set-up – 10 MB of JSON, deep nesting and names of prototypes are refused, and nothing is written", async (t) => {
+  const { ask, hash, path } = openSetup(t, { uplinks: { uplinks: [] } });
+  const match = { "if-match": await hash(), "content-type": "application/json" };
+  const before = readFileSync(path, "utf8");
+  const huge = JSON.stringify({ ...SITE, padding: "x".repeat(10 * 1024 * 1024) });
+  const deep = `{"site":"plant-7","sensors":${"[".repeat(20_000)}${"]".repeat(20_000)}}`;
+  const proto = `{"site":"plant-7","__proto__":{"isAdmin":true},"sensors":[{"code":"1","type":1,"kinds":["rpm"]}]}`;
+  for (const [method, url] of CHANGES.filter(([, , body]) => body !== undefined))
+    assert.equal((await ask(method, url, huge, match)).status, 413, url);
+  for (const [method, url] of REQUESTS.filter(([, , body]) => body !== undefined))
+    for (const body of [deep, proto]) {
+      const answer = await ask(method, url, body, match);
+      assert.equal(answer.status, 400, `${url}: ${answer.text.slice(0, 200)}`);
+    }
+  const many = withSensors(
+    ...Array.from({ length: 9_000 }, (_, i) => sensor(String(i), { type: -1 })),
+  );
+  const answer = await ask("POST", "site/check", many, match);
+  assert.equal(answer.status, 200);
+  assert.equal(readFileSync(path, "utf8"), before);
+});
+
+test("set-up – the password of a discovery is in no answer, audit entry or state", async (t) => {
+  const { ask, entries, setup } = openSetup(t);
+  for (const url of [
+    "file:///etc/passwd",
+    "http://user:secret@host",
+    "http://host/?token=1",
+    "ftp://host",
+    "javascript:alert(1)",
+  ])
+    assert.equal((await ask("POST", "discover", { ...LOGIN, url })).status, 400, url);
+  const begun = await ask("POST", "discover", { ...LOGIN, url: "http://127.0.0.1:1" });
+  assert.equal(begun.status, 202);
+  await until("it ended", () => setup.discovery.state !== "running" || undefined);
+  const login = { ...LOGIN, url: "http://127.0.0.1:1", wireWord: null };
+  assert.deepEqual([setup.discover(login), setup.discover(login)], [true, false], "one at a time");
+  await until("it ended, too", () => setup.discovery.state !== "running" || undefined);
+  const told = (await ask("GET", "discover")).text;
+  assert.match(told, /"failed"/);
+  const all = told + begun.text + JSON.stringify(entries);
+  assert.ok(!all.includes(LOGIN.password), all);
+  assert.ok(!all.includes(LOGIN.email), all);
+});

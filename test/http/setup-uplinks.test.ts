@@ -1,0 +1,183 @@
+/** The uplinks file over HTTP: its secrets stay in it, and no file is named that the browser has no business with. */
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { openSetup, TOKENS } from "../support/setup-desk.ts";
+import { tempDirectory } from "../support/temp-database.ts";
+
+const SECRETS = ["t0ken-of-the-cloud", "hunter2-in-the-url", "wr0ngly-written-here"];
+const CLOUD = {
+  name: "cloud",
+  url: "mqtts://cloud.example:8883",
+  username: SECRETS[0],
+  formats: ["json"],
+};
+const file = (...uplinks: object[]) => ({ uplinks });
+
+test("set-up – user names and what else is secret in an uplinks file cannot be read, in the file and in its versions", async (t) => {
+  const { ask, uplinksPath, uplinks } = openSetup(t, { uplinks: file(CLOUD) });
+  const seen: string[] = [];
+  const get = async (url: string) => {
+    const answer = await ask("GET", url);
+    seen.push(answer.text);
+    return answer;
+  };
+  const { body } = await get("uplinks");
+  assert.equal(body.content.uplinks[0].username, "********");
+  const match = { "if-match": `"${body.hash}"` };
+  // What is hidden stays as it is.
+  const changed = file({ ...body.content.uplinks[0], inflight: 7 });
+  const saved = await ask("PUT", "uplinks", changed, match);
+  assert.equal(saved.status, 200, saved.text);
+  const onDisk = JSON.parse(readFileSync(uplinksPath, "utf8"));
+  assert.deepEqual(onDisk, file({ ...CLOUD, inflight: 7 }));
+  assert.deepEqual(
+    uplinks.current.map(({ name, inflight, username }) => [name, inflight, username]),
+    [["cloud", 7, SECRETS[0]]],
+  );
+  const { versions } = (await get("uplinks/versions")).body;
+  assert.equal(versions.length, 1);
+  const version = await get("uplinks/versions/1");
+  assert.deepEqual(version.body.changes, ["uplink cloud changes, with a new session: inflight"]);
+  assert.ok(!("text" in version.body));
+  const back = await ask("POST", "uplinks/versions/1/restore", undefined, {
+    "if-match": `"${saved.body.hash}"`,
+  });
+  assert.equal(back.status, 200, back.text);
+  assert.deepEqual(JSON.parse(readFileSync(uplinksPath, "utf8")), file(CLOUD));
+
+  // What somebody wrote there by mistake is no more readable for being a fault.
+  const mistaken = { ...CLOUD, url: `mqtts://u:${SECRETS[1]}@cloud.example`, password: SECRETS[2] };
+  writeFileSync(uplinksPath, JSON.stringify(file(mistaken, { ...mistaken, name: "b" })));
+  const wrong = await get("uplinks");
+  const kept = { "if-match": `"${wrong.body.hash}"` };
+  for (const content of [wrong.body.content, file(mistaken), file({ ...mistaken, username: 7 })])
+    for (const answer of [
+      await ask("POST", "uplinks/check", content),
+      await ask("PUT", "uplinks", content, kept),
+    ])
+      seen.push(answer.text);
+  seen.push((await ask("PUT", "uplinks", file(), { "if-match": `"${"0".repeat(64)}"` })).text);
+  for (const text of seen) for (const secret of SECRETS) assert.ok(!text.includes(secret), text);
+});
+
+test("set-up – a hidden user name goes to no address that it was not given for", async (t) => {
+  const { ask, uplinksPath } = openSetup(t, { uplinks: file(CLOUD) });
+  const before = readFileSync(uplinksPath, "utf8");
+  const { body } = await ask("GET", "uplinks");
+  for (const change of [{ url: "mqtts://evil.example:8883" }, { name: "other" }]) {
+    const content = file({ ...body.content.uplinks[0], ...change });
+    const saved = await ask("PUT", "uplinks", content, { "if-match": `"${body.hash}"` });
+    assert.equal(saved.status, 422);
+    assert.deepEqual(
+      saved.body.faults.map(({ place }: { place: string }) => place),
+      ["uplinks[0].username"],
+    );
+    const tried = await ask("POST", "uplinks/test", { uplink: content.uplinks[0] });
+    assert.equal(tried.status, 422, tried.text);
+  }
+  assert.equal(readFileSync(uplinksPath, "utf8"), before);
+});
+
+test("set-up – only files of the credentials and the configuration directory may be named, and none of the agent's own", async (t) => {
+  const credentials = tempDirectory(t);
+  const outside = join(tempDirectory(t), "secret");
+  writeFileSync(outside, "s3cret-of-somebody");
+  writeFileSync(join(credentials, "cloud.password"), "p4ss");
+  writeFileSync(join(credentials, "http.token"), TOKENS.token);
+  const { ask, directory, uplinksPath } = openSetup(t, { uplinks: file(), credentials });
+  mkdirSync(join(directory, "sub"));
+  writeFileSync(join(directory, "sub", "local.password"), "p4ss");
+  writeFileSync(join(directory, "gateside.env"), "HTTP_TOKEN=x");
+  symlinkSync(outside, join(directory, "link"));
+  symlinkSync("/", join(directory, "root"));
+  const uplink = { name: "cloud", url: "mqtts://cloud.example", username: "plant-7" };
+  const { body } = await ask("GET", "uplinks");
+  const check = async (passwordFile: string) => {
+    const content = file({ ...uplink, passwordFile });
+    const { body: checked } = await ask("POST", "uplinks/check", content);
+    const tried = await ask("POST", "uplinks/test", { uplink: content.uplinks[0] });
+    const put = await ask("PUT", "uplinks", content, { "if-match": `"${body.hash}"` });
+    return { faults: checked.faults as { place: string; problem: string }[], tried, put };
+  };
+  for (const path of [
+    outside,
+    "../secret",
+    "sub/../../secret",
+    "/etc/passwd",
+    "/dev/zero",
+    "/proc/self/environ",
+    "link",
+    "root/etc/passwd",
+    ".",
+    "..",
+    directory,
+    "x\0y",
+    `${credentials}x/file`,
+  ]) {
+    const { faults, tried, put } = await check(path);
+    assert.equal(faults.length, 1, `${path}: ${JSON.stringify(faults)}`);
+    assert.equal(faults[0]?.place, "uplinks[0].passwordFile");
+    assert.match(faults[0]?.problem ?? "", /lies outside of what may be named here/, path);
+    assert.equal(tried.status, 422, path);
+    assert.equal(put.status, 422, path);
+  }
+  for (const path of [
+    join(credentials, "http.token"),
+    "gateside.env",
+    "headers",
+    join(credentials, "mqtt.password"),
+    join(credentials, "gateside.alarm.email.url"),
+    "./site.json",
+    uplinksPath,
+    "data/configuration/versions/uplinks-1.json",
+    "data/configuration/trial",
+    "data/gateside.db",
+  ]) {
+    const { faults, tried, put } = await check(path);
+    assert.match(faults[0]?.problem ?? "", /is the agent's own/, path);
+    assert.deepEqual([tried.status, put.status], [422, 422], path);
+  }
+  assert.deepEqual((await check("sub/missing")).faults.length, 1, "one that is not there");
+  for (const path of ["sub/local.password", "./sub/../sub/local.password"])
+    assert.deepEqual((await check(path)).faults, [], path);
+  const last = await ask("GET", "uplinks");
+  const content = file({ ...uplink, passwordFile: join(credentials, "cloud.password") });
+  const saved = await ask("PUT", "uplinks", content, { "if-match": `"${last.body.hash}"` });
+  assert.equal(saved.status, 200, saved.text);
+});
+
+test("set-up – a path that who edits the file itself chose may stay as it is", async (t) => {
+  const outside = join(tempDirectory(t), "cloud.password");
+  writeFileSync(outside, "p4ss");
+  const uplink = { ...CLOUD, passwordFile: outside };
+  const { ask } = openSetup(t, { uplinks: file(uplink) });
+  const { body } = await ask("GET", "uplinks");
+  const match = { "if-match": `"${body.hash}"` };
+  const shown = body.content.uplinks[0];
+  const elsewhere = file({ ...shown, username: "new", url: "mqtts://evil.example" });
+  assert.equal((await ask("PUT", "uplinks", elsewhere, match)).status, 422);
+  const same = file({ ...shown, history: false });
+  assert.equal((await ask("PUT", "uplinks", same, match)).status, 200);
+});
+
+test("set-up – without UPLINKS_FILE each of its answers is 404 and says what to set", async (t) => {
+  const { ask } = openSetup(t);
+  for (const [method, url] of [
+    ["GET", "uplinks"],
+    ["PUT", "uplinks"],
+    ["POST", "uplinks/check"],
+    ["GET", "uplinks/versions"],
+    ["GET", "uplinks/versions/1"],
+    ["POST", "uplinks/versions/1/restore"],
+  ] as const) {
+    const payload = method === "GET" || url.includes("restore") ? undefined : file();
+    const answer = await ask(method, url, payload);
+    assert.equal(answer.status, 404, `${method} ${url}`);
+    assert.match(answer.text, /UPLINKS_FILE is not set/);
+  }
+  assert.equal((await ask("GET", "")).body.uplinks, null);
+  const tried = await ask("POST", "uplinks/test", { uplink: CLOUD });
+  assert.equal(tried.status, 422);
+});

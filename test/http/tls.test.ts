@@ -1,0 +1,186 @@
+import assert from "node:assert/strict";
+import { generateKeyPairSync, X509Certificate } from "node:crypto";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
+import { request } from "node:http";
+import { request as requestTls } from "node:https";
+import { connect as connectPlain, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { connect } from "node:tls";
+import { askAddress } from "../../src/cli/ask-agent.ts";
+import { createHttpServer } from "../../src/http/server.ts";
+import { selfSignedCertificate } from "../../src/lib/self-signed.ts";
+import { OPTIONS, testParts } from "../support/http-parts.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
+
+interface Pair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+function makePair(): Pair {
+  const keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const cert = selfSignedCertificate(
+    {
+      name: "localhost",
+      hosts: ["localhost"],
+      notBefore: new Date(Date.now() - 1000),
+      notAfter: new Date(Date.now() + 86_400_000),
+    },
+    keys,
+  );
+  return { cert, key: String(keys.privateKey.export({ type: "pkcs8", format: "pem" })) };
+}
+
+function place(t: TestContext) {
+  const directory = mkdtempSync(join(tmpdir(), "gateside-tls-"));
+  const files = { certFile: join(directory, "c.pem"), keyFile: join(directory, "k.pem") };
+  const write = ({ cert, key }: Pair) => {
+    writeFileSync(files.certFile, cert);
+    writeFileSync(files.keyFile, key);
+  };
+  const log = new RecordingLogger();
+  const server = createHttpServer(testParts({ logger: log }), {
+    ...OPTIONS,
+    tls: files,
+    socketPath: join(directory, "s.sock"),
+    token: "t0ken-of-the-test",
+  });
+  t.after(() => server.close());
+  return { directory, files, write, server, log };
+}
+
+/** Fingerprint of what the port shows. */
+async function shown(address: string, maxVersion?: "TLSv1.1"): Promise<string> {
+  const { port } = new URL(address);
+  return new Promise((resolve, reject) => {
+    const socket = connect(
+      {
+        host: "127.0.0.1",
+        port: Number(port),
+        rejectUnauthorized: false,
+        ...(maxVersion && { maxVersion, minVersion: maxVersion }),
+      },
+      () => {
+        resolve(socket.getPeerCertificate().fingerprint256);
+        socket.destroy();
+      },
+    );
+    socket.once("error", reject);
+  });
+}
+
+const fingerprint = ({ cert }: Pair) => new X509Certificate(cert).fingerprint256;
+
+test("tls – the port speaks TLS alone, the socket stays plain, cookies are Secure", async (t) => {
+  const { directory, files, write, server } = place(t);
+  const pair = makePair();
+  write(pair);
+  await server.listenLocally();
+  const address = await server.listen();
+  assert.match(address, /^https:\/\/127\.0\.0\.1:\d+$/);
+  assert.equal(await shown(address), fingerprint(pair));
+  await assert.rejects(shown(address, "TLSv1.1"));
+  const question = { headers: {}, content: null, signal: AbortSignal.timeout(5000) };
+  await assert.rejects(
+    askAddress(`${address.replace("https", "http")}/healthz`, { ...question, certFile: null }),
+  );
+  await assert.rejects(askAddress(`${address}/healthz`, { ...question, certFile: null }));
+  const own = { ...question, certFile: files.certFile };
+  assert.equal((await askAddress(`${address}/healthz`, own)).status, 200);
+  const local = await new Promise<number>((resolve, reject) => {
+    request(
+      { socketPath: join(directory, "s.sock"), path: "/healthz", headers: { host: "localhost" } },
+      (answer) => {
+        answer.resume();
+        resolve(answer.statusCode ?? 0);
+      },
+    )
+      .once("error", reject)
+      .end();
+  });
+  assert.equal(local, 200);
+  const cookie = await new Promise<string>((resolve, reject) => {
+    const socket = connect(
+      { host: "127.0.0.1", port: Number(new URL(address).port), rejectUnauthorized: false },
+      () => {
+        const body = '{"token":"t0ken-of-the-test"}';
+        socket.write(
+          `POST /sign-in HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+        );
+      },
+    );
+    socket.once("data", (data) => {
+      resolve(String(data));
+      socket.destroy();
+    });
+    socket.once("error", reject);
+  });
+  assert.match(cookie, /set-cookie: gateside_session=[^;]+; .*; Secure/i);
+});
+
+test("tls – a renewed pair is taken without a restart; half of one, or one that does not fit, leaves the old", async (t) => {
+  const { files, write, server, log } = place(t);
+  const first = makePair();
+  const second = makePair();
+  write(first);
+  const address = await server.listen();
+  const before = await shown(address);
+  writeFileSync(files.certFile, second.cert);
+  server.renewCertificate();
+  assert.equal(await shown(address), before);
+  server.renewCertificate();
+  assert.equal(log.lines.filter(({ level }) => level === "warn").length, 1, "told once");
+  writeFileSync(files.certFile, "no certificate");
+  server.renewCertificate();
+  assert.equal(await shown(address), before);
+  write(second);
+  server.renewCertificate();
+  assert.equal(await shown(address), fingerprint(second));
+});
+
+test("tls – files that are gone reject the listening, which may be tried again", async (t) => {
+  const { files, write, server } = place(t);
+  assert.ok(!existsSync(files.certFile));
+  await assert.rejects(server.listen(), /ENOENT/);
+  const pair = makePair();
+  write(pair);
+  assert.equal(await shown(await server.listen()), fingerprint(pair));
+});
+
+test("tls – connections that never end their handshake, say nothing after it, or half of a request, shut nobody out", async (t) => {
+  const { write, server } = place(t);
+  write(makePair());
+  const address = new URL(await server.listen());
+  const port = Number(address.port);
+  const sockets: Socket[] = [];
+  const open = async (socket: Socket, event: string, text: string | Buffer) => {
+    sockets.push(socket.on("error", () => {}));
+    // One that was cut before it was through is what is meant to happen.
+    await Promise.race([once(socket, event), once(socket, "close")]);
+    if (text.length > 0 && !socket.destroyed) socket.write(text);
+  };
+  const healthy = () =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const asked = requestTls(new URL("/healthz", address), {
+        rejectUnauthorized: false,
+        agent: false,
+      });
+      asked.once("response", (answer) => resolve(answer.resume().statusCode));
+      asked.once("error", reject).end();
+    });
+  const hello = Buffer.from("16030100a5010000a10303", "hex");
+  // A whole handshake costs milliseconds of both ends, so most stop before theirs.
+  for (let n = 0; n < 1_000; n++) {
+    if (n % 20 === 0) {
+      const options = { host: "127.0.0.1", port, rejectUnauthorized: false };
+      await open(connect(options), "secureConnect", n % 40 === 0 ? "" : "GET / HT");
+    } else await open(connectPlain(port, "127.0.0.1"), "connect", n % 2 === 0 ? "" : hello);
+    if (n % 100 === 99) assert.equal(await healthy(), 200, `after ${n + 1}`);
+  }
+  // None of them keeps the agent from ending, though no end of theirs was ever heard.
+  await server.close();
+  for (const socket of sockets) socket.destroy();
+});

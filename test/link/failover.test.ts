@@ -1,0 +1,194 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import type { Will } from "../../src/core/link.ts";
+import type { Message } from "../../src/core/ports.ts";
+import { fixedSite } from "../../src/core/site-source.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { createMetrics } from "../../src/lib/metrics.ts";
+import { MqttLink } from "../../src/link/mqtt-link.ts";
+import { createJsonEncoder } from "../../src/publish/formats/json.ts";
+import { Publisher } from "../../src/publish/publisher.ts";
+import { deadlineMs } from "../support/deadline.ts";
+import {
+  freePort,
+  type Mosquitto,
+  recordMessages,
+  skipWithoutMosquitto as skip,
+  startMosquitto,
+} from "../support/mosquitto.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
+import { append, mainOf, readingOf, START_MS, tempStore } from "../support/temp-database.ts";
+
+function open(t: TestContext, urls: readonly string[], will?: (isUnused: boolean) => Will) {
+  const logger = new RecordingLogger();
+  const link = new MqttLink(
+    { clock: systemClock, logger },
+    {
+      name: "mqtt",
+      urls,
+      version: 5,
+      clientId: "box",
+      inflight: 50,
+      backoffMinMs: 20,
+      backoffMaxMs: 60,
+      ...(will === undefined ? {} : { will }),
+    },
+  );
+  const stop = new AbortController();
+  const ended = link.run(stop.signal);
+  t.after(async () => {
+    stop.abort();
+    await ended;
+  });
+  return { link, logger, signal: stop.signal };
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+const timeout = deadlineMs(60_000);
+/** Readings before the first broker is killed, and again before the second. */
+const EACH = 1000;
+
+test("failover – a dead first address is passed over; state and log name it once and the one in use", {
+  skip,
+  timeout,
+}, async (t) => {
+  const dead = `mqtt://127.0.0.1:${await freePort()}`;
+  const broker = await startMosquitto();
+  t.after(() => broker.close());
+  const { link, logger, signal } = open(t, [dead, broker.url]);
+  assert.ok(await link.ready(signal));
+  assert.equal(link.state.url, broker.url);
+  assert.equal(link.state.lastError, null);
+  assert.deepEqual(link.state.addresses, [
+    { url: dead, lastError: "nothing accepts connections at that address and port" },
+    { url: broker.url, lastError: null },
+  ]);
+  assert.equal(logger.lines.filter(({ message }) => message === "no broker session").length, 1);
+});
+
+test("failover – with all addresses away each is told once, and the first that returns is used", {
+  skip,
+  timeout,
+}, async (t) => {
+  const ports = [await freePort(), await freePort()];
+  let attempts = 0;
+  const { link, logger, signal } = open(
+    t,
+    ports.map((port) => `mqtt://127.0.0.1:${port}`),
+    () => {
+      attempts += 1;
+      return { topic: "w", payload: "", qos: 1, retain: false };
+    },
+  );
+  await until(() => attempts >= 12);
+  assert.equal(logger.lines.filter(({ message }) => message === "no broker session").length, 2);
+  const broker = await startMosquitto({ port: ports[1] ?? 0 });
+  t.after(() => broker.close());
+  assert.ok(await link.ready(signal));
+  assert.equal(link.state.url, broker.url);
+});
+
+test("failover – of a drain over two brokers that are killed in turn nothing is lost, and the session comes back", {
+  skip,
+  timeout,
+}, async (t) => {
+  const brokers = [await startMosquitto(), await startMosquitto()];
+  for (const broker of brokers) t.after(() => broker.close());
+  const [first, second] = brokers as [Mosquitto, Mosquitto];
+  const heard = await Promise.all(
+    brokers.map(({ url }) => recordMessages(url, { reconnect: true })),
+  );
+  for (const subscriber of heard) t.after(() => subscriber.close());
+  const store = tempStore(t, { uplinks: mainOf("json") });
+  const ids = new Set<string>();
+  const add = async (from: number, count: number) => {
+    const readings = Array.from({ length: count }, (_, i) =>
+      readingOf("1", START_MS + (from + i) * 1000),
+    );
+    for (const { id } of readings) ids.add(id);
+    await append(store, readings);
+  };
+  await add(0, EACH);
+  const { link, logger } = open(t, [first.url, second.url]);
+  const publisher = new Publisher(
+    {
+      link,
+      outbox: store.outbox,
+      clock: systemClock,
+      logger,
+      metrics: createMetrics(),
+      gatewayNow: Date.now,
+    },
+    {
+      lanes: [
+        {
+          lane: "json",
+          encode: createJsonEncoder({
+            source: fixedSite({ site: "s", sensors: [] }),
+            prefix: "g",
+            site: "s",
+            withRaw: false,
+          }),
+        },
+      ],
+      backlogRatePerS: 0,
+    },
+  );
+  const stop = new AbortController();
+  const ended = publisher.run(stop.signal);
+  await until(() => publisher.delivered >= 200);
+  await first.kill();
+  await until(() => link.isConnected && link.state.url === second.url);
+  await until(() => store.outbox.depth("json").readings === 0);
+  await add(EACH, EACH);
+  await first.restart();
+  await until(() => publisher.delivered >= EACH + 200);
+  await second.kill();
+  await until(() => link.isConnected && link.state.url === first.url);
+  await until(() => store.outbox.depth("json").readings === 0);
+  stop.abort();
+  await ended;
+  const arrived = new Set<string>();
+  const looked = heard.map(() => 0);
+  const arrivedCount = () => {
+    for (const [index, { messages }] of heard.entries()) {
+      for (const { text } of messages.slice(looked[index]))
+        arrived.add(/"id":"([^"]+)"/.exec(text)?.[1] ?? "");
+      looked[index] = messages.length;
+    }
+    arrived.delete("");
+    return arrived.size;
+  };
+  // What a broker acknowledged with QoS 1 and had not handed on when it was killed died with it: it keeps nothing on disk here.
+  await until(() => arrivedCount() >= ids.size - 100);
+  const missing = [...ids].filter((id) => !arrived.has(id));
+  assert.ok(missing.length <= 100, `${missing.length} missing`);
+});
+
+test("failover – each CONNECT has its own will, also where it goes to the next address", {
+  skip,
+  timeout,
+}, async (t) => {
+  const brokers = [await startMosquitto(), await startMosquitto()];
+  for (const broker of brokers) t.after(() => broker.close());
+  const [first, second] = brokers as [Mosquitto, Mosquitto];
+  const heard = await recordMessages(second.url);
+  t.after(() => heard.close());
+  let number = 0;
+  const { link, signal } = open(t, [first.url, second.url], () => {
+    number += 1;
+    return { topic: "death", payload: String(number), qos: 1, retain: false };
+  });
+  assert.ok(await link.ready(signal));
+  // A Sparkplug host that went away is left with the will, and waited for at the next server in the list.
+  await link.leave(true, null);
+  await until(() => link.isConnected && link.state.url === second.url);
+  link.renew("the cable is out");
+  assert.equal((await heard.waitFor(({ topic }) => topic === "death")).text, "2");
+  await until(() => link.isConnected && link.state.url === first.url);
+  const message: Message = { topic: "a", payload: "x", qos: 1, retain: false };
+  assert.deepEqual(await link.publish(message), { result: "delivered" });
+});

@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  connackFailure,
+  inUplinkWords,
+  takenOver,
+  transportFailure,
+} from "../../src/link/link-errors.ts";
+
+test("link errors – what speaks no MQTT is said in the operator's words, not the parser's", () => {
+  for (const words of [
+    "Invalid header flag bits, must be 0x0 for puback packet",
+    "Cannot parse protocolId",
+  ]) {
+    const { text, needsHands } = transportFailure(new Error(words));
+    assert.match(text, /speaks no MQTT: check scheme, host and port of MQTT_URL/);
+    assert.ok(needsHands);
+  }
+});
+
+test("link errors – a reset, as TLS on a plain port gives it, names the setting to look at", () => {
+  const reset = Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
+  assert.match(transportFailure(reset).text, /scheme and port of MQTT_URL/);
+});
+
+test("link errors – of an uplink of UPLINKS_FILE name it and its members, never the settings of main", () => {
+  const texts = [
+    connackFailure(0x86, "plant-7").text,
+    connackFailure(0x9d, "plant-7").text,
+    takenOver("plant-7").text,
+    transportFailure(Object.assign(new Error(), { code: "SELF_SIGNED_CERT_IN_CHAIN" })).text,
+    transportFailure(Object.assign(new Error(), { code: "ERR_SSL_TLSV1_ALERT_UNKNOWN_CA" })).text,
+  ].map((text) => inUplinkWords(text, "cloud"));
+  for (const text of texts) {
+    assert.doesNotMatch(text, /MQTT_/);
+    assert.match(text, /\(uplink cloud in UPLINKS_FILE\)$/);
+  }
+  assert.match(texts[0] ?? "", /check "username" and "passwordFile"/);
+  assert.equal(
+    inUplinkWords("the broker is shutting down", "cloud"),
+    "the broker is shutting down",
+  );
+});

@@ -1,0 +1,505 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { type TestContext, test } from "node:test";
+import type { InboundMessage, LinkHooks } from "../../src/core/link.ts";
+import type { Message } from "../../src/core/ports.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import type { MqttLinkOptions } from "../../src/link/link-options.ts";
+import { MqttLink } from "../../src/link/mqtt-link.ts";
+import { deadlineMs } from "../support/deadline.ts";
+import { type FakeBrokerOptions, startFakeBroker } from "../support/fake-broker.ts";
+import {
+  freePort,
+  type Mosquitto,
+  type MosquittoOptions,
+  recordMessages,
+  skipWithoutMosquitto as skip,
+  startMosquitto,
+} from "../support/mosquitto.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
+
+const message = (topic: string, payload: string | Uint8Array = "x"): Message => ({
+  topic,
+  payload,
+  qos: 1,
+  retain: false,
+});
+
+async function broker(t: TestContext, options: MosquittoOptions = {}): Promise<Mosquitto> {
+  const started = await startMosquitto(options);
+  t.after(() => started.close());
+  return started;
+}
+
+async function fake(t: TestContext, options: FakeBrokerOptions) {
+  const started = await startFakeBroker(options);
+  t.after(() => started.close());
+  return started;
+}
+
+function link(
+  t: TestContext,
+  { url, ...options }: Partial<MqttLinkOptions> & { readonly url: string },
+  hooks: LinkHooks = {},
+) {
+  const logger = new RecordingLogger();
+  const opened = new MqttLink(
+    { clock: systemClock, logger, hooks },
+    {
+      name: "mqtt",
+      urls: [url],
+      version: 5,
+      clientId: `gateside-test-${Math.random().toString(16).slice(2)}`,
+      inflight: 100,
+      backoffMinMs: 20,
+      backoffMaxMs: 100,
+      ...options,
+    },
+  );
+  const stop = new AbortController();
+  const ended = opened.run(stop.signal);
+  t.after(async () => {
+    stop.abort();
+    await ended;
+  });
+  return { link: opened, logger, ended, stop };
+}
+
+/** Until the condition holds; the loop turns with the sockets, so this sleeps only to let them. */
+async function until(what: string, holds: () => boolean, timeoutMs = 8000): Promise<void> {
+  const end = Date.now() + deadlineMs(timeoutMs);
+  while (!holds()) {
+    if (Date.now() > end) throw new Error(`not within ${timeoutMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+const forever = () => new AbortController().signal;
+
+test("link – without a connection a publish is lost at once, never queued", async () => {
+  const alone = new MqttLink(
+    { clock: systemClock, logger: new RecordingLogger() },
+    { name: "mqtt", urls: ["mqtt://127.0.0.1:1"], version: 5, clientId: "x", inflight: 1 },
+  );
+  assert.deepEqual(await alone.publish(message("a")), { result: "lost" });
+});
+
+test("link – an acknowledgement that never comes ends as lost and the session is renewed", {
+  timeout: deadlineMs(30_000),
+}, async (t) => {
+  const server = await fake(t, {
+    version: 5,
+    onPublish: ({ packetId }, connection) => {
+      if (connection.number > 1) connection.ack(packetId);
+    },
+  });
+  const { link: l, logger } = link(t, { url: server.url, ackTimeoutMs: 200 });
+  await l.ready(forever());
+  assert.deepEqual(await l.publish(message("a")), { result: "lost" });
+  await until("a second session", () => l.session === 2 && l.isConnected);
+  assert.deepEqual(await l.publish(message("a")), { result: "delivered" });
+  assert.match(logger.text, /not acknowledged within/);
+});
+
+test("link – one message never acknowledged ends as lost although others are acknowledged", {
+  timeout: deadlineMs(30_000),
+}, async (t) => {
+  const server = await fake(t, {
+    version: 5,
+    onPublish: ({ topic, packetId }, connection) => {
+      if (topic !== "poison") connection.ack(packetId);
+    },
+  });
+  const { link: l } = link(t, { url: server.url, ackTimeoutMs: 60 });
+  await l.ready(forever());
+  let isOver = false;
+  const poison = l.publish(message("poison")).then((outcome) => {
+    isOver = true;
+    return outcome;
+  });
+  let others = 0;
+  while (!isOver) if ((await l.publish(message("good"))).result === "delivered") others += 1;
+  assert.deepEqual(await poison, { result: "lost" });
+  assert.ok(others > 10);
+});
+
+test("link – a receive maximum of 1 is kept to, whoever publishes", {
+  timeout: deadlineMs(30_000),
+}, async (t) => {
+  const server = await fake(t, {
+    version: 5,
+    connackProperties: [0x21, 0, 1],
+    onPublish: ({ packetId }, connection) => void setTimeout(() => connection.ack(packetId), 2),
+  });
+  const { link: l } = link(t, { url: server.url });
+  await l.ready(forever());
+  assert.equal(l.inflightMax, 1);
+  const outcomes = await Promise.all(
+    Array.from({ length: 20 }, (_, i) => l.publish(message(`t/${i}`))),
+  );
+  assert.ok(outcomes.every(({ result }) => result === "delivered"));
+  assert.equal(server.unansweredMax, 1);
+});
+
+test("link – a message the broker closes the connection on is found and refused; others get through", {
+  timeout: deadlineMs(30_000),
+}, async (t) => {
+  const server = await fake(t, {
+    version: 4,
+    onPublish: ({ topic, packetId }, connection) => {
+      if (topic === "poison") connection.destroy();
+      else connection.ack(packetId);
+    },
+  });
+  const { link: l } = link(t, { url: server.url, version: 4 });
+  const open = new Set(["poison", ...Array.from({ length: 50 }, (_, i) => `good/${i}`)]);
+  const refused: string[] = [];
+  while (open.size > 0) {
+    await l.ready(forever());
+    await Promise.all(
+      [...open].map(async (topic) => {
+        const outcome = await l.publish(message(topic));
+        if (outcome.result === "lost") return;
+        open.delete(topic);
+        if (outcome.result === "refused") refused.push(topic);
+      }),
+    );
+  }
+  assert.deepEqual(refused, ["poison"]);
+});
+
+test("link – a taken-over session is reported with its remedy and not fought for", {
+  timeout: deadlineMs(30_000),
+}, async (t) => {
+  const server = await fake(t, {
+    version: 5,
+    onConnect: (connection) => connection.disconnect(0x8e),
+  });
+  const { link: l, logger } = link(t, { url: server.url, clientId: "twin" });
+  await until("the log line", () => logger.text.includes("MQTT_CLIENT_ID"));
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  assert.equal(server.connects, 1, "no second CONNECT within the usual back-off");
+  assert.match(l.state.lastError ?? "", /another client uses the client id "twin"/);
+});
+
+test("link – a packet too large for a broker that says so only when it is sent is not sent again", {
+  timeout: deadlineMs(30_000),
+}, async (t) => {
+  const server = await fake(t, {
+    version: 5,
+    onPublish: ({ packetBytes, packetId }, connection) => {
+      if (packetBytes > 1000) connection.disconnect(0x95);
+      else connection.ack(packetId);
+    },
+  });
+  const { link: l } = link(t, { url: server.url });
+  await l.ready(forever());
+  assert.equal((await l.publish(message("big", "x".repeat(2000)))).result, "lost");
+  await l.ready(forever());
+  assert.equal((await l.publish(message("big", "x".repeat(2000)))).result, "oversize");
+  assert.equal((await l.publish(message("small"))).result, "delivered");
+});
+
+test("link – a half-open connection is noticed by its keep-alive", {
+  skip,
+  timeout: deadlineMs(30_000),
+}, async (t) => {
+  const server = await broker(t);
+  const { link: l } = link(t, { url: server.url, keepaliveS: 1 });
+  await l.ready(forever());
+  server.freeze();
+  await until("the end of the session", () => !l.isConnected);
+  server.thaw();
+  await until("a new session", () => l.session === 2 && l.isConnected);
+});
+
+test("link – a wrong password is told with its remedy, and no secret is told at all", {
+  skip,
+  timeout: deadlineMs(30_000),
+}, async (t) => {
+  const server = await broker(t, { passwords: { gateside: "right" } });
+  const url = server.url.replace("mqtt://", "mqtt://gateside:hunter2@");
+  const { link: l, logger } = link(t, { url });
+  await until("the refusal", () => l.state.lastError !== null);
+  assert.match(l.state.lastError ?? "", /MQTT_USERNAME|MQTT_PASSWORD/);
+  assert.equal(l.state.url, server.url);
+  assert.doesNotMatch(logger.text + JSON.stringify(l.state), /hunter2/);
+  server.reload({ passwords: { gateside: "hunter2" } });
+  assert.ok(await l.ready(forever()), "heals when the broker's password changes");
+  assert.equal(l.state.lastError, null);
+});
+
+test("link – TLS: own CA and client certificate pass, another CA or none is refused", {
+  skip,
+  timeout: deadlineMs(30_000),
+}, async (t) => {
+  const server = await broker(t, { tls: { requireClientCert: true } });
+  const pem = (name: "ca" | "otherCa" | "clientCert" | "clientKey") =>
+    server.certificates?.read(name).toString() ?? "";
+  const client = { cert: pem("clientCert"), key: pem("clientKey") };
+  const good = link(t, { url: server.url, tls: { ca: pem("ca"), ...client } });
+  const wrongCa = link(t, { url: server.url, tls: { ca: pem("otherCa"), ...client } });
+  const noCert = link(t, { url: server.url, tls: { ca: pem("ca") } });
+  const plain = link(t, { url: server.url.replace("mqtts:", "mqtt:") });
+  await good.link.ready(forever());
+  assert.equal((await good.link.publish(message("a"))).result, "delivered");
+  await until("the wrong CA", () => wrongCa.link.state.lastError !== null);
+  assert.match(wrongCa.link.state.lastError ?? "", /MQTT_CA_FILE/);
+  await until("the missing certificate", () => noCert.link.state.lastError !== null);
+  await until("the plain connection", () => plain.link.state.lastError !== null);
+  assert.equal(wrongCa.link.session + noCert.link.session + plain.link.session, 0);
+});
+
+for (const [transport, options] of [
+  ["TCP", {}],
+  ["TLS", { tls: {} }],
+  ["web sockets", { websockets: true }],
+] as const) {
+  test(`link – over ${transport} bursts of small and large messages, QoS 0 and 1, arrive whole and in order`, {
+    skip,
+    timeout: deadlineMs(30_000),
+  }, async (t) => {
+    const server = await broker(t, { ...options, receiveMaximum: 1000 });
+    const ca = server.certificates?.read("ca");
+    const subscriber = await recordMessages(server.url, ca === undefined ? {} : { ca });
+    t.after(() => subscriber.close());
+    const { link: l } = link(t, {
+      url: server.url,
+      ...(ca === undefined ? {} : { tls: { ca: ca.toString() } }),
+    });
+    assert.ok(await l.ready(forever()));
+    const texts = Array.from(
+      { length: 600 },
+      (_, n) => `${n} ${"é".repeat(n % 50 === 0 ? 60_000 : n)}`,
+    );
+    const outcomes = await Promise.all(
+      texts.map((text, n) => l.publish({ ...message("burst", text), qos: n % 7 === 0 ? 0 : 1 })),
+    );
+    assert.ok(outcomes.every(({ result }) => result === "delivered"));
+    await until("all of them", () => subscriber.messages.length >= texts.length);
+    // A publish of QoS 0 does not wait for room in the window, so each kind has an order of its own.
+    for (const qos of [0, 1]) {
+      assert.deepEqual(
+        subscriber.messages.filter((seen) => seen.qos === qos).map(({ text }) => text),
+        texts.filter((_, n) => (n % 7 === 0 ? 0 : 1) === qos),
+      );
+    }
+  });
+}
+
+test("link – MQTT 5 PUBACK reasons: not authorised is refused, no subscriber only where one is required", {
+  skip,
+  timeout: deadlineMs(30_000),
+}, async (t) => {
+  const server = await broker(t, { acl: "topic readwrite open/#" });
+  const { link: l } = link(t, { url: server.url });
+  const strict = link(t, { url: server.url, requireSubscriber: true }).link;
+  await l.ready(forever());
+  await strict.ready(forever());
+  assert.deepEqual(await l.publish(message("closed/a")), { result: "refused", code: 0x87 });
+  assert.deepEqual(await l.publish(message("open/a")), { result: "delivered" });
+  assert.deepEqual(await strict.publish(message("open/a")), { result: "refused", code: 0x10 });
+  const subscriber = await recordMessages(server.url, { topics: ["open/#"] });
+  t.after(() => subscriber.close());
+  assert.deepEqual(await strict.publish(message("open/a")), { result: "delivered" });
+});
+
+test("link – the announced maximum packet size is exact to the byte, in both payload forms", {
+  skip,
+  timeout: deadlineMs(30_000),
+}, async (t) => {
+  const server = await broker(t, { maxPacketSize: 400 });
+  const { link: l } = link(t, { url: server.url });
+  const subscriber = await recordMessages(server.url);
+  t.after(() => subscriber.close());
+  await l.ready(forever());
+  const full = (bytes: number): Message => ({
+    topic: "größe/µ",
+    payload: Buffer.alloc(bytes, 0x78),
+    qos: 1,
+    retain: false,
+    contentType: "application/json",
+    userProperties: { id: "0123", kind: "accel", ü: "" },
+    correlationData: Buffer.from([1, 2, 3]),
+  });
+  const fits: number[] = [];
+  for (let bytes = 280; bytes < 360; bytes++) {
+    const outcome = await l.publish(full(bytes));
+    if (outcome.result === "delivered") fits.push(bytes);
+    else assert.equal(outcome.result, "oversize");
+  }
+  const largest = Math.max(...fits);
+  assert.equal(l.session, 1, "no packet broke the session");
+  assert.deepEqual(await l.publish(full(largest + 1)), {
+    result: "oversize",
+    bytes: 401,
+    limitBytes: 400,
+  });
+  const text: Message = { ...full(0), payload: "x".repeat(largest) };
+  assert.deepEqual(await l.publish(text), { result: "delivered" });
+  await subscriber.waitUntil((seen) => seen.length === fits.length + 1);
+});
+
+test("link – commands arrive with response topic and correlation data", {
+  skip,
+  timeout: deadlineMs(30_000),
+}, async (t) => {
+  const server = await broker(t);
+  const seen: InboundMessage[] = [];
+  const { link: l } = link(
+    t,
+    { url: server.url, subscriptions: [{ topic: "agent/cmd", qos: 1 }] },
+    { onMessage: (inbound) => seen.push(inbound) },
+  );
+  await l.ready(forever());
+  const { default: mqtt } = await import("mqtt");
+  const client = await mqtt.connectAsync(server.url, { protocolVersion: 5 });
+  t.after(() => client.endAsync(true));
+  await client.publishAsync("agent/cmd", "{}", {
+    qos: 1,
+    properties: { responseTopic: "reply/to", correlationData: Buffer.from("c1") },
+  });
+  await until("the command", () => seen.length === 1);
+  assert.equal(seen[0]?.responseTopic, "reply/to");
+  assert.equal(seen[0]?.correlationData?.toString(), "c1");
+});
+
+test("link – a broker that leaves SUBSCRIBE unanswered gets readings all the same, and is told off and left", {
+  timeout: deadlineMs(30_000),
+}, async (t) => {
+  // The fake broker knows no SUBSCRIBE.
+  const server = await fake(t, { version: 5 });
+  const subscriptions = [{ topic: "agent/cmd", qos: 1 }] as const;
+  const { link: l, logger } = link(t, { url: server.url, subscriptions, ackTimeoutMs: 300 });
+  await l.ready(forever());
+  assert.deepEqual(await l.publish(message("a")), { result: "delivered" });
+  await until("a second session", () => server.connects === 2 && l.isConnected);
+  assert.match(logger.text, /did not answer SUBSCRIBE within/);
+});
+
+test("link – close publishes the final message and disconnects without the will", {
+  skip,
+  timeout: deadlineMs(30_000),
+}, async (t) => {
+  for (const version of [4, 5] as const) {
+    const server = await broker(t);
+    const subscriber = await recordMessages(server.url);
+    t.after(() => subscriber.close());
+    const { link: l, ended } = link(t, {
+      url: server.url,
+      version,
+      will: () => ({ topic: "state", payload: "will", qos: 1, retain: true }),
+    });
+    await l.ready(forever());
+    await l.close([{ topic: "state", payload: "stopped", qos: 1, retain: true }]);
+    await ended;
+    const probe = await recordMessages(server.url);
+    t.after(() => probe.close());
+    await probe.waitFor(({ topic }) => topic === "state");
+    assert.deepEqual(
+      subscriber.onTopic("state").map(({ text }) => text),
+      ["stopped"],
+    );
+    assert.equal(await l.ready(forever()), false);
+  }
+});
+
+test("link – a session that is left with its will is followed by a new one", {
+  skip,
+  timeout: deadlineMs(30_000),
+}, async (t) => {
+  const server = await broker(t);
+  const subscriber = await recordMessages(server.url);
+  t.after(() => subscriber.close());
+  const { link: l, logger } = link(t, {
+    url: server.url,
+    will: () => ({ topic: "death", payload: "will", qos: 1, retain: false }),
+  });
+  await l.ready(forever());
+  await l.leave(true, null);
+  assert.equal((await subscriber.waitFor(({ topic }) => topic === "death")).text, "will");
+  await until("a second session", () => l.session === 2);
+  assert.equal(l.state.lastError, null);
+  assert.doesNotMatch(logger.text, /no broker session/);
+});
+
+test("link – the will is seen after kill -9", { skip, timeout: deadlineMs(30_000) }, async (t) => {
+  const server = await broker(t);
+  const subscriber = await recordMessages(server.url);
+  t.after(() => subscriber.close());
+  const script = `
+    import { systemClock } from "./src/lib/clock.ts";
+    import { silentLogger } from "./src/lib/logger.ts";
+    import { MqttLink } from "./src/link/mqtt-link.ts";
+    const link = new MqttLink({ clock: systemClock, logger: silentLogger }, {
+      name: "mqtt", urls: [${JSON.stringify(server.url)}], version: 5, clientId: "victim", inflight: 1,
+      will: () => ({ topic: "state", payload: "offline", qos: 1, retain: true }),
+    });
+    const stop = new AbortController();
+    void link.run(stop.signal);
+    void link.ready(stop.signal).then(() => link.publish({ topic: "state", payload: "online", qos: 1, retain: true }));
+  `;
+  const child: ChildProcess = spawn(
+    process.execPath,
+    ["--import", "tsx", "--input-type=module", "-e", script],
+    { stdio: ["ignore", "ignore", "inherit"] },
+  );
+  t.after(() => child.kill("SIGKILL"));
+  await subscriber.waitFor(({ text }) => text === "online", 15_000);
+  child.kill("SIGKILL");
+  await once(child, "exit");
+  const will = await subscriber.waitFor(({ text }) => text === "offline");
+  assert.equal(will.retain, true);
+});
+
+test("link – a will is asked for each CONNECT and told when the last one never left", {
+  skip,
+  timeout: deadlineMs(30_000),
+}, async (t) => {
+  const port = await freePort();
+  const asked: boolean[] = [];
+  const { link: l } = link(t, {
+    url: `mqtt://127.0.0.1:${port}`,
+    will: (isUnused) => {
+      asked.push(isUnused);
+      return { topic: "w", payload: String(asked.length), qos: 1, retain: false };
+    },
+  });
+  await until("three attempts", () => asked.length >= 3);
+  const server = await broker(t, { port });
+  await l.ready(forever());
+  const refusedAttempts = asked.length;
+  assert.deepEqual(asked, [false, ...Array.from({ length: refusedAttempts - 1 }, () => true)]);
+  await server.kill();
+  await until("the loss", () => asked.length > refusedAttempts);
+  assert.equal(asked[refusedAttempts], false, "that will went with a CONNECT");
+});
+
+test("link – a broker that comes back gets a new session, and `ready` waits for the hook", {
+  skip,
+  timeout: deadlineMs(30_000),
+}, async (t) => {
+  const server = await broker(t);
+  const order: string[] = [];
+  const { link: l } = link(
+    t,
+    { url: server.url },
+    {
+      onConnected: async () => {
+        await l.publish(message("birth"));
+        order.push("birth");
+      },
+      onDisconnected: () => order.push("gone"),
+    },
+  );
+  await l.ready(forever());
+  order.push("ready");
+  await server.kill();
+  await until("the loss", () => !l.isConnected);
+  await server.restart();
+  await l.ready(forever());
+  order.push("ready");
+  assert.deepEqual(order, ["birth", "ready", "gone", "birth", "ready"]);
+  assert.equal(l.session, 2);
+});

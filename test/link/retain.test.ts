@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import type { Will } from "../../src/core/link.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { MqttLink } from "../../src/link/mqtt-link.ts";
+import { RetainSupport } from "../../src/link/retain-support.ts";
+import { deadlineMs } from "../support/deadline.ts";
+import { startFakeBroker } from "../support/fake-broker.ts";
+import { ManualClock } from "../support/manual-clock.ts";
+import {
+  recordMessages,
+  skipWithoutMosquitto as skip,
+  startMosquitto,
+} from "../support/mosquitto.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
+
+const WILL: Will = { topic: "state", payload: "gone", qos: 1, retain: true };
+
+function open(t: TestContext, url: string, version: 4 | 5) {
+  const logger = new RecordingLogger();
+  const link = new MqttLink(
+    { clock: systemClock, logger },
+    {
+      name: "mqtt",
+      urls: [url],
+      version,
+      clientId: "x",
+      inflight: 10,
+      backoffMinMs: 20,
+      backoffMaxMs: 50,
+      will: () => WILL,
+    },
+  );
+  const stop = new AbortController();
+  const ended = link.run(stop.signal);
+  t.after(async () => {
+    stop.abort();
+    await ended;
+  });
+  return { link, logger, signal: stop.signal };
+}
+
+for (const version of [5, 4] as const) {
+  test(`retain – MQTT ${version}: a broker without retained messages gets readings, and the agent says so`, {
+    skip,
+    timeout: deadlineMs(30_000),
+  }, async (t) => {
+    const broker = await startMosquitto({ config: ["retain_available false"] });
+    t.after(() => broker.close());
+    const subscriber = await recordMessages(broker.url);
+    t.after(() => subscriber.close());
+    const { link, logger, signal } = open(t, broker.url, version);
+    assert.ok(await link.ready(signal));
+    const message = { topic: "live", payload: "1", qos: 1, retain: true } as const;
+    assert.deepEqual(await link.publish(message), { result: "delivered" });
+    assert.equal(link.session, 1, "a session to find it out is not counted");
+    assert.equal(link.state.retainAvailable, false);
+    assert.match(logger.text, /keeps no retained messages; states and live readings/);
+    await subscriber.waitFor(({ topic }) => topic === "live");
+    link.renew("the cable is out");
+    assert.equal((await subscriber.waitFor(({ topic }) => topic === "state")).text, "gone");
+    assert.ok(await link.ready(signal));
+    assert.equal(link.session, 2, "what was found out is remembered");
+  });
+}
+
+test("retain – a 3.1.1 broker that only stumbled keeps its retained messages", {
+  timeout: deadlineMs(30_000),
+}, async (t) => {
+  // Closes the first three CONNECTs unanswered, as a proxy does whose broker starts.
+  let connects = 0;
+  const server = await startFakeBroker({
+    version: 4,
+    unanswered: () => {
+      connects += 1;
+      return connects <= 2;
+    },
+  });
+  t.after(() => server.close());
+  const { link, logger, signal } = open(t, server.url, 4);
+  assert.ok(await link.ready(signal));
+  assert.equal(link.state.retainAvailable, true);
+  assert.doesNotMatch(logger.text, /keeps no retained/);
+});
+
+test("retain – what was found out is tried again after an hour", async () => {
+  const clock = new ManualClock();
+  const retain = new RetainSupport(clock);
+  const refused = { wasOpen: false, code: 0x9a, isConnectUnanswered: false };
+  assert.equal(retain.mode, "retained");
+  assert.equal(retain.ended(refused), true);
+  assert.equal(retain.mode, "plain");
+  await clock.advance(3_600_000);
+  assert.equal(retain.mode, "retained");
+});
+
+test("retain – a broker that is away in between proves nothing", () => {
+  const retain = new RetainSupport(new ManualClock());
+  const silent = { wasOpen: false, code: null, isConnectUnanswered: true };
+  const away = { wasOpen: false, code: null, isConnectUnanswered: false };
+  const taken = { wasOpen: true, code: null, isConnectUnanswered: false };
+  retain.ended(silent);
+  retain.ended(away);
+  retain.ended(silent);
+  assert.equal(retain.mode, "retained");
+  retain.ended(silent);
+  assert.equal(retain.mode, "probe");
+  retain.ended(taken);
+  assert.equal(retain.mode, "confirm");
+  retain.ended(away);
+  assert.equal(retain.mode, "retained");
+});

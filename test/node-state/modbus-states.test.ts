@@ -1,0 +1,139 @@
+/** The Modbus client against a device that misbehaves on the wire. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { type TestContext, test } from "node:test";
+import type { ModbusStateRead } from "../../src/core/sensor.ts";
+import { ModbusFailure, ModbusStates } from "../../src/node-state/modbus-states.ts";
+import { startRegisters } from "../support/registers.ts";
+
+const NEVER = new AbortController().signal;
+const REQUEST_BYTES = 12;
+
+const readOf = (url: string, ...addresses: number[]): ModbusStateRead => ({
+  via: "modbus",
+  url,
+  registers: addresses.map((address) => ({ address, type: "uint16", value: `v${address}` })),
+});
+
+function client(t: TestContext): ModbusStates {
+  const states = new ModbusStates({ connectMs: 5_000, answerMs: 200 });
+  t.after(() => states.close());
+  return states;
+}
+
+/** A device that answers every request with what `answer` makes of it. */
+async function device(t: TestContext, answer: (request: Buffer, socket: Socket) => void) {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {});
+    let got = Buffer.alloc(0);
+    socket.on("data", (piece) => {
+      got = Buffer.concat([got, piece]);
+      while (got.length >= REQUEST_BYTES) {
+        answer(got.subarray(0, REQUEST_BYTES), socket);
+        got = got.subarray(REQUEST_BYTES);
+      }
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return { url: `tcp://127.0.0.1:${(server.address() as AddressInfo).port}`, sockets };
+}
+
+/** The answer to a request for one register; `bytes` may promise more than follows. */
+function answerTo(request: Buffer, word: number, promisedBytes = 2): Buffer {
+  const answer = Buffer.alloc(11);
+  request.copy(answer, 0, 0, 2);
+  answer.writeUInt16BE(3 + promisedBytes, 4);
+  answer.writeUInt8(request.readUInt8(6), 6);
+  answer.writeUInt8(request.readUInt8(7), 7);
+  answer.writeUInt8(promisedBytes, 8);
+  answer.writeUInt16BE(word, 9);
+  return answer;
+}
+
+test("modbus states – an exception tells of these registers, not of the device, and the connection goes on", async (t) => {
+  const { url } = await startRegisters(t, new Map([[10, 357]]));
+  const states = client(t);
+  await assert.rejects(states.read(readOf(url, 99), NEVER), (error) => {
+    assert.ok(error instanceof ModbusFailure);
+    assert.equal(error.isDeviceAway, false);
+    assert.equal(error.exception, 2);
+    assert.match(error.message, /exception 2: it does not know these addresses/);
+    return true;
+  });
+  assert.deepEqual((await states.read(readOf(url, 10), NEVER)).values, { v10: 357 });
+  // All or nothing: what does answer is no half state.
+  await assert.rejects(states.read(readOf(url, 10, 99), NEVER), /exception 2/);
+});
+
+test("modbus states – a device that died is away, and read again once it is back", async (t) => {
+  const words = new Map([[10, 1]]);
+  const first = await startRegisters(t, words);
+  const states = client(t);
+  const read = readOf(first.url, 10);
+  assert.deepEqual((await states.read(read, NEVER)).values, { v10: 1 });
+  await first.close();
+  await assert.rejects(
+    states.read(read, NEVER),
+    (error) => error instanceof ModbusFailure && error.isDeviceAway,
+  );
+  words.set(10, 2);
+  await startRegisters(t, words, Number(new URL(first.url).port));
+  assert.deepEqual((await states.read(read, NEVER)).values, { v10: 2 });
+});
+
+test("modbus states – half an answer, one that promises more than it holds, another function's and none are failures, never values", async (t) => {
+  const answers: ((request: Buffer, socket: Socket) => void)[] = [
+    (request, socket) => socket.end(answerTo(request, 357).subarray(0, 10)),
+    (request, socket) => socket.write(answerTo(request, 357).subarray(0, 10)),
+    (request, socket) => socket.write(answerTo(request, 357, 4)),
+    (request, socket) => {
+      const other = answerTo(request, 357);
+      other.writeUInt8(4, 7);
+      socket.write(other);
+    },
+    () => {},
+    (_, socket) => socket.write(Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\n")),
+  ];
+  for (const answer of answers) {
+    const { url } = await device(t, answer);
+    await assert.rejects(
+      client(t).read(readOf(url, 10), NEVER),
+      (error) => error instanceof ModbusFailure && error.isDeviceAway,
+      answer.toString(),
+    );
+  }
+});
+
+test("modbus states – an answer that comes too late is never taken for that of the next question", async (t) => {
+  const late: (() => void)[] = [];
+  let asked = 0;
+  const { url } = await device(t, (request, socket) => {
+    asked += 1;
+    const answer = answerTo(Buffer.from(request), asked);
+    if (asked === 1) late.push(() => socket.write(answer));
+    else {
+      for (const send of late.splice(0)) send();
+      socket.write(answer);
+    }
+  });
+  const states = client(t);
+  await assert.rejects(states.read(readOf(url, 10), NEVER), ModbusFailure);
+  assert.deepEqual((await states.read(readOf(url, 10), NEVER)).values, { v10: 2 });
+});
+
+test("modbus states – an idle connection that the device has closed costs nothing but a new one", async (t) => {
+  const { url, sockets } = await device(t, (request, socket) => {
+    socket.write(answerTo(request, 7));
+  });
+  const states = client(t);
+  await states.read(readOf(url, 10), NEVER);
+  for (const socket of sockets) socket.destroy();
+  assert.deepEqual((await states.read(readOf(url, 10), NEVER)).values, { v10: 7 });
+});

@@ -1,0 +1,162 @@
+/** When state reads are asked for: a reload that adds and removes them, sources that are away, operations that do not exist. */
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { CallFailure } from "../../src/core/failure.ts";
+import type { ReadingLog } from "../../src/core/ports.ts";
+import type { Reading } from "../../src/core/reading.ts";
+import type { Site, StateRead } from "../../src/core/sensor.ts";
+import { ReplaceableSite } from "../../src/core/site-source.ts";
+import type { StateSample } from "../../src/core/state/state-sample.ts";
+import { createMetrics } from "../../src/lib/metrics.ts";
+import { ModbusFailure } from "../../src/node-state/modbus-states.ts";
+import { NodeStates } from "../../src/node-state/node-states.ts";
+import { ManualClock } from "../support/manual-clock.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
+
+const HOUR_MS = 3_600_000;
+const BATTERY: StateRead = {
+  operation: "getBattery",
+  request: "none",
+  fields: { battery: { from: "B", unit: "V" } },
+};
+const MISSING: StateRead = {
+  operation: "getNothing",
+  request: "none",
+  fields: { x: { from: "x" } },
+};
+const device = (port: number, value: string): StateRead => ({
+  via: "modbus",
+  url: `tcp://10.0.0.1:${port}`,
+  registers: [{ address: 0, type: "uint16", value }],
+});
+
+const siteOf = (stateReads: readonly StateRead[]): Site => ({
+  site: "plant-7",
+  sensors: [{ code: "100", type: 3, kinds: ["accel"], channels: {}, stateReads }],
+});
+
+const sample = (values: StateSample["values"]): StateSample => ({
+  time: null,
+  values,
+  units: {},
+  quality: {},
+  raw: {},
+});
+
+/** Sources of a few lines; `away` names the Modbus addresses that are not reached. */
+function start(t: TestContext, stateReads: readonly StateRead[]) {
+  const clock = new ManualClock();
+  const logger = new RecordingLogger();
+  const site = new ReplaceableSite(siteOf(stateReads));
+  const asked: string[] = [];
+  const stored: Reading[] = [];
+  const away = new Set<string>();
+  const log: ReadingLog = {
+    progress: () => null,
+    newestTimeMs: () => null,
+    begin: () => ({
+      isKnown: () => false,
+      add: (reading) => void stored.push(reading),
+      commit: () => Promise.resolve({ stored: 1, duplicates: 0 }),
+      discard: () => {},
+    }),
+  };
+  const states = new NodeStates({
+    site,
+    service: {
+      read: (_, { operation }) => {
+        asked.push(operation);
+        if (operation === "getNothing")
+          return Promise.reject(
+            new CallFailure({
+              message: "the gateway answered HTTP 404",
+              failureClass: "request",
+              code: "http_status",
+              httpStatus: 404,
+            }),
+          );
+        const samples = [sample({ battery: 3.5 })];
+        return Promise.resolve({ samples, records: 1, gatewayTimeMs: clock.now() });
+      },
+    },
+    modbus: () =>
+      Promise.resolve({
+        read: ({ url, registers }) => {
+          asked.push(url);
+          if (away.has(url)) return Promise.reject(new ModbusFailure(`${url}: nobody`, true));
+          return Promise.resolve(sample({ [registers[0]?.value ?? ""]: 1 }));
+        },
+        keep: () => {},
+        close: () => {},
+      }),
+    log,
+    stored: () => [],
+    newestTimeMs: () => stored.at(-1)?.timeMs ?? null,
+    isPolled: () => true,
+    clock,
+    logger,
+    metrics: createMetrics(),
+    gatewayNow: () => clock.now(),
+    zone: "UTC",
+    random: () => 0,
+  });
+  const ending = new AbortController();
+  const running = states.run(ending.signal);
+  t.after(async () => {
+    ending.abort();
+    await running;
+  });
+  /** What is asked in a time. */
+  const during = async (ms: number): Promise<string[]> => {
+    asked.length = 0;
+    await clock.advance(ms);
+    return [...asked];
+  };
+  return { site, states, away, stored, during, lines: logger.lines };
+}
+
+test("state reads – a reload begins what it adds at once, leaves what stays as it is, and ends what it removes", async (t) => {
+  const { site, states, stored, during } = start(t, [BATTERY]);
+  assert.deepEqual(await during(HOUR_MS / 2), ["getBattery"]);
+  site.replace(siteOf([BATTERY, device(502, "supply")]));
+  assert.deepEqual(await during(60_000), ["tcp://10.0.0.1:502"], "the other one is not due");
+  assert.deepEqual(stored.at(-1)?.values, { battery: 3.5, supply: 1 }, "the node's whole state");
+  site.replace(siteOf([device(502, "supply")]));
+  assert.deepEqual(await during(2 * HOUR_MS), ["tcp://10.0.0.1:502", "tcp://10.0.0.1:502"]);
+  site.replace(siteOf([]));
+  assert.deepEqual(await during(24 * HOUR_MS), []);
+  assert.equal(states.condition("100"), null);
+});
+
+test("state reads – a device that is away holds up its own reads alone, is asked ever less often, and is said once", async (t) => {
+  const dead = "tcp://10.0.0.1:503";
+  const { states, away, during, lines } = start(t, [
+    BATTERY,
+    device(502, "a"),
+    device(503, "b"),
+    device(503, "c"),
+  ]);
+  away.add(dead);
+  const first = await during(HOUR_MS - 1);
+  assert.equal(first.filter((one) => one === "getBattery").length, 1);
+  assert.equal(first.filter((one) => one.endsWith(":502")).length, 1);
+  const tries = first.filter((one) => one === dead).length;
+  assert.ok(tries > 1 && tries < 20, `${tries} tries in an hour`);
+  // Once for each of its two reads.
+  assert.ok(lines.filter(({ message }) => message === "state read failed").length <= 2);
+  assert.match(states.condition("100")?.lastError ?? "", /nobody/);
+  away.clear();
+  await during(2 * HOUR_MS);
+  assert.equal(states.condition("100")?.lastError, null);
+  assert.ok(lines.some(({ message }) => message === "state reads of this node work again"));
+});
+
+test("state reads – an operation that the gateway does not have is asked again after five minutes or more, the others as ever", async (t) => {
+  const { states, during } = start(t, [MISSING, BATTERY]);
+  assert.deepEqual((await during(299_000)).sort(), ["getBattery", "getNothing"]);
+  const day = await during(24 * HOUR_MS);
+  const missing = day.filter((one) => one === "getNothing").length;
+  assert.ok(missing >= 20 && missing <= 288, `${missing} in a day`);
+  assert.equal(day.filter((one) => one === "getBattery").length, 24);
+  assert.match(states.condition("100")?.lastError ?? "", /HTTP 404/);
+});

@@ -1,0 +1,151 @@
+/** A reload's new site file under a running poller: what stays is left alone, what is new is read as on a first start. */
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import type { Sensor } from "../../src/core/sensor.ts";
+import { ReplaceableSite } from "../../src/core/site-source.ts";
+import { silentLogger } from "../../src/lib/logger.ts";
+import type { DayRead, ReadRequest } from "../../src/poll/day-read.ts";
+import { Poller } from "../../src/poll/poller.ts";
+import { ManualClock } from "../support/manual-clock.ts";
+
+const HOUR = 3_600_000;
+const sensor = (code: string, more: Partial<Sensor> = {}): Sensor => ({
+  code,
+  type: 1,
+  kinds: ["rpm"],
+  channels: {},
+  ...more,
+});
+const siteOf = (...sensors: Sensor[]) => ({ site: "s", sensors });
+
+async function start(
+  t: TestContext,
+  sensors: Sensor[],
+  answer: (request: ReadRequest) => Promise<void> = async () => {},
+) {
+  const clock = new ManualClock("2026-11-20T12:00:00Z");
+  const site = new ReplaceableSite(siteOf(...sensors));
+  const calls: string[] = [];
+  const asked: Sensor[] = [];
+  const poller = new Poller(
+    {
+      clock,
+      logger: silentLogger,
+      newestTimeMs: () => null,
+      newestOffsetMinutes: () => null,
+      wasRead: () => false,
+      readDay: async (request) => {
+        calls.push(`${request.sensor.code} ${request.kind} ${request.day}`);
+        asked.push(request.sensor);
+        request.gatewayNow(clock.now());
+        await answer(request);
+        const done = { ok: true, durationMs: 10, stored: 1, known: 0, newTimesMs: [] } as const;
+        return { ...done, offsetMinutes: null } satisfies DayRead;
+      },
+    },
+    {
+      zone: "UTC",
+      lateGraceMs: 2 * HOUR,
+      backfillDays: 2,
+      intervalMs: HOUR,
+      concurrency: 4,
+      random: () => 0.5,
+    },
+    site,
+  );
+  const ending = new AbortController();
+  const done = poller.run(ending.signal);
+  t.after(async () => {
+    ending.abort();
+    await done;
+  });
+  /** The calls since the last look, after everything due now has been read. */
+  const look = async () => {
+    for (let i = 0; i < 50; i++) await new Promise((resolve) => setImmediate(resolve));
+    return calls.splice(0).sort();
+  };
+  return { clock, site, poller, asked, look };
+}
+
+test("site change – a sensor that is added is read as on a first start, and no other sensor is read for it", async (t) => {
+  const { site, look } = await start(t, [sensor("1")]);
+  assert.deepEqual(await look(), ["1 rpm 2026-11-18", "1 rpm 2026-11-19", "1 rpm 2026-11-20"]);
+  site.replace(siteOf(sensor("1", { name: "renamed" }), sensor("2")));
+  assert.deepEqual(await look(), ["2 rpm 2026-11-18", "2 rpm 2026-11-19", "2 rpm 2026-11-20"]);
+});
+
+test("site change – another name, clamp or class is in the next read, and asks for none", async (t) => {
+  const { site, clock, asked, look } = await start(t, [sensor("1")]);
+  await look();
+  const renamed = sensor("1", { name: "new", machineClass: "class1" });
+  site.replace(siteOf(renamed));
+  assert.deepEqual(await look(), []);
+  await clock.advance(HOUR);
+  assert.ok((await look()).includes("1 rpm 2026-11-20"));
+  assert.equal(asked.at(-1), renamed);
+});
+
+test("site change – a sensor of another type has its open days read with it at once, also behind a read under way", async (t) => {
+  let letGo: () => void = () => {};
+  const held = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  let holds = false;
+  const { site, clock, asked, look } = await start(t, [sensor("1")], async () => {
+    if (holds) await held;
+  });
+  await look();
+  holds = true;
+  t.after(letGo);
+  await clock.advance(HOUR);
+  assert.ok((await look()).includes("1 rpm 2026-11-20"));
+  site.replace(siteOf(sensor("1", { type: 7 })));
+  holds = false;
+  letGo();
+  assert.ok((await look()).includes("1 rpm 2026-11-20"));
+  assert.equal(asked.at(-1)?.type, 7);
+});
+
+test("site change – a removed sensor is read no more, keeps no state, and who asked for its days is told", async (t) => {
+  let letGo: () => void = () => {};
+  const held = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  const { site, clock, poller, look } = await start(
+    t,
+    [sensor("1"), sensor("2")],
+    async ({ day }) => {
+      if (day === "2026-11-01") await held;
+    },
+  );
+  await look();
+  t.after(letGo);
+  const job = poller.backfill(["2026-11-01"], "2");
+  assert.deepEqual(await look(), ["2 rpm 2026-11-01"]);
+  site.replace(siteOf(sensor("1")));
+  await job.finished;
+  assert.match(job.failures.join(), /no longer in the site file/);
+  letGo();
+  await clock.advance(2 * HOUR);
+  assert.ok((await look()).every((call) => call.startsWith("1 ")));
+  assert.deepEqual(
+    poller.sensorStates().map(({ code }) => code),
+    ["1"],
+  );
+});
+
+test("site change – a kind that is added to a sensor is read, its other kinds are not", async (t) => {
+  const { site, look } = await start(t, [sensor("1")]);
+  await look();
+  site.replace(siteOf(sensor("1", { kinds: ["rpm", "loop"] })));
+  assert.deepEqual(await look(), ["1 loop 2026-11-18", "1 loop 2026-11-19", "1 loop 2026-11-20"]);
+});
+
+test("site change – a sensor that is kept and not read costs no call, has a state, and is read once it is enabled", async (t) => {
+  const { site, poller, look } = await start(t, [sensor("1"), sensor("2", { enabled: false })]);
+  assert.deepEqual(await look(), ["1 rpm 2026-11-18", "1 rpm 2026-11-19", "1 rpm 2026-11-20"]);
+  const states = poller.sensorStates().map(({ code, state, kinds }) => [code, state, kinds.length]);
+  assert.deepEqual(states.at(-1), ["2", "unknown", 0]);
+  site.replace(siteOf(sensor("1", { enabled: false }), sensor("2")));
+  assert.deepEqual(await look(), ["2 rpm 2026-11-18", "2 rpm 2026-11-19", "2 rpm 2026-11-20"]);
+});

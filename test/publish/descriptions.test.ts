@@ -1,0 +1,191 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Message, MessageLink, PublishOutcome } from "../../src/core/ports.ts";
+import type { Sensor } from "../../src/core/sensor.ts";
+import { ReplaceableSite } from "../../src/core/site-source.ts";
+import type { TopicTemplates } from "../../src/core/topics/template.ts";
+import { silentLogger } from "../../src/lib/logger.ts";
+import { Descriptions } from "../../src/publish/descriptions.ts";
+import { createGatesideProfile } from "../../src/publish/formats/gateside.ts";
+
+const loop: Sensor = {
+  code: "30007",
+  type: 12,
+  name: "Suction",
+  kinds: ["loop"],
+  channels: { channel1: { name: "Pressure", unit: "bar", low: 0, high: 10 } },
+};
+const rpm: Sensor = { code: "50021", type: 5, kinds: ["rpm"], channels: {} };
+const ROOT = "gateside/plant-7";
+const LAST = Date.parse("2026-11-20T11:59:00Z");
+
+/** A broker's view: what is retained, and every message in order. */
+class FakeBroker implements MessageLink {
+  session = 1;
+  readonly isConnected = true;
+  readonly inflightMax = 100;
+  readonly retained = new Map<string, string>();
+  sent: Message[] = [];
+  answer: PublishOutcome = { result: "delivered" };
+  ready(): Promise<boolean> {
+    return Promise.resolve(true);
+  }
+  publish(message: Message): Promise<PublishOutcome> {
+    if (this.answer.result === "delivered") {
+      this.sent.push(message);
+      if (message.retain && message.payload === "") this.retained.delete(message.topic);
+      else if (message.retain) this.retained.set(message.topic, String(message.payload));
+    }
+    return Promise.resolve(this.answer);
+  }
+}
+
+interface Setting {
+  readonly sensors: readonly Sensor[];
+  readonly clearReadings?: boolean;
+  readonly templates?: TopicTemplates;
+}
+
+/** One process over a broker and a memory that outlive it. */
+function start(broker: FakeBroker, memory: { text: string | null }, setting: Setting) {
+  const { clearReadings = false } = setting;
+  const site = new ReplaceableSite({ site: "plant-7", sensors: setting.sensors });
+  const profile = createGatesideProfile(
+    { waveforms: { read: () => null } },
+    {
+      prefix: "gateside",
+      site: "plant-7",
+      source: site,
+      templates: setting.templates ?? {},
+      version: "1",
+      formats: ["json", "plain"],
+      waveforms: "never",
+      withRaw: false,
+      retain: true,
+      clearRemoved: clearReadings,
+      isWanted: null,
+    },
+  );
+  const descriptions = new Descriptions(
+    {
+      link: broker,
+      logger: silentLogger,
+      profile,
+      site,
+      memory: {
+        load: () => memory.text,
+        save: (text) => {
+          memory.text = text;
+        },
+      },
+      newestTimeMs: () => LAST,
+    },
+    { clearReadings, isSelected: () => true },
+  );
+  const replace = (sensors: readonly Sensor[]) => site.replace({ site: "plant-7", sensors });
+  return { descriptions, replace };
+}
+
+test("descriptions – about says what the site file says, retained, with each session and each change", async () => {
+  const broker = new FakeBroker();
+  const { descriptions, replace } = start(broker, { text: null }, { sensors: [loop, rpm] });
+  await descriptions.sync();
+  assert.deepEqual(JSON.parse(broker.retained.get(`${ROOT}/30007/about`) ?? ""), {
+    v: 1,
+    site: "plant-7",
+    sensor: "30007",
+    name: "Suction",
+    kinds: ["loop"],
+    location: null,
+    channels: { channel1: { name: "Pressure", unit: "bar", range: [0, 10] } },
+    machineClass: null,
+  });
+  broker.sent = [];
+  await descriptions.sync();
+  assert.deepEqual(broker.sent, [], "nothing has changed");
+  replace([{ ...loop, name: "Suction side" }, rpm]);
+  await descriptions.sync();
+  assert.deepEqual(
+    broker.sent.map(({ topic }) => topic),
+    [`${ROOT}/30007/about`],
+  );
+  broker.sent = [];
+  broker.session = 2;
+  await descriptions.sync();
+  assert.equal(broker.sent.length, 2, "the broker may have forgotten all of them");
+});
+
+test("descriptions – a sensor that leaves says removed, then nothing of it is retained but its readings", async () => {
+  const broker = new FakeBroker();
+  const { descriptions, replace } = start(broker, { text: null }, { sensors: [loop, rpm] });
+  await descriptions.sync();
+  broker.retained.set(`${ROOT}/30007/state`, "online");
+  broker.retained.set(`${ROOT}/30007/loop`, "a reading");
+  broker.sent = [];
+  replace([rpm]);
+  await descriptions.sync();
+  assert.deepEqual(
+    broker.sent.map(({ topic, payload, retain }) => [topic, payload, retain]),
+    [
+      [
+        `${ROOT}/30007/state`,
+        '{"state":"removed","lastReading":"2026-11-20T11:59:00.000Z","battery":null}',
+        true,
+      ],
+      [`${ROOT}/30007/state`, "", true],
+      [`${ROOT}/30007/about`, "", true],
+    ],
+  );
+  assert.deepEqual([...broker.retained.keys()], [`${ROOT}/50021/about`, `${ROOT}/30007/loop`]);
+});
+
+test("descriptions – a sensor that left while the agent was stopped, or offline, is taken back all the same", async () => {
+  const broker = new FakeBroker();
+  const memory = { text: null };
+  const first = start(broker, memory, { sensors: [loop, rpm], clearReadings: true });
+  await first.descriptions.sync();
+  for (const topic of ["state", "loop", "loop/channel1"]) {
+    broker.retained.set(`${ROOT}/30007/${topic}`, "x");
+  }
+  broker.answer = { result: "lost" };
+  const second = start(broker, memory, { sensors: [rpm], clearReadings: true });
+  await second.descriptions.sync();
+  const third = start(broker, memory, { sensors: [rpm], clearReadings: true });
+  broker.answer = { result: "delivered" };
+  await third.descriptions.sync();
+  assert.deepEqual([...broker.retained.keys()], [`${ROOT}/50021/about`]);
+  broker.sent = [];
+  broker.session = 9;
+  await third.descriptions.sync();
+  assert.ok(!broker.sent.some(({ topic }) => topic.includes("30007")), "and only once");
+});
+
+test("descriptions – nothing is said that could not be remembered: a full disk puts it off", async () => {
+  const broker = new FakeBroker();
+  const memory = {
+    get text(): string | null {
+      return null;
+    },
+    set text(_: string | null) {
+      throw new Error("disk full");
+    },
+  };
+  const { descriptions } = start(broker, memory, { sensors: [rpm] });
+  await descriptions.sync();
+  assert.deepEqual(broker.sent, []);
+});
+
+test("descriptions – a topic that moves with its sensor is cleared where it was", async () => {
+  const broker = new FakeBroker();
+  const at = (machine: number): Sensor => ({
+    ...rpm,
+    location: { company: 1, area: 1, machine, point: 1 },
+  });
+  const templates = { state: "{prefix}/{machine}/{sensor}/state" };
+  const { descriptions, replace } = start(broker, { text: null }, { sensors: [at(1)], templates });
+  await descriptions.sync();
+  broker.retained.set("gateside/1/50021/state", "online");
+  replace([at(2)]);
+  await descriptions.sync();
+  assert.ok(!broker.retained.has("gateside/1/50021/state"));
+});

@@ -1,0 +1,46 @@
+/** A reload's new site file under a running session: births and deaths of the devices concerned, and nothing else. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ReplaceableSite } from "../../../src/core/site-source.ts";
+import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
+import { MOTOR, PUMP, TestSite } from "./site.ts";
+
+const FAN = { code: "50001", type: 4, kinds: ["rpm" as const], channels: {} };
+const siteOf = (...sensors: (typeof PUMP)[]) => ({ site: "s", sensors });
+
+test("sparkplug – a changed site file renews the birth of the devices concerned alone", {
+  skip: skipWithoutMosquitto,
+}, async (t) => {
+  const site = await TestSite.open(t);
+  const source = new ReplaceableSite(siteOf(PUMP, MOTOR));
+  site.run(site.node({ site: source }));
+  await site.until(() => site.of("DBIRTH").length === 2);
+
+  site.states.set(FAN.code, { state: "online", lastReadingMs: null });
+  source.replace(siteOf(PUMP, MOTOR, FAN));
+  await site.until(() => site.of("DBIRTH").length === 3);
+  assert.equal(site.of("DBIRTH").at(-1)?.device, FAN.code);
+
+  const inPsi = { ...PUMP, channels: { channel1: { unit: "psi", low: 0, high: 145 } } };
+  source.replace(siteOf(inPsi, { ...MOTOR, name: "only the name" }, FAN));
+  site.append(site.reading({ channel1: 100 }, { units: '{"channel1":"psi"}' }));
+  await site.until(() => site.of("DDATA").length > 0);
+  const birth = site.of("DBIRTH").at(-1);
+  assert.equal(site.of("DBIRTH").length, 4);
+  assert.equal(birth?.device, PUMP.code);
+  const metric = birth?.payload.metrics.find(({ name }) => name === "loop/channel1");
+  assert.match(JSON.stringify(metric), /psi/);
+  const data = site.of("DDATA")[0];
+  assert.notEqual(data?.payload.metrics[0]?.isHistorical, true);
+
+  site.states.delete(PUMP.code);
+  source.replace(siteOf(MOTOR, FAN));
+  await site.until(() => site.of("DDEATH").length > 0);
+  assert.deepEqual(
+    site.of("DDEATH").map(({ device }) => device),
+    [PUMP.code],
+  );
+  assert.equal(site.of("NBIRTH").length, 1);
+  assert.equal(site.of("NDEATH").length, 0);
+  assert.equal(site.of("DBIRTH").length, 4);
+});

@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
+import type { Site } from "../../../src/core/sensor.ts";
+import { openStore, type Store } from "../../../src/store/store.ts";
+import {
+  append,
+  DAY_MS,
+  mainOf,
+  readingOf,
+  START_MS,
+  storeOptions,
+  tempDirectory,
+} from "../../support/temp-database.ts";
+
+const SITE: Site = {
+  site: "plant-7",
+  sensors: [
+    {
+      code: "2",
+      type: 3,
+      kinds: ["loop"],
+      channels: { channel1: { unit: "bar", low: 0, high: 10 } },
+      location: { company: 1, area: 2, machine: 40, point: 2 },
+    },
+    {
+      code: "1",
+      type: 6,
+      kinds: ["rpm"],
+      channels: {},
+      location: { company: 1, area: 2, machine: 40, point: 1 },
+    },
+  ],
+  machines: [{ id: 40, running: { sensor: "1", kind: "rpm", value: "rpm", above: 300 } }],
+  alarms: [{ name: "speed", select: { values: ["rpm"] }, high: 3000, hysteresis: 100 }],
+};
+
+function open(dataDir: string): { store: Store; engine: AlarmEngine } {
+  const store = openStore(
+    storeOptions(dataDir, { site: () => "plant-7", uplinks: mainOf("json", "plain", "sparkplug") }),
+  );
+  const engine = new AlarmEngine(SITE);
+  engine.load(store.alarms.saved());
+  const newest = store.history.latest("1", "rpm");
+  if (newest !== null) engine.prime("1", "rpm", newest);
+  store.alarms.follower = engine;
+  return { store, engine };
+}
+
+const rpms = (values: readonly number[], fromMs = START_MS) =>
+  values.map((rpm, i) => readingOf("1", fromMs + i * 60_000, { values: { rpm } }));
+
+const events = (store: Store) =>
+  store.alarms
+    .events(null, 100)
+    .map(({ payload }): Record<string, unknown> => JSON.parse(payload))
+    .reverse();
+
+test("alarm log – an event is stored with the reading that caused it, owed to the JSON lane, and no reading of any query", async (t) => {
+  const { store } = open(tempDirectory(t));
+  t.after(() => store.close());
+  assert.equal(await append(store, rpms([1500, 3100, 2950, 2900])), 4);
+  assert.deepEqual(
+    events(store).map(({ state, measured, site }) => [state, measured, site]),
+    [
+      ["active", 3100, "plant-7"],
+      ["cleared", 2900, "plant-7"],
+    ],
+  );
+  const found = [...store.history.range({ fromMs: 0, toMs: Date.now() + DAY_MS })];
+  assert.deepEqual(
+    found.map(({ kind }) => kind),
+    ["rpm", "rpm", "rpm", "rpm"],
+  );
+  assert.deepEqual(
+    store.history.streams().map(({ kind }) => kind),
+    ["rpm"],
+  );
+  assert.equal(store.outbox.depth("json").readings, 6);
+  assert.equal(store.outbox.depth("sparkplug").readings, 4);
+  // Events go first and wait behind no history, in the order in which they came about.
+  const first = store.outbox.lease("json", "live", 10);
+  assert.deepEqual(
+    first.map(({ reading: { kind, timeMs }, live }) => [kind as string, live, timeMs > START_MS]),
+    [
+      ["event", false, true],
+      ["event", false, true],
+      ["rpm", true, true],
+    ],
+  );
+  assert.deepEqual(
+    first
+      .slice(0, 2)
+      .map(({ reading: { id, values } }) => [id, (JSON.parse(values) as { id: string }).id]),
+    events(store).map(({ id }) => [id, id]),
+  );
+  const owed = store.outbox.lease("json", "backlog", 100);
+  assert.deepEqual(
+    owed.map(({ reading: { kind } }) => kind),
+    ["rpm", "rpm", "rpm"],
+  );
+  assert.equal(store.state().readings, 6);
+});
+
+test("alarm log – events that nobody took are leased again, first again, and those that went are gone", async (t) => {
+  const { store } = open(tempDirectory(t));
+  t.after(() => store.close());
+  await append(store, rpms([1500, 3100, 2900, 3100]));
+  const states = (max: number) =>
+    store.outbox.lease("json", "live", max).map((entry) => ({
+      entry,
+      state: String((JSON.parse(entry.reading.values) as { state?: string }).state),
+    }));
+  const [raised, ...rest] = states(2);
+  assert.deepEqual([raised?.state, ...rest.map(({ state }) => state)], ["active", "cleared"]);
+  assert.ok(raised);
+  await store.outbox.settle("json", [{ entry: raised.entry, outcome: "sent" }]);
+  store.outbox.release("json");
+  assert.deepEqual(
+    states(10).map(({ state }) => state),
+    ["cleared", "active", "undefined"],
+  );
+});
+
+test("alarm log – readings say whether their machine ran", async (t) => {
+  const { store } = open(tempDirectory(t));
+  t.after(() => store.close());
+  const loop = (minute: number) =>
+    readingOf("2", START_MS + minute * 60_000, { kind: "loop", values: { channel1: 5 } });
+  await append(store, [loop(0)]);
+  await append(store, rpms([0, 1500], START_MS + 60_000));
+  await append(store, [loop(1.5), loop(2)]);
+  const query = { sensor: "2", fromMs: 0, toMs: START_MS + DAY_MS };
+  const said = [...store.history.range(query)].map(
+    ({ attributes }): unknown =>
+      (JSON.parse(attributes) as Record<string, unknown>)["machine_state"],
+  );
+  assert.deepEqual(said, [undefined, "standing", "running"]);
+  const own = [...store.history.range({ ...query, sensor: "1" })];
+  assert.ok(own.every(({ attributes }) => !attributes.includes("machine_state")));
+});
+
+test("alarm log – an answer that is discarded or read again gives no event, and a restart goes on where it was", async (t) => {
+  const directory = tempDirectory(t);
+  const first = open(directory);
+  const writer = first.store.readings.begin({ sensor: "1", kind: "rpm", day: "2026-11-20" });
+  for (const reading of rpms([3100])) await writer.add(reading);
+  writer.discard();
+  await append(first.store, rpms([3100]));
+  await append(first.store, rpms([3100]));
+  await first.store.close();
+  const second = open(directory);
+  t.after(() => second.store.close());
+  await append(second.store, rpms([3100]));
+  await append(second.store, rpms([3050, 2000], START_MS + 60_000));
+  assert.deepEqual(
+    events(second.store).map(({ state }) => state),
+    ["active", "cleared"],
+  );
+});
+
+test("alarm log – what was said of alarms is kept, newest first", (t) => {
+  const { store } = open(tempDirectory(t));
+  t.after(() => store.close());
+  const action = {
+    timeMs: 1,
+    who: "anna",
+    source: "http",
+    what: "shelve",
+    subject: "1/speed/rpm",
+    detail: "{}",
+    outcome: "done",
+  };
+  store.alarms.audit(action);
+  store.alarms.audit({ ...action, what: "unshelve" });
+  assert.deepEqual(
+    store.alarms.actions(10).map(({ what }) => what),
+    ["unshelve", "shelve"],
+  );
+});

@@ -1,0 +1,209 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { DeliveryOutcome, Lane, OutboxEntry } from "../../../src/core/ports.ts";
+import { openStore, type Store } from "../../../src/store/store.ts";
+import { heapInUse } from "../../support/garbage.ts";
+import {
+  append,
+  DAY_MS,
+  mainOf,
+  readingOf,
+  START_MS,
+  storeOptions,
+  tempDirectory,
+  tempStore,
+  timesOf,
+  uplinkOf,
+  waveformOf,
+} from "../../support/temp-database.ts";
+
+const MINUTE = 60_000;
+const minutes = (sensor: string, ...at: number[]) =>
+  at.map((minute) => readingOf(sensor, START_MS + minute * MINUTE));
+const times = (...at: number[]) => at.map((minute) => START_MS + minute * MINUTE);
+
+async function settle(
+  store: Store,
+  entries: readonly OutboxEntry[],
+  outcome: DeliveryOutcome,
+  lane: Lane = "json",
+) {
+  const done = store.outbox.settle(
+    lane,
+    entries.map((entry) => ({ entry, outcome })),
+  );
+  await store.outbox.flush();
+  await done;
+}
+
+test("outbox – a late record that falls between sent ones is not taken with them", async (t) => {
+  const store = tempStore(t);
+  await append(store, minutes("1", 0, 2, 4, 6, 30));
+  const page = store.outbox.lease("json", "backlog", 4);
+  await append(store, minutes("1", 3));
+  await settle(store, page, "sent");
+  assert.deepEqual(timesOf(store.outbox.lease("json", "backlog", 10)), times(3));
+});
+
+test("outbox – live only moves forward, over restarts too", async (t) => {
+  const directory = tempDirectory(t);
+  let store = openStore(storeOptions(directory));
+  await append(store, minutes("1", 10));
+  await settle(store, store.outbox.lease("json", "live", 1), "sent");
+  await append(store, minutes("1", 5));
+  await append(store, [readingOf("1", START_MS + 10 * MINUTE, { salt: "twin" })]);
+  assert.deepEqual(store.outbox.lease("json", "live", 10), []);
+  await store.close();
+  store = openStore(storeOptions(directory));
+  t.after(() => store.close());
+  assert.deepEqual(store.outbox.lease("json", "live", 10), []);
+  assert.deepEqual(timesOf(store.outbox.lease("json", "backlog", 10)), times(5, 10));
+  await append(store, minutes("1", 11));
+  assert.deepEqual(timesOf(store.outbox.lease("json", "live", 10)), times(11));
+});
+
+test("outbox – after an outage the newest of each sensor is live, the rest backlog by time", async (t) => {
+  const directory = tempDirectory(t);
+  let store = openStore(storeOptions(directory));
+  for (const sensor of ["1", "2"]) await append(store, minutes(sensor, 3000, 1, 2, 70, 0));
+  await store.close();
+  store = openStore(storeOptions(directory));
+  t.after(() => store.close());
+  const live = store.outbox.lease("json", "live", 10);
+  assert.deepEqual(timesOf(live), times(3000, 3000));
+  assert.ok(live.every((entry) => entry.live));
+  const backlog = store.outbox.lease("json", "backlog", 100);
+  for (const sensor of ["1", "2"]) {
+    const own = backlog.filter(({ reading }) => reading.sensor === sensor);
+    assert.deepEqual(timesOf(own), times(0, 1, 2, 70));
+  }
+});
+
+test("outbox – a reading from the future never goes live and never holds up the present", async (t) => {
+  const directory = tempDirectory(t);
+  const attributes = { flags: ["time_in_future"] };
+  let store = openStore(storeOptions(directory, { uplinks: mainOf("json", "plain") }));
+  await append(store, [
+    readingOf("1", START_MS + 80 * 365 * DAY_MS, { attributes }),
+    ...minutes("1", 1),
+  ]);
+  await store.close();
+  store = openStore(storeOptions(directory, { uplinks: mainOf("json", "plain") }));
+  t.after(() => store.close());
+  assert.deepEqual(timesOf(store.outbox.lease("json", "live", 9)), times(1));
+  assert.deepEqual(timesOf(store.outbox.lease("plain", "live", 9)), times(1));
+  assert.equal(store.outbox.lease("json", "backlog", 9).length, 1);
+});
+
+test("outbox – the backlog is fair between sensors", async (t) => {
+  const store = tempStore(t);
+  await append(store, minutes("1", ...Array(2000).keys()));
+  await append(store, minutes("2", ...Array(50).keys()));
+  const seen = new Set<string>();
+  for (let n = 0; n < 3; n++) {
+    const page = store.outbox.lease("json", "backlog", 100);
+    for (const { reading } of page) seen.add(reading.sensor);
+    await settle(store, page, "sent");
+  }
+  assert.deepEqual([...seen].sort(), ["1", "2"]);
+});
+
+test("outbox – plain owes the newest reading of a sensor alone", async (t) => {
+  const store = tempStore(t, { uplinks: mainOf("plain") });
+  await append(store, minutes("1", 0, 1, 2));
+  await append(store, minutes("1", 3));
+  assert.equal(store.outbox.depth("plain").readings, 1);
+  assert.deepEqual(store.outbox.lease("plain", "backlog", 9), []);
+  const [entry] = store.outbox.lease("plain", "live", 9);
+  assert.ok(entry);
+  await append(store, minutes("1", 4));
+  await settle(store, [entry], "sent", "plain");
+  assert.deepEqual(timesOf(store.outbox.lease("plain", "live", 9)), times(4));
+  assert.equal(store.outbox.depth("plain").readings, 1);
+});
+
+test("outbox – waveform lanes owe what the policy lets out", async (t) => {
+  const store = tempStore(t, {
+    uplinks: [uplinkOf("main", ["json", "waveform"], { waveforms: "alarm" })],
+  });
+  const waveform = waveformOf(64);
+  await append(store, [
+    readingOf("1", START_MS, { kind: "accel", waveform }),
+    readingOf("1", START_MS + 1, { kind: "accel", waveform: { ...waveform, recordingReason: 0 } }),
+    readingOf("1", START_MS + 2, { kind: "accel" }),
+  ]);
+  assert.deepEqual(timesOf(store.outbox.lease("waveform", "live", 9)), [START_MS]);
+  assert.equal(store.outbox.depth("json").readings, 3);
+});
+
+test("outbox – lanes deliver for themselves; one switched on later begins with what comes then", async (t) => {
+  const directory = tempDirectory(t);
+  let store = openStore(storeOptions(directory, { uplinks: mainOf("json") }));
+  await append(store, minutes("1", 0, 1));
+  await store.close();
+  store = openStore(storeOptions(directory, { uplinks: mainOf("json", "sparkplug") }));
+  assert.equal(store.outbox.depth("sparkplug").readings, 0);
+  await append(store, minutes("1", 2));
+  await settle(store, store.outbox.lease("json", "live", 9), "sent");
+  assert.deepEqual(timesOf(store.outbox.lease("sparkplug", "live", 9)), times(2));
+  await store.close();
+  store = openStore(storeOptions(directory, { uplinks: mainOf("sparkplug") }));
+  assert.equal(store.outbox.depth("json").readings, 0);
+  await store.retain();
+  assert.equal(store.state().dropped["format_off"], 2);
+  assert.deepEqual(
+    store.gaps.pendingGaps(9).map(({ count, reason }) => [count, reason]),
+    [[2, "format_off"]],
+  );
+  await store.close();
+});
+
+test("outbox – a long backlog costs memory by the sensor, not by the row, and drains whole", async (t) => {
+  const directory = tempDirectory(t);
+  const options = storeOptions(directory, { bufferMaxMb: 512 });
+  let store = openStore(options);
+  const rows = 60_000;
+  for (let sensor = 0; sensor < 10; sensor++) {
+    const own = Array.from({ length: rows / 10 }, (_, n) =>
+      readingOf(String(sensor), START_MS + n * 10_000),
+    );
+    await append(store, own);
+  }
+  await store.close();
+  const before = heapInUse();
+  store = openStore(options);
+  t.after(() => store.close());
+  assert.equal(store.outbox.depth("json").readings, rows);
+  const took = heapInUse() - before;
+  assert.ok(took < 1e6, `opening took ${took} bytes of heap for ${rows} rows`);
+  const last = new Map<string, number>();
+  let sent = 0;
+  for (;;) {
+    const page = store.outbox.lease("json", "backlog", 1000);
+    if (page.length === 0) break;
+    for (const { reading } of page) {
+      assert.ok(reading.timeMs > (last.get(reading.sensor) ?? 0), "oldest first");
+      last.set(reading.sensor, reading.timeMs);
+    }
+    sent += page.length;
+    await settle(store, page, "sent");
+  }
+  assert.equal(sent, rows - 10);
+  assert.equal(store.outbox.depth("json").readings, 10);
+});
+
+test("outbox – days that are read after later ones go out, whatever hours other sensors have", async (t) => {
+  const store = tempStore(t);
+  const drain = async () => {
+    for (const which of ["live", "backlog"] as const) {
+      await settle(store, store.outbox.lease("json", which, 100), "sent");
+    }
+  };
+  const hour = 60;
+  await append(store, minutes("1", 24 * hour, 24 * hour + 1));
+  // Another sensor's later hours: looking through them for the first one leaves its place behind its own next rows.
+  await append(store, minutes("2", 30 * hour, 31 * hour, 32 * hour));
+  await drain();
+  await append(store, minutes("1", 0, 1, 2));
+  assert.deepEqual(timesOf(store.outbox.lease("json", "backlog", 100)), times(0, 1, 2));
+});

@@ -1,0 +1,238 @@
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import Sqlite from "better-sqlite3";
+import type { OutboxEntry } from "../../../src/core/ports.ts";
+import { APPLICATION_ID } from "../../../src/store/database/migrate.ts";
+import { sql as RELEASED_SCHEMA } from "../../../src/store/database/migrations/001-readings.ts";
+import { laneChangesAhead } from "../../../src/store/read-only-store.ts";
+import { openStore, type Store } from "../../../src/store/store.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
+import {
+  append,
+  mainOf,
+  readingOf,
+  START_MS,
+  storeOptions,
+  tempDirectory,
+  tempStore,
+  timesOf,
+  uplinkOf,
+} from "../../support/temp-database.ts";
+
+const HOUR = 3_600_000;
+const hours = (sensor: string, ...at: number[]) =>
+  at.map((hour) => readingOf(sensor, START_MS + hour * HOUR));
+const times = (...at: number[]) => at.map((hour) => START_MS + hour * HOUR);
+const CLOUD = uplinkOf("cloud", ["json"]);
+const [MAIN] = mainOf("json") as [ReturnType<typeof uplinkOf>];
+
+async function send(store: Store, uplink: string, which: "live" | "backlog" = "backlog") {
+  const outbox = store.outboxOf(uplink);
+  const entries: OutboxEntry[] = outbox.lease("json", which, 1000);
+  const done = outbox.settle(
+    "json",
+    entries.map((entry) => ({ entry, outcome: "sent" as const })),
+  );
+  await store.outbox.flush();
+  await done;
+  return timesOf(entries);
+}
+const depth = (store: Store, uplink: string) => store.outboxOf(uplink).depth("json").readings;
+const gaps = (store: Store, uplink?: string) =>
+  (uplink === undefined ? store.gaps : store.gapsOf(uplink))
+    .pendingGaps(99)
+    .map(({ sensor, count, reason, uplink: whose }) => [sensor, count, reason, whose ?? ""]);
+
+test("uplinks – one that delivers nothing keeps its own readings and costs another none", async (t) => {
+  const store = tempStore(t, { uplinks: [MAIN, CLOUD] });
+  await append(store, hours("1", 0, 1, 2));
+  assert.deepEqual(await send(store, "main", "live"), times(2));
+  assert.deepEqual(await send(store, "main"), times(0, 1));
+  assert.equal(depth(store, "main"), 0);
+  assert.equal(depth(store, "cloud"), 3);
+  assert.deepEqual(Object.keys(store.state().lanes), ["json", "cloud/json"]);
+});
+
+test("uplinks – a choice decides what is owed, and which values of it", async (t) => {
+  const select = { kinds: ["rpm" as const], sensors: ["1*"], values: ["rpm", "b*"] };
+  const store = tempStore(t, { uplinks: [MAIN, uplinkOf("cloud", ["json"], { select })] });
+  await append(store, [
+    readingOf("10", START_MS, { values: { rpm: 1, other: 2 }, units: { rpm: "rpm", other: "V" } }),
+    readingOf("10", START_MS + 1, { values: { other: 2 } }),
+  ]);
+  await append(store, hours("20", 0));
+  await append(store, [readingOf("10", START_MS, { kind: "loop" })]);
+  assert.equal(depth(store, "main"), 4);
+  const [entry, ...rest] = store.outboxOf("cloud").lease("json", "live", 9);
+  assert.deepEqual(rest, []);
+  assert.equal(entry?.reading.values, '{"rpm":1}');
+  assert.equal(entry?.reading.units, '{"rpm":"rpm"}');
+});
+
+test("uplinks – without history only the newest of a sensor is owed", async (t) => {
+  const store = tempStore(t, { uplinks: [MAIN, uplinkOf("cloud", ["json"], { history: false })] });
+  await append(store, hours("1", 0, 2));
+  await append(store, hours("1", 1));
+  assert.deepEqual(await send(store, "cloud"), []);
+  assert.deepEqual(await send(store, "cloud", "live"), times(2));
+  assert.equal(depth(store, "cloud"), 0);
+});
+
+test("uplinks – one that is added later is owed everything stored, once, also when the process ends meanwhile", async (t) => {
+  const directory = tempDirectory(t);
+  let store = openStore(storeOptions(directory));
+  await append(store, hours("1", 0, 1, 2));
+  await append(store, hours("2", 1));
+  assert.equal((await send(store, "main", "live")).length, 2);
+  store.setUplinks([MAIN, CLOUD]);
+  await append(store, hours("1", 3));
+  await store.close();
+  store = openStore(storeOptions(directory, { uplinks: [MAIN, CLOUD] }));
+  await store.retain();
+  assert.equal(depth(store, "cloud"), 5);
+  assert.deepEqual((await send(store, "cloud", "live")).sort(), times(1, 3));
+  assert.deepEqual((await send(store, "cloud")).sort(), times(0, 1, 2));
+  await store.retain();
+  await store.close();
+  store = openStore(storeOptions(directory, { uplinks: [MAIN, CLOUD] }));
+  await store.retain();
+  assert.equal(depth(store, "cloud"), 0);
+  await store.close();
+});
+
+test("uplinks – one that begins now is owed its first new reading, and a late one is not live there", async (t) => {
+  const store = tempStore(t);
+  await append(store, hours("1", 0, 2));
+  store.setUplinks([MAIN, { ...CLOUD, startFrom: "now" }]);
+  await store.retain();
+  assert.equal(depth(store, "cloud"), 0);
+  await append(store, hours("1", 1));
+  assert.deepEqual(await send(store, "cloud", "live"), []);
+  assert.deepEqual(await send(store, "cloud"), times(1));
+  await append(store, hours("1", 3));
+  assert.deepEqual(await send(store, "cloud", "live"), times(3));
+});
+
+test("uplinks – one that is removed drops what it was owed, counted and told by another", async (t) => {
+  const directory = tempDirectory(t);
+  const options = { uplinks: [MAIN, CLOUD] };
+  let store = openStore(storeOptions(directory, options));
+  await append(store, hours("1", ...Array(300).keys()));
+  assert.deepEqual(
+    store.setUplinks([MAIN]).map(({ what }) => what),
+    ["uplink_removed"],
+  );
+  // Ended before anything was removed: the next start goes on with it.
+  await store.close();
+  store = openStore(storeOptions(directory));
+  await store.retain();
+  assert.deepEqual(gaps(store, "main"), [["1", 300, "uplink_removed", "cloud"]]);
+  assert.equal(store.state().dropped["uplink_removed"], 300);
+  assert.equal(depth(store, "main"), 300);
+  await store.close();
+});
+
+test("uplinks – backlog older than one wants is given up for it alone, and told there", async (t) => {
+  const clock = new ManualClock(START_MS + 10 * HOUR);
+  const short = uplinkOf("cloud", ["json"], { maxAgeHours: 4 });
+  const store = tempStore(t, { clock, uplinks: [MAIN, short] });
+  await append(store, hours("1", 0, 5, 7, 8));
+  // Before retention has looked, too.
+  assert.deepEqual(await send(store, "cloud"), times(7));
+  await store.retain();
+  assert.equal(depth(store, "main"), 4);
+  assert.equal(depth(store, "cloud"), 1);
+  assert.deepEqual(gaps(store, "cloud"), [["1", 2, "too_old", "cloud"]]);
+  assert.deepEqual(gaps(store, "main"), []);
+});
+
+test("uplinks – what an old format owed is owed in the one that takes its place", async (t) => {
+  const directory = tempDirectory(t);
+  let store = openStore(storeOptions(directory));
+  await append(store, hours("1", 0, 1, 2));
+  await send(store, "main", "live");
+  await store.close();
+  store = openStore(storeOptions(directory, { uplinks: mainOf("sparkplug") }));
+  await store.retain();
+  assert.deepEqual(timesOf(store.outbox.lease("sparkplug", "backlog", 9)), times(0, 1));
+  assert.deepEqual(gaps(store), []);
+  await store.close();
+});
+
+test("uplinks – what a change of formats does to what is owed is told before it happens, beside the open store", async (t) => {
+  const directory = tempDirectory(t);
+  const store = openStore(storeOptions(directory));
+  await append(store, hours("1", 0, 1, 2));
+  const told = (...formats: ("json" | "plain" | "sparkplug")[]) =>
+    laneChangesAhead(directory, mainOf(...formats)).map(({ what, lane, ...rest }) => [
+      what,
+      lane,
+      "readings" in rest ? rest.readings : 0,
+    ]);
+  assert.deepEqual(
+    told("sparkplug").filter(([, lane]) => lane === "json"),
+    [["carried", "json", 3]],
+  );
+  assert.deepEqual(
+    laneChangesAhead(directory, []).filter(({ lane }) => lane === "json"),
+    [{ what: "uplink_removed", uplink: "main", lane: "json", readings: 3 }],
+  );
+  assert.equal(depth(store, "main"), 3, "nothing was changed");
+  await store.close();
+});
+
+test("uplinks – of a backlog that plain cannot carry the newest is owed there, the rest told", async (t) => {
+  const directory = tempDirectory(t);
+  let store = openStore(storeOptions(directory));
+  await append(store, hours("1", 0, 1, 2));
+  await append(store, hours("2", 1));
+  await store.close();
+  store = openStore(storeOptions(directory, { uplinks: mainOf("plain") }));
+  await store.retain();
+  assert.deepEqual(timesOf(store.outbox.lease("plain", "live", 9)).sort(), times(1, 2));
+  assert.deepEqual(gaps(store), [["1", 2, "format_off", ""]]);
+  await store.close();
+});
+
+test("uplinks – a store of 0.1 goes on with what it owed, nothing lost and nothing twice", async (t) => {
+  const directory = tempDirectory(t);
+  releasedStore(directory);
+  const store = tempStore(t, {
+    dataDir: directory,
+    uplinks: [...mainOf("json", "sparkplug"), { ...CLOUD, startFrom: "stored" }],
+  });
+  assert.equal(store.outbox.depth("json").readings, 2);
+  assert.equal(store.outbox.depth("sparkplug").readings, 3);
+  assert.deepEqual(await send(store, "main", "live"), times(2));
+  assert.deepEqual(await send(store, "main"), times(1));
+  assert.deepEqual(gaps(store, "main"), [["1", 4, "buffer_full", "main"]]);
+  await store.retain();
+  assert.equal(depth(store, "cloud"), 3);
+});
+
+/** Three readings: the first is delivered as JSON, all are owed to Sparkplug; a gap waits. */
+function releasedStore(directory: string): void {
+  mkdirSync(directory, { recursive: true });
+  const db = new Sqlite(join(directory, "gateside.db"));
+  db.pragma("auto_vacuum = INCREMENTAL");
+  db.pragma(`application_id = ${APPLICATION_ID}`);
+  db.exec(RELEASED_SCHEMA);
+  db.pragma("user_version = 1");
+  db.exec(`INSERT INTO streams VALUES (1, '1', 'rpm'); INSERT INTO unit_sets VALUES (1, '{}');
+    INSERT INTO gaps (stream, from_ms, to_ms, count, reason) VALUES (1, 0, 1, 4, 'buffer_full')`);
+  for (const [n, timeMs] of times(0, 1, 2).entries()) {
+    db.prepare(
+      `INSERT INTO readings (stream, time_ms, id, is_future, stored_at_ms, unit_set, "values", quality, attributes, raw)
+       VALUES (1, ?, ?, 0, ?, 1, '{"rpm":1}', '{}', '{}', '{}')`,
+    ).run(timeMs, Buffer.alloc(16, n + 1), timeMs);
+    const row = [Math.trunc(timeMs / HOUR), 1, timeMs, n + 1, 0];
+    const insert = db.prepare("INSERT INTO outbox VALUES (?, ?, ?, ?, ?, ?)");
+    if (n > 0) insert.run(0, ...row);
+    insert.run(3, ...row);
+  }
+  db.prepare("INSERT INTO live_marks VALUES (0, 1, ?)").run(START_MS);
+  db.pragma("journal_mode = WAL");
+  db.close();
+}

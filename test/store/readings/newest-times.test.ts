@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Database } from "../../../src/store/database/database.ts";
+import { NEWEST_SQL } from "../../../src/store/readings/newest-times.ts";
+import { openStore } from "../../../src/store/store.ts";
+import {
+  append,
+  DAY_MS,
+  keyOf,
+  readingOf,
+  START_MS,
+  storeOptions,
+  tempDirectory,
+} from "../../support/temp-database.ts";
+
+const NOT_FROM_NOW = { attributes: { flags: ["time_in_future"] } };
+
+test("newest times – silent, never stored and future readings: each sensor's newest, also after a restart", async (t) => {
+  const dataDir = tempDirectory(t);
+  const first = openStore(storeOptions(dataDir));
+  // More than are looked up one by one, so that both ways of the walk are taken.
+  for (let sensor = 0; sensor < 50; sensor++) {
+    const newest = START_MS - (sensor % 10) * DAY_MS;
+    await append(first, [readingOf(`${sensor}`, newest - 1), readingOf(`${sensor}`, newest)]);
+  }
+  await append(first, [readingOf("0", START_MS + 80 * 365 * DAY_MS, NOT_FROM_NOW)]);
+  // Asked for and empty: a stream without a reading.
+  await first.readings.begin(keyOf("never")).commit({ checkpoint: "x", records: 0 });
+  await first.close();
+  const store = openStore(storeOptions(dataDir));
+  t.after(() => store.close());
+  for (let sensor = 0; sensor < 50; sensor++) {
+    const newest = START_MS - (sensor % 10) * DAY_MS;
+    assert.equal(store.history.latest(`${sensor}`, "rpm")?.timeMs, newest);
+    assert.equal(store.readings.newestTimeMs(`${sensor}`, "rpm"), newest);
+  }
+  assert.equal(store.history.latest("never", "rpm"), null);
+  assert.equal(store.history.latest("unheard of", "rpm"), null);
+  await append(store, [readingOf("never", START_MS)]);
+  assert.equal(store.history.latest("never", "rpm")?.timeMs, START_MS);
+});
+
+test("newest times – what retention took is not the newest any more, and a late reading may be", async (t) => {
+  const dataDir = tempDirectory(t);
+  const clock = { now: () => START_MS, monotonic: () => performance.now(), sleep: async () => {} };
+  const store = openStore(storeOptions(dataDir, { clock, uplinks: [], historyDays: 30 }));
+  t.after(() => store.close());
+  await append(store, [
+    readingOf("old", START_MS - 31 * DAY_MS),
+    readingOf("old", START_MS - 31 * DAY_MS + 1),
+  ]);
+  await append(store, [readingOf("new", START_MS)]);
+  assert.equal(store.history.latest("old", "rpm")?.timeMs, START_MS - 31 * DAY_MS + 1);
+  await store.retain();
+  assert.equal(store.state().readings, 1);
+  assert.equal(store.history.latest("old", "rpm"), null);
+  await append(store, [readingOf("old", START_MS - 40 * DAY_MS)]);
+  assert.equal(store.history.latest("old", "rpm")?.timeMs, START_MS - 40 * DAY_MS);
+  assert.equal(store.history.latest("new", "rpm")?.timeMs, START_MS);
+});
+
+test("newest times – the walk seeks in the index and never sorts", (t) => {
+  const db = new Database({ dataDir: tempDirectory(t), checkpointPages: 100 });
+  db.open();
+  t.after(() => db.close());
+  const { streams: _small, ...walked } = NEWEST_SQL;
+  for (const sql of Object.values(walked)) {
+    const detail = db.reader
+      .prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
+      .all(...Array.from({ length: sql.split("?").length - 1 }, () => 1))
+      .map((row) => row.detail)
+      .join("; ");
+    assert.doesNotMatch(detail, /SCAN|TEMP B-TREE/, `${sql}\n${detail}`);
+  }
+});

@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import type { DayKey, Logger } from "../../../src/core/ports.ts";
+import { openReadingMarks } from "../../../src/store/recovery/reading-marks.ts";
+
+const DAY: DayKey = { sensor: "10234", kind: "accel", day: "2026-11-20" };
+const OTHER: DayKey = { ...DAY, day: "2026-11-19" };
+
+function bench(t: TestContext) {
+  const directory = mkdtempSync(join(tmpdir(), "gateside-marks-"));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const said: string[] = [];
+  let nowMs = Date.parse("2026-11-20T12:00:00Z");
+  const say = (_fields: object, text: string) => void said.push(text);
+  const logger = { error: say, warn: say, info: say, debug: say } as unknown as Logger;
+  const clock = { now: () => nowMs, monotonic: () => nowMs, sleep: () => Promise.resolve() };
+  return {
+    directory,
+    said,
+    pass: (ms: number) => {
+      nowMs += ms;
+    },
+    /** A start of the process: the one before ended in whatever way. */
+    start: () => openReadingMarks(directory, { clock, logger }),
+  };
+}
+
+test("reading marks – a day that was being read when the process ended is set aside, no other", (t) => {
+  const { start, said, pass } = bench(t);
+  const first = start();
+  first.begin(DAY);
+  first.begin(OTHER)(true);
+  const second = start();
+  assert.ok(second.waitMs(DAY) > 0);
+  assert.equal(second.waitMs(OTHER), 0);
+  assert.match(said.join(), /ended while reading this day/);
+  assert.deepEqual(
+    second.setAside.map(({ sensor, day, times }) => ({ sensor, day, times })),
+    [{ sensor: "10234", day: "2026-11-20", times: 1 }],
+  );
+  pass(61_000);
+  assert.equal(second.waitMs(DAY), 0, "it is tried again by itself");
+});
+
+test("reading marks – a day that ends the process again and again is left alone longer each time", (t) => {
+  const { start, pass } = bench(t);
+  let before = 0;
+  start().begin(DAY);
+  for (let times = 1; times <= 4; times++) {
+    const marks = start();
+    const wait = marks.waitMs(DAY);
+    assert.ok(wait > before, `${wait} ms after ${times}`);
+    before = wait;
+    pass(wait);
+    marks.begin(DAY);
+  }
+});
+
+test("reading marks – a day that is read after all is no longer set aside, over restarts too", (t) => {
+  const { start, pass } = bench(t);
+  start().begin(DAY);
+  const second = start();
+  pass(61_000);
+  second.begin(DAY)(false);
+  assert.equal(start().setAside.length, 1, "a read that failed proves nothing");
+  start().begin(DAY)(true);
+  assert.deepEqual(start().setAside, []);
+});
+
+test("reading marks – a file that was cut, or is of another make, sets nothing aside", (t) => {
+  const { start, directory } = bench(t);
+  const path = join(directory, "gateside.reading");
+  for (const text of ["", "{", "null", "[1]", '{"reading":{},"aside":[{"sensor":1}]}', "\0\0"]) {
+    writeFileSync(path, text);
+    assert.deepEqual(start().setAside, []);
+  }
+  start().begin(DAY)(true);
+  assert.deepEqual(JSON.parse(readFileSync(path, "utf8")), { reading: [], aside: [] });
+});
+
+test("reading marks – a clock that went back since holds no day for longer than it would be left alone", (t) => {
+  const { start, pass } = bench(t);
+  start().begin(DAY);
+  start();
+  pass(-40 * 86_400_000);
+  assert.ok(start().waitMs(DAY) <= 60_000);
+});

@@ -1,0 +1,470 @@
+import assert from "node:assert/strict";
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Growth } from "../../../src/store/space/growth.ts";
+import { openStore, type Store, type StoreOptions } from "../../../src/store/store.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
+import {
+  append,
+  DAY_MS,
+  keyOf,
+  mainOf,
+  readingOf,
+  START_MS,
+  storeOptions,
+  tempDirectory,
+  tempStore,
+  timesOf,
+  uplinkOf,
+  waveformOf,
+} from "../../support/temp-database.ts";
+
+const MINUTE = 60_000;
+const MIB = 1 << 20;
+
+async function deliver(store: Store, max = Number.POSITIVE_INFINITY): Promise<number> {
+  let sent = 0;
+  while (sent < max) {
+    const entries = [
+      ...store.outbox.lease("json", "live", 100),
+      ...store.outbox.lease("json", "backlog", Math.min(100, max - sent)),
+    ];
+    if (entries.length === 0) break;
+    sent += entries.length;
+    const done = store.outbox.settle(
+      "json",
+      entries.map((entry) => ({ entry, outcome: "sent" as const })),
+    );
+    await store.outbox.flush();
+    await done;
+  }
+  return sent;
+}
+
+const filesBytes = (directory: string) =>
+  readdirSync(directory).reduce((sum, name) => sum + statSync(join(directory, name)).size, 0);
+
+/** Appends `mb` of readings of 1 kB, a minute apart, from `from` on. */
+async function fill(store: Store, mb: number, from = 0): Promise<number> {
+  const count = mb * 900;
+  for (let n = 0; n < count; n += 300) {
+    const readings = Array.from({ length: 300 }, (_, i) => {
+      const at = START_MS + (from + n + i) * MINUTE;
+      return readingOf("1", at, { padding: 1000 });
+    });
+    await append(store, readings);
+    await store.retain();
+  }
+  return count;
+}
+
+test("retention – an owed reading stays however old it is; delivered ones go by days", async (t) => {
+  const clock = new ManualClock(START_MS + 40 * DAY_MS);
+  const store = tempStore(t, { clock, commitWindowMs: 0 });
+  await append(store, [readingOf("1", START_MS)]);
+  await append(store, [readingOf("2", START_MS)]);
+  await append(store, [readingOf("1", START_MS + 20 * DAY_MS)]);
+  const entries = store.outbox.lease("json", "live", 9);
+  const sent = entries.filter(({ reading }) => reading.sensor === "2");
+  const done = store.outbox.settle(
+    "json",
+    sent.map((entry) => ({ entry, outcome: "sent" as const })),
+  );
+  await store.outbox.flush();
+  await done;
+  store.outbox.release("json");
+  assert.notEqual(store.history.latest("2", "rpm"), null);
+  await store.retain();
+  assert.equal(store.history.latest("2", "rpm"), null);
+  assert.equal(store.outbox.depth("json").readings, 2);
+  assert.equal(store.state().readings, 2);
+});
+
+test("retention – what was removed is not stored again, over restarts too", async (t) => {
+  const directory = tempDirectory(t);
+  const clock = new ManualClock(START_MS + 40 * DAY_MS);
+  const readings = [readingOf("1", START_MS), readingOf("1", START_MS, { salt: "twin" })];
+  const options = { clock, commitWindowMs: 0 };
+  let store = openStore(storeOptions(directory, options));
+  await append(store, readings);
+  await deliver(store);
+  await store.retain();
+  assert.equal(store.state().readings, 0);
+  assert.equal(await append(store, readings), 0);
+  await store.close();
+  store = openStore(storeOptions(directory, options));
+  t.after(() => store.close());
+  assert.equal(await append(store, readings), 0);
+  assert.equal(store.readings.canReread(keyOf("1")), true);
+  assert.equal(await append(store, [readingOf("1", START_MS, { salt: "late" })]), 1);
+});
+
+test("retention – samples go after their days, but not while they are owed", async (t) => {
+  const clock = new ManualClock(START_MS + 10 * DAY_MS);
+  const store = tempStore(t, { clock, uplinks: mainOf("json", "waveform"), commitWindowMs: 0 });
+  await append(store, [readingOf("1", START_MS, { kind: "accel", waveform: waveformOf(16) })]);
+  const fileId = store.history.latest("1", "accel")?.waveforms[0]?.fileId ?? 0;
+  await store.retain();
+  assert.notEqual(store.waveforms.read(fileId), null);
+  assert.equal(store.waveforms.has(fileId), true);
+  const entries = store.outbox.lease("waveform", "live", 1);
+  const done = store.outbox.settle(
+    "waveform",
+    entries.map((entry) => ({ entry, outcome: "sent" as const })),
+  );
+  await store.outbox.flush();
+  await done;
+  await clock.advance(11 * MINUTE);
+  await store.retain();
+  assert.equal(store.waveforms.read(fileId), null);
+  assert.equal(store.waveforms.has(fileId), false);
+  assert.notEqual(store.history.latest("1", "accel"), null);
+});
+
+test("retention – while delivered readings remain no owed one is dropped, and the files keep to the limit", async (t) => {
+  const directory = tempDirectory(t);
+  const store = tempStore(t, {
+    dataDir: directory,
+    bufferMaxMb: 8,
+    clock: new ManualClock(START_MS),
+  });
+  const delivered = await fill(store, 4);
+  await deliver(store);
+  const owed = await fill(store, 4, delivered);
+  assert.equal(store.outbox.depth("json").readings, owed);
+  assert.deepEqual(store.state().dropped, {});
+  assert.ok(store.state().readings < delivered + owed);
+  assert.ok(filesBytes(directory) <= 8 * MIB, String(filesBytes(directory)));
+});
+
+test("retention – a full buffer gives up the oldest owed readings, each told, and keeps the newest", async (t) => {
+  const directory = tempDirectory(t);
+  const dropped: number[] = [];
+  const store = tempStore(t, {
+    dataDir: directory,
+    bufferMaxMb: 8,
+    clock: new ManualClock(START_MS),
+    onDropped: (_, count) => dropped.push(count),
+  });
+  const count = await fill(store, 16);
+  const depth = store.outbox.depth("json");
+  const given = count - depth.readings;
+  assert.ok(given > 0 && depth.readings > 2000, `${given} of ${count} given up`);
+  assert.ok(filesBytes(directory) <= 8 * MIB, String(filesBytes(directory)));
+  assert.equal(store.state().dropped["buffer_full"], given);
+  assert.equal(
+    dropped.reduce((a, b) => a + b, 0),
+    given,
+  );
+  const gaps = store.gaps.pendingGaps(1000);
+  assert.equal(
+    gaps.reduce((sum, gap) => sum + gap.count, 0),
+    given,
+  );
+  assert.equal(gaps.length, 1, "neighbours share a record");
+  assert.equal(gaps[0]?.fromMs, START_MS);
+  assert.equal(gaps[0]?.toMs, START_MS + (given - 1) * MINUTE);
+  assert.equal(depth.oldestTimeMs, START_MS + given * MINUTE);
+  assert.deepEqual(timesOf(store.outbox.lease("json", "live", 1)), [
+    START_MS + (count - 1) * MINUTE,
+  ]);
+  assert.equal(
+    await append(store, [readingOf("1", START_MS, { padding: 1000 })]),
+    0,
+    "not fetched again",
+  );
+  store.gaps.settleGaps(gaps.map(({ gapId }) => gapId));
+  assert.deepEqual(store.gaps.pendingGaps(1), []);
+});
+
+test("retention – samples go before owed readings do", async (t) => {
+  const store = tempStore(t, {
+    bufferMaxMb: 8,
+    uplinks: mainOf("json", "waveform"),
+    clock: new ManualClock(START_MS),
+  });
+  const noise = () => Int16Array.from({ length: 20_000 }, () => Math.random() * 65536 - 32768);
+  for (let n = 0; n < 250; n++) {
+    const waveform = {
+      ...waveformOf(1),
+      channels: [{ channel: 1, axis: "H" as const, samples: noise() }],
+    };
+    await append(store, [readingOf("1", START_MS + n * MINUTE, { kind: "accel", waveform })]);
+    if (n % 10 === 0) await store.retain();
+  }
+  await store.retain();
+  assert.equal(store.outbox.depth("json").readings, 250);
+  const { dropped, lanes } = store.state();
+  assert.deepEqual(Object.keys(dropped), ["waveform_buffer_full"]);
+  assert.equal((lanes.waveform?.readings ?? 0) + (dropped["waveform_buffer_full"] ?? 0), 250);
+  assert.deepEqual(store.gaps.pendingGaps(1), []);
+});
+
+test("retention – what is given up while it is under way lets nothing older go live, over restarts too", async (t) => {
+  const options = storeOptions(tempDirectory(t), {
+    bufferMaxMb: 8,
+    uplinks: mainOf("json", "waveform"),
+    clock: new ManualClock(START_MS),
+  });
+  let store = openStore(options);
+  const measure = (minute: number) =>
+    append(store, [
+      readingOf("7", START_MS + minute * MINUTE, { kind: "accel", waveform: waveformOf(4096) }),
+    ]);
+  await measure(60);
+  assert.equal(store.outbox.lease("waveform", "live", 1).length, 1);
+  await fill(store, 8);
+  assert.deepEqual(store.state().dropped["waveform_buffer_full"], 1);
+  await measure(50);
+  assert.deepEqual(store.outbox.lease("waveform", "live", 1), []);
+  await store.close();
+  store = openStore(options);
+  t.after(() => store.close());
+  assert.deepEqual(store.outbox.lease("waveform", "live", 1), []);
+  await measure(8 * 900 + 1);
+  assert.equal(store.outbox.lease("waveform", "live", 1).length, 1);
+});
+
+test("retention – a disk below its floor gets delivered history back, owed readings stay", async (t) => {
+  const directory = tempDirectory(t);
+  let free = 500 * MIB;
+  const options: Partial<StoreOptions> = {
+    dataDir: directory,
+    bufferMaxMb: 64,
+    diskFreeMinMb: 256,
+    clock: new ManualClock(START_MS),
+    diskFreeBytes: () => free,
+  };
+  const store = tempStore(t, options);
+  const delivered = await fill(store, 6);
+  await deliver(store);
+  const owed = await fill(store, 1, delivered);
+  const before = statSync(join(directory, "gateside.db")).size;
+  free = 100 * MIB;
+  await store.retain();
+  assert.equal(store.outbox.depth("json").readings, owed);
+  assert.equal(store.state().readings, owed);
+  assert.deepEqual(store.state().dropped, {});
+  for (let n = 0; n < 5; n++) await store.retain();
+  assert.equal(store.outbox.depth("json").readings, owed, "what others do costs no owed reading");
+  assert.ok(
+    statSync(join(directory, "gateside.db")).size < before / 2,
+    "space returns to the disk",
+  );
+});
+
+test("retention – when even the memory of the dropped must go, older days refuse to be read again", async (t) => {
+  const clock = new ManualClock(START_MS + 95 * DAY_MS);
+  const store = tempStore(t, { bufferMaxMb: 3, clock, commitWindowMs: 0 });
+  // A tenth of 3 MB holds about 14,000 identities that lie an hour apart.
+  const hourly = (sensor: string, hours: number) =>
+    Array.from({ length: hours }, (_, n) => readingOf(sensor, START_MS + n * 60 * MINUTE));
+  for (let sensor = 1; sensor <= 12; sensor++) {
+    await append(store, hourly(String(sensor), 60 * 24));
+    await deliver(store);
+    await clock.advance(11 * MINUTE);
+    await store.retain();
+  }
+  assert.equal(store.state().readings, 0);
+  assert.equal(store.readings.canReread(keyOf("1", "rpm", "2026-11-20")), false);
+  assert.equal(store.readings.canReread(keyOf("1", "rpm", "2026-12-20")), true);
+  // Whoever reads it all the same sends nothing twice. A sensor that is new has no such past.
+  assert.equal(await append(store, hourly("1", 10)), 0);
+  assert.equal(await append(store, hourly("new", 10)), 10);
+});
+
+test("retention – the hours until full follow from the growth and count what may be given up", async (t) => {
+  const clock = new ManualClock(START_MS);
+  const store = tempStore(t, { bufferMaxMb: 8, clock, commitWindowMs: 0 });
+  assert.equal(store.state().hoursUntilFull, null);
+  const minutes = async (from: number, to: number) => {
+    for (let minute = from; minute < to; minute++) {
+      const readings = Array.from({ length: 10 }, (_, n) =>
+        readingOf("1", START_MS + minute * MINUTE + n * 1000, { padding: 800 }),
+      );
+      await append(store, readings);
+    }
+    await store.retain();
+  };
+  const hours = () => store.state().hoursUntilFull ?? 0;
+  await minutes(0, 60);
+  assert.equal(store.state().hoursUntilFull, null, "an hour was not seen yet");
+  await minutes(60, 63);
+  // 600 readings of about 1.05 kB an hour into about 6.6 MB, of which an hour's are there already.
+  assert.ok(hours() > 6 && hours() < 13, String(hours()));
+
+  // What was measured before: a backfill's, at whatever speed, in one go.
+  const before = hours();
+  const past = Array.from({ length: 500 }, (_, n) =>
+    readingOf("1", START_MS - DAY_MS + n * 1000, { padding: 800 }),
+  );
+  await append(store, past, keyOf("1", "rpm", "2026-11-19"));
+  await store.retain();
+  assert.ok(Math.abs(hours() - before) < 1.5, `${before} → ${hours()}`);
+
+  // Two hours that the gateway was away for, and that come all at once.
+  const rate = hours();
+  await minutes(63, 183);
+  assert.ok(hours() < rate && hours() > rate - 4, `${rate} → ${hours()}`);
+});
+
+test("growth – is told by the time of measurement, over a day at most, from the first whole answer on", () => {
+  const HOUR = 60 * MINUTE;
+  const growth = new Growth();
+  growth.note(1, START_MS - HOUR, 1e9);
+  growth.begin(1, START_MS);
+  growth.begin(2, START_MS + HOUR);
+  for (let hour = 1; hour <= 60; hour++) {
+    growth.note(1, START_MS + hour * HOUR, hour <= 30 ? 100 : 200);
+    if (hour === 1) assert.equal(growth.bytesPerHour(), 100);
+    growth.note(2, START_MS - hour * HOUR, 1e9);
+    growth.note(3, START_MS + hour * HOUR, 1e9);
+  }
+  const perHour = growth.bytesPerHour() ?? 0;
+  assert.ok(perHour >= 200 && perHour <= 210, String(perHour));
+  const quiet = new Growth();
+  quiet.begin(1, null);
+  quiet.note(1, START_MS, 100);
+  assert.equal(quiet.bytesPerHour(), null);
+  quiet.note(1, START_MS + 2 * HOUR, 100);
+  assert.equal(quiet.bytesPerHour(), 50);
+});
+
+test("retention – commands without end take their share of the buffer, and what the gateway did stays longest", async (t) => {
+  const clock = new ManualClock(START_MS);
+  const store = tempStore(t, { clock, bufferMaxMb: 8 });
+  const keep = (key: string, outcome: "queued" | "rejected_local") => {
+    const request = { receivedAtMs: clock.now(), key, sensor: "1", source: "mqtt", payload: "{}" };
+    const command = store.commands.begin(request);
+    store.commands.finish(command, { outcome, statusNumber: 0, description: "" }, clock.now());
+  };
+  keep("first", "queued");
+  for (let n = 0; n < 400; n++) keep(`refused ${n}`, "rejected_local");
+  await store.retain();
+  const kept = store.commands.list(1000);
+  assert.ok(kept.length < 300, `${kept.length} kept`);
+  assert.equal(kept[0]?.key, "refused 399");
+  assert.equal(kept.at(-1)?.key, "first");
+  for (let n = 0; n < 400; n++) keep(`queued ${n}`, "queued");
+  await store.retain();
+  assert.equal(store.commands.list(1000).length, 401, "a day's repetitions are still recognised");
+  await clock.advance(2 * DAY_MS);
+  await store.retain();
+  assert.ok(store.commands.list(1000).length < 300);
+  assert.equal(store.commands.lastQueued("1")?.key, "queued 399");
+});
+
+test("retention – a pass that has weeks to remove ends when the agent is stopped", async (t) => {
+  const clock = new ManualClock(START_MS + 60 * DAY_MS);
+  const store = tempStore(t, { clock, commitWindowMs: 0, uplinks: mainOf() });
+  const count = 4_000;
+  await append(
+    store,
+    Array.from({ length: count }, (_, n) => readingOf("1", START_MS + n * 1000)),
+  );
+  const stop = new AbortController();
+  const ended = store.runRetention(stop.signal);
+  while (store.state().readings === count) await new Promise((resolve) => setImmediate(resolve));
+  stop.abort();
+  await ended;
+  const left = store.state().readings;
+  assert.ok(left > 0 && left < count, `${left} of ${count} are left`);
+});
+
+/** All that is still owed, oldest first. */
+function owedTimes(store: Store, lane: "json" = "json"): number[] {
+  const live = store.outbox.lease(lane, "live", 100_000);
+  const backlog = store.outbox.lease(lane, "backlog", 100_000);
+  store.outbox.release(lane);
+  return timesOf([...live, ...backlog]).toSorted((a, b) => a - b);
+}
+
+/** A day of a sensor's readings of 1 kB, a minute apart, in answers that share transactions. */
+function minutesOf(sensor: string, fromMs: number, minutes = 1440) {
+  return Array.from({ length: minutes }, (_, n) =>
+    readingOf(sensor, fromMs + n * MINUTE, { padding: 1000 }),
+  );
+}
+
+/** Four times as many nearly fill a buffer of 8 MB. */
+const MINUTES = 1140;
+
+for (const passes of [true, false]) {
+  test(`retention – a backfill into a full buffer pushes out nothing newer, ${passes ? "with" : "without"} passes between`, async (t) => {
+    const store = tempStore(t, { bufferMaxMb: 8, clock: new ManualClock(START_MS) });
+    const today = START_MS + DAY_MS;
+    // As much as the buffer holds, all of today.
+    const held: number[] = [];
+    for (const sensor of ["1", "2", "3", "4"]) {
+      const readings = minutesOf(sensor, today, MINUTES);
+      await append(store, readings, keyOf(sensor, "rpm", "2026-11-21"));
+      held.push(...readings.map(({ timeMs }) => timeMs));
+    }
+    const before = store.outbox.depth("json").readings;
+    assert.equal(before, held.length, "all of today fits");
+    const yesterday = ["1", "2", "3", "4"].map((sensor) => ({
+      readings: minutesOf(sensor, START_MS, MINUTES),
+      key: keyOf(sensor, "rpm", "2026-11-20"),
+    }));
+    for (let round = 0; round < 4; round++) {
+      await Promise.allSettled(yesterday.map(({ readings, key }) => append(store, readings, key)));
+      if (passes) for (let n = 0; n < 3; n++) await store.retain();
+    }
+    const owed = owedTimes(store);
+    const gaps = store.gaps.pendingGaps(1000);
+    const newestGiven = Math.max(...gaps.map(({ toMs }) => toMs));
+    assert.ok(newestGiven < today + 2 * 60 * MINUTE, "today is given up for nothing older");
+    assert.ok((owed[0] ?? 0) >= newestGiven, "nothing older than what was given up is kept");
+    const given = gaps.reduce((sum, { count }) => sum + count, 0);
+    assert.equal(given, store.state().dropped["buffer_full"]);
+    assert.equal(given + owed.length, 2 * held.length, "each is owed or told");
+    for (const { readings, key } of yesterday)
+      assert.equal(await append(store, readings, key), 0, "nor is it read again");
+    // Time goes on: what is measured now takes the place of the oldest.
+    assert.equal(await append(store, minutesOf("1", today + DAY_MS, 600)), 600);
+    assert.equal(store.outbox.lease("json", "live", 1).length, 1);
+  });
+}
+
+test("retention – room is made in turns of the event loop, however much there is to look through", async (t) => {
+  const store = tempStore(t, { bufferMaxMb: 16, clock: new ManualClock(START_MS) });
+  for (let n = 0; n < 11; n++) await append(store, minutesOf("1", START_MS + n * DAY_MS));
+  let longest = 0;
+  let last = performance.now();
+  const beat = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last);
+    last = performance.now();
+  }, 1);
+  t.after(() => clearInterval(beat));
+  for (let n = 11; n < 16; n++) await append(store, minutesOf("1", START_MS + n * DAY_MS));
+  assert.ok(store.state().dropped["buffer_full"] !== undefined);
+  t.diagnostic(`event loop held for ${longest.toFixed(0)} ms at most`);
+  assert.ok(longest < 250, `held for ${longest} ms`);
+});
+
+test("retention – a dead uplink that fills the buffer keeps no older readings from one that is well", async (t) => {
+  const store = tempStore(t, {
+    bufferMaxMb: 8,
+    clock: new ManualClock(START_MS),
+    uplinks: [uplinkOf("main", ["json"]), uplinkOf("dead", ["json"])],
+  });
+  const today = START_MS + DAY_MS;
+  for (let n = 0; n < 20; n++) {
+    await append(store, minutesOf("1", today + n * 300 * MINUTE, 300));
+    await deliver(store);
+    await store.retain();
+  }
+  const deadOwes = () => store.outboxOf("dead").depth("json").readings;
+  assert.ok(deadOwes() > 4000, String(deadOwes()));
+  let sent = 0;
+  for (let hour = 0; hour < 24; hour++) {
+    await append(store, minutesOf("1", START_MS + hour * 60 * MINUTE, 60));
+    sent += await deliver(store);
+    await store.retain();
+  }
+  assert.equal(sent, 1440);
+  const told = store.gapsOf("dead").pendingGaps(1000);
+  assert.ok(told.length > 0);
+  assert.deepEqual(store.gapsOf("main").pendingGaps(10), []);
+});

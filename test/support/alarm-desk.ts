@@ -1,0 +1,29 @@
+import { Alarms } from "../../src/agent/alarms.ts";
+import type { SensorState } from "../../src/core/ports.ts";
+import type { Site } from "../../src/core/sensor.ts";
+import { fixedSite } from "../../src/core/site-source.ts";
+import { silentLogger } from "../../src/lib/logger.ts";
+import { createMetrics } from "../../src/lib/metrics.ts";
+import { ManualClock } from "./manual-clock.ts";
+import { type Cleanup, mainOf, tempStore } from "./temp-database.ts";
+
+/** The alarms of an agent over a real store, without the agent: readings go in by `append`, people's words by the desk. */
+export function alarmDesk(t: Cleanup, site: Site, nowMs: number) {
+  const clock = new ManualClock(nowMs);
+  const store = tempStore(t, { site: () => site.site, uplinks: mainOf("json") });
+  const metrics = createMetrics();
+  const sensors: SensorState[] = [];
+  const alarms = new Alarms({
+    site: fixedSite(site),
+    store: store.alarms,
+    history: store.history,
+    clock,
+    logger: silentLogger,
+    metrics,
+    gatewayNow: () => clock.now(),
+    sensors: () => sensors,
+    isGatewayUp: () => true,
+  });
+  alarms.open();
+  return { alarms, store, clock, metrics, sensors };
+}

@@ -1,0 +1,170 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { connect as connectTcp } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { deadlineMs } from "./deadline.ts";
+import { freePort } from "./mosquitto.ts";
+
+// The wrapper in /usr/sbin would become another user, who cannot use a temporary directory of ours.
+const PROGRAM = "/usr/lib/rabbitmq/bin/rabbitmq-server";
+
+/** What to give node:test as `skip`: false where RabbitMQ is there. In CI it is always there. */
+export const skipWithoutRabbitmq: string | false =
+  existsSync(PROGRAM) || process.env["CI"] === "true" ? false : "RabbitMQ is not installed";
+
+export interface Rabbitmq {
+  readonly amqpUrl: string;
+  readonly mqttUrl: string;
+  /** Leader of the node's group of processes; undefined while it is down. */
+  readonly pid: number | undefined;
+  /** SIGKILL. */
+  kill(): Promise<void>;
+  /** Starts it again on its ports, with what it had written. */
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** How long a node may take to start, ms. */
+const START_MS = 90_000;
+
+/** One real node with the MQTT plug-in on loopback ports; guests may come from this machine. */
+export async function openRabbitmq(): Promise<Rabbitmq> {
+  const [node] = await openRabbitmqCluster(1);
+  if (node === undefined) throw new Error("no node");
+  return node;
+}
+
+interface Ports {
+  readonly amqp: number;
+  readonly mqtt: number;
+  readonly dist: number;
+}
+
+/** Nodes of one cluster, all started. They find each other by a list of names. */
+export async function openRabbitmqCluster(size: number): Promise<readonly Rabbitmq[]> {
+  const directory = mkdtempSync(join(tmpdir(), "gateside-rabbitmq-"));
+  // Nodes of one cluster know each other by it.
+  writeFileSync(join(directory, ".erlang.cookie"), randomBytes(16).toString("hex"), {
+    mode: 0o400,
+  });
+  const ports: Ports[] = [];
+  for (let i = 0; i < size; i++)
+    ports.push({ amqp: await freePort(), mqtt: await freePort(), dist: await freePort() });
+  let open = size;
+  const closed = () => {
+    open -= 1;
+    if (open === 0)
+      rmSync(directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  };
+  const nodes = ports.map((own) => createNode(directory, own, ports, closed));
+  const started = await Promise.allSettled(nodes.map((node) => node.start()));
+  const failed = started.find((outcome) => outcome.status === "rejected");
+  if (failed !== undefined) {
+    await Promise.all(nodes.map((node) => node.close()));
+    throw failed.reason;
+  }
+  return nodes;
+}
+
+const nameOf = ({ amqp }: Ports) => `gateside${amqp}@localhost`;
+
+function createNode(
+  home: string,
+  own: Ports,
+  cluster: readonly Ports[],
+  closed: () => void,
+): Rabbitmq {
+  const directory = join(home, String(own.amqp));
+  mkdirSync(directory);
+  const peers = cluster.map(
+    (ports, at) => `cluster_formation.classic_config.nodes.${at + 1} = ${nameOf(ports)}`,
+  );
+  writeFileSync(
+    join(directory, "rabbitmq.conf"),
+    [
+      `listeners.tcp.1 = 127.0.0.1:${own.amqp}`,
+      `mqtt.listeners.tcp.1 = 127.0.0.1:${own.mqtt}`,
+      "mqtt.allow_anonymous = true",
+      "log.console = false",
+      "disk_free_limit.absolute = 50MB",
+      ...(cluster.length === 1
+        ? []
+        : ["cluster_formation.peer_discovery_backend = classic_config", ...peers]),
+      "",
+    ].join("\n"),
+  );
+  writeFileSync(join(directory, "plugins"), "[rabbitmq_mqtt].\n");
+  writeFileSync(join(directory, "advanced.config"), "[].\n");
+  let child: ChildProcess | null = null;
+  const start = async () => {
+    const started = spawn(PROGRAM, [], {
+      cwd: directory,
+      // A group of its own: the script's Erlang machine is ended with it.
+      detached: true,
+      stdio: "ignore",
+      env: {
+        PATH: process.env["PATH"],
+        HOME: home,
+        LC_ALL: "C.UTF-8",
+        RABBITMQ_NODENAME: nameOf(own),
+        RABBITMQ_DIST_PORT: String(own.dist),
+        RABBITMQ_CONFIG_FILE: join(directory, "rabbitmq.conf"),
+        RABBITMQ_ADVANCED_CONFIG_FILE: join(directory, "advanced.config"),
+        RABBITMQ_ENABLED_PLUGINS_FILE: join(directory, "plugins"),
+        RABBITMQ_MNESIA_BASE: join(directory, "mnesia"),
+        RABBITMQ_LOG_BASE: join(directory, "log"),
+        // All of them take a good second more at a first start.
+        RABBITMQ_FEATURE_FLAGS: "quorum_queue",
+        RABBITMQ_PID_FILE: join(directory, "pid"),
+        RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS:
+          "+S 1:1 +SDcpu 1:1 +SDio 1 +sbwt none +sbwtdcpu none +sbwtdio none",
+      },
+    });
+    child = started;
+    let hasEnded = false;
+    started.once("exit", () => {
+      hasEnded = true;
+    });
+    const deadline = Date.now() + deadlineMs(START_MS);
+    while (!(await accepts(own.amqp)) || !(await accepts(own.mqtt))) {
+      if (hasEnded) throw new Error(`RabbitMQ has ended; its log is in ${directory}/log`);
+      if (Date.now() > deadline) throw new Error("RabbitMQ does not start");
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  };
+  const kill = async () => {
+    const ending = child;
+    child = null;
+    if (ending?.pid === undefined || ending.exitCode !== null) return;
+    const ended = new Promise((resolve) => ending.once("exit", resolve));
+    process.kill(-ending.pid, "SIGKILL");
+    await ended;
+  };
+  return {
+    amqpUrl: `amqp://guest:guest@127.0.0.1:${own.amqp}`,
+    mqttUrl: `mqtt://127.0.0.1:${own.mqtt}`,
+    get pid() {
+      return child?.pid;
+    },
+    start,
+    kill,
+    async close() {
+      await kill();
+      closed();
+    },
+  };
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connectTcp(port, "127.0.0.1");
+    const done = (answer: boolean) => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.once("connect", () => done(true));
+    socket.once("error", () => done(false));
+  });
+}

@@ -1,0 +1,122 @@
+/** The set-up desk behind the HTTP side's routes, over files of its own. */
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { Setup } from "../../src/agent/setup.ts";
+import { examineFiles } from "../../src/cli/configuration.ts";
+import { createConfigurationFiles } from "../../src/cli/configuration-files.ts";
+import { loadSettings } from "../../src/config/settings.ts";
+import type { AuditEntry } from "../../src/core/audit.ts";
+import { ReplaceableSite } from "../../src/core/site-source.ts";
+import type { Uplink } from "../../src/core/uplink.ts";
+import { createApp } from "../../src/http/server.ts";
+import { silentLogger } from "../../src/lib/logger.ts";
+import { Reloader } from "../../src/setup/reload.ts";
+import { OPTIONS, testParts } from "./http-parts.ts";
+import { ManualClock } from "./manual-clock.ts";
+import { tempDirectory } from "./temp-database.ts";
+
+export const TOKENS = { token: "t0ken-that-may-all", viewToken: "t0ken-that-looks" };
+export const FIRST = { site: "plant-7", sensors: [{ code: "40001", type: 40, kinds: ["rpm"] }] };
+export const sensor = (code: string, more: object = {}) => ({
+  code,
+  type: 40,
+  kinds: ["rpm"],
+  ...more,
+});
+export const withSensors = (...sensors: object[]) => ({ site: "plant-7", sensors });
+
+interface SetupOptions {
+  readonly isTrialRunning?: () => boolean;
+  readonly uplinks?: object;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly credentials?: string;
+}
+
+export function openSetup(t: TestContext, options: SetupOptions = {}) {
+  const directory = tempDirectory(t);
+  const path = join(directory, "site.json");
+  const uplinksPath = join(directory, "uplinks.json");
+  writeFileSync(path, JSON.stringify(FIRST));
+  if (options.uplinks) writeFileSync(uplinksPath, JSON.stringify(options.uplinks));
+  const env = {
+    GATEWAY_URL: "http://gateway",
+    MQTT_URL: "mqtt://broker",
+    SITE_FILE: path,
+    DATA_DIR: join(directory, "data"),
+    GATEWAY_TIMEZONE: "UTC",
+    SETUP_ENABLED: "true",
+    ...(options.uplinks && { UPLINKS_FILE: uplinksPath }),
+    ...options.env,
+  };
+  const loaded = loadSettings(env, { cwd: directory });
+  const { configuration: whole, faults } = examineFiles(loaded);
+  assert.ok(whole, JSON.stringify(faults));
+  const running = new ReplaceableSite(whole.site);
+  const configuration = createConfigurationFiles(
+    {
+      env,
+      cwd: directory,
+      flags: { text: () => null } as unknown as Parameters<
+        typeof createConfigurationFiles
+      >[0]["flags"],
+    },
+    loaded,
+  );
+  const uplinks = {
+    current: whole.uplinks.filter(({ name }) => name !== "main"),
+    replace(next: readonly Uplink[]) {
+      this.current = [...next];
+      return Promise.resolve();
+    },
+  };
+  const reloader = new Reloader(
+    { files: configuration, site: running, uplinks, digest: () => "d", logger: silentLogger },
+    configuration.texts(),
+  );
+  const entries: AuditEntry[] = [];
+  const audit = { add: (entry: AuditEntry) => void entries.push(entry), newest: () => [] };
+  const setup = new Setup({
+    settings: whole.settings,
+    configuration,
+    reloader,
+    site: () => running.current,
+    uplinks,
+    isTrialRunning: options.isTrialRunning ?? (() => false),
+    gateway: {
+      readDay: () => () => Promise.reject(new Error("nothing is read here")),
+      gatewayNow: () => 1_764_000_000_000,
+    },
+    credentialsDirectory: options.credentials ?? null,
+    configurationDirectory: null,
+    ownFiles: [join(directory, "gateside.env"), join(directory, "headers")],
+    clock: new ManualClock(1_764_000_000_000),
+    logger: silentLogger,
+  });
+  t.after(() => setup.close());
+  const app = createApp(testParts({ setup, audit }), { ...OPTIONS, ...TOKENS });
+  t.after(() => app.close());
+  const ask = async (
+    method: "GET" | "PUT" | "POST",
+    url: string,
+    payload?: object | string,
+    headers: Record<string, string> = {},
+  ) => {
+    const answer = await app.inject({
+      method,
+      url: `/api/v1/setup${url === "" ? "" : `/${url}`}`,
+      headers: { host: "localhost", authorization: `Bearer ${TOKENS.token}`, ...headers },
+      ...(payload !== undefined && { payload }),
+    });
+    return {
+      status: answer.statusCode,
+      headers: answer.headers,
+      body: answer.json(),
+      text: answer.body,
+    };
+  };
+  const hash = async () => `"${(await ask("GET", "site")).body.hash}"`;
+  const put = async (site: object) => ask("PUT", "site", site, { "if-match": await hash() });
+  return { path, uplinksPath, directory, running, uplinks, entries, setup, ask, put, hash };
+}
