@@ -2,6 +2,7 @@
 import { isWaveform, type LaneChange, planLanes } from "../../core/lane-plan.ts";
 import type { Lane, OutboxUplink } from "../../core/ports.ts";
 import type { Database } from "../database/database.ts";
+import { findNewest } from "../readings/newest-times.ts";
 
 /** First number of a lane that is not main's of 0.1. */
 const FIRST_NUMBER = 5;
@@ -19,9 +20,6 @@ const NEXT_NUMBER_SQL = `SELECT 1 + max(${FIRST_NUMBER - 1},
   coalesce((SELECT max(lane) FROM lanes), 0),
   coalesce((SELECT lane FROM outbox ORDER BY lane DESC LIMIT 1), 0),
   coalesce((SELECT lane FROM live_marks ORDER BY lane DESC LIMIT 1), 0)) AS next`;
-const NEWEST_OF_HOUR_SQL = `SELECT stream, max(time_ms) AS timeMs FROM readings
-  WHERE hour = ? AND is_future = 0 GROUP BY stream`;
-const HOUR_BEFORE_SQL = "SELECT hour FROM readings WHERE hour < ? ORDER BY hour DESC LIMIT 1";
 // The newest of each stream that may go live, moved from one lane to another.
 const KEEP_NEWEST_SQL = `INSERT OR IGNORE INTO outbox (lane, hour, stream, time_ms, seq, is_future)
   SELECT ?, o.hour, o.stream, o.time_ms, o.seq, o.is_future FROM outbox o
@@ -97,26 +95,20 @@ export class LaneBook {
       format,
       fillSeq,
     );
-    if (fillSeq === null && !isWaveform(format)) this.#markNewest(number);
+    if (!isWaveform(format)) this.#markNewest(number, fillSeq === null);
     return number;
   }
 
-  /** What is stored counts as told live, so that a late reading does not go to a live topic. */
-  #markNewest(number: number): void {
-    const db = this.#db;
-    let hour = Number.MAX_SAFE_INTEGER;
-    for (let hours = 0; hours < NEWEST_HOURS; hours++) {
-      const before = db.write<{ hour: number }>(HOUR_BEFORE_SQL).get(hour);
-      if (before === undefined) return;
-      hour = before.hour;
-      for (const { stream, timeMs } of db
-        .write<{ stream: number; timeMs: number }>(NEWEST_OF_HOUR_SQL)
-        .all(hour))
-        db.write("INSERT OR IGNORE INTO live_marks (lane, stream, time_ms) VALUES (?, ?, ?)").run(
-          number,
-          stream,
-          timeMs,
-        );
+  /**
+   * A late reading does not go to a live topic of the new lane either: of what is stored the newest of each stream alone may, and that
+   * only where the lane begins with what is stored.
+   */
+  #markNewest(number: number, isToldAlready: boolean): void {
+    for (const [stream, { timeMs }] of findNewest(this.#db, NEWEST_HOURS)) {
+      if (timeMs === null) continue;
+      this.#db
+        .write("INSERT OR IGNORE INTO live_marks (lane, stream, time_ms) VALUES (?, ?, ?)")
+        .run(number, stream, isToldAlready ? timeMs : timeMs - 1);
     }
   }
 

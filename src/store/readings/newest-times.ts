@@ -15,7 +15,7 @@ export const NEWEST_SQL = {
 const FEW_STREAMS = 32;
 
 /** Where the readings of a stream end. */
-interface End {
+export interface End {
   /** Newest time that is not from the future, ms; null where all are. */
   timeMs: number | null;
   /** Hour of the newest reading, those from the future included. */
@@ -56,7 +56,7 @@ export class NewestTimes {
 
   /** Nothing was found in the hour that was given: retention took it. Finds the ends of all streams again. */
   lookAgain(): void {
-    this.#ends = this.#walk();
+    this.#ends = findNewest(this.#db);
   }
 
   /** After the commit of readings: the newest hour, and the newest time that is not from the future. */
@@ -84,45 +84,47 @@ export class NewestTimes {
 
   #walked(): ReadonlyMap<number, End> {
     if (this.#ends !== null) return this.#ends;
-    this.#ends = this.#walk();
+    this.#ends = findNewest(this.#db);
     for (const [stream, { timeMs }] of this.#ends) this.#remember(stream, timeMs);
     return this.#ends;
   }
+}
 
-  #walk(): Map<number, End> {
-    const db = this.#db;
-    const missing = new Set(
-      db
-        .read(NEWEST_SQL.streams)
-        .all()
-        .map(([stream]) => Number(stream)),
-    );
-    const ends = new Map<number, End>();
-    let hour = Number.MAX_SAFE_INTEGER;
-    while (missing.size > 0) {
-      const [previous] = db.read(NEWEST_SQL.previousHour).all(hour);
-      if (previous === undefined) break;
-      hour = Number(previous[0]);
-      for (const stream of this.#streamsOf(hour, missing)) {
-        const [row] = db.read(NEWEST_SQL.newestInHour).all(hour, stream);
-        const end = ends.get(stream) ?? { hour, timeMs: null };
-        ends.set(stream, end);
-        if (row === undefined) continue;
-        end.timeMs = Number(row[0]);
-        missing.delete(stream);
-      }
+/**
+ * Where the readings of each stream end, newest hour first. Streams whose newest reading lies further back than `hoursMax` hours that
+ * hold readings are not among them.
+ */
+export function findNewest(db: Database, hoursMax = Number.MAX_SAFE_INTEGER): Map<number, End> {
+  const missing = new Set(
+    db
+      .read(NEWEST_SQL.streams)
+      .all()
+      .map(([stream]) => Number(stream)),
+  );
+  const ends = new Map<number, End>();
+  let hour = Number.MAX_SAFE_INTEGER;
+  for (let hours = 0; missing.size > 0 && hours < hoursMax; hours++) {
+    const [previous] = db.read(NEWEST_SQL.previousHour).all(hour);
+    if (previous === undefined) break;
+    hour = Number(previous[0]);
+    for (const stream of streamsOf(db, hour, missing)) {
+      const [row] = db.read(NEWEST_SQL.newestInHour).all(hour, stream);
+      const end = ends.get(stream) ?? { hour, timeMs: null };
+      ends.set(stream, end);
+      if (row === undefined) continue;
+      end.timeMs = Number(row[0]);
+      missing.delete(stream);
     }
-    return ends;
   }
+  return ends;
+}
 
-  #streamsOf(hour: number, missing: ReadonlySet<number>): number[] {
-    const db = this.#db;
-    if (missing.size <= FEW_STREAMS) {
-      return [...missing].filter((stream) => db.read(NEWEST_SQL.hasReading).all(hour, stream)[0]);
-    }
-    const rows = db.read(NEWEST_SQL.streamsOfHour).all(hour);
-    return rows.map(([stream]) => Number(stream)).filter((stream) => missing.has(stream));
+function streamsOf(db: Database, hour: number, missing: ReadonlySet<number>): number[] {
+  if (missing.size <= FEW_STREAMS) {
+    return [...missing].filter((stream) => db.read(NEWEST_SQL.hasReading).all(hour, stream)[0]);
   }
+  const rows = db.read(NEWEST_SQL.streamsOfHour).all(hour);
+  return rows.map(([stream]) => Number(stream)).filter((stream) => missing.has(stream));
 }
 
 function newer(one: number | null, other: number | null): number | null {

@@ -115,6 +115,23 @@ test("uplinks – one that begins now is owed its first new reading, and a late 
   assert.deepEqual(await send(store, "cloud", "live"), times(3));
 });
 
+test("uplinks – one that is added, or comes back, has nothing live before the newest that was stored by then", async (t) => {
+  for (const history of [true, false]) {
+    const store = tempStore(t, { uplinks: [MAIN] });
+    const cloud = uplinkOf("cloud", ["json"], { history });
+    await append(store, hours("1", 0, 5));
+    store.setUplinks([MAIN, cloud]);
+    // Late ones that are stored before the chores have filed what was there.
+    await append(store, hours("1", 2, 3));
+    assert.deepEqual(await send(store, "cloud", "live"), []);
+    await store.retain();
+    assert.deepEqual(await send(store, "cloud", "live"), times(5));
+    assert.deepEqual(await send(store, "cloud"), history ? times(0, 2, 3) : []);
+    await append(store, hours("1", 6));
+    assert.deepEqual(await send(store, "cloud", "live"), times(6));
+  }
+});
+
 test("uplinks – one that is removed drops what it was owed, counted and told by another", async (t) => {
   const directory = tempDirectory(t);
   const options = { uplinks: [MAIN, CLOUD] };
