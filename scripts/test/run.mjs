@@ -3,10 +3,10 @@
  * named tests need none. Says at the end what was skipped and why; with CI=true a missing component is a failure.
  */
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
 import { pathToFileURL } from "node:url";
+import { bundleTests } from "./bundle.mjs";
 
 const root = resolve(import.meta.dirname, "../..");
 /** What `measureMs` gives on the machine that the deadlines of the tests were written on, with two cores. */
@@ -30,7 +30,7 @@ const LONGEST = [
 ];
 /**
  * What a file must not contain to share a process with the others of its room: programs, sockets, time of its own, changes to the process.
- * Starting Node with a TypeScript loader costs more than most tests of pure functions.
+ * Starting Node costs more than most tests of pure functions.
  */
 const NEEDS_ITS_OWN_PROCESS =
   /node:(?:child_process|worker_threads|net|http|https|tls|cluster)|support\/(?:mosquitto|plant|browser|collecting|fake-site)|process\.(?:env\[[^\]]*\] ?=|exit|chdir|on\(|umask)|mock\.|openAgent|runCommand|fetch\(|tempStore|listen\(|global\.|globalThis/;
@@ -85,7 +85,7 @@ if (slowness > 1.5)
   );
 
 /** Files of one room that may share a process become one file that imports them all. */
-function packed(paths, directory) {
+function packed(paths, { directory, compiled }) {
   const rooms = new Map();
   const alone = [];
   for (const path of paths) {
@@ -100,12 +100,15 @@ function packed(paths, directory) {
     writeFileSync(
       pack,
       members
-        .map((path) => `await import(${JSON.stringify(pathToFileURL(path).href)});\n`)
+        .map((path) => `await import(${JSON.stringify(pathToFileURL(compiled(path)).href)});\n`)
         .join(""),
     );
     return pack;
   });
-  return [...alone, ...packs];
+  return [
+    ...alone.map((path) => ({ path, run: compiled(path) })),
+    ...packs.map((run) => ({ path: run, run })),
+  ];
 }
 
 function rankOf(path) {
@@ -113,15 +116,16 @@ function rankOf(path) {
   return at === -1 ? LONGEST.length : at;
 }
 
-const directory = mkdtempSync(join(tmpdir(), "gateside-tests-"));
-process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
-const runs = packed(files, directory).sort((a, b) => rankOf(a) - rankOf(b));
+const bundle = await bundleTests(root, files);
+process.on("exit", () => rmSync(bundle.directory, { recursive: true, force: true }));
+const runs = packed(files, bundle)
+  .sort((a, b) => rankOf(a.path) - rankOf(b.path))
+  .map(({ run }) => run);
 const reporter = process.stdout.isTTY ? "spec" : "tap";
 const child = spawn(
   process.execPath,
   [
-    "--import",
-    "tsx",
+    "--enable-source-maps",
     "--test",
     `--test-concurrency=${CONCURRENCY}`,
     `--test-reporter=${reporter}`,

@@ -4,6 +4,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } 
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
+import { PROGRAM, skipWithoutBuild } from "../support/plant.ts";
 
 /** A spinning start is ended by this, and its code is then null. */
 const START_MAX_MS = 30_000;
@@ -11,10 +12,7 @@ const NOBODY = 65_534;
 const isRoot = process.getuid?.() === 0;
 /** A checkout below a private folder is closed to other users. */
 const nobodyMayRun = () => {
-  const words = [
-    "-e",
-    `fs.accessSync(${JSON.stringify(resolve("node_modules/tsx/package.json"))})`,
-  ];
+  const words = ["-e", `fs.accessSync(${JSON.stringify(resolve(PROGRAM))})`];
   return isRoot && spawnSync(process.execPath, words, { uid: NOBODY }).status === 0;
 };
 
@@ -44,11 +42,9 @@ function bench(t: TestContext): Bench {
         SITE_FILE: join(cwd, "site.json"),
         HTTP_PORT: "off",
         DATA_DIR: dataDir,
-        // tsx keeps what it compiled in a folder that another user may not write.
-        TSX_DISABLE_CACHE: "1",
       };
       const options: SpawnSyncOptions = { env, timeout: START_MAX_MS, killSignal: "SIGKILL" };
-      const own = [process.execPath, "--import", "tsx", resolve("src/main.ts"), "run"];
+      const own = [process.execPath, resolve(PROGRAM), "run"];
       const [program = "", ...words] = [...(as.through ?? []), ...own];
       const run = spawnSync(program, words, { ...options, ...(as.uid ? { uid: as.uid } : {}) });
       return { code: run.status, stderr: String(run.stderr) };
@@ -59,7 +55,7 @@ function bench(t: TestContext): Bench {
 const isOneLine = (stderr: string) => assert.equal(stderr.trimEnd().split("\n").length, 1, stderr);
 
 test("DATA_DIR – below /proc, where no directory can be made, ends with 2 and one line", {
-  skip: existsSync("/proc/self") ? false : "no /proc here",
+  skip: existsSync("/proc/self") ? skipWithoutBuild : "no /proc here",
 }, (t) => {
   const { code, stderr } = bench(t).run("/proc/gateside/data");
   assert.equal(code, 2, stderr);
@@ -67,7 +63,9 @@ test("DATA_DIR – below /proc, where no directory can be made, ends with 2 and 
   isOneLine(stderr);
 });
 
-test("DATA_DIR – a file in the way is named, itself or a parent, with 2", (t) => {
+test("DATA_DIR – a file in the way is named, itself or a parent, with 2", {
+  skip: skipWithoutBuild,
+}, (t) => {
   const b = bench(t);
   const file = join(b.cwd, "data");
   writeFileSync(file, "mine");
@@ -84,7 +82,7 @@ test("DATA_DIR – a file in the way is named, itself or a parent, with 2", (t) 
 });
 
 test("DATA_DIR – that this user may not write, or whose files are another's, is said so with 2", {
-  skip: nobodyMayRun() ? false : "needs root, and a checkout that other users may read",
+  skip: nobodyMayRun() ? skipWithoutBuild : "needs root, and a checkout that other users may read",
 }, (t) => {
   const b = bench(t);
   const closed = join(b.cwd, "closed");
@@ -115,7 +113,7 @@ const canMount =
   spawnSync(READ_ONLY[0] ?? "", ["-m", "mount", "-t", "tmpfs", "none", "/mnt"]).status === 0;
 
 test("DATA_DIR – on a read-only file system is said so, with 2", {
-  skip: canMount ? false : "no mounts here",
+  skip: canMount ? skipWithoutBuild : "no mounts here",
 }, (t) => {
   const b = bench(t);
   const disk = join(b.cwd, "disk");

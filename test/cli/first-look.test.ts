@@ -12,6 +12,7 @@ import type { LinkStatus } from "../../src/core/ports.ts";
 import { openStore } from "../../src/store/store.ts";
 import { testParts } from "../support/http-parts.ts";
 import { ManualClock } from "../support/manual-clock.ts";
+import { PROGRAM, skipWithoutBuild } from "../support/plant.ts";
 import { runCommand } from "../support/run-command.ts";
 import { append, mainOf, readingOf, START_MS, storeOptions } from "../support/temp-database.ts";
 
@@ -39,9 +40,9 @@ function plantDir(t: TestContext): string {
 }
 
 test("output – a full disk below stdout is one line and 1, no stack trace", {
-  skip: HAS_FULL ? false : "no /dev/full here",
+  skip: HAS_FULL ? skipWithoutBuild : "no /dev/full here",
 }, () => {
-  const run = spawnSync(process.execPath, ["--import", "tsx", "src/main.ts", "--help"], {
+  const run = spawnSync(process.execPath, [PROGRAM, "--help"], {
     stdio: ["ignore", openSync("/dev/full", "w"), "pipe"],
     encoding: "utf8",
   });

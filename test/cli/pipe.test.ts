@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
 import { openStore } from "../../src/store/store.ts";
 import { deadlineMs } from "../support/deadline.ts";
+import { PROGRAM, skipWithoutBuild } from "../support/plant.ts";
 import {
   append,
   readingOf,
@@ -12,7 +13,7 @@ import {
   tempDirectory,
 } from "../support/temp-database.ts";
 
-const skip = process.platform === "win32" ? "no shell pipes" : false;
+const skip = process.platform === "win32" ? "no shell pipes" : skipWithoutBuild;
 /** Far more than a pipe holds. */
 const READINGS = 5_000;
 
@@ -29,7 +30,7 @@ async function stored(t: TestContext): Promise<string> {
 
 /** A pipeline as an operator types it; the statuses of both its ends. */
 function pipeline(directory: string, words: string, reader: string) {
-  const gateside = `'${process.execPath}' --import tsx '${resolve("src/main.ts")}' ${words}`;
+  const gateside = `'${process.execPath}' '${resolve(PROGRAM)}' ${words}`;
   const script = `${gateside} | ${reader}; echo "status \${PIPESTATUS[*]}"`;
   const { stdout, stderr } = spawnSync("bash", ["--norc", "-c", script], {
     encoding: "utf8",

@@ -17,7 +17,7 @@ import {
   startMosquitto,
 } from "./mosquitto.ts";
 
-const PROGRAM = join("dist", "gateside.js");
+export const PROGRAM = join("dist", "gateside.js");
 
 /** What to give node:test as `skip`: the built program is needed. */
 export const skipWithoutBuild: string | false = existsSync(PROGRAM)

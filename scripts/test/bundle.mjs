@@ -1,0 +1,50 @@
+/**
+ * Compiles the tests once, before they run: loading TypeScript anew in each of 150 processes costs more than most of them do. Packages
+ * stay outside; what two tests share is one file.
+ */
+import { mkdirSync, mkdtempSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { pathToFileURL } from "node:url";
+import { build } from "esbuild";
+
+/** A module sees its own place in the checkout, not that of the file that it became part of. */
+const ownPlace = {
+  name: "own-place",
+  setup({ onLoad }) {
+    onLoad({ filter: /\.ts$/ }, ({ path }) => {
+      const source = readFileSync(path, "utf8");
+      if (!source.includes("import.meta.")) return undefined;
+      const contents = source
+        .replaceAll("import.meta.dirname", JSON.stringify(dirname(path)))
+        .replaceAll("import.meta.filename", JSON.stringify(path))
+        .replaceAll("import.meta.url", JSON.stringify(pathToFileURL(path).href));
+      return { contents, loader: "ts" };
+    });
+  },
+};
+
+/** Answers where the compiled files lie, and for each test file its own. */
+export async function bundleTests(root, files) {
+  const cache = join(root, ".cache");
+  mkdirSync(cache, { recursive: true });
+  // Inside the checkout, where packages are found.
+  const directory = mkdtempSync(join(cache, "tests-"));
+  await build({
+    absWorkingDir: root,
+    entryPoints: files,
+    outbase: root,
+    outdir: directory,
+    bundle: true,
+    splitting: true,
+    packages: "external",
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    sourcemap: "inline",
+    sourcesContent: false,
+    logLevel: "warning",
+    plugins: [ownPlace],
+  });
+  const compiled = (file) => join(directory, relative(root, file).replace(/\.ts$/, ".js"));
+  return { directory, compiled };
+}
