@@ -12,8 +12,9 @@ cleanup() { for p in "${pids[@]:-}"; do [ -n "$p" ] && kill "$p" 2>/dev/null && 
 trap cleanup EXIT
 [ -e "$packages/SHA256SUMS" ] || { echo "skipped - there are no packages: npm run package"; exit 0; }
 
-# Everything once more, compiled in another place, beside the tests below. Its compression is left out: the same program does the same.
-node --import tsx scripts/package.ts amd64 --out "$work/again" --natives "$work/natives" --plain >"$work/again.log" 2>&1 & again=$!
+# Everything once more, compiled in another place and really compiled, beside the tests below. Its compression is left out: the same
+# program does the same.
+CCACHE_DISABLE=1 node --import tsx scripts/package.ts amd64 --out "$work/again" --natives "$work/natives" --plain >"$work/again.log" 2>&1 & again=$!
 pids+=("$again")
 
 (cd $packages && sha256sum --quiet -c SHA256SUMS) && claim "checksums match"
