@@ -29,7 +29,7 @@ import {
 } from "../core/diagnosis/view.ts";
 import type { Clock, Logger, SensorState, StoredReading } from "../core/ports.ts";
 import type { Value } from "../core/reading.ts";
-import type { Kind } from "../core/sensor.ts";
+import type { Kind, Site } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { Metrics } from "../lib/metrics.ts";
 
@@ -227,11 +227,16 @@ export class Alarms implements AlarmDesk, FindingDesk {
 
   /** Payloads of the alarms that are active, as their newest events said them. */
   activePayloads(): readonly string[] {
-    const { site } = this.#parts.site.current;
-    return [...this.engine.alarms()].flatMap((found) => {
-      const event = this.engine.current(found);
-      return event === null ? [] : [eventPayload(event.id, site, eventText(event))];
-    });
+    return payloadsOf(this.engine);
+  }
+
+  /** Whether an event, by its payload, is the newest of its alarm. */
+  isNewest(payload: string): boolean {
+    const event: Told = JSON.parse(payload);
+    const active = this.engine
+      .active(event.sensor)
+      .find(({ alarm, value }) => alarm === event.alarm && value === event.value);
+    return active === undefined ? event.state === "cleared" : active.raised?.eventId === event.id;
   }
 
   /* ---------- machines ---------- */
@@ -383,6 +388,30 @@ export class Alarms implements AlarmDesk, FindingDesk {
     if (rank > 0) return rank === 2 ? 4 : 3;
     return this.engine.watches(sensor).some(({ value }) => isMeant(value)) ? 1 : null;
   }
+}
+
+/** Members of an event's payload. */
+interface Told {
+  readonly id: string;
+  readonly sensor: string;
+  readonly alarm: string;
+  readonly value: string;
+  readonly state: "active" | "cleared";
+}
+
+function payloadsOf(engine: AlarmEngine): string[] {
+  return [...engine.alarms()].flatMap((found) => {
+    const event = engine.current(found);
+    return event === null ? [] : [eventPayload(event.id, engine.site.site, eventText(event))];
+  });
+}
+
+/** Payloads of the alarms that were active when alarms were last on. */
+export function activeBefore(site: Site, store: Pick<AlarmStore, "saved">): readonly string[] {
+  const engine = new AlarmEngine(site);
+  const states = store.saved().states.filter(({ sensor }) => !isFindingState(sensor));
+  engine.load({ states, samples: [] });
+  return payloadsOf(engine);
 }
 
 function nextOf(

@@ -23,7 +23,7 @@ import { RetainedCheck } from "../publish/retained-check.ts";
 import { SparkplugNode } from "../publish/sparkplug/node.ts";
 import { nodeValues } from "../publish/sparkplug/node-metrics.ts";
 import type { Store } from "../store/store.ts";
-import type { Alarms } from "./alarms.ts";
+import { type Alarms, activeBefore } from "./alarms.ts";
 import { brokerOptions } from "./assemble.ts";
 import { chosenSensors, chosenSite, chosenValues } from "./chosen.ts";
 import type { SiteDocuments } from "./site-documents.ts";
@@ -67,10 +67,14 @@ export interface DestinationParts {
   readonly alarms: Alarms | null;
 }
 
-function lanesOver({ formats, waveforms }: Uplink, { encode }: Profile): LaneOptions[] {
+function lanesOver(
+  { formats, waveforms }: Uplink,
+  { encode }: Profile,
+  board: AlarmBoard,
+): LaneOptions[] {
   const lanes: LaneOptions[] = [];
   const hasJson = formats.includes("json");
-  if (hasJson) lanes.push({ lane: "json", encode: encode.json });
+  if (hasJson) lanes.push({ lane: "json", encode: board.encoder(encode.json) });
   if (formats.includes("plain")) {
     lanes.push({ lane: "plain", encode: encode.plain });
   }
@@ -117,6 +121,7 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
   const { topics } = profile;
   // Platforms of their own have no topics for what is active; they get the events.
   const hasBoard =
+    uplink.retain &&
     uplink.formats.includes("json") &&
     (uplink.profile === "gateside" || uplink.profile === "homeassistant");
   const outbox = store.outboxOf(uplink.name);
@@ -199,8 +204,15 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
     link,
     logger,
     topics,
-    active: () =>
-      hasBoard ? (alarms?.activePayloads() ?? []).filter((event) => isChosen(sensorOf(event))) : [],
+    alarms: {
+      isOn: alarms !== null,
+      active: () => {
+        if (!hasBoard) return [];
+        const active = alarms?.activePayloads() ?? activeBefore(parts.site.current, store.alarms);
+        return active.filter((event) => isChosen(sensorOf(event)));
+      },
+      isNewest: (payload) => alarms?.isNewest(payload) ?? false,
+    },
   });
   const publisher = new Publisher(
     {
@@ -211,7 +223,7 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
       metrics,
       gatewayNow: parts.gatewayNow,
     },
-    { lanes: lanesOver(uplink, profile), backlogRatePerS: backlogRateOf(uplink, profile) },
+    { lanes: lanesOver(uplink, profile, board), backlogRatePerS: backlogRateOf(uplink, profile) },
   );
   const asking = {
     clock,

@@ -8,8 +8,9 @@ export interface ListedTopic extends PublishedTopic {
 /** Uplink after uplink, the agent's own topics before the sensors'. */
 export function listTopics({ settings, uplinks, site }: Configuration): ListedTopic[] {
   const documents = settings.configPublicKeyFile !== null;
+  const alarms = settings.alarmsEnabled;
   return uplinks.flatMap((uplink) =>
-    publishedTopics({ ...uplink, documents }, site).map((topic) => ({
+    publishedTopics({ ...uplink, documents, alarms }, site).map((topic) => ({
       uplink: uplink.name,
       ...topic,
     })),

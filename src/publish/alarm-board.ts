@@ -1,18 +1,29 @@
-import type { Logger, MessageLink } from "../core/ports.ts";
+import { isEvent } from "../core/alarm/event.ts";
+import type { Logger, Message, MessageLink } from "../core/ports.ts";
 import type { Topics } from "../core/topics/topics.ts";
-import { standingMessage } from "./formats/alarm-messages.ts";
+import { clearingMessage, standingMessage } from "./formats/alarm-messages.ts";
+import type { Encode } from "./formats/encoder.ts";
+
+/** What the board needs of the alarms. */
+export interface StandingAlarms {
+  /** False: ALARMS_ENABLED is false. What an earlier run left at the broker is taken back, and nothing else is said. */
+  readonly isOn: boolean;
+  /** Payloads of the alarms that are active, or were when alarms were last on, and go to this uplink. */
+  active(): readonly string[];
+  /** Whether an event, by its payload, is the newest of its alarm: only that one says how the alarm stands. */
+  isNewest(payload: string): boolean;
+}
 
 export interface AlarmBoardParts {
   readonly link: MessageLink;
   readonly logger: Logger;
   readonly topics: Pick<Topics, "agentEvent" | "alarm">;
-  /** Payloads of the alarms that are active and go to this uplink. */
-  readonly active: () => readonly string[];
+  readonly alarms: StandingAlarms;
 }
 
 /**
- * Says again in each session what is active: the broker may have forgotten what it retained. Transitions that still wait in
- * the outbox follow, so that the topic ends as the last of them says.
+ * The retained topics of alarms. Says again in each session what is active: the broker may have forgotten what it retained.
+ * Transitions that still wait in the outbox follow, so that the topic ends as the last of them says.
  */
 export class AlarmBoard {
   readonly #parts: AlarmBoardParts;
@@ -22,10 +33,41 @@ export class AlarmBoard {
   }
 
   async online(): Promise<void> {
-    const { active, link, logger, topics } = this.#parts;
-    const messages = active().map((payload) => standingMessage(topics, payload));
+    const { alarms, link, logger, topics } = this.#parts;
+    const say = alarms.isOn ? standingMessage : clearingMessage;
+    const messages = alarms.active().map((payload) => say(topics, payload));
     const outcomes = await Promise.all(messages.map((message) => link.publish(message)));
     const refused = outcomes.filter(({ result }) => result === "refused").length;
     if (refused > 0) logger.warn({ refused }, "the broker rejects alarm topics");
   }
+
+  /**
+   * What becomes of events on this uplink. An older event that waited (the broker was away, or refused it) is told, but leaves
+   * the alarm's own topic alone: that one would go back in time. While alarms are off an event that still waits only
+   * takes its alarm's topic back.
+   */
+  encoder(encode: Encode): Encode {
+    const { alarms, logger } = this.#parts;
+    let isToldOff = false;
+    return (entry) => {
+      const messages = encode(entry);
+      if (!isEvent(entry.reading)) return messages;
+      const standing = (message: Message) => message.retain;
+      if (!alarms.isOn) {
+        if (!isToldOff)
+          logger.warn(
+            {},
+            "alarm events still waited; they are not sent while ALARMS_ENABLED is false",
+          );
+        isToldOff = true;
+        return messages.filter(standing).map(emptied);
+      }
+      if (!messages.some(standing) || alarms.isNewest(entry.reading.values)) return messages;
+      return messages.filter((message) => !standing(message));
+    };
+  }
+}
+
+function emptied({ topic, qos }: Message): Message {
+  return { topic, payload: "", qos, retain: true };
 }

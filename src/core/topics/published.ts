@@ -29,8 +29,8 @@ export interface PublishedTopic {
   readonly retained: boolean;
 }
 
-/** `documents`: signed configurations are taken, and answered. */
-export type TopicPlan = { readonly documents?: boolean } & Pick<
+/** `documents`: signed configurations are taken, and answered. `alarms`: ALARMS_ENABLED, true unless given. */
+export type TopicPlan = { readonly documents?: boolean; readonly alarms?: boolean } & Pick<
   Uplink,
   | "formats"
   | "profile"
@@ -95,6 +95,9 @@ function sessionTopics(
   return own.map((one) => (plan.retain ? one : { ...one, retained: false }));
 }
 
+/** Events and standing alarms go with the format json. */
+const hasAlarms = ({ alarms, formats }: TopicPlan) => alarms !== false && formats.includes("json");
+
 function agentTopics(plan: TopicPlan, topics: Topics): PublishedTopic[] {
   const json = (topic: string, stream: string, retained: boolean) =>
     row({ format: "json", topic, stream, retained });
@@ -102,12 +105,10 @@ function agentTopics(plan: TopicPlan, topics: Topics): PublishedTopic[] {
     json(topics.agentState, "the agent's state", true),
     json(topics.agentStats, "the agent's statistics", true),
     json(topics.agentGap, "readings given up", false),
-    json(topics.agentEvent, "alarm events", false),
-    ...(plan.commands
-      ? [
-          json(topics.saveSettingsResult, "results of commands", false),
-          json(`${topics.acknowledge}/result`, "results of alarm actions", false),
-        ]
+    ...(hasAlarms(plan) ? [json(topics.agentEvent, "alarm events", false)] : []),
+    ...(plan.commands ? [json(topics.saveSettingsResult, "results of commands", false)] : []),
+    ...(plan.commands && plan.alarms !== false
+      ? [json(`${topics.acknowledge}/result`, "results of alarm actions", false)]
       : []),
     ...(plan.documents
       ? [json(topics.siteDocumentResult, "results of signed configurations", false)]
@@ -127,12 +128,16 @@ function sensorTopics(
   return [
     row({ ...of, topic: topics.sensorState(code), stream: `state of ${code}`, retained: true }),
     row({ ...of, topic: topics.about(code), stream: `about ${code}`, retained: true }),
-    row({
-      ...of,
-      topic: `${topics.root}/${topicLevel(code)}/alarm/{alarm}/{value}`,
-      stream: `alarms of ${code}`,
-      retained: true,
-    }),
+    ...(hasAlarms(plan)
+      ? [
+          row({
+            ...of,
+            topic: `${topics.root}/${topicLevel(code)}/alarm/{alarm}/{value}`,
+            stream: `alarms of ${code}`,
+            retained: true,
+          }),
+        ]
+      : []),
     ...kinds.flatMap((kind) => [
       ...(plan.formats.includes("json") ? jsonTopics(plan, topics, sensor, kind, select) : []),
       ...(plan.formats.includes("plain") ? plainTopics(topics, sensor, kind, select) : []),

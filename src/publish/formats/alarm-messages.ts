@@ -41,6 +41,11 @@ export function standingMessage(topics: AlarmTopics, payload: string): Message {
   return standing(topics, JSON.parse(payload) as Addressed, payload);
 }
 
+/** Takes the retained message of an alarm back, whatever its payload says. */
+export function clearingMessage(topics: AlarmTopics, payload: string): Message {
+  return standing(topics, { ...(JSON.parse(payload) as Addressed), state: "cleared" }, payload);
+}
+
 function standing(topics: AlarmTopics, event: Addressed, payload: string): Message {
   const isOver = event.state === "cleared";
   return {

@@ -130,6 +130,10 @@ test("published – what an uplink does not select, keep or retain is not listed
   assert.ok(!topics({ history: false }).some(({ stream }) => stream.startsWith("history")));
   assert.ok(!topics({ waveforms: "never" }).some(({ stream }) => stream.startsWith("waveforms")));
   assert.ok(!topics({ retain: false }).some(({ retained }) => retained));
+  const ofAlarms = (changes: Partial<TopicPlan>) =>
+    topics({ commands: true, ...changes }).filter(({ stream }) => stream.includes("alarm"));
+  assert.ok(ofAlarms({ formats: ["json"] }).length >= 3);
+  assert.deepEqual(ofAlarms({ formats: ["json"], alarms: false }), []);
 });
 
 test("published – Sparkplug births, data and deaths of node and devices, with a row per metric", () => {

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Message, OutboxEntry } from "../../src/core/ports.ts";
+import { createTopics } from "../../src/core/topics/topics.ts";
+import { AlarmBoard, type StandingAlarms } from "../../src/publish/alarm-board.ts";
+import { eventMessages } from "../../src/publish/formats/alarm-messages.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
+
+const topics = createTopics("gateside", "plant");
+const TOPIC = "gateside/plant/30007/alarm/pressure/channel1";
+const EVENT = "gateside/plant/agent/event";
+
+const payload = (id: string, state: "active" | "cleared", more: object = {}) =>
+  JSON.stringify({ id, sensor: "30007", alarm: "pressure", value: "channel1", state, ...more });
+
+function boardOf(alarms: Partial<StandingAlarms>) {
+  const published: Message[] = [];
+  const logger = new RecordingLogger();
+  const board = new AlarmBoard({
+    link: {
+      session: 1,
+      isConnected: true,
+      inflightMax: 10,
+      ready: () => Promise.resolve(true),
+      publish: (message) => {
+        published.push(message);
+        return Promise.resolve({ result: "delivered" as const });
+      },
+    },
+    logger,
+    topics,
+    alarms: { isOn: true, active: () => [], isNewest: () => true, ...alarms },
+  });
+  const encode = board.encoder(({ reading }) => eventMessages(topics, reading, true));
+  const sent = (values: string, kind = "event") =>
+    encode({ reading: { id: "1", kind, values }, live: false } as unknown as OutboxEntry).map(
+      (message) => [message.topic, message.payload === "" ? "" : "…"],
+    );
+  return { board, logger, published, sent };
+}
+
+test("alarm board – an older event that waited is told and leaves the alarm's own topic alone", () => {
+  const { sent } = boardOf({ isNewest: (text) => text.includes('"id":"3"') });
+  assert.deepEqual(sent(payload("1", "active")), [[EVENT, "…"]]);
+  // Refused when the alarm ended, sent again after it was raised anew: it must not empty what stands.
+  assert.deepEqual(sent(payload("2", "cleared")), [[EVENT, "…"]]);
+  assert.deepEqual(sent(payload("3", "active")), [
+    [EVENT, "…"],
+    [TOPIC, "…"],
+  ]);
+});
+
+test("alarm board – the topic of an alarm that ended is emptied behind the closing event", () => {
+  const { sent } = boardOf({});
+  assert.deepEqual(sent(payload("2", "cleared")), [
+    [EVENT, "…"],
+    [TOPIC, ""],
+  ]);
+});
+
+test("alarm board – with alarms off, what an earlier run left is taken back and no event is sent", async () => {
+  const { board, logger, published, sent } = boardOf({
+    isOn: false,
+    active: () => [payload("1", "active")],
+  });
+  await board.online();
+  assert.deepEqual(
+    published.map(({ topic, payload: text, retain }) => [topic, text, retain]),
+    [[TOPIC, "", true]],
+  );
+  assert.deepEqual(sent(payload("1", "active")), [[TOPIC, ""]]);
+  assert.deepEqual(sent(payload("2", "cleared")), [[TOPIC, ""]]);
+  assert.deepEqual(sent(payload("3", "active", { historical: true })), []);
+  assert.deepEqual(sent(payload("4", "active", { alarm: "finding" })), []);
+  assert.equal(logger.lines.length, 1);
+});
