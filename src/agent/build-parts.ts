@@ -186,6 +186,7 @@ export function buildParts(options: AgentOptions, hashing: ByteHashing) {
     metrics,
     onStored,
   });
+  const audit = createAudit({ store, clock, logger });
   const dispatcher = new Dispatcher(
     {
       gateway: createSettingsGateway(gateway),
@@ -194,6 +195,7 @@ export function buildParts(options: AgentOptions, hashing: ByteHashing) {
       logger,
       counter: metrics.commands,
       redact: (text) => gate.redact(text),
+      audit,
     },
     {
       site,
@@ -222,7 +224,6 @@ export function buildParts(options: AgentOptions, hashing: ByteHashing) {
     for (const delivery of deliveries) delivery.add(events);
   });
 
-  const audit = createAudit({ store, clock, logger });
   const documents =
     options.files === undefined || options.documentKeys === undefined
       ? null
@@ -247,6 +248,7 @@ export function buildParts(options: AgentOptions, hashing: ByteHashing) {
       gatewayNow: () => poller.gatewayClock.now(),
       documents,
       dispatcher: settings.commandsEnabled ? dispatcher : null,
+      audit,
     },
     configured,
   );

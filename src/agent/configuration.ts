@@ -27,7 +27,7 @@ interface ConfigurationParts {
 }
 
 /** Writes a change that came by another way than HTTP to the audit log; HTTP keeps its own there. */
-type Audit = (who: string, what: string, outcome: string, detail?: string) => void;
+export type Audit = (who: string, what: string, outcome: string, detail?: string) => void;
 
 interface AuditParts {
   readonly store: Pick<Store, "audit">;
@@ -146,7 +146,7 @@ export function configurationControl(
       renewCertificate();
       return reloader.reload(by);
     },
-    compare: (nonce, digests) => files.compare(nonce, digests),
+    compare: (nonce, digests, withSecrets) => files.compare(nonce, digests, withSecrets),
   };
 }
 

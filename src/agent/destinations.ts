@@ -1,7 +1,7 @@
 /** The two ways out of the buffer: JSON and plain topics over one session, Sparkplug B over its own. */
 import { acknowledge } from "../command/acknowledge.ts";
 import { CommandGate } from "../command/command-gate.ts";
-import type { Dispatcher } from "../command/dispatcher.ts";
+import { type Dispatcher, mqttActor } from "../command/dispatcher.ts";
 import type { Settings } from "../config/settings.ts";
 import type { InboundMessage } from "../core/link.ts";
 import type { AgentStatus, Clock, GapLog, LinkState, Logger } from "../core/ports.ts";
@@ -26,6 +26,7 @@ import type { Store } from "../store/store.ts";
 import { type Alarms, activeBefore } from "./alarms.ts";
 import { brokerOptions } from "./assemble.ts";
 import { chosenSensors, chosenSite, chosenValues } from "./chosen.ts";
+import type { Audit } from "./configuration.ts";
 import type { SiteDocuments } from "./site-documents.ts";
 import { sparkplugAlarms } from "./sparkplug-alarms.ts";
 import { TokenTimer } from "./token-timer.ts";
@@ -65,6 +66,7 @@ export interface DestinationParts {
   readonly dispatcher: Dispatcher | null;
   /** Null while ALARMS_ENABLED is false. */
   readonly alarms: Alarms | null;
+  readonly audit: Audit;
 }
 
 function lanesOver(
@@ -231,6 +233,8 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
     pace: new CommandGate(clock, logger),
     redact: session.redact,
     responsePrefix: settings.commandResponsePrefix,
+    audit: (what: string, outcome: string, detail: string) =>
+      parts.audit(mqttActor(uplink.name), what, outcome, detail),
   };
   const command = (message: InboundMessage): void => {
     if (documents?.handle(message, topics, (answer) => link.publish(answer))) return;
@@ -240,7 +244,9 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
       return;
     }
     if (message.topic !== topics.saveSettings) return;
-    void dispatcher.handleMessage(message, (answer) => link.publish(answer));
+    void dispatcher.handleMessage({ ...message, uplink: uplink.name }, (answer) =>
+      link.publish(answer),
+    );
   };
   let connection: Promise<void> = Promise.resolve();
   let stoppedAt: number | null = null;
@@ -326,7 +332,9 @@ export function sparkplugDestination(
         ? {}
         : {
             onDeviceCommand: async (sensor, values) => {
-              const { outcome, description } = await dispatcher.execute({ sensor, ...values });
+              const asked = { who: mqttActor(uplink.name), what: "DCMD" };
+              const request = { sensor, ...values };
+              const { outcome, description } = await dispatcher.execute(request, "http", asked);
               return `${outcome}: ${description}`;
             },
           }),

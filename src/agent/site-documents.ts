@@ -36,11 +36,14 @@ export class SiteDocuments {
       correlation:
         correlationData === undefined ? null : Buffer.from(correlationData).toString("base64"),
     };
-    void this.#remote()?.take(message.payload, reply, (answer, to) => {
+    void this.#remote()?.take(message.payload, reply, (answer, to, isRepeated) => {
       const { version, reason, outcome } = answer;
       // A document that nobody signed could fill the log as fast as a broker delivers.
       if (version !== null)
-        this.#audit(`version ${version}${reason === null ? "" : `: ${reason}`}`, outcome);
+        this.#audit(
+          `version ${version}${reason === null ? "" : `: ${reason}`}`,
+          isRepeated ? "replayed" : outcome,
+        );
       void publish(messageOf(answer, to, topics));
     });
     return true;

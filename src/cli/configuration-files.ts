@@ -36,8 +36,9 @@ export function createConfigurationFiles(
       });
       return differing(running, now);
     },
-    compare: (nonce, digests) =>
+    compare: (nonce, digests, withSecrets) =>
       SETTING_NAMES.filter((name) => {
+        if (SETTINGS[name].secret && !withSecrets) return false;
         const digest = digests[name];
         return digest !== undefined && digest !== settingDigest(nonce, name, running.valueOf(name));
       }),

@@ -19,6 +19,8 @@ export interface AcknowledgeParts {
   readonly redact: (text: string) => string;
   /** COMMAND_RESPONSE_PREFIX. */
   readonly responsePrefix: string | null;
+  /** For the audit log. */
+  readonly audit: (what: string, outcome: string, detail: string) => void;
 }
 
 export interface AcknowledgeMessage {
@@ -28,6 +30,9 @@ export interface AcknowledgeMessage {
   readonly correlationData?: Uint8Array;
   readonly retain?: boolean;
 }
+
+/** As the audit log calls it. */
+const AUDITED = "agent/cmd/acknowledge";
 
 interface Answer {
   readonly ok: boolean;
@@ -59,15 +64,19 @@ export async function acknowledge(
 }
 
 async function answerTo(
-  { alarms, clock, logger, redact }: AcknowledgeParts,
+  { alarms, clock, logger, redact, audit }: AcknowledgeParts,
   message: AcknowledgeMessage,
 ): Promise<Answer> {
   const request = message.retain
     ? "a retained request would act again on every connection"
     : requestOf(message.payload, clock.now(), redact);
-  if (typeof request === "string") return rejected(request);
+  if (typeof request === "string") {
+    audit(AUDITED, "rejected", "");
+    return rejected(request);
+  }
   try {
     const outcome = await alarms.act(request);
+    audit(AUDITED, outcome.ok ? "done" : "rejected", `${request.word} ${request.id}`);
     return outcome.ok ? { ok: true, outcome: "done", description: "" } : rejected(outcome.detail);
   } catch (err) {
     logger.error({ err }, "an acknowledgement could not be stored");

@@ -43,6 +43,8 @@ export interface DispatcherParts {
   readonly counter: { inc(labels: { outcome: string }): void };
   /** For what is kept, logged and answered of a request: a broker may put secrets into one. */
   readonly redact?: (text: string) => string;
+  /** Of what came over MQTT; the HTTP side keeps its own in the audit log. */
+  readonly audit?: (who: string, what: string, outcome: string, detail: string) => void;
 }
 export interface DispatcherOptions {
   readonly site: SiteSource;
@@ -50,6 +52,14 @@ export interface DispatcherOptions {
   readonly wireWord: string;
   /** COMMAND_RESPONSE_PREFIX; null or absent = anywhere outside the agent's own topics. */
   readonly responsePrefix?: string | null;
+}
+
+/** As the audit log calls it. */
+const COMMAND_NAME = "agent/cmd/saveSettings";
+
+/** Who speaks over an uplink, as the audit log calls them. */
+export function mqttActor(uplink = ""): string {
+  return `MQTT ${uplink}`.trim();
 }
 
 /** An MQTT request as it arrived. */
@@ -60,10 +70,14 @@ export interface CommandMessage {
   readonly correlationData?: Uint8Array;
   /** The broker kept it from earlier: it would act again on every connection. */
   readonly retain?: boolean;
+  /** Name of the uplink it came over. */
+  readonly uplink?: string;
 }
 
 interface Request {
   readonly entry: CommandEntry;
+  /** Who asked and how, for the audit log; null where others keep it there. */
+  readonly asked: { readonly who: string; readonly what: string } | null;
   readonly memoryMs: number;
   /** A person who asks again after a failure means it; what asks again over MQTT is a redelivery. */
   readonly isRedelivered: boolean;
@@ -117,13 +131,15 @@ export class Dispatcher {
     return result;
   }
 
-  /** Executes a request of the HTTP side or the command line. Never rejects. */
+  /** Executes a request of the HTTP side or the command line. Never rejects. @param asked by whom and how, where nobody else audits it */
   execute(
     request: Readonly<Record<string, unknown>>,
     source: "http" | "cli" = "http",
+    asked: Request["asked"] = null,
   ): Promise<CommandResult> {
     const payload = JSON.stringify(request);
     return this.#once({
+      asked,
       entry: this.#entry(source, `${source}:${digest(payload)}`, payload, request),
       memoryMs: PAYLOAD_MEMORY_MS,
       isRedelivered: false,
@@ -162,6 +178,7 @@ export class Dispatcher {
       ? `mqtt-correlation:${digest(correlation)}`
       : `mqtt-payload:${digest(message.payload)}`;
     return {
+      asked: { who: mqttActor(message.uplink), what: COMMAND_NAME },
       entry: this.#entry("mqtt", key, text, body),
       memoryMs: correlation ? CORRELATION_MEMORY_MS : PAYLOAD_MEMORY_MS,
       isRedelivered: true,
@@ -214,12 +231,14 @@ export class Dispatcher {
       // It calls nothing, so its entry need not be durable first.
       counter.inc({ outcome: decided.outcome });
       this.#refusals.add(entry, decided);
+      this.#audit(request, decided);
       return decided;
     }
     const command = log.begin(entry);
     const result = await this.#inTurn(decided.settings, decided.mustWait);
     counter.inc({ outcome: result.outcome });
     logger.info({ sensor: entry.sensor, source: entry.source, ...result }, "sensor settings");
+    this.#audit(request, result);
     try {
       log.finish(command, result, clock.now());
     } catch (error) {
@@ -227,6 +246,12 @@ export class Dispatcher {
       logger.error({ err: error, command }, "outcome of a command could not be stored");
     }
     return result;
+  }
+
+  #audit({ asked, entry }: Request, { outcome, statusNumber }: CommandResult): void {
+    if (asked === null) return;
+    const status = statusNumber === null || statusNumber === 0 ? "" : ` status ${statusNumber}`;
+    this.#parts.audit?.(asked.who, asked.what, outcome, `${entry.sensor.slice(0, 64)}${status}`);
   }
 
   /** What is to be called, or why nothing is. */

@@ -60,8 +60,12 @@ export interface ConfigurationControl {
   inEffect(): { readonly site: Site; readonly uplinks: readonly PublicUplink[] };
   /** Reads the files again and applies the difference. `by` says who asked, for the log. */
   reload(by: string): Promise<ReloadReport>;
-  /** Names of settings whose keyed digests differ from those of the running agent; such as are not given are not compared. */
-  compare(nonce: string, digests: Readonly<Record<string, string>>): readonly string[];
+  /** Names of settings whose keyed digests differ from those of the running agent; such as are not given are not compared, nor secrets unless `withSecrets`: who may only look could try them out. */
+  compare(
+    nonce: string,
+    digests: Readonly<Record<string, string>>,
+    withSecrets: boolean,
+  ): readonly string[];
 }
 
 export type PublicUplink = Omit<Uplink, "username" | "password" | "sasKey">;

@@ -8,8 +8,10 @@ export interface EditedFile {
   readonly text: string | null;
   /** What it holds, secrets hidden; null where that is no JSON. */
   readonly content: unknown;
-  /** SHA-256 of the text in hex: what a change must name to be taken. */
+  /** Told from another text by it: what a change must name to be taken. 64 hex digits, new with each start of the agent. */
   readonly hash: string;
+  /** There is none, or nothing stands in it. */
+  readonly isBlank: boolean;
 }
 
 export interface FileVersion {

@@ -12,6 +12,8 @@ interface Entry {
   readonly what: string;
   readonly detail: string;
   readonly outcome: string;
+  readonly times: number;
+  readonly lastTimeMs: number;
 }
 interface Page {
   readonly entries: readonly Entry[];
@@ -45,9 +47,9 @@ export async function auditView(view: SetupView): Promise<void> {
 
 function item(
   { model }: SetupView,
-  { timeMs, who, address, what, detail, outcome }: Entry,
+  { timeMs, who, address, what, detail, outcome, times, lastTimeMs }: Entry,
 ): HTMLElement {
-  const isDone = /^(2\d\d|applied|unchanged|done|accepted)$/.test(outcome);
+  const isDone = /^(2\d\d|applied|unchanged|done|accepted|queued|trial)$/.test(outcome);
   return h(
     "li",
     null,
@@ -56,6 +58,8 @@ function item(
       null,
       timeNode(model, timeMs, "full"),
       ` ${who}${address === "" ? "" : ` from ${address}`}`,
+      times > 1 && `, ${times} times until `,
+      times > 1 && timeNode(model, lastTimeMs, "full"),
     ),
     h(
       "span",

@@ -19,12 +19,10 @@ export type Saved =
 
 interface FileAnswer {
   readonly hash: string;
+  readonly isBlank: boolean;
   readonly site?: unknown;
   readonly content?: unknown;
 }
-
-/** SHA-256 of no text: what the box answers for a file that is missing or empty. */
-const HASH_OF_NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 export class SetupFile {
   readonly part: Part;
@@ -32,16 +30,20 @@ export class SetupFile {
   /** Null where the file is no JSON, or there is none. */
   readonly content: Dict | null;
 
-  constructor(part: Part, { hash, site, content }: FileAnswer) {
+  /** Nobody has written anything into it yet. */
+  readonly #isBlank: boolean;
+
+  constructor(part: Part, { hash, isBlank, site, content }: FileAnswer) {
     this.part = part;
     this.hash = hash;
+    this.#isBlank = isBlank;
     const held = part === "site" ? site : content;
     this.content = isDict(held) ? held : null;
   }
 
   /** Somebody wrote something into it, and it is no JSON. */
   get isBroken(): boolean {
-    return this.content === null && this.hash !== HASH_OF_NOTHING;
+    return this.content === null && !this.#isBlank;
   }
 
   static async load(api: Api, part: Part): Promise<SetupFile> {

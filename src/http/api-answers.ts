@@ -435,6 +435,8 @@ export const ANSWERS: Readonly<Record<string, Schema>> = {
     what: TEXT,
     detail: TEXT,
     outcome: TEXT,
+    times: INTEGER,
+    lastTimeMs: MS,
   }),
   Health: object({
     status: oneOf(["ok", "failing", "ready", "not ready"]),
@@ -497,7 +499,7 @@ export const ANSWER = {
     uplinks: { ...orNull(SETUP_FILE), description: "Null where UPLINKS_FILE is not set." },
   }),
   setupSchemas: object({ site: ANYTHING, uplinks: ANYTHING }),
-  setupUplinks: object({ hash: TEXT, content: ANYTHING }),
+  setupUplinks: object({ hash: TEXT, isBlank: YES_NO, content: ANYTHING }),
   setupUplinksVersion: object({ version: INTEGER, content: ANYTHING, changes: list(TEXT) }),
   setupProbe: object({
     day: TEXT,

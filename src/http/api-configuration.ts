@@ -43,7 +43,8 @@ export function registerConfigurationApi(
     (request, reply) => {
       if (configuration === null) return unavailable(reply);
       const { nonce, digests } = request.body;
-      return reply.send({ differing: configuration.compare(nonce, digests) });
+      const withSecrets = request.role === "all";
+      return reply.send({ differing: configuration.compare(nonce, digests, withSecrets) });
     },
   );
   app.post("/api/v1/reload", async (_request, reply) => {

@@ -69,7 +69,9 @@ function registerFile(app: FastifyInstance, routes: FileRoutes): void {
   app.get(base, (_request, reply) => {
     const file = editing(reply)?.read();
     if (file === undefined) return reply;
-    return reply.header("etag", `"${file.hash}"`).send({ hash: file.hash, ...told(file) });
+    return reply
+      .header("etag", `"${file.hash}"`)
+      .send({ hash: file.hash, isBlank: file.isBlank, ...told(file) });
   });
   app.post<{ Body: object }>(
     `${base}/check`,
@@ -136,13 +138,13 @@ function saved(
     }
     case "changed_elsewhere": {
       const { file, changes } = outcome;
-      const { hash, content } = file;
+      const { hash, isBlank, content } = file;
       const message = "the file was changed meanwhile; look at it, and save again";
       const { text: _text, ...rest } = { text: null, ...told({ content, text: null }) };
       return reply
         .code(412)
         .header("etag", `"${hash}"`)
-        .send({ ...problem(412, message), hash, ...rest, changes });
+        .send({ ...problem(412, message), hash, isBlank, ...rest, changes });
     }
     case "faults": {
       const message = "the file has faults; nothing was changed";

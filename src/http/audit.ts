@@ -29,14 +29,18 @@ export function registerAudit(
     const isAudited = route?.startsWith(API_PREFIX) === true && isChange(request.method, route);
     // Who is not known at all would only fill the log.
     if (audit !== null && isAudited && request.role !== null) {
+      const outcome = String(reply.statusCode);
+      const path = request.url.split("?", 1)[0] ?? "";
+      // Whatever HTTP_VIEW_TOKEN asks of a route, its refusals are of one kind.
+      const what = request.role === "view" ? route : path;
       try {
         audit.add({
           timeMs: clock.now(),
           who: whoOf(request),
           address: request.raw.socket.remoteAddress ?? "",
-          what: `${request.method} ${request.url.split("?", 1)[0] ?? ""}`,
+          what: `${request.method} ${what}`,
           detail: request.auditDetail,
-          outcome: String(reply.statusCode),
+          outcome,
         });
       } catch (err) {
         // What was done is done; the log line keeps it where the disk is full.

@@ -1,4 +1,4 @@
-import { createHash, createHmac } from "node:crypto";
+import { createHash, createHmac, randomBytes } from "node:crypto";
 import { type PublicUplink, withoutSecrets } from "../core/configuration.ts";
 import type { Site } from "../core/sensor.ts";
 import { canonicalJson } from "../core/site-difference.ts";
@@ -23,6 +23,17 @@ export function configurationDigest(
 
 export function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
+}
+
+/** New with each process. */
+const MARK_KEY = randomBytes(32);
+
+/**
+ * Tells one text of a file from another, and is shown over HTTP: 64 hex digits, good while the process lives. A plain hash would let who may only look
+ * try out what secrets the file holds.
+ */
+export function fileMark(text: string): string {
+  return createHmac("sha256", MARK_KEY).update(text).digest("hex");
 }
 
 /** Settings compared without being told: equal for equal values under one nonce, and good for nothing else. */

@@ -8,7 +8,7 @@ import type {
 } from "../core/setup.ts";
 import type { DurableFiles } from "../lib/durable-file.ts";
 import { replaceTrouble } from "../lib/write-trouble.ts";
-import { sha256 } from "./digest.ts";
+import { fileMark } from "./digest.ts";
 import type { EditedPart } from "./edited-part.ts";
 import type { FileVersions } from "./file-versions.ts";
 import type { Reloader } from "./reload.ts";
@@ -45,7 +45,8 @@ export class FileEditor implements FileEditing {
 
   read(): EditedFile {
     const text = this.#part.text();
-    return { ...this.#part.shown(text), hash: sha256(text ?? "") };
+    const isBlank = (text ?? "").trim() === "";
+    return { ...this.#part.shown(text), hash: fileMark(text ?? ""), isBlank };
   }
 
   check(content: unknown): FileCheck {
@@ -88,7 +89,7 @@ export class FileEditor implements FileEditing {
     const { files, versions, reloader, clock, logger } = this.#parts;
     const { path } = this.#part;
     const before = this.#part.text();
-    if (sha256(before ?? "") !== expected) return this.#changedElsewhere(this.read());
+    if (fileMark(before ?? "") !== expected) return this.#changedElsewhere(this.read());
     const { faults } = this.#part.check(text);
     if (faults.length > 0) return { outcome: "faults", faults };
     try {

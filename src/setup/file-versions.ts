@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { FileVersion } from "../core/setup.ts";
 import type { DurableFiles } from "../lib/durable-file.ts";
 import { makeDirectory } from "../lib/make-directory.ts";
-import { sha256 } from "./digest.ts";
+import { fileMark } from "./digest.ts";
 
 /** plant.md 12: the last ten. */
 const VERSIONS_MAX = 10;
@@ -34,7 +34,7 @@ export class FileVersions {
       const kept = this.#read(version);
       if (kept === null) return [];
       const { replacedAtMs, replacedBy, text } = kept;
-      return [{ version, replacedAtMs, replacedBy, hash: sha256(text) }];
+      return [{ version, replacedAtMs, replacedBy, hash: fileMark(text) }];
     });
   }
 

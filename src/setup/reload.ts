@@ -45,7 +45,11 @@ export interface ConfigurationFiles {
   texts(): ConfigurationTexts;
   /** Settings of the environment, and of the file it comes from, that differ from the running ones. */
   pendingRestart(): readonly string[];
-  compare(nonce: string, digests: Readonly<Record<string, string>>): readonly string[];
+  compare(
+    nonce: string,
+    digests: Readonly<Record<string, string>>,
+    withSecrets: boolean,
+  ): readonly string[];
   /** One sensor as it would stand in the site file, checked by itself. */
   sensor(written: unknown): Checked<Sensor>;
   /** One uplink as it would stand in the uplinks file, checked by itself. */

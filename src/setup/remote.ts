@@ -33,7 +33,8 @@ export interface DocumentAnswer {
   readonly configuration: string;
 }
 
-export type AnswerDocument = (answer: DocumentAnswer, reply: ReplyTo) => void;
+/** `isRepeated`: a document that was taken before is only told again what became of it. */
+export type AnswerDocument = (answer: DocumentAnswer, reply: ReplyTo, isRepeated: boolean) => void;
 
 export interface RemoteParts {
   readonly reloader: Reloader;
@@ -72,11 +73,11 @@ export class RemoteConfiguration {
   /** One document. Answers `refused`, or `trial` and later what became of it. Never rejects. */
   async take(bytes: Uint8Array, reply: ReplyTo, answer: AnswerDocument): Promise<void> {
     const { logger, clock, journal, keys, site } = this.#parts;
-    const tell = (told: Omit<DocumentAnswer, "configuration">) => {
+    const tell = (told: Omit<DocumentAnswer, "configuration">, isRepeated = false) => {
       const { configuration } = this.#parts.reloader.state;
       const level = told.ok ? "info" : "warn";
       logger[level]({ ...told, configuration }, "signed configuration");
-      answer({ ...told, configuration }, reply);
+      answer({ ...told, configuration }, reply, isRepeated);
     };
     const refuse = ({ reason, detail }: Refusal, version: number | null) =>
       tell({ ok: false, outcome: "refused", version, reason, detail });
@@ -96,13 +97,16 @@ export class RemoteConfiguration {
       const isRepeated = last !== null && document.digest === last.digest;
       if (isRepeated && !this.#isBusy) {
         const { outcome, detail } = last;
-        return tell({
-          ok: outcome === "applied",
-          outcome,
-          version,
-          reason: outcome === "applied" ? null : "replayed",
-          detail: `taken before: ${detail}`,
-        });
+        return tell(
+          {
+            ok: outcome === "applied",
+            outcome,
+            version,
+            reason: outcome === "applied" ? null : "replayed",
+            detail: `taken before: ${detail}`,
+          },
+          true,
+        );
       }
       if (last !== null && !isRepeated && version <= last.version)
         return refuse(

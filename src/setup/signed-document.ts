@@ -4,6 +4,7 @@
  * `{"v":1,"site":"plant-7","version":12,"notAfter":"2026-12-01T00:00:00Z","content":{"site":{…},"uplinks":{…}}}`.
  */
 import { createPublicKey, type KeyObject, sign, verify } from "node:crypto";
+import { DEPTH_MAX, isDeeper } from "../core/depth.ts";
 import { sha256 } from "./digest.ts";
 
 /** What a session takes in one packet (1 MB), less its topic and properties: some 2,000 sensors. */
@@ -14,6 +15,7 @@ const KEYS_MAX = 10;
 
 export type RefusalReason =
   | "too_large"
+  | "too_deep"
   | "not_a_document"
   | "signature"
   | "site"
@@ -104,6 +106,11 @@ export function openDocument(
       "no key of CONFIG_PUBLIC_KEY_FILE has signed this payload; sign it with the key that belongs to this box",
     );
   const inner = parse(payload.toString("utf8"));
+  if (isDeeper(inner))
+    return refuse(
+      "too_deep",
+      `the payload is nested deeper than ${DEPTH_MAX}, which no site or uplinks file is`,
+    );
   const document = inner === null ? null : documentOf(inner, sha256(payload.toString("utf8")));
   if (document === null)
     return refuse(

@@ -403,6 +403,11 @@ class SqliteStore implements Store {
     if (this.#isClosed) return;
     this.#isClosed = true;
     await this.#outbox.flush();
+    try {
+      this.audit.close();
+    } catch {
+      // The entries themselves are there; a disk that takes no more keeps the counts from them.
+    }
     this.#outbox.close();
     this.#queue.close();
     this.#db.close();

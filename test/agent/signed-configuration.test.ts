@@ -107,7 +107,7 @@ test(
       (await audited(plant)).map(({ what, detail, outcome }) => [what, detail, outcome]),
       [
         ["configuration", "version 8: content", "refused"],
-        ["configuration", "version 7", "applied"],
+        ["configuration", "version 7", "replayed"],
         ["configuration", "version 7: version", "refused"],
         ["configuration", "version 7", "applied"],
         ["configuration", "version 7", "trial"],

@@ -15,6 +15,7 @@ function desk(responsePrefix: string | null = null) {
   const logger = new RecordingLogger();
   const asked: AlarmRequest[] = [];
   const answers: Message[] = [];
+  const audited: string[][] = [];
   const gate = new SecretGate(["br0ker-pa55word"]);
   const alarms = {
     act: (request: AlarmRequest) => {
@@ -29,6 +30,7 @@ function desk(responsePrefix: string | null = null) {
     pace: new CommandGate(clock, logger),
     redact: (text: string) => gate.redact(text),
     responsePrefix,
+    audit: (...entry: string[]) => void audited.push(entry),
   };
   const send = (fields: object, responseTopic?: string) =>
     acknowledge(
@@ -40,8 +42,18 @@ function desk(responsePrefix: string | null = null) {
       },
       (answer) => void answers.push(answer),
     );
-  return { send, asked, answers, clock, logger };
+  return { send, asked, answers, audited, clock, logger };
 }
+
+test("acknowledge – what was done and what was refused is audited", async () => {
+  const { send, audited } = desk();
+  await send({});
+  await send({ id: "x" });
+  assert.deepEqual(audited, [
+    ["agent/cmd/acknowledge", "done", `acknowledge ${"0".repeat(32)}`],
+    ["agent/cmd/acknowledge", "rejected", ""],
+  ]);
+});
 
 test("acknowledge – the answer goes nowhere but where answers may: never on a topic of the agent's own", async () => {
   for (const [responseTopic, prefix, topic] of [

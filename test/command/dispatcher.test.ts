@@ -62,6 +62,8 @@ class MemoryLog implements CommandLog {
 type Answer = { statusNumber: number; description: string } | CallFailure;
 
 interface Bench {
+  /** Who, what, outcome and detail of each entry. */
+  readonly audited: string[][];
   readonly clock: ManualClock;
   readonly log: MemoryLog;
   /** Monotonic times of the calls, ms. */
@@ -78,6 +80,7 @@ function bench(t: TestContext, operation: SettingsOperation = "saveSettings"): B
   const log = new MemoryLog();
   const calls: Bench["calls"] = [];
   const replies: Message[] = [];
+  const audited: string[][] = [];
   const gateway: SettingsGateway = {
     queueSettings(operation, settings) {
       calls.push({ at: clock.monotonic(), operation, range: settings.rangeG });
@@ -87,7 +90,14 @@ function bench(t: TestContext, operation: SettingsOperation = "saveSettings"): B
   };
   const make = () =>
     new Dispatcher(
-      { gateway, log, clock, logger: silentLogger, counter: { inc() {} } },
+      {
+        gateway,
+        log,
+        clock,
+        logger: silentLogger,
+        counter: { inc() {} },
+        audit: (...entry) => void audited.push(entry),
+      },
       {
         site: fixedSite({
           site: "s",
@@ -98,6 +108,7 @@ function bench(t: TestContext, operation: SettingsOperation = "saveSettings"): B
       },
     );
   const made: Bench = {
+    audited,
     clock,
     log,
     calls,
@@ -138,6 +149,21 @@ test("dispatcher – a request that is no JSON is answered, logged and not execu
   assert.equal(b.log.entries[0]?.outcome, "rejected_local");
   assert.equal(b.replies[0]?.topic, `${TOPIC}/result`);
   assert.deepEqual(JSON.parse(String(b.replies[0]?.payload)), result);
+});
+
+test("dispatcher – what came over MQTT is audited once with its uplink, a redelivery and the HTTP side's not", async (t) => {
+  const b = bench(t);
+  const uplink = "cloud";
+  await b.send(REQUEST, { uplink });
+  await b.send(REQUEST, { uplink });
+  await b.send(Buffer.from("{nope"), { uplink });
+  await b.dispatcher.execute({ sensor: "none" });
+  await b.dispatcher.execute({ sensor: "none" }, "http", { who: "MQTT main", what: "DCMD" });
+  assert.deepEqual(b.audited, [
+    ["MQTT cloud", "agent/cmd/saveSettings", "queued", "10234"],
+    ["MQTT cloud", "agent/cmd/saveSettings", "rejected_local", ""],
+    ["MQTT main", "DCMD", "rejected_local", "none"],
+  ]);
 });
 
 test("dispatcher – a retained request is not executed, as it would act again on every connection", async (t) => {

@@ -15,7 +15,12 @@ function auditLog() {
       add: (entry: AuditEntry) => void entries.push(entry),
       newest: (limit: number, before: number | null) =>
         entries
-          .map((entry, index) => ({ ...entry, entry: index + 1 }))
+          .map((entry, index) => ({
+            ...entry,
+            entry: index + 1,
+            times: 1,
+            lastTimeMs: entry.timeMs,
+          }))
           .filter(({ entry }) => before === null || entry < before)
           .reverse()
           .slice(0, limit),
@@ -68,6 +73,29 @@ test("roles – HTTP_VIEW_TOKEN looks, by bearer and by session, and each change
     assert.equal(who, "HTTP_VIEW_TOKEN");
     assert.equal(outcome, "403");
   }
+});
+
+test("roles – who may only look cannot try out the secrets of the settings", async (t) => {
+  const asked: boolean[] = [];
+  const configuration = {
+    compare: (_nonce: string, _digests: object, withSecrets: boolean) => {
+      asked.push(withSecrets);
+      return [];
+    },
+  };
+  const app = createApp(testParts({ configuration: configuration as never }), {
+    ...OPTIONS,
+    ...TOKENS,
+  });
+  t.after(() => app.close());
+  for (const token of [TOKENS.viewToken, TOKENS.token])
+    await app.inject({
+      method: "POST",
+      url: "/api/v1/configuration/compare",
+      headers: { host, authorization: `Bearer ${token}` },
+      payload: { nonce: "0123456789abcdef", digests: {} },
+    });
+  assert.deepEqual(asked, [false, true]);
 });
 
 test("roles – the view token asks the query service, by itself and through Login", async (t) => {

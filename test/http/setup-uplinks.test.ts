@@ -1,5 +1,6 @@
 /** The uplinks file over HTTP: its secrets stay in it, and no file is named that the browser has no business with. */
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -60,6 +61,19 @@ test("set-up – user names and what else is secret in an uplinks file cannot be
       seen.push(answer.text);
   seen.push((await ask("PUT", "uplinks", file(), { "if-match": `"${"0".repeat(64)}"` })).text);
   for (const text of seen) for (const secret of SECRETS) assert.ok(!text.includes(secret), text);
+});
+
+test("set-up – no hash that is shown lets who may look try out what a file holds", async (t) => {
+  const { ask, uplinksPath } = openSetup(t, { uplinks: file(CLOUD) });
+  const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+  const before = readFileSync(uplinksPath, "utf8");
+  const { body } = await ask("GET", "uplinks");
+  const match = { "if-match": `"${body.hash}"` };
+  assert.equal((await ask("PUT", "uplinks", file(), match)).status, 200);
+  const { versions } = (await ask("GET", "uplinks/versions")).body;
+  assert.match(body.hash, /^[0-9a-f]{64}$/);
+  for (const shown of [body.hash, versions[0].hash]) assert.notEqual(shown, sha256(before));
+  assert.equal(versions[0].hash, body.hash, "the same text is known again");
 });
 
 test("set-up – a hidden user name goes to no address that it was not given for", async (t) => {

@@ -64,6 +64,10 @@ test("signed document – what is none is refused, whatever it is made of", () =
   assert.equal(reasonOf(signed({ version: 0 })), "not_a_document");
   assert.equal(reasonOf(Buffer.alloc(10_000_000, 0x20)), "too_large");
   assert.ok(DOCUMENT_BYTES_MAX < 10_000_000);
+  // Deep, and yet far below the size that is taken.
+  let deep: unknown[] = [];
+  for (let level = 0; level < 1_000; level++) deep = [deep];
+  assert.equal(reasonOf(content({ site: { site: "plant-7", sensors: deep } })), "too_deep");
 });
 
 test("signed document – a key file may hold several keys, and only such as sign this way", () => {

@@ -18,6 +18,8 @@ export interface AlarmLogParts extends EventRowsParts {
 
 /** Actions kept for the audit; the oldest go. */
 const ACTIONS_MAX = 10_000;
+/** Those that were refused, kept beside them: no action that was taken goes for one. */
+const REFUSED_MAX = 1_000;
 /** Longest time that what nobody waits for waits for company, ms. */
 const TICK_WINDOW_MS = 200;
 
@@ -148,14 +150,13 @@ export class AlarmLog implements AlarmStore {
     const { db, queue } = this.#parts;
     queue.direct("keep what was said of an alarm", () => {
       const { timeMs, who, source, what, subject, detail, outcome } = action;
-      const { lastInsertRowid } = db
-        .write(
-          "INSERT INTO alarm_actions (time_ms, who, source, what, subject, detail, outcome) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        )
-        .run(timeMs, who, source, what, subject, detail, outcome);
-      db.write("DELETE FROM alarm_actions WHERE action <= ?").run(
-        Number(lastInsertRowid) - ACTIONS_MAX,
-      );
+      db.write(
+        "INSERT INTO alarm_actions (time_ms, who, source, what, subject, detail, outcome) VALUES (?, ?, ?, ?, ?, ?, ?)",
+      ).run(timeMs, who, source, what, subject, detail, outcome);
+      const isDone = outcome === "done";
+      db.write(
+        "DELETE FROM alarm_actions WHERE (outcome = 'done') = ? AND action <= (SELECT action FROM alarm_actions WHERE (outcome = 'done') = ? ORDER BY action DESC LIMIT 1 OFFSET ?)",
+      ).run(Number(isDone), Number(isDone), isDone ? ACTIONS_MAX : REFUSED_MAX);
     });
   }
 

@@ -50,6 +50,12 @@ DROP TABLE alarm_actions;
   /* sql */ `
 DROP TABLE audit;
 `,
+  /* sql */ `
+DROP INDEX audit_shares;
+ALTER TABLE audit DROP COLUMN last_ms;
+ALTER TABLE audit DROP COLUMN times;
+ALTER TABLE audit DROP COLUMN refused;
+`,
 ];
 
 export interface Rollback {

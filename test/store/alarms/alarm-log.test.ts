@@ -177,4 +177,12 @@ test("alarm log – what was said of alarms is kept, newest first", (t) => {
     store.alarms.actions(10).map(({ what }) => what),
     ["unshelve", "shelve"],
   );
+  // However many are refused, what was done stays.
+  for (let i = 0; i < 1_010; i++) store.alarms.audit({ ...action, outcome: "no such alarm" });
+  const kept = store.alarms.actions(5_000);
+  assert.equal(kept.length, 1_002);
+  assert.deepEqual(
+    kept.slice(-2).map(({ what }) => what),
+    ["unshelve", "shelve"],
+  );
 });
