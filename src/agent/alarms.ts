@@ -159,6 +159,20 @@ export class Alarms implements AlarmDesk, FindingDesk {
     return null;
   }
 
+  /** The store began anew with what could be read of a damaged one: what is remembered here is written again. */
+  async rewrite(): Promise<void> {
+    await this.#quietly("states of alarms", () =>
+      this.#parts.store.apply(
+        "write the states of alarms again",
+        () => {
+          const up = this.engine.saved();
+          return { ...up, states: [...up.states, ...this.findings.saved()] };
+        },
+        true,
+      ),
+    );
+  }
+
   onEvents(listener: EventListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -130,7 +130,10 @@ export function buildParts(options: AgentOptions, hashing: ByteHashing) {
     metrics,
     site: () => site.current.site,
     gatewayNow: () => (poller.gatewayClock.isKnown ? poller.gatewayClock.now() : null),
-    onRecovered: () => poller.readAgain(),
+    onRecovered: () => {
+      poller.readAgain();
+      void alarms?.rewrite();
+    },
     // One step after the other is proof enough that the process does not hang.
     onProgress: () => notifier?.working(),
     commitPaceMs: options.commitPaceMs ?? COMMIT_PACE_MS,

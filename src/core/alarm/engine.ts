@@ -124,6 +124,12 @@ export class AlarmEngine implements ReadingFollower {
     }
   }
 
+  /** All that is to be on disk, for a store that began anew and lost a part of it. */
+  saved(): FollowUp {
+    const states = [...this.#texts].map(([sensor, text]) => ({ sensor, text }));
+    return { ...NOTHING, states };
+  }
+
   /** What the store remembers of a sensor and kind from before this process: what is not newer counts as late. */
   prime(
     sensor: string,

@@ -109,6 +109,11 @@ export class FindingEngine {
     return damaged;
   }
 
+  /** All that is to be on disk, for a store that began anew and lost a part of it. */
+  saved(): FollowUp["states"] {
+    return [...this.#texts].map(([code, text]) => ({ sensor: `${SAVED_PREFIX}${code}`, text }));
+  }
+
   /** The newest reading from before this process: what is not newer counts as late. */
   prime(sensor: string, newestMs: number): void {
     const code = normalCode(sensor);

@@ -27,6 +27,12 @@ const EVENTS_SQL = `SELECT r.seq, r.time_ms, r."values" FROM readings r
   WHERE r.is_future = 1 AND r.seq < ? AND r.stream IN (SELECT stream FROM streams WHERE kind = '${EVENT_KIND}')
   ORDER BY r.seq DESC LIMIT ?`;
 
+const PROBE_SQL = [
+  "SELECT sum(length(state)) FROM alarm_states",
+  'SELECT sum(length("values")) FROM alarm_samples',
+  "SELECT sum(length(detail)) FROM alarm_actions",
+];
+
 /** Events, states and the audit of the alarms. What an answer's readings cause is written in the answer's transaction. */
 export class AlarmLog implements AlarmStore {
   readonly #parts: AlarmLogParts;
@@ -40,8 +46,10 @@ export class AlarmLog implements AlarmStore {
     this.#events = new EventRows(parts);
   }
 
+  /** Reads its tables once: damage has to show while the store is opened, for then it is repaired. */
   load(): void {
     this.#events.load();
+    for (const sql of PROBE_SQL) this.#parts.db.read(sql).all();
   }
 
   saved(): SavedAlarms {

@@ -79,5 +79,8 @@ function recover(
   done();
   opening.load();
   logger.error(report, "started a new database with what could be read from the damaged one");
-  return `the database was damaged (${failure.message}); it was set aside as ${path}, ${report.readings} readings were saved`;
+  const lostStates = report.incomplete.includes("alarm_states")
+    ? ", and the states of some alarms are lost: those that last are raised again"
+    : "";
+  return `the database was damaged (${failure.message}); it was set aside as ${path}, ${report.readings} readings were saved${lostStates}`;
 }

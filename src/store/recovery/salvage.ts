@@ -12,6 +12,8 @@ export interface SalvageReport {
   readonly readings: number;
   /** Outbox rows that were made anew because the old ones could not all be read. */
   readonly requeued: number;
+  /** Tables of which a part could not be read. */
+  readonly incomplete: readonly string[];
 }
 
 /** The lanes of the uplinks that are configured now. */
@@ -101,6 +103,7 @@ export function salvage(
 ): SalvageReport {
   let readings = 0;
   let requeued = 0;
+  const whole = new Map<string, boolean>();
   let source: Sqlite.Database | null = null;
   try {
     source = new Sqlite(path, {
@@ -108,7 +111,6 @@ export function salvage(
       ...(parts.nativeBinding === undefined ? {} : { nativeBinding: parts.nativeBinding }),
     });
     if (isOurs(source)) {
-      const whole = new Map<string, boolean>();
       for (const table of TABLES) {
         whole.set(table.name, copyTable(source, db, table, parts.progress));
       }
@@ -131,7 +133,8 @@ export function salvage(
     closeQuietly(source);
   }
   skipNumbers(db, parts.nowMs);
-  return { path, readings, requeued };
+  const incomplete = TABLES.map(({ name }) => name).filter((name) => whole.get(name) !== true);
+  return { path, readings, requeued, incomplete };
 }
 
 function isOurs(source: Sqlite.Database): boolean {

@@ -194,6 +194,29 @@ test("alarms – onlyRunning judges readings that came before the speed of their
   ]);
 });
 
+test("alarms – a reading behind a stale signal waits for the one of its own time, however late that comes", () => {
+  const rule = { ...PRESSURE, onlyRunning: true, delay: { readings: 1 } };
+  const engine = engineOf(siteWith([rule], [PUMP]));
+  feed(engine, speeds([1480, 1480, 1480, 1480]));
+  // Three intervals of a minute after the last speed are the last moment at which it counts.
+  assert.equal(engine.machineState(LOOP.code, T0 + 6 * MINUTE), "running");
+  assert.equal(engine.machineState(LOOP.code, T0 + 6 * MINUTE + 1), null);
+  assert.deepEqual(feed(engine, pressures([9.5], T0 + 8 * MINUTE)), [], "it ran five minutes ago");
+  assert.deepEqual([...engine.alarms()], []);
+  // A newer speed says nothing of the time before it.
+  assert.deepEqual(feed(engine, speeds([1480], T0 + 9 * MINUTE)), []);
+  assert.deepEqual([...engine.alarms()], []);
+  // The one that was missing arrives.
+  assert.deepEqual(said(feed(engine, speeds([1480], T0 + 7 * MINUTE))), [
+    "pressure active alarm +8",
+  ]);
+  const standing = engineOf(siteWith([rule], [PUMP]));
+  feed(standing, speeds([1480, 1480, 1480, 1480]));
+  feed(standing, pressures([9.5], T0 + 8 * MINUTE));
+  assert.deepEqual(feed(standing, speeds([0], T0 + 7.5 * MINUTE)), [], "it stood by then");
+  assert.deepEqual([...standing.alarms()], []);
+});
+
 test("alarms – a transaction that fails keeps the readings that wait", () => {
   const engine = engineOf(
     siteWith([{ ...PRESSURE, onlyRunning: true, delay: { readings: 1 } }], [PUMP]),

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
+import Sqlite from "better-sqlite3";
 import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
 import type { Site } from "../../../src/core/sensor.ts";
 import { openStore, type Store } from "../../../src/store/store.ts";
@@ -184,5 +187,55 @@ test("alarm log – what was said of alarms is kept, newest first", (t) => {
   assert.deepEqual(
     kept.slice(-2).map(({ what }) => what),
     ["unshelve", "shelve"],
+  );
+});
+
+/** Overwrites the first page of a table. */
+function spoil(directory: string, table: string): void {
+  const file = join(directory, "gateside.db");
+  const db = new Sqlite(file);
+  const row = db
+    .prepare<[string], { rootpage: number }>("SELECT rootpage FROM sqlite_master WHERE name = ?")
+    .get(table);
+  db.close();
+  assert.ok(row);
+  const bytes = readFileSync(file);
+  bytes.fill(0xa5, (row.rootpage - 1) * 4096, row.rootpage * 4096);
+  writeFileSync(file, bytes);
+}
+
+for (const table of ["alarm_states", "alarm_samples", "alarm_actions", "outbox"]) {
+  test(`alarm log – a damaged page of ${table} holds up no start, and what is lost by it is said`, async (t) => {
+    const directory = tempDirectory(t);
+    const before = open(directory);
+    await append(before.store, rpms([1500, 3100]));
+    const told = events(before.store);
+    await before.store.close();
+    spoil(directory, table);
+    const { store, engine } = open(directory);
+    t.after(() => store.close());
+    const [event] = store.outbox.lease("json", "live", 1);
+    assert.equal(event?.reading.id, told[0]?.["id"], "the event is still owed");
+    const isKept = table !== "alarm_states";
+    assert.equal([...engine.alarms()].length, isKept ? 1 : 0);
+    assert.equal(/states of some alarms are lost/.test(store.state().alarm ?? ""), !isKept);
+    await append(store, rpms([3200], START_MS + 600_000));
+    assert.equal(events(store).length, isKept ? 1 : 2);
+  });
+}
+
+test("alarm log – a store that began anew takes over what the engine remembers", async (t) => {
+  const { store: damaged, engine } = open(tempDirectory(t));
+  t.after(() => damaged.close());
+  await append(damaged, rpms([1500, 3100]));
+  const directory = tempDirectory(t);
+  const { store: fresh } = open(directory);
+  await fresh.alarms.apply("states", () => engine.saved(), true);
+  await fresh.close();
+  const after = open(directory);
+  t.after(() => after.store.close());
+  assert.deepEqual(
+    [...after.engine.alarms()].map(({ state }) => state.raised?.id),
+    [...engine.alarms()].map(({ state }) => state.raised?.id),
   );
 });
