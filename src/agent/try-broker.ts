@@ -1,8 +1,9 @@
 /** One session at an address of a broker, opened and left at once: what `doctor` and the set-up page try. */
 import type { SessionInfo } from "../core/link.ts";
+import { publicUrl } from "../core/public-url.ts";
 import type { AddressReport } from "../core/setup.ts";
 import type { Uplink } from "../core/uplink.ts";
-import { type MqttLinkOptions, publicUrl } from "../link/link-options.ts";
+import type { MqttLinkOptions } from "../link/link-options.ts";
 import { probeAddress } from "../link/probe-address.ts";
 import { brokerOptions } from "./assemble.ts";
 

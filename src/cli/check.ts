@@ -5,6 +5,7 @@ import { SETTING_NAMES } from "../config/settings-table.ts";
 import { changeLines } from "../core/configuration.ts";
 import { type FirstStart, firstStartOf } from "../core/first-start.ts";
 import { laneChangeText, lanesOf } from "../core/lane-plan.ts";
+import { publicUrl } from "../core/public-url.ts";
 import type { Uplink } from "../core/uplink.ts";
 import { MAIN_UPLINK } from "../core/uplink.ts";
 import { nativeBinding } from "../lib/paths.ts";
@@ -146,7 +147,12 @@ function print(report: ConfigurationReport, { stdout, stderr }: CommandContext):
     stdout.write("\nUplinks\n");
     stdout.write(
       table(
-        uplinks.map((one) => [one.name, one.formats.join(" "), one.urls.join(" "), one.clientId]),
+        uplinks.map(({ name, formats, urls, clientId }) => [
+          name,
+          formats.join(" "),
+          urls.map(publicUrl).join(" "),
+          clientId,
+        ]),
       ),
     );
   }

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import { fileTrouble } from "../lib/file-trouble.ts";
+import { likely } from "../lib/nearest.ts";
 import { errorCode } from "./environment.ts";
 import { type Fault, shown } from "./fault.ts";
 
@@ -31,9 +32,14 @@ export function parseAddress(
   }
   const scheme = url.protocol.slice(0, -1);
   if (!schemes.includes(scheme) || url.host === "") {
+    // A user name, where the scheme is left out: told only where a known one was probably meant.
+    const closest = likely(scheme, schemes);
     note({
       place: name,
-      problem: `${shown(`${scheme}:`)} is not a scheme that works here`,
+      problem:
+        closest === null
+          ? "does not begin with a scheme that works here"
+          : `${shown(`${scheme}:`)} is not a scheme that works here`,
       remedy: `${wanted}; schemes: ${schemes.join(", ")}`,
     });
     return null;
@@ -50,7 +56,8 @@ export function parseAddress(
   if (scheme.startsWith("mqtt") && url.pathname !== "" && url.pathname !== "/") {
     note({
       place: name,
-      problem: `has the path ${shown(url.pathname)}`,
+      // Not repeated: behind a slash in a password, the rest of it is the path.
+      problem: "has a path",
       remedy: "give scheme, host and port only; topics are set by the topic prefix",
     });
     return null;
@@ -202,10 +209,16 @@ export function isLoopback(host: string): boolean {
   );
 }
 
+interface TlsFile {
+  readonly name: string;
+  readonly path: string;
+  /** What a fault calls it, where its path may be something else than one. */
+  readonly word?: string;
+}
 export interface TlsFiles {
-  readonly ca?: { readonly name: string; readonly path: string };
-  readonly cert?: { readonly name: string; readonly path: string };
-  readonly key?: { readonly name: string; readonly path: string };
+  readonly ca?: TlsFile;
+  readonly cert?: TlsFile;
+  readonly key?: TlsFile;
 }
 
 /** A file that cannot be read, or one that holds something else. */
@@ -232,7 +245,7 @@ export function checkTlsFiles(files: TlsFiles, note: Note): void {
       isComplete = false;
       note({
         place: file.name,
-        problem: `${file.path} ${pemTrouble(error)}`,
+        problem: `${file.word ?? file.path} ${pemTrouble(error)}`,
         remedy: "give a PEM file that this user can read",
       });
     }

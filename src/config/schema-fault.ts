@@ -3,11 +3,32 @@ import type { ErrorObject } from "ajv";
 import { likely } from "../lib/nearest.ts";
 import { anyOf, type Fault, shown } from "./fault.ts";
 
-/** A fault of ajv as one of ours. `schemaFile` is where the operator finds the rule. */
-export function schemaFault(error: ErrorObject, schemaFile = "config/site.schema.json"): Fault {
+interface FileRules {
+  /** Where the operator finds the rule. */
+  readonly schemaFile: string;
+  /** True: the file names secrets. A value that may be one, or hold one in a wrong place, is not repeated. */
+  readonly isSecretive?: boolean;
+}
+
+/** A fault of ajv as one of ours. */
+export function schemaFault(error: ErrorObject, { schemaFile, isSecretive }: FileRules): Fault {
+  const fault = faultOf(error, schemaFile, isSecretive ?? false);
+  return { ...fault, problem: fault.problem.trimStart() };
+}
+
+/** Members of the uplinks file whose value may be a secret, also where it stands there by mistake. */
+const SECRETIVE_MEMBER = /\/(url|username|\w+File)$/;
+
+/** A text under a known member that takes texts is told; another one may be a password at the wrong place. */
+function isTellable({ data, keyword, instancePath }: ErrorObject): boolean {
+  if (typeof data !== "string") return typeof data !== "object";
+  return keyword !== "type" && keyword !== "enum" && !SECRETIVE_MEMBER.test(instancePath);
+}
+
+function faultOf(error: ErrorObject, schemaFile: string, isSecretive: boolean): Fault {
   const place = jsonPath(error.instancePath);
   const params: Readonly<Record<string, unknown>> = error.params;
-  const value = shown(error.data);
+  const value = isSecretive && !isTellable(error) ? "" : shown(error.data);
   const title = titleOf(error);
   switch (error.keyword) {
     case "additionalProperties": {
@@ -15,17 +36,16 @@ export function schemaFault(error: ErrorObject, schemaFile = "config/site.schema
       const schema = error.parentSchema ?? {};
       const known = Object.keys(schema["properties"] ?? {});
       const channels = schema["patternProperties"] ? CHANNEL_NAMES : [];
+      const secret = SECRETS.find(
+        (one) => known.includes(`${one}File`) && isMeant(key, one, known),
+      );
+      if (secret !== undefined) return secretFault(place, key, secret);
       const closest = likely(key, [...known, ...channels]);
-      const isSecret = SECRETS.includes(key) && known.includes(`${key}File`);
       return {
         place:
           place === "" ? keyText(key) : `${place}${/^\w+$/.test(key) ? "." : ""}${keyText(key)}`,
-        problem: isSecret ? "is a secret, which this file does not hold" : "is an unknown key",
-        remedy: isSecret
-          ? `write it into a file and give ${key}File`
-          : closest === null
-            ? "leave it out"
-            : `did you mean ${closest}? Else leave it out`,
+        problem: "is an unknown key",
+        remedy: closest === null ? "leave it out" : `did you mean ${closest}? Else leave it out`,
       };
     }
     case "required": {
@@ -35,10 +55,10 @@ export function schemaFault(error: ErrorObject, schemaFile = "config/site.schema
     }
     case "enum": {
       const allowed = (error.schema as unknown[]).map(shown);
-      const closest = typeof error.data === "string" ? likely(value, allowed) : null;
+      const closest = typeof error.data === "string" ? likely(shown(error.data), allowed) : null;
       return {
         place,
-        problem: `${value} is not allowed`,
+        problem: `${closest === null ? value : shown(error.data)} is not allowed`,
         remedy: closest
           ? `did you mean ${closest}? Allowed: ${allowed.join(", ")}`
           : `give ${anyOf(allowed)}`,
@@ -98,6 +118,24 @@ export function schemaFault(error: ErrorObject, schemaFile = "config/site.schema
 
 /** What people write where only the path of a file belongs. */
 const SECRETS = ["password", "sasKey"];
+const PASSWORD_WORDS = /^(pass|passwd|passwort|passphrase|pwd|pw|secret|token)$/i;
+
+function isMeant(key: string, secret: string, known: readonly string[]): boolean {
+  const isWord = secret === "password" && PASSWORD_WORDS.test(key);
+  return isWord || likely(key, [...SECRETS, ...known]) === secret;
+}
+
+function secretFault(place: string, key: string, secret: string): Fault {
+  const isExact = key === secret;
+  return {
+    place: `${place}.${keyText(key)}`.replace(".[", "["),
+    problem: isExact ? "is a secret, which this file does not hold" : "is an unknown key",
+    remedy: isExact
+      ? `write it into a file and give ${secret}File`
+      : `did you mean ${secret}? It is a secret, which this file does not hold: write it into a file and give ${secret}File`,
+  };
+}
+
 const WITHOUT_BLANKS = "^\\S(.*\\S)?$";
 
 function blanks(place: string, value: string): Fault {

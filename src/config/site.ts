@@ -61,7 +61,7 @@ export function loadSite(text: string, path: string, options: SiteOptions = {}):
     for (const error of validate.errors ?? []) {
       const isNoSensors = error.keyword === "minItems" && error.instancePath === "/sensors";
       if (isNoSensors && options.mayBeEmpty) warnings.push({ place: "sensors", ...NO_SENSORS });
-      else faults.push(schemaFault(error));
+      else faults.push(schemaFault(error, { schemaFile: "config/site.schema.json" }));
     }
   }
   const meaning = checkMeaning(parsed.value, options);

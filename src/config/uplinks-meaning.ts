@@ -5,9 +5,16 @@
 import { resolve } from "node:path";
 import { topicLevel } from "../core/topic-level.ts";
 import { templateFaults } from "../core/topics/template.ts";
-import { clientIdsOf, MAIN_UPLINK, UPLINK_FORMATS } from "../core/uplink.ts";
+import {
+  clientIdsOf,
+  MAIN_UPLINK,
+  PROFILES,
+  type Profile,
+  UPLINK_FORMATS,
+} from "../core/uplink.ts";
 import { checkTlsFiles, isLoopback, type Note, parseBrokers } from "./checks.ts";
 import { type Fault, shown } from "./fault.ts";
+import { fileWord } from "./secret-file.ts";
 import type { UplinksContext } from "./uplinks.ts";
 import { readCredentials } from "./uplinks-secrets.ts";
 import { checkSelect } from "./uplinks-select.ts";
@@ -147,8 +154,10 @@ function checkTls(
   { fault, warn }: Report,
 ): void {
   const file = (key: string) => {
-    const path = text(uplink[key]);
-    return path ? { name: `${place}.${key}`, path: resolve(directory, path) } : undefined;
+    const written = text(uplink[key]);
+    if (!written) return undefined;
+    const path = resolve(directory, written);
+    return { name: `${place}.${key}`, path, word: fileWord(written, path) };
   };
   const ca = file("caFile");
   const cert = file("certFile");
@@ -188,7 +197,7 @@ function checkCombinations(
   const formats = Array.isArray(uplink["formats"]) ? texts(uplink["formats"]) : ["json"];
   const has = (format: string) => formats.includes(format);
   const profile = text(uplink["profile"]) ?? "gateside";
-  if (profile !== "gateside" && !has("json"))
+  if (profile !== "gateside" && PROFILES.includes(profile as Profile) && !has("json"))
     fault({
       place: `${place}.profile`,
       problem: `${shown(profile)} lays out the format json, which is not among the formats`,

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { Uplink } from "../core/uplink.ts";
 import type { Note } from "./checks.ts";
-import { readSecretFile } from "./secret-file.ts";
+import { fileWord, readSecretFile } from "./secret-file.ts";
 import type { WrittenUplink } from "./uplinks-written.ts";
 
 /** What the files of an uplink hold. A file that cannot be used is noted. */
@@ -13,9 +13,9 @@ export function readCredentials(
 ): Pick<Uplink, "username" | "password" | "sasKey"> {
   const secret = (key: "usernameFile" | "passwordFile" | "sasKeyFile", what: string) => {
     const path = written[key];
-    return path === undefined
-      ? null
-      : readSecretFile(`${place}.${key}`, resolve(directory, path), what, note);
+    if (path === undefined) return null;
+    const whole = resolve(directory, path);
+    return readSecretFile(`${place}.${key}`, whole, what, note, fileWord(path, whole));
   };
   return {
     username: written.username ?? secret("usernameFile", "the user name"),

@@ -57,7 +57,9 @@ export function loadUplinks(text: string, path: string, context: UplinksContext)
   const check = validate.compile(uplinksSchema);
   if (!check(parsed.value)) {
     for (const error of check.errors ?? [])
-      faults.push(schemaFault(error, "config/uplinks.schema.json"));
+      faults.push(
+        schemaFault(error, { schemaFile: "config/uplinks.schema.json", isSecretive: true }),
+      );
   }
   const directory = dirname(path);
   const meaning = checkUplinks(parsed.value, directory, context);

@@ -1,5 +1,6 @@
 /** What is in effect, what a reload would change or has changed, and what keeps it from doing so (plant 12 and 16). */
 
+import { publicUrl } from "./public-url.ts";
 import type { Site } from "./sensor.ts";
 import type { SiteDifference } from "./site-difference.ts";
 import { canonicalJson, changedFields } from "./site-difference.ts";
@@ -72,7 +73,8 @@ export type PublicUplink = Omit<Uplink, "username" | "password" | "sasKey">;
 
 export function withoutSecrets(uplink: Uplink): PublicUplink {
   const { username: _username, password: _password, sasKey: _sasKey, ...rest } = uplink;
-  return rest;
+  // The query of a WebSocket address may sign it.
+  return { ...rest, urls: rest.urls.map(publicUrl) };
 }
 
 export function uplinksDifference(

@@ -10,7 +10,13 @@ export const MAIN_UPLINK = "main";
 export const UPLINK_FORMATS = ["json", "plain", "sparkplug"] as const;
 export type UplinkFormat = (typeof UPLINK_FORMATS)[number];
 
-const PROFILES = ["gateside", "homeassistant", "thingsboard", "aws-iot", "azure-iot"] as const;
+export const PROFILES = [
+  "gateside",
+  "homeassistant",
+  "thingsboard",
+  "aws-iot",
+  "azure-iot",
+] as const;
 export type Profile = (typeof PROFILES)[number];
 
 const WAVEFORM_POLICIES = ["always", "alarm", "never"] as const;

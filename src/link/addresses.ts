@@ -1,4 +1,4 @@
-import { publicUrl } from "./link-options.ts";
+import { publicUrl } from "../core/public-url.ts";
 
 /** One address of the cluster and what became of it last. */
 export interface Address {

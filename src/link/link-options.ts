@@ -52,12 +52,6 @@ export const INBOUND_PACKET_BYTES_MAX = 1_048_576;
 const WEB_SOCKET_BYTES_MAX = 2 * INBOUND_PACKET_BYTES_MAX;
 const INBOUND_RECEIVE_MAXIMUM = 20;
 
-/** The address without user name, password and query: for logs, states and answers. */
-export function publicUrl(url: string): string {
-  const { protocol, host, pathname } = new URL(url);
-  return `${protocol}//${host}${pathname === "/" ? "" : pathname}`;
-}
-
 /**
  * GATESIDE_PUBLISH_PATH=library in the environment leaves PUBLISH packets to mqtt.js: the way back, should a version of it break what
  * the direct path relies on (test/link/mqtt-assumptions.test.ts). Not a setting: nobody needs it while that test passes.

@@ -1,4 +1,6 @@
 /** What differs between the two files that set-up edits: what of them is shown, how a browser's content becomes text, and which rules hold. */
+import { statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import {
   type ConfigurationFault,
   changeLines,
@@ -12,7 +14,7 @@ import { siteDifference } from "../core/site-difference.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import { SecretGate } from "../lib/secrets.ts";
 import type { FilePolicy } from "./file-policy.ts";
-import { hideSecrets, secretsIn, withSecrets } from "./hidden-secrets.ts";
+import { hideSecrets, type IsPath, secretsIn, shownSite, withSecrets } from "./hidden-secrets.ts";
 import type { ConfigurationFiles } from "./reload.ts";
 
 export interface EditedPart {
@@ -48,7 +50,10 @@ export function sitePart({
     setting: "SITE_FILE",
     path,
     text: () => configuration.texts().site,
-    shown: (text) => ({ text, content: parse(text) }),
+    shown(text) {
+      const { content, isWhole } = shownSite(parse(text));
+      return { text: content !== null && isWhole ? text : null, content };
+    },
     written: (content) => ({ text: textOf(content) }),
     check(text) {
       const { site, faults, warnings } = configuration.examine({ site: text });
@@ -83,8 +88,9 @@ export function uplinksPart({
   readonly policy: FilePolicy;
 }): EditedPart {
   const text = () => configuration.texts().uplinks;
+  const isPath: IsPath = (written) => /^\.{0,2}\//.test(written) || isFile(path, written);
   const safe = (faults: readonly ConfigurationFault[], ...texts: readonly (string | null)[]) => {
-    const gate = new SecretGate([text(), ...texts].flatMap((one) => secretsIn(parse(one))));
+    const gate = new SecretGate([text(), ...texts].flatMap((one) => secretsIn(parse(one), isPath)));
     return faults.map(({ place, problem, remedy }) => ({
       place,
       problem: gate.redact(problem),
@@ -95,10 +101,10 @@ export function uplinksPart({
     setting: "UPLINKS_FILE",
     path,
     text,
-    shown: (one) => ({ text: null, content: hideSecrets(parse(one)) }),
+    shown: (one) => ({ text: null, content: hideSecrets(parse(one), isPath) }),
     written(content) {
       const current = parse(text());
-      const { value, faults } = withSecrets(content, current);
+      const { value, faults } = withSecrets(content, current, isPath);
       const all = [...faults, ...policy.faults(value, current)];
       return all.length > 0 ? { faults: all } : { text: textOf(value) };
     },
@@ -115,6 +121,15 @@ export function uplinksPart({
     },
     safe: (faults, one) => safe(faults, one ?? null),
   };
+}
+
+/** @param path relative to the directory of `besides` */
+function isFile(besides: string, path: string): boolean {
+  try {
+    return statSync(resolve(dirname(besides), path)).isFile();
+  } catch {
+    return false;
+  }
 }
 
 /** Null for what is no JSON. */

@@ -1,66 +1,200 @@
 /**
- * What an uplinks file may hold that nobody is to read over HTTP: user names, which are tokens at some brokers, credentials inside an
- * address, and members that the schema does not know, such as a password that was written there by mistake.
+ * What the two files may hold that nobody is to read over HTTP. Shown is what the published schema knows, in the form that it has there; of
+ * everything else (user names, which are tokens at some brokers, credentials and queries of addresses, members that the schema does not
+ * know, such as a password that was written there by mistake, and values of another form) the name alone.
  */
+import siteSchema from "#site-schema";
 import uplinksSchema from "#uplinks-schema";
 import type { ConfigurationFault } from "../core/configuration.ts";
 
-/** Stands for a secret that stays as it is in the file. */
+/** Stands for what is not shown and stays as it is in the file. */
 const HIDDEN = "********";
 
 type Dict = Readonly<Record<string, unknown>>;
-const KNOWN: ReadonlySet<string> = new Set(
-  Object.keys(uplinksSchema.definitions.uplink.properties),
-);
-/** `//user:password@` of an address. */
-const CREDENTIALS = /(?<=\/\/)[^/@]*@/g;
 
-export function hideSecrets(content: unknown): unknown {
-  return mapUplinks(content, (uplink) =>
-    Object.fromEntries(
-      Object.entries(uplink).map(([key, value]) => {
-        if (key === "username" || !KNOWN.has(key)) return [key, HIDDEN];
-        return [
-          key,
-          key === "url" && typeof value === "string" ? value.replace(CREDENTIALS, "") : value,
-        ];
+/** The parts of JSON Schema that the two files use. */
+interface Schema {
+  readonly $ref?: string;
+  readonly allOf?: readonly Schema[];
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly patternProperties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: boolean | Schema;
+  readonly items?: Schema;
+  readonly definitions?: Readonly<Record<string, Schema>>;
+}
+
+/** What is shown instead of a member's value; null where the schema alone decides. */
+type Special = (key: string, value: unknown) => string | null;
+
+class Veil {
+  /** What was hidden, for the gate that texts about the file go through. */
+  readonly hidden: string[] = [];
+  readonly #whole: Schema;
+  /** Null: what stands under a known member is shown, whatever its type. */
+  readonly #special: Special | null;
+
+  constructor(whole: Schema, special: Special | null) {
+    this.#whole = whole;
+    this.#special = special;
+  }
+
+  shown(value: unknown, schema: Schema = this.#whole): unknown {
+    const own = this.#resolved(schema);
+    if (Array.isArray(value)) {
+      const { items } = own;
+      if (items === undefined) return this.#hide(value);
+      return value.map((item: unknown) => this.shown(item, items));
+    }
+    if (!isDict(value))
+      return this.#special === null || hasForm(value, own) ? value : this.#hide(value);
+    if (own.type !== "object") return this.#hide(value);
+    return Object.fromEntries(
+      Object.entries(value).map(([key, member]) => {
+        const part = partOf(own, key);
+        if (part === null) return [key, this.#hide(member)];
+        const special = this.#special?.(key, member) ?? null;
+        if (special === null) return [key, this.shown(member, part)];
+        this.#note(member);
+        return [key, special];
       }),
-    ),
+    );
+  }
+
+  #hide(value: unknown): string {
+    this.#note(value);
+    return HIDDEN;
+  }
+
+  #note(value: unknown): void {
+    // An address as a whole begins like every other one.
+    if (typeof value === "string" && value.includes("://"))
+      this.hidden.push(...partsOfAddresses(value));
+    else if (typeof value === "string") this.hidden.push(value);
+    else if (typeof value === "number") this.hidden.push(String(value));
+    else if (typeof value === "object" && value !== null)
+      for (const member of Object.values(value)) this.#note(member);
+  }
+
+  #resolved(schema: Schema): Schema {
+    const [first] = schema.allOf ?? [];
+    if (first !== undefined) return { ...this.#resolved(first), ...schema };
+    if (schema.$ref === undefined) return schema;
+    return this.#resolved(
+      this.#whole.definitions?.[schema.$ref.replace("#/definitions/", "")] ?? {},
+    );
+  }
+}
+
+function partOf(
+  { properties, patternProperties, additionalProperties }: Schema,
+  key: string,
+): Schema | null {
+  if (properties !== undefined && Object.hasOwn(properties, key)) return properties[key] ?? null;
+  for (const [pattern, schema] of Object.entries(patternProperties ?? {}))
+    if (new RegExp(pattern, "u").test(key)) return schema;
+  return typeof additionalProperties === "object" ? additionalProperties : null;
+}
+
+function hasForm(value: unknown, { type, enum: words }: Schema): boolean {
+  if (words !== undefined) return words.includes(value);
+  const types = typeof type === "string" ? [type] : (type ?? []);
+  if (value === null) return types.includes("null");
+  if (typeof value === "number") return types.includes("number") || types.includes("integer");
+  return types.includes(typeof value);
+}
+
+/** User names, passwords and queries in a list of addresses. */
+function partsOfAddresses(text: string): string[] {
+  const pairs = [...text.matchAll(/\/\/(.*?)@/g)].flatMap(([, pair = ""]) => pair.split(":"));
+  const queries = [...text.matchAll(/\?([^,#]*)/g)].flatMap(([, query = ""]) =>
+    query.split(/[&=]/),
   );
+  return [...pairs, ...queries].filter((part) => part !== "");
+}
+
+/** Scheme, user name and password, host and path, query. Where a sign is not in its place, a password may be read as a host or a path. */
+const ADDRESS = /^((?:mqtts?|wss?):\/\/)(?:[^\s/?#@]*@)?([^\s/?#@]+(?:\/[^\s?#@]*)?)(?:[?#].*)?$/i;
+
+/** Addresses of one cluster as they may be shown. */
+function publicAddresses(text: string): string {
+  const shown = text.split(/\s*,\s*(?=[a-z][a-z0-9+.-]*:\/\/)/i).map((url) => {
+    const [, scheme, rest] = ADDRESS.exec(url.trim()) ?? [];
+    return scheme === undefined || rest === undefined ? HIDDEN : scheme + rest;
+  });
+  return shown.includes(HIDDEN) ? HIDDEN : shown.join(",");
+}
+
+/** Whether a path looks like one, or names a file that is there: anything else may be the secret itself. */
+export type IsPath = (path: string) => boolean;
+
+const uplinksSpecial =
+  (isPath: IsPath): Special =>
+  (key, value) => {
+    if (key === "username") return HIDDEN;
+    if (typeof value !== "string") return null;
+    if (key === "url") {
+      const shown = publicAddresses(value);
+      return shown === value ? null : shown;
+    }
+    return !key.endsWith("File") || isPath(value) ? null : HIDDEN;
+  };
+
+export function hideSecrets(content: unknown, isPath: IsPath): unknown {
+  return new Veil(uplinksSchema, uplinksSpecial(isPath)).shown(content);
 }
 
 /** Every secret of such a file, for the gate that texts about it go through. */
-export function secretsIn(content: unknown): string[] {
-  return uplinksOf(content).flatMap((uplink) =>
-    Object.entries(uplink).flatMap(([key, value]) => {
-      if (typeof value !== "string") return [];
-      if (key === "url")
-        return [...value.matchAll(CREDENTIALS)].flatMap(([pair]) => pair.slice(0, -1).split(":"));
-      return key === "username" || !KNOWN.has(key) ? [value] : [];
-    }),
-  );
+export function secretsIn(content: unknown, isPath: IsPath): string[] {
+  const veil = new Veil(uplinksSchema, uplinksSpecial(isPath));
+  veil.shown(content);
+  return veil.hidden;
+}
+
+/** A site file, which has no place for secrets, without what does not belong into it; and whether that is all of it. */
+export function shownSite(content: unknown): {
+  readonly content: unknown;
+  readonly isWhole: boolean;
+} {
+  const veil = new Veil(siteSchema, null);
+  return { content: veil.shown(content), isWhole: veil.hidden.length === 0 };
 }
 
 /** A browser's content with what was hidden from it put back, from the uplink of the same name and address. */
 export function withSecrets(
   content: unknown,
   current: unknown,
+  isPath: IsPath,
 ): { readonly value: unknown; readonly faults: readonly ConfigurationFault[] } {
   const faults: ConfigurationFault[] = [];
   let index = -1;
-  const value = mapUplinks(content, (uplink) => {
+  const value = mapUplinks(content, (given) => {
     index += 1;
-    if (uplink["username"] !== HIDDEN) return uplink;
-    const before = uplinksOf(current).find(({ name }) => name === uplink["name"]);
-    // A user name may be a token: it does not go to an address that nobody gave it for.
-    if (before?.["username"] !== undefined && before["url"] === uplink["url"])
-      return { ...uplink, username: before["username"] };
-    faults.push({
-      place: `uplinks[${index}].username`,
-      problem: "is hidden, and the name or the address of the uplink is new",
-      remedy: "write the user name again",
-    });
-    return uplink;
+    const before = uplinksOf(current).find(({ name }) => name === given["name"]) ?? {};
+    const shown = hideSecrets({ uplinks: [before] }, isPath);
+    const url = uplinksOf(shown)[0]?.["url"];
+    const isSameAddress = before["url"] !== undefined && given["url"] === url;
+    // The query of a WebSocket address goes back to it; what is a fault in an address goes.
+    const isQuery =
+      isSameAddress && url !== HIDDEN && !/@|mqtts?:[^,]*[?#]/i.test(String(before["url"]));
+    const uplink = isQuery ? { ...given, url: before["url"] } : given;
+    return Object.fromEntries(
+      Object.entries(uplink).map(([key, member]) => {
+        if (member !== HIDDEN) return [key, member];
+        // A user name may be a token: it does not go to an address that nobody gave it for.
+        if (isSameAddress && url !== HIDDEN && before[key] !== undefined) return [key, before[key]];
+        faults.push({
+          place: `uplinks[${index}].${key}`,
+          problem:
+            key === "url"
+              ? "is hidden, for it may hold a password"
+              : "is hidden, and the name or the address of the uplink is new",
+          remedy: "write it again",
+        });
+        return [key, member];
+      }),
+    );
   });
   return { value, faults };
 }

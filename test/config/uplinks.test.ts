@@ -7,6 +7,7 @@ import { faultLine } from "../../src/config/fault.ts";
 import { loadSite } from "../../src/config/site.ts";
 import { loadUplinks, type UplinksContext } from "../../src/config/uplinks.ts";
 import type { Uplink } from "../../src/core/uplink.ts";
+import { ODD_UPLINKS, PLANTED } from "../support/odd-uplinks.ts";
 
 type Change = Record<string, unknown>;
 const { site } = loadSite(readFileSync("config/examples/plant.json", "utf8"), "plant.json");
@@ -212,6 +213,26 @@ test("secrets are read beside the file and stand in no fault or warning", (t) =>
   assert.equal(uplinks?.[0]?.password, "s3cret");
   assert.match(warnings.map(faultLine).join("\n"), /readable over the network/);
   assert.ok(!JSON.stringify(warnings).includes("s3cret"));
+});
+
+test("a secret in a wrong place stands in no fault or warning", () => {
+  for (const [what, written] of ODD_UPLINKS) {
+    const { faults, warnings } = load(written);
+    const lines = [...faults, ...warnings].map(faultLine).join("\n");
+    assert.ok(faults.length > 0, what);
+    assert.ok(!lines.includes(PLANTED), `${what}: ${lines}`);
+    assert.doesNotMatch(lines, /undefined|null|: ;/, what);
+  }
+});
+
+test("a slip in password says which file to give, another slip which member was meant", () => {
+  const told = (written: object) => load(file({ ...CLOUD, ...written })).faults.map(faultLine);
+  for (const key of ["passwrd", "pasword", "pass", "Password", "pwd"])
+    assert.match(told({ [key]: "x" }).join(), /did you mean password\?.*give passwordFile/, key);
+  assert.match(told({ sasKye: "x" }).join(), /did you mean sasKey\?.*give sasKeyFile/);
+  assert.match(told({ passwordfile: "x" }).join(), /did you mean passwordFile\? Else/);
+  assert.match(told({ profile: "thingbord" }).join(), /"thingbord" is not allowed; did you mean/);
+  assert.match(told({ url: "mqqts://a" }).join(), /"mqqts:" is not a scheme that works here/);
 });
 
 test("a client id of main is not given again at its broker", () => {

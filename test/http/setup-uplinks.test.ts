@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { ODD_UPLINKS, PLANTED } from "../support/odd-uplinks.ts";
 import { openSetup, TOKENS } from "../support/setup-desk.ts";
 import { tempDirectory } from "../support/temp-database.ts";
 
@@ -61,6 +62,48 @@ test("set-up – user names and what else is secret in an uplinks file cannot be
       seen.push(answer.text);
   seen.push((await ask("PUT", "uplinks", file(), { "if-match": `"${"0".repeat(64)}"` })).text);
   for (const text of seen) for (const secret of SECRETS) assert.ok(!text.includes(secret), text);
+});
+
+test("set-up – a secret in a wrong place of either file is shown to nobody, and the rest of it is", async (t) => {
+  const { ask, path, uplinksPath } = openSetup(t, { uplinks: file(CLOUD) });
+  const viewer = { authorization: `Bearer ${TOKENS.viewToken}` };
+  for (const [what, content] of ODD_UPLINKS) {
+    writeFileSync(uplinksPath, JSON.stringify(content));
+    const seen = await ask("GET", "uplinks", undefined, viewer);
+    assert.equal(seen.status, 200);
+    const match = { "if-match": `"${seen.body.hash}"` };
+    const answers = [
+      seen,
+      await ask("POST", "uplinks/check", seen.body.content, viewer),
+      await ask("PUT", "uplinks", seen.body.content, match),
+    ];
+    for (const { text } of answers) assert.ok(!text.includes(PLANTED), `${what}: ${text}`);
+    assert.equal(answers[2]?.status === 200, what === "a second address" || what === "a query");
+  }
+  // What is no secret is told, and the query of a WebSocket address stays while nobody touches it.
+  const signed = "wss://ws.example/mqtt?X-Signature=0123456789abcdef";
+  const ws = { ...CLOUD, url: signed, passwordFile: "sub/none", select: { kinds: ["rpm"] } };
+  writeFileSync(uplinksPath, JSON.stringify(file(ws)));
+  const { body } = await ask("GET", "uplinks", undefined, viewer);
+  const [shown] = body.content.uplinks;
+  assert.deepEqual(shown, {
+    ...ws,
+    url: "wss://ws.example/mqtt",
+    username: "********",
+    passwordFile: "********",
+  });
+  const { passwordFile: _gone, ...kept } = shown;
+  const match = { "if-match": `"${body.hash}"` };
+  assert.equal((await ask("PUT", "uplinks", file({ ...kept, inflight: 7 }), match)).status, 200);
+  assert.equal(JSON.parse(readFileSync(uplinksPath, "utf8")).uplinks[0].url, signed);
+
+  writeFileSync(path, JSON.stringify({ site: "plant-7", sensors: [], passwrd: PLANTED }));
+  const site = await ask("GET", "site", undefined, viewer);
+  assert.deepEqual(site.body.site, { site: "plant-7", sensors: [], passwrd: "********" });
+  writeFileSync(path, `{"site": "${PLANTED}`);
+  const broken = await ask("GET", "site", undefined, viewer);
+  assert.equal(broken.body.isBlank, false);
+  for (const { text } of [site, broken]) assert.ok(!text.includes(PLANTED), text);
 });
 
 test("set-up – no hash that is shown lets who may look try out what a file holds", async (t) => {
