@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { openStore } from "../../src/store/store.ts";
-import { append, mainOf, readingOf } from "../../test/support/temp-database.ts";
+import { append, mainOf, readingOf, uplinkOf } from "../../test/support/temp-database.ts";
 import type { AgentProcess } from "./agent-process.ts";
 import { cpuMs, median, sleep } from "./measure.ts";
 import {
@@ -66,17 +66,17 @@ const SILENT_DAYS = 5;
 
 /** A store of 721,500 delivered readings; returns how many. */
 async function fillSite(dataDir: string): Promise<number> {
-  const store = openStore({
+  const options = {
     dataDir,
     historyDays: 60,
     waveformDays: 30,
     bufferMaxMb: 8192,
     diskFreeMinMb: 0,
-    uplinks: mainOf(),
     clock: systemClock,
     logger: silentLogger,
     commitWindowMs: 0,
-  });
+  };
+  const store = openStore({ ...options, uplinks: mainOf() });
   const codes = small(SENSORS - NEVER_SEEN, 0).map(({ code }) => code);
   let count = 0;
   for (let first = 0; first < READINGS_EACH; first += 24) {
@@ -99,6 +99,9 @@ async function fillSite(dataDir: string): Promise<number> {
     }
   }
   await store.close();
+  // The agent's own lane: one that it had to add would begin with all that is stored, and send it beside what is measured.
+  const main = uplinkOf("main", ["json"], { startFrom: "now" });
+  await openStore({ ...options, uplinks: [main] }).close();
   return count;
 }
 

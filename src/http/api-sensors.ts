@@ -2,11 +2,13 @@ import type { FastifyInstance } from "fastify";
 import type { SensorState } from "../core/ports.ts";
 import { readingZone } from "../core/query/reading-zone.ts";
 import { isRead, normalCode, readingKinds, type Sensor } from "../core/sensor.ts";
+import { fromSite } from "../core/site-source.ts";
 import { integer, objectOf, SENSOR, text } from "./api-schemas.ts";
 import { BREATH_EVERY, breathe } from "./breath.ts";
 import type { HttpParts } from "./parts.ts";
 import { problem } from "./problem.ts";
 import { readingJson } from "./reading-json.ts";
+import { isGone, type SharedAnswers, tooMany } from "./shared-answers.ts";
 
 interface SensorsQuery {
   readonly q?: string;
@@ -30,25 +32,31 @@ export const SENSORS_QUERY = objectOf({
 export function registerSensorsApi(
   app: FastifyInstance,
   parts: Pick<HttpParts, "site" | "status" | "history">,
+  answers: SharedAnswers,
 ): void {
+  const ordered = fromSite(parts.site, ({ sensors }) => inOrder(sensors));
+  const list = async (query: SensorsQuery) => {
+    const { limit, cursor } = query;
+    const states = stateByCode(parts.status.status().sensors);
+    const found = ordered().filter((sensor) => isWanted(sensor, states.get(sensor.code), query));
+    const texts: string[] = [];
+    for (const sensor of found.slice(cursor, cursor + limit)) {
+      texts.push(sensorJson(sensor, states.get(sensor.code), parts));
+      if (texts.length % BREATH_EVERY === 0) await breathe();
+    }
+    const next = cursor + limit < found.length ? cursor + limit : null;
+    return `{"total":${found.length},"next":${next},"sensors":[${texts.join(",")}]}`;
+  };
   app.get<{ Querystring: SensorsQuery }>(
     "/api/v1/sensors",
     { schema: { querystring: SENSORS_QUERY } },
     async (request, reply) => {
-      const { limit, cursor } = request.query;
-      const states = stateByCode(parts.status.status().sensors);
-      const found = inOrder(parts.site.current.sensors).filter((sensor) =>
-        isWanted(sensor, states.get(sensor.code), request.query),
+      const { query } = request;
+      const text = await answers.ask(`sensors ${JSON.stringify(query)}`, isGone(request), () =>
+        list(query),
       );
-      const texts: string[] = [];
-      for (const sensor of found.slice(cursor, cursor + limit)) {
-        texts.push(sensorJson(sensor, states.get(sensor.code), parts));
-        if (texts.length % BREATH_EVERY === 0) await breathe();
-      }
-      const next = cursor + limit < found.length ? cursor + limit : null;
-      return reply
-        .type("application/json; charset=utf-8")
-        .send(`{"total":${found.length},"next":${next},"sensors":[${texts.join(",")}]}`);
+      if (text === null) return tooMany(reply);
+      return reply.type("application/json; charset=utf-8").send(text);
     },
   );
   app.get<{ Params: { code: string } }>(

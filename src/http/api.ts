@@ -12,11 +12,18 @@ import { registerSetupApi } from "./api-setup.ts";
 import { registerWaveformApi } from "./api-waveforms.ts";
 import { registerLiveEvents } from "./live-events.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
+import { isGone, type SharedAnswers, tooMany } from "./shared-answers.ts";
 
 const API = "/api/v1";
+const JSON_UTF8 = "application/json; charset=utf-8";
 
 /** `/api/v1`: the JSON behind the dashboard, also for scripts. Described by /api/v1/openapi.json and docs/api.md. */
-export function registerApi(app: FastifyInstance, parts: HttpParts, options: HttpOptions): void {
+export function registerApi(
+  app: FastifyInstance,
+  parts: HttpParts,
+  options: HttpOptions,
+  answers: SharedAnswers,
+): void {
   const document = apiOperations(options.version);
   app.addHook("onSend", (request, reply, _payload, done) => {
     if (request.url.startsWith(API)) reply.header("cache-control", "no-store");
@@ -32,16 +39,19 @@ export function registerApi(app: FastifyInstance, parts: HttpParts, options: Htt
     };
   };
   app.get(`${API}/openapi.json`, (_request, reply) => reply.send(document));
-  app.get(`${API}/status`, (_request, reply) => reply.send(statusJson()));
-  app.get(`${API}/faults`, (_request, reply) =>
-    reply.send({ faults: currentFaults(parts.status.status(), parts.site.current) }),
-  );
+  const large = (path: string, make: () => unknown) =>
+    app.get(`${API}/${path}`, async (request, reply) => {
+      const text = await answers.ask(path, isGone(request), () => JSON.stringify(make()));
+      return text === null ? tooMany(reply) : reply.type(JSON_UTF8).send(text);
+    });
+  large("status", statusJson);
+  large("faults", () => ({ faults: currentFaults(parts.status.status(), parts.site.current) }));
   app.get<{ Querystring: { limit: number } }>(
     `${API}/gaps`,
     { schema: { querystring: GAPS_QUERY } },
     (request, reply) => reply.send({ gaps: parts.gaps.recent(request.query.limit) }),
   );
-  registerSensorsApi(app, parts);
+  registerSensorsApi(app, parts, answers);
   registerReadingsApi(app, parts);
   registerWaveformApi(app, parts);
   const mayWriteOverTcp = options.token !== null || options.commandsEnabled !== false;

@@ -2,9 +2,11 @@ import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import type { FastifyInstance } from "fastify";
 import { backlogOf } from "../core/backlog.ts";
 import { parseLaneName } from "../core/lane-plan.ts";
-import type { AgentStatus, SensorState } from "../core/ports.ts";
+import type { AgentStatus } from "../core/ports.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { HttpParts } from "./parts.ts";
+import { sensorSeries } from "./sensor-series.ts";
+import { isGone, type SharedAnswers, tooMany } from "./shared-answers.ts";
 
 /** The sampler's own timer, ms; it is part of every sample and is taken off. */
 const RESOLUTION_MS = 200;
@@ -44,6 +46,9 @@ class LoopDelay {
   }
 }
 
+/** The times of readings are the gateway's, whatever our clock says. */
+const gatewayNowMs = ({ nowMs, gateway }: AgentStatus): number => nowMs + (gateway.skewMs ?? 0);
+
 /** Gauges that show a state are set when they are read, from the same status that people see. */
 function refreshGauges(metrics: Metrics, status: AgentStatus): void {
   metrics.gatewayUp.set(status.gateway.isUp ? 1 : 0);
@@ -62,12 +67,9 @@ function refreshGauges(metrics: Metrics, status: AgentStatus): void {
   }
   const { readings, oldestTimeMs } = backlogOf(status.buffer.lanes);
   metrics.outbox.set(readings);
-  // The times of readings are the gateway's, whatever our clock says.
-  const gatewayNowMs = status.nowMs + (status.gateway.skewMs ?? 0);
   metrics.outboxOldestAge.set(
-    oldestTimeMs === null ? 0 : Math.max(0, (gatewayNowMs - oldestTimeMs) / 1000),
+    oldestTimeMs === null ? 0 : Math.max(0, (gatewayNowMs(status) - oldestTimeMs) / 1000),
   );
-  setSensorGauges(metrics, status.sensors, gatewayNowMs);
   metrics.databaseBytes.set(status.buffer.databaseBytes);
   if (status.buffer.diskFreeBytes !== null) metrics.diskFreeBytes.set(status.buffer.diskFreeBytes);
   // Unknown is not a number of hours: a rule `< 24` must not fire on it.
@@ -76,29 +78,10 @@ function refreshGauges(metrics: Metrics, status: AgentStatus): void {
   metrics.buildInfo.set({ version: status.version, node: process.version }, 1);
 }
 
-const STATES: readonly SensorState["state"][] = ["online", "silent", "unknown"];
-
-/** Sensors of the site file alone: a code that comes by on the wire makes no series, and one that left has none. */
-function setSensorGauges(
-  metrics: Metrics,
-  sensors: readonly SensorState[],
-  gatewayNowMs: number,
-): void {
-  const { sensorState, sensorReadingAge, sensorBattery, sensorZone } = metrics;
-  for (const gauge of [sensorState, sensorReadingAge, sensorBattery, sensorZone]) gauge.reset();
-  for (const { code, name, state, lastReadingMs, batteryV, zone } of sensors) {
-    const labels = { sensor: code, name: name ?? "" };
-    for (const one of STATES) sensorState.set({ ...labels, state: one }, one === state ? 1 : 0);
-    if (lastReadingMs !== null)
-      sensorReadingAge.set(labels, Math.max(0, (gatewayNowMs - lastReadingMs) / 1000));
-    if (batteryV !== null) sensorBattery.set(labels, batteryV);
-    if (zone) sensorZone.set(labels, "ABCD".indexOf(zone) + 1);
-  }
-}
-
 export function registerMetrics(
   app: FastifyInstance,
   parts: Pick<HttpParts, "metrics" | "status">,
+  answers: SharedAnswers,
 ): void {
   const { metrics, status } = parts;
   const loopDelay = new LoopDelay();
@@ -110,7 +93,7 @@ export function registerMetrics(
     loopDelay.stop();
     done();
   });
-  app.get("/metrics", async (_request, reply) => {
+  const scrape = async () => {
     const now = status.status();
     metrics.registry.setDefaultLabels({ site: now.site });
     refreshGauges(metrics, now);
@@ -119,7 +102,13 @@ export function registerMetrics(
       if (quantile !== undefined) metrics.eventLoopDelay.set({ quantile }, seconds);
     });
     const text = await metrics.registry.metrics();
+    const sensors = await sensorSeries(now.site, now.sensors, gatewayNowMs(now));
     // The text format knows `NaN`; prom-client writes `Nan`.
-    return reply.type(metrics.registry.contentType).send(text.replaceAll(" Nan\n", " NaN\n"));
+    return `${text.replaceAll(" Nan\n", " NaN\n")}\n${sensors}`;
+  };
+  app.get("/metrics", async (request, reply) => {
+    const text = await answers.ask("metrics", isGone(request), scrape);
+    if (text === null) return tooMany(reply);
+    return reply.type(metrics.registry.contentType).send(text);
   });
 }

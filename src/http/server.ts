@@ -22,6 +22,7 @@ import { registerMetrics } from "./metrics.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
 import { problem } from "./problem.ts";
 import { refuseUnknown, registerQueryService } from "./query-service.ts";
+import { SharedAnswers } from "./shared-answers.ts";
 import { ServerCertificate } from "./tls.ts";
 
 /** Requests to us are small questions (services 6). */
@@ -182,9 +183,10 @@ export function createApp(
   );
 
   registerHealth(app, parts);
-  registerMetrics(app, parts);
+  const answers = new SharedAnswers();
+  registerMetrics(app, parts, answers);
   registerAudit(app, parts);
-  registerApi(app, parts, options);
+  registerApi(app, parts, options, answers);
   registerQueryService(app, parts, options);
   registerDashboard(app, options.dashboardDir);
   return app;

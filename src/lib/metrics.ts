@@ -88,25 +88,6 @@ export function createMetrics() {
       "buffer_hours_until_full",
       "Hours of outage the buffer still holds at the recent rate.",
     ),
-    sensorState: gauge(
-      "sensor_state",
-      "1 for the state that a sensor of the site file is in, 0 for the others.",
-      ["sensor", "name", "state"],
-    ),
-    sensorReadingAge: gauge(
-      "sensor_reading_age_seconds",
-      "Age of a sensor's newest reading, by the gateway's clock.",
-      ["sensor", "name"],
-    ),
-    sensorBattery: gauge("sensor_battery_volts", "Newest battery voltage of a sensor.", [
-      "sensor",
-      "name",
-    ]),
-    sensorZone: gauge(
-      "sensor_zone",
-      "Vibration zone of a sensor's newest reading, 1 to 4 for A to D; sensors with a machine class alone.",
-      ["sensor", "name"],
-    ),
     commits: counter("store_commits_total", "Transactions committed."),
     commitDuration: histogram(
       "store_commit_seconds",

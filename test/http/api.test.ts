@@ -143,6 +143,68 @@ test("api – sensors by place with state, zone and newest readings; searched, f
   assert.equal((await get("/api/v1/sensors/77")).status, 404);
 });
 
+test("api – ten that ask for the same list at once share its making, of which one has its turn at a time", async (t) => {
+  const base = testParts();
+  let asked = 0;
+  let making = 0;
+  let most = 0;
+  const status = () => {
+    asked += 1;
+    making += 1;
+    most = Math.max(most, making);
+    setImmediate(() => {
+      making -= 1;
+    });
+    return agentStatus();
+  };
+  const { get } = api(t, { ...base, status: { status } });
+  const urls = ["/api/v1/sensors", "/api/v1/status", "/api/v1/faults", "/metrics"];
+  const ten = urls.flatMap((url) => Array.from({ length: 10 }, () => get(url)));
+  const answers = await Promise.all(ten);
+  assert.ok(answers.every((answer) => answer.status === 200));
+  assert.deepEqual([asked, most], [urls.length, 1]);
+  // Not one from before the question.
+  await get("/api/v1/sensors");
+  assert.equal(asked, urls.length + 1);
+});
+
+test("api – of different lists so many wait and no more; a list that cannot be made stops no other", async (t) => {
+  const base = testParts();
+  let isBroken = true;
+  const status = () => {
+    if (!isBroken) return agentStatus();
+    isBroken = false;
+    throw new Error("of the test");
+  };
+  const { get } = api(t, { ...base, status: { status } });
+  const answers = await Promise.all(
+    Array.from({ length: 70 }, (_, n) => get(`/api/v1/sensors?limit=${n + 1}`)),
+  );
+  const of = (code: number) => answers.filter((answer) => answer.status === code).length;
+  assert.deepEqual([of(500), of(200), of(503)], [1, 63, 6]);
+  assert.equal(answers.find((answer) => answer.status === 503)?.headers["retry-after"], "1");
+});
+
+test("metrics – other work has its turns while the series of thousands of sensors are written", async (t) => {
+  const [sensor] = agentStatus().sensors;
+  assert.ok(sensor);
+  const sensors = Array.from({ length: 2000 }, (_, n) => ({ ...sensor, code: `${n}` }));
+  const { get } = api(t, {
+    ...testParts(),
+    status: { status: () => ({ ...agentStatus(), sensors }) },
+  });
+  let turns = 0;
+  const count = () => {
+    turns += 1;
+    next = setImmediate(count);
+  };
+  let next = setImmediate(count);
+  const { raw } = await get("/metrics");
+  clearImmediate(next);
+  assert.match(raw.toString(), /gateside_sensor_state\{sensor="1999"/);
+  assert.ok(turns > 100, `${turns} turns`);
+});
+
 test("api – trend, waveforms, waveform and spectrum", async (t) => {
   const { parts, get } = api(t);
   const waveforms = [{ fileId: 3, channel: 1, axis: "H" as const }];

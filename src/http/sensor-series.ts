@@ -1,0 +1,72 @@
+import type { SensorState } from "../core/ports.ts";
+import { BREATH_EVERY, breathe } from "./breath.ts";
+
+const STATES: readonly SensorState["state"][] = ["online", "silent", "unknown"];
+
+/** A series per sensor, or one per state of each. */
+interface Family {
+  readonly name: string;
+  readonly help: string;
+  /** What stands behind the name and the labels of the sensor: label text and value. */
+  readonly values: (
+    sensor: SensorState,
+    gatewayNowMs: number,
+  ) => readonly (readonly [labels: string, value: number])[];
+}
+
+const one = (value: number | null) => (value === null ? [] : [["", value] as const]);
+
+const FAMILIES: readonly Family[] = [
+  {
+    name: "gateside_sensor_state",
+    help: "1 for the state that a sensor of the site file is in, 0 for the others.",
+    values: ({ state }) => STATES.map((each) => [`,state="${each}"`, each === state ? 1 : 0]),
+  },
+  {
+    name: "gateside_sensor_reading_age_seconds",
+    help: "Age of a sensor's newest reading, by the gateway's clock.",
+    values: ({ lastReadingMs }, nowMs) =>
+      one(lastReadingMs === null ? null : Math.max(0, (nowMs - lastReadingMs) / 1000)),
+  },
+  {
+    name: "gateside_sensor_battery_volts",
+    help: "Newest battery voltage of a sensor.",
+    values: ({ batteryV }) => one(batteryV),
+  },
+  {
+    name: "gateside_sensor_zone",
+    help: "Vibration zone of a sensor's newest reading, 1 to 4 for A to D; sensors with a machine class alone.",
+    values: ({ zone }) => one(zone ? "ABCD".indexOf(zone) + 1 : null),
+  },
+];
+
+/**
+ * The series of sensors in Prometheus' text format, made with breaths: thousands of labelled values in a registry would hold the
+ * loop at every scrape. Sensors of the site file alone: a code that comes by on the wire makes no series, and one that left has none.
+ */
+export async function sensorSeries(
+  site: string,
+  sensors: readonly SensorState[],
+  gatewayNowMs: number,
+): Promise<string> {
+  const siteLabel = `,site="${escaped(site)}"`;
+  const labels = sensors.map(
+    ({ code, name }) => `sensor="${escaped(code)}",name="${escaped(name ?? "")}"`,
+  );
+  const lines: string[] = [];
+  for (const { name, help, values } of FAMILIES) {
+    lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} gauge`);
+    for (const [index, sensor] of sensors.entries()) {
+      for (const [more, value] of values(sensor, gatewayNowMs)) {
+        lines.push(`${name}{${labels[index]}${more}${siteLabel}} ${value}`);
+      }
+      if (index % BREATH_EVERY === BREATH_EVERY - 1) await breathe();
+    }
+    lines.push("");
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
+}
