@@ -55,6 +55,7 @@ test("amqp – over RabbitMQ: nothing is lost over a killed collector, a killed 
   await first.end("SIGKILL");
   await publishAll(rabbit.mqttUrl, messages(400, 1000));
   // And the broker.
+  await rabbit.hasWritten("gateside-collect-gateside");
   await rabbit.kill();
   await rabbit.start();
   postgres.stop();

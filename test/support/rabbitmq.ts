@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect as connectTcp } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,6 +19,11 @@ export interface Rabbitmq {
   readonly mqttUrl: string;
   /** Leader of the node's group of processes; undefined while it is down. */
   readonly pid: number | undefined;
+  /**
+   * Resolves once the node has written that this quorum queue is there. RabbitMQ 3.10 keeps that back for up to three seconds; a node
+   * that is killed meanwhile finds the queue without its log, and without a leader for ever.
+   */
+  hasWritten(queue: string): Promise<void>;
   /** SIGKILL. */
   kill(): Promise<void>;
   /** Starts it again on its ports, with what it had written. */
@@ -28,6 +33,8 @@ export interface Rabbitmq {
 
 /** How long a node may take to start, ms. */
 const START_MS = 90_000;
+/** How long it may take to write what queues there are, ms. */
+const WRITE_MS = 30_000;
 
 /** One real node with the MQTT plug-in on loopback ports; guests may come from this machine. */
 export async function openRabbitmq(): Promise<Rabbitmq> {
@@ -149,6 +156,15 @@ function createNode(
       return child?.pid;
     },
     start,
+    async hasWritten(queue) {
+      const name = nameOf(own);
+      const file = join(directory, "mnesia", name, "quorum", name, "names.dets");
+      const deadline = Date.now() + deadlineMs(WRITE_MS);
+      while (!existsSync(file) || !readFileSync(file).includes(queue)) {
+        if (Date.now() > deadline) throw new Error(`RabbitMQ does not write down ${queue}`);
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    },
     kill,
     async close() {
       await kill();
