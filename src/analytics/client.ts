@@ -18,7 +18,9 @@ const ANSWER_TIMEOUT_MS = 60_000;
 const CONNECT_MS = 10_000;
 const KEEP_ALIVE_MS = 30_000;
 /** A list of thousands of devices is a few megabytes. */
-const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
+const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
+/** Whoever answers before a log-in may be anybody. */
+const LOGIN_BYTES_MAX = 64 * 1024;
 /** A level of the tree that is not filtered. */
 const ANY = -1;
 
@@ -238,7 +240,8 @@ export class AnalyticsClient {
         ...(this.#dispatcher === null ? {} : { dispatcher: this.#dispatcher }),
         signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]),
       });
-      bytes = await limitedBody(response, operation);
+      const bytesMax = operation === API_OPERATIONS.login ? LOGIN_BYTES_MAX : ANSWER_BYTES_MAX;
+      bytes = await limitedBody(response, operation, bytesMax);
     } catch (error) {
       if (error instanceof AnalyticsFailure) throw error;
       throw new AnalyticsFailure(
@@ -270,13 +273,17 @@ function remedyOf(status: number): string {
   return status >= 500 ? "; the service has a fault of its own: try again later" : "";
 }
 
-async function limitedBody(response: Response, operation: string): Promise<Uint8Array> {
+async function limitedBody(
+  response: Response,
+  operation: string,
+  bytesMax: number,
+): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of response.body ?? []) {
     size += chunk.length;
-    if (size > ANSWER_BYTES_MAX) {
-      throw new AnalyticsFailure("too_large", operation, `more than ${ANSWER_BYTES_MAX} bytes`);
+    if (size > bytesMax) {
+      throw new AnalyticsFailure("too_large", operation, `more than ${bytesMax} bytes`);
     }
     chunks.push(chunk);
   }

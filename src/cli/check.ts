@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { faultLine } from "../config/fault.ts";
 import { SETTING_NAMES } from "../config/settings-table.ts";
-import { changeLines } from "../core/configuration.ts";
+import { changeLines, withoutSecrets } from "../core/configuration.ts";
 import { type FirstStart, firstStartOf } from "../core/first-start.ts";
 import { laneChangeText, lanesOf } from "../core/lane-plan.ts";
 import { publicUrl } from "../core/public-url.ts";
@@ -239,9 +239,10 @@ export function asJson(report: ConfigurationReport): object {
 }
 
 /** An uplink without its secrets. */
-function shownUplink({ username, password, sasKey, ...rest }: Uplink): object {
+function shownUplink(uplink: Uplink): object {
+  const { username, password, sasKey } = uplink;
   return {
-    ...rest,
+    ...withoutSecrets(uplink),
     hasUsername: username !== null,
     hasPassword: password !== null,
     hasSasKey: sasKey !== null,

@@ -1,6 +1,8 @@
 /** What a page elsewhere, a stolen link or a huge request can do at set-up: nothing. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { until } from "../support/agent-answers.ts";
 import { FIRST, openSetup, sensor, TOKENS, withSensors } from "../support/setup-desk.ts";
@@ -151,4 +153,44 @@ test("set-up – the password of a discovery is in no answer, audit entry or sta
   const all = told + begun.text + JSON.stringify(entries);
   assert.ok(!all.includes(LOGIN.password), all);
   assert.ok(!all.includes(LOGIN.email), all);
+});
+
+test("set-up – of a stranger that it is made to connect to nothing is told but that it is one, and no redirect is followed", async (t) => {
+  const { ask, setup } = openSetup(t, { uplinks: { uplinks: [] } });
+  const inside = "the-inside-of-a-stranger";
+  const asked: string[] = [];
+  const stranger = createServer((request, response) => {
+    asked.push(String(request.url));
+    const path = /^\/(\w+)/.exec(String(request.url))?.[1];
+    if (path === "redirect") response.writeHead(307, { location: "/followed" }).end(inside);
+    else if (path === "denied") response.writeHead(403).end(inside);
+    else if (path === "huge") response.end(`["${inside}${"x".repeat(100_000)}"]`);
+    else response.end(path === "json" ? JSON.stringify({ secret: inside }) : `<p>${inside}</p>`);
+  });
+  await new Promise<void>((done) => stranger.listen(0, "127.0.0.1", done));
+  t.after(() => stranger.close());
+  const host = `127.0.0.1:${(stranger.address() as AddressInfo).port}`;
+  const paths = ["page", "json", "denied", "huge", "redirect"];
+  const told: Record<string, string> = {};
+  for (const path of paths) {
+    await ask("POST", "discover", { ...LOGIN, url: `http://${host}/${path}` });
+    await until("it ended", () => setup.discovery.state !== "running" || undefined);
+    told[path] = (await ask("GET", "discover")).text;
+    assert.match(told[path], /"failed"/);
+  }
+  assert.match(told["page"] ?? "", /is not JSON/);
+  assert.match(told["json"] ?? "", /gave no token/);
+  assert.match(told["denied"] ?? "", /HTTP 403/);
+  assert.match(told["huge"] ?? "", /more than 65536 bytes/);
+  assert.match(told["redirect"] ?? "", /redirect/);
+  for (const path of paths) {
+    const uplink = { name: "a", url: `ws://${host}/${path}` };
+    const tried = await ask("POST", "uplinks/test", { uplink });
+    assert.equal(tried.body.addresses[0].ok, false);
+    told[`ws ${path}`] = tried.text;
+  }
+  for (const url of ["http://a.example", "file:///etc/passwd", "ftp://a.example", "gopher://a"])
+    assert.equal((await ask("POST", "uplinks/test", { uplink: { name: "a", url } })).status, 422);
+  assert.ok(!JSON.stringify(told).includes(inside), JSON.stringify(told, null, 1));
+  assert.ok(!asked.some((path) => path.includes("followed")), String(asked));
 });
