@@ -37,7 +37,13 @@ export async function checkDisk(
       found({ what, state: "failed", detail: newer });
       return;
     }
-    const { bavail, bsize } = await statfs(directory);
+    const { blocks, bavail, bsize } = await statfs(directory);
+    if (blocks === 0) {
+      // As a start would say it: /proc, /sys and the like.
+      const why = "this file system keeps no files there; give a directory on a disk";
+      found({ what, state: "failed", detail: `DATA_DIR: ${dataDir} cannot be made: ${why}` });
+      return;
+    }
     const freeMb = Math.floor((bavail * bsize) / MB);
     const usable = freeMb - diskFreeMinMb;
     const detail = `${dataDir}${directory === dataDir ? "" : " (will be made)"}, ${freeMb} MB free`;

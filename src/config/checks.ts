@@ -8,6 +8,8 @@ import { type Fault, shown } from "./fault.ts";
 
 export type Note = (fault: Fault) => void;
 
+const PORT_MAX = 65_535;
+
 /** An address without its credentials, and the credentials apart. */
 export interface Address {
   readonly url: string;
@@ -27,7 +29,17 @@ export function parseAddress(
     url = new URL(text);
   } catch {
     // The text is not repeated: it may hold a password.
-    note({ place: name, problem: "is not a complete address", remedy: wanted });
+    const port = /^[a-z][a-z0-9+.-]*:\/\/(?:[^/?#]*@)?[^/?#@]*:(\d+)(?:[/?#]|$)/i.exec(text)?.[1];
+    const isPortWrong = port !== undefined && Number(port) > PORT_MAX;
+    note(
+      isPortWrong
+        ? {
+            place: name,
+            problem: "has a port that does not exist",
+            remedy: `give one from 1 to ${PORT_MAX}`,
+          }
+        : { place: name, problem: "is not a complete address", remedy: wanted },
+    );
     return null;
   }
   const scheme = url.protocol.slice(0, -1);

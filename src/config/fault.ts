@@ -15,8 +15,17 @@ export function faultLine(fault: Fault): string {
 
 /** `a`, `a or b`, `a, b or c`. */
 export function anyOf(words: readonly string[]): string {
-  const last = words.at(-1) ?? "";
-  return words.length < 2 ? last : `${words.slice(0, -1).join(", ")} or ${last}`;
+  return joined(words, "or");
+}
+
+/** `a`, `a and b`, `a, b and c`. */
+export function allOf(words: readonly string[]): string {
+  return joined(words, "and");
+}
+
+function joined(words: readonly string[], last: "and" | "or"): string {
+  const end = words.at(-1) ?? "";
+  return words.length < 2 ? end : `${words.slice(0, -1).join(", ")} ${last} ${end}`;
 }
 
 /** `user:password@` of an address; a password may hold slashes and `@` itself. */

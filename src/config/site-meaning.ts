@@ -41,6 +41,7 @@ export function checkMeaning(written: unknown, options: MeaningOptions): Meaning
   const site = dict(written);
   const sensors = Array.isArray(site?.["sensors"]) ? site["sensors"].map(dict) : [];
   checkCodes(sensors, faults);
+  checkTopicLevels(site?.["site"], sensors, warnings);
   if (options.sparkplug) {
     if (options.isSparkplugGroup) checkGroup(site?.["site"], faults);
     checkDeviceIds(sensors, faults);
@@ -76,8 +77,9 @@ function checkCodes(sensors: readonly (Dict | null)[], faults: Fault[]): void {
     if (twin !== undefined) {
       faults.push({
         place,
-        problem: `${shown(code)} is the same sensor as sensors[${twin}]`,
-        remedy: "keep one, with all its kinds (leading zeros do not count)",
+        problem: `${shown(code)} is the same sensor as sensors[${twin}]${nameOf(sensors[twin])}`,
+        remedy:
+          "give another serial number, or keep one entry with all its kinds (leading zeros do not count)",
       });
     } else if (alias !== undefined) {
       faults.push({
@@ -89,6 +91,33 @@ function checkCodes(sensors: readonly (Dict | null)[], faults: Fault[]): void {
     if (twin === undefined) byCode.set(normalCode(code), i);
     if (alias === undefined) byLevel.set(level, i);
   }
+}
+
+/** What people call it, for who does not count the entries of the file. */
+function nameOf(sensor: Dict | null | undefined): string {
+  const name = sensor?.["name"];
+  return typeof name === "string" ? `, ${shown(name)}` : "";
+}
+
+/** Names that topics cannot carry as they are: who subscribes has to know the other spelling. */
+function checkTopicLevels(
+  site: unknown,
+  sensors: readonly (Dict | null)[],
+  warnings: Fault[],
+): void {
+  const isRespelled = (text: unknown): text is string =>
+    typeof text === "string" && topicLevel(text) !== text;
+  const respelled = (text: string) =>
+    `${shown(text)} stands in topics as ${shown(topicLevel(text))}, which do not take + # / and control characters`;
+  const remedy = "subscribe to that, or give a name without them";
+  if (isRespelled(site)) warnings.push({ place: "site", problem: respelled(site), remedy });
+  const codes = sensors.map((sensor) => sensor?.["code"]);
+  const first = codes.findIndex(isRespelled);
+  const code = codes[first];
+  if (!isRespelled(code)) return;
+  const others = codes.filter(isRespelled).length - 1;
+  const more = others === 0 ? "" : `; so do ${others} more`;
+  warnings.push({ place: `sensors[${first}].code`, problem: `${respelled(code)}${more}`, remedy });
 }
 
 /** spBv1.0/STATE/… is where hosts tell their state. */

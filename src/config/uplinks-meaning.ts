@@ -13,7 +13,7 @@ import {
   UPLINK_FORMATS,
 } from "../core/uplink.ts";
 import { checkTlsFiles, isLoopback, type Note, parseBrokers } from "./checks.ts";
-import { type Fault, shown } from "./fault.ts";
+import { allOf, type Fault, shown } from "./fault.ts";
 import { fileWord } from "./secret-file.ts";
 import type { UplinksContext } from "./uplinks.ts";
 import { readCredentials } from "./uplinks-secrets.ts";
@@ -57,6 +57,7 @@ export function checkUplinks(
     checkSelect(dict(uplink["select"]), place, context.site, report);
     if (urls !== null) checkSessions(sessions, sessionsOf(uplink, place, urls, context), report);
   }
+  checkPrefixes(sessions, report);
   const hasMain = context.main !== null || context.hasMainUrl === true;
   if (uplinks.length === 0 && Array.isArray(list) && !hasMain)
     report[context.mayBeEmpty ? "warn" : "fault"]({
@@ -313,10 +314,9 @@ function brokerOf(url: string): string {
   return `${hostname.toLowerCase()}:${port || ports[protocol]}`;
 }
 
-function checkSessions(others: Session[], own: Session, { fault, warn }: Report): void {
+function checkSessions(others: Session[], own: Session, { fault }: Report): void {
   for (const other of others) {
-    const brokers = new Set(other.urls.map(brokerOf));
-    if (!own.urls.some((url) => brokers.has(brokerOf(url)))) continue;
+    if (!shareBroker(own, other)) continue;
     const id = own.clientIds.find((clientId) => other.clientIds.includes(clientId));
     if (id !== undefined)
       fault({
@@ -330,12 +330,31 @@ function checkSessions(others: Session[], own: Session, { fault, warn }: Report)
         problem: `${shown(own.node)} is also the edge node of ${other.place} at the same broker`,
         remedy: "give each its own group or node",
       });
-    if (own.prefix !== null && own.prefix === other.prefix)
-      warn({
-        place: `${own.place}.topicPrefix`,
-        problem: `${shown(own.prefix)} is also the prefix of ${other.place} at the same broker, so both publish agent/state and the like there`,
-        remedy: "give each its own topicPrefix",
-      });
   }
   others.push(own);
+}
+
+const shareBroker = (a: Session, b: Session) => {
+  const brokers = new Set(a.urls.map(brokerOf));
+  return b.urls.some((url) => brokers.has(brokerOf(url)));
+};
+
+/** One warning for all that meet at a broker under one prefix. */
+function checkPrefixes(sessions: readonly Session[], { warn }: Report): void {
+  const told = new Set<Session>();
+  for (const [i, first] of sessions.entries()) {
+    if (first.prefix === null || told.has(first)) continue;
+    const others = sessions
+      .slice(i + 1)
+      .filter((one) => one.prefix === first.prefix && !told.has(one) && shareBroker(first, one));
+    const [second] = others;
+    if (second === undefined) continue;
+    for (const one of others) told.add(one);
+    const places = [first, ...others.slice(1)].map(({ place }) => place);
+    warn({
+      place: `${second.place}.topicPrefix`,
+      problem: `${shown(first.prefix)} is also the prefix of ${allOf(places)} at the same broker, so ${others.length === 1 ? "both" : "all"} publish agent/state and the like there`,
+      remedy: "give each its own topicPrefix",
+    });
+  }
 }

@@ -83,7 +83,11 @@ test("doctor – a gateway that is down is one line, not one for each sensor", a
     findings.filter((f) => f.state === "failed").map((f) => f.what),
     ["gateway", "broker"],
   );
-  const text = await runCommand(["doctor"], { ...b, env });
+  const text = await runCommand(["doctor"], { ...b, env: { ...env, DATA_DIR: "/proc/gateside" } });
+  assert.match(
+    text.stdout,
+    /^FAILED +disk +DATA_DIR: \/proc\/gateside cannot be made: this file system keeps no files there; give a directory on a disk$/m,
+  );
   assert.match(text.stdout, /^skipped +sensors +(\d+) of \1 reads not tried: /m);
 });
 

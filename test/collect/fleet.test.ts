@@ -162,6 +162,12 @@ test("fleet – without an address, with AMQP alone, or with nobody there it say
   assert.match((await runCommand(["fleet", "--from", "amqp://x"])).stderr, /give --db/);
   const { code, stderr } = await runCommand(["fleet", "--db", "postgres://u:secret@127.0.0.1:1/x"]);
   assert.equal(code, 1);
-  assert.match(stderr, /ECONNREFUSED/);
+  const refused = /nothing accepts connections at that address and port \(ECONNREFUSED\); is the/;
+  assert.match(stderr, refused);
+  assert.match(stderr, /127\.0\.0\.1:1/);
   assert.ok(!stderr.includes("secret"));
+  const broker = await runCommand(["fleet", "--from", "mqtt://u:secret@127.0.0.1:1"]);
+  assert.equal(broker.code, 1);
+  assert.match(broker.stderr, refused);
+  assert.match(broker.stderr, /^error: mqtt:\/\/127\.0\.0\.1:1: .*is the broker running/);
 });

@@ -136,6 +136,11 @@ test("settings – a file that a setting names is told by its path, and what is 
     problem({ HTTP_TOKEN_FILE: "file/x" }),
     /file\/x lies below something that is not a dir/,
   );
+  for (const name of ["GATEWAY_URL", "MQTT_URL"]) {
+    const scheme = name === "MQTT_URL" ? "mqtt" : "http";
+    const line = problem({ [name]: `${scheme}://u:pa55@host:99999` });
+    assert.equal(line, `${name}: has a port that does not exist; give one from 1 to 65535`);
+  }
   assert.match(problem({ MQTT_CA_FILE: "none" }), /MQTT_CA_FILE: \S+\/none does not exist;/);
   assert.match(problem({ MQTT_CA_FILE: "file" }), /MQTT_CA_FILE: \S+ cannot be used \(is no PEM/);
 });

@@ -23,6 +23,7 @@ const LOOP: Change = {
   channels: { channel1: LOOP_CHANNEL },
 };
 
+const RPM = { code: "70001", type: 40, kinds: ["rpm"] };
 const site = (...sensors: unknown[]) => ({ site: "plant-7", sensors });
 const load = (written: unknown, sparkplug = false) =>
   loadSite(JSON.stringify(written), "site.json", { sparkplug });
@@ -150,6 +151,20 @@ test("site file – a value of the wrong type is told with what to write", () =>
     lines(site({ ...CURRENT, channels: { current1: { clamp: 70 } } })).join(),
     /70 is not allowed; give 50, 100, 250 or 500$/,
   );
+});
+
+test("site file – a sensor twice is told by the name of the other, for who fills in a form", () => {
+  const [fault] = load(site({ ...RPM, name: "Tank" }, { ...RPM, code: `0${RPM.code}` })).faults;
+  assert.match(fault?.problem ?? "", /is the same sensor as sensors\[0\], "Tank"$/);
+  assert.match(fault?.remedy ?? "", /give another serial number, or keep one entry/);
+});
+
+test("site file – names that stand otherwise in topics are a warning with both spellings", () => {
+  const sensors = ["4/0", "4_1", "4#2"].map((code) => ({ ...RPM, code }));
+  const told = load({ site: "plant/7 +", sensors }).warnings.map(faultLine);
+  assert.match(told[0] ?? "", /site: "plant\/7 \+" stands in topics as "plant_7 _"/);
+  assert.match(told[1] ?? "", /sensors\[0\]\.code: "4\/0" stands in topics as "4_0".*so do 1 more/);
+  assert.equal(told.length, 2);
 });
 
 test("site file – all faults of a file are told at once", () => {

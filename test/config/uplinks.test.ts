@@ -251,6 +251,23 @@ test("a client id of main is not given again at its broker", () => {
   );
 });
 
+test("uplinks that meet at a broker under one prefix are told once, and those at other brokers are not", () => {
+  const at = (name: string, host = "cloud") => ({ name, url: `mqtt://${host}.example` });
+  const told = (...uplinks: object[]) =>
+    load(file(...uplinks)).warnings.map((one) => faultLine(one).replace(/^\S+ /, ""));
+  assert.deepEqual(told(at("a"), at("b", "other")), []);
+  assert.deepEqual(told(at("a"), at("b"), at("c"), at("d", "other"), at("e", "other")), [
+    'uplinks[1].topicPrefix: "gateside" is also the prefix of uplinks[0] and uplinks[2] at the same broker, so all publish agent/state and the like there; give each its own topicPrefix',
+    'uplinks[4].topicPrefix: "gateside" is also the prefix of uplinks[3] at the same broker, so both publish agent/state and the like there; give each its own topicPrefix',
+  ]);
+});
+
+test("a template without placeholders puts all streams on one topic, which is a fault with two of them", () => {
+  const [fault] = load(file({ ...CLOUD, topics: { reading: "x" } })).faults;
+  assert.match(fault?.place ?? "", /uplinks\[0\]\.topics$/);
+  assert.match(fault?.problem ?? "", /^live readings of \S+ \w+ and live readings of .* topic x$/);
+});
+
 test("a pattern that finds no sensor yet is a warning while others find some", () => {
   const { uplinks, warnings } = load(file({ ...CLOUD, select: { sensors: ["10*", "zz*"] } }));
   assert.equal(uplinks?.length, 1);

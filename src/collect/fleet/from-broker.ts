@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { type BrokerAddress, publicBroker } from "../broker-url.ts";
-import { messageOf } from "../database/failure.ts";
 import { MqttConnection } from "../mqtt/connection.ts";
 import type { BrokerTls } from "../options.ts";
 import { parseMessage } from "../parse/parse-message.ts";
+import { unreachedText } from "../unreached.ts";
 import { type BoxFacts, type FleetBox, fleetBox, type Json } from "./box.ts";
 
 /** Retained messages come at once; when none came for this long there are no more, ms. */
@@ -31,7 +31,7 @@ export async function fleetFromBroker(
     try {
       return await read(address, tls, prefix, nowMs);
     } catch (error) {
-      failures.push(`${publicBroker(address)}: ${messageOf(error)}`);
+      failures.push(`${publicBroker(address)}: ${unreachedText(error, "the broker")}`);
     }
   }
   throw new Error(failures.join("; "));

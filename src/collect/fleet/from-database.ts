@@ -1,5 +1,7 @@
 import { topicLevel } from "../../core/topic-level.ts";
-import { openForReading } from "../database/connection.ts";
+import { openForReading, publicDatabase } from "../database/connection.ts";
+import { messageOf } from "../database/failure.ts";
+import { unreachedText } from "../unreached.ts";
 import { type BoxFacts, type FleetBox, fleetBox, type Json } from "./box.ts";
 
 interface Row {
@@ -17,7 +19,12 @@ const ALARM_DAYS = 92;
 
 /** Every box that the database knows. Rejects where it cannot be reached or is not one of ours. */
 export async function fleetFromDatabase(url: string, nowMs: number): Promise<FleetBox[]> {
-  const client = await openForReading(url, "gateside fleet");
+  const client = await openForReading(url, "gateside fleet").catch((cause: unknown) => {
+    const text = unreachedText(cause, "the database");
+    throw text === messageOf(cause)
+      ? cause
+      : new Error(`${publicDatabase(url)}: ${text}`, { cause });
+  });
   try {
     const { rows } = await client.query<Row>(
       `SELECT b.site, b.agent_state AS state, b.stats,

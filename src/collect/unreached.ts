@@ -1,0 +1,21 @@
+import { messageOf } from "./database/failure.ts";
+
+/** What the operator can look for; the code stays for those who know it. */
+const WORDS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "nothing accepts connections at that address and port",
+  EHOSTUNREACH: "no way through the network to that address",
+  ENETUNREACH: "this machine has no network to that address",
+  ETIMEDOUT: "that address does not answer",
+  ENOTFOUND: "no name server knows that host",
+  EAI_AGAIN: "no name server answers",
+};
+
+/** Why a connection did not come about, and what to check. @param what runs there, such as "the broker" */
+export function unreachedText(error: unknown, what: string): string {
+  const text = messageOf(error);
+  // A session tells why it closed in words alone.
+  const code = Object.keys(WORDS).find((one) => text.includes(one)) ?? "";
+  const words = WORDS[code];
+  if (words === undefined) return text;
+  return `${words} (${code}); is ${what} running, and are its host and port right?`;
+}
