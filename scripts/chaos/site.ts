@@ -134,14 +134,15 @@ export async function openSite(
 }
 
 function openSimulator(
-  { seed, speed, cadenceS, hasFarSides }: SiteOptions,
+  { seed, speed, cadenceS, hasFarSides, formats }: SiteOptions,
   zone: string,
   startMs: number,
   random: SeededRandom,
 ): Promise<Simulator> {
   const cadence = random.pick([30, 40, 60]);
   // Every reading goes out several times: fewer of them, or the end is waited for longer than faults last.
-  const own = { accel: hasFarSides ? 60 : 20, loop: 20, rpm: 30 };
+  const isSlow = hasFarSides || formats.includes("sparkplug");
+  const own = { accel: isSlow ? 60 : 20, loop: 20, rpm: 30 };
   const slow = { current: cadence, currentV2: cadence, accCurrent: cadence, dryContact: cadence };
   const kinds = { ...own, ...slow };
   const given = Object.keys(kinds).map((kind) => [kind, cadenceS]);
