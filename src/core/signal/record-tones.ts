@@ -25,8 +25,8 @@ export function accelTones(
 ): ToneList {
   // Above rate/2.56 lines may be aliases.
   const count = Math.min(Math.floor(size / USABLE_RATE) + 1, Math.floor(size / 2));
-  for (let k = 0; k < count; k++) {
-    const mirror = (size - k) % size;
+  for (let k = FIRST_LINE - 1; k < count; k++) {
+    const mirror = size - k;
     const re = (transform[2 * k] ?? 0) + (transform[2 * mirror] ?? 0);
     const im = (transform[2 * k + 1] ?? 0) - (transform[2 * mirror + 1] ?? 0);
     room[k] = Math.sqrt(re * re + im * im);

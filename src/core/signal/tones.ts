@@ -50,6 +50,18 @@ function toneAt({ data }: ToneList, i: number): Tone {
   return { hz: data[at] ?? 0, amplitude: data[at + 1] ?? 0, ratio: data[at + 2] ?? 0 };
 }
 
+/** Number of the first tone at or above a frequency: rules ask hundreds of times for a reading. */
+function firstFrom(data: Float32Array, fromHz: number): number {
+  let low = 0;
+  let high = data.length / PLACES;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((data[PLACES * middle] ?? 0) < fromHz) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 /** The strongest tone in [fromHz, toHz] that is not to be passed over; null where there is none. */
 export function strongestIn(
   list: ToneList,
@@ -57,14 +69,14 @@ export function strongestIn(
   toHz: number,
   isPassedOver: (hz: number) => boolean = () => false,
 ): Tone | null {
+  const { data } = list;
   let best = -1;
   let amplitude = 0;
-  for (let at = 0; at < list.data.length; at += PLACES) {
-    const hz = list.data[at] ?? 0;
-    if (hz < fromHz) continue;
+  for (let at = PLACES * firstFrom(data, fromHz); at < data.length; at += PLACES) {
+    const hz = data[at] ?? 0;
     if (hz > toHz) break;
-    if ((list.data[at + 1] ?? 0) <= amplitude || isPassedOver(hz)) continue;
-    amplitude = list.data[at + 1] ?? 0;
+    if ((data[at + 1] ?? 0) <= amplitude || isPassedOver(hz)) continue;
+    amplitude = data[at + 1] ?? 0;
     best = at;
   }
   return best < 0 ? null : toneAt(list, best / PLACES);
@@ -84,7 +96,8 @@ export interface ToneSpectrum {
 /** Local maxima well above the noise, with frequency and amplitude between the lines (parabola through logarithms). */
 export function tonesOf(spectrum: ToneSpectrum): ToneList {
   const { lines, count, scale, stepHz, resolutionHz, first } = spectrum;
-  const found: [hz: number, amplitude: number, ratio: number][] = [];
+  // Flat, `PLACES` numbers each, by frequency: two maxima lie two lines apart, and no top moves by more than half a line.
+  const found: number[] = [];
   for (let from = first; from < count; from += BLOCK) {
     const to = Math.min(count, from + BLOCK);
     const start = Math.max(first, Math.min(from, to - BLOCK));
@@ -93,17 +106,34 @@ export function tonesOf(spectrum: ToneSpectrum): ToneList {
     const least = RATIO_MIN * noise;
     for (let k = from; k < to; k++) {
       const here = lines[k] ?? 0;
+      if (here < least || k + 1 >= count) continue;
       const below = lines[k - 1] ?? 0;
-      if (here < least || here <= below || k + 1 >= count) continue;
       const above = lines[k + 1] ?? 0;
-      if (here < above) continue;
+      if (here <= below || here < above) continue;
       const [offset, gain] = vertex(below, here, above);
-      found.push([(k + offset) * stepHz, here * gain * scale, (here * gain) / noise]);
+      found.push((k + offset) * stepHz, here * gain * scale, (here * gain) / noise);
     }
   }
-  if (found.length > TONES_MAX) found.sort((a, b) => b[2] - a[2]).length = TONES_MAX;
-  found.sort((a, b) => a[0] - b[0]);
-  return { resolutionHz, topHz: (count - 1) * stepHz, data: Float32Array.from(found.flat()) };
+  return { resolutionHz, topHz: (count - 1) * stepHz, data: mostProminent(found) };
+}
+
+/** The `TONES_MAX` of the largest ratio, still by frequency; of equal ones the lower. */
+function mostProminent(found: readonly number[]): Float32Array {
+  const count = found.length / PLACES;
+  if (count <= TONES_MAX) return new Float32Array(found);
+  const ratios = new Float64Array(count);
+  for (let i = 0; i < count; i++) ratios[i] = found[PLACES * i + 2] ?? 0;
+  const least = ratios.toSorted()[count - TONES_MAX] ?? 0;
+  let equals = TONES_MAX;
+  for (const ratio of ratios) if (ratio > least) equals -= 1;
+  const data = new Float32Array(PLACES * TONES_MAX);
+  let at = 0;
+  for (let i = 0; i < count; i++) {
+    const ratio = ratios[i] ?? 0;
+    if (ratio < least || (ratio === least && equals-- <= 0)) continue;
+    for (let place = 0; place < PLACES; place++) data[at++] = found[PLACES * i + place] ?? 0;
+  }
+  return data;
 }
 
 /** Mean of the lines that are no tones. */
@@ -113,16 +143,19 @@ function noiseOf(lines: Doubles, from: number, to: number): number {
   for (let round = 0; round < NOISE_ROUNDS; round++) {
     let sum = 0;
     let count = 0;
+    let most = 0;
     for (let k = from; k < to; k++) {
       const line = lines[k] ?? 0;
       if (line >= cut) continue;
       sum += line;
       count += 1;
+      if (line > most) most = line;
     }
-    const next = count === 0 ? mean : sum / count;
-    if (next === mean) break;
-    mean = next;
+    if (count === 0) break;
+    mean = sum / count;
     cut = NOISE_CUT * mean;
+    // None of them is beyond it: another round would find the same.
+    if (most < cut) break;
   }
   return mean;
 }
@@ -135,5 +168,5 @@ function vertex(below: number, here: number, above: number): readonly [number, n
   const curve = a + b;
   if (!(curve < 0)) return [0, 1];
   const offset = Math.max(-0.5, Math.min(0.5, (0.5 * (a - b)) / curve));
-  return [offset, Math.exp(-((a - b) ** 2) / (8 * curve))];
+  return [offset, Math.exp(-((a - b) * (a - b)) / (8 * curve))];
 }
