@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
+import type { Page } from "playwright-core";
 import { openBrowser, skipWithoutBrowser } from "../support/browser.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
@@ -76,9 +77,67 @@ test("dashboard – alarms are counted in the head, listed, acknowledged, shelve
   await items.first().getByRole("link").click();
   await page.locator(".chart").first().waitFor();
   assert.match(page.url(), /value=loop.channel1/);
+  await isNarrowEnough(page, "trend with limits and alarm marks");
+  await page.goto(`${address}/#/alarms?list=history`);
+  await items.first().waitFor();
+  await isNarrowEnough(page, "history of alarms");
+  await foldsManySensors(page, address);
   // The browser says so itself of every refused request.
   assert.deepEqual(
     browser.complaints.filter((text) => !text.includes("403")),
     [],
   );
 });
+
+/** No scrolling sideways on a telephone. */
+async function isNarrowEnough(page: Page, what: string): Promise<void> {
+  await page.setViewportSize({ width: 390, height: 800 });
+  const wide = await page.evaluate<number>("document.documentElement.scrollWidth");
+  assert.ok(wide <= 390, `${what}: ${wide} px wide in a window of 390`);
+}
+
+interface Listed {
+  readonly code: string;
+  readonly location: object | null;
+}
+
+/** A site of 200 sensors on 20 machines, as the agent would list it. */
+async function foldsManySensors(page: Page, address: string): Promise<void> {
+  await page.route("**/api/v1/sensors?*", async (route) => {
+    const response = await route.fetch();
+    const { sensors }: { sensors: Listed[] } = await response.json();
+    const [like] = sensors;
+    const many = Array.from({ length: 200 }, (_, i) => ({
+      ...like,
+      code: String(900_000 + i),
+      name: `Point ${i}`,
+      state: i === 3 ? "silent" : "online",
+      zone: null,
+      batteryV: 3 + ((i * 37) % 200) / 1000,
+      location: { company: 1, area: 1, machine: 100 + (i % 20), point: 1 },
+    }));
+    await route.fulfill({ response, json: { sensors: many, next: null } });
+  });
+  await page.goto(`${address}/#/`);
+  await page.reload();
+  const folds = page.locator("button.fold");
+  await folds.nth(19).waitFor();
+  const rows = page.locator("tr.sensor");
+  assert.deepEqual([await folds.count(), await rows.count()], [20, 0]);
+  await isNarrowEnough(page, "200 sensors, folded");
+  assert.equal(await page.locator("tr.group", { hasText: "1 silent" }).count(), 1);
+  await folds.nth(4).click();
+  assert.equal(await rows.count(), 10);
+  await isNarrowEnough(page, "one machine unfolded");
+  await page.setViewportSize({ width: 1280, height: 900 });
+  await page.getByRole("button", { name: "Battery" }).click();
+  assert.deepEqual([await folds.count(), await rows.count()], [0, 200]);
+  const codes = await page.evaluate<string[]>(
+    "[...document.querySelectorAll('tr.sensor')].slice(0, 2).map((row) => row.dataset.code)",
+  );
+  // 3.000 V and 3.001 V.
+  assert.deepEqual(codes, ["900000", "900173"]);
+  await page.getByRole("button", { name: "State" }).click();
+  assert.equal(await rows.first().getAttribute("data-code"), "900003");
+  await page.unroute("**/api/v1/sensors?*");
+}
