@@ -123,7 +123,7 @@ function mostProminent(found: readonly number[]): Float32Array {
   if (count <= TONES_MAX) return new Float32Array(found);
   const ratios = new Float64Array(count);
   for (let i = 0; i < count; i++) ratios[i] = found[PLACES * i + 2] ?? 0;
-  const least = ratios.toSorted()[count - TONES_MAX] ?? 0;
+  const least = ratios.slice().sort()[count - TONES_MAX] ?? 0;
   let equals = TONES_MAX;
   for (const ratio of ratios) if (ratio > least) equals -= 1;
   const data = new Float32Array(PLACES * TONES_MAX);
