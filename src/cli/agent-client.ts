@@ -67,7 +67,8 @@ export function createAgentClient(
     const body = parse(text);
     if (status < 200 || status > 299) {
       const hint = status === 401 ? "; give the agent's HTTP_TOKEN" : "";
-      const message = messageOf(body) ?? statusText;
+      // Our own refusals say what to do; what has no such text may be another program's.
+      const message = messageOf(body) ?? `${statusText}; is this the address of Gateside?`;
       throw new AgentFailure("refused", `the agent at ${at} says ${status}: ${message}${hint}`, {
         status,
       });

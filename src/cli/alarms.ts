@@ -126,8 +126,15 @@ async function say(
   const body = { by: whoIs(flags), ...(note === null ? {} : { note }), ...more };
   const path = `/api/v1/alarms/${encodeURIComponent(id)}/${word}`;
   const answer = await client.post(path, body, signal);
-  stdout.write(flags.has("json") ? `${JSON.stringify(answer, null, 2)}\n` : "done\n");
+  stdout.write(flags.has("json") ? `${JSON.stringify(answer, null, 2)}\n` : doneText(word, answer));
   return 0;
+}
+
+/** A shelf that nobody gave an end to has one all the same. */
+function doneText(word: string, answer: unknown): string {
+  const { alarm } = answer as { readonly alarm?: Pick<View, "shelved"> };
+  const until = alarm?.shelved?.until;
+  return word === "shelve" && until !== undefined ? `done, shelved until ${until}\n` : "done\n";
 }
 
 async function relearn(

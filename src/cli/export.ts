@@ -6,7 +6,7 @@ import { loadSite } from "../config/site.ts";
 import type { StoredReading } from "../core/ports.ts";
 import type { Doubt } from "../core/quality.ts";
 import type { Value } from "../core/reading.ts";
-import { KINDS, sameCode } from "../core/sensor.ts";
+import { KINDS, type Kind, sameCode } from "../core/sensor.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { nativeBinding } from "../lib/paths.ts";
 import { openReadOnly } from "../store/read-only-store.ts";
@@ -107,12 +107,27 @@ export async function run(context: CommandContext): Promise<number> {
       if (signal.aborted) return signal.reason === "EPIPE" ? 0 : 1;
     }
     await writeOut(stdout, piece, signal);
+    if (count === 0) stderr.write(`note: ${emptyNote(store.history, sensor, kind)}\n`);
   } finally {
     progress.end();
     store.close();
   }
   if (stderr.isTTY) stderr.write(`${count} readings\n`);
   return 0;
+}
+
+type Latest = Pick<ReturnType<typeof openReadOnly>["history"], "streams" | "latest">;
+
+/** Why an export may be empty: the newest reading tells of a wrong range. */
+function emptyNote(history: Latest, sensor: string | undefined, kind: Kind | undefined): string {
+  const times = history
+    .streams()
+    .filter((one) => (sensor ?? one.sensor) === one.sensor && (kind ?? one.kind) === one.kind)
+    .map((one) => history.latest(one.sensor, one.kind)?.timeMs ?? Number.NEGATIVE_INFINITY);
+  const newest = Math.max(...times);
+  return Number.isFinite(newest)
+    ? `nothing is stored in that range; the newest reading is of ${new Date(newest).toISOString()}`
+    : "nothing is stored that was asked for";
 }
 
 /** Names and places; without a site file that reads, the export goes on without them. */

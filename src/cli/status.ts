@@ -1,3 +1,4 @@
+import type { AlarmCounts } from "../core/alarm/view.ts";
 import { linkTitle } from "../core/link-title.ts";
 import type { AgentStatus, LinkState, LinkStatus } from "../core/ports.ts";
 import { AgentFailure, createAgentClient, givenAddress } from "./agent-client.ts";
@@ -5,15 +6,18 @@ import type { CommandContext } from "./command.ts";
 import { loadProcessSettings } from "./configuration.ts";
 import { table } from "./table.ts";
 
+/** The agent's answer; null: alarms are off. Agents before 0.2 say nothing of alarms. */
+type SaidStatus = AgentStatus & { readonly alarms?: AlarmCounts | null };
+
 /** The running agent at a glance: 0 all well, 1 something is not, or nobody answers. */
 export async function run(context: CommandContext): Promise<number> {
   const { flags, stdout, stderr, signal } = context;
   const url = givenAddress(flags.text("url"));
   const settings = loadProcessSettings(context);
-  let status: AgentStatus;
+  let status: SaidStatus;
   try {
     const client = createAgentClient(settings, url);
-    status = (await client.get("/api/v1/status", signal)) as AgentStatus;
+    status = (await client.get("/api/v1/status", signal)) as SaidStatus;
   } catch (error) {
     if (!(error instanceof AgentFailure)) throw error;
     if (flags.has("json")) stdout.write(`${JSON.stringify({ error: error.message })}\n`);
@@ -34,7 +38,7 @@ export function isWell(status: AgentStatus): boolean {
   );
 }
 
-export function statusText(status: AgentStatus): string {
+export function statusText(status: SaidStatus): string {
   const { gateway, links, buffer, sensors, nowMs, clock } = status;
   const why = (error: string | null) => (error === null ? "" : `: ${error}`);
   const lines: string[][] = [
@@ -58,6 +62,7 @@ export function statusText(status: AgentStatus): string {
         : "IMPLAUSIBLE: set this machine's clock",
     ],
   ];
+  if (status.alarms !== undefined) lines.push(["alarms", alarmsText(status.alarms)]);
   const { modbus } = status;
   if (modbus !== null && modbus !== undefined) {
     const { address, clients, lastError } = modbus;
@@ -88,6 +93,19 @@ export function statusText(status: AgentStatus): string {
       .join("; "),
   ]);
   return `${table(lines, "")}\n${table(rows, "")}`;
+}
+
+function alarmsText(counts: AlarmCounts | null): string {
+  if (counts === null) return "off (ALARMS_ENABLED is false)";
+  const { alarm, warning, acknowledged, shelved } = counts;
+  const words = [
+    [alarm, alarm === 1 ? "alarm" : "alarms"],
+    [warning, warning === 1 ? "warning" : "warnings"],
+    [acknowledged, "acknowledged"],
+    [shelved, "shelved"],
+  ] as const;
+  const told = words.filter(([count]) => count > 0).map(([count, word]) => `${count} ${word}`);
+  return told.length === 0 ? "none" : `${told.join(", ")}; \`gateside alarms\` lists them`;
 }
 
 /** Clocks that agree differ by less. */

@@ -72,7 +72,7 @@ function faultOf(error: ErrorObject, schemaFile: string, isSecretive: boolean): 
       return {
         place,
         problem: `${value} is of the wrong type`,
-        remedy: `write ${wanted}${retyped(error.data, params["type"])}`,
+        remedy: `write ${wanted}${retyped(error.data, params["type"])}${membersOf(error)}`,
       };
     }
     case "minItems":
@@ -152,6 +152,12 @@ function retyped(data: unknown, type: unknown): string {
   const isNumber = type === "integer" || type === "number";
   const isWritten = typeof data === "string" && /^-?(0|[1-9]\d*)(\.\d+)?$/.test(data);
   return isNumber && isWritten ? `, without quotes: ${data}` : "";
+}
+
+/** What belongs into an object that was written as something else. */
+function membersOf({ params, parentSchema }: ErrorObject): string {
+  const members = Object.keys(parentSchema?.["properties"] ?? {}).map(shown);
+  return params["type"] !== "object" || members.length === 0 ? "" : ` with ${anyOf(members)}`;
 }
 
 const CHANNEL_NAMES = ["channel", "current", "input"].flatMap((word) =>

@@ -40,9 +40,10 @@ export function nearest(written: string, known: readonly string[]): string | nul
 export function likely(written: string, known: readonly string[]): string | null {
   if (written === "") return null;
   const folded = written.toLowerCase();
-  const continued = known.find((name) => name.toLowerCase().startsWith(folded));
-  const closest = continued ?? nearest(written, known);
-  if (closest === null || closest === continued) return closest;
+  const continued = known.filter((name) => name.toLowerCase().startsWith(folded));
+  if (continued.length > 0) return nearest(written, continued);
+  const closest = nearest(written, known);
+  if (closest === null) return null;
   const slips = editDistance(folded, closest.toLowerCase());
   return slips <= Math.max(1, Math.floor(folded.length / 2)) ? closest : null;
 }

@@ -124,6 +124,18 @@ test("status – ages go by the gateway's clock, and names stand beside serials"
   );
 });
 
+test("status – counts alarms and says where they are listed", () => {
+  const status = testParts().status.status();
+  const counts = { alarm: 1, warning: 2, acknowledged: 0, shelved: 3 };
+  assert.match(
+    statusText({ ...status, alarms: counts }),
+    /^alarms +1 alarm, 2 warnings, 3 shelved; `gateside alarms` lists them$/m,
+  );
+  const none = { alarm: 0, warning: 0, acknowledged: 0, shelved: 0 };
+  assert.match(statusText({ ...status, alarms: none }), /^alarms +none$/m);
+  assert.match(statusText({ ...status, alarms: null }), /^alarms +off/m);
+});
+
 test("status – a primary host whose STATE does not count is told with the reason", () => {
   const status = testParts().status.status();
   const link = (changes: Partial<LinkStatus>) => {

@@ -105,6 +105,8 @@ test("status – an agent that does not answer is said so, with 1", async (t) =>
   const run = await runCommand(["status"], b);
   assert.equal(run.code, 1);
   assert.match(run.stderr, /^error: no agent answers at http:\/\/127\.0\.0\.1:9 /);
+  const other = await runCommand(["status", "--url", b.env["GATEWAY_URL"] ?? ""], b);
+  assert.match(other.stderr, /says 404: .*; is this the address of Gateside\?\n$/);
 });
 
 test("doctor – a gateway that takes connections and never answers is not waited for once per sensor", async (t) => {
@@ -203,6 +205,9 @@ test("backfill and export – a day is stored once, and comes out as CSV and JSO
   assert.equal(csv[1]?.split(",")[9], "bench");
   const named = lines.map((line) => JSON.parse(line) as { site: string; name: string });
   assert.ok(named.every(({ site, name }) => site === "bench" && name.length > 0));
+  const none = await runCommand(["export", "--from", "2020-01-01", "--to", "2020-01-02"], b);
+  assert.equal(none.code, 0);
+  assert.match(none.stderr, /^note: nothing is stored in that range; the newest reading is of 20/);
 });
 
 test("export – waveforms as CSV, WAV and NumPy files, with an index that names each", async (t) => {
@@ -266,7 +271,7 @@ test("backfill – a directory that an agent without HTTP side holds is left alo
   t.after(() => store.close());
   const run = await runCommand(["backfill", "--from", DAY, "--to", DAY], b);
   assert.equal(run.code, 1);
-  assert.match(run.stderr, /another agent is running on /);
+  assert.match(run.stderr, /another agent is running on .*; stop it first, or give/);
 });
 
 /** Resolves once the agent takes commands, to what ends it. */

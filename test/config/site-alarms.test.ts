@@ -230,3 +230,14 @@ test("site file – a rule that waits for ever at some of its sensors is a warni
     /alarms\[0\]\.onlyRunning: sensor 40010 is at no machine/,
   );
 });
+
+test("site file – a slip in a rule is told with the nearest name, and with what belongs in its place", () => {
+  const told = load([{ ...PRESSURE, hi: 8, delay: 3 }])
+    .faults.map(faultLine)
+    .join("\n");
+  assert.match(told, /alarms\[0\]\.hi: is an unknown key; did you mean high\?/);
+  assert.match(
+    told,
+    /delay: 3 is of the wrong type; write an object in \{ \} with "readings" or "seconds"/,
+  );
+});

@@ -29,7 +29,12 @@ export class DirectoryLock {
     } catch (error) {
       db?.close();
       if (error instanceof Sqlite.SqliteError && error.code.startsWith("SQLITE_BUSY")) {
-        throw new StoreFailure("in_use", `another agent is running on ${dataDir}`, error);
+        const remedy = "stop it first, or give this one a DATA_DIR of its own";
+        throw new StoreFailure(
+          "in_use",
+          `another agent is running on ${dataDir}; ${remedy}`,
+          error,
+        );
       }
       throw StoreFailure.from(error, `cannot lock ${dataDir}`);
     }
