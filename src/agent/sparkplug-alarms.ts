@@ -1,4 +1,5 @@
-import type { Severity } from "../core/alarm/event.ts";
+import { SILENT } from "../core/alarm/engine.ts";
+import type { AlarmEvent, Severity } from "../core/alarm/event.ts";
 import type { AlarmSource } from "../publish/sparkplug/alarm-metrics.ts";
 import type { Alarms } from "./alarms.ts";
 
@@ -20,15 +21,28 @@ export function sparkplugAlarms(
       })),
     onChange: (listener) =>
       alarms.onEvents((events) => {
-        for (const { sensor, alarm, value, state, severity, timeMs, historical } of events) {
+        for (const event of events) {
+          const { sensor, alarm, value, state, severity, historical } = event;
           if (historical || !isChosen(sensor)) continue;
           listener(sensor, {
             alarm,
             value,
             severity: state === "active" ? severity : "normal",
-            timeMs,
+            timeMs: timeOf(alarms.engine, event),
           });
         }
       }),
   };
+}
+
+/**
+ * An alarm that ends because its rule went, or is learned anew, ends with the last reading that it went by: one that was measured before
+ * that moment and read after it may raise the alarm again, and a metric must not go back in time.
+ */
+function timeOf(
+  engine: Alarms["engine"],
+  { sensor, kind, alarm, state, timeMs }: AlarmEvent,
+): number {
+  if (state === "active" || alarm === SILENT) return timeMs;
+  return Math.min(timeMs, engine.newestMs(sensor, kind) ?? timeMs);
 }

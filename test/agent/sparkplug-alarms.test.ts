@@ -36,7 +36,7 @@ function watchedPump() {
       return () => void listeners.delete(listener);
     },
   };
-  return { follow, alarms: sparkplugAlarms(source, () => true) };
+  return { follow, engine, alarms: sparkplugAlarms(source, () => true) };
 }
 
 test("sparkplug – an alarm is born with its device, and its severity told by data as it changes", {
@@ -65,6 +65,29 @@ test("sparkplug – an alarm is born with its device, and its severity told by d
   await close();
   await site.until((m) => m.filter(({ verb }) => verb === "DBIRTH").length === 2);
   assert.equal(valueOf(metric(site.of("DBIRTH")[1], NAME)), "warning");
+});
+
+test("sparkplug – an alarm whose rule goes and comes back does not go back in time with a reading that was measured before that", () => {
+  const { follow, engine, alarms } = watchedPump();
+  const told: { severity: string; timeMs: number }[] = [];
+  alarms.onChange((_sensor, { severity, timeMs }) => told.push({ severity, timeMs }));
+  follow({ channel1: 8.5 });
+  follow({ channel1: 8.5 });
+  engine.setSite({ ...SITE, alarms: [] });
+  engine.reconcile(Date.now());
+  engine.committed();
+  engine.setSite(SITE);
+  follow({ channel1: 8.5 });
+  follow({ channel1: 8.5 });
+  assert.deepEqual(
+    told.map(({ severity }) => severity),
+    ["warning", "normal", "warning"],
+  );
+  const times = told.map(({ timeMs }) => timeMs);
+  assert.deepEqual(
+    times,
+    times.toSorted((a, b) => a - b),
+  );
 });
 
 test("sparkplug – an alarm that no rule announces is told by a new birth of its device alone", {

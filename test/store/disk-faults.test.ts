@@ -17,6 +17,7 @@ import { StoreFailure } from "../../src/store/database/store-failure.ts";
 import { openStore } from "../../src/store/store.ts";
 import { buildShim } from "../support/build-shim.ts";
 import { deadlineMs } from "../support/deadline.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
 import {
   append,
   mainOf,
@@ -161,6 +162,38 @@ test("disk faults – killed and started on a full disk without its ballast, it 
   assert.equal(depth("main"), held);
   assert.equal(depth("cloud"), store.state().readings);
 });
+
+for (const [to, what] of [
+  ["sparkplug", "all that is owed"],
+  ["plain", "the newest"],
+] as const) {
+  test(`disk faults – killed, switched to ${to} and started on a full disk, it starts and owes ${what} there once there is room`, async (t) => {
+    const mount = smallDisk(t);
+    if (mount === null) return t.skip(WITHOUT_MOUNT);
+    const directory = join(mount, "data");
+    await killedChild(directory, 400);
+    rmSync(join(directory, "gateside.ballast"));
+    fill(mount);
+    const logger = new RecordingLogger();
+    const options = storeOptions(directory, { bufferMaxMb: 8, uplinks: mainOf(to), logger });
+    const store = openStore(options);
+    t.after(() => store.close());
+    assert.match(logger.text, /changed uplinks wait for room on the disk/);
+    const owed = () => store.outbox.depth(to).readings;
+    // A backlog is owed in the new format at once; what only leaves its newest stays until it can be told what it gave up.
+    const held = store.state().lanes[to === "plain" ? "json" : to]?.readings ?? 0;
+    assert.ok(held > 1);
+    rmSync(join(mount, "theirs"));
+    // Stored before the lanes are filed: it must reach the new format all the same.
+    const late = readingOf("1", START_MS + 3_600_000);
+    assert.equal(await append(store, [late]), 1);
+    await store.retain();
+    assert.deepEqual(Object.keys(store.state().lanes), [to]);
+    assert.equal(owed(), to === "plain" ? 1 : held + 1);
+    const [newest] = store.outbox.lease(to, "live", 10);
+    assert.equal(newest?.reading.timeMs, late.timeMs);
+  });
+}
 
 test("disk faults – a first start on a full disk says so, leaves nothing half made, and works once there is room", async (t) => {
   const mount = smallDisk(t);

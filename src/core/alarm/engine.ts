@@ -35,7 +35,7 @@ import { NORMAL } from "./watch-state.ts";
 
 /** Samples kept of one sensor; a baseline that cannot learn from so many begins anew. */
 const SAMPLES_MAX = 20_000;
-const SILENT = "silent";
+export const SILENT = "silent";
 const SILENT_KEY = "silent/state";
 
 export interface EngineOptions {
@@ -520,6 +520,11 @@ export class AlarmEngine implements ReadingFollower {
   active(sensor: string): readonly AlarmState[] {
     const { live } = this.#of(normalCode(sensor));
     return live.size === 0 ? [] : [...live.values()].filter(({ raised }) => raised !== null);
+  }
+
+  /** Time of the newest reading of a sensor and kind that was followed, ms; null before the first. */
+  newestMs(sensor: string, kind: Kind): number | null {
+    return this.#of(normalCode(sensor)).newest.get(kind)?.timeMs ?? null;
   }
 
   /** Whether `tick` has anything to tell. */

@@ -94,7 +94,8 @@ export class SqliteOutbox {
 
   /**
    * A disk without any room does not keep the store from opening: lanes that come or go are filed by retention, once there
-   * is room. Until then a new one is owed nothing, and begins with all that is stored by then.
+   * is room. Until then a new one is owed nothing, and begins with all that is stored by then. One whose format changes is
+   * followed as it will be filed, or, where only the newest will be kept of it, goes on being owed as it was.
    */
   #fileOrDefer(): void {
     this.#isDeferred = false;
@@ -102,17 +103,40 @@ export class SqliteOutbox {
       this.file();
     } catch (error) {
       const { code } = StoreFailure.from(error, "file the lanes of uplinks");
-      if (code !== "full" || this.#book.plan(this.#uplinks).some(isCarried)) throw error;
+      if (code !== "full") throw error;
       this.#isDeferred = true;
-      this.#parts.logger.error({}, "changed uplinks wait for room on the disk");
+      const changes = this.#book.plan(this.#uplinks).map(laneChangeText);
+      this.#parts.logger.error({ changes }, "changed uplinks wait for room on the disk");
     }
+  }
+
+  /** The lanes on disk as they are to be followed: those whose filing waits for room and loses nothing count as filed. */
+  #filed(): readonly FiledLane[] {
+    const filed = this.#book.inUse();
+    const renamed = this.#isDeferred
+      ? this.#book.plan(this.#uplinks).filter((change) => isCarried(change) && !change.isNewestOnly)
+      : [];
+    return filed.map((one) => {
+      const change = renamed.find(
+        ({ uplink, lane }) => uplink === one.uplink && lane === one.format,
+      );
+      return change?.what === "carried" ? { ...one, format: change.to } : one;
+    });
+  }
+
+  /** Lanes of a configured uplink to follow: the configured ones, and those that it has to keep until they can be carried. */
+  #lanesToFollow({ name, lanes }: OutboxUplink): readonly Lane[] {
+    if (!this.#isDeferred) return lanes;
+    const kept = this.#book
+      .plan(this.#uplinks)
+      .filter((change) => change.uplink === name && isCarried(change) && change.isNewestOnly);
+    return [...lanes, ...kept.map(({ lane }) => lane)];
   }
 
   /** Files what opening found no room for. Throws StoreFailure while there is none. */
   fileDeferred(): void {
     if (!this.#isDeferred) return;
     this.configure(this.#uplinks);
-    this.#isDeferred = false;
   }
 
   /**
@@ -124,6 +148,7 @@ export class SqliteOutbox {
       this.#book.file(uplinks),
     );
     this.#uplinks = uplinks;
+    this.#isDeferred = false;
     this.#announce(changes);
     const fresh = this.#follow();
     loadLanes(this.#parts.db, fresh);
@@ -146,10 +171,11 @@ export class SqliteOutbox {
     const former = new Map(this.#lanes);
     const fresh: LaneQueue[] = [];
     this.#lanes.clear();
-    const filed = this.#book.inUse();
-    for (const { name, lanes } of this.#uplinks) {
-      for (const lane of lanes) {
-        const number = filed.find((one) => one.uplink === name && one.format === lane)?.lane;
+    const filed = this.#filed();
+    for (const one of this.#uplinks) {
+      const { name } = one;
+      for (const lane of this.#lanesToFollow(one)) {
+        const number = filed.find((known) => known.uplink === name && known.format === lane)?.lane;
         const uplink = uplinks.get(name);
         if (number === undefined || uplink === undefined) continue;
         const key = laneName(name, lane);
@@ -420,5 +446,4 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Only what is filed already can be taken over by another format, and nothing may be stored before it is. */
-const isCarried = ({ what }: LaneChange) => what === "carried";
+const isCarried = (change: LaneChange) => change.what === "carried";
