@@ -1,4 +1,5 @@
 /** One session at an address of a broker, opened and left at once: what `doctor` and the set-up page try. */
+import { snippetOf } from "../core/failure.ts";
 import type { SessionInfo } from "../core/link.ts";
 import { publicUrl } from "../core/public-url.ts";
 import type { AddressReport } from "../core/setup.ts";
@@ -29,8 +30,10 @@ export async function tryAddress(
   if (signal.aborted) return null;
   if ("info" in result)
     return { url, ok: true, detail: `connected${limits(result.info, options.version)}` };
-  const { text } = result.failure;
-  return { url, ok: false, detail: options.redact?.(text) ?? text };
+  const redact = (given: string) => options.redact?.(given) ?? given;
+  const { text, said = "" } = result.failure;
+  const quoted = said === "" ? "" : `; it says: ${snippetOf(Buffer.from(said), redact)}`;
+  return { url, ok: false, detail: `${redact(text)}${quoted}` };
 }
 
 function limits(info: SessionInfo, version: 4 | 5): string {

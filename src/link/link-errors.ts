@@ -1,10 +1,12 @@
-/** How a broker says no, in words an operator can act on. Nothing here ever holds a secret. */
+/** How a broker says no, in words an operator can act on. None of them are the broker's own but `said`. */
 
 /** Why a session was not opened or did not last. */
 export interface LinkFailure {
   readonly text: string;
   /** True when it will not heal by itself: logged as an error instead of a warning. */
   readonly needsHands: boolean;
+  /** The reason string of MQTT 5, as it came: text of somebody else, that may hold what the broker was told. */
+  readonly said?: string;
 }
 
 const hands = (text: string): LinkFailure => ({ text, needsHands: true });

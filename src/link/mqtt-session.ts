@@ -103,6 +103,7 @@ export class MqttSession implements WatchedSession {
   #events: SessionEvents | null = null;
   #failure: LinkFailure | null = null;
   #code: number | null = null;
+  #said: string | null = null;
   #isLocalEnd = false;
   #finish: ((end: SessionEnd) => void) | null = null;
   readonly #watch: AckWatch;
@@ -183,6 +184,8 @@ export class MqttSession implements WatchedSession {
         // mqtt.js itself then takes no notice of an acknowledgement for a publish that it has not sent.
         if (packet.cmd === "puback") this.#answered(packet.messageId ?? 0, packet.reasonCode ?? 0);
         else if (packet.cmd === "pingresp") this.#pings.answered();
+        else if (packet.cmd === "connack" || packet.cmd === "disconnect")
+          this.#said = packet.properties?.reasonString ?? null;
       });
       client.on("connect", (connack) => {
         if (this.#finish === null) return;
@@ -202,14 +205,14 @@ export class MqttSession implements WatchedSession {
       });
       client.on("disconnect", (packet) => {
         this.#code = packet.reasonCode ?? 0;
-        this.#end(disconnectFailure(this.#code, this.#options.clientId));
+        this.#end(this.#quoted(disconnectFailure(this.#code, this.#options.clientId)));
       });
       client.on("error", (err) => {
         const code = errorCode(err);
         if (typeof code === "number" && this.#connack === null) {
           this.#noteConnectSent();
           this.#code = code;
-          this.#end(connackFailure(code, this.#options.clientId));
+          this.#end(this.#quoted(connackFailure(code, this.#options.clientId)));
         } else if (this.#connack !== null && (code === "ECONNRESET" || code === "EPIPE")) {
           // Whether a close arrives as a reset depends on what we were writing.
           this.#end(CLOSED_BY_BROKER);
@@ -373,6 +376,10 @@ export class MqttSession implements WatchedSession {
     if (this.#connectSent) return;
     this.#connectSent = true;
     this.#events?.onConnectSent();
+  }
+
+  #quoted(failure: LinkFailure): LinkFailure {
+    return this.#said === null ? failure : { ...failure, said: this.#said };
   }
 
   #end(failure: LinkFailure | null): void {
