@@ -6,6 +6,7 @@ import { COMMANDS } from "../../src/cli/commands.ts";
 import { parseFlags } from "../../src/cli/parse-flags.ts";
 import { createCollectMetrics } from "../../src/collect/metrics.ts";
 import { apiOperations } from "../../src/http/api-document.ts";
+import { sensorSeries } from "../../src/http/sensor-series.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
 import { codeBlocks, DOCUMENTS, inlineCode, shellLines } from "../support/documents.ts";
 
@@ -87,7 +88,8 @@ for (const document of DOCUMENTS) {
   });
 }
 
-test("documents, alert rules and dashboard name only metrics that exist", () => {
+test("documents, alert rules and dashboard name only metrics that exist", async () => {
+  const series = await sensorSeries("plant-7", [], 0);
   const known = new Set(
     createMetrics()
       .registry.getMetricsAsArray()
@@ -97,6 +99,7 @@ test("documents, alert rules and dashboard name only metrics that exist", () => 
           .registry.getMetricsAsArray()
           .map(({ name }) => name),
       )
+      .concat([...series.matchAll(/^# TYPE (\w+)/gm)].map(([, name = ""]) => name))
       // Roles and the table of steps in the collectors' database are named alike.
       .concat("gateside_owner", "gateside_writer", "gateside_reader", "gateside_schema"),
   );
