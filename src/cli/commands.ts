@@ -29,12 +29,12 @@ export const COMMANDS: readonly Command[] = [
     name: "check",
     summary: "validate settings and site file offline",
     details:
-      "Prints every fault with its place and remedy, and the settings in effect with their origin. Where an agent runs on DATA_DIR, says whether it has the same in effect.\nExit code 0, or 2 when there are faults.",
+      "Prints every error with its location and how to fix it, and the settings in effect with their origin. If an agent is running on DATA_DIR, says whether\nit uses the same configuration. Exit code 0, or 2 if there are errors.",
     flags: [
       JSON_FLAG,
       {
         name: "diff",
-        doc: "list what a reload of the running agent would do, and what becomes of readings that are owed",
+        doc: "list what a reload of the running agent would do, and what happens to undelivered readings",
       },
       ENVIRONMENT_FLAG,
     ],
@@ -49,7 +49,7 @@ export const COMMANDS: readonly Command[] = [
     name: "reload",
     summary: "reload the site and uplinks files of the running agent",
     details:
-      "Both files are checked in whole first; a fault leaves what is running as it is. Then what differs is applied, and nothing else is touched.\nSettings of the environment that differ are named: they wait for a restart. Exit code 0, or 1 when the reload was refused or no agent answers.",
+      "Both files are checked completely first; if there is an error, nothing changes. Then only the differences are applied.\nEnvironment settings that differ are listed: they need a restart. Exit code 0, or 1 if the reload is refused or no agent responds.",
     flags: [JSON_FLAG, ENVIRONMENT_FLAG],
     examples: ["gateside reload", "gateside check --diff && gateside reload"],
     load: () => import("./reload.ts"),
@@ -58,7 +58,7 @@ export const COMMANDS: readonly Command[] = [
     name: "certificate",
     summary: "create a self-signed certificate for the HTTP server and show its fingerprint",
     details:
-      "Writes NAME.cert.pem and NAME.key.pem (readable by its owner alone) for HTTP_CERT_FILE and HTTP_KEY_FILE, good for every name and address that this machine has now.\nA running agent takes a replaced pair within a minute, or at once with `gateside reload`.",
+      "Writes NAME.cert.pem and NAME.key.pem (readable only by its owner) for HTTP_CERT_FILE and HTTP_KEY_FILE, valid for all current names and addresses of\nthis machine. A running agent loads a replaced pair within a minute, or immediately with `gateside reload`.",
     flags: [
       { name: "out", value: "NAME", doc: "prefix of the two file names", default: "gateside" },
       {
@@ -85,7 +85,7 @@ export const COMMANDS: readonly Command[] = [
     name: "rollback",
     summary: "downgrade the store of the stopped agent for an older package",
     details:
-      "Versions: 1 is that of Gateside 0.1. Readings and what main is owed stay; alarms, their events, and what other uplinks are owed go.\nExit code 0, or 1 while an agent runs or the store cannot be written.",
+      "Schema version 1 belongs to Gateside 0.1. Readings are kept, and so are undelivered readings of the uplink main. Alarms, their events, and\nundelivered readings of other uplinks are deleted. Exit code 0, or 1 if an agent is running or the store cannot be written.",
     flags: [
       { name: "to", value: "VERSION", doc: "schema version of the older program", required: true },
       ENVIRONMENT_FLAG,
@@ -95,9 +95,9 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "alarms",
-    summary: "list, acknowledge and shelve alarms of the running agent; baselines",
+    summary: "list, acknowledge and shelve alarms of the running agent; show baselines",
     details:
-      "Without a flag that says otherwise, lists what is active, acknowledged and shelved; ids are those that the list and the events show.\nExit code 0 when no alarm waits for somebody or the command was carried out, 1 when one does, the agent refuses, or none answers.",
+      "By default, lists active, acknowledged and shelved alarms. The list and the events show the ids.\nExit code 0 if no alarm needs attention or the action succeeded; 1 if an alarm does, the agent refuses the action, or no agent responds.",
     flags: [
       { name: "ack", value: "ID", doc: "acknowledge this alarm" },
       { name: "shelve", value: "ID", doc: "shelve this alarm for a time" },
@@ -124,7 +124,7 @@ export const COMMANDS: readonly Command[] = [
     name: "sign",
     summary: "create keys and signed configurations for remote boxes",
     details:
-      "Prints a document with the site file, the uplinks file or both, signed with Ed25519. Published to PREFIX/SITE/agent/cmd/site it is taken by an agent with the public key in CONFIG_PUBLIC_KEY_FILE: checked, applied and tried.\nThe version must be higher than that of the last document which the box took; unless given it is the time in seconds.",
+      "Prints a document with the site file, the uplinks file or both, signed with Ed25519. Publish it to PREFIX/SITE/agent/cmd/site: an agent that has the\npublic key in CONFIG_PUBLIC_KEY_FILE checks it, applies it, and rolls it back if the trial fails.\nThe version must be higher than that of the last document the box accepted; by default it is the current time in seconds.",
     flags: [
       {
         name: "new-key",
@@ -134,7 +134,7 @@ export const COMMANDS: readonly Command[] = [
       { name: "key", value: "FILE", doc: "the private key", requiredUnless: "new-key" },
       { name: "site-file", value: "FILE", doc: "site file to send" },
       { name: "uplinks-file", value: "FILE", doc: "uplinks file to send" },
-      { name: "site", value: "NAME", doc: "site that it is for, by default the site file's" },
+      { name: "site", value: "NAME", doc: "site that the document is for, by default that of the site file" },
       { name: "version", value: "N", doc: "version of the document" },
       { name: "days", value: "N", doc: "validity in days", default: "7" },
     ],
@@ -146,9 +146,9 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "doctor",
-    summary: "check, then try gateway, sensors, broker, disk and clock once",
+    summary: "check, then test the gateway, sensors, broker, disk and clock once",
     details:
-      "A line each, in plain words. Exit code 0 when all is well, 1 when something is not, 2 for wrong settings.",
+      "Prints one line per test, with what to do if it fails. Exit code 0 if all is well, 1 if a test fails, 2 if the settings are invalid.",
     flags: [
       JSON_FLAG,
       {
@@ -167,7 +167,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "probe",
-    summary: "read one day of a sensor and show each step from record to payload",
+    summary: "read one day of a sensor and show every step from record to payload",
     details:
       "Prints the newest raw record, the converted reading, and the topics and payloads it would become. Nothing is stored or published.",
     flags: [
@@ -191,7 +191,7 @@ export const COMMANDS: readonly Command[] = [
     name: "topics",
     summary: "list every topic that this configuration publishes, with type and unit",
     details:
-      "Uplink after uplink: topics, the members of JSON readings, plain values, Sparkplug metrics. fuxa and ignition are files for\nthe tag import of those programs. Nothing is asked of broker or gateway.",
+      "For each uplink: topics, members of JSON readings, plain values, Sparkplug metrics. The formats fuxa and ignition are for\nthe tag import of those programs. Works offline: neither broker nor gateway is contacted.",
     flags: [
       {
         name: "format",
@@ -220,7 +220,7 @@ export const COMMANDS: readonly Command[] = [
     name: "demo",
     summary: "run simulator, MQTT broker, agent and dashboard together, without settings",
     details:
-      "Prints readings as they reach an MQTT subscriber. Ends with Ctrl-C and leaves nothing behind.",
+      "Prints readings as they reach an MQTT subscriber. Press Ctrl-C to stop; nothing is left behind.",
     flags: [
       { name: "seconds", value: "N", doc: "exit after N seconds" },
       {
@@ -237,7 +237,7 @@ export const COMMANDS: readonly Command[] = [
     name: "status",
     summary: "show the state of the running agent",
     details:
-      "Links, buffer, hours left and sensors. Exit code 0 when all is well, 1 when something is not or no agent answers.",
+      "Connections, buffer, hours until it is full, and sensors. Exit code 0 if all is well, 1 if something is not or no agent responds.",
     flags: [
       {
         name: "url",
@@ -254,7 +254,7 @@ export const COMMANDS: readonly Command[] = [
     name: "backfill",
     summary: "re-read past days",
     details:
-      "Through the running agent where one holds DATA_DIR, else in this process. Nothing already stored is stored or sent twice.",
+      "Uses the running agent if there is one on DATA_DIR; otherwise reads in this process. Nothing is stored or sent twice.",
     flags: [
       { name: "from", value: "DAY", doc: "first day, yyyy-MM-dd", required: true },
       { name: "to", value: "DAY", doc: "last day, yyyy-MM-dd", required: true },
@@ -270,30 +270,30 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "export",
-    summary: "write stored readings to stdout, also while the agent runs",
+    summary: "write stored readings to stdout, even while the agent is running",
     details:
-      "--from and --to are read in GATEWAY_TIMEZONE (the system's zone unless set) where they name no zone themselves.\nTimes in the output are UTC, as everywhere: 2026-11-20T06:00:00.000Z. Lines come in order of time.",
+      "If --from and --to have no time zone, GATEWAY_TIMEZONE applies (by default, the system's zone).\nTimes in the output are in UTC: 2026-11-20T06:00:00.000Z. Lines are in order of time.",
     flags: [
       { name: "from", value: "TIME", doc: TIMES, required: true },
-      { name: "to", value: "TIME", doc: "the same; a day counts to its end", required: true },
+      { name: "to", value: "TIME", doc: "the same; a day is included to its end", required: true },
       { name: "kind", value: "KIND", doc: `only this kind: ${KINDS}` },
       { ...SENSOR_FLAG, doc: "this sensor only" },
       {
         name: "format",
         value: "FORMAT",
-        doc: "csv (a line per value), jsonl (a reading per line) or parquet (a row per value); of waveforms csv, wav or npy",
+        doc: "csv (a line per value), jsonl (a reading per line) or parquet (a row per value); with --waveforms: csv, wav or npy",
         default: "csv",
       },
       {
         name: "db",
         value: "URL",
-        doc: "from the database of `gateside collect` instead of DATA_DIR; with --format parquet",
+        doc: "read from the database of `gateside collect` instead of DATA_DIR; requires --format parquet",
       },
       { name: "site", value: "SITE", doc: "with --db: this site only" },
       {
         name: "waveforms",
         value: "DIR",
-        doc: "write the stored waveforms there instead, a file per axis (acceleration in G) and index.csv",
+        doc: "write stored waveforms to this directory instead: a file per axis (acceleration in G) and index.csv",
       },
       ENVIRONMENT_FLAG,
     ],
@@ -309,7 +309,7 @@ export const COMMANDS: readonly Command[] = [
     name: "discover",
     summary: "draft a site file from an analytics service's device and axis lists",
     details:
-      "The draft goes to stdout or --out; --merge adds to a file and changes nothing in it. What the service cannot know\n(kinds, clamps, ranges) is named on stderr, with the flag that tells it. --gateway asks the gateway for the kinds: of each\ntype up to three sensors, until one has records.",
+      "Writes the draft to stdout or --out; --merge adds sensors to a file without changing the existing ones. What the service cannot\nknow (kinds, clamps, ranges) is listed on stderr with the flag to set. --gateway asks the gateway for the kinds: it tries up to\nthree sensors of each type until one has records.",
     flags: DISCOVER_FLAGS,
     examples: [
       "gateside discover --url http://analytics.plant:8080 --token T > config/site.json",
@@ -322,7 +322,7 @@ export const COMMANDS: readonly Command[] = [
     name: "settings",
     summary: "queue sensor settings on the gateway",
     details:
-      "Through the running agent where one answers, else directly. The gateway queues them; a sensor takes them over when it next asks. Exit code 0 when queued, 1 when not.",
+      "Uses the running agent if one responds; otherwise contacts the gateway directly. The gateway queues the settings until the sensor next asks for them.\nExit code 0 if queued, 1 if not.",
     flags: [
       { ...SENSOR_FLAG, required: true },
       {
@@ -358,7 +358,7 @@ export const COMMANDS: readonly Command[] = [
     name: "modbus-map",
     summary: "print the registers of the Modbus server",
     details:
-      "What a PLC programmer needs: address, type, sensor, value, unit and meaning of each register. Addresses never change:\nwhat is added gets new ones at the end, what is removed keeps its own. Works with and without a running agent.",
+      "Address, type, sensor, value, unit and meaning of each register, for the PLC programmer. Addresses never change:\nnew sensors get addresses at the end, removed ones keep theirs. Works with or without a running agent.",
     flags: [
       { name: "format", value: "FORMAT", doc: "md (a table for people) or csv", default: "md" },
       ENVIRONMENT_FLAG,
@@ -369,10 +369,10 @@ export const COMMANDS: readonly Command[] = [
   {
     name: "collect",
     summary: "store what boxes publish in PostgreSQL, each reading once",
-    details: `Runs where the broker and the database are, any number beside each other; they share the work and keep nothing of their own.
-A message is acknowledged once it is committed. Several addresses of --from are one cluster, tried in turn.
-Each flag is also a setting: COLLECT_FROM, COLLECT_TO, COLLECT_GROUP, COLLECT_PREFIX, COLLECT_METRICS, COLLECT_KEEP_DAYS; the two
-addresses also as COLLECT_FROM_FILE and COLLECT_TO_FILE, which keeps their passwords out of the process list.
+    details: `Run it near the broker and the database. Several collectors share the work; they keep no state of their own.
+A message is acknowledged after it is committed. Several addresses in --from are those of one cluster, tried in turn.
+Each flag is also a setting: COLLECT_FROM, COLLECT_TO, COLLECT_GROUP, COLLECT_PREFIX, COLLECT_METRICS, COLLECT_KEEP_DAYS. Use
+COLLECT_FROM_FILE and COLLECT_TO_FILE to keep the passwords in the two addresses out of the process list.
 TLS: COLLECT_CA_FILE, COLLECT_CERT_FILE, COLLECT_KEY_FILE. Log lines are JSON on stdout.`,
     flags: COLLECT_FLAGS,
     examples: [
@@ -386,7 +386,7 @@ TLS: COLLECT_CA_FILE, COLLECT_CERT_FILE, COLLECT_KEY_FILE. Log lines are JSON on
     name: "fleet",
     summary: "show the state of all boxes",
     details:
-      "From the retained topics of a broker, or from the database of `gateside collect`: state, version, configuration, age of the newest\nreading, backlog, hours left in the buffer, silent sensors, active alarms. Exit code 1 when a box needs hands: it is offline or not heard,\nits gateway is down, its buffer fills within a day, its clock is wrong, or a sensor is silent.\nSettings: COLLECT_FROM, COLLECT_TO, COLLECT_PREFIX and their _FILE forms.",
+      "From the retained topics of a broker, or from the database of `gateside collect`: state, version, configuration, age of the newest\nreading, backlog, hours left in the buffer, silent sensors, active alarms. Exit code 1 if a box needs attention: it is offline or has\nnot been heard from, its gateway is down, its buffer will be full within a day, its clock is wrong, or a sensor is silent.\nSettings: COLLECT_FROM, COLLECT_TO, COLLECT_PREFIX and their _FILE forms.",
     flags: [
       { name: "from", value: "URL[,URL]", doc: "broker: mqtt(s)://…" },
       { name: "db", value: "URL", doc: "database: postgres://user@host/database" },

@@ -16,18 +16,18 @@ export const DISCOVER_FLAGS: readonly FlagSpec[] = [
   { name: "email", value: "EMAIL", doc: "log in with this e-mail address instead of a token" },
   { name: "password-file", value: "FILE", doc: "file that holds the password of --email" },
   { name: "out", value: "FILE", doc: "write the draft there instead of stdout" },
-  { name: "merge", value: "FILE", doc: "add to this site file; nothing in it is changed" },
+  { name: "merge", value: "FILE", doc: "add to this site file without changing what it contains" },
   { name: "site", value: "NAME", doc: "name of the site in a new file" },
   {
     name: "kinds",
     value: "TYPE=KIND",
-    doc: "what sensors of a type code read, e.g. 9=currentV2+accCurrent",
+    doc: "kinds of readings that sensors of a type code provide, e.g. 9=currentV2+accCurrent",
     many: true,
   },
   {
     name: "gateway",
     value: "URL",
-    doc: "ask this gateway which kinds answer for the sensors of each type that --kinds does not name",
+    doc: "ask this gateway for the kinds of each sensor type that --kinds does not list",
   },
   {
     name: "gateway-service",

@@ -4,7 +4,7 @@ import { table } from "./table.ts";
 export function programHelp(commands: readonly Command[]): string {
   return `Usage: gateside COMMAND [--flag value …]
 
-Reads a wireless-sensor gateway, converts readings to engineering units, buffers them and publishes them to MQTT.
+Polls a wireless-sensor gateway, converts readings to engineering units, buffers them, and publishes them over MQTT.
 
 Commands
 ${table(commands.map(({ name, summary }) => [name, summary]))}

@@ -14,11 +14,11 @@ export const SIMULATE_FLAGS: readonly FlagSpec[] = [
   },
   { name: "zone", value: "ZONE", doc: "IANA time zone of the gateway (default: this machine's)" },
   { name: "site-out", value: "FILE", doc: "write a site file for this plant" },
-  { name: "settings-dir", value: "DIR", doc: "keep queued sensor settings as one file per sensor" },
+  { name: "settings-dir", value: "DIR", doc: "directory for queued sensor settings, one file per sensor" },
   {
     name: "fault",
     value: "NAME[:OPTIONS]",
-    doc: "switch a fault on, e.g. cut:probability=0.1 (GET /sim/faults lists them)",
+    doc: "enable a fault, e.g. cut:probability=0.1 (GET /sim/faults lists them)",
     many: true,
   },
   {
@@ -50,7 +50,7 @@ export const SIMULATE_FLAGS: readonly FlagSpec[] = [
   {
     name: "settings-answer",
     value: "FORM",
-    doc: "answer of saveSettings: envelope, bare, key-only or wrapped",
+    doc: "response of saveSettings: envelope, bare, key-only or wrapped",
     default: "envelope",
   },
   {
