@@ -134,7 +134,11 @@ export const COMMANDS: readonly Command[] = [
       { name: "key", value: "FILE", doc: "the private key", requiredUnless: "new-key" },
       { name: "site-file", value: "FILE", doc: "site file to send" },
       { name: "uplinks-file", value: "FILE", doc: "uplinks file to send" },
-      { name: "site", value: "NAME", doc: "site that the document is for, by default that of the site file" },
+      {
+        name: "site",
+        value: "NAME",
+        doc: "site that the document is for, by default that of the site file",
+      },
       { name: "version", value: "N", doc: "version of the document" },
       { name: "days", value: "N", doc: "validity in days", default: "7" },
     ],

@@ -14,7 +14,11 @@ export const SIMULATE_FLAGS: readonly FlagSpec[] = [
   },
   { name: "zone", value: "ZONE", doc: "IANA time zone of the gateway (default: this machine's)" },
   { name: "site-out", value: "FILE", doc: "write a site file for this plant" },
-  { name: "settings-dir", value: "DIR", doc: "directory for queued sensor settings, one file per sensor" },
+  {
+    name: "settings-dir",
+    value: "DIR",
+    doc: "directory for queued sensor settings, one file per sensor",
+  },
   {
     name: "fault",
     value: "NAME[:OPTIONS]",
