@@ -6,3 +6,8 @@ export interface Problem {
 export function problem(status: number, message: string): Problem {
   return { error: { status, message } };
 }
+
+/** What a refused body's type has to be; Fastify says only that it is refused. */
+export function refusalOf(status: number, message: string): string {
+  return status === 415 ? "send the body as Content-Type: application/json" : message;
+}

@@ -19,6 +19,7 @@ import { API_LOGIN, API_REQUEST, API_SERVICE } from "../core/wire/names.ts";
 import { FailureLimit, Sessions, TokenCheck } from "./auth.ts";
 import { breathe } from "./breath.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
+import { refusalOf } from "./problem.ts";
 import { AskerGone, jsonAnswer, type QueryAnswer, type QueryContext } from "./query-context.ts";
 import * as history from "./query-history.ts";
 import * as lists from "./query-lists.ts";
@@ -143,7 +144,8 @@ export function registerQueryService(
     scope.setErrorHandler((error: FastifyError, request, reply) => {
       if (error instanceof AskerGone) return reply.hijack();
       const status = error.statusCode ?? 500;
-      if (status < 500) return refuse(reply, status, objectFor(operations, request), error.message);
+      const refusal = refusalOf(status, error.message);
+      if (status < 500) return refuse(reply, status, objectFor(operations, request), refusal);
       parts.logger.error({ err: error, operation: operationOf(request) }, "query failed");
       return sendFault(reply, objectFor(operations, request), INTERNAL);
     });

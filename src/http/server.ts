@@ -20,7 +20,7 @@ import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from ".
 import { LocalSocket } from "./local-socket.ts";
 import { registerMetrics } from "./metrics.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
-import { problem } from "./problem.ts";
+import { problem, refusalOf } from "./problem.ts";
 import { refuseUnknown, registerQueryService } from "./query-service.ts";
 import { SharedAnswers } from "./shared-answers.ts";
 import { ServerCertificate } from "./tls.ts";
@@ -176,10 +176,14 @@ export function createApp(
     }
     return reply
       .code(status)
-      .send(problem(status, status >= 500 ? "internal fault" : error.message));
+      .send(problem(status, status >= 500 ? "internal fault" : refusalOf(status, error.message)));
   });
   app.setNotFoundHandler((request, reply) =>
-    reply.code(404).send(problem(404, `nothing at ${pathOf(request)}`)),
+    reply
+      .code(404)
+      .send(
+        problem(404, `nothing at ${pathOf(request)}; /api/v1/openapi.json lists what there is`),
+      ),
   );
 
   registerHealth(app, parts);

@@ -64,7 +64,9 @@ test("api – a wrong, unknown or missing parameter is a 400 that names it", asy
   ]) {
     assert.equal((await post("/api/v1/backfill", body)).status, 400, JSON.stringify(body));
   }
-  assert.equal((await get("/api/v1/nothing")).status, 404);
+  const nothing = await get("/api/v1/nothing");
+  assert.equal(nothing.status, 404);
+  assert.match(String(nothing.raw), /nothing at .*openapi\.json lists what there is/);
 });
 
 test("api – readings page by page in both orders, none twice, none missing", async (t) => {

@@ -155,6 +155,8 @@ test("query service – transport faults answer in the same envelope", async (t)
   for (const type of ["text/plain", "text/json", "application/xml", "application/jsonx"]) {
     await expect(raw("GetUnits", good, headers(type)), 415);
   }
+  const refused = await raw("GetUnits", good, headers("text/plain"));
+  assert.equal(refused.description, "send the body as Content-Type: application/json");
   assert.equal((await raw("GetUnits", good, headers("application/json; charset=UTF-8"))).number, 0);
   assert.equal((await raw("GetUnits", `\uFEFF${good}`)).number, 0);
   for (const method of ["GET", "PUT", "DELETE", "PATCH"]) {
