@@ -7,12 +7,9 @@ import type { BufferState, Lane, LinkStatus } from "../core/ports.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import type { RunningUplinks } from "../setup/reload.ts";
 import { outboxUplink } from "./assemble.ts";
-import {
-  type Destination,
-  type DestinationParts,
-  mqttDestination,
-  sparkplugDestination,
-} from "./destinations.ts";
+import type { Destination, DestinationParts } from "./destination.ts";
+import { mqttDestination } from "./mqtt-destination.ts";
+import { sparkplugDestination } from "./sparkplug-destination.ts";
 
 interface Running {
   readonly uplink: Uplink;

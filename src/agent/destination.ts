@@ -1,0 +1,55 @@
+/** One way out of the buffer, and what it is made of. */
+import type { Dispatcher } from "../command/dispatcher.ts";
+import type { Settings } from "../config/settings.ts";
+import type { AgentStatus, Clock, GapLog, LinkState, Logger } from "../core/ports.ts";
+import type { SiteSource } from "../core/site-source.ts";
+import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
+import { withFields } from "../lib/logger.ts";
+import { type Metrics, uplinkMetrics } from "../lib/metrics.ts";
+import type { Store } from "../store/store.ts";
+import type { Alarms } from "./alarms.ts";
+import type { Audit } from "./configuration.ts";
+import type { SiteDocuments } from "./site-documents.ts";
+
+export interface Destination {
+  readonly state: LinkState;
+  /** Messages acknowledged since the start. */
+  readonly delivered: number;
+  /** Publishes that did not succeed, by reason. */
+  readonly failures: Readonly<Record<string, number>>;
+  run(signal: AbortSignal): Promise<void>;
+  /** Says goodbye and disconnects. */
+  close(reason: string): Promise<void>;
+}
+
+export interface DestinationParts {
+  readonly settings: Pick<Settings, "publishClearRemoved" | "commandResponsePrefix">;
+  readonly site: SiteSource;
+  readonly store: Store;
+  /** Those that an uplink publishes. */
+  readonly gapsOf: (uplink: string) => GapLog;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly status: () => AgentStatus;
+  /** The gateway's clock, ms. */
+  readonly gatewayNow: () => number;
+  /** Null unless CONFIG_PUBLIC_KEY_FILE is set. */
+  readonly documents: SiteDocuments | null;
+  /** Null unless COMMANDS_ENABLED. */
+  readonly dispatcher: Dispatcher | null;
+  /** Null while ALARMS_ENABLED is false. */
+  readonly alarms: Alarms | null;
+  readonly audit: Audit;
+}
+/** What only this uplink's sessions use: log lines and counts with its name, and commands where it takes them. */
+export function ownParts(uplink: Uplink, parts: DestinationParts) {
+  return {
+    logger:
+      uplink.name === MAIN_UPLINK
+        ? parts.logger
+        : withFields(parts.logger, { uplink: uplink.name }),
+    metrics: uplinkMetrics(parts.metrics, uplink.name),
+    dispatcher: uplink.commands ? parts.dispatcher : null,
+  };
+}

@@ -1,0 +1,282 @@
+/** JSON and plain topics over one session: readings, states, statistics, gaps, and commands where they are enabled. */
+import { acknowledge } from "../command/acknowledge.ts";
+import { CommandGate } from "../command/command-gate.ts";
+import { mqttActor } from "../command/dispatcher.ts";
+import type { InboundMessage } from "../core/link.ts";
+import { clientIdsOf, MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
+import { VERSION } from "../lib/version.ts";
+import { MqttLink } from "../link/mqtt-link.ts";
+import { AlarmBoard } from "../publish/alarm-board.ts";
+import { Descriptions } from "../publish/descriptions.ts";
+import { SAS_RENEW_MS } from "../publish/formats/azure-sas.ts";
+import { createProfile } from "../publish/formats/create-profile.ts";
+import type { Profile } from "../publish/formats/profile.ts";
+import type { LaneOptions } from "../publish/leased-entries.ts";
+import { Presence } from "../publish/presence.ts";
+import { Publisher } from "../publish/publisher.ts";
+import { RetainedCheck } from "../publish/retained-check.ts";
+import { activeBefore } from "./alarms.ts";
+import { brokerOptions } from "./assemble.ts";
+import { chosenSensors } from "./chosen.ts";
+import { type Destination, type DestinationParts, ownParts } from "./destination.ts";
+import { TokenTimer } from "./token-timer.ts";
+
+/** Where the store remembers what stands at the broker about sensors. */
+const announcedKey = (uplink: string) => `announced:${uplink}`;
+
+/** What the parts of one destination share. */
+interface Shared {
+  readonly uplink: Uplink;
+  readonly parts: DestinationParts;
+  readonly own: ReturnType<typeof ownParts>;
+  readonly profile: Profile;
+  readonly isChosen: (sensor: string) => boolean;
+}
+
+function lanesOver(
+  { formats, waveforms }: Uplink,
+  { encode }: Profile,
+  board: AlarmBoard,
+): LaneOptions[] {
+  const lanes: LaneOptions[] = [];
+  const hasJson = formats.includes("json");
+  if (hasJson) lanes.push({ lane: "json", encode: board.encoder(encode.json) });
+  if (formats.includes("plain")) {
+    lanes.push({ lane: "plain", encode: encode.plain });
+  }
+  if (hasJson && waveforms !== "never") {
+    lanes.push({ lane: "waveform", encode: encode.waveform, isBackground: true });
+  }
+  return lanes;
+}
+
+/** The slower of what the operator and what the platform wants; 0 is no limit. */
+function backlogRateOf({ backlogRatePerS }: Uplink, { backlogRateMax }: Profile): number {
+  const rates = [backlogRatePerS, backlogRateMax ?? 0].filter((rate) => rate > 0);
+  return rates.length === 0 ? 0 : Math.min(...rates);
+}
+
+function sensorOf(eventPayload: string): string {
+  const { sensor }: { readonly sensor?: unknown } = JSON.parse(eventPayload);
+  return String(sensor);
+}
+
+export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destination {
+  const { settings, store, clock } = parts;
+  const own = ownParts(uplink, parts);
+  const { logger, metrics } = own;
+  const profile = createProfile(
+    uplink,
+    { waveforms: store.waveforms },
+    { site: parts.site, version: VERSION, clearRemoved: settings.publishClearRemoved },
+  );
+  const { topics } = profile;
+  const shared: Shared = {
+    uplink,
+    parts,
+    own,
+    profile,
+    isChosen: chosenSensors(uplink, parts.site),
+  };
+  const session = brokerOptions(uplink, clientIdsOf(uplink).mqtt ?? uplink.clientId);
+  const inbound = inboundRequests(shared, session.redact, (message) => link.publish(message));
+  const link: MqttLink = new MqttLink(
+    {
+      clock,
+      logger,
+      metrics,
+      hooks: {
+        onConnected: async () => {
+          tokens?.begin();
+          inbound.documents?.connected(topics, (message) => link.publish(message));
+          await presence.online();
+          await board.online();
+        },
+        onDisconnected: () => tokens?.end(),
+        onMessage: (message) => {
+          presence.received(message.topic, message.payload, message.retain);
+          inbound.handle(message);
+        },
+      },
+    },
+    {
+      ...session,
+      name: "mqtt",
+      will: () => presence.will(),
+      subscriptions: [...inbound.topics, ...profile.subscriptions].map((topic) => ({
+        topic,
+        qos: 1,
+      })),
+    },
+  );
+  // A platform ends the session when its token does: a new one begins before.
+  const tokens =
+    uplink.sasKey === null
+      ? null
+      : new TokenTimer(SAS_RENEW_MS, () => void link.leave(false, null));
+  const presence = createPresence(shared, link);
+  const board = createBoard(shared, link);
+  const publisher = new Publisher(
+    {
+      link,
+      outbox: store.outboxOf(uplink.name),
+      clock,
+      logger,
+      metrics,
+      gatewayNow: parts.gatewayNow,
+    },
+    { lanes: lanesOver(uplink, profile, board), backlogRatePerS: backlogRateOf(uplink, profile) },
+  );
+  let connection: Promise<void> = Promise.resolve();
+  let stoppedAt: number | null = null;
+  const connecting = new AbortController();
+  return {
+    get state() {
+      return link.state;
+    },
+    get delivered() {
+      return publisher.delivered;
+    },
+    get failures() {
+      return publisher.failures;
+    },
+    async run(signal) {
+      connection = link.run(connecting.signal);
+      const publishing = publisher.run(signal);
+      const stopped = new Promise<void>((resolve) => {
+        const note = () => {
+          stoppedAt = clock.monotonic();
+          resolve();
+        };
+        if (signal.aborted) note();
+        else signal.addEventListener("abort", note, { once: true });
+      });
+      // States and statistics that a broker leaves unanswered are not waited for at the end: closing the link ends them.
+      await Promise.race([
+        Promise.all([publishing, presence.run(signal)]),
+        stopped.then(() => publishing),
+      ]);
+    },
+    async close(reason) {
+      // The publisher may have waited for the same acknowledgements already.
+      const waitedMs = stoppedAt === null ? 0 : clock.monotonic() - stoppedAt;
+      await link.close(presence.offline(reason), waitedMs);
+      connecting.abort();
+      tokens?.end();
+      await connection;
+    },
+  };
+}
+
+/** What is taken from the broker besides our own retained state: the topics, and what becomes of a message on one of them. */
+function inboundRequests(
+  { uplink, parts, own: { logger, dispatcher }, profile }: Shared,
+  redact: (text: string) => string,
+  publish: MqttLink["publish"],
+) {
+  const { clock, alarms } = parts;
+  const { topics } = profile;
+  // On `main`, and where an uplink says that it takes commands.
+  const isTrusted = uplink.name === MAIN_UPLINK || uplink.commands;
+  const documents = isTrusted && profile.takesCommands ? parts.documents : null;
+  const takesCommands = dispatcher !== null && profile.takesCommands;
+  const asking = {
+    clock,
+    logger,
+    pace: new CommandGate(clock, logger),
+    redact,
+    responsePrefix: parts.settings.commandResponsePrefix,
+    audit: (what: string, outcome: string, detail: string) =>
+      parts.audit(mqttActor(uplink.name), what, outcome, detail),
+  };
+  return {
+    documents,
+    topics: [
+      ...(documents === null ? [] : [topics.siteDocument]),
+      ...(takesCommands ? [topics.saveSettings] : []),
+      ...(takesCommands && alarms !== null ? [topics.acknowledge] : []),
+    ],
+    handle(message: InboundMessage): void {
+      if (documents?.handle(message, topics, publish)) return;
+      if (dispatcher === null || !takesCommands) return;
+      if (alarms !== null && message.topic === topics.acknowledge) {
+        void acknowledge({ ...asking, alarms }, message, publish);
+        return;
+      }
+      if (message.topic !== topics.saveSettings) return;
+      void dispatcher.handleMessage({ ...message, uplink: uplink.name }, publish);
+    },
+  };
+}
+
+/** States, statistics, gaps and descriptions. */
+function createPresence(
+  { uplink, parts, own, profile, isChosen }: Shared,
+  link: MqttLink,
+): Presence {
+  const { settings, site, store, clock } = parts;
+  const { logger } = own;
+  const outbox = store.outboxOf(uplink.name);
+  const announced = () => store.meta.get(announcedKey(uplink.name));
+  return new Presence({
+    link,
+    gaps: parts.gapsOf(uplink.name),
+    clock,
+    logger,
+    status: parts.status,
+    sensors: () => parts.status().sensors.filter(({ code }) => isChosen(code)),
+    profile,
+    descriptions: new Descriptions(
+      {
+        link,
+        logger,
+        profile,
+        site,
+        memory: {
+          load: announced,
+          save: (text) => store.meta.set(announcedKey(uplink.name), text),
+        },
+        newestTimeMs: (sensor, kind) => store.readings.newestTimeMs(sensor, kind),
+      },
+      { clearReadings: settings.publishClearRemoved, isSelected: ({ code }) => isChosen(code) },
+    ),
+    retainedCheck: new RetainedCheck({
+      link,
+      profile,
+      site,
+      clock,
+      logger,
+      newest: (sensor, kind) => store.history.latest(sensor, kind),
+      liveMark: (format, sensor, kind) => outbox.liveMark(format, sensor, kind),
+      // Its marks say where it began, not what its broker was given.
+      isNew: () => uplink.startFrom === "now" && announced() === null,
+    }),
+  });
+}
+
+/** The retained messages of active alarms, where the uplink has topics for them. */
+function createBoard(
+  { uplink, parts, own, profile, isChosen }: Shared,
+  link: MqttLink,
+): AlarmBoard {
+  const { alarms, site, store } = parts;
+  // Platforms of their own have no topics for what is active; they get the events.
+  const hasBoard =
+    uplink.retain &&
+    uplink.formats.includes("json") &&
+    (uplink.profile === "gateside" || uplink.profile === "homeassistant");
+  return new AlarmBoard({
+    link,
+    logger: own.logger,
+    topics: profile.topics,
+    alarms: {
+      isOn: alarms !== null,
+      active: () => {
+        if (!hasBoard) return [];
+        const active = alarms?.activePayloads() ?? activeBefore(site.current, store.alarms);
+        return active.filter((event) => isChosen(sensorOf(event)));
+      },
+      isNewest: (payload) => alarms?.isNewest(payload) ?? false,
+    },
+  });
+}

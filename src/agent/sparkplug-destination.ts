@@ -1,0 +1,90 @@
+/** The Sparkplug B edge node: its own session and will over the same buffer. */
+import { mqttActor } from "../command/dispatcher.ts";
+import { clientIdsOf, MAIN_UPLINK, type Uplink, type UplinkSparkplug } from "../core/uplink.ts";
+import { MqttLink } from "../link/mqtt-link.ts";
+import { SparkplugNode } from "../publish/sparkplug/node.ts";
+import { nodeValues } from "../publish/sparkplug/node-metrics.ts";
+import { brokerOptions } from "./assemble.ts";
+import { chosenSensors, chosenSite, chosenValues } from "./chosen.ts";
+import { type Destination, type DestinationParts, ownParts } from "./destination.ts";
+import { sparkplugAlarms } from "./sparkplug-alarms.ts";
+
+/** Where the store remembers the number of the last CONNECT; that of `main` as in 0.1. */
+const bdSeqKey = (uplink: string) =>
+  uplink === MAIN_UPLINK ? "sparkplug_bd_seq" : `sparkplug_bd_seq:${uplink}`;
+
+export function sparkplugDestination(
+  uplink: Uplink,
+  sparkplug: UplinkSparkplug,
+  parts: DestinationParts,
+): Destination {
+  const { store, clock } = parts;
+  const { logger, metrics, dispatcher } = ownParts(uplink, parts);
+  const isChosen = chosenSensors(uplink, parts.site);
+  const key = bdSeqKey(uplink.name);
+  const node = new SparkplugNode(
+    {
+      createLink: ({ hooks, will, subscriptions }) =>
+        new MqttLink(
+          { clock, logger, metrics, hooks },
+          {
+            ...brokerOptions(uplink, clientIdsOf(uplink).sparkplug ?? uplink.clientId),
+            name: "sparkplug",
+            will,
+            subscriptions,
+            needsSubscriptions: true,
+          },
+        ),
+      newest: (sensor, kind) => chosenValues(uplink, store.history.latest(sensor, kind)),
+      sensors: () => parts.status().sensors.filter(({ code }) => isChosen(code)),
+      ...(parts.alarms === null ? {} : { alarms: sparkplugAlarms(parts.alarms, isChosen) }),
+      outbox: store.outboxOf(uplink.name),
+      waveforms: store.waveforms,
+      bdSeq: {
+        load: () => {
+          const text = store.meta.get(key);
+          return text === null ? null : Number(text);
+        },
+        save: (bdSeq) => store.meta.set(key, String(bdSeq)),
+      },
+      nodeValues: () => nodeValues(parts.status()),
+      clock,
+      logger,
+      metrics,
+      ...(dispatcher === null
+        ? {}
+        : {
+            onDeviceCommand: async (sensor, values) => {
+              const asked = { who: mqttActor(uplink.name), what: "DCMD" };
+              const request = { sensor, ...values };
+              const { outcome, description } = await dispatcher.execute(request, "http", asked);
+              return `${outcome}: ${description}`;
+            },
+          }),
+    },
+    {
+      inflight: uplink.inflight,
+      site: chosenSite(uplink, parts.site),
+      group: sparkplug.group,
+      node: sparkplug.node,
+      hostId: sparkplug.host,
+      backlogRatePerS: uplink.backlogRatePerS,
+      select: uplink.select,
+      waveforms: uplink.waveforms,
+      historyBatch: sparkplug.historyBatch,
+    },
+  );
+  return {
+    get state() {
+      return node.state;
+    },
+    get delivered() {
+      return node.delivered;
+    },
+    get failures() {
+      return node.failures;
+    },
+    run: (signal) => node.run(signal),
+    close: async () => {},
+  };
+}
