@@ -1,7 +1,7 @@
 /** JSON and plain topics over one session: readings, states, statistics, gaps, and commands where they are enabled. */
 import { acknowledge } from "../command/acknowledge.ts";
 import { CommandGate } from "../command/command-gate.ts";
-import { mqttActor } from "../command/dispatcher.ts";
+import { mqttActor } from "../command/request.ts";
 import type { InboundMessage } from "../core/link.ts";
 import { clientIdsOf, MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import { VERSION } from "../lib/version.ts";

@@ -1,5 +1,5 @@
 /** The Sparkplug B edge node: its own session and will over the same buffer. */
-import { mqttActor } from "../command/dispatcher.ts";
+import { mqttActor } from "../command/request.ts";
 import { clientIdsOf, MAIN_UPLINK, type Uplink, type UplinkSparkplug } from "../core/uplink.ts";
 import { MqttLink } from "../link/mqtt-link.ts";
 import { SparkplugNode } from "../publish/sparkplug/node.ts";

@@ -2,10 +2,9 @@
 import { ALARM_WORDS, type AlarmDesk, type AlarmRequest } from "../core/alarm/view.ts";
 import type { Clock, Logger, Message } from "../core/ports.ts";
 import type { CommandGate } from "./command-gate.ts";
-import { replyTopic } from "./reply-topic.ts";
+import { replyTo } from "./reply.ts";
+import { type CommandMessage, REQUEST_BYTES_MAX } from "./request.ts";
 
-/** A larger request is not parsed, bytes. */
-const REQUEST_BYTES_MAX = 16_384;
 const BY_MAX = 64;
 const NOTE_MAX = 500;
 
@@ -23,14 +22,6 @@ export interface AcknowledgeParts {
   readonly audit: (what: string, outcome: string, detail: string) => void;
 }
 
-export interface AcknowledgeMessage {
-  readonly topic: string;
-  readonly payload: Uint8Array;
-  readonly responseTopic?: string;
-  readonly correlationData?: Uint8Array;
-  readonly retain?: boolean;
-}
-
 /** As the audit log calls it. */
 const AUDITED = "agent/cmd/acknowledge";
 
@@ -43,21 +34,13 @@ interface Answer {
 /** Takes an MQTT request and hands the answer to `reply`. Never rejects. */
 export async function acknowledge(
   parts: AcknowledgeParts,
-  message: AcknowledgeMessage,
+  message: Omit<CommandMessage, "uplink">,
   reply: (answer: Message) => Promise<unknown> | void,
 ): Promise<void> {
   if (!parts.pace.pass()) return;
   const answer = await answerTo(parts, message);
-  const { correlationData } = message;
   try {
-    await reply({
-      topic: replyTopic(message, parts.responsePrefix),
-      payload: JSON.stringify(answer),
-      qos: 1,
-      retain: false,
-      contentType: "application/json",
-      ...(correlationData === undefined ? {} : { correlationData }),
-    });
+    await reply(replyTo(message, answer, parts.responsePrefix));
   } catch (err) {
     parts.logger.warn({ err }, "response to an acknowledgement could not be sent");
   }
@@ -65,7 +48,7 @@ export async function acknowledge(
 
 async function answerTo(
   { alarms, clock, logger, redact, audit }: AcknowledgeParts,
-  message: AcknowledgeMessage,
+  message: Omit<CommandMessage, "uplink">,
 ): Promise<Answer> {
   const request = message.retain
     ? "a retained request would act again on every connection"

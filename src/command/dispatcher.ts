@@ -3,36 +3,28 @@
  * ten seconds, answered. A request that comes again gets the first outcome; it never acts twice, over restarts too,
  * because its entry is durable before the call.
  */
-import { createHash } from "node:crypto";
-import {
-  type CommandEntry,
-  type CommandLog,
-  type CommandResult,
-  INTERRUPTED,
-  type LoggedOutcome,
-  type SensorSettings,
-  type SettingsGateway,
-  type SettingsOperation,
+import type {
+  CommandLog,
+  CommandResult,
+  SensorSettings,
+  SettingsGateway,
+  SettingsOperation,
 } from "../core/command.ts";
-import { CallFailure } from "../core/failure.ts";
 import type { Clock, Logger, Message } from "../core/ports.ts";
 import type { SiteSource } from "../core/site-source.ts";
+import { CallQueue, WAITING_MAX } from "./call-queue.ts";
 import { CommandGate } from "./command-gate.ts";
+import { rejectedLocally, remembered } from "./command-result.ts";
 import { Refusals } from "./refusals.ts";
-import { replyTopic } from "./reply-topic.ts";
-import { checkSettings, namedSensor, refusal } from "./save-settings.ts";
-
-/**
- * At most one call in 10 s (contract 8), as the gateway counts: a call that was long on its way is followed by one that was not.
- */
-const CALL_SPACING_MS = 10_100;
-const WAITING_MAX = 10;
-const CORRELATION_MEMORY_MS = 24 * 3_600_000;
-const PAYLOAD_MEMORY_MS = 60_000;
-/** What of a request is kept, characters; a valid one has about 130. */
-const LOGGED_PAYLOAD_MAX = 1024;
-/** A larger request is not parsed, bytes. */
-const REQUEST_BYTES_MAX = 16_384;
+import { replyTo } from "./reply.ts";
+import {
+  type CommandMessage,
+  type Request,
+  type RequestContext,
+  requestOfBody,
+  requestOfMessage,
+} from "./request.ts";
+import { checkSettings, refusal } from "./save-settings.ts";
 
 export interface DispatcherParts {
   readonly gateway: SettingsGateway;
@@ -54,58 +46,21 @@ export interface DispatcherOptions {
   readonly responsePrefix?: string | null;
 }
 
-/** As the audit log calls it. */
-const COMMAND_NAME = "agent/cmd/saveSettings";
-
-/** Who speaks over an uplink, as the audit log calls them. */
-export function mqttActor(uplink = ""): string {
-  return `MQTT ${uplink}`.trim();
-}
-
-/** An MQTT request as it arrived. */
-export interface CommandMessage {
-  readonly topic: string;
-  readonly payload: Uint8Array;
-  readonly responseTopic?: string;
-  readonly correlationData?: Uint8Array;
-  /** The broker kept it from earlier: it would act again on every connection. */
-  readonly retain?: boolean;
-  /** Name of the uplink it came over. */
-  readonly uplink?: string;
-}
-
-interface Request {
-  readonly entry: CommandEntry;
-  /** Who asked and how, for the audit log; null where others keep it there. */
-  readonly asked: { readonly who: string; readonly what: string } | null;
-  readonly memoryMs: number;
-  /** A person who asks again after a failure means it; what asks again over MQTT is a redelivery. */
-  readonly isRedelivered: boolean;
-  readonly body: unknown;
-  readonly refused: string | null;
-}
-
 export class Dispatcher {
   readonly #parts: DispatcherParts;
   readonly #options: DispatcherOptions;
   readonly #gate: CommandGate;
   readonly #refusals: Refusals;
-  readonly #stop = new AbortController();
+  readonly #calls: CallQueue;
   /** Requests under way by key, so that a redelivery joins its first. */
   readonly #running = new Map<string, Promise<CommandResult>>();
-  /** The end of the queue to the gateway. */
-  #turn: Promise<void> = Promise.resolve();
-  /** Commands accepted and not answered; of these, the ones whose first call has not begun. */
-  #accepted = 0;
-  #waiting = 0;
-  /** Monotonic, ms; null until the log was asked for the call before our start. */
-  #lastCallAt: number | null = null;
 
   constructor(parts: DispatcherParts, options: DispatcherOptions) {
     this.#parts = parts;
     this.#options = options;
     this.#gate = new CommandGate(parts.clock, parts.logger);
     this.#refusals = new Refusals(parts);
+    this.#calls = new CallQueue(parts, options.operation);
   }
 
   /** Executes an MQTT request and hands the answer to `reply`; null where too many come to look at. Never rejects. */
@@ -114,17 +69,9 @@ export class Dispatcher {
     reply: (answer: Message) => Promise<unknown> | void,
   ): Promise<CommandResult | null> {
     if (!this.#gate.pass()) return null;
-    const result = await this.#once(this.#requestOf(message));
-    const { correlationData } = message;
+    const result = await this.#once(requestOfMessage(message, this.#context()));
     try {
-      await reply({
-        topic: replyTopic(message, this.#options.responsePrefix ?? null),
-        payload: JSON.stringify(result),
-        qos: 1,
-        retain: false,
-        contentType: "application/json",
-        ...(correlationData === undefined ? {} : { correlationData }),
-      });
+      await reply(replyTo(message, result, this.#options.responsePrefix ?? null));
     } catch (error) {
       this.#parts.logger.warn({ err: error }, "response to a command could not be sent");
     }
@@ -137,15 +84,7 @@ export class Dispatcher {
     source: "http" | "cli" = "http",
     asked: Request["asked"] = null,
   ): Promise<CommandResult> {
-    const payload = JSON.stringify(request);
-    return this.#once({
-      asked,
-      entry: this.#entry(source, `${source}:${digest(payload)}`, payload, request),
-      memoryMs: PAYLOAD_MEMORY_MS,
-      isRedelivered: false,
-      body: request,
-      refused: null,
-    });
+    return this.#once(requestOfBody(request, source, asked, this.#context()));
   }
 
   lastQueuedAtMs(sensor: string): number | null {
@@ -154,46 +93,16 @@ export class Dispatcher {
 
   /** Ends waits and calls; what was under way is answered. */
   async close(): Promise<void> {
-    this.#stop.abort();
+    this.#calls.stop();
     await Promise.allSettled(this.#running.values());
     await this.#refusals.close();
   }
 
-  #requestOf(message: CommandMessage): Request {
-    const text = new TextDecoder().decode(message.payload.subarray(0, REQUEST_BYTES_MAX));
-    let body: unknown = null;
-    let refused = message.retain ? "a retained request is not executed" : null;
-    if (message.payload.length > REQUEST_BYTES_MAX)
-      refused ??= `the request has ${message.payload.length} bytes, more than ${REQUEST_BYTES_MAX}`;
-    else {
-      try {
-        body = JSON.parse(text);
-      } catch {
-        refused ??= "the request is not valid JSON";
-      }
-    }
-    // Empty data tells no request from another.
-    const correlation = message.correlationData?.length ? message.correlationData : null;
-    const key = correlation
-      ? `mqtt-correlation:${digest(correlation)}`
-      : `mqtt-payload:${digest(message.payload)}`;
-    return {
-      asked: { who: mqttActor(message.uplink), what: COMMAND_NAME },
-      entry: this.#entry("mqtt", key, text, body),
-      memoryMs: correlation ? CORRELATION_MEMORY_MS : PAYLOAD_MEMORY_MS,
-      isRedelivered: true,
-      body,
-      refused,
-    };
-  }
-
-  #entry(source: CommandEntry["source"], key: string, text: string, body: unknown): CommandEntry {
+  #context(): RequestContext {
     return {
       receivedAtMs: this.#parts.clock.now(),
-      key,
-      sensor: this.#redact(namedSensor(body, this.#options.wireWord)),
-      source,
-      payload: this.#redact(text).slice(0, LOGGED_PAYLOAD_MAX),
+      wireWord: this.#options.wireWord,
+      redact: (text) => this.#redact(text),
     };
   }
 
@@ -207,7 +116,7 @@ export class Dispatcher {
     if (running) return running;
     const promise = this.#perform(request).catch((error: unknown): CommandResult => {
       this.#parts.logger.error({ err: error }, "command could not be logged or executed");
-      return local("the agent could not log the command, so it was not executed");
+      return rejectedLocally("the agent could not log the command, so it was not executed");
     });
     this.#running.set(key, promise);
     try {
@@ -225,7 +134,7 @@ export class Dispatcher {
     const isSettled = before?.outcome === "queued" || before?.outcome === "rejected_service";
     if (before && (request.isRedelivered || isSettled)) return remembered(before);
 
-    this.#lastCallAt ??= this.#lastCallBeforeStart();
+    this.#calls.load();
     const decided = this.#decide(request);
     if ("outcome" in decided) {
       // It calls nothing, so its entry need not be durable first.
@@ -235,7 +144,7 @@ export class Dispatcher {
       return decided;
     }
     const command = log.begin(entry);
-    const result = await this.#inTurn(decided.settings, decided.mustWait);
+    const result = await this.#calls.call(decided.settings, decided.mustWait);
     counter.inc({ outcome: result.outcome });
     logger.info({ sensor: entry.sensor, source: entry.source, ...result }, "sensor settings");
     this.#audit(request, result);
@@ -258,110 +167,16 @@ export class Dispatcher {
   #decide(
     request: Request,
   ): CommandResult | { readonly settings: SensorSettings; readonly mustWait: boolean } {
-    if (request.refused !== null) return local(request.refused);
+    if (request.refused !== null) return rejectedLocally(request.refused);
     const { site, wireWord, operation } = this.#options;
     const checked = checkSettings(request.body, site.current.sensors, wireWord, operation);
     if ("whyNots" in checked) {
       const refused = refusal(checked.whyNots);
       return { ...refused, description: this.#redact(refused.description) };
     }
-    const { clock } = this.#parts;
-    const mustWait = this.#accepted > 0 || clock.monotonic() < this.#nextCallAt();
-    if (mustWait && this.#waiting >= WAITING_MAX)
-      return local(`${WAITING_MAX} commands are waiting already, try again later`);
+    const { mustWait, isFull } = this.#calls;
+    if (mustWait && isFull)
+      return rejectedLocally(`${WAITING_MAX} commands are waiting already, try again later`);
     return { settings: checked.settings, mustWait };
   }
-
-  #nextCallAt(): number {
-    return (this.#lastCallAt ?? Number.NEGATIVE_INFINITY) + CALL_SPACING_MS;
-  }
-
-  /** The spacing holds over a restart. A wall clock that jumped can only make us wait one spacing too long. */
-  #lastCallBeforeStart(): number {
-    const { log, clock } = this.#parts;
-    const call = log.lastCall();
-    if (call === null) return Number.NEGATIVE_INFINITY;
-    // A command waits its turn, so its call is nearer to its end; one that a crash cut short may have waited longest.
-    const at = call.finishedAtMs ?? call.receivedAtMs + WAITING_MAX * CALL_SPACING_MS;
-    return clock.monotonic() - Math.max(0, clock.now() - at);
-  }
-
-  /** One at a time, in order of arrival. */
-  async #inTurn(settings: SensorSettings, mustWait: boolean): Promise<CommandResult> {
-    const before = this.#turn;
-    let done = () => {};
-    this.#turn = new Promise((resolve) => {
-      done = resolve;
-    });
-    this.#accepted += 1;
-    if (mustWait) this.#waiting += 1;
-    try {
-      await before;
-      return await this.#call(settings, mustWait);
-    } finally {
-      this.#accepted -= 1;
-      done();
-    }
-  }
-
-  async #call(settings: SensorSettings, mustWait: boolean): Promise<CommandResult> {
-    const { gateway, clock } = this.#parts;
-    const { operation } = this.#options;
-    const { signal } = this.#stop;
-    const waitMs = this.#nextCallAt() - clock.monotonic();
-    if (waitMs > 0) await clock.sleep(waitMs, signal);
-    if (mustWait) this.#waiting -= 1;
-    if (signal.aborted) return local("the agent is stopping, the gateway was not called");
-    this.#lastCallAt = clock.monotonic();
-    try {
-      return resultOf(await gateway.queueSettings(operation, settings, signal));
-    } catch (error) {
-      if (!(error instanceof CallFailure)) throw error;
-      return resultOfFailure(error);
-    }
-  }
-}
-
-function remembered({ outcome, statusNumber, description }: LoggedOutcome): CommandResult {
-  if (outcome === null)
-    return { ok: false, outcome: "unknown", statusNumber: null, description: INTERRUPTED };
-  return { ok: outcome === "queued", outcome, statusNumber, description: description ?? "" };
-}
-
-function local(description: string): CommandResult {
-  return { ok: false, outcome: "rejected_local", statusNumber: null, description };
-}
-
-function resultOf(answer: { statusNumber: number; description: string }): CommandResult {
-  const ok = answer.statusNumber === 0;
-  return {
-    ok,
-    outcome: ok ? "queued" : "rejected_service",
-    statusNumber: answer.statusNumber,
-    description: answer.description,
-  };
-}
-
-/**
- * The service said no, for good; or there is no answer (a timeout, a reset), whether it has acted or not. The gateway
- * is called once (contract 8): to repeat a lost one, with other correlation data, is the sender's decision.
- */
-function resultOfFailure(failure: CallFailure): CommandResult {
-  const { statusNumber, failureClass, code, message } = failure;
-  const isNo =
-    statusNumber !== null || failureClass === "request" || failureClass === "configuration";
-  if (isNo) return { ok: false, outcome: "rejected_service", statusNumber, description: message };
-  const isUnreached = ["connect", "name_resolution", "tls"].includes(code);
-  return {
-    ok: false,
-    outcome: "unknown",
-    statusNumber: null,
-    description: isUnreached ? message : `the settings may or may not be queued: ${message}`,
-  };
-}
-
-function digest(...parts: readonly (string | Uint8Array)[]): string {
-  const hash = createHash("sha256");
-  for (const part of parts) hash.update(part).update("\0");
-  return hash.digest("hex").slice(0, 32);
 }

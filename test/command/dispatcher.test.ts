@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { Dispatcher } from "../../src/command/dispatcher.ts";
-import { replyTopic } from "../../src/command/reply-topic.ts";
+import { replyTo } from "../../src/command/reply.ts";
 import type {
   CallTimes,
   CommandEntry,
@@ -434,6 +434,9 @@ test("dispatcher – an answer never goes onto the agent's own topics, nor outsi
     ["replies-of-others/42", "replies", `${TOPIC}/result`],
     [own, "gateside", `${TOPIC}/result`],
   ] as const) {
-    assert.equal(replyTopic({ topic: TOPIC, responseTopic }, responsePrefix ?? null), expected);
+    assert.equal(
+      replyTo({ topic: TOPIC, responseTopic }, {}, responsePrefix ?? null).topic,
+      expected,
+    );
   }
 });

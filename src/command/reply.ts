@@ -1,3 +1,12 @@
+/** The answer to a command over MQTT: where it goes, and the message. */
+import type { Message } from "../core/ports.ts";
+
+interface Asked {
+  readonly topic: string;
+  readonly responseTopic?: string;
+  readonly correlationData?: Uint8Array;
+}
+
 /** Topics of Sparkplug and of the broker itself: an answer there would be taken for theirs. */
 const RESERVED = /^(spBv1\.0\/|STATE\/|\$)/;
 
@@ -5,8 +14,8 @@ const RESERVED = /^(spBv1\.0\/|STATE\/|\$)/;
  * Where an answer goes: where the request asked, if that is a topic to publish on, outside everything that this agent publishes, and
  * below COMMAND_RESPONSE_PREFIX where one is set. Else beside the command.
  */
-export function replyTopic(
-  { topic, responseTopic }: { readonly topic: string; readonly responseTopic?: string },
+function replyTopic(
+  { topic, responseTopic }: Pick<Asked, "topic" | "responseTopic">,
   prefix: string | null,
 ): string {
   const beside = `${topic}/result`;
@@ -18,4 +27,16 @@ export function replyTopic(
   if (prefix === null) return responseTopic;
   const root = prefix.replace(/\/+$/, "");
   return responseTopic === root || responseTopic.startsWith(`${root}/`) ? responseTopic : beside;
+}
+
+export function replyTo(asked: Asked, answer: object, prefix: string | null): Message {
+  const { correlationData } = asked;
+  return {
+    topic: replyTopic(asked, prefix),
+    payload: JSON.stringify(answer),
+    qos: 1,
+    retain: false,
+    contentType: "application/json",
+    ...(correlationData === undefined ? {} : { correlationData }),
+  };
 }
