@@ -1,6 +1,7 @@
 /** Asks an analytics service for its sensors, in the background of a running agent; what it found waits in memory until the next one. */
-import { AnalyticsClient, AnalyticsFailure } from "../analytics/client.ts";
+import { AnalyticsClient } from "../analytics/client.ts";
 import { draftSite } from "../analytics/draft.ts";
+import { AnalyticsFailure } from "../analytics/failure.ts";
 import { type Survey, survey } from "../analytics/survey.ts";
 import type { Logger } from "../core/ports.ts";
 import { normalCode, type PolledKind } from "../core/sensor.ts";
@@ -58,8 +59,8 @@ export class Discovery {
       this.#found = found;
       this.#state = { state: "found", detail: "", devices: found.devices.length };
     } catch (err) {
-      const isTold = err instanceof AnalyticsFailure || signal.aborted;
-      if (!isTold) this.#parts.logger.error({ err }, "discovery failed");
+      const isExpected = err instanceof AnalyticsFailure || signal.aborted;
+      if (!isExpected) this.#parts.logger.error({ err }, "discovery failed");
       const detail = signal.aborted
         ? "stopped: it took too long, or the agent is stopping"
         : err instanceof AnalyticsFailure

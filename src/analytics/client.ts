@@ -6,12 +6,13 @@ import {
   API_NODE,
   API_OPERATIONS,
   API_REQUEST,
-  API_TABLE,
   ENVELOPE,
 } from "../core/wire/names.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";
 import { proxyAgent } from "../lib/proxy.ts";
 import { SecretGate } from "../lib/secrets.ts";
+import { type Dict, envelopes, integerOf, isDict, rowsOf, textOf } from "./answer.ts";
+import { AnalyticsFailure } from "./failure.ts";
 
 /** One operation, first byte to last. */
 const ANSWER_TIMEOUT_MS = 60_000;
@@ -23,37 +24,6 @@ const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 const LOGIN_BYTES_MAX = 64 * 1024;
 /** A level of the tree that is not filtered. */
 const ANY = -1;
-
-export type AnalyticsFailureCode =
-  | "unreachable"
-  | "http_status"
-  | "not_json"
-  | "too_large"
-  | "service_status";
-
-/** A call that gave nothing to use. The message names operation and cause, never the token. */
-export class AnalyticsFailure extends Error {
-  override readonly name = "AnalyticsFailure";
-  readonly code: AnalyticsFailureCode;
-  readonly operation: string;
-  /** HTTP status or Key.StatusNumber, by `code`. */
-  readonly status: number | null;
-
-  constructor(
-    code: AnalyticsFailureCode,
-    operation: string,
-    detail: string,
-    status: number | null = null,
-    cause?: unknown,
-  ) {
-    super(`${operation}: ${detail}`, cause === undefined ? {} : { cause });
-    this.code = code;
-    this.operation = operation;
-    this.status = status;
-  }
-}
-
-type Dict = Readonly<Record<string, unknown>>;
 
 export interface ListedNode {
   readonly id: number;
@@ -117,7 +87,7 @@ export class AnalyticsClient {
       signal,
     );
     const [session] = rowsOf(values);
-    const token = session === undefined ? "" : text(this.#names.member(session, API_LOGIN.token));
+    const token = session === undefined ? "" : textOf(this.#names.member(session, API_LOGIN.token));
     if (token === "") {
       throw new AnalyticsFailure(
         "service_status",
@@ -170,32 +140,32 @@ export class AnalyticsClient {
     const fields = { [API_REQUEST.code]: code };
     const values = await this.#call(API_OPERATIONS.sensorAssignedMachines, fields, signal);
     return rowsOf(values).flatMap((row) => {
-      const machine = integer(this.#names.member(row, API_ASSIGNMENT.machineCode));
-      const point = integer(this.#names.member(row, API_ASSIGNMENT.pointIndex));
-      const axis = integer(this.#names.member(row, API_ASSIGNMENT.axis));
+      const machine = integerOf(this.#names.member(row, API_ASSIGNMENT.machineCode));
+      const point = integerOf(this.#names.member(row, API_ASSIGNMENT.pointIndex));
+      const axis = integerOf(this.#names.member(row, API_ASSIGNMENT.axis));
       return machine === null || point === null ? [] : [{ machine, point, axis }];
     });
   }
 
   #device(row: Dict): ListedDevice | null {
     const member = (name: string) => this.#names.member(row, name);
-    const code = text(member(API_DEVICE.code));
+    const code = textOf(member(API_DEVICE.code));
     if (code === "") return null;
     return {
       code,
-      type: integer(member(API_DEVICE.type)),
-      name: text(member(API_DEVICE.name)),
-      description: text(member(API_DEVICE.description)),
-      model: text(member(API_DEVICE.model)),
-      batteryType: integer(member(API_DEVICE.batteryType)),
+      type: integerOf(member(API_DEVICE.type)),
+      name: textOf(member(API_DEVICE.name)),
+      description: textOf(member(API_DEVICE.description)),
+      model: textOf(member(API_DEVICE.model)),
+      batteryType: integerOf(member(API_DEVICE.batteryType)),
     };
   }
 
   async #nodes(operation: string, fields: Dict, signal: AbortSignal): Promise<ListedNode[]> {
     const values = await this.#call(operation, fields, signal);
     return rowsOf(values).flatMap((row) => {
-      const id = integer(this.#names.member(row, API_NODE.id));
-      return id === null ? [] : [{ id, name: text(this.#names.member(row, API_NODE.name)) }];
+      const id = integerOf(this.#names.member(row, API_NODE.id));
+      return id === null ? [] : [{ id, name: textOf(this.#names.member(row, API_NODE.name)) }];
     });
   }
 
@@ -210,10 +180,10 @@ export class AnalyticsClient {
     for (const part of parts) {
       const key = part[ENVELOPE.key];
       if (isDict(key)) {
-        const status = integer(this.#names.member(key, ENVELOPE.statusNumber));
+        const status = integerOf(this.#names.member(key, ENVELOPE.statusNumber));
         if (status !== null && status !== 0) {
           const description = this.#textGate
-            .redact(text(this.#names.member(key, ENVELOPE.description)))
+            .redact(textOf(this.#names.member(key, ENVELOPE.description)))
             .slice(0, 200);
           const detail = `the service answers number ${status}${description === "" ? "" : ` (${description})`}`;
           throw new AnalyticsFailure("service_status", operation, detail, status);
@@ -290,40 +260,6 @@ async function limitedBody(
   return Buffer.concat(chunks);
 }
 
-/** `[{Key,Value}]`, `{Key,Value}`, either under `<Operation>Result`, or a bare list (services 2, rules 2 and 4). */
-function envelopes(answer: unknown, names: WireNames, operation: string): Dict[] {
-  if (Array.isArray(answer)) {
-    const parts = answer.filter(isDict);
-    const isEnveloped = parts.some((part) => ENVELOPE.key in part || ENVELOPE.value in part);
-    return isEnveloped || parts.length === 0 ? parts : [{ [ENVELOPE.value]: parts }];
-  }
-  if (!isDict(answer)) return [];
-  const inner = names.member(answer, `${operation}${ENVELOPE.resultSuffix}`);
-  return inner === undefined ? [answer] : envelopes(inner, names, operation);
-}
-
-/** Objects as they are; a `{columns, data}` table as one object per row. */
-function rowsOf(values: readonly unknown[]): Dict[] {
-  return values.filter(isDict).flatMap((value) => {
-    const columns = value[API_TABLE.columns];
-    const data = value[API_TABLE.data];
-    if (!Array.isArray(columns) || !Array.isArray(data)) return [value];
-    return data
-      .filter((row): row is unknown[] => Array.isArray(row) && row.length === columns.length)
-      .map((row) => Object.fromEntries(columns.map((name, index) => [String(name), row[index]])));
-  });
-}
-
-function isDict(value: unknown): value is Dict {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-function text(value: unknown): string {
-  return typeof value === "string" || typeof value === "number" ? String(value).trim() : "";
-}
-function integer(value: unknown): number | null {
-  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
-  return typeof number === "number" && Number.isSafeInteger(number) ? number : null;
-}
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.name === "TimeoutError") return "no whole answer in time";

@@ -1,10 +1,10 @@
 import {
   type AnalyticsClient,
-  AnalyticsFailure,
   type Assignment,
   type ListedDevice,
   type ListedNode,
 } from "./client.ts";
+import { AnalyticsFailure } from "./failure.ts";
 
 /** Calls that a survey makes at most: a runaway tree must not hammer a service that others use. */
 const CALLS_MAX = 20_000;

@@ -1,7 +1,8 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { AnalyticsClient, AnalyticsFailure } from "../analytics/client.ts";
+import { AnalyticsClient } from "../analytics/client.ts";
 import { type DraftHints, draftSite } from "../analytics/draft.ts";
+import { AnalyticsFailure } from "../analytics/failure.ts";
 import { survey } from "../analytics/survey.ts";
 import { faultLine } from "../config/fault.ts";
 import { loadSite } from "../config/site.ts";
@@ -57,8 +58,8 @@ export async function run(context: CommandContext): Promise<number> {
     const notes = [...found.notes, ...(asked?.notes ?? [])];
     result = draftSite({ ...found, notes }, existing, { ...hints, kinds });
   } catch (error) {
-    const isTold = error instanceof AnalyticsFailure || error instanceof GatewayRefusal;
-    if (!isTold && !signal.aborted) throw error;
+    const isExpected = error instanceof AnalyticsFailure || error instanceof GatewayRefusal;
+    if (!isExpected && !signal.aborted) throw error;
     stderr.write(`error: ${signal.aborted ? "stopped" : (error as Error).message}\n`);
     return 1;
   } finally {

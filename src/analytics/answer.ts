@@ -1,0 +1,40 @@
+/** What answers of an analytics service are made of, read tolerantly (services 2). */
+import { API_TABLE, ENVELOPE } from "../core/wire/names.ts";
+import type { WireNames } from "../core/wire/wire-names.ts";
+
+export type Dict = Readonly<Record<string, unknown>>;
+
+/** `[{Key,Value}]`, `{Key,Value}`, either under `<Operation>Result`, or a bare list (services 2, rules 2 and 4). */
+export function envelopes(answer: unknown, names: WireNames, operation: string): Dict[] {
+  if (Array.isArray(answer)) {
+    const parts = answer.filter(isDict);
+    const isEnveloped = parts.some((part) => ENVELOPE.key in part || ENVELOPE.value in part);
+    return isEnveloped || parts.length === 0 ? parts : [{ [ENVELOPE.value]: parts }];
+  }
+  if (!isDict(answer)) return [];
+  const inner = names.member(answer, `${operation}${ENVELOPE.resultSuffix}`);
+  return inner === undefined ? [answer] : envelopes(inner, names, operation);
+}
+
+/** Objects as they are; a `{columns, data}` table as one object per row. */
+export function rowsOf(values: readonly unknown[]): Dict[] {
+  return values.filter(isDict).flatMap((value) => {
+    const columns = value[API_TABLE.columns];
+    const data = value[API_TABLE.data];
+    if (!Array.isArray(columns) || !Array.isArray(data)) return [value];
+    return data
+      .filter((row): row is unknown[] => Array.isArray(row) && row.length === columns.length)
+      .map((row) => Object.fromEntries(columns.map((name, index) => [String(name), row[index]])));
+  });
+}
+
+export function isDict(value: unknown): value is Dict {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+export function textOf(value: unknown): string {
+  return typeof value === "string" || typeof value === "number" ? String(value).trim() : "";
+}
+export function integerOf(value: unknown): number | null {
+  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+  return typeof number === "number" && Number.isSafeInteger(number) ? number : null;
+}

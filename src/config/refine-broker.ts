@@ -1,0 +1,67 @@
+/** Settings of the broker: addresses, credentials, certificates, and what MQTT 3.1.1 does not know. */
+import { isLoopback, parseBrokers } from "./checks.ts";
+import { checkPair, type Refining, type SettingsOf } from "./refining.ts";
+import type { RawSettings } from "./settings-table.ts";
+
+type BrokerSettings = SettingsOf<`mqtt${string}`>;
+
+export function refineBroker(raw: RawSettings, refining: Refining): BrokerSettings {
+  const { note, warn, path } = refining;
+  const broker = raw.MQTT_URL ? parseBrokers("MQTT_URL", raw.MQTT_URL, note) : null;
+  for (const [name, own] of [
+    ["MQTT_USERNAME", broker?.username],
+    ["MQTT_PASSWORD", broker?.password],
+  ] as const) {
+    if (own && raw[name] !== undefined) {
+      note({
+        place: name,
+        problem: "is given here and in MQTT_URL",
+        remedy: "take it out of MQTT_URL",
+      });
+    }
+  }
+  const mqttUsername = raw.MQTT_USERNAME ?? broker?.username ?? null;
+  const mqttPassword = raw.MQTT_PASSWORD ?? broker?.password ?? null;
+  if (raw.MQTT_VERSION === "4" && mqttPassword !== null && mqttUsername === null) {
+    note({
+      place: "MQTT_PASSWORD",
+      problem: "is given without a user name, which MQTT 3.1.1 does not allow",
+      remedy: "give MQTT_USERNAME too",
+    });
+  }
+  if (raw.MQTT_VERSION === "5" && mqttPassword !== null && mqttUsername === null) {
+    warn(
+      "MQTT_PASSWORD",
+      "is given without a user name, and most brokers refuse that",
+      "give MQTT_USERNAME too",
+    );
+  }
+  checkPair(raw, "MQTT", refining);
+  const isTls = broker === null || broker.urls.every((url) => /^(mqtts|wss):/.test(url));
+  if (!isTls) {
+    if (raw.MQTT_CA_FILE ?? raw.MQTT_CERT_FILE)
+      warn("MQTT_URL", "is not a TLS address, so certificates have no effect", "use mqtts://");
+    else if (mqttPassword !== null && broker && !broker.urls.every(isLocal))
+      warn("MQTT_URL", "sends the password readable over the network", "use mqtts://");
+  }
+  if (raw.MQTT_VERSION === "4" && raw.MQTT_REQUIRE_SUBSCRIBER)
+    warn("MQTT_REQUIRE_SUBSCRIBER", "has no effect with MQTT 3.1.1", "use MQTT_VERSION=5");
+
+  return {
+    mqttUrl: broker?.urls.join(",") ?? "",
+    mqttUrls: broker?.urls ?? [],
+    mqttVersion: raw.MQTT_VERSION === "4" ? 4 : 5,
+    mqttClientId: raw.MQTT_CLIENT_ID ?? null,
+    mqttTopicPrefix: raw.MQTT_TOPIC_PREFIX,
+    mqttInflight: raw.MQTT_INFLIGHT,
+    mqttBacklogRate: raw.MQTT_BACKLOG_RATE,
+    mqttRequireSubscriber: raw.MQTT_REQUIRE_SUBSCRIBER,
+    mqttUsername,
+    mqttPassword,
+    mqttCaFile: path(raw.MQTT_CA_FILE),
+    mqttCertFile: path(raw.MQTT_CERT_FILE),
+    mqttKeyFile: path(raw.MQTT_KEY_FILE),
+  };
+}
+
+const isLocal = (url: string) => isLoopback(new URL(url).hostname);

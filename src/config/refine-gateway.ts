@@ -1,0 +1,91 @@
+/** Settings of the gateway: address, headers, certificates, zone. */
+import { checkTlsFiles, isTimezone, type Note, parseAddress, parseHeaders } from "./checks.ts";
+import { shown } from "./fault.ts";
+import type { Refining, SettingsOf } from "./refining.ts";
+import type { RawSettings } from "./settings-table.ts";
+import { zoneDoubt } from "./zone-names.ts";
+
+type GatewaySettings = SettingsOf<`gateway${string}` | "wireWord">;
+
+export function refineGateway(raw: RawSettings, { note, warn, path }: Refining): GatewaySettings {
+  const gateway = raw.GATEWAY_URL
+    ? parseAddress("GATEWAY_URL", raw.GATEWAY_URL, ["http", "https"], note)
+    : null;
+  if (gateway?.url.endsWith(`/${raw.GATEWAY_SERVICE}`))
+    warn(
+      "GATEWAY_URL",
+      `ends with /${raw.GATEWAY_SERVICE}, which is added to it`,
+      "leave it out: give the address up to there",
+    );
+  const gatewayHeaders = raw.GATEWAY_HEADERS ? parseHeaders(raw.GATEWAY_HEADERS, note) : {};
+  if (gateway?.username) {
+    if (Object.keys(gatewayHeaders).some((name) => name.toLowerCase() === "authorization")) {
+      note({
+        place: "GATEWAY_URL",
+        problem: "holds a user name while GATEWAY_HEADERS holds an authorization",
+        remedy: "keep one of the two",
+      });
+    }
+    const credentials = `${gateway.username}:${gateway.password ?? ""}`;
+    gatewayHeaders["authorization"] = `Basic ${Buffer.from(credentials).toString("base64")}`;
+  }
+  if (raw.GATEWAY_SETTINGS_OPERATION === "UpdateConfig" && raw.GATEWAY_GENERATION !== "1") {
+    note({
+      place: "GATEWAY_SETTINGS_OPERATION",
+      problem: "UpdateConfig does not exist on a gateway of generation 2",
+      remedy:
+        "use saveSettings, or give GATEWAY_GENERATION=1 where the gateway is of that generation",
+    });
+  }
+  const caFile = path(raw.GATEWAY_CA_FILE);
+  if (caFile) checkTlsFiles({ ca: { name: "GATEWAY_CA_FILE", path: caFile } }, note);
+
+  if (caFile && gateway?.url.startsWith("http:"))
+    warn("GATEWAY_CA_FILE", "has no effect on an http:// gateway", "use https://, or leave it out");
+  return {
+    gatewayUrl: gateway?.url ?? "",
+    gatewayService: raw.GATEWAY_SERVICE,
+    wireWord: raw.WIRE_WORD,
+    gatewaySettingsOperation: raw.GATEWAY_SETTINGS_OPERATION,
+    gatewayTimeoutMs: raw.GATEWAY_TIMEOUT_MS,
+    gatewayConcurrency: raw.GATEWAY_CONCURRENCY,
+    gatewayMaxBodyMb: raw.GATEWAY_MAX_BODY_MB,
+    gatewayGeneration: raw.GATEWAY_GENERATION === "1" ? 1 : 2,
+    gatewayTimezone: timezoneOf(raw, note, warn),
+    gatewayHeaders,
+    gatewayCaFile: caFile,
+    gatewayProxy: proxyOf(raw.GATEWAY_PROXY, note),
+    gatewayEmptyStatuses: (raw.GATEWAY_EMPTY_STATUSES ?? "")
+      .split(",")
+      .filter((text) => text.trim() !== "")
+      .map(Number),
+  };
+}
+
+/** With its credentials, which go into a header for the proxy alone. */
+function proxyOf(text: string | undefined, note: Note): string | null {
+  if (text === undefined) return null;
+  return parseAddress("GATEWAY_PROXY", text, ["http", "https"], note) === null ? null : text;
+}
+
+function timezoneOf(raw: RawSettings, note: Note, warn: Refining["warn"]): string {
+  if (raw.GATEWAY_TIMEZONE !== undefined) {
+    if (!isTimezone(raw.GATEWAY_TIMEZONE)) {
+      note({
+        place: "GATEWAY_TIMEZONE",
+        problem: `${shown(raw.GATEWAY_TIMEZONE)} is no IANA time zone`,
+        remedy: "give a name such as Europe/Berlin or UTC",
+      });
+      return raw.GATEWAY_TIMEZONE;
+    }
+    const zone = raw.GATEWAY_TIMEZONE;
+    const meant = new Intl.DateTimeFormat("en-US", { timeZone: zone }).resolvedOptions().timeZone;
+    const doubt = zoneDoubt(zone, meant);
+    if (doubt !== null) warn("GATEWAY_TIMEZONE", doubt.problem, doubt.remedy);
+    return zone;
+  }
+  const system = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if (system && isTimezone(system)) return system;
+  warn("GATEWAY_TIMEZONE", "is not given and the system's zone is unknown", "UTC is used");
+  return "UTC";
+}

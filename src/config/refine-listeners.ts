@@ -1,0 +1,111 @@
+/** Settings of what the agent listens on: HTTP and Modbus. */
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { isLoopback, type Note } from "./checks.ts";
+import { shown } from "./fault.ts";
+import { checkPair, type Refining, type SettingsOf } from "./refining.ts";
+import { expectation, type RawSettings, SETTINGS } from "./settings-table.ts";
+
+/** Time to renew a certificate, also for who comes by once a fortnight. */
+const EXPIRY_WARNING_MS = 14 * 86_400_000;
+/** Shorter ones can be guessed. */
+const TOKEN_LENGTH_MIN = 16;
+
+type ListenerSettings = SettingsOf<`http${string}` | `modbus${string}`>;
+
+export function refineListeners(raw: RawSettings, refining: Refining): ListenerSettings {
+  const { note, warn, path } = refining;
+  checkPair(raw, "HTTP", refining);
+  warnOfExpiry(path(raw.HTTP_CERT_FILE), warn);
+  const httpPort = portOf(raw, "HTTP_PORT", note);
+  if (httpPort !== null && !isLoopback(raw.HTTP_HOST)) {
+    if (raw.HTTP_TOKEN === undefined) {
+      note({
+        place: "HTTP_TOKEN",
+        problem: `is required while HTTP_HOST is ${shown(raw.HTTP_HOST)}, not a loopback address`,
+        remedy: "give a token, or HTTP_HOST=127.0.0.1, or HTTP_PORT=off",
+      });
+    } else if (raw.HTTP_TOKEN.length < TOKEN_LENGTH_MIN)
+      warn("HTTP_TOKEN", "is shorter than 16 characters", "give a longer random one");
+  }
+  const modbusPort = portOf(raw, "MODBUS_PORT", note);
+  const anyHost = ["0.0.0.0", "::", "[::]"];
+  const isShared =
+    raw.MODBUS_HOST === raw.HTTP_HOST ||
+    [raw.MODBUS_HOST, raw.HTTP_HOST].some((host) => anyHost.includes(host));
+  if (modbusPort !== null && modbusPort !== 0 && modbusPort === httpPort && isShared)
+    note({
+      place: "MODBUS_PORT",
+      problem: `${modbusPort} is also HTTP_PORT, and only one of them can have it`,
+      remedy: "give each its own, such as MODBUS_PORT=1502",
+    });
+  checkViewToken(raw, note, warn);
+  return {
+    httpHost: withoutBrackets(raw.HTTP_HOST),
+    httpPort,
+    httpToken: raw.HTTP_TOKEN ?? null,
+    httpViewToken: raw.HTTP_VIEW_TOKEN ?? null,
+    httpCertFile: path(raw.HTTP_CERT_FILE),
+    httpKeyFile: path(raw.HTTP_KEY_FILE),
+    modbusHost: withoutBrackets(raw.MODBUS_HOST),
+    modbusPort,
+    modbusWordOrder: raw.MODBUS_WORD_ORDER,
+  };
+}
+
+const withoutBrackets = (host: string) => host.replace(/^\[(.*)\]$/, "$1");
+
+/** Clients refuse a certificate that has ended: said in time, here and by `doctor`. */
+function warnOfExpiry(certFile: string | null, warn: Refining["warn"]): void {
+  if (certFile === null) return;
+  let endsAtMs: number;
+  try {
+    endsAtMs = Date.parse(new X509Certificate(readFileSync(certFile)).validTo);
+  } catch {
+    // What cannot be read is a fault already.
+    return;
+  }
+  const leftMs = endsAtMs - Date.now();
+  if (leftMs > EXPIRY_WARNING_MS) return;
+  const when = new Date(endsAtMs).toISOString();
+  warn(
+    "HTTP_CERT_FILE",
+    leftMs < 0 ? `ended on ${when}` : `ends on ${when}`,
+    "renew it; `gateside certificate --replace` makes a self-signed one anew",
+  );
+}
+
+function checkViewToken(
+  { HTTP_TOKEN: all, HTTP_VIEW_TOKEN: view }: RawSettings,
+  note: Note,
+  warn: Refining["warn"],
+): void {
+  if (view === undefined) return;
+  if (all === undefined) {
+    note({
+      place: "HTTP_TOKEN",
+      problem: "is missing while HTTP_VIEW_TOKEN is given",
+      remedy: "give both: without HTTP_TOKEN everybody may change everything",
+    });
+  } else if (view === all) {
+    note({
+      place: "HTTP_VIEW_TOKEN",
+      problem: "is the same as HTTP_TOKEN",
+      remedy: "give another one: nobody can tell the two apart",
+    });
+  } else if (view.length < TOKEN_LENGTH_MIN)
+    warn("HTTP_VIEW_TOKEN", "is shorter than 16 characters", "give a longer random one");
+}
+
+function portOf(raw: RawSettings, name: "HTTP_PORT" | "MODBUS_PORT", note: Note): number | null {
+  if (raw[name] === "off") return null;
+  const port = Number(raw[name]);
+  if (port > 65_535) {
+    note({
+      place: name,
+      problem: `${raw[name]} is too large`,
+      remedy: expectation(SETTINGS[name]),
+    });
+  }
+  return port;
+}

@@ -1,0 +1,37 @@
+/** What the checks of all settings share. */
+import { checkTlsFiles, type Note } from "./checks.ts";
+import type { UnboundSettings } from "./settings-shape.ts";
+import type { RawSettings } from "./settings-table.ts";
+
+/** The settings of one side, by how their names begin. */
+export type SettingsOf<Names extends string> = Pick<
+  UnboundSettings,
+  Extract<keyof UnboundSettings, Names>
+>;
+
+export interface Refining {
+  /** Notes a fault: the program does not start. */
+  readonly note: Note;
+  readonly warn: (place: string, problem: string, remedy: string) => void;
+  /** A path as the program uses it; null where none is given. */
+  readonly path: (value: string | undefined) => string | null;
+}
+
+/** Certificate and key are given together, and fit. */
+export function checkPair(raw: RawSettings, side: "MQTT" | "HTTP", { note, path }: Refining): void {
+  const file = (name: "MQTT_CA_FILE" | `${typeof side}_${"CERT" | "KEY"}_FILE`) => {
+    const found = path(raw[name]);
+    return found === null ? undefined : { name, path: found };
+  };
+  const ca = side === "MQTT" ? file("MQTT_CA_FILE") : undefined;
+  const cert = file(`${side}_CERT_FILE`);
+  const key = file(`${side}_KEY_FILE`);
+  if ((cert === undefined) !== (key === undefined)) {
+    note({
+      place: cert ? `${side}_KEY_FILE` : `${side}_CERT_FILE`,
+      problem: `is missing while the other half of the ${side === "MQTT" ? "client certificate" : "pair"} is given`,
+      remedy: `give both ${side}_CERT_FILE and ${side}_KEY_FILE, or neither`,
+    });
+  }
+  checkTlsFiles({ ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) }, note);
+}
