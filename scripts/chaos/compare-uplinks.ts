@@ -1,5 +1,5 @@
 /** The end of a campaign with several uplinks: each on its own against what `main` received and the store holds. */
-import { repeatsOf, ToldGaps } from "./compare.ts";
+import { ReportedGaps, repeatsOf } from "./compare.ts";
 import type { Expectation, Wanted } from "./expectation.ts";
 import { cloudValues, cloudWants, type FarName, type FarSides } from "./far-sides.ts";
 import type { GapRecord, Recorder, Values } from "./recorder.ts";
@@ -71,7 +71,7 @@ function judgeUplink(
   gaps: readonly GapRecord[],
   stored: ReadonlySet<string> | null,
 ): UplinkVerdict {
-  const told = new ToldGaps(gaps.filter((gap) => gap.uplink === uplink));
+  const reported = new ReportedGaps(gaps.filter((gap) => gap.uplink === uplink));
   const lost: string[] = [];
   const invented: string[] = [];
   let due = 0;
@@ -92,7 +92,7 @@ function judgeUplink(
     if (isThere === false) invented.push(`${what} came with other values than on main`);
     else if (isThere === true) received += 1;
     else if (stored?.has(id) !== false) lost.push(`${what} ${stored === null ? "" : "is stored"}`);
-    else if (told.take(wanted)) givenUp += 1;
+    else if (reported.take(wanted)) givenUp += 1;
     // One that was not there begins with what is stored when it comes.
     else if (uplink === "visitor") due -= 1;
     else lost.push(`${what} is not stored`);

@@ -28,14 +28,14 @@ export interface Verdict {
 
 export function judge({ must, may, gone }: Expectation, evidence: Evidence): Verdict {
   const { recorder, stored } = evidence;
-  const told = new ToldGaps([...recorder.gaps].filter(isOfMain));
+  const reported = new ReportedGaps([...recorder.gaps].filter(isOfMain));
   const lost: string[] = [];
   let givenUp = 0;
   for (const [id, wanted] of must) {
     const where = missingAt(id, wanted, evidence);
     if (where === null) continue;
     const isThere = stored?.has(id) === true;
-    if (!isThere && told.take(wanted)) givenUp += 1;
+    if (!isThere && reported.take(wanted)) givenUp += 1;
     else lost.push(`${describe(id, wanted)} ${where}, ${isThere ? "stored" : "not stored"}`);
   }
   let takenBack = 0;
@@ -43,7 +43,7 @@ export function judge({ must, may, gone }: Expectation, evidence: Evidence): Ver
     const where = missingAt(id, wanted, evidence);
     if (where === null) continue;
     if (stored?.has(id) === true) lost.push(`${describe(id, wanted)} ${where}, stored`);
-    else if (!told.take(wanted)) takenBack += 1;
+    else if (!reported.take(wanted)) takenBack += 1;
   }
   const invented = [...recorder.ids.keys()].filter((id) => !may.has(id));
   for (const id of stored ?? []) {
@@ -99,7 +99,7 @@ const describe = (id: string, { sensor, kind, timeMs }: Wanted) =>
   `${id} ${sensor} ${kind} ${new Date(timeMs).toISOString()}`;
 
 /** What gap records own up to: each counts for as many readings as it says, within its span. */
-export class ToldGaps {
+export class ReportedGaps {
   readonly #byStream = new Map<string, { from: number; to: number; left: number }[]>();
 
   constructor(gaps: Iterable<GapRecord>) {

@@ -341,15 +341,15 @@ const shareBroker = (a: Session, b: Session) => {
 
 /** One warning for all that meet at a broker under one prefix. */
 function checkPrefixes(sessions: readonly Session[], { warn }: Report): void {
-  const told = new Set<Session>();
+  const warned = new Set<Session>();
   for (const [i, first] of sessions.entries()) {
-    if (first.prefix === null || told.has(first)) continue;
+    if (first.prefix === null || warned.has(first)) continue;
     const others = sessions
       .slice(i + 1)
-      .filter((one) => one.prefix === first.prefix && !told.has(one) && shareBroker(first, one));
+      .filter((one) => one.prefix === first.prefix && !warned.has(one) && shareBroker(first, one));
     const [second] = others;
     if (second === undefined) continue;
-    for (const one of others) told.add(one);
+    for (const one of others) warned.add(one);
     const places = [first, ...others.slice(1)].map(({ place }) => place);
     warn({
       place: `${second.place}.topicPrefix`,

@@ -64,14 +64,14 @@ interface FileRoutes {
 
 function registerFile(app: FastifyInstance, routes: FileRoutes): void {
   const { base, versions, body, member, editing } = routes;
-  const told = ({ content, text }: { readonly content: unknown; readonly text: string | null }) =>
+  const view = ({ content, text }: { readonly content: unknown; readonly text: string | null }) =>
     member === "site" ? { site: content, text } : { content };
   app.get(base, (_request, reply) => {
     const file = editing(reply)?.read();
     if (file === undefined) return reply;
     return reply
       .header("etag", `"${file.hash}"`)
-      .send({ hash: file.hash, isBlank: file.isBlank, ...told(file) });
+      .send({ hash: file.hash, isBlank: file.isBlank, ...view(file) });
   });
   app.post<{ Body: object }>(
     `${base}/check`,
@@ -90,7 +90,7 @@ function registerFile(app: FastifyInstance, routes: FileRoutes): void {
       const expected = expectedHash(request);
       if (expected === null) return reply.code(428).send(problem(428, NO_MATCH));
       const outcome = await file.save(request.body, expected, whoOf(request));
-      return saved(request, reply, outcome, told);
+      return saved(request, reply, outcome, view);
     },
   );
   app.get(versions, (_request, reply) => {
@@ -107,7 +107,7 @@ function registerFile(app: FastifyInstance, routes: FileRoutes): void {
       const kept = file.version(version);
       if (kept === null)
         return reply.code(404).send(problem(404, `version ${version} is not kept`));
-      return reply.send({ version, ...told(kept), changes: kept.changes });
+      return reply.send({ version, ...view(kept), changes: kept.changes });
     },
   );
   app.post<{ Params: { version: number } }>(
@@ -119,7 +119,7 @@ function registerFile(app: FastifyInstance, routes: FileRoutes): void {
       const expected = expectedHash(request);
       if (expected === null) return reply.code(428).send(problem(428, NO_MATCH));
       const { version } = request.params;
-      return saved(request, reply, await file.restore(version, expected, whoOf(request)), told);
+      return saved(request, reply, await file.restore(version, expected, whoOf(request)), view);
     },
   );
 }
@@ -128,7 +128,7 @@ function saved(
   request: FastifyRequest,
   reply: FastifyReply,
   outcome: SaveOutcome,
-  told: (file: { readonly content: unknown; readonly text: string | null }) => object,
+  view: (file: { readonly content: unknown; readonly text: string | null }) => object,
 ): FastifyReply {
   switch (outcome.outcome) {
     case "saved": {
@@ -140,7 +140,7 @@ function saved(
       const { file, changes } = outcome;
       const { hash, isBlank, content } = file;
       const message = "the file was changed meanwhile; look at it, and save again";
-      const { text: _text, ...rest } = { text: null, ...told({ content, text: null }) };
+      const { text: _text, ...rest } = { text: null, ...view({ content, text: null }) };
       return reply
         .code(412)
         .header("etag", `"${hash}"`)

@@ -25,8 +25,8 @@ const BROKEN_SESSIONS_ISOLATE = 2;
 
 const SESSION_TAKEN_OVER = 0x8e;
 const PACKET_TOO_LARGE = 0x95;
-/** Busy, shutting down, idle, taken over, administrative, use another server, moved: no message of ours is to blame. */
-const BLAMELESS_CODES = new Set([0x89, 0x8b, 0x8d, SESSION_TAKEN_OVER, 0x98, 0x9c, 0x9d]);
+/** Busy, shutting down, idle, taken over, administrative, use another server, moved: none of these is about a message of ours. */
+const CODES_NOT_ABOUT_A_MESSAGE = new Set([0x89, 0x8b, 0x8d, SESSION_TAKEN_OVER, 0x98, 0x9c, 0x9d]);
 
 /** What the sessions and attempts so far teach for the next one. */
 export class SessionHistory {
@@ -64,7 +64,8 @@ export class SessionHistory {
       this.#shortSessions = isShort ? this.#shortSessions + 1 : 0;
     }
     if (wasIsolated && end.acks >= ISOLATION_ACKS) this.#brokenSessions = 1;
-    if (end.brokeWithInflight && !BLAMELESS_CODES.has(end.code ?? 0)) this.#brokenSessions += 1;
+    if (end.brokeWithInflight && !CODES_NOT_ABOUT_A_MESSAGE.has(end.code ?? 0))
+      this.#brokenSessions += 1;
     else if (livedMs !== null && livedMs >= STABLE_SESSION_MS) this.#brokenSessions = 0;
     const learned = this.#learnLimit(end);
     if (end.failure === null) return null;

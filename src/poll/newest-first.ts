@@ -32,7 +32,7 @@ export function triesOf(read: DayRead & { ok: false }): number {
     case "truncated":
     case "too_large":
     case "aborted":
-      // Nothing was reached: no day is more to blame than another.
+      // Nothing was reached: the fault is no particular day's.
       return read.isGatewayFault && read.retryAfterMs === null ? 0 : 1;
   }
 }

@@ -42,24 +42,24 @@ export class AlarmBoard {
   }
 
   /**
-   * What becomes of events on this uplink. An older event that waited (the broker was away, or refused it) is told, but leaves
+   * What becomes of events on this uplink. An older event that waited (the broker was away, or refused it) is sent, but leaves
    * the alarm's own topic alone: that one would go back in time. While alarms are off an event that still waits only
    * takes its alarm's topic back.
    */
   encoder(encode: Encode): Encode {
     const { alarms, logger } = this.#parts;
-    let isToldOff = false;
+    let hasWarned = false;
     return (entry) => {
       const messages = encode(entry);
       if (!isEvent(entry.reading)) return messages;
       const standing = (message: Message) => message.retain;
       if (!alarms.isOn) {
-        if (!isToldOff)
+        if (!hasWarned)
           logger.warn(
             {},
             "alarm events still waited; they are not sent while ALARMS_ENABLED is false",
           );
-        isToldOff = true;
+        hasWarned = true;
         return messages.filter(standing).map(emptied);
       }
       if (!messages.some(standing) || alarms.isNewest(entry.reading.values)) return messages;

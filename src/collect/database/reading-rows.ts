@@ -37,7 +37,7 @@ export function readingRow(item: ReadingItem): ReadingRow {
 
   let taken = 0;
   let count = 0;
-  for (const name in item.values) if (!isTold(item, table, name)) count += 1;
+  for (const name in item.values) if (!isExplained(item, table, name)) count += 1;
   for (const { name, type } of table.values) {
     const value = item.values[name];
     if (value === undefined || value === null || typeof value !== COLUMN_VALUES[type]) {
@@ -60,8 +60,8 @@ export function readingRow(item: ReadingItem): ReadingRow {
 
 const COLUMN_VALUES = { "double precision": "number", boolean: "boolean", text: "string" } as const;
 
-/** True for a missing value that its empty column and its quality tell of. */
-function isTold(item: ReadingItem, table: ReadingTable, name: string): boolean {
+/** True for a missing value that its empty column and its quality account for. */
+function isExplained(item: ReadingItem, table: ReadingTable, name: string): boolean {
   if (item.values[name] !== null || !item.quality[name]) return false;
   return table.values.some((column) => column.name === name);
 }
@@ -71,7 +71,7 @@ function valuesWithoutColumn(item: ReadingItem, table: ReadingTable): Members {
   const columns = new Map(table.values.map(({ name, type }) => [name, COLUMN_VALUES[type]]));
   return Object.fromEntries(
     Object.entries(item.values).filter(([name, value]) =>
-      value === null ? !isTold(item, table, name) : columns.get(name) !== typeof value,
+      value === null ? !isExplained(item, table, name) : columns.get(name) !== typeof value,
     ),
   );
 }

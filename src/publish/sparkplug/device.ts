@@ -100,7 +100,7 @@ export class Device {
     return true;
   }
   /** A message was made and not sent: say every quality again. */
-  forgetTold(): void {
+  resendQualities(): void {
     for (const sent of this.#sentQuality.values()) {
       sent.current = BAD;
       sent.last = BAD;

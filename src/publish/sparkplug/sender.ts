@@ -152,8 +152,8 @@ export class Sender {
     }
     const result = await this.data(() => session.ddata(now(), device.id, metrics));
     if (result === "held" || result === "oversize") {
-      // Qualities of a message that was not sent were not told.
-      device.forgetTold();
+      // Hosts did not get the qualities of a message that was not sent.
+      device.resendQualities();
       return result === "held" ? { isLost: false, held: items } : await this.#halves(group);
     }
     // Unproven rather than unsent: some of it may have left before the link broke.
@@ -203,7 +203,7 @@ export class Sender {
       });
       const result = await this.data(() => session.ddata(now(), device.id, [metric]));
       if (result === "held") {
-        device.forgetTold();
+        device.resendQualities();
         return result;
       }
       if (result === "oversize") isTooLarge = true;

@@ -19,20 +19,20 @@ const PENDING_SQL = `SELECT gap, stream, from_ms, to_ms, count, reason, uplink F
   ORDER BY gap LIMIT ?`;
 
 /**
- * Readings that were given up, until that is told on agent/gap. Who tells them is not to fail with the disk: while it
- * cannot be read no gap is known, and a gap that cannot be settled is told again.
+ * Readings that were given up, until that is published on agent/gap. Who publishes them is not to fail with the disk: while it
+ * cannot be read no gap is known, and a gap that cannot be settled is published again.
  */
 export class SqliteGapLog implements GapLog {
   readonly #parts: GapLogParts;
-  /** Uplinks that can tell gaps; the first also tells those of uplinks that cannot, or are gone. */
+  /** Uplinks that can publish gaps; the first also publishes those of uplinks that cannot, or are gone. */
   #tellers: readonly string[] = [MAIN_UPLINK];
   /** The uplink that needs no name, for it is the only one. */
   #only: string | null = MAIN_UPLINK;
-  /** The gap that still grows, by uplink, stream and reason. Once handed out it is left as it was told. */
+  /** The gap that still grows, by uplink, stream and reason. Once handed out it no longer changes. */
   readonly #growing = new Map<string, number>();
   /**
-   * Counts as they were handed out to be told, by gap. A transaction that pauses meanwhile may raise one unseen: what was
-   * not told of it stays.
+   * Counts as they were handed out, by gap. A transaction that pauses meanwhile may raise one unseen: what was
+   * not published of it stays.
    */
   readonly #handedOut = new Map<number, number>();
   /** Given up in the running transaction. */
@@ -42,7 +42,7 @@ export class SqliteGapLog implements GapLog {
     this.#parts = parts;
   }
 
-  /** Gaps have a topic beside those of JSON and plain readings; who has neither is told of by the first who has. */
+  /** Gaps have a topic beside those of JSON and plain readings; the first that has them publishes for one that has neither. */
   set uplinks(uplinks: readonly Pick<OutboxUplink, "name" | "lanes">[]) {
     this.#only = uplinks.length === 1 ? (uplinks[0]?.name ?? null) : null;
     this.#tellers = uplinks
@@ -102,12 +102,12 @@ export class SqliteGapLog implements GapLog {
     this.#try(undefined, () =>
       queue.direct("settle gap records", () => {
         for (const gapId of gapIds) {
-          const told = this.#handedOut.get(gapId) ?? Number.MAX_SAFE_INTEGER;
+          const reported = this.#handedOut.get(gapId) ?? Number.MAX_SAFE_INTEGER;
           const { changes } = db
             .write("DELETE FROM gaps WHERE gap = ? AND count <= ?")
-            .run(gapId, told);
+            .run(gapId, reported);
           if (changes > 0) continue;
-          db.write("UPDATE gaps SET count = count - ? WHERE gap = ?").run(told, gapId);
+          db.write("UPDATE gaps SET count = count - ? WHERE gap = ?").run(reported, gapId);
         }
       }),
     );

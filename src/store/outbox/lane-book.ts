@@ -103,12 +103,12 @@ export class LaneBook {
    * A late reading does not go to a live topic of the new lane either: of what is stored the newest of each stream alone may, and that
    * only where the lane begins with what is stored.
    */
-  #markNewest(number: number, isToldAlready: boolean): void {
+  #markNewest(number: number, isPublishedAlready: boolean): void {
     for (const [stream, { timeMs }] of findNewest(this.#db, NEWEST_HOURS)) {
       if (timeMs === null) continue;
       this.#db
         .write("INSERT OR IGNORE INTO live_marks (lane, stream, time_ms) VALUES (?, ?, ?)")
-        .run(number, stream, isToldAlready ? timeMs : timeMs - 1);
+        .run(number, stream, isPublishedAlready ? timeMs : timeMs - 1);
     }
   }
 

@@ -25,8 +25,8 @@ export interface AnswerContext {
   readonly waiting: Set<string>;
   /** Something of this day was stored when the answer began. */
   readonly hadProgress: boolean;
-  /** Readings of this stream that an answer stored before a later part of it failed: nobody was told of them yet. */
-  readonly untold: { count: number };
+  /** Readings of this stream that an answer stored before a later part of it failed: no result has counted them yet. */
+  readonly unreported: { count: number };
   /** `newestMs` is of readings that are not from the future; null where there is none. */
   readonly stored: (count: number, newestHour: number | null, newestMs: number | null) => void;
 }
@@ -153,20 +153,20 @@ export class SqliteAnswerWriter implements AnswerWriter {
 
   /** One transaction, but for an answer that would outgrow the buffer's share for it. */
   async #writeAll(progress: DayProgress): Promise<AppendResult> {
-    const { untold } = this.#context;
+    const { unreported } = this.#context;
     let stored = 0;
     try {
       const parts = this.#split();
       const last = parts.pop() ?? [];
       for (const part of parts) stored += await this.#enqueue(part, null);
       stored += await this.#enqueue(last, progress);
-      const duplicates = this.#duplicates + this.#readings.length - stored - untold.count;
-      const result = { stored: stored + untold.count, duplicates: Math.max(0, duplicates) };
-      untold.count = 0;
+      const duplicates = this.#duplicates + this.#readings.length - stored - unreported.count;
+      const result = { stored: stored + unreported.count, duplicates: Math.max(0, duplicates) };
+      unreported.count = 0;
       return result;
     } catch (error) {
-      // The next read finds these known; its answer tells of them.
-      untold.count += stored;
+      // The next read finds these known; its result counts them.
+      unreported.count += stored;
       this.#unstage();
       throw error;
     } finally {
@@ -206,7 +206,7 @@ export class SqliteAnswerWriter implements AnswerWriter {
         oldestMs: oldestOf(readings),
         run: () => this.#write(readings, progress, { rows, events, shed }),
         committed: () => {
-          if (shed.length > 0) this.#parts.full().toldShed(shed.length);
+          if (shed.length > 0) this.#parts.full().reportShed(shed.length);
           this.#parts.outbox.rows.inserted([...rows, ...events]);
           this.#parts.alarms.follower?.committed();
           for (const reading of readings) {
@@ -275,7 +275,7 @@ export class SqliteAnswerWriter implements AnswerWriter {
 
   /**
    * True for a reading that is older than what a full buffer just gave up, and that nobody else is owed: it is not stored but
-   * told as a gap, and its identity is kept so that it is not read again.
+   * reported as a gap, and its identity is kept so that it is not read again.
    */
   #isShed(reading: PendingReading, { floorMs, uplinks }: Shed): boolean {
     if (reading.timeMs > floorMs || reading.isFuture) return false;

@@ -16,9 +16,9 @@ interface FullBuffer {
   readonly reason: string;
   /** What is not taken now; null while everything is. */
   shed(): Shed | null;
-  /** Counts them: `putShed` inside the transaction, `toldShed` after it. */
+  /** Counts them: `putShed` inside the transaction, `reportShed` after it. */
   putShed(count: number): void;
-  toldShed(count: number): void;
+  reportShed(count: number): void;
 }
 
 /** What storing readings touches. */

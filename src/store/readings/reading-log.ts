@@ -13,7 +13,7 @@ export class SqliteReadingLog implements ReadingLog {
   /** Identities of answers that wait for their commit, by stream. */
   readonly #waiting = new Map<number, Set<string>>();
   /** Readings that answers stored in part before they failed, by stream. */
-  readonly #untold = new Map<number, { count: number }>();
+  readonly #unreported = new Map<number, { count: number }>();
   /** Readings in the store. */
   count = 0;
 
@@ -49,13 +49,13 @@ export class SqliteReadingLog implements ReadingLog {
       waiting = new Set();
       this.#waiting.set(stream.stream, waiting);
     }
-    const untold = this.#untold.get(stream.stream) ?? { count: 0 };
-    this.#untold.set(stream.stream, untold);
+    const unreported = this.#unreported.get(stream.stream) ?? { count: 0 };
+    this.#unreported.set(stream.stream, unreported);
     return new SqliteAnswerWriter(this.#parts, this.#options, {
       key,
       stream,
       waiting,
-      untold,
+      unreported,
       hadProgress: this.progress(key) !== null,
       stored: (count, newestHour, newestMs) => {
         this.count += count;
@@ -73,7 +73,7 @@ export class SqliteReadingLog implements ReadingLog {
 
   /**
    * False when the memory of that day's identities is gone: a backfill by hand would send doubles. The poller does not ask:
-   * the checkpoints of its days tell what they held, and a late record is worth more than a repeated one.
+   * the checkpoints of its days say what they held, and a late record is worth more than a repeated one.
    */
   canReread(key: DayKey): boolean {
     const startMs = Date.parse(`${key.day}T00:00:00Z`);

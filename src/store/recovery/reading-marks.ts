@@ -35,7 +35,7 @@ class FileMarks implements ReadingMarks {
   readonly #parts: ReadingMarksParts;
   readonly #reading = new Map<string, DayKey>();
   readonly #aside = new Map<string, DaySetAside>();
-  #hasTold = false;
+  #hasWarned = false;
 
   constructor(path: string, parts: ReadingMarksParts) {
     this.#path = path;
@@ -97,11 +97,11 @@ class FileMarks implements ReadingMarks {
     };
     try {
       writeFileSync(this.#path, JSON.stringify(content), { mode: 0o600 });
-      this.#hasTold = false;
+      this.#hasWarned = false;
     } catch (err) {
       // A full disk has its own alarm; without the mark a read is no worse than before.
-      if (!this.#hasTold) this.#parts.logger.warn({ err }, "the day being read cannot be marked");
-      this.#hasTold = true;
+      if (!this.#hasWarned) this.#parts.logger.warn({ err }, "the day being read cannot be marked");
+      this.#hasWarned = true;
     }
   }
 }

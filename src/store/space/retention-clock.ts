@@ -11,7 +11,7 @@ export interface RetentionClockParts {
   readonly clock: Clock;
   readonly meta: Pick<Meta, "get" | "set">;
   readonly logger: Logger;
-  /** The gateway's clock, ms; null while no answer told it. */
+  /** The gateway's clock, ms; null until a response has carried it. */
   readonly gatewayNow: () => number | null;
 }
 
@@ -36,19 +36,19 @@ export class RetentionClock {
     const at = clock.monotonic();
     const box = clock.now();
     const gateway = this.#parts.gatewayNow();
-    const told = gateway ?? box;
+    const claimed = gateway ?? box;
     const mark = this.#mark ?? this.#load(at);
-    const expected = mark === null ? told : mark.ms + (at - mark.at);
+    const expected = mark === null ? claimed : mark.ms + (at - mark.at);
     const isAgreed = gateway !== null && Math.abs(gateway - box) < DAY_MS;
-    if (isAgreed || told <= expected + DAY_MS) return this.#believe(told, at);
+    if (isAgreed || claimed <= expected + DAY_MS) return this.#believe(claimed, at);
     if (this.#doubtedSince === null) {
       this.#doubtedSince = at;
       logger.warn(
-        { told: new Date(told).toISOString(), expected: new Date(expected).toISOString() },
+        { told: new Date(claimed).toISOString(), expected: new Date(expected).toISOString() },
         "the clock jumped ahead; history is kept until gateway and box agree on the time, or for an hour",
       );
     }
-    if (at - this.#doubtedSince >= BELIEVED_AFTER_MS) return this.#believe(told, at);
+    if (at - this.#doubtedSince >= BELIEVED_AFTER_MS) return this.#believe(claimed, at);
     return expected + DAY_MS;
   }
 

@@ -1,6 +1,6 @@
 /**
  * Keeps the store to its days and megabytes. Under pressure goes first what costs nobody anything: delivered readings,
- * then samples, and only then readings that are still owed, oldest first, each counted and told as a gap. What was
+ * then samples, and only then readings that are still owed, oldest first, each counted and reported as a gap. What was
  * removed stays known by its identity, so that the gateway's next answer does not bring it back.
  */
 import type { Clock, Logger } from "../../core/ports.ts";
@@ -33,7 +33,7 @@ export interface RetentionOptions {
   readonly waveformDays: number;
   readonly limits: BufferLimits;
   readonly onDropped: ((reason: string, count: number) => void) | undefined;
-  /** The gateway's clock, ms; null while no answer told it. */
+  /** The gateway's clock, ms; null until a response has carried it. */
   readonly gatewayNow?: (() => number | null) | undefined;
 }
 
@@ -76,7 +76,7 @@ export class Retention {
   /** Ended by `wake`. */
   #pause = new AbortController();
   /** When a look last found nothing delivered, ms of the monotonic clock. */
-  #barrenAt = Number.NEGATIVE_INFINITY;
+  #exhaustedAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: RetentionParts, options: RetentionOptions) {
     this.#parts = parts;
@@ -90,7 +90,7 @@ export class Retention {
       ...parts,
       shedding: this.#shedding,
       evict: (phase, walk) => this.#evict(phase, walk, ROOM_SLICE_ROWS),
-      tell: (phase, slice) => this.#tell(phase, slice),
+      report: (phase, slice) => this.#report(phase, slice),
       undone: () => this.undone(),
     });
   }
@@ -261,7 +261,7 @@ export class Retention {
       // What a publisher has in hand cannot be given up, and what is newer must not go instead. A write that finds no room asks.
       if (now === "owed" && this.#shedding.isDelivering(this.#parts.clock.monotonic())) return;
       const slice = await this.#step(walk, (at) => this.#evict(now, at, SLICE_ROWS));
-      if (slice !== null) this.#tell(now, slice);
+      if (slice !== null) this.#report(now, slice);
       if (!walk.isOver) continue;
       if (phase === "owed") return;
       phase = phase === "delivered" ? "waveforms" : "owed";
@@ -312,12 +312,12 @@ export class Retention {
   }
 
   #evictDelivered(walk: Walk, rowsMax: number): Slice {
-    if (this.#shedding.isBarren) walk.isOver = true;
+    if (this.#shedding.isExhausted) walk.isOver = true;
     if (walk.isOver) return { removed: 0, givenUp: 0, newestMs: null, committed() {} };
     const slice = this.#eviction.readings(walk, Number.MAX_SAFE_INTEGER, rowsMax);
     if (walk.isOver && slice.removed === 0) {
       this.#shedding.searched();
-      this.#barrenAt = this.#parts.clock.monotonic();
+      this.#exhaustedAt = this.#parts.clock.monotonic();
     } else this.#shedding.searchAgain();
     return slice;
   }
@@ -326,7 +326,7 @@ export class Retention {
     return this.#parts.monitor.isDiskShort() ? "disk_full" : "buffer_full";
   }
 
-  #tell(phase: Phase, slice: Slice): void {
+  #report(phase: Phase, slice: Slice): void {
     if (slice.givenUp === 0) return;
     const reason = this.#reason();
     this.#counts.dropped(phase === "waveforms" ? `waveform_${reason}` : reason, slice.givenUp);
@@ -371,7 +371,7 @@ export class Retention {
     isHurried: () => boolean,
   ): Generator<void, boolean, void> {
     const { clock } = this.#parts;
-    if (clock.monotonic() - this.#barrenAt >= PASS_MS) this.#shedding.searchAgain();
+    if (clock.monotonic() - this.#exhaustedAt >= PASS_MS) this.#shedding.searchAgain();
     return this.#room.make(oldestIncomingMs, isHurried);
   }
 
@@ -387,8 +387,8 @@ export class Retention {
   }
 
   /** After its commit. */
-  toldShed(count: number): void {
-    this.#tell("owed", { removed: 0, givenUp: count, newestMs: null, committed() {} });
+  reportShed(count: number): void {
+    this.#report("owed", { removed: 0, givenUp: count, newestMs: null, committed() {} });
   }
 
   /** A transaction was undone. */

@@ -18,7 +18,7 @@ interface RoomMakerParts {
   /** Memory of a slice whose transaction failed is void. */
   readonly undone: () => void;
   /** Says what was given up, after its commit. */
-  readonly tell: (phase: Phase, slice: Slice) => void;
+  readonly report: (phase: Phase, slice: Slice) => void;
 }
 
 /** Share of the file's pages that one call frees. */
@@ -56,13 +56,13 @@ export class RoomMaker {
     oldestIncomingMs: number | null,
     isHurried: () => boolean,
   ): Generator<void, boolean, void> {
-    const { db, evict, monitor, shedding, tell } = this.#parts;
+    const { db, evict, monitor, shedding, report } = this.#parts;
     // The -wal is begun again from its start, whatever space the disk has.
     db.writer.pragma("wal_checkpoint(TRUNCATE)");
     const before = monitor.pages();
     db.capPages(monitor.pagesAllowed(before.all));
     // What was delivered meanwhile goes before anything that is owed.
-    const isStale = this.#place !== null && this.#place.phase > 0 && !shedding.isBarren;
+    const isStale = this.#place !== null && this.#place.phase > 0 && !shedding.isExhausted;
     const place = this.#place === null || isStale ? { phase: 0, walk: startWalk() } : this.#place;
     this.#place = null;
     const wanted = before.all * FREED_SHARE;
@@ -75,7 +75,7 @@ export class RoomMaker {
       const startedAt = performance.now();
       const slice = db.writer.transaction(() => evict(phase, place.walk)).immediate();
       slice.committed();
-      tell(phase, slice);
+      report(phase, slice);
       freed = monitor.pages().free - before.free;
       if (place.walk.isOver) Object.assign(place, { phase: place.phase + 1, walk: startWalk() });
       workedMs += performance.now() - startedAt;

@@ -61,7 +61,7 @@ export class Shedding {
   }
 
   /** Nothing was delivered since a search that found nothing. */
-  get isBarren(): boolean {
+  get isExhausted(): boolean {
     return this.#isSearchGood && this.#deliveredMax <= this.#searchedMax;
   }
 
