@@ -4,7 +4,8 @@ import type { AgentStatus } from "../core/ports.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { VERSION } from "../lib/version.ts";
 import { loadByteHashing } from "../lib/xxhash.ts";
-import { type AgentOptions, type AgentParts, buildParts } from "./build-parts.ts";
+import type { AgentOptions } from "./agent-options.ts";
+import { type AgentParts, buildParts } from "./build-parts.ts";
 
 /** Contract: a DATA_DIR that is gone is noticed within a minute. */
 const PLACE_LOOK_MS = 15_000;
@@ -54,7 +55,7 @@ async function openModbus(parts: AgentParts): Promise<void> {
       site: parts.site,
       newest: parts.newest,
       status: parts.status,
-      gatewayNow: () => parts.poller.gatewayClock.now(),
+      gatewayNow: () => parts.gatewayClock.now(),
       clock: parts.clock,
       logger: parts.logger,
     },

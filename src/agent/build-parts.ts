@@ -1,45 +1,28 @@
 /** Builds the rooms and joins them. The store is open then; nothing listens, polls or publishes before the agent runs. */
-import type { KeyObject } from "node:crypto";
-import { existsSync } from "node:fs";
 import { Dispatcher } from "../command/dispatcher.ts";
 import { createSettingsGateway } from "../command/settings-gateway.ts";
 import { secretsOf } from "../config/secrets-of.ts";
-import type { Settings } from "../config/settings.ts";
 import { mainUplink } from "../config/uplinks.ts";
 import type { ByteHashing } from "../core/decode/hashing.ts";
-import type { AgentStatus, Clock, Logger } from "../core/ports.ts";
-import { createSeriesMaker } from "../core/query/series.ts";
+import type { AgentStatus } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
 import { readingKinds, type Site } from "../core/sensor.ts";
 import { DftPlans } from "../core/signal/fft.ts";
 import { ReplaceableSite } from "../core/site-source.ts";
-import type { Uplink } from "../core/uplink.ts";
 import { createWireNames } from "../core/wire/wire-names.ts";
-import { createHttpServer } from "../http/server.ts";
 import { systemClock } from "../lib/clock.ts";
 import { createMetrics } from "../lib/metrics.ts";
-import { agentSocketPath, dashboardDirectory } from "../lib/paths.ts";
-import type { SystemdNotifier } from "../lib/sd-notify.ts";
 import { SecretGate } from "../lib/secrets.ts";
 import { VERSION } from "../lib/version.ts";
-import { configurationDigest } from "../setup/digest.ts";
-import { type ConfigurationFiles, Reloader } from "../setup/reload.ts";
-import type { Accepted } from "../setup/trial-journal.ts";
+import { GatewayClock } from "../poll/gateway-clock.ts";
 import { openReadingMarks } from "../store/recovery/reading-marks.ts";
+import type { AgentOptions } from "./agent-options.ts";
 import { createDeliveries } from "./alarm-delivery.ts";
 import { Alarms } from "./alarms.ts";
 import { openAgentStore, openGatewayClient, outboxUplink } from "./assemble.ts";
-import { createBackfillJobs } from "./backfill.ts";
-import {
-  configurationControl,
-  createAudit,
-  NO_FILES,
-  openRemote,
-  openSetup,
-  openSiteDocuments,
-} from "./configuration.ts";
+import { createAudit, openConfiguration } from "./configuration.ts";
 import { GapWatch } from "./gap-watch.ts";
-import { historyPages } from "./history-pages.ts";
+import { createHttpSide } from "./http-side.ts";
 import { Listening } from "./listening.ts";
 import { LiveHub } from "./live-hub.ts";
 import type { Modbus } from "./modbus.ts";
@@ -57,32 +40,6 @@ import { Watchdog } from "./watchdog.ts";
  */
 const COMMIT_PACE_MS = 0;
 
-export interface AgentOptions {
-  readonly settings: Settings;
-  readonly site: Site;
-  /** Unless given, `main` as the settings describe it. */
-  readonly uplinks?: readonly Uplink[];
-  readonly logger: Logger;
-  readonly clock?: Clock;
-  readonly notifier?: SystemdNotifier;
-  /** Where settings and files are read again; without it there is no reload. */
-  readonly files?: ConfigurationFiles;
-  /** Settings as `check` shows them, without secrets: part of the configuration's name. */
-  readonly settingsShown?: Readonly<Record<string, string>>;
-  /** Keys of CONFIG_PUBLIC_KEY_FILE; without them no signed document is taken. */
-  readonly documentKeys?: readonly KeyObject[];
-  /** What became of a trial that the last process left behind. */
-  readonly recovered?: Accepted | null;
-  /** Of the unit: set-up may name files below the two directories, and never the file of NAME=value lines. */
-  readonly credentialsDirectory?: string | null;
-  readonly configurationDirectory?: string | null;
-  readonly ownFiles?: readonly string[];
-  /** True: a port that cannot be had rejects `openAgent`. Else the agent runs without its HTTP side and tries again. */
-  readonly isPortRequired?: boolean;
-  /** Distance of commits under light load, ms; for tests. */
-  readonly commitPaceMs?: number;
-}
-
 /** What the agent runs and closes. */
 export type AgentParts = ReturnType<typeof buildParts>;
 
@@ -91,6 +48,7 @@ export function buildParts(options: AgentOptions, hashing: ByteHashing) {
   const { settings, logger } = options;
   const site = new ReplaceableSite(options.site);
   const clock = options.clock ?? systemClock;
+  const gatewayClock = new GatewayClock(clock);
   const notifier = options.notifier ?? null;
   const startedAtMs = clock.now();
   const metrics = createMetrics();
@@ -105,6 +63,7 @@ export function buildParts(options: AgentOptions, hashing: ByteHashing) {
       store,
       gateway,
       poller,
+      gatewayClock,
       nodeStates,
       watch,
       uplinks,
@@ -129,7 +88,7 @@ export function buildParts(options: AgentOptions, hashing: ByteHashing) {
     logger,
     metrics,
     site: () => site.current.site,
-    gatewayNow: () => (poller.gatewayClock.isKnown ? poller.gatewayClock.now() : null),
+    gatewayNow: () => (gatewayClock.isKnown ? gatewayClock.now() : null),
     onRecovered: () => {
       poller.readAgain();
       void alarms?.rewrite();
@@ -171,6 +130,7 @@ export function buildParts(options: AgentOptions, hashing: ByteHashing) {
     marks,
     reading,
     clock,
+    gatewayClock,
     logger,
     metrics,
     wantsTones: (sensor) => alarms?.findings.wantsTones(sensor) ?? false,
@@ -184,6 +144,7 @@ export function buildParts(options: AgentOptions, hashing: ByteHashing) {
     gate,
     store,
     poller,
+    gatewayClock,
     clock,
     logger,
     metrics,
@@ -216,7 +177,7 @@ export function buildParts(options: AgentOptions, hashing: ByteHashing) {
         clock,
         logger,
         metrics,
-        gatewayNow: () => poller.gatewayClock.now(),
+        gatewayNow: () => gatewayClock.now(),
         sensors: () => poller.sensorStates(),
         isGatewayUp: () => gateway.state.isUp,
       })
@@ -227,114 +188,59 @@ export function buildParts(options: AgentOptions, hashing: ByteHashing) {
     for (const delivery of deliveries) delivery.add(events);
   });
 
-  const documents =
-    options.files === undefined || options.documentKeys === undefined
-      ? null
-      : openSiteDocuments({
-          remote: () => remote,
-          recovered: options.recovered ?? null,
-          configuration: () => reloader.state.configuration,
-          audit,
-          logger,
-        });
-  const uplinks = new Uplinks(
+  const configuration = openConfiguration(
     {
       settings,
-      alarms,
       site,
-      store,
-      gapsOf: (uplink) => gaps.of(store.gapsOf(uplink)),
       clock,
+      gatewayClock,
       logger,
-      metrics,
-      status,
-      gatewayNow: () => poller.gatewayClock.now(),
-      documents,
-      dispatcher: settings.commandsEnabled ? dispatcher : null,
       audit,
+      status,
+      reading,
+      createUplinks: (documents) =>
+        new Uplinks(
+          {
+            settings,
+            alarms,
+            site,
+            store,
+            gapsOf: (uplink) => gaps.of(store.gapsOf(uplink)),
+            clock,
+            logger,
+            metrics,
+            status,
+            gatewayNow: () => gatewayClock.now(),
+            documents,
+            dispatcher: settings.commandsEnabled ? dispatcher : null,
+            audit,
+          },
+          configured,
+        ),
     },
-    configured,
+    options,
   );
-
-  const files = options.files ?? NO_FILES;
-  const reloader = new Reloader(
-    {
-      files,
-      site,
-      uplinks: uplinks.others,
-      digest: (current, uplinks) =>
-        configurationDigest(options.settingsShown ?? {}, current, uplinks),
-      logger,
-    },
-    files.texts(),
-  );
-  const changing = { settings, files, site, reloader, clock, logger };
-  const remote =
-    options.files === undefined || options.documentKeys === undefined
-      ? null
-      : openRemote(changing, options.documentKeys, status);
-  const setup =
-    options.files === undefined || !settings.setupEnabled
-      ? null
-      : openSetup(changing, options, {
-          uplinks,
-          reading,
-          poller,
-          isTrialRunning: () => remote?.isBusy ?? false,
-        });
-  const http = createHttpServer(
-    {
-      site,
-      status: { status },
-      health: { parts: () => watchdog.health() },
-      history: historyPages(store.history),
-      waveforms: store.waveforms,
-      series: createSeriesMaker(plans),
-      gaps,
-      live: hub,
-      backfill: createBackfillJobs({
-        site,
-        clock,
-        gatewayNow: () => poller.gatewayClock.now(),
-        zone: settings.gatewayTimezone,
-        read: (days, sensor) => poller.backfill(days, sensor),
-        canReread: (key) => store.readings.canReread(key),
-      }),
-      settings: dispatcher,
-      configuration:
-        options.files === undefined
-          ? null
-          : configurationControl(changing, uplinks, () => http.renewCertificate()),
-      findings: alarms,
-      setup,
-      alarms,
-      audit: store.audit,
-      metrics,
-      clock,
-      logger,
-    },
-    {
-      host: settings.httpHost,
-      port: settings.httpPort,
-      socketPath: agentSocketPath(settings.dataDir),
-      token: settings.httpToken,
-      viewToken: settings.httpViewToken,
-      tls:
-        settings.httpCertFile === null || settings.httpKeyFile === null
-          ? null
-          : { certFile: settings.httpCertFile, keyFile: settings.httpKeyFile },
-      commandsEnabled: settings.commandsEnabled,
-      version: VERSION,
-      timezone: settings.gatewayTimezone,
-      names,
-      // A checkout that was never built has no dashboard, and needs none for its tests.
-      dashboardDir:
-        settings.httpPort !== null && existsSync(dashboardDirectory())
-          ? dashboardDirectory()
-          : null,
-    },
-  );
-
+  const { uplinks, reloader, remote, setup } = configuration;
+  const http = createHttpSide({
+    settings,
+    site,
+    status,
+    watchdog,
+    store,
+    plans,
+    names,
+    gaps,
+    live: hub,
+    poller,
+    gatewayClock,
+    dispatcher,
+    configuration: configuration.control,
+    setup,
+    alarms,
+    metrics,
+    clock,
+    logger,
+  });
   const listening = new Listening({ http, settings, clock, logger });
   return {
     settings,
@@ -345,6 +251,7 @@ export function buildParts(options: AgentOptions, hashing: ByteHashing) {
     metrics,
     store,
     gateway,
+    gatewayClock,
     poller,
     nodeStates,
     dispatcher,

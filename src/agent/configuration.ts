@@ -3,15 +3,17 @@ import type { KeyObject } from "node:crypto";
 import type { Settings } from "../config/settings.ts";
 import { type ConfigurationControl, withoutSecrets } from "../core/configuration.ts";
 import type { AgentStatus, Clock, Logger } from "../core/ports.ts";
-import type { SiteSource } from "../core/site-source.ts";
+import type { ReplaceableSite, SiteSource } from "../core/site-source.ts";
 import { durableFiles } from "../lib/durable-file.ts";
 import { createMetrics } from "../lib/metrics.ts";
-import type { Poller } from "../poll/poller.ts";
+import type { GatewayClock } from "../poll/gateway-clock.ts";
 import { createReadDay } from "../poll/read-day.ts";
-import type { ConfigurationFiles, Reloader } from "../setup/reload.ts";
+import { configurationDigest } from "../setup/digest.ts";
+import { type ConfigurationFiles, Reloader } from "../setup/reload.ts";
 import { RemoteConfiguration } from "../setup/remote.ts";
 import { type Accepted, TrialJournal } from "../setup/trial-journal.ts";
 import type { Store } from "../store/store.ts";
+import type { AgentOptions } from "./agent-options.ts";
 import type { ReadingParts } from "./polling.ts";
 import { Setup } from "./setup.ts";
 import { SiteDocuments } from "./site-documents.ts";
@@ -46,6 +48,85 @@ export function createAudit({ store, clock, logger }: AuditParts): Audit {
   };
 }
 
+interface ConfigurationWiring {
+  readonly settings: Settings;
+  readonly site: ReplaceableSite;
+  readonly clock: Clock;
+  readonly gatewayClock: GatewayClock;
+  readonly logger: Logger;
+  readonly audit: Audit;
+  readonly status: () => AgentStatus;
+  readonly reading: ReadingParts;
+  /** `documents` is null where no signed document is taken. */
+  readonly createUplinks: (documents: SiteDocuments | null) => Uplinks;
+}
+
+interface Configuration {
+  readonly uplinks: Uplinks;
+  readonly reloader: Reloader;
+  /** Null unless signed documents are taken. */
+  readonly remote: RemoteConfiguration | null;
+  /** Null unless SETUP_ENABLED. */
+  readonly setup: Setup | null;
+  /** Null where there are no files to reload. */
+  readonly control: (renewCertificate: () => void) => ConfigurationControl | null;
+}
+
+/** Joins what can change while the agent runs with those who change it. */
+export function openConfiguration(
+  wiring: ConfigurationWiring,
+  options: AgentOptions,
+): Configuration {
+  const { settings, site, clock, logger, audit, status } = wiring;
+  const takesDocuments = options.files !== undefined && options.documentKeys !== undefined;
+  const documents = takesDocuments
+    ? openSiteDocuments({
+        remote: () => remote,
+        recovered: options.recovered ?? null,
+        configuration: () => reloader.state.configuration,
+        audit,
+        logger,
+      })
+    : null;
+  const uplinks = wiring.createUplinks(documents);
+  const files = options.files ?? NO_FILES;
+  const reloader = new Reloader(
+    {
+      files,
+      site,
+      uplinks: uplinks.others,
+      digest: (current, others) =>
+        configurationDigest(options.settingsShown ?? {}, current, others),
+      logger,
+    },
+    files.texts(),
+  );
+  const changing = { settings, files, site, reloader, clock, logger };
+  const remote =
+    options.files === undefined || options.documentKeys === undefined
+      ? null
+      : openRemote(changing, options.documentKeys, status);
+  const setup =
+    options.files === undefined || !settings.setupEnabled
+      ? null
+      : openSetup(changing, options, {
+          uplinks,
+          reading: wiring.reading,
+          gatewayClock: wiring.gatewayClock,
+          isTrialRunning: () => remote?.isBusy ?? false,
+        });
+  return {
+    uplinks,
+    reloader,
+    remote,
+    setup,
+    control: (renewCertificate) =>
+      options.files === undefined
+        ? null
+        : configurationControl(changing, uplinks, renewCertificate),
+  };
+}
+
 interface DocumentParts {
   readonly remote: () => RemoteConfiguration | null;
   /** What became of a trial that the last process left behind. */
@@ -56,7 +137,7 @@ interface DocumentParts {
 }
 
 /** What takes the documents, `remote`, is opened later, once there is a reload. */
-export function openSiteDocuments(parts: DocumentParts): SiteDocuments {
+function openSiteDocuments(parts: DocumentParts): SiteDocuments {
   const { remote, recovered, configuration, logger } = parts;
   const audit = (detail: string, outcome: string) =>
     parts.audit("signed document", "configuration", outcome, detail);
@@ -74,22 +155,21 @@ interface SetupPlaces {
 }
 
 /** Set-up over HTTP; what it tries is read with `reading`, and stored and counted nowhere. */
-export function openSetup(
+function openSetup(
   { settings, files, site, reloader, clock, logger }: ConfigurationParts,
   places: SetupPlaces,
   {
     uplinks,
     reading,
-    poller,
+    gatewayClock,
     isTrialRunning,
   }: {
     readonly uplinks: Uplinks;
     readonly reading: ReadingParts;
-    readonly poller: Poller;
+    readonly gatewayClock: GatewayClock;
     readonly isTrialRunning: () => boolean;
   },
 ): Setup {
-  const { gatewayClock } = poller;
   const metrics = createMetrics();
   return new Setup({
     settings,
@@ -114,7 +194,7 @@ export function openSetup(
 }
 
 /** Takes documents signed with one of `keys`. */
-export function openRemote(
+function openRemote(
   { settings, files, site, reloader, clock, logger }: ConfigurationParts,
   keys: readonly KeyObject[],
   status: () => AgentStatus,
@@ -135,7 +215,7 @@ export function openRemote(
   );
 }
 
-export function configurationControl(
+function configurationControl(
   { files, site, reloader }: ConfigurationParts,
   uplinks: Uplinks,
   renewCertificate: () => void,
@@ -151,7 +231,7 @@ export function configurationControl(
 }
 
 /** Of an agent that was opened without files, as tests do: nothing differs, and there is nothing to reload. */
-export const NO_FILES: ConfigurationFiles = {
+const NO_FILES: ConfigurationFiles = {
   examine: () => ({
     site: null,
     uplinks: null,

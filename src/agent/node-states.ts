@@ -10,6 +10,7 @@ import type { SecretGate } from "../lib/secrets.ts";
 import type { ModbusStates } from "../node-state/modbus-states.ts";
 import { type NodeCondition, NodeStates } from "../node-state/node-states.ts";
 import { ServiceStates } from "../node-state/service-states.ts";
+import type { GatewayClock } from "../poll/gateway-clock.ts";
 import type { Poller } from "../poll/poller.ts";
 import type { Store } from "../store/store.ts";
 
@@ -24,6 +25,7 @@ export interface NodeStatesWiring {
   readonly gate: SecretGate;
   readonly store: Store;
   readonly poller: Poller;
+  readonly gatewayClock: GatewayClock;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -31,7 +33,8 @@ export interface NodeStatesWiring {
 }
 
 export function createNodeStates(wiring: NodeStatesWiring): NodeStates {
-  const { settings, site, source, names, gate, store, poller, clock, logger, metrics } = wiring;
+  const { settings, site, source, names, gate, store, clock, logger, metrics } = wiring;
+  const { poller, gatewayClock } = wiring;
   const emptyStatuses = new Set(settings.gatewayEmptyStatuses);
   let modbus: Promise<ModbusStates> | null = null;
   return new NodeStates({
@@ -44,7 +47,7 @@ export function createNodeStates(wiring: NodeStatesWiring): NodeStates {
         sensor,
         kind: "node",
         fromMs,
-        toMs: poller.gatewayClock.now() + AHEAD_MS,
+        toMs: gatewayClock.now() + AHEAD_MS,
         order: "asc",
       }),
     newestTimeMs: (sensor) => store.readings.newestTimeMs(sensor, "node"),
@@ -55,7 +58,7 @@ export function createNodeStates(wiring: NodeStatesWiring): NodeStates {
     clock,
     logger,
     metrics,
-    gatewayNow: () => poller.gatewayClock.now(),
+    gatewayNow: () => gatewayClock.now(),
     zone: settings.gatewayTimezone,
     onStored: wiring.onStored,
   });

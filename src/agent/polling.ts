@@ -10,6 +10,7 @@ import type { WireNames } from "../core/wire/wire-names.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { SecretGate } from "../lib/secrets.ts";
+import type { GatewayClock } from "../poll/gateway-clock.ts";
 import { Poller } from "../poll/poller.ts";
 import { createReadDay, type ReadDayParts } from "../poll/read-day.ts";
 import type { Store } from "../store/store.ts";
@@ -57,6 +58,7 @@ interface PollingParts {
   readonly marks: ReadingMarks;
   readonly reading: ReadingParts;
   readonly clock: Clock;
+  readonly gatewayClock: GatewayClock;
   readonly logger: Logger;
   readonly metrics: Metrics;
   /** True where diagnosis looks at the sensor's spectra. */
@@ -66,7 +68,7 @@ interface PollingParts {
 
 /** The poller between gateway and store. */
 export function createPoller(parts: PollingParts): Poller {
-  const { settings, site, gateway, store, marks, clock, logger, metrics } = parts;
+  const { settings, site, gateway, store, marks, clock, gatewayClock, logger, metrics } = parts;
   const readDay = createReadDay({
     ...parts.reading,
     log: store.readings,
@@ -79,6 +81,7 @@ export function createPoller(parts: PollingParts): Poller {
   return new Poller(
     {
       clock,
+      gatewayClock,
       logger,
       readDay,
       newestTimeMs: (sensor, kind) => store.readings.newestTimeMs(sensor, kind),

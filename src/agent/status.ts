@@ -5,6 +5,7 @@ import type { SiteSource } from "../core/site-source.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import { VERSION } from "../lib/version.ts";
 import type { NodeStates } from "../node-state/node-states.ts";
+import type { GatewayClock } from "../poll/gateway-clock.ts";
 import type { Poller } from "../poll/poller.ts";
 import type { Reloader } from "../setup/reload.ts";
 import type { Store } from "../store/store.ts";
@@ -24,6 +25,7 @@ interface StatusParts {
   readonly store: Store;
   readonly gateway: GatewayClient;
   readonly poller: Poller;
+  readonly gatewayClock: GatewayClock;
   readonly nodeStates: NodeStates;
   readonly watch: ReadingWatch;
   readonly uplinks: Uplinks;
@@ -38,7 +40,7 @@ export function agentStatus(parts: StatusParts): AgentStatus {
   const { settings, site, clock, store, gateway, poller, nodeStates, watch, uplinks, marks } =
     parts;
   const nowMs = clock.now();
-  const skew = poller.gatewayClock.skewMs;
+  const skew = parts.gatewayClock.skewMs;
   const names = new Map(site.current.sensors.map(({ code, name }) => [code, name]));
   const skewMs = skew === null ? null : Math.round(skew);
   const buffer = store.state();

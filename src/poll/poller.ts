@@ -5,7 +5,7 @@ import { BackfillJob } from "./backfill-job.ts";
 import { DayPlan } from "./day-plan.ts";
 import type { DayRead, ReadDay } from "./day-read.ts";
 import { currentDays, type DayDue, type DayRules, isClosed } from "./days.ts";
-import { GatewayClock } from "./gateway-clock.ts";
+import type { GatewayClock } from "./gateway-clock.ts";
 import { GatewayPause } from "./gateway-pause.ts";
 import { takeWaiting, triesOf, waitsForNewer } from "./newest-first.ts";
 import { JITTER, slowdownAfter, taskDue, untilNextReadMs, untilRetryMs } from "./next-read.ts";
@@ -31,6 +31,8 @@ export interface PollOptions extends DayRules {
 export interface PollParts {
   readonly readDay: ReadDay;
   readonly clock: Clock;
+  /** Set by every response that the poller reads. */
+  readonly gatewayClock: GatewayClock;
   readonly logger: Logger;
   /** Newest stored time of a stream, so that a restart knows where it was. */
   readonly newestTimeMs: (sensor: string, kind: PolledKind) => number | null;
@@ -44,7 +46,6 @@ export interface PollParts {
 
 /** Decides what is read when, and keeps a bounded number of reads going. */
 export class Poller {
-  readonly gatewayClock: GatewayClock;
   readonly #parts: PollParts;
   readonly #options: PollOptions;
   readonly #random: () => number;
@@ -67,7 +68,6 @@ export class Poller {
     this.#options = options;
     this.#random = options.random ?? Math.random;
     this.#pause = new GatewayPause(this.#random);
-    this.gatewayClock = new GatewayClock(parts.clock);
     this.#site = site;
     this.#streams = new Streams(options.intervalMs);
     this.#streams.take(site.current.sensors);
@@ -84,7 +84,7 @@ export class Poller {
     for (const stream of this.#streams.all) this.#remember(stream);
     const endWatch = this.#site.onChange(({ sensors }) => this.#take(sensors));
     while (!signal.aborted) {
-      this.#plan.update(this.gatewayClock.now());
+      this.#plan.update(this.#parts.gatewayClock.now());
       this.#startReads(signal);
       await this.#untilDue(signal);
     }
@@ -176,7 +176,7 @@ export class Poller {
   /** State of every configured sensor; the battery is the store's to know. */
   sensorStates(): SensorState[] {
     const { all, notRead } = this.#streams;
-    const states = sensorStates(all, this.gatewayClock.now());
+    const states = sensorStates(all, this.#parts.gatewayClock.now());
     return [...states, ...notRead.map((sensor) => stateNotRead(sensor, this.#parts.newestTimeMs))];
   }
 
@@ -251,7 +251,7 @@ export class Poller {
         },
         isVoid: () => isVoid,
         received: (waiting) => {
-          receivedAtMs = this.gatewayClock.now();
+          receivedAtMs = this.#parts.gatewayClock.now();
           if (this.#committing + waiting > COMMITTING_MAX) return;
           weight = waiting;
           this.#committing += waiting;
@@ -267,7 +267,7 @@ export class Poller {
     if (signal.aborted || !this.#streams.has(stream)) return;
     stream.lastReadAtMs = this.#parts.clock.now();
     stream.lastDurationMs = read.durationMs;
-    if (read.ok) this.#succeeded(task, read, receivedAtMs ?? this.gatewayClock.now());
+    if (read.ok) this.#succeeded(task, read, receivedAtMs ?? this.#parts.gatewayClock.now());
     else if (isVoid && read.failureClass === "aborted") this.#requeue(task);
     else this.#failed(task, read);
     if (task.lastOkAtMs !== null || task.tries > 0) {
@@ -285,11 +285,11 @@ export class Poller {
   /** Every answer tells the time, before its records are judged by it. Returns the gateway's now, ms. */
   #observeDate(dateMs: number | null): number {
     if (dateMs !== null) {
-      const jumpMs = this.gatewayClock.observe(dateMs);
+      const jumpMs = this.#parts.gatewayClock.observe(dateMs);
       if (jumpMs !== 0 && this.#hasAnswered) this.#clockJumped(jumpMs);
     }
     this.#hasAnswered = true;
-    return this.gatewayClock.now();
+    return this.#parts.gatewayClock.now();
   }
 
   /** Times of reads before a jump say nothing any more: everything open is read again soon. */
@@ -344,7 +344,7 @@ export class Poller {
 
   /** Queues the task's next read, or forgets a day that needs none. */
   #requeue(task: Task): void {
-    const now = this.gatewayClock.now();
+    const now = this.#parts.gatewayClock.now();
     this.#queueIfDue(task, now, (due) => untilNextReadMs(task, due, now, this.#random));
   }
 
@@ -379,7 +379,7 @@ export class Poller {
       stream.days.delete(task.day);
       return;
     }
-    this.#queueIfDue(task, this.gatewayClock.now(), () => untilRetryMs(task, read));
+    this.#queueIfDue(task, this.#parts.gatewayClock.now(), () => untilRetryMs(task, read));
   }
 
   #settleJobs(task: Task, stored: number, known: number, failure: string | null): void {

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { Sensor } from "../../src/core/sensor.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
+import { GatewayClock } from "../../src/poll/gateway-clock.ts";
 import { Poller } from "../../src/poll/poller.ts";
 
 const DAYS = 8;
@@ -19,6 +20,11 @@ async function firstStartMs(count: number, startMs: number): Promise<number> {
   const stop = new AbortController();
   let nowMs = startMs;
   let reads = 0;
+  const clock = {
+    now: () => nowMs,
+    monotonic: () => nowMs,
+    sleep: () => new Promise<void>((resolve) => setImmediate(resolve)),
+  };
   const poller = new Poller(
     {
       readDay: (request) => {
@@ -37,11 +43,8 @@ async function firstStartMs(count: number, startMs: number): Promise<number> {
           offsetMinutes: 60,
         });
       },
-      clock: {
-        now: () => nowMs,
-        monotonic: () => nowMs,
-        sleep: () => new Promise((resolve) => setImmediate(resolve)),
-      },
+      gatewayClock: new GatewayClock(clock),
+      clock,
       logger: silentLogger,
       newestTimeMs: () => null,
       newestOffsetMinutes: () => null,

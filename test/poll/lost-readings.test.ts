@@ -5,6 +5,7 @@ import { fixedSite } from "../../src/core/site-source.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { Cadence } from "../../src/poll/cadence.ts";
 import type { DayRead } from "../../src/poll/day-read.ts";
+import { GatewayClock } from "../../src/poll/gateway-clock.ts";
 import { Poller } from "../../src/poll/poller.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
@@ -15,9 +16,11 @@ const SENSOR: Sensor = { code: "1", type: 1, kinds: ["accel"], channels: {} };
 function start(t: { after(fn: () => Promise<void>): void }, read: (day: string) => Promise<void>) {
   const clock = new ManualClock("2026-11-20T12:00:00Z");
   const days: string[] = [];
+  const gatewayClock = new GatewayClock(clock);
   const poller = new Poller(
     {
       clock,
+      gatewayClock,
       logger: silentLogger,
       newestTimeMs: () => null,
       newestOffsetMinutes: () => null,

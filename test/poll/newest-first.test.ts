@@ -4,6 +4,7 @@ import type { Sensor } from "../../src/core/sensor.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import type { DayRead, ReadRequest } from "../../src/poll/day-read.ts";
+import { GatewayClock } from "../../src/poll/gateway-clock.ts";
 import { Poller } from "../../src/poll/poller.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
@@ -42,9 +43,11 @@ interface Script {
 function setUp(t: TestContext, script: Script) {
   const clock = new ManualClock(script.startAt ?? "2026-11-20T12:00:00Z");
   const calls: string[] = [];
+  const gatewayClock = new GatewayClock(clock);
   const poller = new Poller(
     {
       clock,
+      gatewayClock,
       logger: silentLogger,
       newestTimeMs: () => null,
       newestOffsetMinutes: () => null,

@@ -4,6 +4,7 @@ import type { PolledKind, Sensor } from "../../src/core/sensor.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import type { DayRead, ReadRequest } from "../../src/poll/day-read.ts";
+import { GatewayClock } from "../../src/poll/gateway-clock.ts";
 import { Poller, type PollOptions } from "../../src/poll/poller.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
@@ -39,9 +40,11 @@ function setUp(
   const calls: Call[] = [];
   let running = 0;
   let runningMost = 0;
+  const gatewayClock = new GatewayClock(clock);
   const poller = new Poller(
     {
       clock,
+      gatewayClock,
       logger: silentLogger,
       newestTimeMs: () => null,
       newestOffsetMinutes: () => storedOffset,
@@ -83,7 +86,7 @@ function setUp(
     ending.abort();
     await done;
   });
-  return { clock, calls, poller, runningMost: () => runningMost };
+  return { clock, gatewayClock, calls, poller, runningMost: () => runningMost };
 }
 
 test("poller – reads today first, then the days before", async (t) => {
@@ -101,7 +104,7 @@ test("poller – reads today first, then the days before", async (t) => {
 
 test("poller – a box that boots in 1970 asks by the gateway's clock once it is known", async (t) => {
   const gatewayAt = Date.parse("2026-11-20T12:00:00Z");
-  const { clock, calls, poller } = setUp(
+  const { clock, calls, gatewayClock } = setUp(
     t,
     [sensor("1"), sensor("2"), sensor("3")],
     () => ({}),
@@ -121,7 +124,7 @@ test("poller – a box that boots in 1970 asks by the gateway's clock once it is
       `sensor ${code}`,
     );
   }
-  assert.equal(Math.abs(poller.gatewayClock.now() - (gatewayAt + clock.monotonic())) < 2_000, true);
+  assert.equal(Math.abs(gatewayClock.now() - (gatewayAt + clock.monotonic())) < 2_000, true);
 });
 
 test("poller – one poisoned day backs off alone", async (t) => {

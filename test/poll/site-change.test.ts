@@ -5,6 +5,7 @@ import type { Sensor } from "../../src/core/sensor.ts";
 import { ReplaceableSite } from "../../src/core/site-source.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import type { DayRead, ReadRequest } from "../../src/poll/day-read.ts";
+import { GatewayClock } from "../../src/poll/gateway-clock.ts";
 import { Poller } from "../../src/poll/poller.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
@@ -27,9 +28,11 @@ async function start(
   const site = new ReplaceableSite(siteOf(...sensors));
   const calls: string[] = [];
   const asked: Sensor[] = [];
+  const gatewayClock = new GatewayClock(clock);
   const poller = new Poller(
     {
       clock,
+      gatewayClock,
       logger: silentLogger,
       newestTimeMs: () => null,
       newestOffsetMinutes: () => null,

@@ -1,0 +1,101 @@
+import { existsSync } from "node:fs";
+import type { Dispatcher } from "../command/dispatcher.ts";
+import type { Settings } from "../config/settings.ts";
+import type { ConfigurationControl } from "../core/configuration.ts";
+import type { AgentStatus, Clock, Logger } from "../core/ports.ts";
+import { createSeriesMaker } from "../core/query/series.ts";
+import type { DftPlans } from "../core/signal/fft.ts";
+import type { SiteSource } from "../core/site-source.ts";
+import type { WireNames } from "../core/wire/wire-names.ts";
+import { createHttpServer, type HttpServer } from "../http/server.ts";
+import type { Metrics } from "../lib/metrics.ts";
+import { agentSocketPath, dashboardDirectory } from "../lib/paths.ts";
+import { VERSION } from "../lib/version.ts";
+import type { GatewayClock } from "../poll/gateway-clock.ts";
+import type { Poller } from "../poll/poller.ts";
+import type { Store } from "../store/store.ts";
+import type { Alarms } from "./alarms.ts";
+import { createBackfillJobs } from "./backfill.ts";
+import type { GapWatch } from "./gap-watch.ts";
+import { historyPages } from "./history-pages.ts";
+import type { LiveHub } from "./live-hub.ts";
+import type { Setup } from "./setup.ts";
+import type { Watchdog } from "./watchdog.ts";
+
+interface HttpSideParts {
+  readonly settings: Settings;
+  readonly site: SiteSource;
+  readonly status: () => AgentStatus;
+  readonly watchdog: Watchdog;
+  readonly store: Store;
+  readonly plans: DftPlans;
+  readonly names: WireNames;
+  readonly gaps: GapWatch;
+  readonly live: LiveHub;
+  readonly poller: Poller;
+  readonly gatewayClock: GatewayClock;
+  readonly dispatcher: Dispatcher;
+  /** Null where there is nothing to reload. A reload reads the certificate again, too. */
+  readonly configuration: (renewCertificate: () => void) => ConfigurationControl | null;
+  readonly setup: Setup | null;
+  readonly alarms: Alarms | null;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The HTTP server over the rooms that it shows. It does not listen yet. */
+export function createHttpSide(parts: HttpSideParts): HttpServer {
+  const { settings, site, status, watchdog, store, plans, names, gaps, live } = parts;
+  const { poller, gatewayClock, dispatcher, setup, alarms, metrics, clock, logger } = parts;
+  const http: HttpServer = createHttpServer(
+    {
+      site,
+      status: { status },
+      health: { parts: () => watchdog.health() },
+      history: historyPages(store.history),
+      waveforms: store.waveforms,
+      series: createSeriesMaker(plans),
+      gaps,
+      live,
+      backfill: createBackfillJobs({
+        site,
+        clock,
+        gatewayNow: () => gatewayClock.now(),
+        zone: settings.gatewayTimezone,
+        read: (days, sensor) => poller.backfill(days, sensor),
+        canReread: (key) => store.readings.canReread(key),
+      }),
+      settings: dispatcher,
+      configuration: parts.configuration(() => http.renewCertificate()),
+      findings: alarms,
+      setup,
+      alarms,
+      audit: store.audit,
+      metrics,
+      clock,
+      logger,
+    },
+    {
+      host: settings.httpHost,
+      port: settings.httpPort,
+      socketPath: agentSocketPath(settings.dataDir),
+      token: settings.httpToken,
+      viewToken: settings.httpViewToken,
+      tls:
+        settings.httpCertFile === null || settings.httpKeyFile === null
+          ? null
+          : { certFile: settings.httpCertFile, keyFile: settings.httpKeyFile },
+      commandsEnabled: settings.commandsEnabled,
+      version: VERSION,
+      timezone: settings.gatewayTimezone,
+      names,
+      // A checkout that was never built has no dashboard, and needs none for its tests.
+      dashboardDir:
+        settings.httpPort !== null && existsSync(dashboardDirectory())
+          ? dashboardDirectory()
+          : null,
+    },
+  );
+  return http;
+}
