@@ -119,6 +119,7 @@ export async function openSite(
       DATA_DIR: dataDir,
       HTTP_PORT: String(await freePort()),
       POLL_INTERVAL_S: "1",
+      COMMIT_INTERVAL_S: String(options.seed % 3),
       BACKFILL_DAYS: String(options.backfillDays),
       BUFFER_MAX_MB: "24",
       DISK_FREE_MIN_MB: "0",

@@ -23,6 +23,20 @@ const ownPlace = {
   },
 };
 
+/** What the program loads by its path is compiled, too. */
+const COLLECT = 'resolve("src", "collect", "main.ts")';
+const compiledCollect = (root, directory) => ({
+  name: "compiled-collect",
+  setup({ onLoad }) {
+    onLoad({ filter: /src\/cli\/collect-bundle\.ts$/ }, ({ path }) => {
+      const source = readFileSync(path, "utf8");
+      if (!source.includes(COLLECT)) throw new Error(`${path} no longer says ${COLLECT}`);
+      const compiled = JSON.stringify(join(directory, "src/collect/main.js"));
+      return { contents: source.replace(COLLECT, compiled), loader: "ts" };
+    });
+  },
+});
+
 /** Answers where the compiled files lie, and for each test file its own. */
 export async function bundleTests(root, files) {
   const cache = join(root, ".cache");
@@ -31,7 +45,7 @@ export async function bundleTests(root, files) {
   const directory = mkdtempSync(join(cache, "tests-"));
   await build({
     absWorkingDir: root,
-    entryPoints: files,
+    entryPoints: [...files, join(root, "src/collect/main.ts")],
     outbase: root,
     outdir: directory,
     bundle: true,
@@ -43,7 +57,7 @@ export async function bundleTests(root, files) {
     sourcemap: "inline",
     sourcesContent: false,
     logLevel: "warning",
-    plugins: [ownPlace],
+    plugins: [compiledCollect(root, directory), ownPlace],
   });
   const compiled = (file) => join(directory, relative(root, file).replace(/\.ts$/, ".js"));
   return { directory, compiled };

@@ -29,6 +29,4 @@ export interface AgentOptions {
   readonly ownFiles?: readonly string[];
   /** True: a port that cannot be had rejects `openAgent`. Else the agent runs without its HTTP side and tries again. */
   readonly isPortRequired?: boolean;
-  /** Distance of commits under light load, ms; for tests. */
-  readonly commitPaceMs?: number;
 }

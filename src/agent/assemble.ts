@@ -45,8 +45,6 @@ export function openAgentStore(
     readonly onRecovered?: () => void;
     /** While a damaged store is copied. */
     readonly onProgress?: () => void;
-    /** Distance of commits under light load, ms; none unless given. */
-    readonly commitPaceMs?: number;
   },
 ): Store {
   let store: Store | null = null;
@@ -63,7 +61,7 @@ export function openAgentStore(
     ...(parts.site === undefined ? {} : { site: parts.site }),
     clock: parts.clock,
     logger: parts.logger,
-    commitPaceMs: parts.commitPaceMs ?? 0,
+    commitPaceMs: settings.commitIntervalS * 1000,
     onCommit(seconds) {
       const { metrics } = parts;
       metrics?.commitDuration.observe(seconds);

@@ -34,12 +34,6 @@ import { agentStatus } from "./status.ts";
 import { Uplinks } from "./uplinks.ts";
 import { Watchdog } from "./watchdog.ts";
 
-/**
- * Distance that commits of a few readings keep, ms; 0 = none. At 4,000 less than half is written (docs/benchmarks.md, row 5c), yet one
- * record of a healthy sensor came late in two of four runs of test/agent/faults.test.ts, and in none at 0: off until that is understood.
- */
-const COMMIT_PACE_MS = 0;
-
 /** What the agent runs and closes. */
 export type AgentParts = ReturnType<typeof buildParts>;
 
@@ -95,7 +89,6 @@ export function buildParts(options: AgentOptions, hashing: ByteHashing) {
     },
     // One step after the other is proof enough that the process does not hang.
     onProgress: () => notifier?.working(),
-    commitPaceMs: options.commitPaceMs ?? COMMIT_PACE_MS,
   });
   const marks = openReadingMarks(settings.dataDir, { clock, logger });
   const watchdog = new Watchdog({ clock, store, notifier });

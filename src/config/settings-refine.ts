@@ -58,6 +58,7 @@ export function refineSettings(
     pollIntervalS: raw.POLL_INTERVAL_S,
     backfillDays: raw.BACKFILL_DAYS,
     lateGraceS: raw.LATE_GRACE_S,
+    commitIntervalS: raw.COMMIT_INTERVAL_S,
     historyDays,
     waveformDays: raw.WAVEFORM_DAYS,
     bufferMaxMb: raw.BUFFER_MAX_MB,

@@ -28,6 +28,8 @@ export interface Settings {
   readonly pollIntervalS: number;
   readonly backfillDays: number;
   readonly lateGraceS: number;
+  /** Longest time that a few new readings wait for a commit, s. */
+  readonly commitIntervalS: number;
   readonly historyDays: number;
   readonly waveformDays: number;
   readonly bufferMaxMb: number;

@@ -147,6 +147,13 @@ const SPECS = {
     maximum: 93_600,
     doc: "How long after midnight the previous day is still read at the normal interval, s.",
   },
+  COMMIT_INTERVAL_S: {
+    type: "integer",
+    default: 4,
+    minimum: 0,
+    maximum: 60,
+    doc: "Longest time that a few new readings wait to be stored and published together, s; spares an SD card. 0: at once. More than 50 readings never wait.",
+  },
   HISTORY_DAYS: {
     type: "integer",
     default: 30,

@@ -89,6 +89,7 @@ export async function openPlant(
     DATA_DIR: dataDir,
     HTTP_PORT: "0",
     POLL_INTERVAL_S: "1",
+    COMMIT_INTERVAL_S: "0",
     BACKFILL_DAYS: "0",
     DISK_FREE_MIN_MB: "0",
     ...options.env,
