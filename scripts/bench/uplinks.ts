@@ -5,10 +5,10 @@
  *
  * drain:  CPU of storing and sending a backlog to two uplinks against one, per message.
  * delay:  from a stored reading to a subscriber of a healthy uplink, beside a dead one and without it, readings by turns.
- * memory: resident memory of an idle agent with nine uplinks against one, both running at once.
+ * memory: idle agents with one, two, four and eight uplinks, running at once: resident, and what their heaps hold.
  */
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -32,7 +32,7 @@ import {
   uplinkOf,
 } from "../../test/support/temp-database.ts";
 import { NODE_FLAGS } from "./agent-process.ts";
-import { median, percentile, residentMb, sleep } from "./measure.ts";
+import { median, percentile, sleep, until } from "./measure.ts";
 import { MessageCounter } from "./message-counter.ts";
 
 const WINDOW = 100;
@@ -42,8 +42,16 @@ const DRAIN_COUNT = 10_000;
 const BACKLOG = 10_000;
 const DELAY_COUNT = 1000;
 const DELAY_PAUSE_MS = 4;
-const MANY = 9;
+/** Numbers of uplinks, `main` among them. */
+const COUNTS = [1, 2, 4, 8];
 const SETTLE_MS = 20_000;
+const SAMPLES = 5;
+const SAMPLE_MS = 2_000;
+/** Run in the agent: what it holds once its garbage is gone. */
+const COLLECT = `process.on("SIGUSR2", () => {
+  for (let n = 0; n < 4; n++) globalThis.gc();
+  require("node:fs").writeFileSync(process.env.MEMORY_FILE, JSON.stringify(process.memoryUsage()));
+});`;
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
@@ -233,33 +241,53 @@ async function delay(): Promise<void> {
   });
 }
 
-/** Resident memory of idle agents, MB: one uplink and many, running side by side. */
-async function memory(pairs: number): Promise<void> {
-  const each: number[] = [];
+interface Memory {
+  readonly rss: number;
+  readonly heapUsed: number;
+}
+
+/** Memory of idle agents, running side by side, each asked several times after its garbage is collected. */
+async function memory(rounds: number): Promise<void> {
+  const slopes: { rss: number[]; heapUsed: number[] } = { rss: [], heapUsed: [] };
   await within(async (after) => {
     const simulator = await startSimulator({ zone: "UTC", sensors: 50, historyDays: 0.01 });
     after(() => simulator.close());
     const broker = await startMosquitto();
     after(() => broker.close());
-    for (let pair = 0; pair < pairs; pair++) {
-      const [one = 0, many = 0] = await Promise.all(
-        [0, MANY - 1].map((others) =>
-          idleMb(simulator.url, simulator.siteFile("s"), broker.url, others),
+    for (let round = 0; round < rounds; round++) {
+      const idle = await Promise.all(
+        COUNTS.map((count) =>
+          idleMemory(simulator.url, simulator.siteFile("s"), broker.url, count - 1),
         ),
       );
-      each.push((many - one) / (MANY - 1));
-      say(`memory: ${one.toFixed(1)} MB with one uplink, ${many.toFixed(1)} MB with ${MANY}`);
+      for (const what of ["rss", "heapUsed"] as const) {
+        const megabytes = idle.map((one) => one[what] / 1e6);
+        slopes[what].push(slopeOf(COUNTS, megabytes));
+        const shown = megabytes.map((mb, i) => `${COUNTS[i]}: ${mb.toFixed(1)}`).join(", ");
+        say(`memory: ${what}, MB by number of uplinks: ${shown}`);
+      }
     }
   });
-  say(`memory: ${median(each).toFixed(2)} MB for each further uplink; ${pairs} pairs`);
+  for (const [what, each] of Object.entries(slopes)) {
+    const shown = each.map((mb) => mb.toFixed(2)).join(", ");
+    say(`memory: ${what}, MB for each further uplink: ${median(each).toFixed(2)} (${shown})`);
+  }
 }
 
-async function idleMb(
+/** Of the straight line with the least squares. */
+function slopeOf(xs: readonly number[], ys: readonly number[]): number {
+  const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;
+  const [x0, y0] = [mean(xs), mean(ys)];
+  const over = mean(xs.map((x, i) => (x - x0) * ((ys[i] ?? 0) - y0)));
+  return over / mean(xs.map((x) => (x - x0) ** 2));
+}
+
+async function idleMemory(
   gateway: string,
   site: object,
   broker: string,
   others: number,
-): Promise<number> {
+): Promise<Memory> {
   return await within(async (after) => {
     const directory = mkdtempSync(join(tmpdir(), "gateside-uplinks-"));
     after(() => rmSync(directory, { recursive: true, force: true }));
@@ -272,7 +300,11 @@ async function idleMb(
       url: broker,
       topicPrefix: `u${i}`,
     }));
-    const child = spawn(process.execPath, [...NODE_FLAGS, resolve("dist", "gateside.js"), "run"], {
+    const told = join(directory, "memory.json");
+    const preload = join(directory, "collect.cjs");
+    writeFileSync(preload, COLLECT);
+    const flags = [...NODE_FLAGS, "--expose-gc", "--require", preload];
+    const child = spawn(process.execPath, [...flags, resolve("dist", "gateside.js"), "run"], {
       cwd: directory,
       stdio: "ignore",
       env: {
@@ -289,12 +321,24 @@ async function idleMb(
         BACKFILL_DAYS: "0",
         POLL_INTERVAL_S: "60",
         DISK_FREE_MIN_MB: "0",
+        MEMORY_FILE: told,
       },
     });
     after(() => child.kill("SIGKILL"));
     await sleep(SETTLE_MS);
-    if (child.exitCode !== null) throw new Error(`the agent ended with ${child.exitCode}`);
-    return residentMb(child.pid ?? 0).now;
+    const samples: Memory[] = [];
+    for (let n = 0; n < SAMPLES; n++) {
+      if (child.exitCode !== null) throw new Error(`the agent ended with ${child.exitCode}`);
+      rmSync(told, { force: true });
+      child.kill("SIGUSR2");
+      await until("the agent tells its memory", () => existsSync(told), 60_000);
+      await sleep(SAMPLE_MS);
+      samples.push(JSON.parse(readFileSync(told, "utf8")) as Memory);
+    }
+    return {
+      rss: median(samples.map(({ rss }) => rss)),
+      heapUsed: median(samples.map(({ heapUsed }) => heapUsed)),
+    };
   });
 }
 

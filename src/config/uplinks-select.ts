@@ -1,4 +1,4 @@
-import { createGlob, isGlob } from "../core/glob.ts";
+import { createGlob } from "../core/glob.ts";
 import { kindValues } from "../core/kind-values.ts";
 import {
   KINDS,
@@ -41,20 +41,21 @@ export function checkSelect(
   };
   const { sensors } = site;
   let isWhole = true;
+  let missing = 0;
   const at = (key: string, i: number) => `${place}.select.${key}[${i}]`;
   for (const [i, pattern] of select.sensors.entries()) {
     const matches = createGlob(pattern);
     if (sensors.some(({ code }) => matches(code) || matches(normalCode(code)))) continue;
-    const where = {
+    // No fault: the site file may take a sensor out first, or bring it later, each by a reload of its own.
+    warn({
       place: at("sensors", i),
       problem: `${shown(pattern)} finds no sensor of the site file`,
-    };
-    if (isGlob(pattern)) warn({ ...where, remedy: "mend it, or leave it for sensors to come" });
-    else {
-      isWhole = false;
-      fault({ ...where, remedy: "give a serial number of the site file, or a pattern with *" });
-    }
+      remedy: "mend it, or leave it for sensors to come",
+    });
+    missing += 1;
   }
+  // Told above, and nothing more can be said of an uplink that has no sensor yet.
+  if (missing > 0 && missing === select.sensors.length) isWhole = false;
   for (const key of ["areas", "machines"] as const) {
     const level = key === "areas" ? "area" : "machine";
     for (const [i, id] of select[key].entries()) {

@@ -268,13 +268,20 @@ test("a template without placeholders puts all streams on one topic, which is a 
   assert.match(fault?.problem ?? "", /^live readings of \S+ \w+ and live readings of .* topic x$/);
 });
 
-test("a pattern that finds no sensor yet is a warning while others find some", () => {
-  const { uplinks, warnings } = load(file({ ...CLOUD, select: { sensors: ["10*", "zz*"] } }));
-  assert.equal(uplinks?.length, 1);
-  assert.deepEqual(
-    warnings.map(({ place }) => place.split(": ")[1]),
-    ["uplinks[0].select.sensors[1]"],
-  );
+test("a sensor or pattern that finds none in the site file is a warning, also where nothing else is chosen", () => {
+  for (const sensors of [["10*", "zz*"], ["10*", "999"], ["zz*"], ["999"]]) {
+    const { uplinks, warnings, faults } = load(file({ ...CLOUD, select: { sensors } }));
+    assert.deepEqual([uplinks?.length, faults], [1, []], sensors.join());
+    assert.deepEqual(
+      warnings.map(({ place, problem }) => [place.split(": ")[1], problem]),
+      [
+        [
+          `uplinks[0].select.sensors[${sensors.length - 1}]`,
+          `"${sensors.at(-1)}" finds no sensor of the site file`,
+        ],
+      ],
+    );
+  }
 });
 
 test("the example is without fault", () => {

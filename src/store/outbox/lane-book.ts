@@ -3,11 +3,16 @@ import { isWaveform, type LaneChange, planLanes } from "../../core/lane-plan.ts"
 import type { Lane, OutboxUplink } from "../../core/ports.ts";
 import type { Database } from "../database/database.ts";
 import { findNewest } from "../readings/newest-times.ts";
+import { hourOf } from "../readings/stored-reading.ts";
 
 /** First number of a lane that is not main's of 0.1. */
 const FIRST_NUMBER = 5;
 /** How far back a lane that begins now looks for what is newest, hours: older sensors have no newest to keep to. */
 const NEWEST_HOURS = 168;
+/** So many readings of a sensor and kind are looked through for one with a chosen value. */
+const CHOSEN_ROWS = 50;
+
+type IsChosen = (value: string) => boolean;
 
 export interface FiledLane {
   readonly lane: number;
@@ -28,6 +33,9 @@ const KEEP_NEWEST_SQL = `INSERT OR IGNORE INTO outbox (lane, hour, stream, time_
   WHERE o.lane = ? AND o.is_future = 0
     AND o.time_ms > coalesce((SELECT time_ms FROM live_marks m WHERE m.lane = ? AND m.stream = o.stream), -1e15)
   GROUP BY o.stream`;
+const NEWEST_OF_STREAM_SQL = `SELECT time_ms AS timeMs, "values" FROM readings
+  WHERE hour = ? AND stream = ? AND is_future = 0 ORDER BY time_ms DESC, seq DESC LIMIT ?`;
+const HOUR_BEFORE_SQL = "SELECT hour FROM readings WHERE hour < ? ORDER BY hour DESC LIMIT 1";
 const DROP_KEPT_SQL = `DELETE FROM outbox WHERE lane = ?
   AND EXISTS (SELECT 1 FROM outbox k WHERE k.lane = ? AND k.seq = outbox.seq)`;
 
@@ -60,15 +68,18 @@ export class LaneBook {
     const changes = this.plan(uplinks);
     const numberOf = (uplink: string, format: Lane) =>
       inUse.find((one) => one.uplink === uplink && one.format === format)?.lane ?? -1;
-    for (const change of changes) this.#apply(change, numberOf(change.uplink, change.lane));
+    for (const change of changes) {
+      const value = uplinks.find(({ name }) => name === change.uplink)?.selector.value ?? null;
+      this.#apply(change, numberOf(change.uplink, change.lane), value);
+    }
     return changes;
   }
 
-  #apply(change: LaneChange, number: number): void {
+  #apply(change: LaneChange, number: number, isChosen: IsChosen | null): void {
     const db = this.#db;
     switch (change.what) {
       case "added":
-        this.#add(change.uplink, change.lane, change.from);
+        this.#add(change.uplink, change.lane, change.from, isChosen);
         return;
       case "carried":
         if (!change.isNewestOnly) {
@@ -84,7 +95,12 @@ export class LaneBook {
     }
   }
 
-  #add(uplink: string, format: Lane, from: "stored" | "now"): number {
+  #add(
+    uplink: string,
+    format: Lane,
+    from: "stored" | "now",
+    isChosen: IsChosen | null = null,
+  ): number {
     const db = this.#db;
     const number = db.write<{ next: number }>(NEXT_NUMBER_SQL).get()?.next ?? FIRST_NUMBER;
     const last = db.write<{ seq: number | null }>("SELECT max(seq) AS seq FROM readings").get();
@@ -95,7 +111,7 @@ export class LaneBook {
       format,
       fillSeq,
     );
-    if (!isWaveform(format)) this.#markNewest(number, fillSeq === null);
+    if (!isWaveform(format)) this.#markNewest(number, fillSeq === null, isChosen);
     return number;
   }
 
@@ -103,13 +119,32 @@ export class LaneBook {
    * A late reading does not go to a live topic of the new lane either: of what is stored the newest of each stream alone may, and that
    * only where the lane begins with what is stored.
    */
-  #markNewest(number: number, isPublishedAlready: boolean): void {
+  #markNewest(number: number, isPublishedAlready: boolean, isChosen: IsChosen | null): void {
     for (const [stream, { timeMs }] of findNewest(this.#db, NEWEST_HOURS)) {
       if (timeMs === null) continue;
+      const markMs = isPublishedAlready ? timeMs : this.#newestChosen(stream, timeMs, isChosen) - 1;
       this.#db
         .write("INSERT OR IGNORE INTO live_marks (lane, stream, time_ms) VALUES (?, ?, ?)")
-        .run(number, stream, isPublishedAlready ? timeMs : timeMs - 1);
+        .run(number, stream, markMs);
     }
+  }
+
+  /** Of a choice of values the newest reading may have none; where those that are looked at have none either, its time counts. */
+  #newestChosen(stream: number, newestMs: number, isChosen: IsChosen | null): number {
+    if (isChosen === null) return newestMs;
+    let left = CHOSEN_ROWS;
+    let hour: number | undefined = hourOf(newestMs);
+    while (hour !== undefined && left > 0) {
+      const rows = this.#db
+        .write<{ timeMs: number; values: string }>(NEWEST_OF_STREAM_SQL)
+        .all(hour, stream, left);
+      const found = rows.find(({ values }) => hasChosen(values, isChosen));
+      if (found !== undefined) return found.timeMs;
+      // An hour without any counts as one, so that the walk ends.
+      left -= Math.max(1, rows.length);
+      hour = this.#db.write<{ hour: number }>(HOUR_BEFORE_SQL).get(hour)?.hour;
+    }
+    return newestMs;
   }
 
   #carryNewest(uplink: string, from: number): void {
@@ -123,5 +158,14 @@ export class LaneBook {
     );
     db.write(KEEP_NEWEST_SQL).run(to, from, from, from);
     db.write(DROP_KEPT_SQL).run(from, to);
+  }
+}
+
+function hasChosen(values: string, isChosen: IsChosen): boolean {
+  try {
+    return Object.keys(JSON.parse(values) as object).some(isChosen);
+  } catch {
+    // Damaged: the publisher tells it.
+    return true;
   }
 }

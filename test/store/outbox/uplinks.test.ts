@@ -132,6 +132,21 @@ test("uplinks – one that is added, or comes back, has nothing live before the 
   }
 });
 
+test("uplinks – one that is added for some values begins live with the newest reading that has one of them", async (t) => {
+  for (const history of [true, false]) {
+    const store = tempStore(t, { uplinks: [MAIN] });
+    await append(store, hours("1", 0, 1, 2));
+    const [other] = hours("1", 3);
+    assert.ok(other);
+    await append(store, [{ ...other, values: { current: 2 }, units: { current: "A" } }]);
+    const cloud = uplinkOf("cloud", ["json"], { history, select: { values: ["rpm"] } });
+    store.setUplinks([MAIN, cloud]);
+    await store.retain();
+    assert.deepEqual(await send(store, "cloud", "live"), times(2));
+    assert.deepEqual(await send(store, "cloud"), history ? times(0, 1) : []);
+  }
+});
+
 test("uplinks – one that is removed drops what it was owed, counted and told by another", async (t) => {
   const directory = tempDirectory(t);
   const options = { uplinks: [MAIN, CLOUD] };
