@@ -58,11 +58,6 @@ const WRONG: readonly [string, unknown, string][] = [
     file({ ...CLOUD, select: { kinds: ["noise"] } }),
     "uplinks[0].select.kinds[0]",
   ],
-  [
-    "an unknown sensor",
-    file({ ...CLOUD, select: { sensors: ["99"] } }),
-    "uplinks[0].select.sensors[0]",
-  ],
   ["an unknown area", file({ ...CLOUD, select: { areas: [99] } }), "uplinks[0].select.areas[0]"],
   [
     "an unknown machine",
