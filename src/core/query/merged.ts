@@ -42,7 +42,11 @@ export async function* mergedReadings(
     if (next === undefined || next.done === true) return;
     heads.add({ reading: next.value, index });
   };
-  for (const index of walks.keys()) await pull(index);
+  for (const index of walks.keys()) {
+    await pull(index);
+    // A walk pauses behind its first page, which is not at its end yet: thousands of them would hold everything else up.
+    await pause();
+  }
   for (let head = heads.takeOldest(); head !== null; head = heads.takeOldest()) {
     yield head.reading;
     await pull(head.index);

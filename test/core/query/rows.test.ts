@@ -43,6 +43,20 @@ test("merged readings – every reading of every stream, ordered by time and pla
   );
 });
 
+test("merged readings – other work has its turn between the first pages of many streams", async () => {
+  const history = new MemoryHistory();
+  const streams = Array.from({ length: 30 }, (_, n) => ({ sensor: `${n}`, kind: "rpm" as const }));
+  for (const { sensor } of streams)
+    for (let n = 0; n < 30; n++) history.add({ sensor, kind: "rpm", timeMs: T0 + n, values: {} });
+  let pauses = 0;
+  const readings = mergedReadings(history, { streams, fromMs: T0, toMs: T0 + 100 }, () => {
+    pauses += 1;
+    return Promise.resolve();
+  });
+  await readings.next();
+  assert.ok(pauses >= streams.length, `${pauses} pauses`);
+});
+
 test("walk – pages, windows and readings of one millisecond lose and repeat nothing, in both directions", async () => {
   const history = new MemoryHistory();
   for (let n = 0; n < 40; n++) {
