@@ -1,4 +1,4 @@
-import type { AlarmCounts } from "../core/alarm/view.ts";
+import type { AlarmCounts } from "../core/alarm/shown.ts";
 import { linkTitle } from "../core/link-title.ts";
 import type { AgentStatus, LinkState, LinkStatus } from "../core/ports.ts";
 import { AgentFailure, createAgentClient, givenAddress } from "./agent-client.ts";

@@ -1,5 +1,6 @@
 /** `agent/cmd/acknowledge`: a message → what a person said of an alarm, or why not. Saying it again changes nothing. */
-import { ALARM_WORDS, type AlarmDesk, type AlarmRequest } from "../core/alarm/view.ts";
+import { ALARM_WORDS } from "../core/alarm/shown.ts";
+import type { AlarmDesk, AlarmRequest } from "../core/alarm/view.ts";
 import type { Clock, Logger, Message } from "../core/ports.ts";
 import type { CommandGate } from "./command-gate.ts";
 import { replyTo } from "./reply.ts";

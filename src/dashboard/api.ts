@@ -1,5 +1,12 @@
 /** What the agent answers under /api/v1, and how it is asked. */
 
+import type {
+  AlarmAction,
+  AlarmCounts,
+  AlarmWord,
+  BaselineView,
+  LimitView,
+} from "../core/alarm/shown.ts";
 import type { Machine } from "../core/machine.ts";
 import type { AgentStatus, Gap, SensorState } from "../core/ports.ts";
 import type { Doubt } from "../core/quality.ts";
@@ -14,7 +21,20 @@ export type Status = AgentStatus & {
   /** SETUP_ENABLED. */
   readonly setup?: boolean;
 };
-export type { Doubt, Fault, Gap, Kind, Machine, Trend, Value };
+export type {
+  AlarmAction,
+  AlarmCounts,
+  AlarmWord,
+  BaselineView,
+  Doubt,
+  Fault,
+  Gap,
+  Kind,
+  LimitView,
+  Machine,
+  Trend,
+  Value,
+};
 
 export interface ApiReading {
   readonly seq: number;
@@ -29,47 +49,6 @@ export interface ApiReading {
   readonly quality: Readonly<Record<string, Doubt>>;
   readonly attributes: Readonly<Record<string, unknown>>;
   readonly waveforms: readonly WaveformRef[];
-}
-/** Each alarm is counted once: shelved, else acknowledged, else by severity. */
-export interface AlarmCounts {
-  readonly alarm: number;
-  readonly warning: number;
-  readonly acknowledged: number;
-  readonly shelved: number;
-}
-export type AlarmWord = "acknowledge" | "shelve" | "unshelve" | "note";
-/** What a person said of an alarm. */
-export interface AlarmAction {
-  readonly timeMs: number;
-  readonly who: string;
-  readonly source: string;
-  readonly what: string;
-  readonly subject: string;
-  /** JSON. */
-  readonly detail: string;
-  readonly outcome: string;
-}
-/** The fixed limits of a value, in its unit. */
-export interface ApiLimit {
-  readonly alarm: string;
-  readonly kind: Kind;
-  readonly value: string;
-  readonly highHigh: number | null;
-  readonly high: number | null;
-  readonly low: number | null;
-  readonly lowLow: number | null;
-}
-export interface ApiBaseline {
-  readonly alarm: string;
-  readonly value: string;
-  readonly machineState: "running" | "standing" | "any";
-  readonly status: "learning" | "learned" | "zone_c" | "zone_d";
-  readonly learned: number;
-  readonly wanted: number;
-  readonly median: number | null;
-  readonly mad: number | null;
-  readonly high: number | null;
-  readonly low: number | null;
 }
 /** A line of a spectrum that shows a fault; `hz` and `order` as found. */
 export interface ApiEvidence {
@@ -274,10 +253,10 @@ export class Api {
     this.#get("alarms", { history, ...(before !== null && { before }) });
   alarmActions = async (limit: number): Promise<readonly AlarmAction[]> =>
     (await this.#get<{ actions: readonly AlarmAction[] }>("alarms/audit", { limit })).actions;
-  limits = async (sensor: string): Promise<readonly ApiLimit[]> =>
-    (await this.#get<{ limits: readonly ApiLimit[] }>("alarms/limits", { sensor })).limits;
-  baselines = async (sensor: string): Promise<readonly ApiBaseline[]> =>
-    (await this.#get<{ baselines: readonly ApiBaseline[] }>("baselines", { sensor })).baselines;
+  limits = async (sensor: string): Promise<readonly LimitView[]> =>
+    (await this.#get<{ limits: readonly LimitView[] }>("alarms/limits", { sensor })).limits;
+  baselines = async (sensor: string): Promise<readonly BaselineView[]> =>
+    (await this.#get<{ baselines: readonly BaselineView[] }>("baselines", { sensor })).baselines;
   /** What the site file says of machines; none where it says nothing. */
   machines = async (): Promise<readonly Machine[]> => {
     type Answer = { readonly site: { readonly machines?: readonly Machine[] } };

@@ -1,6 +1,7 @@
 /** Finds sensors at an analytics service by its log-in, and adds those that are chosen. */
 
 import { POLLED_KINDS } from "../core/sensor.ts";
+import type { DiscoveryDraft, DiscoveryState } from "../core/setup.ts";
 import { messageOf } from "./api.ts";
 import { h, replace, setText } from "./dom.ts";
 import { entriesOf } from "./setup-difference.ts";
@@ -10,24 +11,11 @@ import { type Dict, isDict, newId, wordOf } from "./setup-schema.ts";
 
 const LOOK_EVERY_MS = 1_000;
 
-interface State {
-  readonly state: "none" | "running" | "failed" | "found";
-  readonly detail: string;
-  readonly devices: number;
-}
-interface Draft {
-  readonly sensors: readonly Dict[];
-  readonly kept: number;
-  readonly notes: readonly string[];
-  readonly types: readonly {
-    readonly type: number;
-    readonly count: number;
-    readonly example: string;
-  }[];
-}
+/** Its sensors are objects of the site file. */
+type Draft = Omit<DiscoveryDraft, "sensors"> & { readonly sensors: readonly Dict[] };
 
 export async function discoverView(view: SetupView): Promise<void> {
-  const { status, body } = await view.api.send<State>("GET", "setup/discover");
+  const { status, body } = await view.api.send<DiscoveryState>("GET", "setup/discover");
   if (view.signal.aborted) return;
   if (status !== 200) throw new Error(messageOf(body));
   if (!view.about.isNamed) {
@@ -127,7 +115,7 @@ async function wait(view: SetupView): Promise<void> {
   const text = h("p", { role: "status" }, "Logging in …");
   replace(view.place, text);
   while (!view.signal.aborted) {
-    const { status, body } = await view.api.send<State>("GET", "setup/discover");
+    const { status, body } = await view.api.send<DiscoveryState>("GET", "setup/discover");
     if (view.signal.aborted) return;
     if (status !== 200) throw new Error(messageOf(body));
     if (body.state === "found") return new DraftView(view).load();

@@ -1,7 +1,7 @@
 /** What a trend is judged by: limits, learned baselines, and when alarms were raised. */
 import { VELOCITY_LIMITS } from "../core/signal/severity.ts";
 import { alarmName } from "./alarm-words.ts";
-import type { Api, ApiAlarm, ApiBaseline, ApiLimit, ApiSensor } from "./api.ts";
+import type { Api, ApiAlarm, ApiSensor, BaselineView, LimitView } from "./api.ts";
 import type { ChartBand, ChartLevel, ChartMark } from "./chart-spec.ts";
 import type { TrendGroup } from "./trend-groups.ts";
 
@@ -9,8 +9,8 @@ import type { TrendGroup } from "./trend-groups.ts";
 const EVENTS = 1000;
 
 export interface TrendContext {
-  readonly limits: readonly ApiLimit[];
-  readonly baselines: readonly ApiBaseline[];
+  readonly limits: readonly LimitView[];
+  readonly baselines: readonly BaselineView[];
   /** Of this sensor, newest first. */
   readonly events: readonly ApiAlarm[];
 }

@@ -134,7 +134,7 @@ export class GatewayClient implements RecordSource, StateSource {
     const head = await this.#call(operation, names.toWire(fields), bodyBytesMax, true, signal);
     return {
       gatewayTimeMs: gatewayTime(head.headers),
-      body: this.#watched(decodedBody(head, bodyBytesMax)),
+      body: this.#counted(decodedBody(head, bodyBytesMax), (error) => this.#failed(error)),
     };
   }
 
@@ -155,7 +155,8 @@ export class GatewayClient implements RecordSource, StateSource {
       const head = await this.#answer(operation, names.toWire(fields), bytesMax, true, signal);
       return {
         gatewayTimeMs: gatewayTime(head.headers),
-        body: this.#counted(decodedBody(head, bytesMax)),
+        // Its end says nothing of the gateway's state.
+        body: this.#counted(decodedBody(head, bytesMax), (error) => this.#countedFailure(error)),
       };
     } catch (error) {
       throw this.#countedFailure(error);
@@ -263,8 +264,11 @@ export class GatewayClient implements RecordSource, StateSource {
     }
   }
 
-  /** Counts the body's bytes, and a body that ends badly. */
-  async *#watched(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  /** Counts the body's bytes, and how it ends; `failed` makes the error of one that ends badly. */
+  async *#counted(
+    body: AsyncIterable<Uint8Array>,
+    failed: (error: unknown) => unknown,
+  ): AsyncGenerator<Uint8Array> {
     try {
       for await (const piece of body) {
         this.#parts.metrics.gatewayBytes.inc(piece.length);
@@ -272,20 +276,7 @@ export class GatewayClient implements RecordSource, StateSource {
       }
       this.#parts.metrics.gatewayRequests.inc({ outcome: "ok" });
     } catch (error) {
-      throw this.#failed(error);
-    }
-  }
-
-  /** The same for a body whose end does not tell of the gateway's state. */
-  async *#counted(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    try {
-      for await (const piece of body) {
-        this.#parts.metrics.gatewayBytes.inc(piece.length);
-        yield piece;
-      }
-      this.#parts.metrics.gatewayRequests.inc({ outcome: "ok" });
-    } catch (error) {
-      throw this.#countedFailure(error);
+      throw failed(error);
     }
   }
 

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { ALARM_WORDS, type AlarmDesk, type AlarmWord } from "../core/alarm/view.ts";
+import { ALARM_WORDS, type AlarmWord } from "../core/alarm/shown.ts";
+import type { AlarmDesk } from "../core/alarm/view.ts";
 import { INSTANT, instantMs, integer, objectOf, type Schema, SENSOR, text } from "./api-schemas.ts";
 import type { HttpParts } from "./parts.ts";
 import { problem } from "./problem.ts";

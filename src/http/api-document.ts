@@ -1,4 +1,4 @@
-import { ALARM_WORDS, type AlarmWord } from "../core/alarm/view.ts";
+import { ALARM_WORDS, type AlarmWord } from "../core/alarm/shown.ts";
 import {
   ALARM_ID,
   ALARMS_QUERY,

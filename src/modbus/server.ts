@@ -4,7 +4,7 @@ import type { Logger } from "../core/ports.ts";
 import { type ReadRegisters, respond, takeFrame } from "./frame.ts";
 
 /** Clients at once; the next one is turned away. Each costs a few kB. */
-export const CLIENTS_MAX = 64;
+const CLIENTS_MAX = 64;
 /** A client that asks for nothing so long is taken for gone: its place is another's. */
 const IDLE_MS = 600_000;
 /** Answers that a client does not fetch; one that lets so many wait is cut off. */

@@ -2,9 +2,10 @@
  * Machines with known faults, for trials of diagnosis: what physics would show of each, seeded, so that whoever asks knows the
  * truth. Shares nothing with the analysis: frequencies, impacts and tones are made here from the mechanics.
  */
-import { chance, mix, RandomSequence } from "./random.ts";
 
-const TURN = 2 * Math.PI;
+import { chance, mix, RandomSequence } from "./random.ts";
+import { addSine, TURN } from "./sine.ts";
+
 /** mm/s² in one G. */
 const G_MM_S2 = 9800;
 const COUNTS_MAX = 32767;
@@ -313,7 +314,6 @@ function knock(signals: readonly Float64Array[], random: RandomSequence): void {
   }
 }
 
-/** Adds a sine by turning a vector, which costs no call per sample. */
 function addTone(
   signal: Float64Array | undefined,
   hz: number,
@@ -322,16 +322,7 @@ function addTone(
   rateHz: number,
 ): void {
   if (signal === undefined || hz >= 0.45 * rateHz || g === 0) return;
-  const turnCos = Math.cos((TURN * hz) / rateHz);
-  const turnSin = Math.sin((TURN * hz) / rateHz);
-  let x = g * Math.cos(phase);
-  let y = g * Math.sin(phase);
-  for (let k = 0; k < signal.length; k++) {
-    signal[k] = (signal[k] ?? 0) + y;
-    const next = x * turnCos - y * turnSin;
-    y = x * turnSin + y * turnCos;
-    x = next;
-  }
+  addSine(signal, hz, g, phase, rateHz);
 }
 
 function quantise(signal: Float64Array, rangeG: number): Int16Array {

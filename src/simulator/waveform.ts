@@ -1,10 +1,10 @@
 import { machineState } from "./machines.ts";
 import type { Machine, PlantSensor } from "./plant.ts";
 import { chance, mix, RandomSequence } from "./random.ts";
+import { addSine, TURN } from "./sine.ts";
 
 /** m/s² in one G, as the services' documentation has it. */
 const G_MS2 = 9.8;
-const TURN = 2 * Math.PI;
 /** Ball-pass frequency of the outer race over shaft speed, of a common deep-groove bearing. */
 const BPFO_ORDER = 3.585;
 const COUNTS_MAX = 32767;
@@ -81,19 +81,8 @@ function tonesOf(machine: Machine, hz: number, severity: number, axis: number): 
   return tones;
 }
 
-/** Adds a sine by turning a vector, which costs no call per sample. */
 function addTone(signal: Float64Array, hz: number, g: number, phase: number, rateHz: number): void {
-  if (hz >= rateHz / 2) return;
-  const turnCos = Math.cos((TURN * hz) / rateHz);
-  const turnSin = Math.sin((TURN * hz) / rateHz);
-  let x = g * Math.cos(phase);
-  let y = g * Math.sin(phase);
-  for (let k = 0; k < signal.length; k++) {
-    signal[k] = (signal[k] ?? 0) + y;
-    const next = x * turnCos - y * turnSin;
-    y = x * turnSin + y * turnCos;
-    x = next;
-  }
+  if (hz < rateHz / 2) addSine(signal, hz, g, phase, rateHz);
 }
 
 /** Rolling elements strike the damage; each strike rings the housing's resonance for a few milliseconds. */

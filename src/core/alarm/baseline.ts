@@ -6,6 +6,7 @@
  * - The limit is never above zone B/C of the machine class. A level that lies in zone C or D is told, not used.
  */
 import type { BaselineTest } from "./compile.ts";
+import type { BaselineStatus } from "./shown.ts";
 import type { Bounds } from "./watch-state.ts";
 
 /** A normal distribution's standard deviation by its median absolute deviation. */
@@ -48,8 +49,6 @@ export const UNLEARNED: BaselineState = {
 };
 
 /** learning · learned · in zone C or D while it was learned, and so not used. */
-export type BaselineStatus = "learning" | "learned" | "zone_c" | "zone_d";
-
 export function baselineStatus({ count, inC, inD, first }: BaselineState): BaselineStatus {
   if (first === null) return "learning";
   if (inD * 2 > count) return "zone_d";

@@ -21,6 +21,7 @@ import {
   type AlarmState,
   copySensor,
   emptySensor,
+  eventMembers,
   isNothing,
   loadSensor,
   normalAlarm,
@@ -461,20 +462,13 @@ export class AlarmEngine implements ReadingFollower {
     nowMs: number,
     said: Pick<AlarmEvent, "state" | "text">,
   ): AlarmEvent {
-    const { alarm, kind, value, unit, reason, acknowledged, shelved, note, raised } = of;
+    const { alarm, value, raised } = of;
     const readingId = raised?.readingId ?? "";
     const { active, worst } = of.watch;
     return {
+      ...eventMembers(of),
       id: eventId(alarm, sensor, value, readingId, transition),
       sensor,
-      kind,
-      value,
-      alarm,
-      unit,
-      reason,
-      acknowledged,
-      shelved,
-      note,
       readingId,
       severity: active?.rank === 2 ? "alarm" : "warning",
       ...said,

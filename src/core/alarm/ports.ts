@@ -1,25 +1,10 @@
 /** The sockets between the alarm engine, the store, and those who show alarms. */
 import type { FollowUp, LearningSample, ReadingFollower } from "./follow-up.ts";
+import type { AlarmAction } from "./shown.ts";
 
 export interface SavedAlarms {
   readonly states: readonly { readonly sensor: string; readonly text: string }[];
   readonly samples: readonly LearningSample[];
-}
-
-/** One entry of the audit. */
-export interface AlarmAction {
-  readonly timeMs: number;
-  readonly who: string;
-  /** Where it came from: http, mqtt, cli. */
-  readonly source: string;
-  /** acknowledge, shelve, unshelve, note, relearn. */
-  readonly what: string;
-  /** The alarm, as `sensor/alarm/value`. */
-  readonly subject: string;
-  /** What was said with it, JSON. */
-  readonly detail: string;
-  /** `done`, or why not. */
-  readonly outcome: string;
 }
 
 export interface StoredEvent {

@@ -42,6 +42,12 @@ export function normalAlarm({ alarm, kind, value, unit }: AlarmKey): AlarmState 
   return { alarm, kind, value, unit, watch: NORMAL, ...rest };
 }
 
+/** What every event of the alarm says of it. */
+export function eventMembers(state: AlarmState): Omit<AlarmState, "watch" | "raised"> {
+  const { alarm, kind, value, unit, reason, acknowledged, shelved, note } = state;
+  return { alarm, kind, value, unit, reason, acknowledged, shelved, note };
+}
+
 /** True when there is nothing to remember of it. */
 export function isNothing({ watch, raised, shelved }: AlarmState): boolean {
   return watch.passing === null && watch.active === null && raised === null && shelved === null;

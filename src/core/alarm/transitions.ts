@@ -2,7 +2,7 @@
 import type { Sensor, Site } from "../sensor.ts";
 import type { WatchTest } from "./compile.ts";
 import { type AlarmEvent, eventId, type Severity } from "./event.ts";
-import type { AlarmState, Raised } from "./sensor-alarms.ts";
+import { type AlarmState, eventMembers, type Raised } from "./sensor-alarms.ts";
 import {
   activeSentence,
   badQualitySentence,
@@ -77,18 +77,10 @@ export function transit(
     ...seenIn(cause),
     text,
   };
-  const { alarm, kind, value, unit, reason, acknowledged, shelved, note } = before;
   const event: AlarmEvent = {
+    ...eventMembers(before),
     id,
     sensor: subject.sensor.code,
-    kind,
-    value,
-    alarm,
-    unit,
-    reason,
-    acknowledged,
-    shelved,
-    note,
     text,
     severity: severityOf(active.rank),
     state: change === "cleared" ? "cleared" : "active",

@@ -1,10 +1,11 @@
 /** Alarms and baselines as people and programs are shown them. */
-import type { Kind } from "../sensor.ts";
-import { type BaselineStatus, baselineBounds, baselineStatus } from "./baseline.ts";
+import { baselineBounds, baselineStatus } from "./baseline.ts";
 import type { AlarmEngine, FoundAlarm } from "./engine.ts";
 import { shelfId } from "./engine.ts";
 import { eventText, shelvedMember } from "./event.ts";
-import type { AlarmAction } from "./ports.ts";
+import type { AlarmAction, AlarmCounts, AlarmWord, BaselineView, LimitView } from "./shown.ts";
+
+export type { AlarmCounts, BaselineView, LimitView } from "./shown.ts";
 
 /** Payload members of plant 11, without `v` and `site`; `state` is `normal` for a shelved alarm that is not active. */
 export type AlarmView = Readonly<Record<string, unknown>> & {
@@ -26,47 +27,6 @@ export interface AlarmLists {
   /** Position to ask for older events from; null at the end. */
   readonly before: number | null;
 }
-
-export interface BaselineView {
-  readonly sensor: string;
-  readonly alarm: string;
-  readonly value: string;
-  readonly unit: string | null;
-  /** any: nothing says whether the machine runs. */
-  readonly machineState: "running" | "standing" | "any";
-  readonly status: BaselineStatus;
-  readonly learned: number;
-  readonly wanted: number;
-  readonly median: number | null;
-  readonly mad: number | null;
-  /** The slow one beside the first. */
-  readonly slow: { readonly median: number; readonly mad: number } | null;
-  readonly high: number | null;
-  readonly low: number | null;
-}
-
-/** How many alarms there are, for a badge. Shelved ones are counted there alone, acknowledged ones in no severity. */
-export interface AlarmCounts {
-  readonly alarm: number;
-  readonly warning: number;
-  readonly acknowledged: number;
-  readonly shelved: number;
-}
-
-/** The fixed limits that one value of a sensor is watched by; those of a baseline are with the baselines. */
-export interface LimitView {
-  readonly alarm: string;
-  readonly kind: Kind;
-  readonly value: string;
-  readonly unit: string | null;
-  readonly highHigh: number | null;
-  readonly high: number | null;
-  readonly low: number | null;
-  readonly lowLow: number | null;
-}
-
-export const ALARM_WORDS = ["acknowledge", "shelve", "unshelve", "note"] as const;
-export type AlarmWord = (typeof ALARM_WORDS)[number];
 
 export interface AlarmRequest {
   readonly id: string;

@@ -1,6 +1,7 @@
 import { EVENT_KIND } from "../../core/alarm/event.ts";
 import type { FollowUp, ReadingFollower } from "../../core/alarm/follow-up.ts";
-import type { AlarmAction, AlarmStore, SavedAlarms, StoredEvent } from "../../core/alarm/ports.ts";
+import type { AlarmStore, SavedAlarms, StoredEvent } from "../../core/alarm/ports.ts";
+import type { AlarmAction } from "../../core/alarm/shown.ts";
 import type { Logger } from "../../core/ports.ts";
 import type { Value } from "../../core/reading.ts";
 import type { Stream } from "../database/streams.ts";
