@@ -19,11 +19,11 @@ const LISTS = [
 type ListName = (typeof LISTS)[number][0];
 
 const EMPTY: Readonly<Record<ListName, string>> = {
-  active: "No alarm waits for anybody.",
-  acknowledged: "No alarm is acknowledged and still active.",
+  active: "No active alarms.",
+  acknowledged: "No acknowledged alarms are still active.",
   shelved: "Nothing is shelved.",
-  history: "No alarm was ever raised, or none of the history is kept.",
-  said: "Nobody acknowledged, shelved or noted anything yet.",
+  history: "There is no alarm history.",
+  said: "No actions yet.",
 };
 const HISTORY_PAGE = 100;
 const ACTIONS = 200;
@@ -140,7 +140,7 @@ class AlarmsPage {
       this.#before = before;
       this.#show();
     } catch (error) {
-      setText(this.#note, `Older ones could not be read: ${(error as Error).message}`);
+      setText(this.#note, `Older alarms could not be read: ${(error as Error).message}`);
     }
   }
 
@@ -238,9 +238,9 @@ function saidBy(
 const ACTION_WORDS: Readonly<Record<string, string>> = {
   acknowledge: "acknowledged",
   shelve: "shelved",
-  unshelve: "took from the shelf",
-  note: "noted to",
-  relearn: "had learned anew",
+  unshelve: "unshelved",
+  note: "added a note to",
+  relearn: "restarted learning of",
 };
 
 function actionItem(model: Model, action: AlarmAction): HTMLElement {

@@ -9,7 +9,7 @@ const STEP = uPlot.paths.stepped?.({ align: 1 }) ?? null;
 /** Part of the width a key press zooms by. */
 const ZOOM = 0.25;
 const HELP = "Arrow keys move the cursor, plus and minus zoom, 0 shows all again.";
-const HOLD_HELP = "Enter holds the cursor's place and lets it go.";
+const HOLD_HELP = "Enter pins and releases the cursor.";
 
 export class Chart {
   readonly root: HTMLElement;
@@ -168,7 +168,7 @@ export class Chart {
         ? "Nothing to show here."
         : matchMedia("(pointer: coarse)").matches
           ? "Touch the plot to read a point; zoom with + and −."
-          : "Drag over the plot to zoom, double-click to see all.",
+          : "Drag over the plot to zoom; double-click to show all.",
     );
   }
 

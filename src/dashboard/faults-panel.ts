@@ -152,7 +152,7 @@ export function gapsPanel(
     h(
       "p",
       { class: "hint" },
-      "These are gone for the broker. Where the gateway still has the days, gateside backfill reads them again.",
+      "These never reached the broker. If the gateway still has those days, gateside backfill reads them again.",
     ),
     h(
       "div",

@@ -24,7 +24,7 @@ export function findingsPanel(
   const checked = h(
     "details",
     null,
-    h("summary", null, "What was looked for, and what cannot be told"),
+    h("summary", null, "What was checked, and what cannot be determined"),
   );
   const looked = h("div", { class: "looked" });
   checked.append(looked);
@@ -155,7 +155,7 @@ function lookItem(model: Model, look: ApiMachineFindings["checked"][number]): HT
       "p",
       { class: "sub" },
       look.time === null
-        ? "No reading was looked at since the agent started."
+        ? "No reading has been analysed since the agent started."
         : `Looked for: ${[...new Set(what)].join(", ") || "nothing"}.`,
     ),
     h("ul", null, ...look.cannotTell.map(({ text }) => h("li", { class: "sub" }, text))),

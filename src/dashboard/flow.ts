@@ -33,7 +33,7 @@ export function flowPicture(model: Model): { readonly root: HTMLElement; readonl
   const root = h(
     "section",
     { class: "flow", "aria-labelledby": "flow-title" },
-    h("h2", { id: "flow-title", class: "sr" }, "The way of the readings"),
+    h("h2", { id: "flow-title", class: "sr" }, "Data flow"),
     sensors.root,
     toGateway.root,
     gateway.root,
@@ -140,9 +140,9 @@ function showBuffer(status: Status, station: Station, tank: Tank): void {
     isWell ? (isTight ? "warn" : "ok") : "bad",
     hoursLeft === null ? "Keeping readings" : `Room for ${hours(hoursLeft)} offline`,
     [
-      hoursLeft === null ? "hours left: known after an hour" : "",
+      hoursLeft === null ? "hours until full: known after an hour" : "",
       `${(share * 100).toFixed(share < 0.1 ? 1 : 0)}\u00a0% of ${bytes(buffer.limitBytes)} used`,
-      pending === 0 ? "nothing waits to go out" : `${plural(pending)} to go out`,
+      pending === 0 ? "nothing waiting" : `${plural(pending)} to go out`,
     ],
   );
 }
@@ -270,7 +270,7 @@ interface Pipe {
 
 /** Why there are more messages than readings. */
 const MESSAGES_HINT =
-  "A reading goes out as one message per format: plain values are a message each, and so are waveforms. History that is caught up with counts, too.";
+  "A reading is one message per format; each plain value and each waveform is a message of its own. Backlog counts, too.";
 
 const PIPE_WORDS: Readonly<Record<FlowState, string>> = {
   flowing: "flowing",

@@ -58,7 +58,7 @@ export function machinePage(parent: HTMLElement, api: Api, model: Model, id: str
           { class: "hint" },
           model.sensors.size === 0
             ? "Reading the sensors …"
-            : "No sensor is placed on this machine.",
+            : "No sensor is assigned to this machine.",
         ),
     );
   };

@@ -65,10 +65,7 @@ export function sensorPage(
     if (sensor === undefined) {
       if (model.sensors.size === 0) return;
       setText(title, `There is no sensor ${code} in the site file`);
-      setText(
-        hint,
-        "It may have been replaced or renamed. The list has every sensor that is read.",
-      );
+      setText(hint, "It may have been replaced or renamed. The list shows all configured sensors.");
       return;
     }
     setText(title, sensorName(sensor));

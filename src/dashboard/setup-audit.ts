@@ -38,9 +38,7 @@ export async function auditView(view: SetupView): Promise<void> {
   if (view.signal.aborted) return;
   replace(
     view.place,
-    list.childElementCount === 0
-      ? h("p", { class: "empty" }, "Nobody changed anything yet.")
-      : list,
+    list.childElementCount === 0 ? h("p", { class: "empty" }, "No changes yet.") : list,
     more,
   );
 }

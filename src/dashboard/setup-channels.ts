@@ -89,9 +89,7 @@ export function channelsControl(
         h(
           "p",
           { class: "hint" },
-          kinds.length === 0
-            ? "Choose its kinds first."
-            : "The kinds that are chosen have no channels.",
+          kinds.length === 0 ? "Choose the kinds first." : "The selected kinds have no channels.",
         ),
     );
   };

@@ -71,7 +71,7 @@ function loginForm(view: SetupView, trouble: string): HTMLElement {
       setText(fault, (error as Error).message);
     }
   };
-  setText(fault, trouble === "" ? "" : `The service gave nothing: ${trouble}`);
+  setText(fault, trouble === "" ? "" : `The service returned no sensors: ${trouble}`);
   return h(
     "form",
     {
@@ -83,7 +83,7 @@ function loginForm(view: SetupView, trouble: string): HTMLElement {
     h(
       "p",
       null,
-      "Asks an analytics service which sensors it knows and where they sit. The password is used for this one log-in and kept nowhere.",
+      "Asks an analytics service for its sensors and their locations. The password is used only for this log-in and is not stored.",
     ),
     field("Address of the service", url, "Such as http://analytics.plant:8080"),
     field("E-mail", email),
@@ -95,7 +95,7 @@ function loginForm(view: SetupView, trouble: string): HTMLElement {
       field(
         "Wire word",
         word,
-        "Where the service's names carry another word than this agent's WIRE_WORD.",
+        "Only if the service's names use another word than this agent's WIRE_WORD.",
       ),
     ),
     fault,
@@ -194,12 +194,12 @@ class DraftView {
             disabled: !this.#view.about.mayChange,
             click: () => void this.#add(),
           },
-          "Add those that are ticked",
+          "Add the selected sensors",
         ),
         h(
           "button",
           { type: "button", click: () => replace(this.#view.place, loginForm(this.#view, "")) },
-          "Ask a service again",
+          "Ask the service again",
         ),
       ),
     );
@@ -252,7 +252,7 @@ class DraftView {
       h(
         "p",
         { role: "status" },
-        `${sensors.length} sensors that the site file does not have; ${kept} that it has.`,
+        `${sensors.length} sensors are not in the site file; ${kept} are already there.`,
       ),
       h(
         "ul",
@@ -293,7 +293,7 @@ class DraftView {
           ? `Not saved: ${saved.faults.map(({ place, problem, remedy }) => `${place}: ${problem}; ${remedy}`).join(" · ")}`
           : saved.outcome === "refused"
             ? `Not saved: ${saved.message}`
-            : "Not saved: the file changed in this moment. Try again.",
+            : "Not saved: the file was changed at the same time. Try again.",
       );
     } catch (error) {
       setText(this.#fault, (error as Error).message);

@@ -84,7 +84,7 @@ class EntryForm {
         h(
           "p",
           { class: "set-note" },
-          `There is no ${list.word} ${key} any more; saving adds a new one.`,
+          `There is no ${list.word} ${key} any more. Saving adds a new one.`,
         ),
       form,
     );
@@ -244,9 +244,7 @@ class EntryForm {
         h(
           "p",
           { class: "fault-text" },
-          elsewhere.length < faults.length
-            ? "Not saved: see the fields that are marked."
-            : "Not saved.",
+          elsewhere.length < faults.length ? "Not saved: correct the marked fields." : "Not saved.",
         ),
       elsewhere.length > 0 && h("ul", { class: "set-faults" }, ...elsewhere),
     );
@@ -298,14 +296,14 @@ class EntryForm {
           void this.#save(isRemoved);
         },
       },
-      `Save this ${this.#list.word} on top of their file`,
+      `Save this ${this.#list.word} in the changed file`,
     );
     replace(
       this.#summary,
       h(
         "p",
         { class: "fault-text" },
-        "Not saved: the file was changed by somebody else since you opened this page. Their changes:",
+        "Not saved: someone else has changed the file since you opened this page. Their changes:",
       ),
       h(
         "ul",
@@ -319,7 +317,7 @@ class EntryForm {
         h(
           "a",
           { class: "set-button", href: `#/setup/${this.#listName}` },
-          "Drop mine, and see theirs",
+          "Discard my changes and show theirs",
         ),
       ),
     );

@@ -41,7 +41,7 @@ export async function homeView(view: SetupView): Promise<void> {
     h(
       "p",
       { class: "hint" },
-      "Each save is checked whole, written at once and in effect without a restart. The last ten files are kept. The site's name is part of every topic and changes with a restart alone.",
+      "Each save checks the whole file, writes it, and takes effect without a restart. The last ten files are kept. The name of the site is part of every topic; changing it requires a restart.",
     ),
   );
 }
@@ -68,7 +68,7 @@ function nameForm(view: SetupView, file: SetupFile): HTMLElement {
         saved.outcome === "faults"
           ? saved.faults.map(({ problem, remedy }) => `${problem}; ${remedy}`).join(" · ")
           : saved.outcome === "changed"
-            ? "The site file was written by somebody else meanwhile: open this page again."
+            ? "Someone else has written the site file in the meantime. Open this page again."
             : saved.message,
       );
     } catch (error) {
@@ -82,7 +82,7 @@ function nameForm(view: SetupView, file: SetupFile): HTMLElement {
     h(
       "p",
       null,
-      "This box has no site file yet. Begin with the name of the plant or hall: every topic carries it.",
+      "This box has no site file yet. Start with the name of the plant or building. It is part of every topic.",
     ),
     h(
       "div",
@@ -92,7 +92,7 @@ function nameForm(view: SetupView, file: SetupFile): HTMLElement {
       h(
         "p",
         { class: "hint", id: `${name.id}-hint` },
-        "Such as plant-7. It cannot be changed here later.",
+        "For example, plant-7. It cannot be changed here later.",
       ),
       fault,
     ),

@@ -45,7 +45,7 @@ export const LISTS_BY_VIEW: Readonly<Record<string, ListView>> = {
       "speedRpm",
       "enabled",
     ],
-    removed: "What is stored of it stays; it is not read any more.",
+    removed: "It is no longer read. Its stored readings are kept.",
     line: (one) =>
       [texts(one["kinds"]), placeOf(one), one["enabled"] === false && "not read"]
         .filter(Boolean)
@@ -57,7 +57,7 @@ export const LISTS_BY_VIEW: Readonly<Record<string, ListView>> = {
     key: "id",
     word: "machine",
     empty:
-      "Nothing is said of machines yet. It is needed for findings and for alarms that hold only while a machine runs.",
+      "No machines yet. They are needed for findings and for alarms that apply only while a machine is running.",
     first: ["id", "name", "running", "speed"],
     removed: "Its findings end.",
     line: (one) => wordOf(one["name"]),
@@ -68,7 +68,7 @@ export const LISTS_BY_VIEW: Readonly<Record<string, ListView>> = {
     key: "name",
     word: "alarm rule",
     empty:
-      "No rules of your own. The built-in alarms need none: zones C and D, low battery, silence, bad quality.",
+      "No custom rules. The built-in alarms work without any: zones C and D, low battery, silence, bad quality.",
     first: [
       "name",
       "select",
@@ -80,7 +80,7 @@ export const LISTS_BY_VIEW: Readonly<Record<string, ListView>> = {
       "delay",
       "onlyRunning",
     ],
-    removed: "Its alarms that are active are cleared.",
+    removed: "Its active alarms are cleared.",
     line: (one) => (isDict(one["select"]) ? texts(one["select"]["values"]) : ""),
   },
   uplinks: {
@@ -88,9 +88,9 @@ export const LISTS_BY_VIEW: Readonly<Record<string, ListView>> = {
     one: "uplink",
     key: "name",
     word: "uplink",
-    empty: "No uplinks beside main, which the settings MQTT_… describe.",
+    empty: "No uplinks except main, which is configured by the settings MQTT_….",
     first: ["name", "url", "username", "passwordFile", "caFile", "formats", "profile"],
-    removed: "What it is still owed is dropped and counted.",
+    removed: "Its undelivered readings are dropped and counted.",
     line: (one) => wordOf(one["url"]),
   },
 };
@@ -109,7 +109,7 @@ export async function listView(view: SetupView, name: string): Promise<void> {
       h(
         "p",
         { class: "fault-text" },
-        "The file on disk is no JSON; mend it there, or take a version back.",
+        "The file on disk is not valid JSON. Correct it there, or restore a version.",
       ),
     entries.length === 0
       ? h("p", { class: "empty" }, list.empty)
@@ -151,7 +151,7 @@ export function sayNoUplinks(place: HTMLElement): void {
     h(
       "p",
       null,
-      "Readings go to the broker of MQTT_URL. For others, set UPLINKS_FILE to the path of a file that the agent may write, and restart it (docs/setup.md).",
+      "Readings go to the broker of MQTT_URL. For more, set UPLINKS_FILE to a file that the agent may write, and restart the agent (docs/setup.md).",
     ),
   );
 }

@@ -154,11 +154,11 @@ function notes({ mayChange, site, uplinks }: SetupAbout): HTMLElement[] {
   const lines = [
     mayChange
       ? ""
-      : "You came in with the token that may look: nothing can be changed. Sign out, and in with HTTP_TOKEN.",
+      : "You signed in with the read-only token. To make changes, sign out and sign in with HTTP_TOKEN.",
     ...[site, uplinks].map((file) =>
       file === null || file.trouble === null
         ? ""
-        : `${file.path} cannot be saved: ${file.trouble}. See docs/setup.md: the file must lie where the agent may write.`,
+        : `${file.path} cannot be saved: ${file.trouble}. The file must be where the agent may write; see docs/setup.md.`,
     ),
   ];
   return lines.filter((line) => line !== "").map((line) => h("p", { class: "set-note" }, line));

@@ -65,7 +65,10 @@ export function trialPanel(
         status === 422 ? (body as { readonly faults: readonly SetupFault[] }).faults : [],
       );
       if (faults.length > 0) {
-        replace(out, h("p", { class: "fault-text" }, "Nothing was tried: see what is marked."));
+        replace(
+          out,
+          h("p", { class: "fault-text" }, "Nothing was tried: correct the marked fields."),
+        );
         return onFaults(faults);
       }
       replace(out, ...answers.flatMap((answer) => shownAnswer(answer, isSensor)));
@@ -83,8 +86,8 @@ export function trialPanel(
       "p",
       { class: "hint" },
       isSensor
-        ? "Asks the gateway for today's records of this sensor as the form says. Nothing is stored or published."
-        : "Opens one session at each address and leaves it. Nothing is published.",
+        ? "Reads today's records of this sensor from the gateway, with the entries in this form. Nothing is stored or published."
+        : "Opens a session at each address and closes it again. Nothing is published.",
     ),
     out,
   );
@@ -132,7 +135,7 @@ function shownProbe({
   const head = h(
     "p",
     { class: reading === null ? "set-note" : "set-good" },
-    `${kind}: ${records} records of ${day}${reading === null ? "; the gateway answers, and has no usable record of that day. Are code and type right?" : `, the newest of ${reading.time}`}`,
+    `${kind}: ${records} records of ${day}${reading === null ? "; the gateway responds but has no usable record for that day. Check the code and the type." : `, the newest of ${reading.time}`}`,
   );
   if (reading === null) return [head];
   const rows = Object.entries(reading.values).map(([name, value]) => {

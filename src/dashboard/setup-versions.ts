@@ -32,7 +32,7 @@ async function section(view: SetupView, part: Part): Promise<HTMLElement> {
     { "aria-labelledby": id },
     h("h2", { id }, part === "site" ? "Site file" : "Uplinks file"),
     body.versions.length === 0
-      ? h("p", { class: "empty" }, "Nothing was replaced here yet.")
+      ? h("p", { class: "empty" }, "No versions yet.")
       : h(
           "ul",
           { class: "set-list" },
@@ -67,13 +67,11 @@ function item(
     );
     replace(
       out,
-      h("p", null, "Taking it back would change:"),
+      h("p", null, "Restoring it would change:"),
       h(
         "ul",
         { class: "set-faults" },
-        ...(lines.length === 0 ? ["nothing but its layout"] : lines).map((line) =>
-          h("li", null, line),
-        ),
+        ...(lines.length === 0 ? ["only its layout"] : lines).map((line) => h("li", null, line)),
       ),
       h("p", { class: "set-actions" }, back),
     );
@@ -82,14 +80,14 @@ function item(
   const restore = async (): Promise<void> => {
     const saved = await file.restore(view.api, version);
     if (saved.outcome === "saved")
-      return view.go("versions", `Version ${version} is back and in effect.`);
+      return view.go("versions", `Version ${version} is restored and in effect.`);
     if (saved.outcome === "changed")
       return say(
-        "The file was changed by somebody else meanwhile: open this page again to see how.",
+        "Someone else has changed the file in the meantime. Open this page again to see the changes.",
       );
     if (saved.outcome === "refused") return say(saved.message);
     say(
-      `It has faults today: ${saved.faults.map(({ place, problem }) => `${place} ${problem}`).join(" · ")}`,
+      `It is not valid today: ${saved.faults.map(({ place, problem }) => `${place} ${problem}`).join(" · ")}`,
     );
   };
   const attempt = (work: () => Promise<void>) => () =>

@@ -142,7 +142,7 @@ function configurationNews({
 }: Pick<Status, "configurationFaults" | "pendingRestart" | "pendingReload">): string {
   const parts = [
     configurationFaults.length > 0 &&
-      `The last reload was refused: ${configurationFaults[0]}${configurationFaults.length > 1 ? `, and ${configurationFaults.length - 1} more` : ""}. What ran before goes on.`,
+      `The last reload was refused: ${configurationFaults[0]}${configurationFaults.length > 1 ? `, and ${configurationFaults.length - 1} more` : ""}. The previous configuration is still in effect.`,
     pendingRestart.length > 0 && `Waiting for a restart: ${pendingRestart.join(", ")}.`,
     pendingReload.length > 0 && `Changed and waiting for a reload: ${pendingReload.join(", ")}.`,
   ];

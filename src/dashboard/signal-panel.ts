@@ -187,7 +187,7 @@ export class SignalPanel {
     if (this.#measurements.length === 0) {
       return void setText(
         this.#note,
-        "No samples are stored for this sensor. They are kept for WAVEFORM_DAYS.",
+        "No waveforms are stored for this sensor. They are kept for WAVEFORM_DAYS.",
       );
     }
     replace(
@@ -199,7 +199,7 @@ export class SignalPanel {
     const isThere = this.#measurements.some(({ reading }) => reading === kept);
     this.#tools.offer(this.#measurements);
     if (asked !== null && !isThere) {
-      setText(this.#note, "The samples of the measurement that the link names are no longer kept.");
+      setText(this.#note, "The waveform of the measurement in this link is no longer stored.");
     }
     if ((!wasNewest || asked !== null) && isThere) this.#picker.value = kept;
     await this.#load();

@@ -39,7 +39,10 @@ export function spectrumCursor(
     case "sideband":
       return (at, held) => {
         if (held === null)
-          return { marks: [], words: "Hold the carrier with a click or Enter, then move" };
+          return {
+            marks: [],
+            words: "Click or press Enter to pin the carrier, then move the cursor",
+          };
         const spacing = Math.abs(at - held);
         const marks: ChartMark[] = [{ x: held, label: "carrier", colour: HELD }];
         for (let n = -SIDE_BANDS; n <= SIDE_BANDS; n++) {

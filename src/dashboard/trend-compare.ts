@@ -63,7 +63,11 @@ export class TrendCompare {
     this.#offered = key;
     const isFull = this.#codes.length >= OTHERS_MAX;
     this.#select.disabled = isFull || others.length === 0;
-    const first = isFull ? "No more" : others.length === 0 ? "No other has it" : "Choose a sensor";
+    const first = isFull
+      ? "No more"
+      : others.length === 0
+        ? "No other sensor has it"
+        : "Choose a sensor";
     replace(
       this.#select,
       h("option", { value: "" }, first),

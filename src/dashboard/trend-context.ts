@@ -89,11 +89,11 @@ export function baselineWords(group: TrendGroup, { baselines }: TrendContext): s
         .filter(({ value, machineState }) => value === name && machineState !== "standing")
         .map(({ status, learned, wanted, alarm }) => {
           if (status === "learning")
-            return `${label}: baseline of ${alarm} is learning, ${learned} of ${wanted} readings.`;
+            return `${label}: the baseline of ${alarm} is still learning: ${learned} of ${wanted} readings.`;
           if (status === "learned")
             return `${label}: the shaded range is the baseline of ${alarm}.`;
           const zone = status === "zone_c" ? "C" : "D";
-          return `${label}: the level learned for ${alarm} lies in zone ${zone} and is not used.`;
+          return `${label}: the level learned for ${alarm} is in zone ${zone} and is not used.`;
         }),
     )
     .join(" ");

@@ -146,7 +146,7 @@ export class Waterfall {
 
   #announce(): void {
     const row = this.#rows[this.#chosen];
-    const help = "Arrow up and down choose one, Enter opens it.";
+    const help = "Arrow keys select a spectrum, Enter opens it.";
     this.#canvas.setAttribute(
       "aria-label",
       `Waterfall of ${this.#rows.length} spectra, newest in front. ${help}`,

@@ -115,24 +115,25 @@ export const AXIS_WORDS: Readonly<Record<string, string>> = {
 
 const REASONS: Readonly<Record<Doubt["reason"], string>> = {
   wire_break:
-    "the loop's wire is broken, or its transmitter has no supply. Check terminals and supply.",
-  under_range:
-    "below the range that the transmitter can give. Check the transmitter and its range.",
+    "the loop is open or its transmitter has no power. Check terminals and power supply.",
+  under_range: "below the range of the transmitter. Check the transmitter and its range.",
   over_range:
-    "the loop's current is above its range: the process is, or the transmitter signals a failure. Check both.",
-  clipped: "the signal was cut off at full scale: real vibration is higher. Set a larger range.",
-  flatline: "the signal does not move at all: the sensing element or its cable is likely dead.",
+    "the loop current is above its range: either the process value is too high or the transmitter signals a failure. Check both.",
+  clipped:
+    "the signal was clipped at full scale; the real vibration is higher. Set a larger range.",
+  flatline:
+    "the signal does not change at all: the sensing element or its cable has probably failed.",
   too_short: "too few samples for this quantity.",
   sample_rate_low: "the sample rate is too low for this quantity.",
-  missing: "the record did not carry it.",
-  not_a_number: "the record carried something that is no number.",
-  no_calibration: "the record carries no calibration, so counts cannot become G.",
+  missing: "the record does not contain it.",
+  not_a_number: "the record contains something that is not a number.",
+  no_calibration: "the record has no calibration, so counts cannot be converted to G.",
   inconsistent: "it contradicts the other values of the record.",
 };
 
 /** The same reasons mean something else where a clamp measures. */
 const CLAMP_REASONS: Readonly<Partial<Record<Doubt["reason"], string>>> = {
-  under_range: "below zero, which no clamp reads. Check the clamp and its module.",
+  under_range: "below zero, which a clamp cannot measure. Check the clamp and its module.",
   over_range:
     "above the rating of the clamp. Check the machine's load, and that this clamp is the one fitted.",
 };
@@ -145,15 +146,15 @@ export function doubtWords({ quality, reason }: Doubt, kind: Kind): string {
 }
 
 const FLAGS: Readonly<Record<string, string>> = {
-  time_in_future: "The reading's time lies in the future: the sensor's clock is wrong.",
-  channel_length_mismatch: "The channels differ in length.",
-  partial_answer: "The gateway's answer was cut; this is what arrived.",
-  channel_count_mismatch: "The record has another number of channels than the site file.",
-  sample_out_of_range: "Some samples were outside of 16 bits.",
-  sample_not_integer: "Some samples were no whole numbers.",
-  not_an_array: "A channel was no list of samples.",
+  time_in_future: "The reading is dated in the future: the sensor's clock is wrong.",
+  channel_length_mismatch: "The channels have different lengths.",
+  partial_answer: "The gateway's response was truncated; this is the part that arrived.",
+  channel_count_mismatch: "The number of channels in the record differs from the site file.",
+  sample_out_of_range: "Some samples were outside the 16-bit range.",
+  sample_not_integer: "Some samples were not whole numbers.",
+  not_an_array: "A channel was not a list of samples.",
   time_from_time_data: "The sensor's own time was not usable; the gateway's is shown.",
-  recording_reason_unknown: "The record was made for a reason that is not documented.",
+  recording_reason_unknown: "The record has an undocumented recording reason.",
 };
 export function flagWords(flag: string): string {
   return FLAGS[flag] ?? flag.replaceAll("_", " ");
@@ -163,8 +164,8 @@ export function flagWords(flag: string): string {
 export const ZONE_WORDS: Readonly<Record<string, string>> = {
   A: "good as new",
   B: "fit for long-term operation",
-  C: "not fit for long: plan a repair",
-  D: "causes damage: act now",
+  C: "not fit for long-term operation: plan a repair",
+  D: "vibration can cause damage: act now",
 };
 
 export const STATE_WORDS = {
@@ -186,7 +187,7 @@ const GAP_REASONS: Readonly<Record<string, string>> = {
   buffer_full:
     "the buffer was full before the broker took them. Raise BUFFER_MAX_MB or shorten outages.",
   disk_full: "the disk was full. Free space on the disk of DATA_DIR.",
-  format_off: "PUBLISH_FORMATS no longer names the format they waited for.",
+  format_off: "the format they were waiting for is no longer in PUBLISH_FORMATS.",
 };
 export function gapReason(reason: string): string {
   return GAP_REASONS[reason] ?? `${reason.replaceAll("_", " ")}.`;

@@ -70,7 +70,7 @@ test("dashboard – alarms are counted in the head, listed, acknowledged, shelve
   await items.getByRole("button", { name: "Take from shelf …" }).click();
   await page.getByRole("button", { name: "Take from shelf", exact: true }).click();
   await page.getByRole("button", { name: "What was said" }).click();
-  await page.locator("li.alarm", { hasText: "Anna took from the shelf" }).waitFor();
+  await page.locator("li.alarm", { hasText: "Anna unshelved" }).waitFor();
   await page.getByRole("button", { name: "History" }).click();
   await items.first().waitFor();
   assert.deepEqual(await browser.findings(), []);

@@ -87,7 +87,7 @@ test("dashboard – a finding leads to the spectrum that shows it, which is read
   await page.getByRole("button", { name: "Waterfall", exact: true }).click();
   const fall = page.locator("canvas.waterfall");
   const said = page.locator(".chart", { has: fall }).getByRole("status");
-  await says(said, /Arrow up and down choose one/);
+  await says(said, /Arrow keys select a spectrum/);
   const before = await control(page, "Measurement").inputValue();
   await fall.focus();
   for (let i = 0; i < 3; i++) await page.keyboard.press("ArrowUp");

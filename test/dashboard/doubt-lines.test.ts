@@ -33,7 +33,7 @@ test("doubt lines – a dead sensor is one sentence, not its every value", () =>
   const names = Object.keys(values).filter((name) => name !== "temperature");
   const quality = Object.fromEntries(names.map((name) => [name, bad("flatline")]));
   const [line, ...rest] = linesOf("accel", values, quality);
-  assert.match(line ?? "", /^H, V – No value: the signal does not move/);
+  assert.match(line ?? "", /^H, V – No value: the signal does not change/);
   assert.deepEqual(rest, []);
 });
 
@@ -50,12 +50,12 @@ test("doubt lines – what only some values of a channel have names them, alike 
   ]);
 });
 
-test("doubt lines – a loop's value goes by its channel, and no clamp is blamed for it", () => {
+test("doubt lines – a loop's value is named by its channel and does not mention a clamp", () => {
   const values = { channel1: null, channel1_ma: 21.2, battery: null };
   const quality = { channel1: bad("over_range"), battery: bad("missing") };
   const lines = linesOf("loop", values, quality, { channel1: { name: "Level" } });
-  assert.match(lines[0] ?? "", /^Level – No value: the loop's current is above its range/);
-  assert.match(lines[1] ?? "", /^battery – No value: the record did not carry it/);
+  assert.match(lines[0] ?? "", /^Level – No value: the loop current is above its range/);
+  assert.match(lines[1] ?? "", /^battery – No value: the record does not contain it/);
   const [clamp] = linesOf("current", { current1: 120 }, { current1: bad("over_range") });
   assert.match(clamp ?? "", /^Ch 1 – No value: above the rating of the clamp/);
 });

@@ -192,7 +192,7 @@ async function rollsBack(house: House): Promise<void> {
   await page.getByText('Sensor 100200374: name "Wrong tank" → "Tank"').waitFor();
   await isWell(house, "versions");
   await page.getByRole("button", { name: /^Take version \d+ back$/ }).click();
-  await said(page, /is back and in effect/);
+  await said(page, /is restored and in effect/);
   assert.equal(siteOf(house).sensors[0]?.name, "Tank");
 }
 
@@ -209,7 +209,7 @@ async function meetsOthers(house: House): Promise<void> {
   await page.getByText("Sensor 100200411: added").waitFor();
   assert.deepEqual(siteOf(house), theirs, "nothing was overwritten");
   await isWell(house, "conflict");
-  await page.getByRole("button", { name: "Save this sensor on top of their file" }).click();
+  await page.getByRole("button", { name: "Save this sensor in the changed file" }).click();
   await said(page, "saved and in effect");
   assert.deepEqual(
     siteOf(house).sensors.map(({ code, name }) => [code, name]),
@@ -224,8 +224,8 @@ async function addsAnUplink(house: House): Promise<void> {
   const { page, plant, seen, uplinksFile } = house;
   const nav = page.getByRole("navigation", { name: "Set-up" });
   await nav.getByRole("link", { name: "Uplinks" }).click();
-  await page.getByText("No uplinks beside main").waitFor();
-  const broken = page.getByText("The file on disk is no JSON");
+  await page.getByText("No uplinks except main").waitFor();
+  const broken = page.getByText("The file on disk is not valid JSON");
   assert.equal(await broken.count(), 0, "a file that nobody has made yet is not broken");
   await page.getByRole("link", { name: "Add an uplink" }).click();
   await field(page, "name").fill("second");
@@ -269,19 +269,19 @@ async function discovers(t: TestContext, house: House): Promise<void> {
   await page.getByLabel("Password").fill("not this one");
   await isWell(house, "log-in");
   await page.getByRole("button", { name: "Find sensors" }).click();
-  await page.getByText(/The service gave nothing: /).waitFor();
+  await page.getByText(/The service returned no sensors: /).waitFor();
   await page.getByLabel("Address of the service").fill(url);
   await page.getByLabel("E-mail").fill("anna@plant.example");
   await page.getByLabel("Password").fill(PASSWORD);
   await page.getByRole("button", { name: "Find sensors" }).click();
-  await page.getByText(/sensors that the site file does not have; 0 that it has/).waitFor();
+  await page.getByText(/sensors are not in the site file; 0 are already there/).waitFor();
   await page.getByText("What the service does not know").click();
   await page.getByLabel(/^Type 40 /).selectOption("rpm");
   await page.getByRole("button", { name: "Apply to the list" }).click();
   await page.getByLabel("40001", { exact: true }).waitFor();
   await page.getByLabel("Pump 4 drive end 10234").uncheck();
   await isWell(house, "found");
-  await page.getByRole("button", { name: "Add those that are ticked" }).click();
+  await page.getByRole("button", { name: "Add the selected sensors" }).click();
   await said(page, "1 sensors: saved and in effect.");
   assert.deepEqual(
     siteOf(house).sensors.map(({ code }) => code),
@@ -314,7 +314,7 @@ async function onlyLooks(house: House): Promise<void> {
   await house.browser.context.clearCookies();
   await signIn(page, address, VIEW_TOKEN);
   await page.goto(`${address}/#/setup/sensor?key=100200374`);
-  await page.getByText(/nothing can be changed/).waitFor();
+  await page.getByText(/read-only token/).waitFor();
   for (const name of ["Save", "Read it once", "Remove this sensor …"])
     assert.ok(await page.getByRole("button", { name, exact: true }).isDisabled(), name);
   const status = await page.evaluate<number>(
