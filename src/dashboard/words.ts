@@ -114,8 +114,7 @@ export const AXIS_WORDS: Readonly<Record<string, string>> = {
 };
 
 const REASONS: Readonly<Record<Doubt["reason"], string>> = {
-  wire_break:
-    "the loop is open or its transmitter has no power. Check terminals and power supply.",
+  wire_break: "the loop is open or its transmitter has no power. Check terminals and power supply.",
   under_range: "below the range of the transmitter. Check the transmitter and its range.",
   over_range:
     "the loop current is above its range: either the process value is too high or the transmitter signals a failure. Check both.",
