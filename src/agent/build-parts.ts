@@ -27,7 +27,7 @@ import { Listening } from "./listening.ts";
 import { LiveHub } from "./live-hub.ts";
 import type { Modbus } from "./modbus.ts";
 import { NewestReadings } from "./newest-readings.ts";
-import { createNodeStates } from "./node-states.ts";
+import { createNodeStates, createServiceStates } from "./node-states.ts";
 import { createPoller, createReadingParts } from "./polling.ts";
 import { ReadingWatch } from "./reading-watch.ts";
 import { agentStatus } from "./status.ts";
@@ -191,6 +191,8 @@ export function buildParts(options: AgentOptions, hashing: ByteHashing) {
       audit,
       status,
       reading,
+      statesOf: (counted) =>
+        createServiceStates({ settings, source: gateway, names, gate, metrics: counted }),
       createUplinks: (documents) =>
         new Uplinks(
           {

@@ -5,7 +5,8 @@ import { type ConfigurationControl, withoutSecrets } from "../core/configuration
 import type { AgentStatus, Clock, Logger } from "../core/ports.ts";
 import type { ReplaceableSite, SiteSource } from "../core/site-source.ts";
 import { durableFiles } from "../lib/durable-file.ts";
-import { createMetrics } from "../lib/metrics.ts";
+import { createMetrics, type Metrics } from "../lib/metrics.ts";
+import type { ServiceStates } from "../node-state/service-states.ts";
 import type { GatewayClock } from "../poll/gateway-clock.ts";
 import { createReadDay } from "../poll/read-day.ts";
 import { configurationDigest } from "../setup/digest.ts";
@@ -57,6 +58,8 @@ interface ConfigurationWiring {
   readonly audit: Audit;
   readonly status: () => AgentStatus;
   readonly reading: ReadingParts;
+  /** Reads states of nodes, counted by these metrics. */
+  readonly statesOf: (metrics: Metrics) => ServiceStates;
   /** `documents` is null where no signed document is taken. */
   readonly createUplinks: (documents: SiteDocuments | null) => Uplinks;
 }
@@ -113,6 +116,7 @@ export function openConfiguration(
           uplinks,
           reading: wiring.reading,
           gatewayClock: wiring.gatewayClock,
+          statesOf: wiring.statesOf,
           isTrialRunning: () => remote?.isBusy ?? false,
         });
   return {
@@ -162,11 +166,13 @@ function openSetup(
     uplinks,
     reading,
     gatewayClock,
+    statesOf,
     isTrialRunning,
   }: {
     readonly uplinks: Uplinks;
     readonly reading: ReadingParts;
     readonly gatewayClock: GatewayClock;
+    readonly statesOf: (metrics: Metrics) => ServiceStates;
     readonly isTrialRunning: () => boolean;
   },
 ): Setup {
@@ -185,6 +191,7 @@ function openSetup(
         return gatewayClock.now();
       },
     },
+    states: statesOf(metrics),
     credentialsDirectory: places.credentialsDirectory ?? null,
     configurationDirectory: places.configurationDirectory ?? null,
     ownFiles: places.ownFiles ?? [],

@@ -32,14 +32,26 @@ export interface NodeStatesWiring {
   readonly onStored: (reading: Reading) => void;
 }
 
-export function createNodeStates(wiring: NodeStatesWiring): NodeStates {
-  const { settings, site, source, names, gate, store, clock, logger, metrics } = wiring;
-  const { poller, gatewayClock } = wiring;
+/** Reads states through the gateway's client. */
+export function createServiceStates({
+  settings,
+  source,
+  names,
+  gate,
+  metrics,
+}: Pick<NodeStatesWiring, "source" | "names" | "gate" | "metrics"> & {
+  readonly settings: Pick<Settings, "gatewayEmptyStatuses">;
+}): ServiceStates {
   const emptyStatuses = new Set(settings.gatewayEmptyStatuses);
+  return new ServiceStates({ source, names, metrics, gate, emptyStatuses });
+}
+
+export function createNodeStates(wiring: NodeStatesWiring): NodeStates {
+  const { settings, site, store, poller, gatewayClock, clock, logger, metrics } = wiring;
   let modbus: Promise<ModbusStates> | null = null;
   return new NodeStates({
     site,
-    service: new ServiceStates({ source, names, metrics, gate, emptyStatuses }),
+    service: createServiceStates(wiring),
     modbus: () => (modbus ??= openModbusStates()),
     log: store.readings,
     stored: (sensor, fromMs) =>

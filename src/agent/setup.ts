@@ -14,12 +14,14 @@ import type {
   DiscoveryRequest,
   DiscoveryState,
   FileEditing,
+  ProbedState,
   ProbeReport,
   Refused,
   SetupDesk,
 } from "../core/setup.ts";
 import { dayOf } from "../core/time-zone.ts";
 import { durableFiles } from "../lib/durable-file.ts";
+import type { ServiceStates } from "../node-state/service-states.ts";
 import { type EditedPart, sitePart, uplinksPart } from "../setup/edited-part.ts";
 import { FileEditor, type FileEditorParts } from "../setup/file-editor.ts";
 import { FilePolicy } from "../setup/file-policy.ts";
@@ -28,12 +30,15 @@ import type { ConfigurationFiles, Reloader, RunningUplinks } from "../setup/relo
 import { Discovery } from "./discovery.ts";
 import { type ReadingGateway, readOnce } from "./one-read.ts";
 import { messagesOf } from "./probe-messages.ts";
+import { probeStates } from "./probe-states.ts";
 import { trialOptions, tryAddress } from "./try-broker.ts";
 
 /** Less than the HTTP side waits for a silent connection; a gateway that needs longer says so by this. */
 const PROBE_MAX_MS = 45_000;
 /** A waveform's text is tens of kilobytes; its beginning shows the form. */
 const PAYLOAD_SHOWN_MAX = 2_000;
+
+const BUSY_PROBING = "another sensor is being read; try again in a moment";
 
 interface SetupParts {
   readonly settings: Settings;
@@ -44,6 +49,8 @@ interface SetupParts {
   readonly isTrialRunning: () => boolean;
   /** The running agent's client; what is probed is counted and stored nowhere. */
   readonly gateway: ReadingGateway;
+  /** Reads states of nodes with the same client. */
+  readonly states: Pick<ServiceStates, "read">;
   /** Files that systemd made of secrets; null where there are none. */
   readonly credentialsDirectory: string | null;
   /** Where the unit keeps its configuration; null outside of one. */
@@ -119,7 +126,7 @@ export class Setup implements SetupDesk {
           },
         ],
       };
-    if (this.#isProbing) return { busy: "another sensor is being read; try again in a moment" };
+    if (this.#isProbing) return { busy: BUSY_PROBING };
     this.#isProbing = true;
     try {
       const { gateway, settings, site } = this.#parts;
@@ -158,6 +165,22 @@ export class Setup implements SetupDesk {
           payload: String(payload).slice(0, PAYLOAD_SHOWN_MAX),
         })),
       };
+    } finally {
+      this.#isProbing = false;
+    }
+  }
+
+  async probeStates(written: unknown): Promise<readonly ProbedState[] | Refused> {
+    const checked = this.#parts.configuration.sensor(written);
+    if ("faults" in checked) return checked;
+    if (this.#isProbing) return { busy: BUSY_PROBING };
+    this.#isProbing = true;
+    try {
+      const { gateway, states, settings } = this.#parts;
+      const nowMs = gateway.gatewayNow(null);
+      const sources = { service: states, zone: settings.gatewayTimezone, nowMs };
+      const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(PROBE_MAX_MS)]);
+      return await probeStates(checked.value, null, sources, signal);
     } finally {
       this.#isProbing = false;
     }

@@ -1,4 +1,5 @@
 /** Tries every state read of the site file once: which of them answer, and what to do about those that do not. */
+import { readServiceState, registersOnce } from "../agent/state-once.ts";
 import { CallFailure } from "../core/failure.ts";
 import {
   isRead,
@@ -10,8 +11,7 @@ import type { StateSample } from "../core/state/state-sample.ts";
 import { ModbusFailure, ModbusStates } from "../node-state/modbus-states.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Finding } from "./finding.ts";
-import { type GatewayAccess, openGateway } from "./gateway-access.ts";
-import { openServiceStates, readServiceState, registersOnce } from "./state-once.ts";
+import { type GatewayAccess, openGateway, openServiceStates } from "./gateway-access.ts";
 import { duration } from "./status.ts";
 
 /** Answers that did not come in time are waited for so often; the other reads of that source are not tried then. */

@@ -1,5 +1,6 @@
 /** The gateway as the one-shot commands use it: the agent's own client and reader, over a log of the caller's choice. */
 import { type GatewayClientSettings, openGatewayClient } from "../agent/assemble.ts";
+import { createServiceStates } from "../agent/node-states.ts";
 import { createReadingParts } from "../agent/polling.ts";
 import { secretsOf, type UplinkSecrets } from "../config/secrets-of.ts";
 import type { Settings } from "../config/settings.ts";
@@ -12,6 +13,7 @@ import { silentLogger } from "../lib/logger.ts";
 import { createMetrics, type Metrics } from "../lib/metrics.ts";
 import { SecretGate } from "../lib/secrets.ts";
 import { loadByteHashing } from "../lib/xxhash.ts";
+import type { ServiceStates } from "../node-state/service-states.ts";
 import type { ReadDay } from "../poll/day-read.ts";
 import { GatewayClock } from "../poll/gateway-clock.ts";
 import { createReadDay } from "../poll/read-day.ts";
@@ -73,4 +75,14 @@ export async function openGateway(
       return clock.now();
     },
   };
+}
+
+/** Reads states of nodes through it. */
+export function openServiceStates(
+  gateway: GatewayAccess,
+  { settings }: Pick<GatewayConfiguration, "settings">,
+): ServiceStates {
+  const { client: source, metrics, gate } = gateway;
+  const names = createWireNames({ word: settings.wireWord, service: settings.gatewayService });
+  return createServiceStates({ settings, source, names, metrics, gate });
 }

@@ -92,6 +92,24 @@ export interface ProbeReport {
   }[];
 }
 
+/** One state read of a sensor that need not be in the site file; nothing is stored. */
+export interface ProbedState {
+  /** The operation, or the device and the order of its words. */
+  readonly source: string;
+  /** Null where the answer has no time of its own. */
+  readonly time: string | null;
+  readonly values: readonly {
+    readonly name: string;
+    readonly value: unknown;
+    readonly unit: string | null;
+    readonly quality: string;
+    /** What a 32-bit register would be with its words swapped; null for no number. */
+    readonly otherOrder?: number | null;
+  }[];
+  /** Why it gave nothing; null where it did. */
+  readonly error: string | null;
+}
+
 /** One attempt at one address of an uplink. */
 export interface AddressReport {
   /** Without credentials. */
@@ -148,6 +166,8 @@ export interface SetupDesk {
   readonly schemas: { readonly site: unknown; readonly uplinks: unknown };
   /** @param day yyyy-MM-dd in the gateway's zone; null: today */
   probe(sensor: unknown, kind: PolledKind, day: string | null): Promise<ProbeReport | Refused>;
+  /** Each of the sensor's state reads once. */
+  probeStates(sensor: unknown): Promise<readonly ProbedState[] | Refused>;
   /** Opens one session at each address and leaves it at once. */
   tryUplink(uplink: unknown): Promise<readonly AddressReport[] | Refused>;
   /** Logs in and asks in the background. False while another one runs. */

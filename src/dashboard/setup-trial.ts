@@ -23,6 +23,20 @@ interface Probe {
   } | null;
   readonly messages: readonly { readonly topic: string; readonly payload: string }[];
 }
+interface States {
+  readonly reads: readonly {
+    readonly source: string;
+    readonly time: string | null;
+    readonly values: readonly {
+      readonly name: string;
+      readonly value: unknown;
+      readonly unit: string | null;
+      readonly quality: string;
+      readonly otherOrder?: number | null;
+    }[];
+    readonly error: string | null;
+  }[];
+}
 interface Tried {
   readonly addresses: readonly {
     readonly url: string;
@@ -98,6 +112,7 @@ type Answer = { readonly status: number; readonly body: unknown };
 /** One after the other: the gateway is asked gently. */
 async function probes(view: SetupView, sensor: Dict, kinds: readonly string[]): Promise<Answer[]> {
   const answers: Answer[] = [];
+  const stateReads = sensor["stateReads"];
   for (const kind of kinds.length === 0 ? ["rpm"] : kinds) {
     const body = { sensor, kind };
     const answer = await view.api.send("POST", "setup/probe", body, { timeoutMs: TRIAL_MAX_MS });
@@ -105,16 +120,50 @@ async function probes(view: SetupView, sensor: Dict, kinds: readonly string[]): 
       status: answer.status,
       body: isDict(answer.body) ? { ...answer.body, kind } : answer.body,
     });
-    if (answer.status !== 200) break;
+    if (answer.status !== 200) return answers;
+  }
+  if (Array.isArray(stateReads) && stateReads.length > 0) {
+    const timeoutMs = TRIAL_MAX_MS;
+    answers.push(await view.api.send("POST", "setup/probe/states", { sensor }, { timeoutMs }));
   }
   return answers;
 }
 
 function shownAnswer({ status, body }: Answer, isSensor: boolean): HTMLElement[] {
   if (status !== 200) return [h("p", { class: "fault-text" }, messageOf(body))];
-  return isSensor
-    ? shownProbe(body as Probe & { readonly kind: string })
-    : shownTried(body as Tried);
+  if (!isSensor) return shownTried(body as Tried);
+  const probed = body as (Probe & { readonly kind: string }) | States;
+  return "reads" in probed ? probed.reads.flatMap(shownState) : shownProbe(probed);
+}
+
+function shownState({ source, time, values, error }: States["reads"][number]): HTMLElement[] {
+  if (error !== null) return [h("p", { class: "fault-text" }, `${source}: ${error}`)];
+  return [
+    h("p", { class: "set-good" }, `${source}: state ${time ?? "without a time of its own"}`),
+    valueTable(
+      source,
+      values.map(({ name, value, unit, quality, otherOrder }) => {
+        const text = typeof value === "number" ? quantity(value, unit) : String(value);
+        const swapped =
+          otherOrder === undefined ? "" : `; with the words swapped ${String(otherOrder)}`;
+        return [name, text, quality + swapped];
+      }),
+    ),
+  ];
+}
+
+function valueTable(
+  what: string,
+  rows: readonly (readonly [name: string, value: string, quality: string])[],
+): HTMLElement {
+  const lines = rows.map(([name, ...rest]) =>
+    h("tr", null, h("th", { scope: "row" }, name), ...rest.map((text) => h("td", null, text))),
+  );
+  return h(
+    "div",
+    { class: "scroll", tabindex: 0, role: "region", "aria-label": `Values of ${what}` },
+    h("table", { class: "plain" }, h("tbody", null, ...lines)),
+  );
 }
 
 function shownTried({ addresses }: Tried): HTMLElement[] {
@@ -138,28 +187,18 @@ function shownProbe({
     `${kind}: ${records} records of ${day}${reading === null ? "; the gateway responds but has no usable record for that day. Check the code and the type." : `, the newest of ${reading.time}`}`,
   );
   if (reading === null) return [head];
-  const rows = Object.entries(reading.values).map(([name, value]) => {
+  const rows = Object.entries(reading.values).map(([name, value]): [string, string, string] => {
     const doubt = reading.quality[name];
     const words = isDict(doubt)
       ? `${String(doubt["quality"])} (${String(doubt["reason"])})`
       : "good";
     const text =
       typeof value === "number" ? quantity(value, reading.units[name] ?? null) : String(value);
-    return h(
-      "tr",
-      null,
-      h("th", { scope: "row" }, name),
-      h("td", null, text),
-      h("td", null, words),
-    );
+    return [name, text, words];
   });
   return [
     head,
-    h(
-      "div",
-      { class: "scroll", tabindex: 0, role: "region", "aria-label": `Values of ${kind}` },
-      h("table", { class: "plain" }, h("tbody", null, ...rows)),
-    ),
+    valueTable(kind, rows),
     h(
       "details",
       null,

@@ -518,6 +518,27 @@ export const ANSWER = {
     ),
     messages: list(object({ topic: TEXT, qos: INTEGER, retain: YES_NO, payload: TEXT })),
   }),
+  setupStates: object({
+    reads: list(
+      object({
+        source: TEXT,
+        time: orNull(ISO),
+        values: list(
+          object(
+            {
+              name: TEXT,
+              value: {},
+              unit: orNull(TEXT),
+              quality: TEXT,
+              otherOrder: { ...orNull(NUMBER), description: "With the words swapped." },
+            },
+            ["otherOrder"],
+          ),
+        ),
+        error: { ...orNull(TEXT), description: "Why it gave nothing." },
+      }),
+    ),
+  }),
   setupTried: object({ addresses: list(object({ url: TEXT, ok: YES_NO, detail: TEXT })) }),
   setupDiscovery: object({
     state: oneOf(["none", "running", "failed", "found"]),

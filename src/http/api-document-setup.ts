@@ -1,6 +1,6 @@
 import { ANSWER } from "./api-answers.ts";
 import type { Operation } from "./api-operation.ts";
-import { DISCOVER_BODY, DRAFT_BODY, PROBE_BODY, TRY_BODY } from "./api-setup.ts";
+import { DISCOVER_BODY, DRAFT_BODY, PROBE_BODY, PROBE_STATES_BODY, TRY_BODY } from "./api-setup.ts";
 import { SETUP_VERSION, SITE_BODY, UPLINKS_BODY } from "./api-setup-files.ts";
 
 const SETUP_OFF = { 403: "SETUP_ENABLED is false, or HTTP_VIEW_TOKEN asks." } as const;
@@ -149,6 +149,15 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     also: TRY_REFUSED,
     answer: "The newest reading, and the messages that it would become; or why nothing was read.",
     schema: ANSWER.setupProbe,
+  },
+  {
+    path: "/api/v1/setup/probe/states",
+    method: "post",
+    summary: "Makes each state read of a sensor that need not be saved, once. Nothing is stored.",
+    body: PROBE_STATES_BODY,
+    also: TRY_REFUSED,
+    answer: "The values of each read as they would be stored, or why it gave none.",
+    schema: ANSWER.setupStates,
   },
   {
     path: "/api/v1/setup/uplinks/test",

@@ -17,6 +17,10 @@ export const PROBE_BODY = objectOf(
   },
   ["sensor", "kind"],
 );
+export const PROBE_STATES_BODY = objectOf(
+  { sensor: { type: "object", description: "A sensor as it would stand in the site file." } },
+  ["sensor"],
+);
 export const TRY_BODY = objectOf(
   { uplink: { type: "object", description: "An uplink as it would stand in the uplinks file." } },
   ["uplink"],
@@ -90,6 +94,17 @@ function registerTrials(app: FastifyInstance, { setup }: Pick<HttpParts, "setup"
       request.auditDetail = `${String(sensor.code).slice(0, 64)} ${kind}`;
       const report = await setup.probe(sensor, kind, date ?? null);
       return isRefused(report) ? refuse(reply, report) : reply.send(report);
+    },
+  );
+  app.post<{ Body: { sensor: { code?: unknown } } }>(
+    "/api/v1/setup/probe/states",
+    { schema: { body: PROBE_STATES_BODY }, preValidation: shallowBody },
+    async (request, reply) => {
+      if (setup === null) return setupOff(reply) ?? reply;
+      const { sensor } = request.body;
+      request.auditDetail = `${String(sensor.code).slice(0, 64)} node`;
+      const reads = await setup.probeStates(sensor);
+      return isRefused(reads) ? refuse(reply, reads) : reply.send({ reads });
     },
   );
   app.post<{ Body: { uplink: { name?: unknown } } }>(

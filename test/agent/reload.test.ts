@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { until } from "../support/agent-answers.ts";
 import { deadlineMs } from "../support/deadline.ts";
-import { skipWithoutMosquitto } from "../support/mosquitto.ts";
+import { type RecordingSubscriber, skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { type BuiltAgent, type Plant, skipWithoutBuild, startPlant } from "../support/plant.ts";
 import { runCommand } from "../support/run-command.ts";
 
@@ -45,6 +45,26 @@ async function hangUp(agent: BuiltAgent, answer: RegExp): Promise<void> {
   agent.process.kill("SIGHUP");
   await until("the reload is logged", () => logged(agent, answer) > before || undefined);
 }
+
+/** A reading as the API tells it, and as it is published. */
+interface Told {
+  readonly id: string;
+  readonly kind: string;
+  readonly storedAtMs: number;
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly raw?: Readonly<Record<string, unknown>>;
+}
+
+/** Far longer than an answer of a few small records takes. */
+const UNDER_WAY_MS = deadlineMs(2_000);
+
+const toldOf = (seen: RecordingSubscriber) =>
+  new Map(
+    seen.messages
+      .filter(({ topic }) => /\/(current|accel)(\/history)?$/.test(topic))
+      .map(({ text }) => JSON.parse(text) as Told)
+      .map((one) => [one.id, one]),
+  );
 
 test(
   "reload – sensors come, change and go on SIGHUP: nothing lost or doubled, no session and no unchanged sensor touched",
@@ -105,6 +125,92 @@ test(
     write(plant, JSON.stringify({ ...whole, sensors: [first, second] }, null, 2));
     await hangUp(agent, /^reload applied$/);
     assert.equal((await statusOf(agent)).configuration, before.configuration);
+  },
+);
+
+test(
+  "reload – a changed clamp and class hold for readings that come then: what was stored or published keeps its id and values",
+  options,
+  async (t) => {
+    const plant = await startPlant(t, {
+      simulator: {
+        sensors: 6,
+        speed: 20,
+        historyDays: 0.01,
+        cadenceS: { current: 20, accel: 20 },
+        waveform: { samples: 256 },
+      },
+      env: { PUBLISH_RAW: "true" },
+    });
+    const whole = siteOf(plant);
+    const having = (kind: string) => {
+      const found = whole.sensors.find(({ kinds }) => kinds.includes(kind));
+      assert.ok(found);
+      return { ...found, pollIntervalS: 1 };
+    };
+    const [clamped, shaken] = [having("current"), having("accel")];
+    const site = (clamp: number, limits: readonly number[]) => ({
+      ...whole,
+      sensors: [
+        { ...clamped, channels: { current1: { clamp } } },
+        { ...shaken, machineClass: "class4", limits },
+      ],
+    });
+    write(plant, site(50, [1e6, 2e6, 3e6]));
+    const seen = await plant.subscribe();
+    const agent = plant.startAgent();
+    const stored = async () => {
+      const lists = [`${clamped.code}&kind=current`, `${shaken.code}&kind=accel`].map(
+        async (of) => {
+          // The plant's time runs ahead of ours.
+          const [from, to] = [-1, 1].map((days) =>
+            new Date(Date.now() + days * 86_400_000).toISOString(),
+          );
+          const range = `limit=1000&from=${from}&to=${to}`;
+          const url = `${await agent.address}/api/v1/readings?${range}&sensor=${of}`;
+          return ((await (await fetch(url)).json()) as { readings: Told[] }).readings;
+        },
+      );
+      return (await Promise.all(lists)).flat();
+    };
+    const before = await until("both kinds are stored", async () => {
+      const now = await stored();
+      return new Set(now.map(({ kind }) => kind)).size === 2 ? now : undefined;
+    });
+    const beganAt = Date.now();
+    write(plant, site(500, [1e-6, 2e-6, 3e-6]));
+    await hangUp(agent, /^reload applied$/);
+    const appliedAt = Date.now();
+    /** An answer that was under way ends as it began: what came so long after is of another one. */
+    const renewedAt = (readings: readonly Told[], kind: string) =>
+      readings
+        .filter((one) => one.kind === kind && one.storedAtMs > appliedAt + UNDER_WAY_MS)
+        .map((one) => one.storedAtMs)
+        .sort((a, b) => a - b)[0];
+    const after = await until("both kinds are converted anew", async () => {
+      const now = await stored();
+      return renewedAt(now, "current") && renewedAt(now, "accel") ? now : undefined;
+    });
+    const values = new Map(after.map((one) => [one.id, one.values]));
+    for (const one of before) assert.deepEqual(values.get(one.id), one.values);
+    await until("all of them are published", () => {
+      const ids = toldOf(seen);
+      return after.every(({ id }) => ids.has(id)) || undefined;
+    });
+    const told = toldOf(seen);
+    for (const one of after) {
+      const raw = Number(told.get(one.id)?.raw?.["current1"]);
+      assert.deepEqual(told.get(one.id)?.values, one.values, "as it is stored");
+      const isOld = one.storedAtMs < beganAt;
+      if (!isOld && one.storedAtMs < (renewedAt(after, one.kind) ?? 0)) continue;
+      if (one.kind === "accel") assert.equal(one.values["channel1_zone"], isOld ? "A" : "D");
+      else {
+        const factor = Number(one.values["current1"]) / raw;
+        assert.ok(Math.abs(factor / (isOld ? 0.5 : 5) - 1) < 1e-3, `factor ${factor}`);
+      }
+    }
+    const old = after.filter(({ storedAtMs }) => storedAtMs < beganAt).length;
+    assert.ok(old > 0 && old < after.length);
   },
 );
 

@@ -32,6 +32,7 @@ const REQUESTS: readonly (readonly [Method, string, object?])[] = [
   ["POST", "uplinks/versions/1/restore"],
   ["POST", "uplinks/test", { uplink: { name: "a", url: "mqtt://127.0.0.1:1" } }],
   ["POST", "probe", { sensor: sensor("1"), kind: "rpm" }],
+  ["POST", "probe/states", { sensor: sensor("1") }],
   ["POST", "discover", LOGIN],
   ["GET", "discover"],
   ["POST", "discover/draft", {}],

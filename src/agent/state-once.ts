@@ -1,29 +1,13 @@
-/** One state read that stores nothing: what `probe` shows and `doctor` tries. */
+/** One state read that stores nothing: what `probe` and the set-up page show and `doctor` tries. */
 import type { ModbusStateRead, Sensor, ServiceStateRead } from "../core/sensor.ts";
 import { registerValue } from "../core/state/registers.ts";
 import type { StateSample } from "../core/state/state-sample.ts";
 import { addDays, dayOf } from "../core/time-zone.ts";
-import { createWireNames } from "../core/wire/wire-names.ts";
-import { ServiceStates } from "../node-state/service-states.ts";
-import type { Configuration } from "./configuration.ts";
-import type { GatewayAccess } from "./gateway-access.ts";
+import type { ServiceStates } from "../node-state/service-states.ts";
 
 /** Numbers that no node measures: float32 words in the wrong order give such. */
 const ABSURD_ABOVE = 1e12;
 const ABSURD_BELOW = 1e-12;
-
-export function openServiceStates(
-  gateway: GatewayAccess,
-  { settings }: Configuration,
-): ServiceStates {
-  return new ServiceStates({
-    source: gateway.client,
-    names: createWireNames({ word: settings.wireWord, service: settings.gatewayService }),
-    metrics: gateway.metrics,
-    gate: gateway.gate,
-    emptyStatuses: new Set(settings.gatewayEmptyStatuses),
-  });
-}
 
 interface StateOnce {
   readonly sample: StateSample | null;
@@ -33,7 +17,7 @@ interface StateOnce {
 
 /** Today's newest state, else yesterday's. `date` asks for that day alone. Rejects with a CallFailure. */
 export async function readServiceState(
-  service: ServiceStates,
+  service: Pick<ServiceStates, "read">,
   request: {
     readonly sensor: Sensor;
     readonly read: ServiceStateRead;
