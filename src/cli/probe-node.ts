@@ -16,16 +16,17 @@ export async function probeNode(
   const reads = sensor.stateReads ?? [];
   if (reads.length === 0) throw new UsageError(`sensor ${sensor.code} has no stateReads`);
   const gateway = await openGateway(configuration);
-  const probed = await probeStates(
-    sensor,
-    flags.text("date"),
-    {
-      service: openServiceStates(gateway, configuration),
-      zone: configuration.settings.gatewayTimezone,
-      nowMs: gateway.clock.now(),
-    },
-    signal,
-  ).finally(() => gateway.client.close());
+  const sources = {
+    service: openServiceStates(gateway, configuration),
+    zone: configuration.settings.gatewayTimezone,
+    nowMs: gateway.clock.now(),
+  };
+  let probed: ProbedState[];
+  try {
+    probed = await probeStates(sensor, flags.text("date"), sources, signal);
+  } finally {
+    await gateway.client.close();
+  }
   const report = { sensor: sensor.code, kind: "node", reads: probed };
   stdout.write(flags.has("json") ? `${JSON.stringify(report, null, 2)}\n` : text(report));
   return probed.some(({ error }) => error !== null) ? 1 : 0;
