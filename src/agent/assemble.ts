@@ -66,7 +66,7 @@ export function openAgentStore(
       const { metrics } = parts;
       metrics?.commitDuration.observe(seconds);
       metrics?.commits.inc();
-      // The commit that is being told of is counted in bytes at the next one.
+      // The commit being reported is counted in bytes at the next one.
       const bytesWritten = store?.statistics.bytesWritten ?? 0;
       metrics?.diskWrittenBytes.inc(bytesWritten - bytesCounted);
       bytesCounted = bytesWritten;

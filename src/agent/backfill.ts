@@ -12,9 +12,9 @@ import type { BackfillJob } from "../poll/backfill-job.ts";
 
 /** One request covers at most this many days: more is asked in parts. */
 const DAYS_MAX = 400;
-/** Failures told in an answer. */
+/** Failures listed in a response. */
 const NOTES_MAX = 100;
-/** Until the gateway has told its time ours stands in, which may be this much behind, ms. */
+/** Until the gateway has sent its time ours stands in, which may be this much behind, ms. */
 const CLOCK_SLACK_MS = 15 * 60_000;
 /** Before this ours is a box's that has not heard the time yet, and says nothing about days. */
 const PLAUSIBLE_SINCE_MS = Date.UTC(2024, 0, 1);

@@ -2,10 +2,10 @@ import type { Gap, GapLog } from "../core/ports.ts";
 import type { GapReader } from "../core/query/ports.ts";
 import type { LiveHub } from "./live-hub.ts";
 
-/** Told gaps kept for the dashboard. */
+/** Published gaps kept for the dashboard. */
 const RECENT_MAX = 200;
 
-/** The store's gap log, with the gaps that were told lately still to be seen. */
+/** The store's gap log, with the gaps published lately still visible. */
 export class GapWatch implements GapReader {
   readonly #gaps: GapLog;
   readonly #hub: LiveHub;
@@ -16,7 +16,7 @@ export class GapWatch implements GapReader {
     this.#hub = hub;
   }
 
-  /** The gaps that one uplink tells. */
+  /** The gaps that one uplink publishes. */
   of(gaps: GapLog): GapLog {
     let handedOut = new Map<number, Gap>();
     return {
@@ -37,7 +37,7 @@ export class GapWatch implements GapReader {
     };
   }
 
-  /** Newest first; such as are not told yet included. */
+  /** Newest first; those not published yet included. */
   recent(max: number): readonly Gap[] {
     return [...this.#gaps.pendingGaps(max).reverse(), ...this.#published].slice(0, max);
   }

@@ -16,7 +16,7 @@ interface Latest {
   latest(sensor: string, kind: Kind): StoredReading | null;
 }
 
-/** Keeps what states show of the newest readings (battery and machine zone), and tells whoever watches live. */
+/** Keeps what states show of the newest readings (battery and machine zone), and notifies live subscribers. */
 export class ReadingWatch {
   readonly #history: Latest;
   readonly #hub: LiveHub;
@@ -46,12 +46,12 @@ export class ReadingWatch {
     }
   }
 
-  /** The newest battery voltage of a sensor, V; null when it never told one. */
+  /** The newest battery voltage of a sensor, V; null when it never sent one. */
   batteryV(sensor: string): number | null {
     return this.#batteries.get(sensor)?.volts ?? null;
   }
 
-  /** What the newest reading of kind `node` tells; null before the first. */
+  /** What the newest reading of kind `node` says; null before the first. */
   node(sensor: string): NodeFacts | null {
     return this.#nodes.get(sensor) ?? null;
   }

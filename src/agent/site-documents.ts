@@ -12,7 +12,7 @@ export class SiteDocuments {
   readonly #remote: () => RemoteConfiguration | null;
   readonly #configuration: () => string;
   readonly #audit: (detail: string, outcome: string) => void;
-  /** What became of a document whose trial a restart cut short, until somebody could be told. */
+  /** What became of a document whose trial a restart cut short, until somebody could be notified. */
   #recovered: Accepted | null;
 
   constructor(

@@ -11,7 +11,7 @@ export interface Delivery {
   readonly bytes: number;
   /** Our clock, ms. */
   readonly receivedMs: number;
-  /** Tells the broker that the message is safe. Does nothing once its connection is gone: the broker delivers it again. */
+  /** Acknowledges the message: it is safe. Does nothing once its connection is gone: the broker delivers it again. */
   acknowledge(): void;
 }
 

@@ -1,4 +1,4 @@
-/** What `gateside collect` was told, checked by config/collect-settings.ts. */
+/** The settings of `gateside collect`, checked by config/collect-settings.ts. */
 export interface CollectOptions {
   /** Addresses of one broker cluster, tried in turn; all mqtt(s) or all amqp(s). User name and password may be in them. */
   readonly from: readonly string[];

@@ -33,7 +33,7 @@ export interface UplinksDifference {
   readonly changed: readonly { readonly name: string; readonly fields: readonly string[] }[];
 }
 
-/** A difference as it is told: codes and names, no contents. */
+/** A difference as it is reported: codes and names, no contents. */
 export interface ConfigurationChanges {
   readonly sensors: {
     readonly added: readonly string[];

@@ -29,7 +29,7 @@ const GATEWAY_FAULTS: ReadonlySet<FailureCode> = new Set(["connect", "name_resol
 export interface FailureFacts {
   readonly message: string;
   readonly failureClass: FailureClass;
-  /** The class's own name unless told. */
+  /** The class's own name unless given. */
   readonly code?: FailureCode;
   /** Wait that the service asked for (Retry-After), ms; never above 10 minutes. */
   readonly retryAfterMs?: number | null;

@@ -1,4 +1,4 @@
-/** What a first start reads and sends, told before it does: thousands of messages for each sensor. */
+/** What a first start reads and sends, shown before it does: thousands of messages for each sensor. */
 import { isRead, type PolledKind, type Site } from "./sensor.ts";
 import { createSelector, type Uplink } from "./uplink.ts";
 

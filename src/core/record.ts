@@ -8,7 +8,7 @@ export type JsonValue =
   | readonly JsonValue[]
   | { readonly [key: string]: JsonValue };
 
-/** An instant, with the writer's UTC offset where the wire told it. The offset never shifts the instant. */
+/** An instant, with the writer's UTC offset where the wire gave it. The offset never shifts the instant. */
 export interface Timestamp {
   readonly ms: number;
   readonly offsetMinutes: number | null;

@@ -32,7 +32,7 @@ export class ReplaceableSite implements SiteSource {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Every listener is told before this returns, in the order in which they came. */
+  /** Every listener is called before this returns, in the order in which they came. */
   replace(site: Site): void {
     const before = this.#current;
     this.#current = site;

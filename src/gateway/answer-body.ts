@@ -1,4 +1,4 @@
-/** Above this many bytes waiting for the reader, the socket is told to wait. */
+/** Above this many bytes waiting for the reader, the socket is paused. */
 const WAITING_BYTES_MAX = 262_144;
 
 export interface BodyFlow {

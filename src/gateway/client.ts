@@ -187,7 +187,7 @@ export class GatewayClient implements RecordSource, StateSource {
     await this.#connections.close();
   }
 
-  /** One call up to the head of a 2xx answer; the gateway's state tells how it went. */
+  /** One call up to the head of a 2xx answer; the gateway's state records how it went. */
   async #call(
     operation: string,
     fields: Readonly<Record<string, unknown>>,

@@ -37,9 +37,9 @@ export interface ExchangeRequest {
   readonly now: () => number;
   /** The memory of the connection that carries it. */
   readonly received: () => ReceiveBuffers;
-  /** Told once, when the exchange is over: whether its connection can carry another one. */
+  /** Called once, when the exchange is over: whether its connection can carry another one. */
   readonly onOver: (isReusable: boolean) => void;
-  /** Told when the request goes onto its connection. */
+  /** Called when the request goes onto its connection. */
   readonly onStart: () => void;
 }
 

@@ -3,7 +3,7 @@ import type { OnReadOpts, Socket } from "node:net";
 const BUFFER_BYTES = 65_536;
 /** A reader that lags lets this many fill up; what comes beyond is left to the collector, as without them. */
 const BUFFERS_MAX = 8;
-/** The socket is told to wait above this much that the parser has not taken, bytes. */
+/** The socket is paused above this much that the parser has not taken, bytes. */
 const WAITING_BYTES_MAX = 262_144;
 
 /**

@@ -2,7 +2,7 @@
 const MASK = "***";
 /** So much of a secret's beginning is known again: less than that is any word. */
 const PREFIX_MIN = 8;
-/** Shorter secrets cannot be told from ordinary text. */
+/** Shorter secrets cannot be distinguished from ordinary text. */
 const SECRET_MIN = 4;
 /** Longer texts are cut before they are looked through: what is shown is far shorter. */
 const TEXT_MAX = 65_536;

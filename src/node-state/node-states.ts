@@ -18,7 +18,7 @@ const JITTER = 0.1;
 const REQUEST_RETRY_MS = 300_000;
 /** So many intervals without a good read, and what is shown of the node is no longer current. */
 const STALE_INTERVALS = 3;
-/** The same for what an earlier process has read: an unchanged state is told once a day. */
+/** The same for what an earlier process has read: an unchanged state is published once a day. */
 const STALE_STORED_MS = 27 * 3_600_000;
 
 export interface NodeStatesParts extends Omit<ReadStateParts, "inTurn"> {

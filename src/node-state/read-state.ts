@@ -35,7 +35,7 @@ export interface ReadStateParts {
   readonly zone: string;
   /** Runs one piece of work after the other. */
   readonly inTurn: (work: () => Promise<void>) => Promise<void>;
-  /** Told of each reading once it is durable. */
+  /** Called with each reading once it is durable. */
   readonly onStored?: (reading: Reading) => void;
 }
 

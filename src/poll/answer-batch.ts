@@ -23,7 +23,7 @@ export class AnswerBatch {
   #times: number[] = [];
   #newest: Reading | null = null;
 
-  /** @param hold keeps readings back until the end of the answer tells whether they must be marked. */
+  /** @param hold keeps readings back until the end of the response shows whether they must be marked. */
   constructor(writer: AnswerWriter, hold: boolean) {
     this.writer = writer;
     this.#hold = hold;

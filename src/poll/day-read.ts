@@ -7,11 +7,11 @@ export interface ReadRequest {
   readonly day: string;
   /** True from the third cut answer on: what is complete counts, marked `partial_answer`. */
   readonly takeCut: boolean;
-  /** Told the answer's HTTP `Date`; returns the gateway's now, ms. */
+  /** Takes the response's HTTP `Date`; returns the gateway's now, ms. */
   readonly gatewayNow: (dateMs: number | null) => number;
   /** True, after `gatewayNow`, where that says that the day is not to be read now: the answer is given up as `aborted`. */
   readonly isVoid?: () => boolean;
-  /** Told when the answer is in and only its commit is awaited, with what that commit holds (AnswerBatch.weight). */
+  /** Called when the response is in and only its commit is awaited, with what that commit holds (AnswerBatch.weight). */
   readonly received?: (weight: number) => void;
 }
 

@@ -38,7 +38,7 @@ export class GatewayPause {
       return;
     }
     const isGateway = read.isGatewayFault || this.#failing.size >= FAILURES_OF_A_GATEWAY;
-    // Calls that were under way when the pause began tell of the same fault: they do not lengthen it.
+    // Calls that were under way when the pause began met the same fault: they do not lengthen it.
     if (isGateway && nowMs >= this.#untilMs) this.#untilMs = nowMs + this.#backoff.next();
   }
 }

@@ -124,7 +124,7 @@ export class Poller {
     this.#wake();
   }
 
-  /** Nothing more of it is read; who asked for its days is told. */
+  /** Nothing more of it is read; whoever asked for its days gets an answer. */
   #drop(stream: Stream): void {
     const { sensor, kind } = stream;
     for (const task of stream.days.values()) {
@@ -242,7 +242,7 @@ export class Poller {
         day: task.day,
         takeCut: task.cuts >= 2,
         gatewayNow: (dateMs) => {
-          // The first answer tells which day the gateway is on; with our clock wrong, another was asked for. A day that
+          // The first response shows which day the gateway is on; with our clock wrong, another was asked for. A day that
           // somebody named is wanted all the same.
           const mayBeWrong = !this.#hasAnswered && dateMs !== null && task.jobs.length === 0;
           const now = this.#observeDate(dateMs);
@@ -282,7 +282,7 @@ export class Poller {
     this.#queue.put(task, this.#parts.clock.monotonic());
   }
 
-  /** Every answer tells the time, before its records are judged by it. Returns the gateway's now, ms. */
+  /** Every response carries the time, which is taken over before its records are judged by it. Returns the gateway's now, ms. */
   #observeDate(dateMs: number | null): number {
     if (dateMs !== null) {
       const jumpMs = this.#parts.gatewayClock.observe(dateMs);

@@ -52,9 +52,9 @@ export interface ReadDayParts {
   readonly gate?: SecretGate;
   /** Marks large days while they are read; absent where nothing outlives the process. */
   readonly marks?: Pick<ReadingMarks, "begin" | "waitMs">;
-  /** Told of an answer that came well over the line and is no day of records all the same. */
+  /** Called with a response that arrived intact and is not a day of records. */
   readonly onUnusable?: (failureClass: FailureClass, message: string) => void;
-  /** Told of the newest reading of each answer once it is durable (live events). */
+  /** Called with the newest reading of each response once it is durable (live events). */
   readonly onStored?: (newest: Reading) => void;
 }
 

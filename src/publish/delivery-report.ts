@@ -14,7 +14,7 @@ import type { UplinkMetrics } from "../lib/metrics.ts";
 /** Troubles remembered so that each is logged once; older ones make room and may be logged again. */
 const REMEMBERED_MAX = 1000;
 
-/** Counts what becomes of messages, and tells the log about each refused topic once, and about oversize messages once a minute. */
+/** Counts what becomes of messages, and logs each refused topic once, and oversize messages once a minute. */
 export class DeliveryReport {
   readonly #parts: {
     readonly logger: Logger;

@@ -21,7 +21,7 @@ export interface RetainedCheckParts {
   readonly newest: (sensor: string, kind: Kind) => StoredReading | null;
   /** Time of the newest reading that went live in a format, ms; null where none did. */
   readonly liveMark: (format: "json" | "plain", sensor: string, kind: Kind) => number | null;
-  /** True while the uplink has never told a broker of its sensors: nothing of it can have been lost there. */
+  /** True while the uplink has never published its sensors to a broker: nothing of it can have been lost there. */
   readonly isNew?: () => boolean;
 }
 

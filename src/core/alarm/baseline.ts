@@ -3,7 +3,7 @@
  *
  * - The first one learned is kept for good. A slow one beside it follows seasons and wear, and may move the limit away from
  *   the first by half its margin at most, so a machine that drifts does not become normal.
- * - The limit is never above zone B/C of the machine class. A level that lies in zone C or D is told, not used.
+ * - The limit is never above zone B/C of the machine class. A level that lies in zone C or D is reported, not used.
  */
 import type { BaselineTest } from "./compile.ts";
 import type { BaselineStatus } from "./shown.ts";

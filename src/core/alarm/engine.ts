@@ -47,7 +47,7 @@ export interface EngineOptions {
     value: string,
     timeMs: number,
   ) => SignalPoint | null;
-  /** Told after the commit, in order. */
+  /** Called after the commit, in order. */
   readonly onEvents?: (events: readonly AlarmEvent[]) => void;
 }
 
@@ -152,7 +152,7 @@ export class AlarmEngine implements ReadingFollower {
     for (const reading of readings) this.#machines.note(state, code, kind, reading);
   }
 
-  /** Sensors and kinds that tell of a machine's state or speed. */
+  /** Sensors and kinds that show a machine's state or speed. */
   get signals(): readonly { readonly sensor: string; readonly kind: Kind }[] {
     return this.#machines.signals;
   }
@@ -421,7 +421,7 @@ export class AlarmEngine implements ReadingFollower {
   }
 
   /**
-   * Takes over what a person said of an alarm and tells it, where the alarm is active.
+   * Takes over what a person said of an alarm and reports it, where the alarm is active.
    * @param word what was said, as part of the event's id
    */
   change(
@@ -521,7 +521,7 @@ export class AlarmEngine implements ReadingFollower {
     return this.#of(normalCode(sensor)).newest.get(kind)?.timeMs ?? null;
   }
 
-  /** Whether `tick` has anything to tell. */
+  /** Whether `tick` has anything to report. */
   hasNews(nowMs: number, sensors: readonly SensorState[]): boolean {
     for (const { code, state, lastReadingMs } of sensors) {
       if (lastReadingMs === null || state === "unknown") continue;

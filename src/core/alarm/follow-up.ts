@@ -20,7 +20,7 @@ export type MachineState = "running" | "standing";
 
 /** What has to be written in the transaction of what was followed. */
 export interface FollowUp {
-  /** In the order they are to be told. */
+  /** In the order they are to be reported. */
   readonly events: readonly AlarmEvent[];
   /** State of sensors that changed; text null removes it. */
   readonly states: readonly { readonly sensor: string; readonly text: string | null }[];

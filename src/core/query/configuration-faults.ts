@@ -2,7 +2,7 @@
 import type { AgentStatus } from "../ports.ts";
 import type { Fault } from "./faults.ts";
 
-/** Fault lines of a refused reload that are told; the log has them all. */
+/** Fault lines of a refused reload that are shown; the log has them all. */
 const LINES_MAX = 5;
 
 export function configurationFaults(status: AgentStatus): Fault[] {

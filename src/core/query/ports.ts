@@ -97,7 +97,7 @@ export interface SettingsCommands {
   lastQueuedAtMs(sensor: string): number | null;
 }
 
-/** What subscribers of live events are told. */
+/** What subscribers of live events receive. */
 export type LiveEvent =
   | { readonly type: "reading"; readonly reading: StoredReading }
   | { readonly type: "gap"; readonly gap: Gap };

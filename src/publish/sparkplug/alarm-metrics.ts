@@ -40,7 +40,7 @@ interface Change {
 /** Transitions kept one by one while something else is sent; beyond it the newest of each alarm is enough. */
 const WAITING_MAX = 1_000;
 
-/** Transitions that the host was not told yet, in their order. */
+/** Transitions that the host has not received yet, in their order. */
 export class AlarmNews {
   #waiting: Change[] = [];
 

@@ -63,7 +63,7 @@ const GOOD = SCADA_QUALITY.good.sparkplug;
 const BAD = SCADA_QUALITY.bad.sparkplug;
 const STALE = SCADA_QUALITY.stale.sparkplug;
 
-/** What hosts were last told of a metric: by data that counts as current, and by any message at all. */
+/** What hosts last received of a metric: by data that counts as current, and by any message at all. */
 interface SentQuality {
   current: number;
   last: number;
@@ -74,7 +74,7 @@ export class Device {
   readonly code: string;
   readonly #shapes = new Map<string, MetricShape>();
   readonly #sentQuality = new Map<string, SentQuality>();
-  /** Alarms that hosts were told of, by metric name. */
+  /** Alarms that hosts have received, by metric name. */
   readonly #severities = new Map<string, AlarmStand>();
 
   constructor(code: string, shapes: readonly MetricShape[]) {
@@ -167,7 +167,7 @@ export class Device {
     });
   }
 
-  /** All values of one reading: each record is told whole, changed or not, so that a recording host misses none. */
+  /** All values of one reading: each record is sent whole, changed or not, so that a recording host misses none. */
   data(reading: ParsedReading, isHistorical: boolean): Metric[] {
     return Object.entries(reading.values).flatMap(([value, raw]) => {
       const shape = this.#shapes.get(metricName(reading.kind, value));

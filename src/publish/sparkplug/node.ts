@@ -76,7 +76,7 @@ export interface SparkplugNodeOptions extends Pick<DeviceBookOptions, "site"> {
 const LEAVE_MAX_MS = 3_000;
 const SETTLE_MAX_MS = 2_000;
 const HOST_HOLD_MS = 30_000;
-/** Told one by one; on a disk with more of them than this the rest is no news. */
+/** Logged one by one; on a disk with more of them than this the rest adds nothing. */
 const DAMAGED_MAX = 1_000;
 /** A broker that was away is come back to by everyone at once; QoS 0 data would be told to hosts not yet there. */
 const RECONNECT_GRACE_MS = 3_000;
@@ -107,7 +107,7 @@ export class SparkplugNode {
   #attempt: Attempt | null = null;
   #bdSeq: number | null = null;
   #delivered = 0;
-  /** Ids of readings whose damage was told. */
+  /** Ids of readings whose damage was logged. */
   readonly #damaged = new Set<string>();
   #oversizeCount = 0;
   readonly #oversizeLines: LogPace;
