@@ -152,7 +152,7 @@ const SPECS = {
     default: 4,
     minimum: 0,
     maximum: 60,
-    doc: "Longest time that a few new readings wait to be stored and published together, s; spares an SD card. 0: at once. More than 50 readings never wait.",
+    doc: "Maximum time that new readings wait to be stored and published together, s, which spares SD cards; 0 = no wait. More than 50 readings never wait.",
   },
   HISTORY_DAYS: {
     type: "integer",
