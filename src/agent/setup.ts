@@ -27,6 +27,7 @@ import { FileEditor, type FileEditorParts } from "../setup/file-editor.ts";
 import { FilePolicy } from "../setup/file-policy.ts";
 import { FileVersions } from "../setup/file-versions.ts";
 import type { ConfigurationFiles, Reloader, RunningUplinks } from "../setup/reload.ts";
+import { TYPED_SCHEMA, TypedSecrets } from "../setup/typed-secrets.ts";
 import { Discovery } from "./discovery.ts";
 import { type ReadingGateway, readOnce } from "./one-read.ts";
 import { messagesOf } from "./probe-messages.ts";
@@ -64,7 +65,7 @@ interface SetupParts {
 export class Setup implements SetupDesk {
   readonly site: FileEditing;
   readonly uplinks: FileEditing | null;
-  readonly schemas = { site: siteSchema, uplinks: uplinksSchema };
+  readonly schemas = { site: siteSchema, uplinks: formSchema() };
   readonly #parts: SetupParts;
   readonly #uplinksPart: EditedPart | null;
   readonly #discovery: Discovery;
@@ -98,6 +99,7 @@ export class Setup implements SetupDesk {
             configuration,
             running: () => parts.uplinks.current,
             policy: policyOf(parts, uplinksFile),
+            secrets: new TypedSecrets(durableFiles, dataDir),
           });
     this.uplinks =
       this.#uplinksPart === null ? null : new FileEditor(editing("uplinks"), this.#uplinksPart);
@@ -192,7 +194,7 @@ export class Setup implements SetupDesk {
     const made = this.#uplinksPart.written({ uplinks: [written] });
     if ("faults" in made) return made;
     const { uplinks } = JSON.parse(made.text) as { uplinks: readonly unknown[] };
-    const checked = this.#parts.configuration.uplink(uplinks[0]);
+    const checked = this.#parts.configuration.uplink(uplinks[0], made.secrets);
     if ("faults" in checked) return { faults: this.#uplinksPart.safe(checked.faults, made.text) };
     if (this.#isTrying) return { busy: "another connection is being tried; try again in a moment" };
     this.#isTrying = true;
@@ -224,6 +226,14 @@ export class Setup implements SetupDesk {
   close(): void {
     this.#stopping.abort();
   }
+}
+
+/** The published schema, and what may be typed instead of the name of a file. */
+function formSchema(): object {
+  const { definitions } = uplinksSchema;
+  const { uplink } = definitions;
+  const properties = { ...uplink.properties, ...TYPED_SCHEMA };
+  return { ...uplinksSchema, definitions: { ...definitions, uplink: { ...uplink, properties } } };
 }
 
 const NO_UPLINKS_FILE = {

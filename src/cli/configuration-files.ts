@@ -17,9 +17,9 @@ export function createConfigurationFiles(
   const environmentNow = watchEnvironment(context.env);
   return {
     // With the settings that are running: those that changed since wait for the restart, whatever is wrong with them.
-    examine(proposed = {}) {
+    examine(proposed = {}, pending) {
       const texts = { ...textsOf(running), ...proposed };
-      const { configuration, faults, warnings } = examineFiles(running, texts);
+      const { configuration, faults, warnings } = examineFiles(running, texts, pending);
       return {
         site: faults.length === 0 ? (configuration?.site ?? null) : null,
         uplinks: faults.length === 0 ? (configuration?.uplinks ?? null) : null,
@@ -47,13 +47,14 @@ export function createConfigurationFiles(
       const [value] = site?.sensors ?? [];
       return value === undefined ? { faults } : { value };
     },
-    uplink(written) {
+    uplink(written, pending) {
       const text = JSON.stringify({ uplinks: [written] });
       const { site } = examineFiles(running);
       const { uplinks, faults } = loadUplinks(text, running.shown.UPLINKS_FILE, {
         site,
         main: null,
         commandsEnabled: running.shown.COMMANDS_ENABLED === "true",
+        ...(pending && { pending }),
       });
       const [value] = uplinks ?? [];
       return value === undefined ? { faults } : { value };

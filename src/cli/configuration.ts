@@ -22,6 +22,7 @@ import type { Uplink } from "../core/uplink.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import type { ConfigurationTexts } from "../setup/reload.ts";
 import { readPublicKeys } from "../setup/signed-document.ts";
+import type { PendingSecrets } from "../setup/typed-secrets.ts";
 import type { CommandContext, FlagSpec } from "./command.ts";
 
 export const ENVIRONMENT_FLAG: FlagSpec = {
@@ -69,6 +70,7 @@ export function examineConfiguration(context: Place): ConfigurationReport {
 export function examineFiles(
   loaded: LoadedSettings,
   proposed: Partial<ConfigurationTexts> = {},
+  pending: PendingSecrets = new Map(),
 ): ConfigurationReport {
   const mayBeEmpty = loaded.shown.SETUP_ENABLED === "true";
   const uplinksFile = readUplinks(loaded.shown.UPLINKS_FILE, mayBeEmpty, proposed.uplinks);
@@ -92,6 +94,7 @@ export function examineFiles(
     hasMainUrl: loaded.shown.MQTT_URL !== "",
     commandsEnabled: loaded.shown.COMMANDS_ENABLED === "true",
     mayBeEmpty,
+    pending,
   });
   return {
     loaded,

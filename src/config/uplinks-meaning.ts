@@ -51,7 +51,7 @@ export function checkUplinks(
     if (uplink === null) continue;
     const place = `uplinks[${i}]`;
     const urls = checkAddress(uplink, place, report);
-    checkLogin(uplink, place, directory, report);
+    checkLogin(uplink, place, directory, report, context);
     checkTls(uplink, place, directory, urls, report);
     checkCombinations(uplink, place, context, report);
     checkSelect(dict(uplink["select"]), place, context.site, report);
@@ -108,7 +108,13 @@ function checkAddress(uplink: Dict, place: string, { fault }: Report): readonly 
   return brokers.urls;
 }
 
-function checkLogin(uplink: Dict, place: string, directory: string, { fault }: Report): void {
+function checkLogin(
+  uplink: Dict,
+  place: string,
+  directory: string,
+  { fault }: Report,
+  { pending }: UplinksContext,
+): void {
   const given = (key: string) => uplink[key] !== undefined;
   if (given("username") && given("usernameFile"))
     fault({
@@ -144,7 +150,7 @@ function checkLogin(uplink: Dict, place: string, directory: string, { fault }: R
     return path === undefined || path === "" ? {} : { [key]: path };
   };
   const files = { ...file("usernameFile"), ...file("passwordFile"), ...file("sasKeyFile") };
-  readCredentials(files, place, directory, fault);
+  readCredentials(files, place, directory, fault, pending);
 }
 
 function checkTls(

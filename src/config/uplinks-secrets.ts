@@ -4,17 +4,23 @@ import type { Note } from "./checks.ts";
 import { fileWord, readSecretFile } from "./secret-file.ts";
 import type { WrittenUplink } from "./uplinks-written.ts";
 
+/** By absolute path, what files will hold that are written together with the uplinks file. */
+export type PendingFiles = ReadonlyMap<string, string>;
+
 /** What the files of an uplink hold. A file that cannot be used is noted. */
 export function readCredentials(
   written: Pick<WrittenUplink, "username" | "usernameFile" | "passwordFile" | "sasKeyFile">,
   place: string,
   directory: string,
   note: Note,
+  pending: PendingFiles = new Map(),
 ): Pick<Uplink, "username" | "password" | "sasKey"> {
   const secret = (key: "usernameFile" | "passwordFile" | "sasKeyFile", what: string) => {
     const path = written[key];
     if (path === undefined) return null;
     const whole = resolve(directory, path);
+    const typed = pending.get(whole);
+    if (typed !== undefined) return typed;
     return readSecretFile(`${place}.${key}`, whole, what, note, fileWord(path, whole));
   };
   return {

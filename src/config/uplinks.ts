@@ -11,7 +11,7 @@ import { parseJsonText } from "./json-text.ts";
 import { schemaFault } from "./schema-fault.ts";
 import type { Settings } from "./settings.ts";
 import { checkUplinks } from "./uplinks-meaning.ts";
-import { readCredentials } from "./uplinks-secrets.ts";
+import { type PendingFiles, readCredentials } from "./uplinks-secrets.ts";
 import type { WrittenUplink } from "./uplinks-written.ts";
 
 /** Records in one historical Sparkplug message, as many as a lease takes. */
@@ -34,6 +34,7 @@ export interface UplinksContext {
   readonly commandsEnabled: boolean;
   /** SETUP_ENABLED: uplinks may be added later, in the browser. */
   readonly mayBeEmpty?: boolean;
+  readonly pending?: PendingFiles;
 }
 
 /** `path` is absolute; it is shown before every place, and relative files lie beside it. */
@@ -94,7 +95,7 @@ function asUplink(
   written: WrittenUplink,
   place: string,
   directory: string,
-  { site }: UplinksContext,
+  { site, pending }: UplinksContext,
   note: (fault: Fault) => void,
 ): Uplink {
   const file = (path: string | undefined) => (path === undefined ? null : resolve(directory, path));
@@ -107,7 +108,7 @@ function asUplink(
     // Azure IoT Hub speaks MQTT 3.1.1.
     version: written.version ?? (written.profile === "azure-iot" ? 4 : 5),
     clientId: written.clientId ?? `gateside-${name}-${written.name}`,
-    ...readCredentials(written, place, directory, note),
+    ...readCredentials(written, place, directory, note, pending),
     tls: {
       caFile: file(written.caFile),
       certFile: file(written.certFile),

@@ -89,7 +89,7 @@ export const LISTS_BY_VIEW: Readonly<Record<string, ListView>> = {
     key: "name",
     word: "uplink",
     empty: "No uplinks except main, which is configured by the settings MQTT_….",
-    first: ["name", "url", "username", "passwordFile", "caFile", "formats", "profile"],
+    first: ["name", "url", "username", "password", "passwordFile", "caFile", "formats", "profile"],
     removed: "Its undelivered readings are dropped and counted.",
     line: (one) => wordOf(one["url"]),
   },

@@ -16,6 +16,7 @@ export interface JsonSchema {
   readonly required?: readonly string[];
   readonly items?: JsonSchema;
   readonly maxLength?: number;
+  readonly format?: string;
   readonly definitions?: Readonly<Record<string, JsonSchema>>;
 }
 export type Dict = Readonly<Record<string, unknown>>;

@@ -10,7 +10,8 @@ import { shallowBody } from "./shallow-body.ts";
 export const SITE_BODY: Schema = { type: "object", description: "A whole site file." };
 export const UPLINKS_BODY: Schema = {
   type: "object",
-  description: "A whole uplinks file; a user name that is shown as ******** stays as it is.",
+  description:
+    "A whole uplinks file; what is shown as ******** stays as it is, and `password` and `sasKey` of an uplink go into files.",
 };
 export const SETUP_VERSION = objectOf({ version: integer(1, 999_999_999) }, ["version"]);
 

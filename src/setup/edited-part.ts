@@ -16,6 +16,13 @@ import { SecretGate } from "../lib/secrets.ts";
 import type { FilePolicy } from "./file-policy.ts";
 import { hideSecrets, type IsPath, secretsIn, shownSite, withSecrets } from "./hidden-secrets.ts";
 import type { ConfigurationFiles } from "./reload.ts";
+import type { PendingSecrets, TypedSecrets } from "./typed-secrets.ts";
+
+interface WrittenPart {
+  readonly text: string;
+  /** What was typed beside it, and goes into files that the text names. */
+  readonly secrets?: PendingSecrets;
+}
 
 export interface EditedPart {
   readonly setting: "SITE_FILE" | "UPLINKS_FILE";
@@ -25,10 +32,10 @@ export interface EditedPart {
   /** What may be told of a text of this file. */
   shown(text: string | null): Pick<EditedFile, "text" | "content">;
   /** The text that a browser's content becomes; faults where that names what it may not. */
-  written(
-    content: unknown,
-  ): { readonly text: string } | { readonly faults: readonly ConfigurationFault[] };
-  check(text: string): FileCheck;
+  written(content: unknown): WrittenPart | { readonly faults: readonly ConfigurationFault[] };
+  check(text: string, secrets?: PendingSecrets): FileCheck;
+  /** Where secrets that were typed are kept; absent for a file that names none. */
+  readonly secrets?: TypedSecrets;
   /** Faults without what the file keeps secret. */
   safe(faults: readonly ConfigurationFault[], text?: string): readonly ConfigurationFault[];
 }
@@ -82,7 +89,9 @@ export function uplinksPart({
   configuration,
   running,
   policy,
+  secrets,
 }: Parts & {
+  readonly secrets: TypedSecrets;
   readonly running: () => readonly Uplink[];
   /** Which files may be named. */
   readonly policy: FilePolicy;
@@ -105,11 +114,16 @@ export function uplinksPart({
     written(content) {
       const current = parse(text());
       const { value, faults } = withSecrets(content, current, isPath);
-      const all = [...faults, ...policy.faults(value, current)];
-      return all.length > 0 ? { faults: all } : { text: textOf(value) };
+      const taken = secrets.take(value, current);
+      const named = policy.faults(taken.value, current, taken.own);
+      const all = [...faults, ...taken.faults, ...named];
+      return all.length > 0
+        ? { faults: all }
+        : { text: textOf(taken.value), secrets: taken.secrets };
     },
-    check(one) {
-      const { uplinks, faults, warnings } = configuration.examine({ uplinks: one });
+    secrets,
+    check(one, pending) {
+      const { uplinks, faults, warnings } = configuration.examine({ uplinks: one }, pending);
       const others = (uplinks ?? []).filter(({ name }) => name !== MAIN_UPLINK);
       const difference = uplinksDifference(running(), others);
       const site = { added: [], removed: [], changed: [], fields: [] };

@@ -12,6 +12,7 @@ import { fileMark } from "./digest.ts";
 import type { EditedPart } from "./edited-part.ts";
 import type { FileVersions } from "./file-versions.ts";
 import type { Reloader } from "./reload.ts";
+import type { PendingSecrets } from "./typed-secrets.ts";
 
 export interface FileEditorParts {
   readonly files: DurableFiles;
@@ -53,7 +54,7 @@ export class FileEditor implements FileEditing {
     const written = this.#part.written(content);
     return "faults" in written
       ? { faults: written.faults, warnings: [], changes: [] }
-      : this.#part.check(written.text);
+      : this.#part.check(written.text, written.secrets);
   }
 
   async save(content: unknown, expected: string, by: string): Promise<SaveOutcome> {
@@ -62,7 +63,7 @@ export class FileEditor implements FileEditing {
     if (before.hash !== expected) return this.#changedElsewhere(before);
     const written = this.#part.written(content);
     if ("faults" in written) return { outcome: "faults", faults: written.faults };
-    return this.#inTurn(() => this.#save(written.text, expected, by));
+    return this.#inTurn(() => this.#save(written.text, expected, by, written.secrets));
   }
 
   async #inTurn(work: () => Promise<SaveOutcome>): Promise<SaveOutcome> {
@@ -85,16 +86,48 @@ export class FileEditor implements FileEditing {
     return { outcome: "changed_elsewhere", file, changes };
   }
 
-  async #save(text: string, expected: string, by: string): Promise<SaveOutcome> {
+  async #save(
+    text: string,
+    expected: string,
+    by: string,
+    secrets: PendingSecrets = new Map(),
+  ): Promise<SaveOutcome> {
+    try {
+      return await this.#write(text, expected, by, secrets);
+    } finally {
+      this.#pruneSecrets();
+    }
+  }
+
+  /** Also what a save that a power cut ended has left behind. */
+  #pruneSecrets(): void {
+    const { versions, logger } = this.#parts;
+    const { secrets } = this.#part;
+    if (secrets === undefined) return;
+    try {
+      const kept = versions.list().map(({ version }) => versions.text(version));
+      secrets.prune([this.#part.text(), ...kept]);
+    } catch (err) {
+      logger.warn({ err }, "files of passwords that nothing names any more could not be removed");
+    }
+  }
+
+  async #write(
+    text: string,
+    expected: string,
+    by: string,
+    secrets: PendingSecrets,
+  ): Promise<SaveOutcome> {
     const { files, versions, reloader, clock, logger } = this.#parts;
     const { path } = this.#part;
     const before = this.#part.text();
     if (fileMark(before ?? "") !== expected) return this.#changedElsewhere(this.read());
-    const { faults } = this.#part.check(text);
+    const { faults } = this.#part.check(text, secrets);
     if (faults.length > 0) return { outcome: "faults", faults };
     try {
       if (before !== null && before !== text)
         versions.keep({ replacedAtMs: clock.now(), replacedBy: by, text: before });
+      this.#part.secrets?.write(secrets);
       files.write(path, text);
     } catch (err) {
       logger.error({ err, by, path }, "the file could not be written");

@@ -199,7 +199,8 @@ export function withSecrets(
   return { value, faults };
 }
 
-function mapUplinks(content: unknown, change: (uplink: Dict) => Dict): unknown {
+/** The content with each uplink changed; what is no uplink stays. */
+export function mapUplinks(content: unknown, change: (uplink: Dict) => Dict): unknown {
   if (!isDict(content) || !Array.isArray(content["uplinks"]))
     return isDict(content) ? content : null;
   const uplinks = content["uplinks"].map((one: unknown) => (isDict(one) ? change(one) : one));

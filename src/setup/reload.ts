@@ -21,6 +21,7 @@ import { siteDifference } from "../core/site-difference.ts";
 import type { ReplaceableSite } from "../core/site-source.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import { sha256 } from "./digest.ts";
+import type { PendingSecrets } from "./typed-secrets.ts";
 
 /** The texts of the files; null where there is none, or it cannot be read. */
 export interface ConfigurationTexts {
@@ -39,8 +40,8 @@ interface Examined {
 }
 
 export interface ConfigurationFiles {
-  /** Reads everything anew; `proposed` texts stand in for files, to be checked before they are written. */
-  examine(proposed?: Partial<ConfigurationTexts>): Examined;
+  /** Reads everything anew; `proposed` texts and `pending` secrets stand in for files, to be checked before they are written. */
+  examine(proposed?: Partial<ConfigurationTexts>, pending?: PendingSecrets): Examined;
   /** Cheap: the files' texts alone. */
   texts(): ConfigurationTexts;
   /** Settings of the environment, and of the file it comes from, that differ from the running ones. */
@@ -53,7 +54,7 @@ export interface ConfigurationFiles {
   /** One sensor as it would stand in the site file, checked by itself. */
   sensor(written: unknown): Checked<Sensor>;
   /** One uplink as it would stand in the uplinks file, checked by itself. */
-  uplink(written: unknown): Checked<Uplink>;
+  uplink(written: unknown, pending?: PendingSecrets): Checked<Uplink>;
 }
 
 type Checked<T> = { readonly value: T } | { readonly faults: readonly ConfigurationFault[] };

@@ -81,6 +81,10 @@ test("alarms – are told once each, stand retained while active, are acknowledg
   assert.equal((await lists())["shelved"]?.length, 1);
   const audit = await (await fetch(`${address}/api/v1/alarms/audit`)).text();
   assert.match(audit, /"who":"ben".*"who":"anna"/);
+  const { entries } = JSON.parse(await (await fetch(`${address}/api/v1/audit`)).text());
+  const { who, what, detail, outcome } = entries[0];
+  const entry = ["MQTT main", "agent/cmd/acknowledge", `shelve ${first.id}`, "done"];
+  assert.deepEqual([who, what, detail, outcome], entry);
   assert.match(
     await (await fetch(`${address}/metrics`)).text(),
     /gateside_alarms_active\{[^}]*severity="warning"/,

@@ -16,6 +16,7 @@ const skip = skipWithoutBuild || skipWithoutMosquitto || skipWithoutBrowser;
 const TOKEN = "a-token-of-the-site";
 const VIEW_TOKEN = "a-token-that-looks";
 const PASSWORD = "the-password-of-the-service";
+const UPLINK_PASSWORD = "the-password-of-an-uplink";
 const PHONE_PX = 390;
 
 interface House {
@@ -72,7 +73,8 @@ async function openHouse(t: TestContext): Promise<House> {
   page.setDefaultTimeout(deadlineMs(15_000));
   t.after(() => {
     const text = JSON.stringify(agent.log);
-    for (const secret of [TOKEN, VIEW_TOKEN, PASSWORD]) assert.ok(!text.includes(secret));
+    for (const secret of [TOKEN, VIEW_TOKEN, PASSWORD, UPLINK_PASSWORD])
+      assert.ok(!text.includes(secret));
   });
   return { plant, browser, page, seen, address, uplinksFile };
 }
@@ -237,6 +239,8 @@ async function addsAnUplink(house: House): Promise<void> {
   await page.getByRole("button", { name: "Try the connection" }).click();
   await page.locator(".set-trial-out .fault-text", { hasText: "mqtt://127.0.0.1:1" }).waitFor();
   await field(page, "url").fill(plant.broker.url);
+  await field(page, "username").fill("plant");
+  await page.getByLabel("Password", { exact: true }).fill(UPLINK_PASSWORD);
   await page.getByRole("button", { name: "Try the connection" }).click();
   await page.locator(".set-good", { hasText: "connected" }).waitFor();
   await page
@@ -248,9 +252,18 @@ async function addsAnUplink(house: House): Promise<void> {
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await said(page, "Uplink second: saved and in effect.");
   await seen.waitFor(({ topic }) => topic === "second/plant/100200374/loop");
-  assert.deepEqual(JSON.parse(readFileSync(uplinksFile, "utf8")), {
-    uplinks: [{ name: "second", url: plant.broker.url, topicPrefix: "second" }],
-  });
+  const written = JSON.parse(readFileSync(uplinksFile, "utf8"));
+  const { passwordFile } = written.uplinks[0];
+  const second = { name: "second", url: plant.broker.url, username: "plant", passwordFile };
+  assert.deepEqual(written, { uplinks: [{ ...second, topicPrefix: "second" }] });
+  // What was typed is in a file of the agent's own, and comes back to no page.
+  assert.equal(readFileSync(passwordFile, "utf8"), `${UPLINK_PASSWORD}\n`);
+  const answered = page.waitForResponse((one) => one.url().endsWith("/api/v1/setup/uplinks"));
+  await page.getByRole("link", { name: "second" }).click();
+  assert.ok(!(await (await answered).text()).includes(UPLINK_PASSWORD));
+  assert.equal(await field(page, "password").getAttribute("type"), "password");
+  assert.equal(await field(page, "password").inputValue(), "");
+  assert.ok(!(await page.content()).includes(UPLINK_PASSWORD));
 }
 
 /** The service is another agent's, as its clients know it. */

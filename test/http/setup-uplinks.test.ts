@@ -1,7 +1,14 @@
 /** The uplinks file over HTTP: its secrets stay in it, and no file is named that the browser has no business with. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { ODD_UPLINKS, PLANTED } from "../support/odd-uplinks.ts";
@@ -104,6 +111,65 @@ test("set-up – a secret in a wrong place of either file is shown to nobody, an
   const broken = await ask("GET", "site", undefined, viewer);
   assert.equal(broken.body.isBlank, false);
   for (const { text } of [site, broken]) assert.ok(!text.includes(PLANTED), text);
+});
+
+test("set-up – a password that is typed goes into a file of its own, is in effect, and never comes back", async (t) => {
+  const { ask, directory, uplinksPath, uplinks } = openSetup(t, { uplinks: file() });
+  const secrets = join(directory, "data", "configuration", "secrets");
+  const [first, second] = ["typed-Pa55word", "typed-again-Pa55"];
+  const answers: string[] = [];
+  const put = async (uplink: object, status = 200) => {
+    const { body } = await ask("GET", "uplinks");
+    const match = { "if-match": `"${body.hash}"` };
+    for (const answer of [
+      await ask("POST", "uplinks/check", file(uplink)),
+      await ask("PUT", "uplinks", file(uplink), match),
+    ])
+      answers.push(answer.text);
+    const saved = JSON.parse(answers.at(-1) ?? "");
+    assert.equal(saved.error?.status ?? 200, status, answers.at(-1));
+    return saved;
+  };
+  const onDisk = () => JSON.parse(readFileSync(uplinksPath, "utf8")).uplinks[0];
+  const shown = async () => {
+    const answer = await ask("GET", "uplinks");
+    answers.push(answer.text);
+    return answer.body.content.uplinks[0];
+  };
+  const cloud = { name: "cloud", url: "mqtt://127.0.0.1:1", username: "me", version: 4 };
+  await put({ ...cloud, password: first });
+  assert.equal(uplinks.current[0]?.password, first);
+  const { passwordFile } = onDisk();
+  assert.equal(readFileSync(passwordFile, "utf8"), `${first}\n`);
+  assert.equal(statSync(secrets).mode & 0o777, 0o700);
+  assert.ok(!("password" in onDisk()));
+  // Saved again as it is shown, it stays; at another address it has to be typed again.
+  await put({ ...(await shown()), inflight: 7 });
+  assert.equal(uplinks.current[0]?.password, first);
+  const elsewhere = { ...(await shown()), username: "me", url: "mqtt://evil.example" };
+  const refused = await put(elsewhere, 422);
+  assert.deepEqual(
+    refused.faults.map(({ place, problem }: Record<string, string>) => [place, problem]),
+    [["uplinks[0].password", "was typed for another name or address"]],
+  );
+  await put({ ...elsewhere, name: "other", passwordFile }, 422);
+  assert.equal(readdirSync(secrets).length, 1, "what was refused leaves nothing");
+  // Tried before it is saved, under the same rules.
+  const tried = await ask("POST", "uplinks/test", { uplink: { ...cloud, password: second } });
+  assert.equal(tried.body.addresses[0].ok, false, tried.text);
+  assert.equal(readdirSync(secrets).length, 1);
+  await put({ ...(await shown()), password: second });
+  assert.equal(uplinks.current[0]?.password, second);
+  const { hash } = (await ask("GET", "uplinks")).body;
+  const back = await ask("POST", "uplinks/versions/1/restore", undefined, {
+    "if-match": `"${hash}"`,
+  });
+  assert.equal(back.status, 200, back.text);
+  for (let i = 0; i < 12; i++)
+    await put({ name: "none", url: "mqtt://127.0.0.1:1", inflight: 9 + i });
+  assert.deepEqual(readdirSync(secrets), [], "no version names them any more");
+  for (const text of [...answers, tried.text, back.text, readFileSync(uplinksPath, "utf8")])
+    for (const secret of [first, second]) assert.ok(!text.includes(secret), text);
 });
 
 test("set-up – no hash that is shown lets who may look try out what a file holds", async (t) => {

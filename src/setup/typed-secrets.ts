@@ -1,0 +1,117 @@
+/**
+ * Passwords of uplinks that are typed into a form. The uplinks file holds none: each becomes a file of its own below DATA_DIR, which the
+ * uplink names from then on, and nobody reads it over HTTP.
+ */
+import { randomBytes } from "node:crypto";
+import { readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { ConfigurationFault } from "../core/configuration.ts";
+import type { DurableFiles } from "../lib/durable-file.ts";
+import { makeDirectory } from "../lib/make-directory.ts";
+import { mapUplinks, uplinksOf } from "./hidden-secrets.ts";
+
+/** What may be typed, and the member that names its file. */
+const TYPED = { password: "passwordFile", sasKey: "sasKeyFile" } as const;
+const KEYS = ["password", "sasKey"] as const;
+const NAME = /^[0-9a-f]{32}$/;
+/** A line or two; the same bound as of a file that holds one. */
+const LENGTH_MAX = 16_384;
+
+/** Members that forms have beside those of the published schema. */
+export const TYPED_SCHEMA = {
+  password: {
+    title: "Password",
+    description:
+      "Typed here it is kept in a file of the agent's own and never shown again. Leave it empty to keep what is there.",
+    type: "string",
+    format: "password",
+    maxLength: LENGTH_MAX,
+  },
+  sasKey: {
+    title: "Shared access key",
+    description: "Kept as a password is. Profile azure-iot.",
+    type: "string",
+    format: "password",
+    maxLength: LENGTH_MAX,
+  },
+} as const;
+
+/** By absolute path: what files will hold once they are written. */
+export type PendingSecrets = ReadonlyMap<string, string>;
+
+interface Taken {
+  readonly value: unknown;
+  readonly secrets: PendingSecrets;
+  /** Paths of files of its own that the value names. */
+  readonly own: ReadonlySet<string>;
+  readonly faults: readonly ConfigurationFault[];
+}
+
+export class TypedSecrets {
+  readonly #files: DurableFiles;
+  readonly #directory: string;
+
+  constructor(files: DurableFiles, dataDir: string) {
+    this.#files = files;
+    this.#directory = join(dataDir, "configuration", "secrets");
+  }
+
+  /** A browser's content with files in the place of what was typed; nothing is written yet. */
+  take(content: unknown, current: unknown): Taken {
+    const secrets = new Map<string, string>();
+    const own = new Set<string>();
+    const faults: ConfigurationFault[] = [];
+    const known = new Map(uplinksOf(current).map((uplink) => [uplink["name"], uplink]));
+    let index = -1;
+    const value = mapUplinks(content, (uplink) => {
+      index += 1;
+      const made: Record<string, unknown> = { ...uplink };
+      for (const key of KEYS) {
+        const typed = uplink[key];
+        const file = TYPED[key];
+        if (typeof typed === "string" && typed.trim() !== "" && typed.length <= LENGTH_MAX) {
+          const path = join(this.#directory, randomBytes(16).toString("hex"));
+          secrets.set(path, typed.trim());
+          own.add(path);
+          delete made[key];
+          made[file] = path;
+          continue;
+        }
+        const path = made[file];
+        if (typeof path !== "string" || dirname(path) !== this.#directory) continue;
+        own.add(path);
+        const before = known.get(uplink["name"]);
+        // It goes to no address that it was not typed for.
+        if (before?.[file] === path && before["url"] === uplink["url"]) continue;
+        faults.push({
+          place: `uplinks[${index}].${key}`,
+          problem: "was typed for another name or address",
+          remedy: "type it again",
+        });
+      }
+      return made;
+    });
+    return { value, secrets, own, faults };
+  }
+
+  /** Before the file that names them. */
+  write(secrets: PendingSecrets): void {
+    if (secrets.size > 0) makeDirectory(this.#directory, 0o700);
+    for (const [path, secret] of secrets) this.#files.write(path, `${secret}\n`);
+  }
+
+  /** Those that none of the texts names go. */
+  prune(texts: readonly (string | null)[]): void {
+    for (const name of this.#names())
+      if (!texts.some((text) => text?.includes(name)))
+        this.#files.remove(join(this.#directory, name));
+  }
+
+  #names(): string[] {
+    try {
+      return readdirSync(this.#directory).filter((name) => NAME.test(name));
+    } catch {
+      return [];
+    }
+  }
+}
