@@ -10,7 +10,7 @@ export const HELP = `npm run chaos -- [options]: does to an agent whatever a sit
   --uplinks                four uplinks, each with a broker or a cable of its own: main (json), one with a filter and
                            topic templates, one with Sparkplug, one that comes and goes; and site and uplinks files that change
   --dark DAYS              with --uplinks: one of them is away for so many days of the plant
-  --ci                     a short set of 12 s each: a seed with json, one with --uplinks, one with Sparkplug beside json
+  --ci                     a short set of 12 s each: a seed with json, one with --uplinks, two with Sparkplug beside json
   --verbose                tells the plan as it happens, and the gap records
   --keep                   leaves each campaign's directory behind, with the store
   --program FILE           the bundle to try (default dist/gateside.js)
@@ -43,6 +43,7 @@ const CI_SEEDS = [
   [30, "json", false],
   [4, "json", true],
   [93, "json,sparkplug", false],
+  [20, "json,sparkplug", false],
 ] as const;
 const FORMATS = ["json", "plain", "sparkplug"];
 

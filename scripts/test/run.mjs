@@ -42,7 +42,7 @@ const testsBelow = (directory) =>
     .sort();
 
 function testsOf(name) {
-  const found = [name, join("test", name), join("test", `${name}.test.ts`)]
+  const found = [join("test", name), join("test", `${name}.test.ts`), name]
     .map((path) => resolve(root, path))
     .find((path) => existsSync(path));
   if (found === undefined) {

@@ -22,6 +22,6 @@ export function anyGlob(patterns: readonly string[]): Glob {
 }
 
 /** Whether the text has a wildcard, or names one thing only. */
-export function isGlob(pattern: string): boolean {
+function isGlob(pattern: string): boolean {
   return /[*?]/.test(pattern);
 }
