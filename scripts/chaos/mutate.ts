@@ -41,7 +41,7 @@ const BREAKS: readonly Break[] = [
     formats: "json",
   },
   {
-    what: "no identity is ever known",
+    what: "no record is recognised as known",
     file: "src/store/readings/identities.ts",
     from: 'if (row.id.toString("hex") === id) return true;',
     to: "if (row.id.length === 0) return true;",
