@@ -37,6 +37,16 @@ const compiledCollect = (root, directory) => ({
   },
 });
 
+const SEEDED = join(import.meta.dirname, "seeded-fast-check.mjs");
+const seededProperties = {
+  name: "seeded-properties",
+  setup({ onResolve }) {
+    onResolve({ filter: /^fast-check$/ }, ({ importer }) =>
+      importer === SEEDED ? { path: "fast-check", external: true } : { path: SEEDED },
+    );
+  },
+};
+
 /** Answers where the compiled files lie, and for each test file its own. */
 export async function bundleTests(root, files) {
   const cache = join(root, ".cache");
@@ -57,7 +67,7 @@ export async function bundleTests(root, files) {
     sourcemap: "inline",
     sourcesContent: false,
     logLevel: "warning",
-    plugins: [compiledCollect(root, directory), ownPlace],
+    plugins: [seededProperties, compiledCollect(root, directory), ownPlace],
   });
   const compiled = (file) => join(directory, relative(root, file).replace(/\.ts$/, ".js"));
   return { directory, compiled };

@@ -15,18 +15,23 @@ const MEASURED_SIDE_BY_SIDE = 2;
 /** A machine slower than this would rather be told so than waited for. */
 const SLOWNESS_MAX = 20;
 /** Most long tests wait for processes and brokers, so that more of them than there are cores keep the cores busy. */
-const CONCURRENCY = 3;
+const CONCURRENCY = 4;
 /** What takes longest starts first, so that the run does not end with one of them alone. */
 const LONGEST = [
-  "docs/commands",
-  "dashboard/dashboard",
-  "collect/amqp",
-  "collect/mqtt",
-  "http/openapi",
-  "store/space/retention",
-  "agent/days",
+  "agent/reload",
   "agent/faults",
   "agent/end-to-end",
+  "agent/broker-faults",
+  "docs/commands",
+  "dashboard/dashboard",
+  "dashboard/setup",
+  "collect/amqp",
+  "agent/size-pressure",
+  "agent/days",
+  "agent/modbus",
+  "collect/mqtt",
+  "dashboard/keyboard",
+  "store/space/retention",
 ];
 /**
  * What a file must not contain to share a process with the others of its room: programs, sockets, time of its own, changes to the process.

@@ -53,6 +53,7 @@ export function loopValue(volts: Graded, config: ChannelConfig): LoopValue {
   // In whole nanoamperes and with one division, so that a value near zero has no more noise than any other.
   const linear = decimal(
     (low * (NANOAMPS_HIGH - nanoamps) + high * (nanoamps - NANOAMPS_LOW)) / NANOAMPS_SPAN,
+    Math.max(Math.abs(low), Math.abs(high)),
   );
   return { milliamps, value: valueIn(state, linear), state };
 }

@@ -21,6 +21,8 @@ test("decimal – currents and loop values carry no noise of binary fractions", 
   assert.equal(loopValue(good(0.4), { low: 0.2, high: 1.1 }).value.value, 0.2);
   assert.equal(loopValue(good(2), { low: 0.2, high: 1.1 }).value.value, 1.1);
   assert.equal(loopValue(good(1.5723), { low: -0.1, high: 0.3 }).value.value, 0.193075);
+  assert.equal(loopValue(good(1.1783), { low: -128.2, high: 114.8 }).value.value, -9.9956875);
+  assert.ok(Object.is(loopValue(good(1.2), { low: -5, high: 5 }).value.value, 0));
 });
 
 test("decimal – moves no value by more than its fifteenth digit", () => {
