@@ -63,14 +63,15 @@ function printRunning(
   const digest = digestOf(report);
   if (digest !== null) stdout.write(`Configuration ${digest}\n`);
   if (running === null) {
-    if (flags.has("diff")) stdout.write("No agent runs on DATA_DIR: a start takes all of it\n");
+    if (flags.has("diff"))
+      stdout.write("No agent runs on DATA_DIR: the next start applies all of it\n");
     return;
   }
   const { changes, pendingRestart, faults, refusal } = running;
   const lines = changes === null ? [] : changeLines(changes);
   if (pendingRestart.length === 0 && lines.length === 0 && changes !== null)
-    stdout.write("The running agent has it in effect\n");
-  else stdout.write(`The running agent has ${running.configuration} in effect\n`);
+    stdout.write("The running agent uses this configuration\n");
+  else stdout.write(`The running agent uses configuration ${running.configuration}\n`);
   for (const fault of faults) stdout.write(`its last reload was refused: ${fault}\n`);
   if (pendingRestart.length > 0) stdout.write(`pending restart: ${pendingRestart.join(", ")}\n`);
   for (const fault of refusal) stdout.write(`a reload would be refused: ${fault}\n`);
@@ -83,7 +84,7 @@ function printRunning(
     );
     for (const line of lines) stdout.write(`  ${line}\n`);
     if (running.owed.length > 0)
-      stdout.write("What is owed, once a reload and a restart took all of it\n");
+      stdout.write("Undelivered readings, after a reload and a restart\n");
     for (const line of running.owed) stdout.write(`  ${line}\n`);
   } else if (lines.length > 0)
     stdout.write(
@@ -103,11 +104,11 @@ function printOwed({ configuration }: ConfigurationReport, { stdout }: CommandCo
   }));
   try {
     const changes = laneChangesAhead(settings.dataDir, wanted, nativeBinding());
-    if (changes.length > 0) stdout.write("What is owed, at the next start or reload\n");
+    if (changes.length > 0) stdout.write("Undelivered readings, at the next start or reload\n");
     for (const change of changes) stdout.write(`  ${laneChangeText(change)}\n`);
   } catch (error) {
     if (!(error instanceof StoreFailure)) throw error;
-    stdout.write(`What is owed cannot be told: ${error.message}\n`);
+    stdout.write(`Undelivered readings cannot be shown: ${error.message}\n`);
   }
 }
 
@@ -119,7 +120,7 @@ function print(report: ConfigurationReport, { stdout, stderr }: CommandContext):
   stdout.write(
     isWell
       ? "Settings in effect\n"
-      : `Settings as they were read; ${faults} (listed below, on stderr) keep the agent from starting\n`,
+      : `Settings as they were read; ${faults} (listed below, on stderr) prevent the agent from starting\n`,
   );
   stdout.write(
     table(
@@ -161,7 +162,7 @@ function print(report: ConfigurationReport, { stdout, stderr }: CommandContext):
   for (const warning of report.warnings) stderr.write(`warning: ${faultLine(warning)}\n`);
   for (const fault of report.faults) stderr.write(`error: ${faultLine(fault)}\n`);
   if (isWell) stdout.write(`${counts}\n`);
-  else stderr.write(`\n${counts}: mend what is named above and run \`gateside check\` again\n`);
+  else stderr.write(`\n${counts}: fix what is listed above and run \`gateside check\` again\n`);
 }
 
 /** What the first start is going to send; null where DATA_DIR holds a store, for then it is over. */
@@ -186,9 +187,9 @@ function firstStartLines(report: ConfigurationReport): string[] {
   });
   return [
     [
-      `First start: today and BACKFILL_DAYS (${days}) days before it are read and sent, live readings first and never behind them`,
+      `First start: today and BACKFILL_DAYS (${days}) days before it are read and sent; live readings are always sent first`,
       ...lines,
-      "  if sensors send as often as the simulator's do. On a thin line, or a fleet on one day: MQTT_BACKLOG_RATE (messages a second), fewer BACKFILL_DAYS",
+      "  if sensors send as often as the simulator's do. For a slow connection, or a fleet that starts on one day, set MQTT_BACKLOG_RATE (messages a second) or fewer BACKFILL_DAYS",
     ].join("\n"),
   ];
 }
@@ -199,7 +200,7 @@ function memoryLine(bufferMaxMb: number | undefined, streams: number): string | 
   const readings = recognisedReadings(bufferMaxMb * 2 ** 20);
   const days = readings / (streams * 1440);
   const shown = days < 10 ? days.toFixed(1) : Math.floor(days).toLocaleString("en");
-  return `\nBuffer: recognises about ${readings.toLocaleString("en")} readings that have left it, should the gateway show them again: ${shown} days of this site at one reading a minute of each sensor and kind\n`;
+  return `\nBuffer: recognises about ${readings.toLocaleString("en")} readings that have left it, so that they are not sent twice: ${shown} days of this site at one reading a minute for each sensor and kind\n`;
 }
 
 const count = (n: number, word: string) => `${n} ${word}${n === 1 ? "" : "s"}`;

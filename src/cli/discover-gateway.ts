@@ -105,7 +105,7 @@ export async function askKinds(
   }
   if (!answered.isAny && byType.size > 0) {
     throw new GatewayRefusal(
-      `the gateway gave no sensor's day: ${answered.last}; is ${gateway.client.state.url} the gateway's address, ${question.service} its service (--gateway-service), and ${question.wireWord} the word of its names (--wire-word)?`,
+      `the gateway did not return a day of any sensor: ${answered.last}; check that ${gateway.client.state.url} is the gateway's address, ${question.service} its service (--gateway-service), and ${question.wireWord} the word in its names (--wire-word)`,
     );
   }
   return { kinds, notes };

@@ -38,7 +38,7 @@ function remedyFor(why: string, what: string): string {
   if (/MQTT_|clock/.test(why)) return "";
   const isAnswer = why.startsWith("the broker ") && !why.includes("cannot be reached");
   return isAnswer
-    ? "; the broker's own log tells more"
+    ? "; see the broker's log for the reason"
     : "; is the broker running and on this network, and its address right?" +
         (what === "broker" ? " (MQTT_URL)" : "");
 }

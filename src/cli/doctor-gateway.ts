@@ -81,7 +81,7 @@ export async function checkGateway(
         found({
           what,
           state: "warning",
-          detail: `no usable record on ${day} yet; if it should have sent: is the code right, the sensor on and paired?`,
+          detail: `no usable record on ${day} yet; if the sensor should have sent one, check that its code is right and that it is on and paired`,
         });
       else {
         const age = duration(gateway.clock.now() - newest.timeMs);
@@ -99,7 +99,7 @@ export async function checkGateway(
     await Promise.all(Array.from({ length: settings.gatewayConcurrency }, work));
     if (isLost && !signal.aborted) {
       const skipped = readsTotal - reported;
-      const detail = `${skipped} of ${readsTotal} reads not tried: the gateway comes first`;
+      const detail = `${skipped} of ${readsTotal} reads not tried: fix the gateway first`;
       if (skipped > 0) found({ what: "sensors", state: "skipped", detail });
     }
     // Something answers, yet never as a gateway does: a router's page, a proxy, another service.
@@ -107,13 +107,13 @@ export async function checkGateway(
       found({
         what: "gateway",
         state: "failed",
-        detail: `${settings.gatewayUrl} gave no sensor's day; is it the gateway's address, and ${settings.gatewayService} its service (GATEWAY_SERVICE)?${settings.gatewayUrl.startsWith("http:") ? " A port that wants TLS hangs up on http://: give https:// then." : ""}${untried > 0 ? ` (${untried} reads not tried)` : ""}`,
+        detail: `${settings.gatewayUrl} did not return a day of any sensor; check that it is the gateway's address and ${settings.gatewayService} is its service (GATEWAY_SERVICE)${settings.gatewayUrl.startsWith("http:") ? ". A port that requires TLS closes http:// connections: use https:// for it" : ""}${untried > 0 ? ` (${untried} reads not tried)` : ""}`,
       });
     if (answered > 0 && usable === 0 && !isLost && !signal.aborted)
       found({
         what: "sensors",
         state: "failed",
-        detail: `the gateway answers, and no sensor's running day holds a record that can be used; likely WIRE_WORD (the word in the vendor's names), then type, kinds and code in the site file: gateside probe shows one answer in full`,
+        detail: `the gateway answers, but its current day has no usable record of any sensor; check WIRE_WORD (the word in the vendor's names) first, then type, kinds and code in the site file; gateside probe shows one response in full`,
       });
     checkZone(settings.gatewayTimezone, newestOfEach, found);
     return { skewMs: gateway.clock.skewMs, isLost };
@@ -125,6 +125,6 @@ export async function checkGateway(
 /** Where to look when no sensor could be asked. */
 function remedyOf(failureClass: FailureClass): string {
   return failureClass === "configuration"
-    ? "is GATEWAY_CA_FILE the authority behind its certificate, and the host in GATEWAY_URL the one it was made out to?"
-    : "is the gateway powered and on this network, and GATEWAY_URL its address?";
+    ? "check that GATEWAY_CA_FILE is the CA that signed its certificate, and that the certificate is for the host in GATEWAY_URL"
+    : "check that the gateway is powered and on this network, and that GATEWAY_URL is its address";
 }

@@ -64,7 +64,10 @@ export async function checkModbus(
   }
   const { modbus } = running;
   if (modbus === null)
-    report("warning", "the running agent serves no Modbus: MODBUS_PORT waits for a restart");
+    report(
+      "warning",
+      "the running agent does not serve Modbus: MODBUS_PORT takes effect after a restart",
+    );
   else if (modbus.lastError !== null) report("failed", modbus.lastError);
   else if (modbus.address === null) report("warning", `the agent does not listen at ${place} yet`);
   else report("ok", `the running agent listens at ${modbus.address}, ${modbus.clients} clients`);
@@ -72,8 +75,8 @@ export async function checkModbus(
 
 function portRemedy(failure: Error): string {
   const { code } = failure as NodeJS.ErrnoException;
-  if (code === "EADDRINUSE") return "another program has it: give another port";
-  if (code === "EACCES") return "this user may not: give a port above 1023";
+  if (code === "EADDRINUSE") return "another program uses it: give another port";
+  if (code === "EACCES") return "this user may not listen there: give a port above 1023";
   return "is MODBUS_HOST an address of this machine?";
 }
 

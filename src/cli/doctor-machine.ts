@@ -46,9 +46,9 @@ export async function checkDisk(
     }
     const freeMb = Math.floor((bavail * bsize) / MB);
     const usable = freeMb - diskFreeMinMb;
-    const detail = `${dataDir}${directory === dataDir ? "" : " (will be made)"}, ${freeMb} MB free`;
+    const detail = `${dataDir}${directory === dataDir ? "" : " (will be created)"}, ${freeMb} MB free`;
     if (usable < 8) {
-      const why = `less than DISK_FREE_MIN_MB (${diskFreeMinMb}) and the least buffer (8)`;
+      const why = `less than DISK_FREE_MIN_MB (${diskFreeMinMb}) plus the smallest buffer (8)`;
       found({ what, state: "failed", detail: `${detail}: ${why}; make room` });
     } else if (usable < bufferMaxMb) {
       const why = `the buffer cannot grow to BUFFER_MAX_MB (${bufferMaxMb}); make room or lower it`;

@@ -80,7 +80,7 @@ export async function checkNodeStates(
       }
     }
     for (const [name, { skipped }] of sources) {
-      const detail = `${skipped} more of ${name} not tried: what is said of the gateway or the device above comes first`;
+      const detail = `${skipped} more of ${name} not tried: fix the gateway or the device, as described above, first`;
       if (skipped > 0) found({ what: "state reads", state: "skipped", detail });
     }
   } finally {

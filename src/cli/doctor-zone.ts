@@ -39,12 +39,12 @@ export function checkZone(
       ? {
           what,
           state: "failed",
-          detail: `${detail}: readings around midnight are asked for on the wrong day; set GATEWAY_TIMEZONE to the zone of the gateway's own clock`,
+          detail: `${detail}: readings around midnight are requested for the wrong day; set GATEWAY_TIMEZONE to the zone of the gateway's own clock`,
         }
       : {
           what,
           state: "warning",
-          detail: `${detail}, those of ${count(dated.length - others.length)} agree with it; is the zone of these sensors set right?`,
+          detail: `${detail}, those of ${count(dated.length - others.length)} agree with it; check the time zone of these sensors`,
         },
   );
 }

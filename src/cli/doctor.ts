@@ -43,7 +43,7 @@ export async function run(context: CommandContext): Promise<number> {
     });
     await examine(configuration, found, signal);
   } else {
-    const detail = "not tried: the faults of settings and site file come first";
+    const detail = "not tried: fix the faults of settings and site file first";
     for (const what of ["gateway", "sensors", "broker", "http", "disk", "clock"])
       found({ what, state: "skipped", detail });
   }

@@ -94,7 +94,8 @@ async function open(flags: Flags): Promise<Simulator | string> {
   const word = flags.text("word") ?? "sensor";
   const switches = switchesOf(flags);
   if (!/^[a-z][A-Za-z0-9_]*$/.test(word)) throw new UsageError("--word is one word, e.g. acme");
-  if (zone !== null && !isZone(zone)) throw new UsageError(`--zone ${zone} is no IANA time zone`);
+  if (zone !== null && !isZone(zone))
+    throw new UsageError(`--zone ${zone} is not an IANA time zone`);
   try {
     return await startSimulator({
       port,

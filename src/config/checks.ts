@@ -50,8 +50,8 @@ export function parseAddress(
       place: name,
       problem:
         closest === null
-          ? "does not begin with a scheme that works here"
-          : `${shown(`${scheme}:`)} is not a scheme that works here`,
+          ? "does not start with a supported scheme"
+          : `${shown(`${scheme}:`)} is not a supported scheme`,
       remedy: `${wanted}; schemes: ${schemes.join(", ")}`,
     });
     return null;
@@ -108,8 +108,8 @@ export function parseBrokers(
     if (address === null || !new URL(address.url).host.includes(",")) return address;
     noteOne({
       place: name,
-      problem: "has a comma in its host name",
-      remedy: "give each address whole, such as mqtt://a,mqtt://b",
+      problem: "has a comma in the host name",
+      remedy: "give each address in full, such as mqtt://a,mqtt://b",
     });
     return null;
   });
@@ -120,13 +120,13 @@ export function parseBrokers(
   if (addresses.some((other) => other.username !== username || other.password !== password)) {
     note({
       place: name,
-      problem: "holds different user names or passwords",
-      remedy: "give addresses of one cluster, which knows one user",
+      problem: "contains different user names or passwords",
+      remedy: "give the addresses of one cluster, with the same user name and password",
     });
   }
   const urls = addresses.map(({ url }) => url);
   if (new Set(urls).size < urls.length)
-    note({ place: name, problem: "holds an address twice", remedy: "keep one" });
+    note({ place: name, problem: "contains an address twice", remedy: "keep one" });
   return { urls, username, password };
 }
 
@@ -168,7 +168,7 @@ export function parseHeaders(text: string, note: Note): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const [name, value] of pairs) {
     if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) {
-      note({ place, problem: "holds a name that is no HTTP header name", remedy });
+      note({ place, problem: "contains an invalid HTTP header name", remedy });
     } else if (OWN_HEADERS.test(name)) {
       note({ place, problem: `${name} is set by the agent itself`, remedy: "leave it out" });
     } else if (typeof value !== "string" || !/^[\t\x20-\x7e\u0080-\u00ff]+$/.test(value)) {
@@ -249,7 +249,7 @@ export function checkTlsFiles(files: TlsFiles, note: Note): void {
     if (!file) continue;
     try {
       const content = readFileSync(file.path);
-      if (!content.includes("-----BEGIN ")) throw new Error("is no PEM file");
+      if (!content.includes("-----BEGIN ")) throw new Error("is not a PEM file");
       // Each alone first, so that the fault names the right file; a key only with its certificate.
       if (role !== "key") createSecureContext({ [role]: content });
       context[role] = content;
@@ -268,8 +268,8 @@ export function checkTlsFiles(files: TlsFiles, note: Note): void {
   } catch (error) {
     note({
       place: files.key.name,
-      problem: `the key does not fit the certificate (${errorCode(error)})`,
-      remedy: "give the key, without a pass phrase, that the certificate was made for",
+      problem: `the key does not match the certificate (${errorCode(error)})`,
+      remedy: "give the certificate's key, without a pass phrase",
     });
   }
 }

@@ -40,7 +40,7 @@ class Mistake extends Error {
 }
 
 /** The commonest slip of people who write JSON. */
-const ENDS_IN_COMMA = "a comma stands before this, behind the last item";
+const ENDS_IN_COMMA = "there is a comma after the last item, before this";
 
 class Scanner {
   readonly doubles: { at: number; problem: string }[] = [];
@@ -141,7 +141,7 @@ class Scanner {
     const whole = /"(?:[^"\\\p{Cc}]|[\u007f-\u009f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/uy;
     whole.lastIndex = this.#at;
     const match = whole.exec(this.#text);
-    if (!match) this.#fail("a text that does not end on its line, or holds a wrong escape");
+    if (!match) this.#fail("a string that does not end on its line or contains an invalid escape");
     this.#at += match[0].length;
     return String(JSON.parse(match[0]));
   }

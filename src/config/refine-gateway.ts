@@ -73,7 +73,7 @@ function timezoneOf(raw: RawSettings, note: Note, warn: Refining["warn"]): strin
     if (!isTimezone(raw.GATEWAY_TIMEZONE)) {
       note({
         place: "GATEWAY_TIMEZONE",
-        problem: `${shown(raw.GATEWAY_TIMEZONE)} is no IANA time zone`,
+        problem: `${shown(raw.GATEWAY_TIMEZONE)} is not an IANA time zone`,
         remedy: "give a name such as Europe/Berlin or UTC",
       });
       return raw.GATEWAY_TIMEZONE;

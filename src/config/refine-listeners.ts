@@ -71,7 +71,7 @@ function warnOfExpiry(certFile: string | null, warn: Refining["warn"]): void {
   warn(
     "HTTP_CERT_FILE",
     leftMs < 0 ? `ended on ${when}` : `ends on ${when}`,
-    "renew it; `gateside certificate --replace` makes a self-signed one anew",
+    "renew it; `gateside certificate --replace` creates a new self-signed one",
   );
 }
 
@@ -91,7 +91,7 @@ function checkViewToken(
     note({
       place: "HTTP_VIEW_TOKEN",
       problem: "is the same as HTTP_TOKEN",
-      remedy: "give another one: nobody can tell the two apart",
+      remedy: "give another one, so that the two differ",
     });
   } else if (view.length < TOKEN_LENGTH_MIN)
     warn("HTTP_VIEW_TOKEN", "is shorter than 16 characters", "give a longer random one");

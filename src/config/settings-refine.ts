@@ -43,7 +43,7 @@ export function refineSettings(
   if (raw.SPARKPLUG_GROUP_ID === "STATE") {
     note({
       place: "SPARKPLUG_GROUP_ID",
-      problem: "STATE is a topic level that Sparkplug keeps for hosts",
+      problem: "STATE is a topic level that Sparkplug reserves for hosts",
       remedy: "give another group",
     });
   }
@@ -89,7 +89,7 @@ function webhookOf({ ALARM_WEBHOOK_URL: url }: RawSettings, note: Note): string 
   if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
   note({
     place: "ALARM_WEBHOOK_URL",
-    problem: "is no http:// or https:// address",
+    problem: "is not an http:// or https:// address",
     remedy: expectation(SETTINGS.ALARM_WEBHOOK_URL),
   });
   return null;
@@ -112,7 +112,7 @@ function emailOf(raw: RawSettings, note: Note): AlarmEmail | null {
   if (!URL.canParse(url) || !/^smtps?:$/.test(new URL(url).protocol)) {
     note({
       place: "ALARM_EMAIL_URL",
-      problem: "is no smtp:// or smtps:// address",
+      problem: "is not an smtp:// or smtps:// address",
       remedy: expectation(SETTINGS.ALARM_EMAIL_URL),
     });
     return null;

@@ -56,9 +56,9 @@ function checkName(
   if (topicLevel(name) !== name || name !== name.trim() || name.startsWith("$")) {
     faults.push({
       place,
-      problem: `${shown(name)} makes no good topic level`,
+      problem: `${shown(name)} is not valid as a topic level`,
       remedy:
-        "give a name without + # / and control characters, blanks at its ends and $ at its start",
+        "give a name without + # / or control characters, without blanks at its ends, and without $ at its start",
     });
     return;
   }
@@ -137,8 +137,8 @@ function checkCanFire(
   } else if (limits.length > 0 && hasBaseline) {
     faults.push({
       place: `${place}.baseline`,
-      problem: `stands beside ${limits.map(([name]) => name).join(" and ")}`,
-      remedy: "make two rules of them",
+      problem: `is given together with ${limits.map(([name]) => name).join(" and ")}`,
+      remedy: "split this into two rules",
     });
   }
   const select = dict(rule["select"]) ?? {};
@@ -202,8 +202,8 @@ function targetsOf(
       place: `${place}.values[${i}]`,
       problem:
         matched.length > 0
-          ? `${shown(pattern)} is a text, which has no limits`
-          : `${shown(pattern)} is not a value of what the rule selects`,
+          ? `${shown(pattern)} is a text, and limits apply only to numbers`
+          : `${shown(pattern)} is not a value of the readings that the rule selects`,
       remedy:
         matched.length > 0
           ? "select a number; zones C and D have an alarm of their own"
@@ -263,7 +263,7 @@ function checkNamed(
       continue;
     faults.push({
       place: `${place}.kinds[${i}]`,
-      problem: `no sensor gives ${real}`,
+      problem: `no sensor has the kind ${real}`,
       remedy: "leave it out, or add the kind to a sensor",
     });
   }

@@ -47,7 +47,7 @@ function checkId(
     faults.push({
       place,
       problem: `${id} is also the id of machines[${twin}]`,
-      remedy: "keep one, with all that is known of the machine",
+      remedy: "keep one entry with everything about the machine",
     });
     return;
   }
@@ -55,7 +55,7 @@ function checkId(
   if (sensors.some(({ location }) => location?.machine === id)) return;
   warnings.push({
     place,
-    problem: `${id} is the machine of no sensor's location, so nothing follows from this entry`,
+    problem: `${id} is in no sensor's location, so this entry has no effect`,
     remedy: "give its sensors a location with this machine",
   });
 }
@@ -106,7 +106,7 @@ function checkRunning(
     faults.push({
       place: at,
       problem:
-        bounds.length === 0 ? "does not say when it runs" : `gives ${bounds.join(" and ")} at once`,
+        bounds.length === 0 ? "does not say when it runs" : `has ${bounds.join(" and ")} together`,
       remedy: "give one of above, below and is",
     });
   }
@@ -147,7 +147,7 @@ function checkSignalValue(
     if (!(bound in running) || (bound === "is") === isContact) continue;
     faults.push({
       place: `${at}.${bound}`,
-      problem: `says nothing of ${value.name}, which is ${isContact ? "a contact" : "a number"}`,
+      problem: `does not apply to ${value.name}, which is ${isContact ? "a contact" : "a number"}`,
       remedy: isContact ? "give is: true or is: false" : "give above or below",
     });
   }
@@ -165,7 +165,7 @@ function checkSpeed(
   if (sensor === null || sensor.kinds.includes("rpm")) return;
   faults.push({
     place: `${place}.speed.sensor`,
-    problem: `sensor ${sensor.code} does not give the kind rpm`,
+    problem: `sensor ${sensor.code} does not have the kind rpm`,
     remedy: "name the sensor that measures this machine's speed",
   });
 }

@@ -41,7 +41,7 @@ function checkMembers(read: Dict, isModbus: boolean, at: string, faults: Fault[]
     if (!(member in read)) continue;
     faults.push({
       place: `${at}.${member}`,
-      problem: isModbus ? "means nothing with via modbus" : "means something with via modbus only",
+      problem: isModbus ? "has no effect with via modbus" : "has an effect only with via modbus",
       remedy: isModbus ? "leave it out" : 'add "via": "modbus", or leave it out',
     });
   }
@@ -92,7 +92,7 @@ function checkName(name: string, place: string, named: Map<string, string>, faul
   }
   faults.push({
     place,
-    problem: `${shown(name)} is named at ${first} already`,
+    problem: `${shown(name)} is already named at ${first}`,
     remedy: "give every value of a sensor a name of its own",
   });
 }

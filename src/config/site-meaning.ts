@@ -108,8 +108,8 @@ function checkTopicLevels(
   const isRespelled = (text: unknown): text is string =>
     typeof text === "string" && topicLevel(text) !== text;
   const respelled = (text: string) =>
-    `${shown(text)} stands in topics as ${shown(topicLevel(text))}, which do not take + # / and control characters`;
-  const remedy = "subscribe to that, or give a name without them";
+    `${shown(text)} appears in topics as ${shown(topicLevel(text))}, because topic levels must not contain + # / or control characters`;
+  const remedy = "subscribe to that, or give a name without these characters";
   if (isRespelled(site)) warnings.push({ place: "site", problem: respelled(site), remedy });
   const codes = sensors.map((sensor) => sensor?.["code"]);
   const first = codes.findIndex(isRespelled);
@@ -125,7 +125,8 @@ function checkGroup(site: unknown, faults: Fault[]): void {
   if (site !== "STATE") return;
   faults.push({
     place: "site",
-    problem: "STATE is a topic level that Sparkplug keeps for hosts, and the site is its group id",
+    problem:
+      "STATE is a topic level that Sparkplug reserves for hosts, and the site is its group id",
     remedy: "set SPARKPLUG_GROUP_ID, or give the site another name",
   });
 }
@@ -238,7 +239,7 @@ function checkChannel(
     if (all.has(member) && !members.has(member)) {
       faults.push({
         place: `${place}.${member}`,
-        problem: `means nothing for ${users.join(" and ")}`,
+        problem: `has no effect for ${users.join(" and ")}`,
         remedy: "leave it out",
       });
     }
@@ -320,7 +321,7 @@ function checkClass(
     if (a !== undefined && b !== undefined && c !== undefined && !(a < b && b < c)) {
       faults.push({
         place: `${place}.limits`,
-        problem: `${shown(limits)} does not rise`,
+        problem: `${shown(limits)} is not in ascending order`,
         remedy: "give [A/B, B/C, C/D] from the lowest to the highest",
       });
     }

@@ -136,7 +136,7 @@ function checkLogin(
   if (given("sasKeyFile") && uplink["profile"] !== "azure-iot")
     fault({
       place: `${place}.sasKeyFile`,
-      problem: "means nothing without the profile azure-iot",
+      problem: "has no effect without the profile azure-iot",
       remedy: "leave it out",
     });
   else if (given("sasKeyFile") && given("passwordFile"))
@@ -207,7 +207,7 @@ function checkCombinations(
   if (profile !== "gateside" && PROFILES.includes(profile as Profile) && !has("json"))
     fault({
       place: `${place}.profile`,
-      problem: `${shown(profile)} lays out the format json, which is not among the formats`,
+      problem: `${shown(profile)} is a profile of the format json, which is not among the formats`,
       remedy: "add json to the formats, or leave the profile out",
     });
   const idle = (key: string, problem: string) =>
@@ -232,7 +232,7 @@ function checkCombinations(
   if (profile === "azure-iot" && uplink["version"] === 5)
     fault({
       place: `${place}.version`,
-      problem: "5 is not what Azure IoT Hub speaks",
+      problem: "Azure IoT Hub does not support MQTT 5",
       remedy: "give 4, or leave it out",
     });
   if (profile === "azure-iot" && has("plain"))
@@ -252,7 +252,7 @@ function checkCombinations(
   if (dict(uplink["sparkplug"])?.["group"] === "STATE")
     fault({
       place: `${place}.sparkplug.group`,
-      problem: "STATE is a topic level that Sparkplug keeps for hosts",
+      problem: "STATE is a topic level that Sparkplug reserves for hosts",
       remedy: "give another group",
     });
 }
@@ -327,7 +327,7 @@ function checkSessions(others: Session[], own: Session, { fault }: Report): void
     if (id !== undefined)
       fault({
         place: `${own.place}.clientId`,
-        problem: `${shown(id)} is also a client id of ${other.place} at the same broker, which would end one session for the other`,
+        problem: `${shown(id)} is also a client id of ${other.place} at the same broker, so each session would end the other`,
         remedy: "give each its own",
       });
     if (own.node !== null && own.node === other.node)

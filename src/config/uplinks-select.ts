@@ -49,8 +49,8 @@ export function checkSelect(
     // No fault: the site file may take a sensor out first, or bring it later, each by a reload of its own.
     warn({
       place: at("sensors", i),
-      problem: `${shown(pattern)} finds no sensor of the site file`,
-      remedy: "mend it, or leave it for sensors to come",
+      problem: `${shown(pattern)} matches no sensor in the site file`,
+      remedy: "correct it, or keep it for sensors that will be added",
     });
     missing += 1;
   }
@@ -63,7 +63,7 @@ export function checkSelect(
       isWhole = false;
       fault({
         place: at(key, i),
-        problem: `${id} is no ${level} of the site file`,
+        problem: `${id} is not a ${level} in the site file`,
         remedy: `give the id of a sensor's location.${level}`,
       });
     }
@@ -72,8 +72,8 @@ export function checkSelect(
     if (sensors.some((sensor) => readingKinds(sensor).includes(kind))) continue;
     warn({
       place: at("kinds", i),
-      problem: `no sensor of the site file gives ${kind}`,
-      remedy: "leave it out, or leave it for sensors to come",
+      problem: `no sensor in the site file has the kind ${kind}`,
+      remedy: "leave it out, or keep it for sensors that will be added",
     });
   }
   checkValues(select, sensors, place, { fault, warn }, isWhole);
@@ -97,8 +97,8 @@ function checkValues(
     if (isWhole)
       fault({
         place: `${place}.select`,
-        problem: "chooses no reading of any sensor: its lists agree on nothing",
-        remedy: "leave a list out, or mend it",
+        problem: "selects no readings: nothing matches all of its lists",
+        remedy: "leave a list out, or correct it",
       });
     return;
   }
@@ -112,8 +112,8 @@ function checkValues(
     const note = isNothing ? fault : warn;
     note({
       place: `${place}.select.values[${i}]`,
-      problem: `${shown(pattern)} finds no value of the chosen readings`,
-      remedy: `values are such as ${[...names].slice(0, 3).join(", ")}`,
+      problem: `${shown(pattern)} matches no value of the selected readings`,
+      remedy: `give values such as ${[...names].slice(0, 3).join(", ")}`,
     });
   }
 }

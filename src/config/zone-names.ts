@@ -15,14 +15,14 @@ export function zoneDoubt(
   const upper = name.toUpperCase();
   if (/^ETC\/GMT[+-]\d+$/.test(upper)) {
     return {
-      problem: `${name} is ${offsetsOf(name)}: the sign of Etc/GMT names is turned round`,
-      remedy: `where that is not meant, give ${name.replace(/[+-]/, (sign) => (sign === "+" ? "-" : "+"))}, or a place such as Europe/Berlin`,
+      problem: `${name} is ${offsetsOf(name)}: the sign of Etc/GMT names is inverted`,
+      remedy: `if that is not what you mean, give ${name.replace(/[+-]/, (sign) => (sign === "+" ? "-" : "+"))}, or a place such as Europe/Berlin`,
     };
   }
   if (upper === "GMT") {
     return {
       problem: `${name} has no summer time: ${offsetsOf(name)}`,
-      remedy: "where the gateway's clock follows British summer time, give Europe/London",
+      remedy: "if the gateway's clock follows British summer time, give Europe/London",
     };
   }
   if (!/^[A-Z]{3,4}$/.test(upper) || PLAIN.has(upper)) return null;

@@ -119,8 +119,8 @@ export function laneChangeText(change: LaneChange): string {
   switch (change.what) {
     case "added":
       return change.from === "stored"
-        ? `${of}: begins with everything that is stored`
-        : `${of}: begins with its first new reading`;
+        ? `${of}: starts with all stored readings`
+        : `${of}: starts with its first new reading`;
     case "carried":
       return change.isNewestOnly
         ? `${of}: off; of ${many(change.readings)} still owed the newest of each sensor and kind are owed as plain, the rest is given up (format_off)`

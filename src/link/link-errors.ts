@@ -40,12 +40,10 @@ export function connackFailure(code: number, clientId: string): LinkFailure {
     case 0x90:
       return hands("the broker does not accept the topic of the will: check MQTT_TOPIC_PREFIX");
     case 0x9a:
-      return transient(
-        "the broker keeps no retained messages and refuses a will that is to be retained",
-      );
+      return transient("the broker keeps no retained messages and refuses a retained will");
     case 0x9c:
     case 0x9d:
-      return hands("the broker says to use another server: set MQTT_URL to it");
+      return hands("the broker redirects to another server: set MQTT_URL to that server");
     case 3:
     case 0x88:
     case 0x89:
@@ -83,7 +81,7 @@ export function inUplinkWords(text: string, uplink: string): string {
 export function disconnectFailure(code: number, clientId: string): LinkFailure {
   switch (code) {
     case 0x87:
-      return hands("the broker ended the session: not authorised any more");
+      return hands("the broker ended the session: this client is no longer authorised");
     case 0x8b:
       return transient("the broker is shutting down");
     case 0x8d:
@@ -91,7 +89,7 @@ export function disconnectFailure(code: number, clientId: string): LinkFailure {
     case 0x8e:
       return takenOver(clientId);
     case 0x93:
-      return transient("the broker says we sent more at once than its receive maximum");
+      return transient("the broker says that we exceeded its receive maximum");
     case 0x95:
       return transient("the broker ended the session: a packet was too large");
     case 0x98:
@@ -133,7 +131,7 @@ export function transportFailure(err: unknown): LinkFailure {
   if (typeof code === "string") {
     if (code.startsWith("ERR_SSL_") && code.includes("ALERT")) {
       return hands(
-        "the broker refused our TLS client certificate or its absence: check MQTT_CERT_FILE and MQTT_KEY_FILE",
+        "the broker refused our TLS client certificate, or requires one: check MQTT_CERT_FILE and MQTT_KEY_FILE",
       );
     }
     if (code.startsWith("ERR_SSL_WRONG_VERSION")) return hands(TLS_REMEDIES["EPROTO"] ?? code);
@@ -152,7 +150,7 @@ export function transportFailure(err: unknown): LinkFailure {
       case "ECONNRESET":
       case "EPIPE":
         return transient(
-          "the connection was reset; where it never comes up, check that scheme and port of MQTT_URL belong together",
+          "the connection was reset; if it never succeeds, check that the scheme and port of MQTT_URL match",
         );
       default:
         return transient(`the connection failed (${code})`);
@@ -167,7 +165,9 @@ export function transportFailure(err: unknown): LinkFailure {
   }
   // mqtt-packet's words for bytes that are no MQTT: a web server, or TLS on a plain port.
   if (/^(Invalid header flag|Cannot parse|Malformed|Invalid protocol)/.test(message)) {
-    return hands("what answers there speaks no MQTT: check scheme, host and port of MQTT_URL");
+    return hands(
+      "the server at that address does not speak MQTT: check scheme, host and port of MQTT_URL",
+    );
   }
   return transient(message);
 }

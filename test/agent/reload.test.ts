@@ -270,7 +270,7 @@ test(
     await agent.address;
     const at = { env: { ...env, MQTT_URL: "" }, cwd: dirname(plant.siteFile) };
     const same = await runCommand(["check", "--diff"], at);
-    assert.match(same.stdout, /The running agent has it in effect/);
+    assert.match(same.stdout, /The running agent uses this configuration/);
 
     writeFileSync(
       dotEnv,

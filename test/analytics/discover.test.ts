@@ -354,7 +354,7 @@ test("discover – asks the gateway which kinds answer for a type; a flag goes b
   const elsewhere = await otherService(t, () => ({ status: 404, body: "" }));
   const wrong = await discover(cwd, [...words.slice(0, 5), elsewhere]);
   assert.equal(wrong.code, 1);
-  assert.match(wrong.stderr, /gave no sensor's day: .*--gateway-service/);
+  assert.match(wrong.stderr, /did not return a day of any sensor: .*--gateway-service/);
   await assert.rejects(
     discover(cwd, [...words.slice(0, 5), "ftp://u:s3cret@x"]),
     (error: Error) => {

@@ -192,11 +192,11 @@ test("check --diff – says what becomes of readings that are owed before a form
   await append(store, [readingOf("1", START_MS), readingOf("1", START_MS + 1000)]);
   await store.close();
   const same = await runCommand(["check", "--diff"], { env, cwd });
-  assert.doesNotMatch(same.stdout, /What is owed/);
+  assert.doesNotMatch(same.stdout, /Undelivered readings/);
   const plain = { ...env, PUBLISH_FORMATS: "plain" };
   const told = await runCommand(["check", "--diff"], { env: plain, cwd });
   assert.match(
     told.stdout,
-    /What is owed, at the next start or reload\n {2}uplink main, json: off; of 2 readings/,
+    /Undelivered readings, at the next start or reload\n {2}uplink main, json: off; of 2 readings/,
   );
 });

@@ -151,7 +151,7 @@ test("doctor – says whether MODBUS_PORT can be had, and that a damaged map is 
   assert.equal((await look(0))[0]?.state, "ok");
   const [taken] = await look(Number(new URL(device.url).port));
   assert.equal(taken?.state, "failed");
-  assert.match(taken.detail, /^MODBUS_PORT: .*another program has it/);
+  assert.match(taken.detail, /^MODBUS_PORT: .*another program uses it/);
   writeFileSync(join(dataDir, "modbus-map.json"), "{");
   assert.match((await look(0))[0]?.detail ?? "", /modbus-map\.json/);
 });

@@ -129,7 +129,10 @@ test("doctor – a gateway that takes connections and never answers is not waite
   const run = await runCommand(["doctor"], { ...b, env });
   assert.equal(run.code, 1);
   assert.equal(run.stdout.match(/no answer within/g)?.length, 2);
-  assert.match(run.stdout, /^FAILED +gateway .*gave no sensor's day.* \(\d+ reads not tried\)$/m);
+  assert.match(
+    run.stdout,
+    /^FAILED +gateway .*did not return a day of any sensor.* \(\d+ reads not tried\)$/m,
+  );
 });
 
 test("probe – shows raw record, reading and the messages of each format", async (t) => {

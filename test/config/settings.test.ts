@@ -143,7 +143,10 @@ test("settings – a file that a setting names is told by its path, and what is 
     assert.equal(line, `${name}: has a port that does not exist; give one from 1 to 65535`);
   }
   assert.match(problem({ MQTT_CA_FILE: "none" }), /MQTT_CA_FILE: \S+\/none does not exist;/);
-  assert.match(problem({ MQTT_CA_FILE: "file" }), /MQTT_CA_FILE: \S+ cannot be used \(is no PEM/);
+  assert.match(
+    problem({ MQTT_CA_FILE: "file" }),
+    /MQTT_CA_FILE: \S+ cannot be used \(is not a PEM/,
+  );
 });
 
 test("settings – a user name that comes with MQTT_URL is shown as in effect, masked, with its origin", () => {
@@ -178,7 +181,7 @@ test("settings – a cluster is several addresses, and with an uplinks file none
   assert.ok(!cluster.shown.MQTT_URL.includes("pw"));
   const comma = load({ MQTT_URL: "mqtts://u:a,b@a,mqtts://u:a,b@b" });
   assert.equal(comma.settings?.mqttPassword, "a,b");
-  assert.match(load({ MQTT_URL: "mqtt://a,b" }).faults[0]?.problem ?? "", /comma in its host name/);
+  assert.match(load({ MQTT_URL: "mqtt://a,b" }).faults[0]?.problem ?? "", /comma in the host name/);
   assert.match(load({ MQTT_URL: "mqtt://a,tcp://b" }).faults[0]?.problem ?? "", /^address 2: /);
   const differing = load({ MQTT_URL: "mqtt://u:pw@a,mqtt://b" });
   assert.deepEqual(
@@ -571,7 +574,7 @@ test("settings – the HTTP side's certificate is checked with its key, and said
   assert.deepEqual([given("fresh").faults, given("fresh").warnings.length], [[], 0]);
   assert.match(given("late").warnings[0]?.problem ?? "", /^ends on /);
   assert.match(given("ended").warnings[0]?.problem ?? "", /^ended on /);
-  assert.match(lines(given("fresh", "late")), /HTTP_KEY_FILE: the key does not fit/);
+  assert.match(lines(given("fresh", "late")), /HTTP_KEY_FILE: the key does not match/);
   assert.match(lines(load({ HTTP_CERT_FILE: "fresh.pem" }, cwd)), /HTTP_KEY_FILE: is missing/);
 });
 

@@ -162,8 +162,11 @@ test("site file – a sensor twice is told by the name of the other, for who fil
 test("site file – names that stand otherwise in topics are a warning with both spellings", () => {
   const sensors = ["4/0", "4_1", "4#2"].map((code) => ({ ...RPM, code }));
   const told = load({ site: "plant/7 +", sensors }).warnings.map(faultLine);
-  assert.match(told[0] ?? "", /site: "plant\/7 \+" stands in topics as "plant_7 _"/);
-  assert.match(told[1] ?? "", /sensors\[0\]\.code: "4\/0" stands in topics as "4_0".*so do 1 more/);
+  assert.match(told[0] ?? "", /site: "plant\/7 \+" appears in topics as "plant_7 _"/);
+  assert.match(
+    told[1] ?? "",
+    /sensors\[0\]\.code: "4\/0" appears in topics as "4_0".*so do 1 more/,
+  );
   assert.equal(told.length, 2);
 });
 

@@ -151,9 +151,9 @@ test("text that is no JSON is told with line and column", () => {
   const { faults } = loadUplinks('{ "uplinks": [\n  { "name": }\n] }', "/u.json", CONTEXT);
   assert.equal(faults[0]?.place, "/u.json:2:13");
   const comma = loadUplinks('{ "uplinks": [{ "name": "a", }] }', "/u.json", CONTEXT);
-  assert.match(comma.faults[0]?.problem ?? "", /a comma stands before this/);
+  assert.match(comma.faults[0]?.problem ?? "", /a comma after the last item/);
   const last = loadUplinks('{ "uplinks": [1, ] }', "/u.json", CONTEXT);
-  assert.match(last.faults[0]?.problem ?? "", /a comma stands before this/);
+  assert.match(last.faults[0]?.problem ?? "", /a comma after the last item/);
 });
 
 test("a file that is no object is told by its path alone", () => {
@@ -227,7 +227,7 @@ test("a slip in password says which file to give, another slip which member was 
   assert.match(told({ sasKye: "x" }).join(), /did you mean sasKey\?.*give sasKeyFile/);
   assert.match(told({ passwordfile: "x" }).join(), /did you mean passwordFile\? Else/);
   assert.match(told({ profile: "thingbord" }).join(), /"thingbord" is not allowed; did you mean/);
-  assert.match(told({ url: "mqqts://a" }).join(), /"mqqts:" is not a scheme that works here/);
+  assert.match(told({ url: "mqqts://a" }).join(), /"mqqts:" is not a supported scheme/);
 });
 
 test("a client id of main is not given again at its broker", () => {
@@ -272,7 +272,7 @@ test("a sensor or pattern that finds none in the site file is a warning, also wh
       [
         [
           `uplinks[0].select.sensors[${sensors.length - 1}]`,
-          `"${sensors.at(-1)}" finds no sensor of the site file`,
+          `"${sensors.at(-1)}" matches no sensor in the site file`,
         ],
       ],
     );

@@ -13,7 +13,7 @@ for (const [name, pattern] of [
   ["CST", /America\/Chicago, UTC-06:00 in January and UTC-05:00 in July.*Asia\/Shanghai/],
   ["BST", /Asia\/Dhaka, UTC\+06:00 all year.*British Summer Time/],
   ["EST", /UTC-05:00 all year.*America\/New_York/],
-  ["Etc/GMT+3", /UTC-03:00 all year: the sign of Etc\/GMT names is turned round.*Etc\/GMT-3/],
+  ["Etc/GMT+3", /UTC-03:00 all year: the sign of Etc\/GMT names is inverted.*Etc\/GMT-3/],
   ["GMT", /no summer time.*Europe\/London/],
 ] as const) {
   test(`settings – GATEWAY_TIMEZONE=${name} is told with what it stands for`, () => {

@@ -13,7 +13,7 @@ test("link errors – what speaks no MQTT is said in the operator's words, not t
     "Cannot parse protocolId",
   ]) {
     const { text, needsHands } = transportFailure(new Error(words));
-    assert.match(text, /speaks no MQTT: check scheme, host and port of MQTT_URL/);
+    assert.match(text, /does not speak MQTT: check scheme, host and port of MQTT_URL/);
     assert.ok(needsHands);
   }
 });
