@@ -137,7 +137,9 @@ export function changeLines({ sensors, site, uplinks }: ConfigurationChanges): s
     ...sensors.changed.map(({ code, fields }) => `sensor ${code} changes: ${fields.join(", ")}`),
     ...site.map((field) => `${field} changes`),
     ...uplinks.added.map((name) => `uplink ${name} is added`),
-    ...uplinks.removed.map((name) => `uplink ${name} is removed; it drops what it was owed`),
+    ...uplinks.removed.map(
+      (name) => `uplink ${name} is removed; its undelivered readings are dropped`,
+    ),
     ...uplinks.changed.map(
       ({ name, fields }) => `uplink ${name} changes, with a new session: ${fields.join(", ")}`,
     ),

@@ -115,7 +115,7 @@ function heirOf(lane: Lane, added: ReadonlySet<Lane>, had: readonly KnownLane[])
 export function laneChangeText(change: LaneChange): string {
   const of = `uplink ${change.uplink}, ${change.lane}`;
   const many = (count: number) =>
-    `${count} ${isWaveform(change.lane) ? "measurements" : "readings"}`;
+    `${count} undelivered ${isWaveform(change.lane) ? "measurements" : "readings"}`;
   switch (change.what) {
     case "added":
       return change.from === "stored"
@@ -123,12 +123,12 @@ export function laneChangeText(change: LaneChange): string {
         : `${of}: starts with its first new reading`;
     case "carried":
       return change.isNewestOnly
-        ? `${of}: off; of ${many(change.readings)} still owed the newest of each sensor and kind are owed as plain, the rest is given up (format_off)`
-        : `${of}: off; ${many(change.readings)} still owed are owed as ${change.to}`;
+        ? `${of}: off; of ${many(change.readings)}, the newest of each sensor and kind move to plain, and the rest are dropped (format_off)`
+        : `${of}: off; ${many(change.readings)} move to ${change.to}`;
     case "format_off":
-      return `${of}: off; ${many(change.readings)} still owed are given up (format_off)`;
+      return `${of}: off; ${many(change.readings)} are dropped (format_off)`;
     case "uplink_removed":
-      return `${of}: removed; ${many(change.readings)} still owed are given up (uplink_removed)`;
+      return `${of}: removed; ${many(change.readings)} are dropped (uplink_removed)`;
   }
 }
 

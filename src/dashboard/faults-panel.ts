@@ -148,7 +148,7 @@ export function gapsPanel(
   const root = h(
     "section",
     { class: "panel", "aria-labelledby": "gaps-title" },
-    h("h2", { id: "gaps-title" }, "Readings given up"),
+    h("h2", { id: "gaps-title" }, "Dropped readings"),
     h(
       "p",
       { class: "hint" },
@@ -156,7 +156,7 @@ export function gapsPanel(
     ),
     h(
       "div",
-      { class: "scroll", tabindex: 0, role: "group", "aria-label": "Readings given up" },
+      { class: "scroll", tabindex: 0, role: "group", "aria-label": "Dropped readings" },
       h(
         "table",
         { class: "plain" },

@@ -370,5 +370,5 @@ const isLost = (answer: object) =>
   answer instanceof CallFailure && answer.code === "connection_lost";
 
 function abortedFailure(): CallFailure {
-  return new CallFailure({ message: "the call was given up", failureClass: "aborted" });
+  return new CallFailure({ message: "the call was cancelled", failureClass: "aborted" });
 }

@@ -58,7 +58,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #body: AnswerBody;
   readonly #startedAt: number;
   #leave: (() => void) | null = null;
-  readonly #onAbort = () => this.#fail("aborted", "aborted", "the call was given up");
+  readonly #onAbort = () => this.#fail("aborted", "aborted", "the call was cancelled");
   #controller: Dispatcher.DispatchController | null = null;
   #firstByte: NodeJS.Timeout | null;
   #gap: NodeJS.Timeout | null = null;

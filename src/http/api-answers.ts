@@ -170,7 +170,7 @@ export const ANSWERS: Readonly<Record<string, Schema>> = {
     limitBytes: INTEGER,
     diskFreeBytes: orNull(INTEGER),
     hoursUntilFull: orNull(NUMBER),
-    dropped: { ...map(INTEGER), description: "Readings given up, by reason." },
+    dropped: { ...map(INTEGER), description: "Readings dropped, by reason." },
     alarm: orNull(TEXT),
     isWritable: YES_NO,
   }),

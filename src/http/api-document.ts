@@ -48,7 +48,7 @@ const OPERATIONS: readonly Operation[] = [
   {
     path: "/api/v1/configuration/compare",
     method: "post",
-    summary: "Which settings differ from the running ones, told by digests keyed with a nonce.",
+    summary: "Which settings differ from the running ones, compared by digests keyed with a nonce.",
     body: COMPARE_BODY,
     also: { 501: "This agent has none." },
     answer: "Names of the settings that differ.",
@@ -128,7 +128,7 @@ const OPERATIONS: readonly Operation[] = [
   {
     path: "/api/v1/gaps",
     method: "get",
-    summary: "Readings that were given up, newest first.",
+    summary: "Dropped readings, newest first.",
     query: GAPS_QUERY,
     answer: "The gaps.",
     schema: ANSWER.gaps,

@@ -63,10 +63,10 @@ export function createMetrics() {
       "Publishes that did not succeed, by reason.",
       ["reason", "uplink"],
     ),
-    dropped: counter("dropped_total", "Readings given up, by reason.", ["reason"]),
+    dropped: counter("dropped_total", "Readings dropped, by reason.", ["reason"]),
     uplinkDropped: counter(
       "uplink_dropped_total",
-      "Readings that an uplink was owed and lost, by reason.",
+      "Undelivered readings that an uplink lost, by reason.",
       ["reason", "uplink"],
     ),
     brokerConnected: gauge("broker_connected", "1 while every MQTT session stands."),

@@ -291,11 +291,11 @@ test(
     const switched = await runCommand(["check", "--diff"], off);
     assert.match(
       switched.stdout,
-      /uplink main, json: off; (\d+ readings still owed|of \d+ readings still owed the newest)/,
+      /uplink main, json: off; (\d+ undelivered readings|of \d+ undelivered readings, the newest)/,
     );
     assert.match(
       switched.stdout,
-      /uplink main, waveform: off; \d+ measurements still owed are given up/,
+      /uplink main, waveform: off; \d+ undelivered measurements are dropped/,
     );
 
     const reload = await runCommand(["reload"], at);

@@ -154,7 +154,7 @@ function bufferFaults({ buffer }: AgentStatus): Fault[] {
     add(
       "readings_dropped",
       "warning",
-      `Readings were given up: ${dropped.map(([reason, count]) => `${count} (${reason.replaceAll("_", " ")})`).join(", ")}.`,
+      `Readings were dropped: ${dropped.map(([reason, count]) => `${count} (${reason.replaceAll("_", " ")})`).join(", ")}.`,
       "See the gaps for sensors and times. Raise BUFFER_MAX_MB or shorten outages to keep more.",
     );
   }

@@ -104,7 +104,7 @@ function agentTopics(plan: TopicPlan, topics: Topics): PublishedTopic[] {
   return [
     json(topics.agentState, "the agent's state", true),
     json(topics.agentStats, "the agent's statistics", true),
-    json(topics.agentGap, "readings given up", false),
+    json(topics.agentGap, "dropped readings", false),
     ...(hasAlarms(plan) ? [json(topics.agentEvent, "alarm events", false)] : []),
     ...(plan.commands ? [json(topics.saveSettingsResult, "results of commands", false)] : []),
     ...(plan.commands && plan.alarms !== false

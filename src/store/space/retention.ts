@@ -335,8 +335,8 @@ export class Retention {
     this.#parts.logger.error(
       { reason, what: phase, limitBytes: this.#options.limits.totalBytes },
       phase === "owed"
-        ? "the buffer is full: the oldest undelivered readings are given up"
-        : "the buffer is full: undelivered waveforms are given up",
+        ? "the buffer is full: the oldest undelivered readings are dropped"
+        : "the buffer is full: undelivered waveforms are dropped",
     );
   }
 

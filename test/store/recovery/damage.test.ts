@@ -291,5 +291,5 @@ test("damage – waveforms given up inside a full transaction are counted, and t
   assert.ok(given > 0, JSON.stringify(dropped));
   assert.equal((lanes.waveform?.readings ?? 0) + given, count);
   assert.equal(lanes.json?.readings, count, "readings outlast samples");
-  assert.match(logger.text, /undelivered waveforms are given up/);
+  assert.match(logger.text, /undelivered waveforms are dropped/);
 });
