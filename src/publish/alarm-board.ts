@@ -57,7 +57,7 @@ export class AlarmBoard {
         if (!hasWarned)
           logger.warn(
             {},
-            "alarm events still waited; they are not sent while ALARMS_ENABLED is false",
+            "dropped waiting alarm events: they are not sent while ALARMS_ENABLED is false",
           );
         hasWarned = true;
         return messages.filter(standing).map(emptied);

@@ -98,7 +98,7 @@ export class Descriptions {
       this.#saved = text;
       return standing;
     } catch (err) {
-      logger.warn({ err }, "what was said of sensors before is not known any more");
+      logger.warn({ err }, "the descriptions that were published before are no longer known");
       return {};
     }
   }

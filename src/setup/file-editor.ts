@@ -108,7 +108,7 @@ export class FileEditor implements FileEditing {
       const kept = versions.list().map(({ version }) => versions.text(version));
       secrets.prune([this.#part.text(), ...kept]);
     } catch (err) {
-      logger.warn({ err }, "files of passwords that nothing names any more could not be removed");
+      logger.warn({ err }, "password files that are no longer used could not be removed");
     }
   }
 

@@ -340,7 +340,7 @@ export class SparkplugNode {
     this.#damaged.add(id);
     metrics.deliveryFailures.inc({ reason: "damaged" });
     const what = { link: "sparkplug", id, sensor, kind };
-    logger.error(what, "a stored reading is damaged and cannot be sent whole");
+    logger.error(what, "a stored reading is damaged and cannot be sent in full");
   }
 
   #oversize(what: string, lane: SparkplugLane, entries: readonly OutboxEntry[]): void {
@@ -350,7 +350,7 @@ export class SparkplugNode {
       const others = line.heldBack === 0 ? {} : { others: line.heldBack };
       logger.error(
         { link: "sparkplug", what, ...others },
-        "a message is larger than the broker takes",
+        "a message exceeds the broker's packet limit",
       );
     }
     metrics.deliveryFailures.inc({ reason: "oversize" });

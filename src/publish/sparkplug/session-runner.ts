@@ -370,7 +370,8 @@ export class SessionRunner {
     if (isBorn) await sender.send(session.ndeath(clock.now()));
     if (end === "stopped") this.#settleDelivered(true);
     // Nothing was born, nothing dies: the will would be a death without a birth.
-    const failure = end === "birth_too_large" ? "the NBIRTH is larger than the broker takes" : null;
+    const failure =
+      end === "birth_too_large" ? "the NBIRTH exceeds the broker's packet limit" : null;
     await connection.disconnect(isBorn, failure);
     return end;
   }

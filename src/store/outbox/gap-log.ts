@@ -119,7 +119,7 @@ export class SqliteGapLog implements GapLog {
       return act();
     } catch (error) {
       if (!(error instanceof StoreFailure)) throw error;
-      this.#parts.logger.warn({ err: error }, "gap records wait for the disk");
+      this.#parts.logger.warn({ err: error }, "gap records cannot be stored; trying again");
       return otherwise;
     }
   }

@@ -106,7 +106,7 @@ export class SqliteOutbox {
       if (code !== "full") throw error;
       this.#isDeferred = true;
       const changes = this.#book.plan(this.#uplinks).map(laneChangeText);
-      this.#parts.logger.error({ changes }, "changed uplinks wait for room on the disk");
+      this.#parts.logger.error({ changes }, "changes of uplinks wait for free disk space");
     }
   }
 
@@ -256,7 +256,7 @@ export class SqliteOutbox {
   #strayRow(lane: LaneQueue, place: Place, page: Page): void {
     this.#parts.logger.error(
       { lane: lane.name, seq: place.seq },
-      "reading of an outbox row is gone",
+      "the reading of an outbox row is missing",
     );
     this.#parts.onLost();
     const reading = { seq: place.seq } as OutboxEntry["reading"];

@@ -136,7 +136,7 @@ export class Settlement implements WriteJob {
       return;
     }
     if (this.#retry.failures === 0) {
-      logger.error({ err: failure }, "deliveries cannot be settled; publishing pauses");
+      logger.error({ err: failure }, "acknowledgements cannot be stored; publishing pauses");
     }
     this.#hooks.isBlocked(true);
     void clock.sleep(this.#retry.next(), this.#hooks.closing).then(() => queue.enqueue(this, 0));
