@@ -119,7 +119,10 @@ export class SqliteGapLog implements GapLog {
       return act();
     } catch (error) {
       if (!(error instanceof StoreFailure)) throw error;
-      this.#parts.logger.warn({ err: error }, "gap records cannot be read or stored now; trying again");
+      this.#parts.logger.warn(
+        { err: error },
+        "gap records cannot be read or stored now; trying again",
+      );
       return otherwise;
     }
   }
