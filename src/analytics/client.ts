@@ -92,7 +92,7 @@ export class AnalyticsClient {
       throw new AnalyticsFailure(
         "service_status",
         API_OPERATIONS.login,
-        "the service gave no token; are e-mail and password right?",
+        "the service returned no token; check e-mail and password",
       );
     }
     this.#token = token;

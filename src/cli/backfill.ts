@@ -18,7 +18,7 @@ export async function run(context: CommandContext): Promise<number> {
   const { flags, stdout, stderr, signal } = context;
   const from = parseDay("from", flags.required("from"));
   const to = parseDay("to", flags.required("to"));
-  if (to < from) throw new UsageError(`--to ${to} lies before --from ${from}`);
+  if (to < from) throw new UsageError(`--to ${to} is before --from ${from}`);
   const configuration = loadConfiguration(context);
   const sensor = sensorOf(flags.text("sensor"), configuration);
   const request = { from, to, sensor };

@@ -30,7 +30,7 @@ export function run(context: CommandContext): Promise<number> {
   const isRenewal = flags.has("replace");
   for (const path of [certPath, keyPath])
     if (existsSync(path) && !isRenewal)
-      throw new UsageError(`${path} exists already; give --replace to make it anew`);
+      throw new UsageError(`${path} already exists; give --replace to create it again`);
   const days = flags.number("days", { min: 1, max: DAYS_MAX, isInteger: true }) ?? DAYS_DEFAULT;
   const hosts = hostsOf(flags.text("host"));
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });

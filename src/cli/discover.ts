@@ -27,7 +27,7 @@ export async function run(context: CommandContext): Promise<number> {
     existsSync(outPath) &&
     (merge === null || resolve(cwd, merge) !== outPath)
   ) {
-    throw new UsageError(`--out ${out} is there already; give --merge ${out} to add to it`);
+    throw new UsageError(`--out ${out} already exists; give --merge ${out} to add to it`);
   }
   const existing = merge === null ? null : readSite(resolve(cwd, merge), merge);
   const names = createWireNames({ word: flags.required("wire-word"), service: "" });
@@ -126,9 +126,9 @@ function loginOf(
     return null;
   }
   if (hasToken) throw new UsageError("give a token, or --email with --password-file, not both");
-  if (email === null) throw new UsageError("--password-file wants --email too");
+  if (email === null) throw new UsageError("--password-file requires --email");
   if (password === null)
-    throw new UsageError("--email wants --password-file too: a file that holds the password");
+    throw new UsageError("--email requires --password-file, a file that contains the password");
   return { email, password };
 }
 
@@ -144,7 +144,7 @@ function readSite(path: string, shown: string): Readonly<Record<string, unknown>
   try {
     parsed = JSON.parse(text);
   } catch (error) {
-    throw new UsageError(`--merge ${shown} is no JSON: ${(error as Error).message}`);
+    throw new UsageError(`--merge ${shown} is not valid JSON: ${(error as Error).message}`);
   }
   const site =
     typeof parsed === "object" && parsed !== null ? (parsed as Record<string, unknown>) : {};

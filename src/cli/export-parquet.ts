@@ -35,7 +35,9 @@ export async function writeParquet(
   signal: AbortSignal,
 ): Promise<number> {
   if (sink.isTTY === true)
-    throw new UsageError("Parquet is no text: send it to a file with > readings.parquet");
+    throw new UsageError(
+      "Parquet is a binary format: redirect it to a file with > readings.parquet",
+    );
   const { MeasurementFile } = await loadCollectBundle();
   const file = new MeasurementFile();
   let count = 0;

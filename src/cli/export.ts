@@ -31,17 +31,17 @@ export async function run(context: CommandContext): Promise<number> {
   const directory = flags.text("waveforms");
   const format = flags.choice("format", ["csv", "jsonl", "parquet", "wav", "npy"]) ?? "csv";
   if (directory === null && (format === "wav" || format === "npy")) {
-    throw new UsageError(`--format ${format} is one of waveforms; give --waveforms DIR too`);
+    throw new UsageError(`--format ${format} is a waveform format; give --waveforms DIR too`);
   }
   if (directory !== null && (format === "jsonl" || format === "parquet")) {
-    throw new UsageError(`--format ${format} is none of waveforms; give csv, wav or npy`);
+    throw new UsageError(`--format ${format} is not a waveform format; give csv, wav or npy`);
   }
   const kind = flags.choice("kind", KINDS) ?? undefined;
   const settings = loadProcessSettings(context);
   const zone = settings.gatewayTimezone;
   const fromMs = parseTime("from", flags.required("from"), zone, false);
   const toMs = parseTime("to", flags.required("to"), zone, true);
-  if (toMs <= fromMs) throw new UsageError("--to lies before --from");
+  if (toMs <= fromMs) throw new UsageError("--to is before --from");
   const db = flags.text("db");
   if (db !== null) {
     if (format !== "parquet") throw new UsageError("--db goes with --format parquet");
@@ -158,7 +158,7 @@ function sensorOf(
   if (!stored) {
     const known = [...new Set(streams.map((s) => s.sensor))].slice(0, 20).join(", ");
     throw new UsageError(
-      `--sensor ${code}: nothing of it is stored; stored are: ${known || "none"}`,
+      `--sensor ${code}: no readings of it are stored; there are readings of: ${known || "none"}`,
     );
   }
   return stored.sensor;

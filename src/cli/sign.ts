@@ -44,7 +44,7 @@ export async function run(context: CommandContext): Promise<number> {
   );
   if (Buffer.byteLength(text) > DOCUMENT_BYTES_MAX)
     throw new UsageError(
-      `the document has more than ${DOCUMENT_BYTES_MAX} bytes; no agent takes it`,
+      `the document has more than ${DOCUMENT_BYTES_MAX} bytes; agents would refuse it`,
     );
   stdout.write(`${text}\n`);
   return Promise.resolve(0);
@@ -55,7 +55,7 @@ function makeKeys(name: string, { cwd, stderr }: CommandContext): number {
   const publicPath = resolve(cwd, `${name}.pub.pem`);
   for (const path of [privatePath, publicPath])
     if (existsSync(path))
-      throw new UsageError(`${path} exists already; keys are never overwritten`);
+      throw new UsageError(`${path} already exists; keys are never overwritten`);
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
   const privatePem = privateKey.export({ type: "pkcs8", format: "pem" });
   writeFileSync(privatePath, privatePem, { mode: PRIVATE_MODE, flag: "wx" });
@@ -95,6 +95,6 @@ function part(name: "site" | "uplinks", path: string | null, cwd: string): Signe
     throw new UsageError(`--${name}-file ${path} ${words}`);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new UsageError(`--${name}-file ${path} is no JSON object`);
+    throw new UsageError(`--${name}-file ${path} is not a JSON object`);
   return { [name]: value };
 }

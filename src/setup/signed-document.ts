@@ -61,11 +61,11 @@ export interface Expectation {
 export function readPublicKeys(pem: string): KeyObject[] {
   const blocks = pem.match(/-----BEGIN PUBLIC KEY-----[^-]+-----END PUBLIC KEY-----/g) ?? [];
   if (blocks.length === 0 || blocks.length > KEYS_MAX)
-    throw new Error(`holds ${blocks.length} public keys; one to ${KEYS_MAX} PEM blocks are taken`);
+    throw new Error(`contains ${blocks.length} public keys; give one to ${KEYS_MAX} PEM blocks`);
   return blocks.map((block) => {
     const key = createPublicKey(block);
     if (key.asymmetricKeyType !== "ed25519")
-      throw new Error(`holds a key of type ${key.asymmetricKeyType}; Ed25519 is taken`);
+      throw new Error(`contains a key of type ${key.asymmetricKeyType}; only Ed25519 is accepted`);
     return key;
   });
 }

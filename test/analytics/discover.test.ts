@@ -98,7 +98,7 @@ test("discover – wrong flags are told before anything is asked", async (t) => 
     [[...base, "--kinds", "current"], /--kinds/],
     [[...base, "--clamp", "60"], /--clamp/],
     [[...base, "--loop", "bar:1:1"], /--loop/],
-    [[...base, "--out", "there.json"], /there already/],
+    [[...base, "--out", "there.json"], /there.json already exists/],
     [[...base, "--merge", "nowhere.json"], /nowhere\.json does not exist/],
     [[...base, "--merge", "there.json"], /no list of sensors/],
   ] as const) {

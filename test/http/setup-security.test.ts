@@ -180,7 +180,7 @@ test("set-up – of a stranger that it is made to connect to nothing is told but
     assert.match(told[path], /"failed"/);
   }
   assert.match(told["page"] ?? "", /is not JSON/);
-  assert.match(told["json"] ?? "", /gave no token/);
+  assert.match(told["json"] ?? "", /returned no token/);
   assert.match(told["denied"] ?? "", /HTTP 403/);
   assert.match(told["huge"] ?? "", /more than 65536 bytes/);
   assert.match(told["redirect"] ?? "", /redirect/);

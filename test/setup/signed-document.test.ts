@@ -74,6 +74,6 @@ test("signed document – a key file may hold several keys, and only such as sig
     String(key.export({ type: "spki", format: "pem" }));
   assert.equal(readPublicKeys(pem(ours.publicKey) + pem(theirs.publicKey)).length, 2);
   const rsa = generateKeyPairSync("rsa", { modulusLength: 1024 });
-  assert.throws(() => readPublicKeys(pem(rsa.publicKey)), /type rsa; Ed25519 is taken/);
-  assert.throws(() => readPublicKeys("nothing"), /holds 0 public keys/);
+  assert.throws(() => readPublicKeys(pem(rsa.publicKey)), /type rsa; only Ed25519 is accepted/);
+  assert.throws(() => readPublicKeys("nothing"), /contains 0 public keys/);
 });

@@ -27,7 +27,7 @@ export async function migrate(client: ClientBase): Promise<number> {
     const at = await versionOf(client);
     if (at > SCHEMA_VERSION)
       throw new SchemaFailure(
-        `the database has schema ${at}, this program knows ${SCHEMA_VERSION}: update gateside here first`,
+        `the database has schema ${at}, but this program supports only up to ${SCHEMA_VERSION}: update gateside here first`,
       );
     const due = STEPS.slice(at);
     for (const step of due) await take(client, step);

@@ -92,7 +92,7 @@ function longTopics(plan: TopicPlan, rows: readonly PublishedTopic[]): TopicFaul
     const slashesMax = topic.startsWith("$aws/rules/") ? AWS_SLASHES_MAX + 3 : AWS_SLASHES_MAX;
     if (plan.profile === "aws-iot" && slashes > slashesMax)
       faults.push({
-        problem: `${topic} has ${slashes} slashes, and AWS IoT takes no more than ${slashesMax}`,
+        problem: `${topic} has ${slashes} slashes, and AWS IoT allows no more than ${slashesMax}`,
         remedy: "shorten the prefix or the template",
       });
     const bytes = new TextEncoder().encode(topic).length;

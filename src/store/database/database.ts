@@ -131,7 +131,10 @@ export class Database {
       String(writer.pragma(name, { simple: true })),
     );
     if (settings.join() !== "2,wal") {
-      throw new StoreFailure("io", `${this.path} does not take WAL and FULL: ${settings.join()}`);
+      throw new StoreFailure(
+        "io",
+        `${this.path} does not support WAL and FULL: ${settings.join()}`,
+      );
     }
     migrate(writer, this.path);
     this.#place = placeOf(this.path);

@@ -39,5 +39,5 @@ export function requireKnownVersion(
 
 /** Of a store that a newer program has written. */
 export function newerText(path: string, version: number, known = SCHEMA_VERSION): string {
-  return `${path} has schema version ${version}, this program knows ${known}: install the newer Gateside again, or set another DATA_DIR`;
+  return `${path} has schema version ${version}, but this program supports only up to ${known}: install the newer Gateside again, or set another DATA_DIR`;
 }

@@ -29,7 +29,10 @@ export function openOrRecover(db: Database, parts: RecoveryParts, opening: Openi
   const unfinished = unfinishedSalvage(db.path);
   try {
     if (unfinished !== null) {
-      throw new StoreFailure("corrupt", `saving what ${unfinished} holds was cut short`);
+      throw new StoreFailure(
+        "corrupt",
+        `copying what can be read from ${unfinished} was interrupted`,
+      );
     }
     if (opening.seen && existsSync(db.path)) throw opening.seen;
     openWithRoom(db, opening);
