@@ -77,7 +77,7 @@ async function through(
   while (job.state === "running" && !signal.aborted) {
     const hold = holdOf(await ask("/api/v1/status"));
     if (hold !== heldBy && hold !== null)
-      report(`waiting for the gateway: ${hold}; the agent goes on after Ctrl-C`);
+      report(`waiting for the gateway: ${hold}; the agent continues after Ctrl-C`);
     heldBy = hold;
     show(job);
     await systemClock.sleep(ASK_MS, signal);

@@ -65,6 +65,6 @@ export function fleetText(boxes: readonly FleetBox[]): string {
     "NEEDS HANDS",
   ];
   const count = boxes.filter(({ needsHands }) => needsHands.length > 0).length;
-  const sum = `${boxes.length} ${boxes.length === 1 ? "box" : "boxes"}, ${count} in need of hands\n`;
+  const sum = `${boxes.length} ${boxes.length === 1 ? "box" : "boxes"}, ${count} in need of attention\n`;
   return boxes.length === 0 ? sum : `${table([head, ...rows], "")}\n${sum}`;
 }

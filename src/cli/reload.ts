@@ -32,7 +32,7 @@ function print(report: ReloadReport, { stdout, stderr }: CommandContext): void {
   for (const warning of warnings) stderr.write(`warning: ${faultText(warning)}\n`);
   for (const fault of faults) stderr.write(`error: ${faultText(fault)}\n`);
   if (outcome === "refused") {
-    stderr.write(`\nreload refused; configuration ${configuration} goes on unchanged\n`);
+    stderr.write(`\nreload refused; configuration ${configuration} stays in effect\n`);
   } else {
     for (const line of changeLines(changes)) stdout.write(`${line}\n`);
     const what = outcome === "unchanged" ? "nothing has changed" : "applied";

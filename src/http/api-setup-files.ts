@@ -140,7 +140,7 @@ function saved(
     case "changed_elsewhere": {
       const { file, changes } = outcome;
       const { hash, isBlank, content } = file;
-      const message = "the file was changed meanwhile; look at it, and save again";
+      const message = "the file has changed in the meantime; review it and save again";
       const { text: _text, ...rest } = { text: null, ...view({ content, text: null }) };
       return reply
         .code(412)

@@ -129,7 +129,7 @@ function registerDiscovery(app: FastifyInstance, { setup }: Pick<HttpParts, "set
       const { wireWord, ...login } = request.body;
       request.auditDetail = new URL(login.url).host;
       if (!setup.discover({ ...login, wireWord: wireWord ?? null }))
-        return reply.code(409).send(problem(409, "the service is being asked already"));
+        return reply.code(409).send(problem(409, "a search is already running"));
       return reply.code(202).send(setup.discovery);
     },
   );

@@ -1,7 +1,7 @@
 /** What the system says of a file, in words; the operator reads the path next to it. */
 const WORDS: Readonly<Record<string, string>> = {
   ENOENT: "does not exist",
-  ENOTDIR: "lies below something that is not a directory",
+  ENOTDIR: "is below something that is not a directory",
   EISDIR: "is a directory, not a file",
   ELOOP: "is a link that leads back to itself",
   ENAMETOOLONG: "is too long for a file name",

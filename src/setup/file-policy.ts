@@ -70,7 +70,7 @@ export class FilePolicy {
     );
     if (path.includes("\0") || !isAllowed)
       return {
-        problem: `${JSON.stringify(path)} lies outside of what may be named here`,
+        problem: `${JSON.stringify(path)} is outside the directories that are allowed here`,
         remedy: `give a file below ${directories.join(" or ")}; others are given in UPLINKS_FILE itself`,
       };
     const isOwn = [wanted, real].some(
@@ -78,7 +78,7 @@ export class FilePolicy {
     );
     return isOwn
       ? {
-          problem: `${JSON.stringify(path)} is the agent's own and is given to no broker`,
+          problem: `${JSON.stringify(path)} is a file of the agent's own, which is not sent to any broker`,
           remedy: "give a file that was made for this uplink",
         }
       : null;

@@ -151,7 +151,11 @@ export class Reloader {
       site.replace(before.site);
       await uplinks.replace(before.uplinks);
       const problem = error instanceof Error ? error.message : String(error);
-      const fault = { place: "reload", problem, remedy: "what was running goes on; try again" };
+      const fault = {
+        place: "reload",
+        problem,
+        remedy: "the running configuration stays in effect; try again",
+      };
       this.#faults = [faultText(fault)];
       logger.error({ err: error, by }, "reload failed; the running configuration stays in effect");
       return this.#report("refused", NO_CHANGES, [fault], examined.warnings);
@@ -196,7 +200,7 @@ export function renamed(before: Site, after: Site | null): ConfigurationFault[] 
     {
       place: "SITE_FILE: site",
       problem: `the site's name is ${JSON.stringify(after.site)}, and ${JSON.stringify(before.site)} is running`,
-      remedy: "restart the agent: every topic and the client id are made of it",
+      remedy: "restart the agent, because every topic and the client id contain the name",
     },
   ];
 }

@@ -112,7 +112,7 @@ export class RemoteConfiguration {
         return refuse(
           {
             reason: "version",
-            detail: `it has version ${version}, and version ${last.version} was taken before; sign a higher one`,
+            detail: `it has version ${version}, and version ${last.version} was already accepted; sign a higher one`,
           },
           version,
         );

@@ -96,7 +96,7 @@ export function openDocument(
   const payload = bytesOf(outer?.["payload"]);
   const signature = bytesOf(outer?.["signature"]);
   if (payload === null || signature === null)
-    return refuse("not_a_document", "no JSON object with payload and signature in base64");
+    return refuse("not_a_document", "not a JSON object with payload and signature in base64");
   const isSigned =
     signature.length === SIGNATURE_BYTES &&
     keys.some((key) => verify(null, payload, key, signature));
@@ -125,17 +125,17 @@ function checked(document: SignedDocument, expected: Expectation): SignedDocumen
   if (site !== expected.site)
     return refuse(
       "site",
-      `it is for site ${JSON.stringify(site)}, and this is ${JSON.stringify(expected.site)}`,
+      `it is for site ${JSON.stringify(site)}, but this is ${JSON.stringify(expected.site)}`,
     );
   if (notAfterMs < expected.nowMs)
     return refuse(
       "time",
-      `it ended on ${new Date(notAfterMs).toISOString()}, and here it is ${new Date(expected.nowMs).toISOString()}; sign it anew`,
+      `it expired on ${new Date(notAfterMs).toISOString()}, and the time here is ${new Date(expected.nowMs).toISOString()}; sign it again`,
     );
   if (version <= expected.version)
     return refuse(
       "version",
-      `it has version ${version}, and version ${expected.version} was taken before; sign a higher one`,
+      `it has version ${version}, and version ${expected.version} was already accepted; sign a higher one`,
     );
   return document;
 }

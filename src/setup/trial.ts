@@ -62,7 +62,7 @@ export async function runTrial(
     if (worse.length > 0) wellSince = null;
     else wellSince ??= now;
     if (wellSince !== null && now - wellSince >= steadyMs) return [];
-    if (now >= endsAt) return worse.length > 0 ? worse : ["links or reads came and went"];
+    if (now >= endsAt) return worse.length > 0 ? worse : ["connections or reads were not stable"];
     await clock.sleep(Math.min(LOOK_MS, Math.max(1, endsAt - now)), signal);
     if (signal.aborted) return null;
   }

@@ -135,7 +135,7 @@ test("settings – a file that a setting names is told by its path, and what is 
   );
   assert.match(
     problem({ HTTP_TOKEN_FILE: "file/x" }),
-    /file\/x lies below something that is not a dir/,
+    /file\/x is below something that is not a dir/,
   );
   for (const name of ["GATEWAY_URL", "MQTT_URL"]) {
     const scheme = name === "MQTT_URL" ? "mqtt" : "http";

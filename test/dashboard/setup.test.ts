@@ -234,7 +234,7 @@ async function addsAnUplink(house: House): Promise<void> {
   await field(page, "url").fill("mqtt://127.0.0.1:1");
   await field(page, "passwordFile").fill("../../../etc/passwd");
   await page.getByRole("button", { name: "Try the connection" }).click();
-  await page.getByText(/lies outside of what may be named here/).waitFor();
+  await page.getByText(/is outside the directories that are allowed here/).waitFor();
   await field(page, "passwordFile").fill("");
   await page.getByRole("button", { name: "Try the connection" }).click();
   await page.locator(".set-trial-out .fault-text", { hasText: "mqtt://127.0.0.1:1" }).waitFor();

@@ -242,7 +242,11 @@ test("set-up – only files of the credentials and the configuration directory m
     const { faults, tried, put } = await check(path);
     assert.equal(faults.length, 1, `${path}: ${JSON.stringify(faults)}`);
     assert.equal(faults[0]?.place, "uplinks[0].passwordFile");
-    assert.match(faults[0]?.problem ?? "", /lies outside of what may be named here/, path);
+    assert.match(
+      faults[0]?.problem ?? "",
+      /is outside the directories that are allowed here/,
+      path,
+    );
     assert.equal(tried.status, 422, path);
     assert.equal(put.status, 422, path);
   }
@@ -259,7 +263,7 @@ test("set-up – only files of the credentials and the configuration directory m
     "data/gateside.db",
   ]) {
     const { faults, tried, put } = await check(path);
-    assert.match(faults[0]?.problem ?? "", /is the agent's own/, path);
+    assert.match(faults[0]?.problem ?? "", /is a file of the agent's own/, path);
     assert.deepEqual([tried.status, put.status], [422, 422], path);
   }
   assert.deepEqual((await check("sub/missing")).faults.length, 1, "one that is not there");

@@ -31,8 +31,9 @@ const GATEWAY_REMEDY: Readonly<Record<FailureClass, string>> = {
   service_status:
     "The gateway answered with an error number of its own. If this number means a day without records, add it to GATEWAY_EMPTY_STATUSES.",
   not_json:
-    "Something else than the gateway's service answers at this address, often a login page: check GATEWAY_URL and GATEWAY_SERVICE.",
-  truncated: "Answers arrive cut: check the network path and any proxy with a size or time limit.",
+    "Something other than the gateway's service responds at this address, often a login page: check GATEWAY_URL and GATEWAY_SERVICE.",
+  truncated:
+    "Responses arrive truncated: check the network path and any proxy with a size or time limit.",
   too_large:
     "A day's answer exceeds GATEWAY_MAX_BODY_MB: raise it, or let the sensor send less often.",
   aborted: "The agent was stopping; nothing to do.",
@@ -145,8 +146,8 @@ function bufferFaults({ buffer }: AgentStatus): Fault[] {
     add(
       "buffer_nearly_full",
       "warning",
-      `At the present rate the buffer holds ${Math.max(0, Math.floor(buffer.hoursUntilFull))} h more of outage.`,
-      "Bring the broker back, or raise BUFFER_MAX_MB where the disk allows; lower WAVEFORM_DAYS or HISTORY_DAYS to make room.",
+      `At the present rate the buffer holds ${Math.max(0, Math.floor(buffer.hoursUntilFull))} more hours of an outage.`,
+      "Bring the broker back, or raise BUFFER_MAX_MB if the disk allows it. To free space, lower WAVEFORM_DAYS or HISTORY_DAYS.",
     );
   }
   const dropped = Object.entries(buffer.dropped).filter(([, count]) => count > 0);
@@ -167,7 +168,7 @@ function setAsideFaults({ daysSetAside = [] }: AgentStatus): Fault[] {
     severity: "error",
     subject: sensor,
     what: `The agent ended ${times === 1 ? "once" : `${times} times`} while it read ${kind} of ${day}. The day is set aside until ${new Date(untilMs).toISOString()}; all others are read.`,
-    remedy: `If the power failed then, nothing is to do. Else read it now with gateside backfill --sensor ${sensor} --from ${day} --to ${day}, and report what that says.`,
+    remedy: `If the power failed at that time, there is nothing to do. Otherwise read the day now with gateside backfill --sensor ${sensor} --from ${day} --to ${day}, and report what that says.`,
     sinceMs,
   }));
 }
@@ -192,7 +193,7 @@ function clockFaults({ clock }: AgentStatus): Fault[] {
       subject: "clock",
       what: `The gateway's clock is ${minutes} min ${clock.skewMs > 0 ? "ahead of" : "behind"} this box's.`,
       remedy:
-        "Set the wrong one of the two. Times of readings are the gateway's and are never corrected.",
+        "Correct whichever of the two is wrong. Times of readings are the gateway's and are never corrected.",
       sinceMs: null,
     });
   }

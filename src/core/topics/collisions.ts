@@ -98,7 +98,7 @@ function longTopics(plan: TopicPlan, rows: readonly PublishedTopic[]): TopicFaul
     const bytes = new TextEncoder().encode(topic).length;
     if (bytes > bytesMax)
       faults.push({
-        problem: `${topic.slice(0, 80)}… has ${bytes} bytes, and no more than ${bytesMax} are taken`,
+        problem: `${topic.slice(0, 80)}… has ${bytes} bytes, and the limit is ${bytesMax}`,
         remedy: "shorten the names, or use ids or codes instead",
       });
   }

@@ -230,9 +230,9 @@ function plainTopics(
 
 /** docs/mqtt.md "Profiles" cites where they are described. */
 const THINGSBOARD: readonly (readonly [topic: string, stream: string])[] = [
-  ["v1/gateway/connect", "sensors that are there"],
-  ["v1/gateway/disconnect", "sensors that have left"],
-  ["v1/gateway/attributes", "what and how the sensors are"],
+  ["v1/gateway/connect", "sensors that are connected"],
+  ["v1/gateway/disconnect", "sensors that are disconnected"],
+  ["v1/gateway/attributes", "descriptions and states of the sensors"],
   ["v1/gateway/telemetry", "readings"],
   ["v1/devices/me/attributes", "the agent's state"],
   ["v1/devices/me/telemetry", "the agent's statistics, gaps"],

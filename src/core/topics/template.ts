@@ -108,7 +108,7 @@ function faultsOf(name: TemplateName, text: string): TemplateFault[] {
   for (const unknown of new Set(found.filter((one) => !allowed.includes(one)))) {
     faults.push({
       name,
-      problem: `has the placeholder {${unknown}}, which means nothing in a ${name} topic`,
+      problem: `has the placeholder {${unknown}}, which is unknown in a ${name} topic`,
       remedy: `use ${allowed.map((one) => `{${one}}`).join(" ")}`,
     });
   }
@@ -116,14 +116,14 @@ function faultsOf(name: TemplateName, text: string): TemplateFault[] {
   if (/[{}]/.test(literal)) {
     faults.push({
       name,
-      problem: "has a brace without its partner",
+      problem: "has an unmatched brace",
       remedy: "write placeholders as {sensor}",
     });
   }
   if (/[+#]|\p{Control}|\p{Surrogate}/u.test(literal)) {
     faults.push({
       name,
-      problem: "holds + # or a control character, which no topic may have",
+      problem: "contains + # or a control character, which topics must not contain",
       remedy: "leave it out",
     });
   }
