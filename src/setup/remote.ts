@@ -103,7 +103,7 @@ export class RemoteConfiguration {
             outcome,
             version,
             reason: outcome === "applied" ? null : "replayed",
-            detail: `taken before: ${detail}`,
+            detail: `already received: ${detail}`,
           },
           true,
         );

@@ -94,7 +94,7 @@ test(
     assert.equal(refused.reason, "version");
     await seen.publish(TOPIC, document, { responseTopic: "fleet/answers" });
     await seen.waitFor(
-      ({ topic, text }) => topic === "fleet/answers" && text.includes("already accepted"),
+      ({ topic, text }) => topic === "fleet/answers" && text.includes("already received"),
     );
     await seen.publish(TOPIC, '{"payload":"AAAA","signature":"AAAA"}');
     await seen.waitUntil(() => answers().some(({ reason }) => reason === "signature"));
