@@ -61,19 +61,19 @@ const SPECS = {
     default: "sensor",
     pattern: "^[A-Za-z][A-Za-z0-9_]{0,31}$",
     form: "letters, digits and _, the first a letter",
-    doc: "The vendor's word for `sensor` in the wire names.",
+    doc: "The vendor's word for `sensor` in the names of operations and fields.",
   },
   GATEWAY_GENERATION: {
     type: "choice",
     choices: ["1", "2"],
     default: "2",
-    doc: "Generation of the gateway; UpdateConfig exists on 1 only.",
+    doc: "Generation of the gateway; UpdateConfig exists only on generation 1.",
   },
   GATEWAY_SETTINGS_OPERATION: {
     type: "choice",
     choices: SETTINGS_OPERATION_NAMES,
     default: "saveSettings",
-    doc: "Operation that queues sensor settings. UpdateConfig is deprecated, exists on generation 1 only, and has rules of its own.",
+    doc: "Operation that queues sensor settings. UpdateConfig is deprecated, exists only on generation 1, and has rules of its own.",
   },
   GATEWAY_TIMEZONE: {
     type: "text",
@@ -138,7 +138,7 @@ const SPECS = {
     default: 7,
     minimum: 0,
     maximum: 366,
-    doc: "Days before today that are read at the first start; also the longest gap that is filled.",
+    doc: "Days before today that are read at the first start; also the longest outage that is filled in later.",
   },
   LATE_GRACE_S: {
     type: "integer",
@@ -352,7 +352,7 @@ const SPECS = {
   },
   HTTP_CERT_FILE: {
     type: "text",
-    doc: "PEM file of the HTTP server's certificate with its chain; HTTP is then TLS only. `gateside certificate` makes a self-signed one.",
+    doc: "PEM file of the HTTP server's certificate with its chain; HTTP is then TLS only. `gateside certificate` creates a self-signed one.",
   },
   HTTP_KEY_FILE: {
     type: "text",
