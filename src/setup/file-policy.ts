@@ -44,14 +44,14 @@ export class FilePolicy {
 
   /**
    * Looks at names alone, and opens nothing. @param current the file as it is: who wrote it chose its paths
-   * @param given paths that are looked at elsewhere
+   * @param given members that are looked at elsewhere, as `index.member`
    */
   faults(content: unknown, current: unknown, given: ReadonlySet<string>): ConfigurationFault[] {
     const known = new Map(uplinksOf(current).map((uplink) => [uplink["name"], uplink]));
     return uplinksOf(content).flatMap((uplink, index) =>
       FILE_KEYS.flatMap((key) => {
         const path = uplink[key];
-        if (typeof path !== "string" || path === "" || given.has(path)) return [];
+        if (typeof path !== "string" || path === "" || given.has(`${index}.${key}`)) return [];
         const before = known.get(uplink["name"]);
         if (before?.[key] === path && before["url"] === uplink["url"]) return [];
         const problem = this.#problem(path);

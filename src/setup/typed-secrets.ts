@@ -13,7 +13,8 @@ import { mapUplinks, uplinksOf } from "./hidden-secrets.ts";
 /** What may be typed, and the member that names its file. */
 const TYPED = { password: "passwordFile", sasKey: "sasKeyFile" } as const;
 const KEYS = ["password", "sasKey"] as const;
-const NAME = /^[0-9a-f]{32}$/;
+/** With what a write that was cut short leaves. */
+const NAME = /^[0-9a-f]{32}(\.new)?$/;
 /** A line or two; the same bound as of a file that holds one. */
 const LENGTH_MAX = 16_384;
 
@@ -42,7 +43,7 @@ export type PendingSecrets = ReadonlyMap<string, string>;
 interface Taken {
   readonly value: unknown;
   readonly secrets: PendingSecrets;
-  /** Paths of files of its own that the value names. */
+  /** Members that name one of its files, as `index.member`: it has looked at them. */
   readonly own: ReadonlySet<string>;
   readonly faults: readonly ConfigurationFault[];
 }
@@ -72,14 +73,14 @@ export class TypedSecrets {
         if (typeof typed === "string" && typed.trim() !== "" && typed.length <= LENGTH_MAX) {
           const path = join(this.#directory, randomBytes(16).toString("hex"));
           secrets.set(path, typed.trim());
-          own.add(path);
+          own.add(`${index}.${file}`);
           delete made[key];
           made[file] = path;
           continue;
         }
         const path = made[file];
         if (typeof path !== "string" || dirname(path) !== this.#directory) continue;
-        own.add(path);
+        own.add(`${index}.${file}`);
         const before = known.get(uplink["name"]);
         // It goes to no address that it was not typed for.
         if (before?.[file] === path && before["url"] === uplink["url"]) continue;

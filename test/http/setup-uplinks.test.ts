@@ -153,6 +153,14 @@ test("set-up – a password that is typed goes into a file of its own, is in eff
     [["uplinks[0].password", "was typed for another name or address"]],
   );
   await put({ ...elsewhere, name: "other", passwordFile }, 422);
+  // Nor does another uplink get it under another member, beside the one that it belongs to.
+  for (const member of ["usernameFile", "caFile"]) {
+    const other = { name: "other", url: "mqtts://evil.example", [member]: passwordFile };
+    const match = { "if-match": `"${(await ask("GET", "uplinks")).body.hash}"` };
+    const beside = await ask("PUT", "uplinks", file(await shown(), other), match);
+    assert.equal(beside.status, 422, beside.text);
+    assert.equal(beside.body.faults[0].place, `uplinks[1].${member}`);
+  }
   assert.equal(readdirSync(secrets).length, 1, "what was refused leaves nothing");
   // Tried before it is saved, under the same rules.
   const tried = await ask("POST", "uplinks/test", { uplink: { ...cloud, password: second } });
