@@ -33,6 +33,8 @@ export async function backfillHere(
   const { settings, site, uplinks } = configuration;
   const owed = uplinks.map((uplink) => outboxUplink(uplink, site));
   const store = openAgentStore(settings, owed, { clock: systemClock, logger: silentLogger });
+  // Each worker waits for the commit of a day before it reads the next one.
+  store.hurry();
   const gateway = await openGateway(configuration);
   const readDay = gateway.readDay(store.readings);
   const reads: Read[] = [];

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { gunzipSync } from "node:zlib";
+import Sqlite from "better-sqlite3";
 import type { Environment } from "../../src/config/environment.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
@@ -243,6 +244,23 @@ test("export – waveforms as CSV, WAV and NumPy files, with an index that names
   const wrong = await runCommand(["export", ...range, "--format", "wav"], b);
   assert.equal(wrong.code, 2);
   assert.match(wrong.stderr, /--waveforms DIR/);
+});
+
+test("backfill – days that are read again do not wait for a commit each", {
+  timeout: 45_000,
+}, async (t) => {
+  const b = await bench(t);
+  const env = { ...b.env, COMMIT_INTERVAL_S: "60" };
+  const range = ["--from", day(-4), "--to", day(-1), "--sensor", b.sensorOf("rpm")];
+  const backfill = () => runCommand(["backfill", ...range, "--json"], { ...b, env });
+  assert.equal((await backfill()).code, 0);
+  const db = new Sqlite(join(b.cwd, "data", "gateside.db"));
+  // Each day is written again.
+  db.exec("UPDATE day_progress SET checkpoint = NULL");
+  db.close();
+  const again = await backfill();
+  assert.equal(again.code, 0, again.stderr);
+  assert.equal((JSON.parse(again.stdout) as { reads: { done: number } }).reads.done, 4);
 });
 
 test("backfill – days still to come are a mistake with 2; where only the last ones are, they are named", async (t) => {
