@@ -96,6 +96,7 @@ export function createPoller(parts: PollingParts): Poller {
       backfillDays: settings.backfillDays,
       intervalMs: settings.pollIntervalS * 1000,
       concurrency: settings.gatewayConcurrency,
+      commitIntervalMs: settings.commitIntervalS * 1000,
     },
     site,
   );

@@ -24,6 +24,8 @@ const LOOK_MS = 5_000;
 export interface PollOptions extends DayRules {
   readonly intervalMs: number;
   readonly concurrency: number;
+  /** Longest time that an answer may wait for its commit, ms; 0 unless given. */
+  readonly commitIntervalMs?: number;
   /** 0…1; for tests. */
   readonly random?: () => number;
 }
@@ -176,7 +178,11 @@ export class Poller {
   /** State of every configured sensor; the battery is the store's to know. */
   sensorStates(): SensorState[] {
     const { all, notRead } = this.#streams;
-    const states = sensorStates(all, this.#parts.gatewayClock.now());
+    const states = sensorStates(
+      all,
+      this.#parts.gatewayClock.now(),
+      this.#options.commitIntervalMs ?? 0,
+    );
     return [...states, ...notRead.map((sensor) => stateNotRead(sensor, this.#parts.newestTimeMs))];
   }
 

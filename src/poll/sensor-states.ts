@@ -3,25 +3,39 @@ import type { PolledKind, Sensor } from "../core/sensor.ts";
 import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../core/silence.ts";
 import type { Stream } from "./task.ts";
 
-/** How long a stream's next record may take by its rhythm, ms. */
-function expectedMs({ cadence, intervalMs }: Pick<Stream, "cadence" | "intervalMs">): number {
-  return cadence.expectedMs ?? Math.max(UNKNOWN_CADENCE_MS, intervalMs);
+/** How long a stream's next record may take by its rhythm, ms; none is known oftener than is committed. */
+function expectedMs(
+  { cadence, intervalMs }: Pick<Stream, "cadence" | "intervalMs">,
+  commitIntervalMs: number,
+): number {
+  const expected = cadence.expectedMs ?? Math.max(UNKNOWN_CADENCE_MS, intervalMs);
+  return Math.max(expected, commitIntervalMs);
 }
 
 /** State of every sensor that has a stream, by the gateway's clock; the battery is left to the store. */
-export function sensorStates(streams: readonly Stream[], gatewayNowMs: number): SensorState[] {
+export function sensorStates(
+  streams: readonly Stream[],
+  gatewayNowMs: number,
+  commitIntervalMs: number,
+): SensorState[] {
   const bySensor = new Map<Sensor, Stream[]>();
   for (const stream of streams) {
     const known = bySensor.get(stream.sensor);
     if (known) known.push(stream);
     else bySensor.set(stream.sensor, [stream]);
   }
-  return [...bySensor].map(([sensor, own]) => stateOf(sensor, own, gatewayNowMs));
+  return [...bySensor].map(([sensor, own]) =>
+    stateOf(sensor, own, (stream) => isFreshAt(stream, gatewayNowMs, commitIntervalMs)),
+  );
 }
 
-function stateOf(sensor: Sensor, streams: readonly Stream[], nowMs: number): SensorState {
+function stateOf(
+  sensor: Sensor,
+  streams: readonly Stream[],
+  isFreshNow: (stream: Stream) => boolean,
+): SensorState {
   const newest = streams.flatMap(({ cadence }) => cadence.newestMs ?? []);
-  const isFresh = streams.some((stream) => isFreshAt(stream, nowMs));
+  const isFresh = streams.some(isFreshNow);
   return {
     code: sensor.code,
     state: newest.length === 0 ? "unknown" : isFresh ? "online" : "silent",
@@ -34,14 +48,15 @@ function stateOf(sensor: Sensor, streams: readonly Stream[], nowMs: number): Sen
       lastReadAtMs: stream.lastReadAtMs,
       lastError: stream.lastError,
       hasRecords: stream.hasRecords,
-      isSilent: stream.cadence.newestMs !== null && !isFreshAt(stream, nowMs),
+      isSilent: stream.cadence.newestMs !== null && !isFreshNow(stream),
     })),
   };
 }
 
-function isFreshAt(stream: Stream, nowMs: number): boolean {
+function isFreshAt(stream: Stream, nowMs: number, commitIntervalMs: number): boolean {
   const { newestMs } = stream.cadence;
-  return newestMs !== null && nowMs - newestMs <= SILENT_AFTER_INTERVALS * expectedMs(stream);
+  const silentMs = SILENT_AFTER_INTERVALS * expectedMs(stream, commitIntervalMs);
+  return newestMs !== null && nowMs - newestMs <= silentMs;
 }
 
 /** Of a sensor that is not read nobody knows whether it sends; its newest stored reading is still its last. */

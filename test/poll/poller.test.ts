@@ -330,6 +330,33 @@ test("poller – a backfill by hand reads its days once, says how far it is, and
   assert.equal(calls.filter((c) => c.day.startsWith("2026-01")).length, 4);
 });
 
+test("poller – a sensor is not silent because its records wait for their commit", async (t) => {
+  const [period, commitIntervalMs] = [3_000, 4_000];
+  let stored = Date.parse("2026-11-20T11:59:00Z");
+  const ending = new AbortController();
+  t.after(() => ending.abort());
+  const { clock, poller } = setUp(
+    t,
+    [sensor("1")],
+    async (request, _call, now) => {
+      if (request.day !== "2026-11-20") return {};
+      const newTimesMs: number[] = [];
+      for (; stored + period <= now.now(); stored += period) newTimesMs.push(stored + period);
+      request.received?.(1);
+      await now.sleep(commitIntervalMs - (now.monotonic() % commitIntervalMs), ending.signal);
+      return { newTimesMs };
+    },
+    { commitIntervalMs },
+  );
+  await clock.advance(MINUTE);
+  const states = new Set<string | undefined>();
+  for (let s = 0; s < 60; s++) {
+    await clock.advance(1_000);
+    states.add(poller.sensorStates()[0]?.state);
+  }
+  assert.deepEqual([...states], ["online"]);
+});
+
 test("poller – a sensor is silent after three of its intervals and online again with its next record", async (t) => {
   let newest: number[] = [];
   const { clock, poller } = setUp(t, [sensor("1")], (request) => {
