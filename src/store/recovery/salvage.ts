@@ -79,6 +79,11 @@ const TABLES: readonly Table[] = [
     columns: "action, time_ms, who, source, what, subject, detail, outcome",
     order: "action",
   },
+  {
+    name: "audit",
+    columns: "entry, time_ms, who, address, what, detail, outcome, refused, times, last_ms",
+    order: "entry",
+  },
 ];
 
 const ROWS_PER_COMMIT = 1000;

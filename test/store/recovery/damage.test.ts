@@ -27,6 +27,15 @@ const INTERIOR_PAGES = new Set([2, 5]);
 const READINGS = 400;
 const MEASUREMENTS = 5;
 
+const CHANGE = {
+  timeMs: START_MS,
+  who: "HTTP_TOKEN",
+  address: "",
+  what: "POST /api/v1/reload",
+  detail: "",
+  outcome: "200",
+};
+
 const fileOf = (directory: string) => join(directory, "gateside.db");
 
 /** A store that was closed in good order: sensor 1 with readings, sensor 2 with measurements, all owed. */
@@ -44,6 +53,7 @@ async function filled(t: Cleanup): Promise<string> {
       readingOf("2", time, { kind: "accel", units, waveform: waveformOf(4096, 1) }),
     ]);
   }
+  store.audit.add(CHANGE);
   await store.close();
   return directory;
 }
@@ -115,6 +125,7 @@ for (const name of [
     // A page of readings holds a few of them; pages of everything else hold none.
     assert.ok(ids.size >= total - (name === "readings" ? 10 : 0), `${ids.size} of ${total}`);
     assert.equal(store.outbox.depth("json").readings, 0);
+    assert.equal(store.audit.newest(9, null)[0]?.what, CHANGE.what, "who changed what is kept");
     for (const { reading } of sent) {
       assert.equal(reading.units, reading.sensor === "1" ? '{"rpm":"rpm"}' : '{"rpm":"1"}');
     }
