@@ -125,9 +125,10 @@ export class AlarmEngine implements ReadingFollower {
     }
   }
 
-  /** All that is to be on disk, for a store that began anew and lost a part of it. */
+  /** All that is to be on disk with the running transaction, for a store that began anew and lost a part of it. */
   saved(): FollowUp {
-    const states = [...this.#texts].map(([sensor, text]) => ({ sensor, text }));
+    const texts = new Map([...this.#texts, ...this.#stagedTexts]);
+    const states = [...texts].map(([sensor, text]) => ({ sensor, text }));
     return { ...NOTHING, states };
   }
 

@@ -109,9 +109,10 @@ export class FindingEngine {
     return damaged;
   }
 
-  /** All that is to be on disk, for a store that began anew and lost a part of it. */
+  /** All that is to be on disk with the running transaction, for a store that began anew and lost a part of it. */
   saved(): FollowUp["states"] {
-    return [...this.#texts].map(([code, text]) => ({ sensor: `${SAVED_PREFIX}${code}`, text }));
+    const texts = new Map([...this.#texts, ...this.#stagedTexts]);
+    return [...texts].map(([code, text]) => ({ sensor: `${SAVED_PREFIX}${code}`, text }));
   }
 
   /** The newest reading from before this process: what is not newer counts as late. */

@@ -9,6 +9,7 @@ import { openStore, type Store } from "../../../src/store/store.ts";
 import {
   append,
   DAY_MS,
+  keyOf,
   mainOf,
   readingOf,
   START_MS,
@@ -231,6 +232,14 @@ test("alarm log – a store that began anew takes over what the engine remembers
   const directory = tempDirectory(t);
   const { store: fresh } = open(directory);
   await fresh.alarms.apply("states", () => engine.saved(), true);
+  // What an answer brings in the same transaction is newer.
+  fresh.alarms.follower = engine;
+  const answer = fresh.readings.begin(keyOf("1", "rpm", "2026-11-21"));
+  for (const reading of rpms([2800, 3300], START_MS + 600_000)) void answer.add(reading);
+  await Promise.all([
+    answer.commit({ checkpoint: null, records: 2 }),
+    fresh.alarms.apply("states", () => engine.saved(), true),
+  ]);
   await fresh.close();
   const after = open(directory);
   t.after(() => after.store.close());
