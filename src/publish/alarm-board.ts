@@ -35,7 +35,13 @@ export class AlarmBoard {
   async online(): Promise<void> {
     const { alarms, link, logger, topics } = this.#parts;
     const say = alarms.isOn ? standingMessage : clearingMessage;
-    const messages = alarms.active().map((payload) => say(topics, payload));
+    let messages: readonly Message[] = [];
+    try {
+      messages = alarms.active().map((payload) => say(topics, payload));
+    } catch (err) {
+      // With alarms off they are read from the store. The session is of use without them; the next one tries again.
+      logger.warn({ err }, "retained alarm topics are left as they are: the store cannot be read");
+    }
     const outcomes = await Promise.all(messages.map((message) => link.publish(message)));
     const refused = outcomes.filter(({ result }) => result === "refused").length;
     if (refused > 0) logger.warn({ refused }, "the broker rejects alarm topics");

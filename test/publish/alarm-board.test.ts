@@ -74,3 +74,15 @@ test("alarm board – with alarms off, what an earlier run left is taken back an
   assert.deepEqual(sent(payload("4", "active", { alarm: "finding" })), []);
   assert.equal(logger.lines.length, 1);
 });
+
+test("alarm board – a store that cannot be read costs no session", async () => {
+  const { board, logger, published } = boardOf({
+    isOn: false,
+    active: () => {
+      throw new Error("disk I/O error");
+    },
+  });
+  await board.online();
+  assert.deepEqual(published, []);
+  assert.equal(logger.lines.length, 1);
+});
