@@ -1,5 +1,6 @@
 /** The site and its readings as one uplink chooses them. */
 import type { StoredReading } from "../core/ports.ts";
+import { readingKinds } from "../core/sensor.ts";
 import { fromSite, type SiteSource } from "../core/site-source.ts";
 import { createSelector, type Uplink } from "../core/uplink.ts";
 
@@ -7,9 +8,9 @@ import { createSelector, type Uplink } from "../core/uplink.ts";
 export function chosenSensors(uplink: Uplink, site: SiteSource): (code: string) => boolean {
   const codes = fromSite(site, ({ sensors }) => {
     const { includes } = createSelector(uplink.select, sensors);
-    const isChosen = sensors.map(({ code, kinds }) => [
-      code,
-      kinds.some((kind) => includes(code, kind)),
+    const isChosen = sensors.map((sensor) => [
+      sensor.code,
+      readingKinds(sensor).some((kind) => includes(sensor.code, kind)),
     ]);
     return { known: new Map(isChosen as [string, boolean][]), includes };
   });
@@ -30,8 +31,9 @@ export function chosenSite(uplink: Uplink, site: SiteSource): SiteSource {
       .map((sensor) => ({
         ...sensor,
         kinds: sensor.kinds.filter((kind) => includes(sensor.code, kind)),
+        stateReads: includes(sensor.code, "node") ? (sensor.stateReads ?? []) : [],
       }))
-      .filter((sensor) => sensor.kinds.length > 0);
+      .filter((sensor) => readingKinds(sensor).length > 0);
     return { ...current, sensors };
   });
   return {

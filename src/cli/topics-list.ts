@@ -1,4 +1,5 @@
 import { type PublishedTopic, publishedTopics } from "../core/topics/published.ts";
+import { MAIN_UPLINK } from "../core/uplink.ts";
 import type { Configuration } from "./configuration.ts";
 
 export interface ListedTopic extends PublishedTopic {
@@ -7,14 +8,17 @@ export interface ListedTopic extends PublishedTopic {
 
 /** Uplink after uplink, the agent's own topics before the sensors'. */
 export function listTopics({ settings, uplinks, site }: Configuration): ListedTopic[] {
-  const documents = settings.configPublicKeyFile !== null;
+  const takesDocuments = settings.configPublicKeyFile !== null;
   const alarms = settings.alarmsEnabled;
-  return uplinks.flatMap((uplink) =>
-    publishedTopics({ ...uplink, documents, alarms }, site).map((topic) => ({
+  return uplinks.flatMap((uplink) => {
+    // As commands: on `main`, and where an uplink says so.
+    const documents = takesDocuments && (uplink.name === MAIN_UPLINK || uplink.commands);
+    const commands = uplink.commands && settings.commandsEnabled;
+    return publishedTopics({ ...uplink, commands, documents, alarms }, site).map((topic) => ({
       uplink: uplink.name,
       ...topic,
-    })),
-  );
+    }));
+  });
 }
 
 /** RFC 4180; null is an empty cell. */

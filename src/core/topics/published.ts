@@ -5,6 +5,14 @@ import { type KindValue, kindValues } from "../kind-values.ts";
 import { type Kind, readingKinds, type Sensor, type Site } from "../sensor.ts";
 import { topicLevel } from "../topic-level.ts";
 import { createSelector, type Selector, type Uplink } from "../uplink.ts";
+import {
+  AGENT_ENTITIES,
+  componentOf,
+  type DiscoveryComponent,
+  discoveryId,
+  discoveryNode,
+  discoveryTopic,
+} from "./discovery.ts";
 import { createTopics, type Topics } from "./topics.ts";
 
 export interface PublishedTopic {
@@ -65,7 +73,8 @@ const row = (given: Row): PublishedTopic => ({
 /** In the order of the site file, the agent's own first. */
 export function publishedTopics(plan: TopicPlan, site: Site): PublishedTopic[] {
   const select = createSelector(plan.select, site.sensors);
-  const isAbout = ({ code, kinds }: Sensor) => kinds.some((kind) => select.includes(code, kind));
+  const isAbout = (sensor: Sensor) =>
+    readingKinds(sensor).some((kind) => select.includes(sensor.code, kind));
   const sensors = site.sensors.filter(isAbout);
   const hasSession = plan.formats.some((format) => format !== "sparkplug");
   return [
@@ -80,9 +89,9 @@ function sessionTopics(
   sensors: readonly Sensor[],
   select: Selector,
 ): PublishedTopic[] {
-  if (plan.profile === "thingsboard") return fixedTopics(THINGSBOARD, sensors);
+  if (plan.profile === "thingsboard") return fixedTopics(THINGSBOARD, sensors, select);
   if (plan.profile === "azure-iot")
-    return fixedTopics([[`devices/${plan.clientId}/messages/events/`, "everything"]], []);
+    return fixedTopics([[`devices/${plan.clientId}/messages/events/`, "everything"]], [], select);
   const byCode = new Map(sensors.map((sensor) => [sensor.code, sensor]));
   const topics = createTopics(plan.topicPrefix, site.site, {
     templates: plan.topics,
@@ -91,6 +100,7 @@ function sessionTopics(
   const own = [
     ...agentTopics(plan, topics),
     ...sensors.flatMap((sensor) => sensorTopics(plan, topics, sensor, select)),
+    ...(plan.profile === "homeassistant" ? discoveryTopics(site, sensors, select) : []),
   ];
   return own.map((one) => (plan.retain ? one : { ...one, retained: false }));
 }
@@ -228,6 +238,44 @@ function plainTopics(
   );
 }
 
+/** What tells Home Assistant of the box and of every value. */
+function discoveryTopics(
+  { site }: Site,
+  sensors: readonly Sensor[],
+  select: Selector,
+): PublishedTopic[] {
+  const agent = Object.entries(AGENT_ENTITIES).map(
+    ([objectId, component]: [string, DiscoveryComponent]) =>
+      row({
+        format: "json",
+        topic: discoveryTopic(component, discoveryNode(site), objectId),
+        stream: `discovery of the agent's ${objectId}`,
+        retained: true,
+      }),
+  );
+  const values = sensors.flatMap((sensor) =>
+    readingKinds(sensor)
+      .filter((kind) => select.includes(sensor.code, kind))
+      .flatMap((kind) =>
+        described(sensor, kind, select).map(({ value, type }) =>
+          row({
+            format: "json",
+            topic: discoveryTopic(
+              componentOf(type),
+              discoveryNode(site, sensor.code),
+              discoveryId(kind, value),
+            ),
+            stream: `discovery of ${value} of ${sensor.code} ${kind}`,
+            sensor: sensor.code,
+            kind,
+            retained: true,
+          }),
+        ),
+      ),
+  );
+  return [...agent, ...values];
+}
+
 /** docs/mqtt.md "Profiles" cites where they are described. */
 const THINGSBOARD: readonly (readonly [topic: string, stream: string])[] = [
   ["v1/gateway/connect", "sensors that are connected"],
@@ -242,24 +290,24 @@ const THINGSBOARD: readonly (readonly [topic: string, stream: string])[] = [
 function fixedTopics(
   topics: readonly (readonly [topic: string, stream: string])[],
   sensors: readonly Sensor[],
+  select: Selector,
 ): PublishedTopic[] {
   const readings = sensors.flatMap((sensor) =>
-    readingKinds(sensor).flatMap((kind) =>
-      kindValues(sensor, kind).map(({ name, unit, type, range }) =>
-        row({
-          format: "json",
-          topic: "v1/gateway/telemetry",
-          stream: "readings",
-          sensor: sensor.code,
-          kind,
-          path: `${sensor.code}[].values.${name}`,
-          value: name,
-          unit,
-          type,
-          range: range ?? null,
-        }),
+    readingKinds(sensor)
+      .filter((kind) => select.includes(sensor.code, kind))
+      .flatMap((kind) =>
+        described(sensor, kind, select).map((value) =>
+          row({
+            format: "json",
+            topic: "v1/gateway/telemetry",
+            stream: "readings",
+            sensor: sensor.code,
+            kind,
+            ...value,
+            path: `${sensor.code}[].values.${value.value}`,
+          }),
+        ),
       ),
-    ),
   );
   return [...topics.map(([topic, stream]) => row({ format: "json", topic, stream })), ...readings];
 }

@@ -7,23 +7,27 @@ import { channelLabels, channelOfValue } from "../../core/channel-labels.ts";
 import { type KindValue, kindValues } from "../../core/kind-values.ts";
 import type { Message } from "../../core/ports.ts";
 import { type Kind, readingKinds, type Sensor } from "../../core/sensor.ts";
+import {
+  AGENT_ENTITIES,
+  componentOf,
+  DISCOVERY,
+  type DiscoveryComponent,
+  discoveryId,
+  discoveryNode,
+  discoveryTopic,
+} from "../../core/topics/discovery.ts";
 import { createGatesideProfile } from "./gateside.ts";
 import { homeAssistantMeaning } from "./homeassistant-units.ts";
 import type { Profile, ProfileOptions, ProfileParts } from "./profile.ts";
 
-/** Home Assistant's default discovery prefix, and where it says that it has started. */
-const DISCOVERY = "homeassistant";
+/** Where Home Assistant says that it has started. */
 const STATUS_TOPIC = `${DISCOVERY}/status`;
-
-/** What a discovery topic's levels and ids may hold: letters, digits, `_` and `-`. */
-const idOf = (...parts: readonly string[]): string =>
-  parts.join("_").replace(/[^A-Za-z0-9_-]/g, "_");
 
 /** Values that say how the node is rather than what it measures. */
 const DIAGNOSTIC = new Set(["battery", "module_temperature"]);
 
 interface Entity {
-  readonly component: "sensor" | "binary_sensor";
+  readonly component: DiscoveryComponent;
   readonly objectId: string;
   readonly config: object;
 }
@@ -32,12 +36,12 @@ export function createHomeAssistantProfile(parts: ProfileParts, options: Profile
   const gateside = createGatesideProfile(parts, options);
   const { topics } = gateside;
   const { site, version, retain } = options;
-  const agentNode = idOf("gateside", site);
-  const nodeOf = (sensor: Sensor) => idOf("gateside", site, sensor.code);
+  const agentNode = discoveryNode(site);
+  const nodeOf = (sensor: Sensor) => discoveryNode(site, sensor.code);
   const origin = { name: "Gateside", sw_version: version };
 
   const topicOf = (node: string, { component, objectId }: Entity) =>
-    `${DISCOVERY}/${component}/${node}/${objectId}/config`;
+    discoveryTopic(component, node, objectId);
   const messages = (
     node: string,
     device: object,
@@ -136,11 +140,11 @@ function entityOf(sensor: Sensor, kind: Kind, value: KindValue, topic: string): 
     state_topic: topic,
     ...(DIAGNOSTIC.has(name) ? { entity_category: "diagnostic" } : {}),
   };
-  const objectId = idOf(kind, name);
+  const objectId = discoveryId(kind, name);
   if (type === "boolean") {
     // `None` is Home Assistant's word for unknown: a contact that cannot be read is neither on nor off.
     const value_template = `{{ 'None' if ${member} is none else ('ON' if ${member} else 'OFF') }}`;
-    return { component: "binary_sensor", objectId, config: { ...common, value_template } };
+    return { component: componentOf(type), objectId, config: { ...common, value_template } };
   }
   // A value that a record need not carry leaves the last state as it is: an empty text is passed over.
   const value_template = DIAGNOSTIC.has(name) ? `{{ ${member} | default('') }}` : `{{ ${member} }}`;
@@ -150,7 +154,11 @@ function entityOf(sensor: Sensor, kind: Kind, value: KindValue, topic: string): 
         ? { device_class: "enum", options: ["A", "B", "C", "D"] }
         : {}
       : { ...homeAssistantMeaning(unit), state_class: "measurement" };
-  return { component: "sensor", objectId, config: { ...common, value_template, ...meaning } };
+  return {
+    component: componentOf(type),
+    objectId,
+    config: { ...common, value_template, ...meaning },
+  };
 }
 
 /** `Drive end vel rms`: the channel as the site file calls it; the kind where several of the sensor's kinds carry the value. */
@@ -171,7 +179,7 @@ function nameOf(sensor: Sensor, kind: Kind, value: string): string {
 function agentEntities(stateTopic: string, statsTopic: string): Entity[] {
   return [
     {
-      component: "binary_sensor",
+      component: AGENT_ENTITIES.connection,
       objectId: "connection",
       config: {
         name: "Connection",
@@ -182,7 +190,7 @@ function agentEntities(stateTopic: string, statsTopic: string): Entity[] {
       },
     },
     {
-      component: "sensor",
+      component: AGENT_ENTITIES.backlog,
       objectId: "backlog",
       config: {
         name: "Backlog",

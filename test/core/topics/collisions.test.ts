@@ -136,6 +136,22 @@ test("published – what an uplink does not select, keep or retain is not listed
   assert.deepEqual(ofAlarms({ formats: ["json"], alarms: false }), []);
 });
 
+test("published – node states alone, and what ThingsBoard is sent, follow the choice of the uplink", () => {
+  const [pump, loop] = sensors as [Sensor, Sensor];
+  const battery = { from: "B", unit: "V" };
+  const stateReads = [{ operation: "getState", fields: { battery, mode: { from: "M" } } }];
+  const withNode: Site = { ...site, sensors: [pump, { ...loop, stateReads }] };
+  const select = { ...SELECT_ALL, kinds: ["node"], values: ["battery"] } as const;
+  for (const profile of ["gateside", "thingsboard"] as const) {
+    const rows = publishedTopics(plan({ profile, formats: ["json"], select }), withNode);
+    assert.deepEqual(
+      rows.filter(({ value }) => value !== null).map(({ sensor, kind, value }) => [sensor, kind, value]),
+      [["2", "node", "battery"]],
+      profile,
+    );
+  }
+});
+
 test("published – Sparkplug births, data and deaths of node and devices, with a row per metric", () => {
   const rows = publishedTopics(
     plan({

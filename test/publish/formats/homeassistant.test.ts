@@ -3,9 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Message } from "../../../src/core/ports.ts";
+import { publishedTopics } from "../../../src/core/topics/published.ts";
+import { SELECT_ALL } from "../../../src/core/uplink.ts";
 import { createHomeAssistantProfile } from "../../../src/publish/formats/homeassistant.ts";
 import { homeAssistantMeaning } from "../../../src/publish/formats/homeassistant-units.ts";
-import { LOOP, options, PUMP } from "./profiles.ts";
+import { LOOP, options, PUMP, SITE } from "./profiles.ts";
 
 const profile = createHomeAssistantProfile({ waveforms: { read: () => null } }, options());
 const configs = (messages: readonly Message[]) =>
@@ -25,6 +27,19 @@ test("discovery – topic <prefix>/<component>/<node_id>/<object_id>/config, ret
   assert.ok(all.has("homeassistant/sensor/gateside_plant-7_10234/accel_channel1_vel_rms/config"));
   const ids = [...all.values()].map(({ unique_id: id }) => id);
   assert.equal(new Set(ids).size, ids.length);
+});
+
+test("discovery – `gateside topics` lists every discovery topic of the site and the agent", () => {
+  const plan = {
+    ...{ formats: ["json"], profile: "homeassistant", topicPrefix: "gateside", topics: {} },
+    ...{ select: SELECT_ALL, history: true, waveforms: "always", retain: true, commands: false },
+    ...{ sparkplug: null, clientId: "c" },
+  } as const;
+  const listed = publishedTopics(plan, SITE.current).flatMap(({ topic, retained }) =>
+    topic.startsWith("homeassistant/") && retained ? [topic] : [],
+  );
+  const sent = [...profile.describeAgent(), ...SITE.current.sensors.flatMap(profile.describe)];
+  assert.deepEqual(listed.sort(), [...configs(sent).keys()].sort());
 });
 
 test("discovery – a value's config: template in brackets, class and unit that belong together, device and availability", () => {

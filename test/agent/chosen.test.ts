@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { chosenSensors, chosenSite } from "../../src/agent/chosen.ts";
+import { loadUplinks } from "../../src/config/uplinks.ts";
+import type { Kind, Sensor, Site } from "../../src/core/sensor.ts";
+import { fixedSite } from "../../src/core/site-source.ts";
+
+const plain: Sensor = { code: "1", type: 40, kinds: ["rpm"], channels: {} };
+const node: Sensor = {
+  ...plain,
+  code: "2",
+  stateReads: [{ operation: "getState", fields: { battery: { from: "B", unit: "V" } } }],
+};
+const site: Site = { site: "plant-7", sensors: [plain, node] };
+
+function choosing(kinds: readonly Kind[]) {
+  const file = JSON.stringify({ uplinks: [{ name: "cloud", url: "mqtt://c", select: { kinds } }] });
+  const loaded = loadUplinks(file, "/x/uplinks.json", {
+    site,
+    main: null,
+    commandsEnabled: false,
+  });
+  const uplink = loaded.uplinks?.[0];
+  assert.ok(uplink, JSON.stringify(loaded.faults));
+  return { isChosen: chosenSensors(uplink, fixedSite(site)), uplink };
+}
+
+test("an uplink may choose node states alone: the sensors that have them, and nothing else of them", () => {
+  const { isChosen, uplink } = choosing(["node"]);
+  assert.deepEqual([isChosen("1"), isChosen("2")], [false, true]);
+  const { sensors } = chosenSite(uplink, fixedSite(site)).current;
+  assert.deepEqual(sensors, [{ ...node, kinds: [] }]);
+});
+
+test("an uplink that chooses other kinds has the sensors without their node states", () => {
+  const { uplink } = choosing(["rpm"]);
+  const { sensors } = chosenSite(uplink, fixedSite(site)).current;
+  assert.deepEqual(
+    sensors.map(({ code, kinds, stateReads }) => [code, kinds, stateReads]),
+    [
+      ["1", ["rpm"], []],
+      ["2", ["rpm"], []],
+    ],
+  );
+});
