@@ -440,7 +440,19 @@ export const ANSWERS: Readonly<Record<string, Schema>> = {
   }),
   Health: object({
     status: oneOf(["ok", "failing", "ready", "not ready"]),
-    checks: map(object({ ok: YES_NO, detail: TEXT })),
+    checks: map(
+      object(
+        {
+          ok: YES_NO,
+          detail: TEXT,
+          uplinks: {
+            ...map(object({ ok: YES_NO, detail: TEXT })),
+            description: "By uplink; of the broker in /readyz.",
+          },
+        },
+        ["uplinks"],
+      ),
+    ),
   }),
   Problem: object({ error: object({ status: INTEGER, message: TEXT }) }),
 };

@@ -8,36 +8,50 @@ interface Readiness {
   readonly detail: string;
 }
 
+/** The sessions of each uplink by its name; `ok` only where all of them are. */
+interface BrokerReadiness extends Readiness {
+  readonly uplinks: Readonly<Record<string, Readiness>>;
+}
+
 /** Gateway, broker and buffer, each with its state in plain words (contract 7). */
 function readiness(status: AgentStatus): {
   readonly gateway: Readiness;
-  readonly broker: Readiness;
+  readonly broker: BrokerReadiness;
   readonly buffer: Readiness;
 } {
   const { gateway, links, buffer } = status;
-  const down = links.filter((link) => !link.isConnected || link.hostOnline === false);
+  const names = [...new Set(links.map(({ uplink }) => uplink))];
+  const uplinks = names.map((name) => [
+    name,
+    sessions(
+      links.filter(({ uplink }) => uplink === name),
+      links,
+    ),
+  ]);
   return {
     gateway: {
       ok: gateway.isUp,
       detail: gateway.isUp ? "answering" : (gateway.lastError ?? "no answer yet"),
     },
-    broker: {
-      ok: links.length > 0 && down.length === 0,
-      detail:
-        down.length === 0
-          ? "connected"
-          : down
-              .map((link) =>
-                link.isConnected
-                  ? `${linkTitle(link, links)}: primary host is offline`
-                  : `${linkTitle(link, links)}: ${link.lastError ?? "not connected"}`,
-              )
-              .join("; "),
-    },
+    broker: { ...sessions(links, links), uplinks: Object.fromEntries(uplinks) },
     buffer: {
       ok: buffer.isWritable && buffer.alarm === null,
       detail: buffer.alarm ?? (buffer.isWritable ? "writable" : "not writable"),
     },
+  };
+}
+
+/** Whether all of these sessions stand, and what each of the others lacks. */
+function sessions(links: AgentStatus["links"], all: AgentStatus["links"]): Readiness {
+  const down = links.filter((link) => !link.isConnected || link.hostOnline === false);
+  const lack = down.map((link) =>
+    link.isConnected
+      ? `${linkTitle(link, all)}: primary host is offline`
+      : `${linkTitle(link, all)}: ${link.lastError ?? "not connected"}`,
+  );
+  return {
+    ok: links.length > 0 && down.length === 0,
+    detail: down.length === 0 ? "connected" : lack.join("; "),
   };
 }
 

@@ -58,6 +58,17 @@ test("uplinks – beside a dead one the others deliver, each in its own way, and
     ],
   );
   assert.match(await brokerDetail(agent), /^dark: /);
+  const ready = await (await fetch(`${await agent.address}/readyz`)).json();
+  const named: [string, { ok: boolean }][] = Object.entries(ready.checks.broker.uplinks);
+  assert.deepEqual(
+    named.map(([name, { ok }]) => [name, ok]),
+    [
+      ["main", true],
+      ["dark", false],
+      ["cloud", true],
+      ["scada", true],
+    ],
+  );
   const waits = () => metricOf(agent, 'gateside_lane_outbox_readings{uplink="dark",lane="json"}');
   await until("the dark one is owed", async () => ((await waits()) > 0 ? true : undefined));
   assert.equal(await agent.stop(), 0);

@@ -268,7 +268,9 @@ test("health – 503 names the part that is not well; ready needs gateway, broke
   assert.equal(failing.status, 503);
   assert.equal(failing.body.checks.database.detail, "disk I/O error");
 
-  assert.equal((await get("/readyz")).status, 200);
+  const ready = await get("/readyz");
+  assert.equal(ready.status, 200);
+  assert.deepEqual(ready.body.checks.broker.uplinks, { main: { ok: true, detail: "connected" } });
   const { gateway, buffer, links } = agentStatus();
   const unready = [
     ["gateway", { gateway: { ...gateway, isUp: false, lastError: "connect ECONNREFUSED" } }],
