@@ -87,6 +87,7 @@ export function openConfiguration(
         remote: () => remote,
         recovered: options.recovered ?? null,
         configuration: () => reloader.state.configuration,
+        responsePrefix: settings.commandResponsePrefix,
         audit,
         logger,
       })
@@ -136,20 +137,21 @@ interface DocumentParts {
   /** What became of a trial that the last process left behind. */
   readonly recovered: Accepted | null;
   readonly configuration: () => string;
+  readonly responsePrefix: string | null;
   readonly audit: Audit;
   readonly logger: Logger;
 }
 
 /** What takes the documents, `remote`, is opened later, once there is a reload. */
 function openSiteDocuments(parts: DocumentParts): SiteDocuments {
-  const { remote, recovered, configuration, logger } = parts;
+  const { remote, recovered, configuration, responsePrefix, logger } = parts;
   const audit = (detail: string, outcome: string) =>
     parts.audit("signed document", "configuration", outcome, detail);
   if (recovered !== null) {
     logger.warn({ ...recovered, reply: undefined }, "signed configuration rolled back");
     audit(`version ${recovered.version}`, recovered.outcome);
   }
-  return new SiteDocuments(remote, recovered, configuration, audit);
+  return new SiteDocuments(remote, recovered, configuration, audit, responsePrefix);
 }
 
 interface SetupPlaces {

@@ -1,3 +1,4 @@
+import { replyTo } from "../command/reply.ts";
 import type { InboundMessage } from "../core/link.ts";
 import type { Message } from "../core/ports.ts";
 import type { Topics } from "../core/topics/topics.ts";
@@ -5,13 +6,15 @@ import type { DocumentAnswer, RemoteConfiguration } from "../setup/remote.ts";
 import type { Accepted, ReplyTo } from "../setup/trial-journal.ts";
 
 type Publish = (message: Message) => Promise<unknown>;
-type DocumentTopics = Pick<Topics, "root" | "siteDocument" | "siteDocumentResult">;
+type DocumentTopics = Pick<Topics, "siteDocument">;
 
 /** Signed configurations over one session: where they come in, and where their answers go out. */
 export class SiteDocuments {
   readonly #remote: () => RemoteConfiguration | null;
   readonly #configuration: () => string;
   readonly #audit: (detail: string, outcome: string) => void;
+  /** COMMAND_RESPONSE_PREFIX. */
+  readonly #responsePrefix: string | null;
   /** What became of a document whose trial a restart cut short, until somebody could be notified. */
   #recovered: Accepted | null;
 
@@ -20,11 +23,13 @@ export class SiteDocuments {
     recovered: Accepted | null,
     configuration: () => string,
     audit: (detail: string, outcome: string) => void,
+    responsePrefix: string | null,
   ) {
     this.#remote = remote;
     this.#recovered = recovered;
     this.#configuration = configuration;
     this.#audit = audit;
+    this.#responsePrefix = responsePrefix;
   }
 
   /** True where the message was one. */
@@ -32,7 +37,7 @@ export class SiteDocuments {
     if (message.topic !== topics.siteDocument) return false;
     const { responseTopic, correlationData } = message;
     const reply: ReplyTo = {
-      responseTopic: isUsable(responseTopic, topics) ? responseTopic : null,
+      responseTopic: responseTopic ?? null,
       correlation:
         correlationData === undefined ? null : Buffer.from(correlationData).toString("base64"),
     };
@@ -44,7 +49,7 @@ export class SiteDocuments {
           `version ${version}${reason === null ? "" : `: ${reason}`}`,
           isRepeated ? "replayed" : outcome,
         );
-      void publish(messageOf(answer, to, topics));
+      void publish(this.#messageOf(answer, to, topics));
     });
     return true;
   }
@@ -63,26 +68,16 @@ export class SiteDocuments {
       detail,
       configuration: this.#configuration(),
     };
-    void publish(messageOf(answer, reply, topics));
+    void publish(this.#messageOf(answer, reply, topics));
   }
-}
 
-/** Nobody has the agent write on topics that are its own. */
-function isUsable(topic: string | undefined, { root }: DocumentTopics): topic is string {
-  return (
-    topic !== undefined && topic !== "" && !/[+#\0]/.test(topic) && !topic.startsWith(`${root}/`)
-  );
-}
-
-function messageOf(answer: DocumentAnswer, reply: ReplyTo, topics: DocumentTopics): Message {
-  return {
-    topic: reply.responseTopic ?? topics.siteDocumentResult,
-    payload: JSON.stringify(answer),
-    qos: 1,
-    retain: false,
-    contentType: "application/json",
-    ...(reply.correlation === null
-      ? {}
-      : { correlationData: Buffer.from(reply.correlation, "base64") }),
-  };
+  #messageOf(answer: DocumentAnswer, reply: ReplyTo, { siteDocument }: DocumentTopics): Message {
+    const { responseTopic, correlation } = reply;
+    const asked = {
+      topic: siteDocument,
+      ...(responseTopic === null ? {} : { responseTopic }),
+      ...(correlation === null ? {} : { correlationData: Buffer.from(correlation, "base64") }),
+    };
+    return replyTo(asked, answer, this.#responsePrefix);
+  }
 }

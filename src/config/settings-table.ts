@@ -304,7 +304,7 @@ const SPECS = {
   CONFIG_TRIAL_S: {
     type: "integer",
     default: 300,
-    minimum: 5,
+    minimum: 1,
     maximum: 86_400,
     doc: "Trial time of a signed configuration, s: links and reads must be at least as good as before, or the last good configuration is restored.",
   },

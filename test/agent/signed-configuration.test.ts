@@ -74,11 +74,11 @@ async function audited(plant: Plant): Promise<{ what: string; detail: string; ou
 }
 
 test(
-  "signed configuration – a good one is applied and kept; the same again is told, an older or unsigned one refused",
+  "signed configuration – a good one is applied and kept; the same again is told, an older or unsigned one refused, none outside COMMAND_RESPONSE_PREFIX",
   options,
   async (t) => {
     const { plant, env, seen, sign, answers, answer, online, site } = await setUp(t);
-    const agent = plant.startAgent(env);
+    const agent = plant.startAgent({ ...env, COMMAND_RESPONSE_PREFIX: "fleet" });
     await online(1);
     const before = site();
     const next = { ...before, sensors: before.sensors.slice(1) };
@@ -96,7 +96,9 @@ test(
     await seen.waitFor(
       ({ topic, text }) => topic === "fleet/answers" && text.includes("already received"),
     );
-    await seen.publish(TOPIC, '{"payload":"AAAA","signature":"AAAA"}');
+    await seen.publish(TOPIC, '{"payload":"AAAA","signature":"AAAA"}', {
+      responseTopic: "elsewhere/answers",
+    });
     await seen.waitUntil(() => answers().some(({ reason }) => reason === "signature"));
     await seen.publish(TOPIC, await sign({ ...next, sensors: [{ code: "" }] }, "--version", "8"));
     await seen.waitUntil(() => answers().some(({ reason }) => reason === "content"));
