@@ -67,6 +67,7 @@ export function createNodeStates(wiring: NodeStatesWiring): NodeStates {
       poller
         .sensorStates()
         .every(({ kinds }) => kinds.every(({ lastReadAtMs }) => lastReadAtMs !== null)),
+    pollIntervalMs: settings.pollIntervalS * 1000,
     clock,
     logger,
     metrics,

@@ -87,7 +87,7 @@ export interface ServiceStateRead {
   readonly request?: "date" | "none";
   /** By the value's name. */
   readonly fields: Readonly<Record<string, StateField>>;
-  /** Time between two reads, s; 3600 unless given. */
+  /** Time between two reads, s; the sensor's poll interval unless given. */
   readonly intervalS?: number;
 }
 
@@ -103,7 +103,7 @@ export interface ModbusStateRead {
   /** big = high word first, unless given. */
   readonly wordOrder?: "big" | "little";
   readonly registers: readonly StateRegister[];
-  /** Time between two reads, s; 3600 unless given. */
+  /** Time between two reads, s; the sensor's poll interval unless given. */
   readonly intervalS?: number;
 }
 

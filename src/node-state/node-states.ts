@@ -1,4 +1,4 @@
-/** Keeps the state reads of all sensors going: seldom, one at a time for each source, and after the day's records. */
+/** Keeps the state reads of all sensors going: one at a time for each source, after the day's records, and in a small share of the time. */
 import { CallFailure } from "../core/failure.ts";
 import { isRead, type Site } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
@@ -16,6 +16,8 @@ const LANES_MAX = 8;
 const JITTER = 0.1;
 /** The gateway may be being redeployed: what it calls a wrong request is asked again after so long, ms. */
 const REQUEST_RETRY_MS = 300_000;
+/** After a read without an interval of its own its source rests so many times as long as the read took: records have the rest. */
+const REST = 9;
 /** So many intervals without a good read, and what is shown of the node is no longer current. */
 const STALE_INTERVALS = 3;
 /** The same for what an earlier process has read: an unchanged state is published once a day. */
@@ -23,6 +25,8 @@ const STALE_STORED_MS = 27 * 3_600_000;
 
 export interface NodeStatesParts extends Omit<ReadStateParts, "inTurn"> {
   readonly site: SiteSource;
+  /** POLL_INTERVAL_S, ms: how often a state is read where neither the read nor its sensor says. */
+  readonly pollIntervalMs: number;
   /** True once the day's records of all sensors were asked for. */
   readonly isPolled: () => boolean;
   /** Time of the newest stored reading of kind `node`, ms; null when none. */
@@ -83,10 +87,10 @@ export class NodeStates {
     const lastReadingMs = this.#parts.newestTimeMs(code);
     const readAt = jobs.flatMap(({ lastReadAtMs }) => lastReadAtMs ?? []);
     const errors = jobs.flatMap(({ lastError }) => lastError ?? []);
-    const isStale = jobs.some(({ lastGoodAtMs, intervalMs }) =>
+    const isStale = jobs.some(({ lastGoodAtMs, patienceMs }) =>
       lastGoodAtMs === null
         ? lastReadingMs === null || now - lastReadingMs > STALE_STORED_MS
-        : now - lastGoodAtMs > STALE_INTERVALS * intervalMs,
+        : now - lastGoodAtMs > STALE_INTERVALS * patienceMs,
     );
     return {
       lastReadingMs,
@@ -106,7 +110,7 @@ export class NodeStates {
         // The same object goes on, for a read may be under way.
         return job !== undefined && job.sensor.code === sensor.code
           ? job
-          : createJob(sensor, read, now, this.#random);
+          : createJob(sensor, read, now, this.#random, this.#parts.pollIntervalMs);
       }),
     );
     const lanes = new Set(this.#jobs.map(({ lane }) => lane));
@@ -156,6 +160,8 @@ export class NodeStates {
     const { clock, logger } = this.#parts;
     if (isModbus(job.read)) this.#hasModbus = true;
     const subject = { sensor: job.sensor.code, source: sourceOf(job) };
+    const isFirst = job.lastGoodAtMs === null;
+    const startedAtMs = clock.monotonic();
     try {
       // By code: after a reload a read that stayed and one that came have the sensor of two site files.
       const siblings = this.#jobs.filter(({ sensor }) => sensor.code === job.sensor.code);
@@ -169,7 +175,9 @@ export class NodeStates {
       if (job.lastError !== null) logger.info(subject, "state reads of this node work again");
       job.lastError = null;
       job.backoff.reset();
-      job.dueAtMs = clock.monotonic() + job.intervalMs * (1 - JITTER * this.#random());
+      const now = clock.monotonic();
+      job.dueAtMs = now + job.intervalMs * (1 - JITTER * this.#random());
+      if (job.isPaced && !isFirst) lane.pausedUntilMs = now + REST * (now - startedAtMs);
     } catch (error) {
       if (signal.aborted) return;
       const detail = error instanceof Error ? error.message : String(error);
@@ -216,7 +224,7 @@ function retryIn(error: unknown, job: StateJob): number {
       case "configuration":
         return intervalMs;
       case "request":
-        return Math.max(REQUEST_RETRY_MS, Math.min(intervalMs, backoff.next()));
+        return Math.max(REQUEST_RETRY_MS, backoff.next());
       case "transient":
       case "not_json":
       case "truncated":

@@ -2,10 +2,9 @@ import { normalCode, type Sensor, type StateRead } from "../core/sensor.ts";
 import type { StateContent, StateSeries } from "../core/state/state-reading.ts";
 import { Backoff } from "../lib/backoff.ts";
 
-/** Battery and firmware change over weeks. */
-const INTERVAL_S = 3_600;
-/** Retries of what failed: from here up to the interval. */
+/** Retries of what failed: from here up to the interval, or up to an hour where the read has none of its own. */
 const RETRY_MIN_MS = 10_000;
+const RETRY_MAX_MS = 3_600_000;
 /** Reads of the service share this lane; every Modbus device has its own. */
 const SERVICE_LANE = "service";
 
@@ -17,6 +16,10 @@ export interface StateJob {
   /** What must not be read at the same time. */
   readonly lane: string;
   readonly intervalMs: number;
+  /** Longest time between two tries; a node that gave nothing in three of it is not current. */
+  readonly patienceMs: number;
+  /** True without `intervalS`: read with the polls, and less often where its source is slow. */
+  readonly isPaced: boolean;
   readonly names: ReadonlySet<string>;
   readonly backoff: Backoff;
   /** Null until the store was asked. */
@@ -46,25 +49,35 @@ function valueNames(read: StateRead): string[] {
 
 /** Equal for a read that is asked and understood as before. */
 export function keyOf(sensor: Sensor, read: StateRead): string {
-  return `${normalCode(sensor.code)} ${sensor.type} ${JSON.stringify(read)}`;
+  const { code, type, pollIntervalS = "" } = sensor;
+  return `${normalCode(code)} ${type} ${pollIntervalS} ${JSON.stringify(read)}`;
 }
 
-/** @param dueAtMs monotonic, ms */
+/**
+ * @param dueAtMs monotonic, ms
+ * @param pollIntervalMs POLL_INTERVAL_S, ms
+ */
 export function createJob(
   sensor: Sensor,
   read: StateRead,
   dueAtMs: number,
   random: () => number,
+  pollIntervalMs: number,
 ): StateJob {
-  const intervalMs = (read.intervalS ?? INTERVAL_S) * 1000;
+  const seconds = read.intervalS ?? sensor.pollIntervalS;
+  const intervalMs = seconds === undefined ? pollIntervalMs : seconds * 1000;
+  const isPaced = read.intervalS === undefined;
+  const patienceMs = isPaced ? Math.max(intervalMs, RETRY_MAX_MS) : intervalMs;
   return {
     key: keyOf(sensor, read),
     sensor,
     read,
     lane: isModbus(read) ? read.url : SERVICE_LANE,
     intervalMs,
+    patienceMs,
+    isPaced,
     names: new Set(valueNames(read)),
-    backoff: new Backoff(RETRY_MIN_MS, intervalMs, random),
+    backoff: new Backoff(RETRY_MIN_MS, patienceMs, random),
     series: null,
     current: null,
     dueAtMs,

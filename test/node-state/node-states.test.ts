@@ -44,7 +44,7 @@ const sample = (values: StateSample["values"]): StateSample => ({
 });
 
 /** Sources of a few lines; `away` names the Modbus addresses that are not reached. */
-function start(t: TestContext, stateReads: readonly StateRead[]) {
+function start(t: TestContext, stateReads: readonly StateRead[], pollMs = HOUR_MS, tookMs = 0) {
   const clock = new ManualClock();
   const logger = new RecordingLogger();
   const site = new ReplaceableSite(siteOf(stateReads));
@@ -64,7 +64,7 @@ function start(t: TestContext, stateReads: readonly StateRead[]) {
   const states = new NodeStates({
     site,
     service: {
-      read: (_, { operation }) => {
+      read: (_, { operation }, _date, signal) => {
         asked.push(operation);
         if (operation === "getNothing")
           return Promise.reject(
@@ -76,7 +76,10 @@ function start(t: TestContext, stateReads: readonly StateRead[]) {
             }),
           );
         const samples = [sample({ battery: 3.5 })];
-        return Promise.resolve({ samples, records: 1, gatewayTimeMs: clock.now() });
+        const answer = { samples, records: 1, gatewayTimeMs: clock.now() };
+        return tookMs === 0
+          ? Promise.resolve(answer)
+          : clock.sleep(tookMs, signal).then(() => answer);
       },
     },
     modbus: () =>
@@ -93,6 +96,7 @@ function start(t: TestContext, stateReads: readonly StateRead[]) {
     stored: () => [],
     newestTimeMs: () => stored.at(-1)?.timeMs ?? null,
     isPolled: () => true,
+    pollIntervalMs: pollMs,
     clock,
     logger,
     metrics: createMetrics(),
@@ -159,4 +163,18 @@ test("state reads – an operation that the gateway does not have is asked again
   assert.ok(missing >= 20 && missing <= 288, `${missing} in a day`);
   assert.equal(day.filter((one) => one === "getBattery").length, 24);
   assert.match(states.condition("100")?.lastError ?? "", /HTTP 404/);
+});
+
+test("state reads – without an interval of their own they go with the polls, and a slow gateway has nine tenths of the time without them", async (t) => {
+  const quick = start(t, [BATTERY, { ...device(502, "a"), intervalS: 300 }], 60_000);
+  const asked = await quick.during(600_000);
+  assert.equal(asked.filter((one) => one === "getBattery").length, 10 + 1);
+  assert.equal(asked.filter((one) => one.endsWith(":502")).length, 2 + 1);
+
+  const OTHER: StateRead = { ...BATTERY, operation: "getOther", fields: { x: { from: "X" } } };
+  const slow = start(t, [BATTERY, OTHER], 1_000, 1_000);
+  await slow.during(10_000);
+  const { length } = await slow.during(100_000);
+  assert.ok(length >= 9 && length <= 11, `${length} reads of a second each in 100 s`);
+  assert.equal(slow.states.condition("100")?.isStale, false);
 });

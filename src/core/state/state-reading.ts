@@ -82,7 +82,14 @@ export class StateSeries {
 
   /** What was true at an instant as far as it was told; null before all that is known. */
   #before(timeMs: number): Remembered | null {
-    return this.#readings.findLast((reading) => reading.timeMs <= timeMs) ?? null;
+    // Every poll asks this of every record of the day.
+    let [low, high] = [0, this.#readings.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#readings[middle]?.timeMs ?? 0) <= timeMs) low = middle + 1;
+      else high = middle;
+    }
+    return this.#readings[low - 1] ?? null;
   }
 
   /** True for what differs from the reading before it, or comes a day after that. */
