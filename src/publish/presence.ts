@@ -37,6 +37,8 @@ const GAPS_PER_TICK = 100;
 
 /** What the broker has taken of a sensor in this session. */
 interface Published {
+  /** A reload may move it. */
+  readonly topic: string;
   readonly state: string;
   readonly battery: number | null;
   readonly firmware: string | number | null | undefined;
@@ -141,11 +143,17 @@ export class Presence {
 
   async #publishSensors(): Promise<void> {
     const { clock, profile } = this.#parts;
+    const sensors = this.#parts.sensors();
+    // What is retained of a sensor that left is taken back: should it return, all is said anew.
+    const codes = new Set(sensors.map(({ code }) => code));
+    for (const code of this.#published.keys()) if (!codes.has(code)) this.#published.delete(code);
     await Promise.all(
-      this.#parts.sensors().map(async (sensor) => {
+      sensors.map(async (sensor) => {
         const last = this.#published.get(sensor.code);
+        const topic = profile.topics.sensorState(sensor.code);
         const isFresh =
           last !== undefined &&
+          last.topic === topic &&
           last.state === sensor.state &&
           last.battery === sensor.batteryV &&
           last.firmware === sensor.firmware &&
@@ -156,6 +164,7 @@ export class Presence {
         // Lost ones are sent again; refused ones would be refused every tick.
         if (outcomes.some(({ result }) => result === "lost")) return;
         this.#published.set(sensor.code, {
+          topic,
           state: sensor.state,
           battery: sensor.batteryV,
           firmware: sensor.firmware,

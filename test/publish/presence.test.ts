@@ -8,9 +8,11 @@ import type {
   PublishOutcome,
   SensorState,
 } from "../../src/core/ports.ts";
-import { fixedSite } from "../../src/core/site-source.ts";
+import type { Site } from "../../src/core/sensor.ts";
+import { fixedSite, ReplaceableSite } from "../../src/core/site-source.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { createGatesideProfile } from "../../src/publish/formats/gateside.ts";
+import type { Naming } from "../../src/publish/formats/naming.ts";
 import { Presence } from "../../src/publish/presence.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
@@ -98,23 +100,30 @@ function status(clock: ManualClock): AgentStatus {
   };
 }
 
-const profile = createGatesideProfile(
-  { waveforms: { read: () => null } },
-  {
-    prefix: "gateside",
-    site: "plant-7",
-    source: fixedSite({ site: "plant-7", sensors: [] }),
-    version: "1.2.3",
-    formats: ["json"],
-    waveforms: "alarm",
-    withRaw: false,
-    retain: true,
-    clearRemoved: false,
-    isWanted: null,
-  },
-);
+const profileOf = (naming: Partial<Naming> = {}) =>
+  createGatesideProfile(
+    { waveforms: { read: () => null } },
+    {
+      prefix: "gateside",
+      site: "plant-7",
+      source: fixedSite({ site: "plant-7", sensors: [] }),
+      version: "1.2.3",
+      formats: ["json"],
+      waveforms: "alarm",
+      withRaw: false,
+      retain: true,
+      clearRemoved: false,
+      isWanted: null,
+      ...naming,
+    },
+  );
 
-function start(t: TestContext, sensors: () => SensorState[] = () => [], gaps: Gap[] = []) {
+function start(
+  t: TestContext,
+  sensors: () => SensorState[] = () => [],
+  gaps: Gap[] = [],
+  profile = profileOf(),
+) {
   const clock = new ManualClock();
   const link = new FakeLink();
   const settled: number[] = [];
@@ -260,6 +269,27 @@ test("presence – a sensor's state goes out at the start and on change, and aga
   await presence.online();
   await clock.advance(5000);
   assert.equal(link.take(topic).length, 4, "a new session hears all states");
+});
+
+test("presence – a sensor that leaves and returns, or whose topic moves, has its state told anew, changed or not", async (t) => {
+  const named = (name: string): Site => ({
+    site: "plant-7",
+    sensors: [{ code: "10234", type: 3, name, kinds: [], channels: {} }],
+  });
+  const source = new ReplaceableSite(named("Pump"));
+  const profile = profileOf({ source, templates: { state: "{prefix}/{name}/state" } });
+  let current = [sensorState()];
+  const { clock, link, run } = start(t, () => current, [], profile);
+  await run();
+  assert.equal(link.take("gateside/Pump/state").length, 1);
+  current = [];
+  await clock.advance(5000);
+  current = [sensorState()];
+  await clock.advance(5000);
+  assert.equal(link.take("gateside/Pump/state").length, 2);
+  source.replace(named("Fan"));
+  await clock.advance(5000);
+  assert.equal(link.take("gateside/Fan/state").length, 1);
 });
 
 test("presence – gaps are settled when acknowledged, and only then", async (t) => {
