@@ -4,7 +4,7 @@
  * it is sent, so that a restart in between takes it back all the same.
  */
 import type { Logger, Message, MessageLink } from "../core/ports.ts";
-import type { Kind, Sensor, Site } from "../core/sensor.ts";
+import { type Kind, readingKinds, type Sensor, type Site } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { Profile, RetainedTopics } from "./formats/profile.ts";
 
@@ -84,7 +84,7 @@ export class Descriptions {
       sensors.map((sensor) => {
         const topics = profile.retainedTopics(sensor);
         const readings = this.#options.clearReadings ? topics.readings : [];
-        return [sensor.code, { ...topics, readings, kinds: sensor.kinds }];
+        return [sensor.code, { ...topics, readings, kinds: readingKinds(sensor) }];
       }),
     );
   }

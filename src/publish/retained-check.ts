@@ -4,7 +4,7 @@
  * Where the broker does not let us ask, nothing is sent twice on suspicion.
  */
 import type { Clock, Logger, Message, MessageLink, StoredReading } from "../core/ports.ts";
-import type { Kind } from "../core/sensor.ts";
+import { type Kind, readingKinds } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { Profile } from "./formats/profile.ts";
 
@@ -96,8 +96,9 @@ export class RetainedCheck {
   #marks(): Map<string, number> {
     const { site, liveMark } = this.#parts;
     const marks = new Map<string, number>();
-    for (const { code, kinds } of site.current.sensors) {
-      for (const kind of kinds) {
+    for (const sensor of site.current.sensors) {
+      const { code } = sensor;
+      for (const kind of readingKinds(sensor)) {
         for (const format of FORMATS) {
           const mark = liveMark(format, code, kind);
           if (mark !== null) marks.set(keyOf(format, code, kind), mark);
@@ -111,8 +112,9 @@ export class RetainedCheck {
     const { site, link } = this.#parts;
     let count = 0;
     let sending: Promise<unknown>[] = [];
-    for (const { code, kinds } of site.current.sensors) {
-      for (const kind of kinds) {
+    for (const sensor of site.current.sensors) {
+      const { code } = sensor;
+      for (const kind of readingKinds(sensor)) {
         // Read and sent in one go: a newer reading that is stored later is sent later.
         for (const message of this.#messages(code, kind, marks)) {
           sending.push(link.publish(message));

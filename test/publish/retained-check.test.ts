@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Message, PublishOutcome, StoredReading } from "../../src/core/ports.ts";
+import type { Kind } from "../../src/core/sensor.ts";
+import { fixedSite, type SiteSource } from "../../src/core/site-source.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { createGatesideProfile } from "../../src/publish/formats/gateside.ts";
 import { RetainedCheck } from "../../src/publish/retained-check.ts";
@@ -14,10 +16,12 @@ function start(
     readonly mark?: number | null;
     readonly newest?: StoredReading | null;
     readonly isNew?: boolean;
+    readonly kind?: Kind;
+    readonly site?: SiteSource;
   } = {},
 ) {
   const clock = new ManualClock();
-  const { mark = TIME, newest = loopReading() } = given;
+  const { mark = TIME, newest = loopReading(), kind: own = "loop", site = SITE } = given;
   const state = { mark };
   const link = {
     session: 1,
@@ -39,10 +43,10 @@ function start(
   const check = new RetainedCheck({
     link,
     profile: createGatesideProfile({ waveforms: { read: () => null } }, options()),
-    site: SITE,
+    site,
     clock,
     logger: silentLogger,
-    newest: (sensor, kind) => (sensor === LOOP.code && kind === "loop" ? newest : null),
+    newest: (sensor, kind) => (sensor === LOOP.code && kind === own ? newest : null),
     liveMark: (format, sensor) => (format === "json" && sensor === LOOP.code ? state.mark : null),
     isNew: () => given.isNew ?? false,
   });
@@ -64,6 +68,21 @@ test("retained – a broker without our own state has forgotten all: live topics
   );
   await look();
   assert.equal(link.sent.length, 1);
+});
+
+test("retained – the state of a node, which may not change for a day, is sent again too", async () => {
+  const stateReads = [{ operation: "getState", fields: { battery: { from: "B", unit: "V" } } }];
+  const { link, check, look } = start({
+    kind: "node",
+    newest: loopReading({ kind: "node" }),
+    site: fixedSite({ site: "plant-7", sensors: [{ ...LOOP, stateReads }] }),
+  });
+  check.begin();
+  await look();
+  assert.deepEqual(
+    link.sent.map(({ topic, retain }) => [topic, retain]),
+    [["gateside/plant-7/30007/node", true]],
+  );
 });
 
 test("retained – the first session of an uplink that begins with its first new reading sends nothing older", async () => {
