@@ -58,7 +58,8 @@ test("uplinks – beside a dead one the others deliver, each in its own way, and
     ],
   );
   assert.match(await brokerDetail(agent), /^dark: /);
-  const ready = await (await fetch(`${await agent.address}/readyz`)).json();
+  const answer = await fetch(`${await agent.address}/readyz`);
+  const ready = (await answer.json()) as { checks: { broker: { uplinks: object } } };
   const named: [string, { ok: boolean }][] = Object.entries(ready.checks.broker.uplinks);
   assert.deepEqual(
     named.map(([name, { ok }]) => [name, ok]),

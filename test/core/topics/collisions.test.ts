@@ -145,7 +145,9 @@ test("published – node states alone, and what ThingsBoard is sent, follow the 
   for (const profile of ["gateside", "thingsboard"] as const) {
     const rows = publishedTopics(plan({ profile, formats: ["json"], select }), withNode);
     assert.deepEqual(
-      rows.filter(({ value }) => value !== null).map(({ sensor, kind, value }) => [sensor, kind, value]),
+      rows
+        .filter(({ value }) => value !== null)
+        .map(({ sensor, kind, value }) => [sensor, kind, value]),
       [["2", "node", "battery"]],
       profile,
     );

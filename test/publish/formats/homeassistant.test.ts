@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Message } from "../../../src/core/ports.ts";
-import { publishedTopics } from "../../../src/core/topics/published.ts";
+import { publishedTopics, type TopicPlan } from "../../../src/core/topics/published.ts";
 import { SELECT_ALL } from "../../../src/core/uplink.ts";
 import { createHomeAssistantProfile } from "../../../src/publish/formats/homeassistant.ts";
 import { homeAssistantMeaning } from "../../../src/publish/formats/homeassistant-units.ts";
@@ -30,11 +30,19 @@ test("discovery – topic <prefix>/<component>/<node_id>/<object_id>/config, ret
 });
 
 test("discovery – `gateside topics` lists every discovery topic of the site and the agent", () => {
-  const plan = {
-    ...{ formats: ["json"], profile: "homeassistant", topicPrefix: "gateside", topics: {} },
-    ...{ select: SELECT_ALL, history: true, waveforms: "always", retain: true, commands: false },
-    ...{ sparkplug: null, clientId: "c" },
-  } as const;
+  const plan: TopicPlan = {
+    formats: ["json"],
+    profile: "homeassistant",
+    topicPrefix: "gateside",
+    topics: {},
+    select: SELECT_ALL,
+    history: true,
+    waveforms: "always",
+    retain: true,
+    commands: false,
+    sparkplug: null,
+    clientId: "c",
+  };
   const listed = publishedTopics(plan, SITE.current).flatMap(({ topic, retained }) =>
     topic.startsWith("homeassistant/") && retained ? [topic] : [],
   );
