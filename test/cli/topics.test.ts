@@ -52,7 +52,10 @@ test("topics – answers to commands, alarm actions and signed configurations ar
   const path = join(directory, "fleet.pub.pem");
   const { publicKey } = generateKeyPairSync("ed25519");
   writeFileSync(path, publicKey.export({ type: "spki", format: "pem" }));
-  assert.deepEqual(await listed({ COMMANDS_ENABLED: "true", CONFIG_PUBLIC_KEY_FILE: path }), [
+  // Nothing of it is taken over an uplink that takes no commands.
+  const UPLINKS_FILE = uplinksFile(t, { name: "cloud", url: "mqtt://cloud" });
+  const all = { COMMANDS_ENABLED: "true", CONFIG_PUBLIC_KEY_FILE: path, UPLINKS_FILE };
+  assert.deepEqual(await listed(all), [
     "agent/cmd/saveSettings/result",
     "agent/cmd/acknowledge/result",
     "agent/cmd/site/result",

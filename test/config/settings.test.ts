@@ -79,6 +79,7 @@ const WRONG: readonly [string, string][] = [
   ["SPARKPLUG_HOST_ID", "#"],
   ["SPARKPLUG_HISTORY_BATCH", "0"],
   ["COMMANDS_ENABLED", "2"],
+  ["CONFIG_TRIAL_S", "0"],
   ["HTTP_PORT", "65536"],
   ["HTTP_PORT", "http"],
   ["HTTP_TOKEN", "two words"],
