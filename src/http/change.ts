@@ -10,3 +10,11 @@ const ASKING_POSTS = new Set([
 export function isChange(method: string, path: string): boolean {
   return method !== "GET" && method !== "HEAD" && !ASKING_POSTS.has(path);
 }
+
+/**
+ * Also what changes nothing and answers with texts from which the secrets of the uplinks file are taken out: whoever writes a guess into
+ * such a text sees whether it is one.
+ */
+export function isRefusedToViewers(method: string, path: string): boolean {
+  return isChange(method, path) || path === "/api/v1/setup/uplinks/check";
+}

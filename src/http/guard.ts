@@ -8,7 +8,7 @@ import {
   sessionSetCookie,
   TokenCheck,
 } from "./auth.ts";
-import { isChange } from "./change.ts";
+import { isRefusedToViewers } from "./change.ts";
 import { isHostAllowed, isNavigation, isSameOrigin } from "./host-check.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
 import { problem } from "./problem.ts";
@@ -102,7 +102,7 @@ export function registerGuard(
     const allow = (role: Role): void => {
       request.role = role;
       reply.header("x-gateside-role", role);
-      if (role === "view" && isChange(request.method, path))
+      if (role === "view" && isRefusedToViewers(request.method, path))
         return void reply.code(403).send(problem(403, VIEW_REFUSED));
       done();
     };
