@@ -29,6 +29,8 @@ test("a node's state comes from operations and registers once a reload adds them
     ]),
   );
   const recordMs = Math.floor(Date.now() / 1000) * 1000 - 60_000;
+  let battery = "3,58";
+  let measuredMs = recordMs;
   const answer = ({ operation, body }: GatewayCall) => {
     const code = body["sensorCode"];
     if (operation === "getRPMData")
@@ -42,10 +44,10 @@ test("a node's state comes from operations and registers once a reload adds them
               { SENSOR_CODE: "999", Battery: 1, time_data: wireTime(recordMs) },
               {
                 sensor_code: code,
-                BATTERY: "3,58",
+                BATTERY: battery,
                 FW: "2.1",
                 sleeping: false,
-                time_data: wireTime(recordMs),
+                time_data: wireTime(measuredMs),
               },
             ],
           },
@@ -125,6 +127,15 @@ test("a node's state comes from operations and registers once a reload adds them
   assert.equal(status.gateway.isUp, true);
   const node = status.sensors[0]?.kinds.find(({ kind }) => kind === "node");
   assert.match(node?.lastError ?? "", /HTTP 404/);
+  // Asked with the polls: what changes shows in seconds, on the live topic.
+  battery = "3,5";
+  measuredMs = Math.floor(Date.now() / 1000) * 1000;
+  await until("the change", () =>
+    seen().find(
+      ({ values, historical }) =>
+        (values as Record<string, unknown>)["battery"] === 3.5 && !historical,
+    ),
+  );
   await agent.kill();
 
   // Another process on the same store: what is unchanged gives no reading.
