@@ -29,7 +29,7 @@ import {
 } from "../core/diagnosis/view.ts";
 import type { Clock, Logger, SensorState, StoredReading } from "../core/ports.ts";
 import type { Value } from "../core/reading.ts";
-import type { Kind, Site } from "../core/sensor.ts";
+import { type Kind, readingKinds, type Site } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { Metrics } from "../lib/metrics.ts";
 
@@ -103,8 +103,9 @@ export class Alarms implements AlarmDesk, FindingDesk {
         "alarm states are damaged; alarms that persist will be raised again",
       );
     }
-    for (const { code, kinds } of site.current.sensors) {
-      for (const kind of kinds) {
+    for (const sensor of site.current.sensors) {
+      const { code } = sensor;
+      for (const kind of readingKinds(sensor)) {
         const newest = history.latest(code, kind);
         if (newest === null) continue;
         this.engine.prime(code, kind, newest);

@@ -13,7 +13,7 @@ export function alarmDesk(t: Cleanup, site: Site, nowMs: number) {
   const store = tempStore(t, { site: () => site.site, uplinks: mainOf("json") });
   const metrics = createMetrics();
   const sensors: SensorState[] = [];
-  const alarms = new Alarms({
+  const parts = {
     site: fixedSite(site),
     store: store.alarms,
     history: store.history,
@@ -23,7 +23,12 @@ export function alarmDesk(t: Cleanup, site: Site, nowMs: number) {
     gatewayNow: () => clock.now(),
     sensors: () => sensors,
     isGatewayUp: () => true,
-  });
-  alarms.open();
-  return { alarms, store, clock, metrics, sensors };
+  };
+  /** As a new process does over the same store. */
+  const open = () => {
+    const alarms = new Alarms(parts);
+    alarms.open();
+    return alarms;
+  };
+  return { alarms: open(), open, store, clock, metrics, sensors };
 }
