@@ -10,7 +10,7 @@ import { compactWaveforms } from "./compact-waveform.ts";
 import type { Encode } from "./encoder.ts";
 import { encodeNothing, isEvent } from "./gateside.ts";
 import { createSiteTopics } from "./naming.ts";
-import { gapPayload, statsPayload } from "./presence-payloads.ts";
+import { gapPayload, sensorStatePayload, statsPayload } from "./presence-payloads.ts";
 import type { Profile, ProfileOptions, ProfileParts } from "./profile.ts";
 import { selectValues } from "./value-filter.ts";
 
@@ -86,14 +86,8 @@ export function createThingsBoardProfile(parts: ProfileParts, options: ProfileOp
     gap: (gap) => [
       json(OWN_TELEMETRY, { ts: gap.toMs, values: { gap: JSON.parse(gapPayload(site, gap)) } }),
     ],
-    sensorState: ({ code, state, lastReadingMs, batteryV }) => [
-      json(ATTRIBUTES, {
-        [code]: {
-          state,
-          ...(lastReadingMs === null ? {} : { lastReading: new Date(lastReadingMs).toISOString() }),
-          ...(batteryV === null ? {} : { battery: batteryV }),
-        },
-      }),
+    sensorState: (state) => [
+      json(ATTRIBUTES, { [state.code]: withoutNulls(JSON.parse(sensorStatePayload(state))) }),
     ],
     describe: (sensor) => [
       json(CONNECT, { device: sensor.code }),

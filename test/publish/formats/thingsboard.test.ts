@@ -68,6 +68,13 @@ test("devices – connected and described by attributes, disconnected when they 
       ],
     ],
   );
+  const told = { firmware: "2.1", signalDbm: -71, lastReadingMs: null, batteryV: 3.5 };
+  assert.deepEqual(sent(profile.sensorState({ code: "1", state: "unknown", ...told })), [
+    [
+      "v1/gateway/attributes",
+      { "1": { state: "unknown", battery: 3.5, firmwareVersion: "2.1", signalStrength: -71 } },
+    ],
+  ]);
   const [own] = profile.agentState({ state: "online", timeMs: TIME, reason: "started" });
   assert.equal(own?.topic, "v1/devices/me/attributes");
   assert.equal(profile.will({ state: "offline", timeMs: TIME, reason: "x" }), null);
