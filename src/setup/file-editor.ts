@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import type { Clock, Logger } from "../core/ports.ts";
 import type {
   EditedFile,
@@ -105,8 +106,11 @@ export class FileEditor implements FileEditing {
     const { secrets } = this.#part;
     if (secrets === undefined) return;
     try {
+      const text = this.#part.text();
+      // One that cannot be read now may name any of them.
+      if (text === null && existsSync(this.#part.path)) return;
       const kept = versions.list().map(({ version }) => versions.text(version));
-      secrets.prune([this.#part.text(), ...kept]);
+      secrets.prune([text, ...kept]);
     } catch (err) {
       logger.warn({ err }, "password files that are no longer used could not be removed");
     }

@@ -5,6 +5,8 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
+  rmdirSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -143,6 +145,13 @@ test("set-up – a password that is typed goes into a file of its own, is in eff
   assert.equal(readFileSync(passwordFile, "utf8"), `${first}\n`);
   assert.equal(statSync(secrets).mode & 0o777, 0o700);
   assert.ok(!("password" in onDisk()));
+  // A file that cannot be read for a while may still name it.
+  renameSync(uplinksPath, `${uplinksPath}.aside`);
+  mkdirSync(uplinksPath);
+  await put({ ...cloud, inflight: "many" }, 422);
+  rmdirSync(uplinksPath);
+  renameSync(`${uplinksPath}.aside`, uplinksPath);
+  assert.equal(readdirSync(secrets).length, 1);
   // Saved again as it is shown, it stays; at another address it has to be typed again.
   await put({ ...(await shown()), inflight: 7 });
   assert.equal(uplinks.current[0]?.password, first);
