@@ -21,8 +21,8 @@ const isId = (item: unknown): item is number => typeof item === "number";
 const isKind = (item: unknown): item is Kind => KINDS.some((kind) => kind === item);
 
 /**
- * A choice against the site file: what names one thing that is not there is a fault, as is a choice that leaves nothing;
- * a pattern that finds nothing yet is a warning, for sensors may come.
+ * A choice against the site file: what is not there is a warning, for sensors come and go, each by a reload of its own. A choice of
+ * what is there that leaves nothing is a fault.
  */
 export function checkSelect(
   written: Dict | null,
@@ -61,15 +61,17 @@ export function checkSelect(
     for (const [i, id] of select[key].entries()) {
       if (sensors.some(({ location }) => location?.[level] === id)) continue;
       isWhole = false;
-      fault({
+      warn({
         place: at(key, i),
         problem: `${id} is not a ${level} in the site file`,
-        remedy: `give the id of a sensor's location.${level}`,
+        remedy: `give the id of a sensor's location.${level}, or keep it for sensors that will be added`,
       });
     }
   }
+  const isGiven = (kind: Kind) => sensors.some((sensor) => readingKinds(sensor).includes(kind));
+  if (select.kinds.length > 0 && !select.kinds.some(isGiven)) isWhole = false;
   for (const [i, kind] of select.kinds.entries()) {
-    if (sensors.some((sensor) => readingKinds(sensor).includes(kind))) continue;
+    if (isGiven(kind)) continue;
     warn({
       place: at("kinds", i),
       problem: `no sensor in the site file has the kind ${kind}`,

@@ -58,12 +58,6 @@ const WRONG: readonly [string, unknown, string][] = [
     file({ ...CLOUD, select: { kinds: ["noise"] } }),
     "uplinks[0].select.kinds[0]",
   ],
-  ["an unknown area", file({ ...CLOUD, select: { areas: [99] } }), "uplinks[0].select.areas[0]"],
-  [
-    "an unknown machine",
-    file({ ...CLOUD, select: { machines: [99] } }),
-    "uplinks[0].select.machines[0]",
-  ],
   [
     "no such value",
     file({ ...CLOUD, select: { values: ["*_noise"] } }),
@@ -136,14 +130,14 @@ test("every fault of a file is told at once", () => {
   const { faults } = load(
     file(
       { ...CLOUD, name: "main", formats: ["xml"] },
-      { ...CLOUD, select: { areas: [99] }, caFile: "/x" },
+      { ...CLOUD, select: { values: ["*_noise"] }, caFile: "/x" },
     ),
   );
   assert.deepEqual(faults.map(({ place }) => place.split(": ")[1]).sort(), [
     "uplinks[0].formats[0]",
     "uplinks[0].name",
     "uplinks[1].caFile",
-    "uplinks[1].select.areas[0]",
+    "uplinks[1].select.values[0]",
   ]);
 });
 
@@ -275,6 +269,21 @@ test("a sensor or pattern that finds none in the site file is a warning, also wh
           `"${sensors.at(-1)}" matches no sensor in the site file`,
         ],
       ],
+    );
+  }
+});
+
+test("an area, a machine or a kind that no sensor has is a warning, for a reload may have taken the last one out", () => {
+  for (const [select, what] of [
+    [{ areas: [99] }, "areas"],
+    [{ machines: [99], kinds: ["accel"] }, "machines"],
+    [{ kinds: ["node"] }, "kinds"],
+  ] as const) {
+    const { uplinks, warnings, faults } = load(file({ ...CLOUD, select }));
+    assert.deepEqual([uplinks?.length, faults], [1, []], what);
+    assert.deepEqual(
+      warnings.map(({ place }) => place.split(": ")[1]),
+      [`uplinks[0].select.${what}[0]`],
     );
   }
 });
