@@ -197,6 +197,6 @@ test("check --diff – says what becomes of readings that are owed before a form
   const told = await runCommand(["check", "--diff"], { env: plain, cwd });
   assert.match(
     told.stdout,
-    /Undelivered readings, at the next start or reload\n {2}uplink main, json: off; of 2 readings/,
+    /Undelivered readings, at the next start or reload\n {2}uplink main, json: off; of 2 undelivered readings/,
   );
 });
