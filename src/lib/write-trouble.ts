@@ -11,5 +11,14 @@ export function replaceTrouble(path: string): string | null {
   } catch (error) {
     return `the directory ${directory} ${fileTrouble(error, "written")}`;
   }
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ? `${path} is a directory` : null;
+  const file = statSync(path, { throwIfNoEntry: false });
+  if (file === undefined) return null;
+  if (file.isDirectory()) return `${path} is a directory`;
+  try {
+    // Replaced unread, it would be lost unseen.
+    accessSync(path, constants.R_OK);
+    return null;
+  } catch (error) {
+    return `${path} ${fileTrouble(error)}`;
+  }
 }

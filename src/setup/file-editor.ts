@@ -125,6 +125,8 @@ export class FileEditor implements FileEditing {
     const { files, versions, reloader, clock, logger } = this.#parts;
     const { path } = this.#part;
     const before = this.#part.text();
+    if (before === null && existsSync(path))
+      return { outcome: "not_writable", detail: unread(path) };
     if (fileMark(before ?? "") !== expected) return this.#changedElsewhere(this.read());
     const { faults } = this.#part.check(text, secrets);
     if (faults.length > 0) return { outcome: "faults", faults };
@@ -173,4 +175,9 @@ export class FileEditor implements FileEditing {
       });
     return this.#inTurn(() => this.#save(text, expected, by));
   }
+}
+
+/** What is there and cannot be read now is not replaced: nobody has seen it, and no version of it could be kept. */
+function unread(path: string): string {
+  return `${replaceTrouble(path) ?? `${path} cannot be read`}; it is not replaced unread: give the agent's user the right to read it`;
 }

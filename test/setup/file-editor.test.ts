@@ -38,11 +38,16 @@ function cutAt(step: number): { readonly files: DurableFiles; readonly isCut: ()
   };
 }
 
-function editorOf(path: string, dataDir: string, files: DurableFiles): FileEditor {
+function editorOf(
+  path: string,
+  dataDir: string,
+  files: DurableFiles,
+  text: () => string | null = () => durableFiles.read(path),
+): FileEditor {
   const part: EditedPart = {
     setting: "SITE_FILE",
     path,
-    text: () => durableFiles.read(path),
+    text,
     shown: (text) => ({ text, content: text }),
     written: (content) => ({ text: String(content) }),
     check: () => ({ faults: [], warnings: [], changes: [] }),
@@ -113,4 +118,14 @@ test("file editor – two saves at once: one is told to try again, and nothing i
   assert.equal(second.outcome, "busy");
   assert.equal((await first).outcome, "saved");
   assert.equal(readFileSync(path, "utf8"), "a");
+});
+
+test("file editor – a file that is there and cannot be read is not replaced", async (t) => {
+  const dataDir = tempDirectory(t);
+  const path = join(dataDir, "site.json");
+  writeFileSync(path, "somebody's");
+  const editor = editorOf(path, dataDir, durableFiles, () => null);
+  const outcome = await editor.save("new", editor.read().hash, "one");
+  assert.equal(outcome.outcome, "not_writable");
+  assert.equal(readFileSync(path, "utf8"), "somebody's");
 });
