@@ -125,11 +125,11 @@ export class FileEditor implements FileEditing {
     const { files, versions, reloader, clock, logger } = this.#parts;
     const { path } = this.#part;
     const before = this.#part.text();
-    if (before === null && existsSync(path))
-      return { outcome: "not_writable", detail: unread(path) };
     if (fileMark(before ?? "") !== expected) return this.#changedElsewhere(this.read());
     const { faults } = this.#part.check(text, secrets);
     if (faults.length > 0) return { outcome: "faults", faults };
+    if (before === null && existsSync(path))
+      return { outcome: "not_writable", detail: unread(path) };
     try {
       if (before !== null && before !== text)
         versions.keep({ replacedAtMs: clock.now(), replacedBy: by, text: before });
