@@ -3,18 +3,16 @@ import { AlarmEngine } from "../core/alarm/engine.ts";
 import { type AlarmEvent, eventPayload, eventText } from "../core/alarm/event.ts";
 import type { FollowedReading, FollowUp } from "../core/alarm/follow-up.ts";
 import type { AlarmStore } from "../core/alarm/ports.ts";
+import type { AlarmCounts, BaselineView, LimitView } from "../core/alarm/shown.ts";
 import { numberOf, type SignalPoint } from "../core/alarm/signal.ts";
 import {
-  type AlarmCounts,
   type AlarmDesk,
   type AlarmLists,
   type AlarmOutcome,
   type AlarmRequest,
   type AlarmView,
   alarmView,
-  type BaselineView,
   baselineViews,
-  type LimitView,
   limitViews,
 } from "../core/alarm/view.ts";
 import { FindingEngine, isFindingState } from "../core/diagnosis/engine.ts";

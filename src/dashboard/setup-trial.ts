@@ -1,4 +1,5 @@
 /** What is tried before it is saved: one read of a sensor, one session of an uplink. */
+import type { AddressReport, ProbedState, ProbeReport } from "../core/setup.ts";
 import { messageOf } from "./api.ts";
 import { h, replace } from "./dom.ts";
 import { quantity } from "./format.ts";
@@ -10,39 +11,11 @@ import { type Dict, isDict } from "./setup-schema.ts";
 /** The agent gives up earlier, and says so. */
 const TRIAL_MAX_MS = 60_000;
 
-interface Probe {
-  readonly day: string;
-  readonly records: number;
-  readonly error: string | null;
-  readonly reading: {
-    readonly time: string;
-    readonly values: Dict;
-    readonly units: Readonly<Record<string, string>>;
-    readonly quality: Dict;
-    readonly raw: unknown;
-  } | null;
-  readonly messages: readonly { readonly topic: string; readonly payload: string }[];
-}
 interface States {
-  readonly reads: readonly {
-    readonly source: string;
-    readonly time: string | null;
-    readonly values: readonly {
-      readonly name: string;
-      readonly value: unknown;
-      readonly unit: string | null;
-      readonly quality: string;
-      readonly otherOrder?: number | null;
-    }[];
-    readonly error: string | null;
-  }[];
+  readonly reads: readonly ProbedState[];
 }
 interface Tried {
-  readonly addresses: readonly {
-    readonly url: string;
-    readonly ok: boolean;
-    readonly detail: string;
-  }[];
+  readonly addresses: readonly AddressReport[];
 }
 
 /** Null for what cannot be tried. */
@@ -132,11 +105,11 @@ async function probes(view: SetupView, sensor: Dict, kinds: readonly string[]): 
 function shownAnswer({ status, body }: Answer, isSensor: boolean): HTMLElement[] {
   if (status !== 200) return [h("p", { class: "fault-text" }, messageOf(body))];
   if (!isSensor) return shownTried(body as Tried);
-  const probed = body as (Probe & { readonly kind: string }) | States;
+  const probed = body as (ProbeReport & { readonly kind: string }) | States;
   return "reads" in probed ? probed.reads.flatMap(shownState) : shownProbe(probed);
 }
 
-function shownState({ source, time, values, error }: States["reads"][number]): HTMLElement[] {
+function shownState({ source, time, values, error }: ProbedState): HTMLElement[] {
   if (error !== null) return [h("p", { class: "fault-text" }, `${source}: ${error}`)];
   return [
     h("p", { class: "set-good" }, `${source}: state ${time ?? "without a time of its own"}`),
@@ -179,7 +152,7 @@ function shownProbe({
   error,
   reading,
   messages,
-}: Probe & { readonly kind: string }): HTMLElement[] {
+}: ProbeReport & { readonly kind: string }): HTMLElement[] {
   if (error !== null) return [h("p", { class: "fault-text" }, `${kind}: ${error}`)];
   const head = h(
     "p",

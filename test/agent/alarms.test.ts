@@ -7,6 +7,14 @@ import { deadlineMs } from "../support/deadline.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { type BuiltAgent, skipWithoutBuild, startPlant } from "../support/plant.ts";
 
+/** Enough of a plant for one alarm, twenty times as fast as ours. */
+const SIMULATOR = {
+  sensors: 7,
+  historyDays: 0.02,
+  speed: 20,
+  waveform: { sampleRateHz: 6400, samples: 256 },
+};
+
 interface Told {
   readonly id: string;
   readonly state: string;
@@ -21,10 +29,7 @@ test("alarms – are told once each, stand retained while active, are acknowledg
 }, async (t) => {
   const plant = await startPlant(t, {
     simulator: {
-      sensors: 7,
-      historyDays: 0.02,
-      speed: 20,
-      waveform: { sampleRateHz: 6400, samples: 256 },
+      ...SIMULATOR,
       cadenceS: { current: 60, currentV2: 60, loop: 60, dryContact: 60, rpm: 20, accel: 600 },
     },
     env: { COMMANDS_ENABLED: "true" },
@@ -115,10 +120,7 @@ test("alarms – survive a kill with their ids, end where the broker refuses eve
 }, async (t) => {
   const plant = await startPlant(t, {
     simulator: {
-      sensors: 7,
-      historyDays: 0.02,
-      speed: 20,
-      waveform: { sampleRateHz: 6400, samples: 256 },
+      ...SIMULATOR,
       cadenceS: { current: 600, currentV2: 600, loop: 600, dryContact: 600, rpm: 20, accel: 600 },
     },
     broker: { acl: "topic readwrite #\ntopic deny deaf/plant/agent/event" },

@@ -10,10 +10,10 @@ import { test } from "node:test";
 import { openAgent } from "../../src/agent/agent.ts";
 import { AlarmDelivery, email, type Send, webhook } from "../../src/agent/alarm-delivery.ts";
 import { brokerOptions } from "../../src/agent/assemble.ts";
-import { examineConfiguration } from "../../src/cli/configuration.ts";
 import { secretsOf } from "../../src/config/secrets-of.ts";
 import type { AlarmEvent } from "../../src/core/alarm/event.ts";
 import { SecretGate } from "../../src/lib/secrets.ts";
+import { agentConfiguration } from "../support/agent-configuration.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { echoingBroker, leakIn, listening } from "../support/echoing-broker.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
@@ -45,12 +45,7 @@ test("planted secrets – a broker's words in CONNACK, PUBACK, SUBACK, DISCONNEC
     BACKFILL_DAYS: "0",
     PUBLISH_FORMATS: "json,sparkplug",
   };
-  const { configuration, faults } = examineConfiguration({
-    env,
-    cwd: directory,
-    flags: { text: () => null, has: () => false },
-  } as never);
-  assert.ok(configuration, JSON.stringify(faults));
+  const { configuration } = agentConfiguration(env, directory);
   const logger = new RecordingLogger();
   const agent = await openAgent({ ...configuration, logger });
   const stop = new AbortController();

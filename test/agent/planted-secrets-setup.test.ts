@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { openAgent } from "../../src/agent/agent.ts";
-import { examineConfiguration } from "../../src/cli/configuration.ts";
 import { createConfigurationFiles } from "../../src/cli/configuration-files.ts";
+import { agentConfiguration } from "../support/agent-configuration.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { echoingBroker, leakIn, listening } from "../support/echoing-broker.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
@@ -151,9 +151,7 @@ async function openPlanted(t: TestContext) {
     MODBUS_PORT: "0",
     BACKFILL_DAYS: "0",
   };
-  const context = { env, cwd: directory, flags: { text: () => null, has: () => false } } as never;
-  const { configuration, loaded, faults } = examineConfiguration(context);
-  assert.ok(configuration, JSON.stringify(faults));
+  const { configuration, loaded, context } = agentConfiguration(env, directory);
   const logger = new RecordingLogger();
   const files = createConfigurationFiles(context, loaded);
   const agent = await openAgent({ ...configuration, logger, files });

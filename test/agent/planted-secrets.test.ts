@@ -9,7 +9,7 @@ import { type TestContext, test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { Aedes } from "aedes";
 import { openAgent } from "../../src/agent/agent.ts";
-import { examineConfiguration } from "../../src/cli/configuration.ts";
+import { agentConfiguration } from "../support/agent-configuration.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { runCommand } from "../support/run-command.ts";
@@ -141,12 +141,7 @@ for (const [index, [name, echo]] of Object.entries(ECHOES).entries()) {
         PUBLISH_RAW: "true",
         PUBLISH_FORMATS: "json,sparkplug",
       };
-      const { configuration, faults } = examineConfiguration({
-        env,
-        cwd: directory,
-        flags: { text: () => null, has: () => false },
-      } as never);
-      assert.ok(configuration, JSON.stringify(faults));
+      const { configuration } = agentConfiguration(env, directory);
       const logger = new RecordingLogger();
       const agent = await openAgent({ ...configuration, logger });
       const stop = new AbortController();

@@ -5,8 +5,6 @@ import { shelfId } from "./engine.ts";
 import { eventText, shelvedMember } from "./event.ts";
 import type { AlarmAction, AlarmCounts, AlarmWord, BaselineView, LimitView } from "./shown.ts";
 
-export type { AlarmCounts, BaselineView, LimitView } from "./shown.ts";
-
 /** Payload members of plant 11, without `v` and `site`; `state` is `normal` for a shelved alarm that is not active. */
 export type AlarmView = Readonly<Record<string, unknown>> & {
   readonly id: string;
