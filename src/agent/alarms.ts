@@ -2,6 +2,7 @@
 import { AlarmEngine } from "../core/alarm/engine.ts";
 import { type AlarmEvent, eventPayload, eventText } from "../core/alarm/event.ts";
 import type { FollowedReading, FollowUp } from "../core/alarm/follow-up.ts";
+import { currentEvent } from "../core/alarm/found-alarm.ts";
 import type { AlarmStore } from "../core/alarm/ports.ts";
 import type { AlarmCounts, BaselineView, LimitView } from "../core/alarm/shown.ts";
 import { numberOf, type SignalPoint } from "../core/alarm/signal.ts";
@@ -279,7 +280,7 @@ export class Alarms implements AlarmDesk, FindingDesk {
     const acknowledged: AlarmView[] = [];
     const shelved: AlarmView[] = [];
     for (const found of this.engine.alarms()) {
-      const view = alarmView(this.engine, found);
+      const view = alarmView(found);
       const { state } = found;
       (state.shelved !== null ? shelved : state.acknowledged === null ? active : acknowledged).push(
         view,
@@ -329,7 +330,7 @@ export class Alarms implements AlarmDesk, FindingDesk {
         if (fault !== null) return null;
         const said = { by, timeMs: nowMs, note };
         const up = this.engine.change(found, nextOf(word, found.state, said, untilMs), word, nowMs);
-        changed = alarmView(this.engine, this.engine.again(found));
+        changed = alarmView(this.engine.refreshed(found));
         return up;
       },
       true,
@@ -414,7 +415,7 @@ interface Told {
 
 function payloadsOf(engine: AlarmEngine): string[] {
   return [...engine.alarms()].flatMap((found) => {
-    const event = engine.current(found);
+    const event = currentEvent(found);
     return event === null ? [] : [eventPayload(event.id, engine.site.site, eventText(event))];
   });
 }

@@ -1,5 +1,5 @@
-import { SILENT } from "../core/alarm/engine.ts";
 import type { AlarmEvent, Severity } from "../core/alarm/event.ts";
+import { SILENT } from "../core/alarm/time-changes.ts";
 import type { AlarmSource } from "../publish/sparkplug/alarm-metrics.ts";
 import type { Alarms } from "./alarms.ts";
 

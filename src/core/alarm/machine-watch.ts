@@ -1,10 +1,9 @@
 /** State and speed of machines at a time, by the signals that the site file names. */
 import type { Machine, RunningSignal } from "../machine.ts";
 import { type Kind, normalCode, type Sensor, type Site } from "../sensor.ts";
-import type { EngineOptions } from "./engine.ts";
 import type { FollowedReading, MachineState } from "./follow-up.ts";
 import type { SensorAlarms } from "./sensor-alarms.ts";
-import { addPoint, numberOf, type SignalPoints, valueAt } from "./signal.ts";
+import { addPoint, numberOf, type SignalPoint, type SignalPoints, valueAt } from "./signal.ts";
 
 interface Signal {
   /** Normal code. */
@@ -14,13 +13,23 @@ interface Signal {
 }
 
 type Look = (code: string) => Pick<SensorAlarms, "signals">;
-type Earlier = EngineOptions["earlier"];
+/** The newest point of a signal at or before a time, ms, if those in memory do not reach back that far. */
+export type Earlier = (
+  sensor: string,
+  kind: Kind,
+  value: string,
+  timeMs: number,
+) => SignalPoint | null;
 
 export class MachineWatch {
   readonly #machines: ReadonlyMap<number, Machine>;
   readonly #signals: readonly Signal[];
+  readonly #look: Look;
+  readonly #earlier: Earlier | undefined;
 
-  constructor(site: Site) {
+  constructor(site: Site, look: Look, earlier: Earlier | undefined) {
+    this.#look = look;
+    this.#earlier = earlier;
     const machines = site.machines ?? [];
     this.#machines = new Map(machines.map((machine) => [machine.id, machine]));
     const bySignal = new Map<string, Signal>();
@@ -70,25 +79,25 @@ export class MachineWatch {
     return location === undefined ? undefined : this.#machines.get(location.machine)?.running;
   }
 
-  stateAt(sensor: Sensor, timeMs: number, look: Look, earlier: Earlier): MachineState | null {
+  stateAt(sensor: Sensor, timeMs: number): MachineState | null {
     const running = this.#runningOf(sensor);
     if (running === undefined) return null;
-    const value = this.#at(signalOf(running), timeMs, look, earlier);
+    const value = this.#at(signalOf(running), timeMs);
     if (value === null) return null;
     return isRunning(running, value) ? "running" : "standing";
   }
 
-  speedAt(machine: number, timeMs: number, look: Look, earlier: Earlier): number | null {
+  speedAt(machine: number, timeMs: number): number | null {
     const speed = this.#machines.get(machine)?.speed;
     if (speed === undefined) return null;
-    return this.#at(speedSignal(speed.sensor), timeMs, look, earlier);
+    return this.#at(speedSignal(speed.sensor), timeMs);
   }
 
-  #at(signal: Signal, timeMs: number, look: Look, earlier: Earlier): number | null {
-    const points: SignalPoints = look(signal.sensor).signals.get(keyOf(signal)) ?? [];
+  #at(signal: Signal, timeMs: number): number | null {
+    const points: SignalPoints = this.#look(signal.sensor).signals.get(keyOf(signal)) ?? [];
     const oldest = points[0]?.timeMs ?? Number.POSITIVE_INFINITY;
-    if (timeMs >= oldest || earlier === undefined) return valueAt(points, timeMs);
-    const point = earlier(signal.sensor, signal.kind, signal.value, timeMs);
+    if (timeMs >= oldest || this.#earlier === undefined) return valueAt(points, timeMs);
+    const point = this.#earlier(signal.sensor, signal.kind, signal.value, timeMs);
     return point === null ? null : valueAt([point, ...points], timeMs);
   }
 }

@@ -1,8 +1,8 @@
 /** Alarms and baselines as people and programs are shown them. */
 import { baselineBounds, baselineStatus } from "./baseline.ts";
-import type { AlarmEngine, FoundAlarm } from "./engine.ts";
-import { shelfId } from "./engine.ts";
+import type { AlarmEngine } from "./engine.ts";
 import { eventText, shelvedMember } from "./event.ts";
+import { currentEvent, type FoundAlarm, shelfId } from "./found-alarm.ts";
 import type { AlarmAction, AlarmCounts, AlarmWord, BaselineView, LimitView } from "./shown.ts";
 
 /** Payload members of plant 11, without `v` and `site`; `state` is `normal` for a shelved alarm that is not active. */
@@ -59,9 +59,9 @@ export interface AlarmDesk {
   severity(sensor: string, isMeant: (value: string) => boolean): 1 | 3 | 4 | null;
 }
 
-export function alarmView(engine: AlarmEngine, found: FoundAlarm): AlarmView {
+export function alarmView(found: FoundAlarm): AlarmView {
   const { state, sensor, code } = found;
-  const event = engine.current(found);
+  const event = currentEvent(found);
   const name = sensor?.name === undefined ? {} : { name: sensor.name };
   if (event !== null) {
     const members = JSON.parse(eventText(event)) as Readonly<Record<string, unknown>>;

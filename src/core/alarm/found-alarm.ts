@@ -1,0 +1,84 @@
+/** The alarms that people see, active or shelved: how one is found, and its event as it stands. */
+import type { Sensor } from "../sensor.ts";
+import type { AlarmContext } from "./context.ts";
+import { type AlarmEvent, eventId } from "./event.ts";
+import { type AlarmState, eventMembers, normalAlarm } from "./sensor-alarms.ts";
+
+export interface FoundAlarm {
+  /** Normal sensor code. */
+  readonly code: string;
+  readonly key: string;
+  readonly state: AlarmState;
+  /** Null if the sensor is no longer in the site file. */
+  readonly sensor: Sensor | null;
+}
+
+/** Every alarm that is active or shelved. */
+export function* shownAlarms({ sensors, states }: AlarmContext): Generator<FoundAlarm> {
+  for (const [code, key, state] of states.live()) {
+    if (state.raised === null && state.shelved === null) continue;
+    yield { code, key, state, sensor: sensors.get(code)?.sensor ?? null };
+  }
+}
+
+/** The alarm that the id of an event or of an alarm belongs to. */
+export function findAlarm(context: AlarmContext, id: string): FoundAlarm | null {
+  for (const alarm of shownAlarms(context)) {
+    const { raised } = alarm.state;
+    if (raised?.id === id || raised?.eventId === id || shelfId(alarm) === id) return alarm;
+  }
+  return null;
+}
+
+/** The same alarm with its state of now. */
+export function refreshed({ states }: AlarmContext, found: FoundAlarm): FoundAlarm {
+  const state = states.of(found.code).live.get(found.key) ?? normalAlarm(found.state);
+  return { ...found, state };
+}
+
+/** Id under which an alarm is shown that is shelved and not active. */
+export function shelfId({ code, key }: Pick<FoundAlarm, "code" | "key">): string {
+  return eventId("shelf", code, key, "", "");
+}
+
+/** The newest event of an alarm, made from its state; null while the alarm is not active. */
+export function currentEvent({ code, state, sensor }: FoundAlarm): AlarmEvent | null {
+  const { raised } = state;
+  if (raised === null) return null;
+  const event = eventOfState(sensor?.code ?? code, state, "", raised.seenMs, {
+    state: "active",
+    text: raised.text,
+  });
+  return { ...event, id: raised.eventId };
+}
+
+/**
+ * An event that no reading caused: a person, the passing of time or the site file did.
+ * @param transition what happened, as part of the event's id
+ */
+export function eventOfState(
+  sensor: string,
+  of: AlarmState,
+  transition: string,
+  nowMs: number,
+  becomes: Pick<AlarmEvent, "state" | "text">,
+): AlarmEvent {
+  const { alarm, value, raised } = of;
+  const readingId = raised?.readingId ?? "";
+  const { active, worst } = of.watch;
+  return {
+    ...eventMembers(of),
+    id: eventId(alarm, sensor, value, readingId, transition),
+    sensor,
+    readingId,
+    severity: active?.rank === 2 ? "alarm" : "warning",
+    ...becomes,
+    timeMs: nowMs,
+    limit: active?.limit ?? null,
+    hysteresis: active?.hysteresis ?? null,
+    measured: raised?.measured ?? null,
+    raisedMs: raised?.timeMs ?? nowMs,
+    worst: worst ?? { measured: raised?.measured ?? null, timeMs: raised?.seenMs ?? nowMs },
+    historical: false,
+  };
+}

@@ -1,0 +1,78 @@
+/** What people change: acknowledge, shelve, note, and baselines that are learned again. */
+import { normalCode } from "../sensor.ts";
+import { UNLEARNED } from "./baseline.ts";
+import type { AlarmContext } from "./context.ts";
+import type { AlarmEvent } from "./event.ts";
+import type { FollowUp } from "./follow-up.ts";
+import { eventOfState, type FoundAlarm } from "./found-alarm.ts";
+import type { AlarmState } from "./sensor-alarms.ts";
+import { NORMAL } from "./watch-state.ts";
+
+/**
+ * Stages another state of an alarm. Returns the event that reports it; null while the alarm is not active.
+ * @param word what happened to it, as part of the event's id
+ * @param mark distinguishes it from the same word at another time, ms
+ */
+export function restate(
+  { sensors, states }: AlarmContext,
+  code: string,
+  key: string,
+  alarm: AlarmState,
+  word: string,
+  nowMs: number,
+  mark: number,
+): AlarmEvent | null {
+  if (alarm.raised === null) {
+    states.put(code, key, alarm);
+    return null;
+  }
+  const sensor = sensors.get(code)?.sensor.code ?? code;
+  const { text } = alarm.raised;
+  const event = eventOfState(sensor, alarm, `${word}:${mark}`, nowMs, { state: "active", text });
+  states.put(code, key, { ...alarm, raised: { ...alarm.raised, eventId: event.id } });
+  return event;
+}
+
+/** Stages what a person did to an alarm, and reports it while the alarm is active. */
+export function applyOperatorChange(
+  context: AlarmContext,
+  found: FoundAlarm,
+  next: Pick<AlarmState, "acknowledged" | "shelved" | "note">,
+  word: string,
+  nowMs: number,
+): FollowUp {
+  const { code, key, state } = found;
+  const event = restate(context, code, key, { ...state, ...next }, word, nowMs, nowMs);
+  return context.states.followUp([code], event === null ? [] : [event]);
+}
+
+/** Starts the baselines of a watch again and clears an alarm by the old ones. Null if the watch has no baseline. */
+export function relearn(
+  { sensors, states }: AlarmContext,
+  sensor: string,
+  alarm: string,
+  value: string,
+  nowMs: number,
+): FollowUp | null {
+  const code = normalCode(sensor);
+  const key = `${alarm}/${value}`;
+  const watch = sensors.get(code)?.byKey.get(key);
+  if (watch?.test.type !== "baseline") return null;
+  const state = states.edit(code);
+  state.isChanged = true;
+  const from = state.nextSample;
+  for (const name of ["running", "standing", "any"]) {
+    const own = `${key}@${name}`;
+    if (!state.baselines.has(own)) continue;
+    state.baselines.set(own, { ...UNLEARNED, from });
+  }
+  const before = state.live.get(key);
+  if (!before?.raised) {
+    state.live.delete(key);
+    return states.followUp([code], []);
+  }
+  const text = `Cleared: the baseline of ${alarm} on ${value} of sensor ${watch.sensor} is learned anew.`;
+  const event = eventOfState(watch.sensor, before, "relearned", nowMs, { state: "cleared", text });
+  states.put(code, key, { ...before, watch: NORMAL, raised: null, acknowledged: null, note: null });
+  return states.followUp([code], [event]);
+}

@@ -1,0 +1,49 @@
+/** What another site file changes: alarms that it no longer defines end, and their baselines are forgotten. */
+import { readingKinds } from "../sensor.ts";
+import type { CompiledSensor } from "./compile.ts";
+import type { AlarmContext } from "./context.ts";
+import type { AlarmEvent } from "./event.ts";
+import type { FollowUp } from "./follow-up.ts";
+import { eventOfState } from "./found-alarm.ts";
+import type { AlarmState } from "./sensor-alarms.ts";
+import { removedSentence } from "./sentence.ts";
+import { SILENT } from "./time-changes.ts";
+
+export function reconcile({ sensors, states }: AlarmContext, nowMs: number): FollowUp {
+  const events: AlarmEvent[] = [];
+  const codes: string[] = [];
+  for (const code of states.codes()) {
+    const compiled = sensors.get(code);
+    const before = states.of(code);
+    for (const [key, alarm] of before.live) {
+      if (compiled !== undefined && isDefined(compiled, key, alarm)) continue;
+      const state = states.edit(code);
+      state.live.delete(key);
+      state.isChanged = true;
+      codes.push(code);
+      if (alarm.raised === null) continue;
+      const sensor = compiled?.sensor.code ?? code;
+      const text = removedSentence(alarm.alarm, alarm.value, sensor);
+      events.push(eventOfState(sensor, alarm, "removed", nowMs, { state: "cleared", text }));
+    }
+    for (const key of before.baselines.keys()) {
+      const watch = compiled?.byKey.get(key.slice(0, key.lastIndexOf("@")));
+      if (watch?.test.type === "baseline") continue;
+      const state = states.edit(code);
+      state.baselines.delete(key);
+      state.isChanged = true;
+      codes.push(code);
+    }
+  }
+  return states.followUp(codes, events);
+}
+
+function isDefined(
+  { byKey, sensor }: CompiledSensor,
+  key: string,
+  { alarm, kind }: AlarmState,
+): boolean {
+  if (byKey.has(key) || alarm === SILENT) return true;
+  // The next good reading of the value clears it; no site file defines it.
+  return alarm === "bad_quality" && readingKinds(sensor).includes(kind);
+}

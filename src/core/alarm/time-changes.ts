@@ -1,0 +1,95 @@
+/** What the passing of time changes: sensors that fall silent or report again, and shelves that end. */
+import type { SensorState } from "../ports.ts";
+import { normalCode, type Sensor } from "../sensor.ts";
+import type { AlarmContext } from "./context.ts";
+import type { AlarmEvent } from "./event.ts";
+import type { FollowUp } from "./follow-up.ts";
+import { restate } from "./operator-changes.ts";
+import { normalAlarm } from "./sensor-alarms.ts";
+import { silentSentence } from "./sentence.ts";
+import { heardAgain, ONE_WARNING, transit } from "./transitions.ts";
+
+export const SILENT = "silent";
+const SILENT_KEY = "silent/state";
+
+/** Whether `applyTime` would change anything. */
+export function hasTimeChanges(
+  { states }: AlarmContext,
+  nowMs: number,
+  sensors: readonly SensorState[],
+): boolean {
+  for (const { code, state, lastReadingMs } of sensors) {
+    if (lastReadingMs === null || state === "unknown") continue;
+    const silent = states.of(normalCode(code)).live.get(SILENT_KEY);
+    if ((state === "silent") !== (silent !== undefined && silent.raised !== null)) return true;
+  }
+  for (const [, , { shelved }] of states.live()) {
+    if (shelved !== null && shelved.untilMs <= nowMs) return true;
+  }
+  return false;
+}
+
+/** @param nowMs the gateway's clock, ms */
+export function applyTime(
+  context: AlarmContext,
+  nowMs: number,
+  sensors: readonly SensorState[],
+  isGatewayUp: boolean,
+): FollowUp {
+  const events: AlarmEvent[] = [];
+  const codes: string[] = [];
+  for (const seen of sensors) {
+    const sensor = context.sensors.get(normalCode(seen.code))?.sensor;
+    if (sensor === undefined) continue;
+    const event = applySilence(context, sensor, seen, nowMs, isGatewayUp);
+    if (event === null) continue;
+    events.push(event);
+    codes.push(normalCode(seen.code));
+  }
+  for (const [code, key, alarm] of context.states.live()) {
+    if (alarm.shelved === null || alarm.shelved.untilMs > nowMs) continue;
+    const { untilMs } = alarm.shelved;
+    const unshelved = { ...alarm, shelved: null };
+    const event = restate(context, code, key, unshelved, "unshelved", nowMs, untilMs);
+    if (event !== null) events.push(event);
+    codes.push(code);
+  }
+  return context.states.followUp(codes, events);
+}
+
+function applySilence(
+  { site, states }: AlarmContext,
+  sensor: Sensor,
+  { state, lastReadingMs }: SensorState,
+  nowMs: number,
+  isGatewayUp: boolean,
+): AlarmEvent | null {
+  const code = normalCode(sensor.code);
+  const known = states.of(code);
+  const kind = sensor.kinds[0];
+  if (kind === undefined) return null;
+  const before =
+    known.live.get(SILENT_KEY) ?? normalAlarm({ alarm: SILENT, kind, value: "state", unit: "s" });
+  const isActive = before.raised !== null;
+  if (lastReadingMs === null || (state === "silent") === isActive || state === "unknown") {
+    return null;
+  }
+  let readingId = `${lastReadingMs}`;
+  for (const { timeMs, id } of known.newest.values()) if (timeMs === lastReadingMs) readingId = id;
+  const seconds = Math.max(0, Math.round((nowMs - lastReadingMs) / 1000));
+  const cause = { readingId, timeMs: nowMs, measured: seconds };
+  const subject = { site, sensor, type: null, isHistorical: false };
+  const worst = { measured: seconds, timeMs: nowMs };
+  const next = isActive
+    ? heardAgain(before, cause, subject)
+    : transit(
+        before,
+        { passing: null, active: ONE_WARNING, worst },
+        "raised",
+        cause,
+        subject,
+        silentSentence(sensor, site, seconds, isGatewayUp),
+      );
+  states.put(code, SILENT_KEY, next.state);
+  return next.event;
+}
