@@ -41,7 +41,7 @@ async function startDesk(t: TestContext) {
 
 const idIn = (text: string) => /[0-9a-f]{32}/.exec(text)?.[0] ?? "";
 
-test("gateside alarms – lists what is active, and says by its exit code whether anything is", async (t) => {
+test("gateside alarms – lists active alarms, and its exit code says whether there are any", async (t) => {
   const { gateside, rpm } = await startDesk(t);
   const wrong = await gateside("--ack", "zone");
   assert.equal(wrong.code, 2);
@@ -62,7 +62,7 @@ test("gateside alarms – lists what is active, and says by its exit code whethe
   assert.match((await gateside("--history", "5")).stdout, /Cleared: Speed at Fan 2/);
 });
 
-test("gateside alarms – acknowledges, notes, shelves and unshelves, and the audit keeps who said it", async (t) => {
+test("gateside alarms – acknowledges, notes, shelves and unshelves, and the audit log records who did it", async (t) => {
   const { alarms, clock, gateside, rpm, metrics } = await startDesk(t);
   await rpm("1", 3100);
   const id = idIn((await gateside()).stdout);
@@ -102,7 +102,7 @@ test("gateside alarms – acknowledges, notes, shelves and unshelves, and the au
   assert.match(JSON.stringify(newest), /"by":"anna".*spare part on Monday/);
 });
 
-test("gateside alarms – refusals are one line and exit code 1", async (t) => {
+test("gateside alarms – errors are one line with exit code 1", async (t) => {
   const { gateside, rpm } = await startDesk(t);
   await rpm("1", 3100);
   const id = idIn((await gateside()).stdout);
@@ -115,7 +115,7 @@ test("gateside alarms – refusals are one line and exit code 1", async (t) => {
   assert.match(json.stdout, /^\{"error":".*404/);
 });
 
-test("gateside alarms – baselines are shown while they learn, and learned anew when asked", async (t) => {
+test("gateside alarms – baselines are shown while they learn, and relearned on request", async (t) => {
   const { alarms, gateside, rpm } = await startDesk(t);
   assert.equal((await gateside("--baselines")).stdout, "no baseline is learned or being learned\n");
   await rpm("2", 1480, 1490, 1485, 1482);

@@ -54,7 +54,7 @@ function bench(t: TestContext): Bench {
 
 const isOneLine = (stderr: string) => assert.equal(stderr.trimEnd().split("\n").length, 1, stderr);
 
-test("DATA_DIR – below /proc, where no directory can be made, ends with 2 and one line", {
+test("DATA_DIR – below /proc, where no directory can be created, exits with 2 and one line", {
   skip: existsSync("/proc/self") ? skipWithoutBuild : "no /proc here",
 }, (t) => {
   const { code, stderr } = bench(t).run("/proc/gateside/data");
@@ -63,7 +63,7 @@ test("DATA_DIR – below /proc, where no directory can be made, ends with 2 and 
   isOneLine(stderr);
 });
 
-test("DATA_DIR – a file in the way is named, itself or a parent, with 2", {
+test("DATA_DIR – a file in its place, or in place of a parent, is named, with exit code 2", {
   skip: skipWithoutBuild,
 }, (t) => {
   const b = bench(t);
@@ -81,7 +81,7 @@ test("DATA_DIR – a file in the way is named, itself or a parent, with 2", {
   }
 });
 
-test("DATA_DIR – that this user may not write, or whose files are another's, is said so with 2", {
+test("DATA_DIR – a directory that this user may not write, or with files of another user, is reported with exit code 2", {
   skip: nobodyMayRun() ? skipWithoutBuild : "needs root, and a checkout that other users may read",
 }, (t) => {
   const b = bench(t);
@@ -112,7 +112,7 @@ const canMount =
   isRoot &&
   spawnSync(READ_ONLY[0] ?? "", ["-m", "mount", "-t", "tmpfs", "none", "/mnt"]).status === 0;
 
-test("DATA_DIR – on a read-only file system is said so, with 2", {
+test("DATA_DIR – a read-only file system is reported with exit code 2", {
   skip: canMount ? skipWithoutBuild : "no mounts here",
 }, (t) => {
   const b = bench(t);

@@ -41,14 +41,14 @@ async function listening(t: TestContext, at: string | number, body = ""): Promis
   return typeof at === "string" ? 0 : (server.address() as AddressInfo).port;
 }
 
-test("doctor – an HTTP port that another program has is a fault that names the setting", async (t) => {
+test("doctor – an HTTP port used by another program is an error that names the setting", async (t) => {
   const { look } = place(t);
   const finding = await look(await listening(t, 0));
   assert.equal(finding?.state, "failed");
   assert.match(finding.detail, /^HTTP_PORT: 127\.0\.0\.1:\d+ is taken by another program/);
 });
 
-test("doctor – a port that the running agent itself has is no fault; one that it could not have is", async (t) => {
+test("doctor – a port used by the running agent itself is no error; a new port that is taken is", async (t) => {
   const { dataDir, look } = place(t);
   const port = await listening(t, 0);
   const status = {
@@ -64,7 +64,7 @@ test("doctor – a port that the running agent itself has is no fault; one that 
   assert.deepEqual(await look(port), { what: "http", state: "failed", detail: "HTTP_PORT: taken" });
 });
 
-test("doctor – a free port is said to be free, and off is not tried", async (t) => {
+test("doctor – a free port is reported as free, and off is not tried", async (t) => {
   const { look } = place(t);
   assert.equal((await look(0))?.state, "ok");
   assert.equal((await look(null))?.state, "skipped");

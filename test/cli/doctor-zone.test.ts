@@ -16,7 +16,7 @@ function zoneFindings(zone: string, offsets: readonly (number | null)[]): Findin
   return findings;
 }
 
-test("doctor – a zone that no record agrees with is a fault that names the setting", () => {
+test("doctor – a zone that no record agrees with is an error that names the setting", () => {
   const [finding, ...more] = zoneFindings("Europe/Berlin", [480, 480, null]);
   assert.deepEqual(more, []);
   assert.equal(finding?.state, "failed");
@@ -26,13 +26,13 @@ test("doctor – a zone that no record agrees with is a fault that names the set
   );
 });
 
-test("doctor – one sensor that differs is a warning about that sensor", () => {
+test("doctor – a single sensor that differs is a warning about that sensor", () => {
   const [finding] = zoneFindings("Europe/Berlin", [120, 120, 60]);
   assert.equal(finding?.state, "warning");
   assert.match(finding.detail, /records of 102 say UTC\+0100/);
 });
 
-test("doctor – records without an offset say nothing of the zone, those that agree say so", () => {
+test("doctor – records without an offset prove nothing about the zone; matching ones confirm it", () => {
   assert.deepEqual(zoneFindings("Europe/Berlin", [null]), []);
   assert.equal(zoneFindings("Europe/Berlin", [120])[0]?.state, "ok");
 });

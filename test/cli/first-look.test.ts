@@ -39,7 +39,7 @@ function plantDir(t: TestContext): string {
   return cwd;
 }
 
-test("output – a full disk below stdout is one line and 1, no stack trace", {
+test("output – a full disk behind stdout gives one line and exit code 1, no stack trace", {
   skip: HAS_FULL ? skipWithoutBuild : "no /dev/full here",
 }, () => {
   const run = spawnSync(process.execPath, [PROGRAM, "--help"], {
@@ -50,7 +50,7 @@ test("output – a full disk below stdout is one line and 1, no stack trace", {
   assert.match(run.stderr, /^error: the output cannot be written: ENOSPC[^\n]*\n$/);
 });
 
-test("doctor – a web server that is no gateway is not said to answer, and its mark-up stays out", async (t) => {
+test("doctor – a web server that is not a gateway is not reported as responding, and its HTML is not shown", async (t) => {
   const body = `<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0"><html><h1>No such page</h1></html>`;
   const port = await webServer(t, () => ({ status: 404, body }));
   const env = {
@@ -65,7 +65,7 @@ test("doctor – a web server that is no gateway is not said to answer, and its 
   assert.doesNotMatch(run.stdout, /<|ok +gateway/);
 });
 
-test("backfill – says that the agent waits for the gateway, also where stderr is a file", async (t) => {
+test("backfill – says that the agent is waiting for the gateway, also if stderr is a file", async (t) => {
   let asked = 0;
   const port = await webServer(t, (path) => {
     const gateway = { isUp: false, lastError: "nobody is there" };
@@ -88,7 +88,7 @@ test("backfill – says that the agent waits for the gateway, also where stderr 
   assert.match(run.stderr, /^waiting for the gateway: nobody is there; [^\n]*\n$/, "said once");
 });
 
-test("demo – the agent's clock keeps the plant's pace, so that neither seems wrong", async () => {
+test("demo – the agent's clock keeps the plant's speed, so neither appears wrong", async () => {
   const base = new ManualClock();
   const fast = fastClock(base, 20);
   const [now, monotonic] = [fast.now(), fast.monotonic()];
@@ -103,7 +103,7 @@ test("demo – the agent's clock keeps the plant's pace, so that neither seems w
   assert.equal(fast.monotonic() - monotonic, 20_000);
 });
 
-test("status – ages go by the gateway's clock, and names stand beside serials", () => {
+test("status – ages are computed from the gateway's clock, and names stand beside serial numbers", () => {
   const status = testParts().status.status();
   const [sensor] = status.sensors;
   assert.ok(sensor);
@@ -136,7 +136,7 @@ test("status – counts alarms and says where they are listed", () => {
   assert.match(statusText({ ...status, alarms: null }), /^alarms +off/m);
 });
 
-test("status – a primary host whose STATE does not count is told with the reason", () => {
+test("status – a primary host whose STATE is ignored is reported with the reason", () => {
   const status = testParts().status.status();
   const link = (changes: Partial<LinkStatus>) => {
     const [first] = status.links;
@@ -154,7 +154,7 @@ test("status – a primary host whose STATE does not count is told with the reas
   assert.doesNotMatch(link({ hostOnline: null, hostDoubt: null }), /primary host/);
 });
 
-test("check – says before the first start how much it will send, and what to choose; not after it", async (t) => {
+test("check – before the first start, says how much will be sent and how to change that; afterwards does not", async (t) => {
   const cwd = plantDir(t);
   const env = {
     GATEWAY_URL: "http://127.0.0.1:9",
@@ -179,7 +179,7 @@ test("check – says before the first start how much it will send, and what to c
   assert.equal(JSON.parse(after.stdout).firstStart, null);
 });
 
-test("check --diff – says what becomes of readings that are owed before a format is switched off", async (t) => {
+test("check --diff – says what happens to pending readings before a format is disabled", async (t) => {
   const cwd = plantDir(t);
   const env = {
     GATEWAY_URL: "http://127.0.0.1:9",

@@ -44,7 +44,7 @@ function pipeline(directory: string, words: string, reader: string) {
 
 const WORDS = "export --from 2026-11-19 --to 2026-11-22";
 
-test("export – a reader that has enough ends it in silence, in either format", {
+test("export – a reader that closes the pipe early ends it silently, in either format", {
   skip,
 }, async (t) => {
   const directory = await stored(t);
@@ -59,7 +59,7 @@ test("export – a reader that has enough ends it in silence, in either format",
   assert.match(whole.stdout, new RegExp(`^ *${READINGS}\nstatus 0 0$`, "m"));
 });
 
-test("output – a reader that never reads ends help, check and status in silence, too", {
+test("output – a reader that never reads ends help, check and status silently too", {
   skip,
 }, async (t) => {
   const directory = await stored(t);

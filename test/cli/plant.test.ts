@@ -27,7 +27,7 @@ async function startText(t: TestContext, words: string[], path: string): Promise
   return run.stdout;
 }
 
-test("reading line – names values in full, the telling ones first, and counts what it leaves out", () => {
+test("reading line – names values in full, the most informative first, and counts those it omits", () => {
   const head = "15:04:05  20871 Feeder                    currentV2 ";
   assert.equal(
     readingLine(CURRENT, NAMES),
@@ -46,12 +46,12 @@ test("reading line – names values in full, the telling ones first, and counts 
   assert.ok(short.length < exact);
 });
 
-test("reading line – no reading is no line", () => {
+test("reading line – no reading gives no line", () => {
   for (const payload of ["", "null", "3", '{"state":"online"}'])
     assert.equal(readingLine(payload, NAMES), null, payload);
 });
 
-test("simulate – tells to call the program as it is called here, and keeps out of a real store", async (t) => {
+test("simulate – prints the command as the program was called here, and does not touch a real store", async (t) => {
   const checkout = await startText(t, [], "/nonexistent");
   assert.match(checkout, /DATA_DIR=\S+ MQTT_URL=\S+ node --import tsx \S*src\/main\.ts run\n/);
   const bin = mkdtempSync(join(tmpdir(), "gateside-bin-"));
@@ -61,7 +61,7 @@ test("simulate – tells to call the program as it is called here, and keeps out
   assert.match(await startText(t, [], bin), / MQTT_URL=\S+ gateside run\n/);
 });
 
-test("simulate – says what plant time is where it is not ours", async (t) => {
+test("simulate – explains plant time if it differs from real time", async (t) => {
   assert.doesNotMatch(await startText(t, [], ""), /Plant time/);
   assert.match(
     await startText(t, ["--speed", "60"], ""),

@@ -16,14 +16,14 @@ const PLANT = {
   SITE_FILE: resolve("config/examples/plant.json"),
 };
 
-test("program – an unknown command ends with 2 and names the nearest one", async () => {
+test("program – an unknown command exits with 2 and names the nearest one", async () => {
   const run = await runCommand(["chekc"]);
   assert.equal(run.code, 2);
   assert.match(run.stderr, /did you mean check\?/);
   assert.equal(run.stdout, "");
 });
 
-test("program – what resembles no command gets no guess", async () => {
+test("program – a word that resembles no command gets no suggestion", async () => {
   const run = await runCommand(["xyzzy"]);
   assert.equal(run.code, 2);
   assert.equal(run.stderr, 'error: unknown command "xyzzy"; `gateside --help` lists them\n');
@@ -35,7 +35,7 @@ test("program – what resembles no command gets no guess", async () => {
   assert.match((await runCommand(["help", "check"])).stdout, /^Usage: gateside check/);
 });
 
-test("program – without a command it explains itself and ends with 2", async () => {
+test("program – without a command it prints help and exits with 2", async () => {
   const run = await runCommand([]);
   assert.equal(run.code, 2);
   for (const { name } of COMMANDS) assert.ok(run.stderr.includes(`  ${name} `), name);
@@ -118,7 +118,7 @@ const MISTAKES: readonly [string, string[], RegExp][] = [
   ],
 ];
 for (const [what, words, message] of MISTAKES) {
-  test(`program – ${what} ends with 2 and one line`, async () => {
+  test(`program – ${what} exits with 2 and one line`, async () => {
     const run = await runCommand(words, { env: PLANT });
     assert.equal(run.code, 2);
     assert.match(run.stderr, message);
@@ -126,7 +126,7 @@ for (const [what, words, message] of MISTAKES) {
   });
 }
 
-test("program – help of every command names its flags and gives an example, without loading it", async () => {
+test("program – the help of every command lists its flags and gives an example, without loading it", async () => {
   for (const command of COMMANDS) {
     const run = await runCommand([command.name, "--help"]);
     assert.equal(run.code, 0);
@@ -136,7 +136,7 @@ test("program – help of every command names its flags and gives an example, wi
   }
 });
 
-test("program – the contract's commands are all there and load", async () => {
+test("program – all commands of the contract exist and load", async () => {
   const names = COMMANDS.map((command) => command.name);
   for (const name of "run check doctor probe simulate demo status backfill export settings".split(
     " ",
@@ -145,12 +145,12 @@ test("program – the contract's commands are all there and load", async () => {
   for (const command of COMMANDS) assert.equal(typeof (await command.load()).run, "function");
 });
 
-test("program – tells its version", async () => {
+test("program – prints its version", async () => {
   const run = await runCommand(["--version"]);
   assert.match(run.stdout, /^\d+\.\d+\.\d+\n$/);
 });
 
-test("program – wrong settings end every command with 2, a line per fault, before any work", async () => {
+test("program – wrong settings end every command with 2, with a line per error, before any work", async () => {
   const flags: Readonly<Record<string, string[]>> = {
     probe: ["--sensor", "1", "--kind", "rpm"],
     backfill: ["--from", "2026-11-20", "--to", "2026-11-20"],
@@ -177,7 +177,7 @@ test("check – shows every setting with its origin, and no secret", async () =>
   assert.ok(!/tops3cret|geheim/.test(run.stdout + run.stderr));
 });
 
-test("check – faults of settings and site file come together, and as JSON too", async () => {
+test("check – errors in settings and site file are reported together, also as JSON", async () => {
   const env = { ...PLANT, SITE_FILE: "missing.json", HTTP_PORT: "x" };
   const run = await runCommand(["check"], { env });
   assert.equal(run.code, 2);
@@ -193,7 +193,7 @@ test("check – faults of settings and site file come together, and as JSON too"
   assert.ok(!/tops3cret|geheim/.test(json.stdout));
 });
 
-test("check – what a fault rejects is not shown as in effect, and the faults come last, counted", async () => {
+test("check – a rejected value is not shown as in effect, and errors come last, with a count", async () => {
   const env = {
     ...PLANT,
     MQTT_URL: "",
@@ -219,7 +219,7 @@ test("check – what a fault rejects is not shown as in effect, and the faults c
   );
 });
 
-test("discover – its help says that a token, a token file or a log-in is required", async () => {
+test("discover – its help says that a token, a token file or a login is required", async () => {
   const { stdout } = await runCommand(["discover", "--help"]);
   assert.match(
     stdout,
@@ -227,7 +227,7 @@ test("discover – its help says that a token, a token file or a log-in is requi
   );
 });
 
-test("check – ids that Sparkplug does not allow are faults of the settings or the site file", async (t) => {
+test("check – ids that Sparkplug does not allow are errors in the settings or the site file", async (t) => {
   const cwd = mkdtempSync(join(tmpdir(), "gateside-check-"));
   t.after(() => rmSync(cwd, { recursive: true }));
   const sensors = ["pump", "PUMP", "a/b"].map((code) => ({ code, type: 40, kinds: ["rpm"] }));
@@ -244,7 +244,7 @@ test("check – ids that Sparkplug does not allow are faults of the settings or 
   assert.deepEqual(await places({ PUBLISH_FORMATS: "json" }), []);
 });
 
-test("flags – may be written with a blank or an equals sign, and fall back to defaults", () => {
+test("flags – may be written with a space or an equals sign, and have defaults", () => {
   const specs = [
     { name: "a", value: "A", doc: "" },
     { name: "b", value: "B", doc: "", default: "2" },
@@ -259,7 +259,7 @@ test("flags – may be written with a blank or an equals sign, and fall back to 
   assert.throws(() => flags.number("b", { min: 3, max: 5 }), /--b "2" is not a number from 3 to 5/);
 });
 
-test("times – a day is the zone's, to its end where it is one", () => {
+test("times – a day starts and ends in the configured zone", () => {
   const zone = "Europe/Berlin";
   const iso = (text: string, isEnd = false) =>
     new Date(parseTime("from", text, zone, isEnd)).toISOString();

@@ -40,7 +40,7 @@ for (const [form, expected] of [
   });
 }
 
-test("simulate – strict types, and the status of the page that refuses them", async (t) => {
+test("simulate – strict types, and the status of the page that rejects them", async (t) => {
   const { sensors, post } = await simulator(t, ["--strict-types", "--fault-status", "500"]);
   const sensor = sensors.find((s) => s.kinds.includes("rpm"));
   const good = { sensorType: sensor?.type, sensorCode: sensor?.code, date: FAR_DAY };
@@ -50,7 +50,7 @@ test("simulate – strict types, and the status of the page that refuses them", 
   assert.match(wrong.text, /Request Error/);
 });
 
-test("simulate – checks settings in the order and answers in the form that are asked for", async (t) => {
+test("simulate – checks settings in the selected order and responds in the selected form", async (t) => {
   const order = ["--settings-order", "505,504,503,502,506", "--settings-answer", "bare"];
   const { sensors, post } = await simulator(t, order);
   const sensor = sensors.find((s) => s.kinds.includes("accel"));
@@ -67,7 +67,7 @@ test("simulate – checks settings in the order and answers in the form that are
   assert.match(text, /^\{.*"StatusNumber":505/);
 });
 
-test("simulate – what no switch understands is refused", () => {
+test("simulate – an invalid value of any switch is rejected", () => {
   for (const words of [
     ["--settings-order", "505,504"],
     ["--settings-order", "506,506,503,504,505"],

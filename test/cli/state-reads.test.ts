@@ -40,7 +40,7 @@ async function site(t: TestContext, stateReads: readonly unknown[], state: () =>
   return { env, cwd, nodeFindings };
 }
 
-test("doctor – says of each state read what answers, and what to do where nothing does", async (t) => {
+test("doctor – reports for each state read what responds, and what to do if nothing does", async (t) => {
   const device = await startRegisters(
     t,
     new Map([
@@ -91,7 +91,7 @@ test("doctor – says of each state read what answers, and what to do where noth
   assert.match(skipped.detail, /^1 more of tcp:\/\/127\.0\.0\.1:9 not tried/);
 });
 
-test("doctor – a state operation without records or with none of the fields is a warning with the likely member", async (t) => {
+test("doctor – a state operation without records, or without the configured fields, is a warning with the likely member", async (t) => {
   let answer = envelope([]);
   const read = { operation: "getState", request: "none", fields: { battery: { from: "Volts" } } };
   const { nodeFindings } = await site(t, [read], () => answer);
@@ -111,7 +111,7 @@ test("doctor – a state operation without records or with none of the fields is
   assert.match(cut.detail, /^getState: /);
 });
 
-test("probe – shows 32-bit registers in both word orders side by side, and a failing read is exit code 1", async (t) => {
+test("probe – shows 32-bit registers in both word orders side by side, and a failed read gives exit code 1", async (t) => {
   const device = await startRegisters(
     t,
     new Map([
@@ -133,7 +133,7 @@ test("probe – shows 32-bit registers in both word orders side by side, and a f
   assert.equal((await runCommand(words, { env, cwd })).code, 1);
 });
 
-test("doctor – says whether MODBUS_PORT can be had, and that a damaged map is to be mended", async (t) => {
+test("doctor – says whether MODBUS_PORT is available, and that a damaged map must be repaired", async (t) => {
   const device = await startRegisters(t, new Map());
   const dataDir = mkdtempSync(join(tmpdir(), "gateside-modbus-"));
   t.after(() => rmSync(dataDir, { recursive: true }));

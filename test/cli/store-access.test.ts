@@ -23,7 +23,7 @@ function askedAsOther(dataDir: string): { place: string; problem: string }[] | n
   return status === 0 ? JSON.parse(stdout) : null;
 }
 
-test("check – a store that the service's user cannot open is a fault that names the file", (t) => {
+test("check – a store that the service user cannot open is an error that names the file", (t) => {
   const directory = mkdtempSync(join(tmpdir(), "gateside-access-"));
   t.after(() => rmSync(directory, { recursive: true }));
   chmodSync(directory, 0o777);

@@ -52,7 +52,7 @@ async function bench(t: TestContext): Promise<Bench> {
   };
 }
 
-test("doctor – tells one by one what fails, what works, and keeps secrets out of the bundle", async (t) => {
+test("doctor – reports each check that fails or passes, and keeps secrets out of the bundle", async (t) => {
   const b = await bench(t);
   const run = await runCommand(["doctor", "--bundle", "support.json.gz"], b);
   assert.equal(run.code, 1);
@@ -70,7 +70,7 @@ test("doctor – tells one by one what fails, what works, and keeps secrets out 
   assert.match(bundle, /"findings"/);
 });
 
-test("doctor – a gateway that is down is one line, not one for each sensor", async (t) => {
+test("doctor – a gateway that is down is one line, not one per sensor", async (t) => {
   const b = await bench(t);
   const env = { ...b.env, GATEWAY_URL: `http://${NOBODY}` };
   const run = await runCommand(["doctor", "--json"], { ...b, env });
@@ -92,7 +92,7 @@ test("doctor – a gateway that is down is one line, not one for each sensor", a
   assert.match(text.stdout, /^skipped +sensors +(\d+) of \1 reads not tried: /m);
 });
 
-test("doctor – with wrong settings it says what it has not tried", async (t) => {
+test("doctor – with wrong settings it says what it has not checked", async (t) => {
   const b = await bench(t);
   const run = await runCommand(["doctor"], { ...b, env: { ...b.env, MQTT_VERSION: "6" } });
   assert.equal(run.code, 2);
@@ -101,7 +101,7 @@ test("doctor – with wrong settings it says what it has not tried", async (t) =
   assert.match(run.stderr, /^error: MQTT_VERSION: "6" is not allowed; give 5 or 4\n$/);
 });
 
-test("status – an agent that does not answer is said so, with 1", async (t) => {
+test("status – an agent that does not respond is reported, with exit code 1", async (t) => {
   const b = await bench(t);
   const run = await runCommand(["status"], b);
   assert.equal(run.code, 1);
@@ -110,7 +110,7 @@ test("status – an agent that does not answer is said so, with 1", async (t) =>
   assert.match(other.stderr, /says 404: .*; is this the address of Gateside\?\n$/);
 });
 
-test("doctor – a gateway that takes connections and never answers is not waited for once per sensor", async (t) => {
+test("doctor – a gateway that accepts connections but never responds is not waited for once per sensor", async (t) => {
   const b = await bench(t);
   const silent = createServer();
   const open = new Set<Socket>();
@@ -136,7 +136,7 @@ test("doctor – a gateway that takes connections and never answers is not waite
   );
 });
 
-test("probe – shows raw record, reading and the messages of each format", async (t) => {
+test("probe – shows the raw record, the reading and the messages of each format", async (t) => {
   const b = await bench(t);
   const sensor = b.sensorOf("loop");
   const env = { ...b.env, PUBLISH_FORMATS: "json,plain,sparkplug" };
@@ -151,7 +151,7 @@ test("probe – shows raw record, reading and the messages of each format", asyn
   assert.equal(wrong.code, 2);
 });
 
-test("probe – a record dated into the future is shown as history, as the agent publishes it", async (t) => {
+test("probe – a record dated in the future is shown as history, as the agent publishes it", async (t) => {
   const b = await bench(t);
   const sensor = b.sensorOf("loop");
   const time = `/Date(${Date.now() + 3 * 86_400_000}+0000)/`;
@@ -175,7 +175,7 @@ test("probe – a record dated into the future is shown as history, as the agent
   );
 });
 
-test("backfill and export – a day is stored once, and comes out as CSV and JSON lines", async (t) => {
+test("backfill and export – a day is stored once, and exported as CSV and JSON lines", async (t) => {
   const b = await bench(t);
   const sensor = b.sensorOf("loop");
   const range = ["--from", day(-1), "--to", day(-1), "--sensor", sensor];
@@ -214,7 +214,7 @@ test("backfill and export – a day is stored once, and comes out as CSV and JSO
   assert.match(none.stderr, /^note: nothing is stored in that range; the newest reading is of 20/);
 });
 
-test("export – waveforms as CSV, WAV and NumPy files, with an index that names each", async (t) => {
+test("export – waveforms as CSV, WAV and NumPy files, with an index that lists each", async (t) => {
   const b = await bench(t);
   const sensor = b.sensorOf("accel");
   const range = ["--from", day(-1), "--to", day(-1), "--sensor", sensor];
@@ -246,7 +246,7 @@ test("export – waveforms as CSV, WAV and NumPy files, with an index that names
   assert.match(wrong.stderr, /--waveforms DIR/);
 });
 
-test("backfill – days that are read again do not wait for a commit each", {
+test("backfill – repeated days do not wait for one commit each", {
   timeout: 45_000,
 }, async (t) => {
   const b = await bench(t);
@@ -263,7 +263,7 @@ test("backfill – days that are read again do not wait for a commit each", {
   assert.equal((JSON.parse(again.stdout) as { reads: { done: number } }).reads.done, 4);
 });
 
-test("backfill – days still to come are a mistake with 2; where only the last ones are, they are named", async (t) => {
+test("backfill – a range in the future is an error with exit code 2; if only the last days are, they are named", async (t) => {
   const b = await bench(t);
   const ask = (from: string, to: string) =>
     runCommand(["backfill", "--from", from, "--to", to, "--sensor", b.sensorOf("rpm")], b);
@@ -277,7 +277,7 @@ test("backfill – days still to come are a mistake with 2; where only the last 
   assert.match(partly.stdout, /^done: 1 of 1 reads/);
 });
 
-test("backfill – a directory that an agent without HTTP side holds is left alone", async (t) => {
+test("backfill – a directory held by an agent without HTTP is left alone", async (t) => {
   const b = await bench(t);
   const store = openStore({
     dataDir: join(b.cwd, "data"),
@@ -316,7 +316,7 @@ async function startAgent(
 }
 
 for (const port of ["off", "0"]) {
-  test(`backfill and status – with HTTP_PORT=${port} the running agent does it, asked in its directory`, async (t) => {
+  test(`backfill and status – with HTTP_PORT=${port} the running agent is reached through its directory`, async (t) => {
     const b = await bench(t);
     const env = { ...b.env, HTTP_PORT: port, BACKFILL_DAYS: "0", DISK_FREE_MIN_MB: "0" };
     const at = { ...b, env };
@@ -337,7 +337,7 @@ for (const port of ["off", "0"]) {
   });
 }
 
-test("export – nothing stored yet is said so, with 1", async (t) => {
+test("export – an empty store is reported, with exit code 1", async (t) => {
   const b = await bench(t);
   const run = await runCommand(["export", "--from", DAY, "--to", DAY], b);
   assert.equal(run.code, 1);

@@ -22,7 +22,7 @@ function uplinksFile(t: TestContext, uplink: object): string {
   return path;
 }
 
-test("topics – each format lists the same, with type and unit", async () => {
+test("topics – each format lists the same topics, with type and unit", async () => {
   const formats = { PUBLISH_FORMATS: "json,plain,sparkplug" };
   const json = JSON.parse((await topics(["--format", "json"], formats)).stdout);
   const csv = (await topics(["--format", "csv"], formats)).stdout.trimEnd().split("\n");
@@ -43,7 +43,7 @@ test("topics – each format lists the same, with type and unit", async () => {
   );
 });
 
-test("topics – answers to commands, alarm actions and signed configurations are listed where they are on", async (t) => {
+test("topics – command responses, alarm actions and signed configurations are listed if they are enabled", async (t) => {
   const listed = async (more: Record<string, string>) =>
     (await topics(["--format", "csv"], more)).stdout.match(/agent\/cmd\/\w+\/result/g) ?? [];
   assert.deepEqual(await listed({}), []);
@@ -62,7 +62,7 @@ test("topics – answers to commands, alarm actions and signed configurations ar
   ]);
 });
 
-test("topics – tag files of FUXA and Ignition, and what to change where there is nothing for them", async () => {
+test("topics – tag files for FUXA and Ignition, and what to change if they would be empty", async () => {
   const [device] = JSON.parse(
     (await topics(["--format", "fuxa"], { PUBLISH_FORMATS: "plain" })).stdout,
   );
@@ -96,7 +96,7 @@ test("topics – tag files of FUXA and Ignition, and what to change where there 
   }
 });
 
-test("topics and check – topics that two streams would share are a fault with both names", async (t) => {
+test("topics and check – two streams that would share a topic are an error with both names", async (t) => {
   const UPLINKS_FILE = uplinksFile(t, {
     name: "cloud",
     url: "mqtt://cloud",

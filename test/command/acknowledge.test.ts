@@ -45,7 +45,7 @@ function desk(responsePrefix: string | null = null) {
   return { send, asked, answers, audited, clock, logger };
 }
 
-test("acknowledge – what was done and what was refused is audited", async () => {
+test("acknowledge – successes and refusals are audited", async () => {
   const { send, audited } = desk();
   await send({});
   await send({ id: "x" });
@@ -55,7 +55,7 @@ test("acknowledge – what was done and what was refused is audited", async () =
   ]);
 });
 
-test("acknowledge – the answer goes nowhere but where answers may: never on a topic of the agent's own", async () => {
+test("acknowledge – a response is published only below the response prefix, never on a topic of the agent's own", async () => {
   for (const [responseTopic, prefix, topic] of [
     [undefined, null, `${TOPIC}/result`],
     ["desk/answers", null, "desk/answers"],
@@ -77,7 +77,7 @@ test("acknowledge – the answer goes nowhere but where answers may: never on a 
   }
 });
 
-test("acknowledge – of a flood so many a second are looked at, the others are counted", async () => {
+test("acknowledge – of a flood, a limited number per second is processed and the rest are counted", async () => {
   const { send, asked, answers, clock, logger } = desk();
   for (let n = 0; n < 500; n++) await send({});
   assert.deepEqual([asked.length, answers.length, logger.lines.length], [20, 20, 1]);
@@ -86,7 +86,7 @@ test("acknowledge – of a flood so many a second are looked at, the others are 
   assert.equal(asked.length, 21);
 });
 
-test("acknowledge – who and why are kept without a secret that a broker put there", async () => {
+test("acknowledge – who and why are recorded without a secret that a broker inserted", async () => {
   const { send, asked } = desk();
   await send({
     by: "anna br0ker-pa55word",

@@ -141,7 +141,7 @@ const lost = () =>
   });
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-test("dispatcher – a request that is no JSON is answered, logged and not executed", async (t) => {
+test("dispatcher – a request that is not JSON is answered, logged and not executed", async (t) => {
   const b = bench(t);
   const result = await b.send(Buffer.from("{nope"));
   assert.equal(result.outcome, "rejected_local");
@@ -151,7 +151,7 @@ test("dispatcher – a request that is no JSON is answered, logged and not execu
   assert.deepEqual(JSON.parse(String(b.replies[0]?.payload)), result);
 });
 
-test("dispatcher – what came over MQTT is audited once with its uplink, a redelivery and the HTTP side's not", async (t) => {
+test("dispatcher – a command over MQTT is audited once with its uplink; a redelivery and a command over HTTP are not", async (t) => {
   const b = bench(t);
   const uplink = "cloud";
   await b.send(REQUEST, { uplink });
@@ -166,7 +166,7 @@ test("dispatcher – what came over MQTT is audited once with its uplink, a rede
   ]);
 });
 
-test("dispatcher – a retained request is not executed, as it would act again on every connection", async (t) => {
+test("dispatcher – a retained request is not executed, because it would run again on every connection", async (t) => {
   const b = bench(t);
   assert.equal((await b.send(REQUEST, { retain: true })).outcome, "rejected_local");
   assert.equal(b.calls.length, 0);
@@ -185,7 +185,7 @@ test("dispatcher – a 50x of the gateway is final", async (t) => {
   assert.equal(b.calls.length, 1);
 });
 
-test("dispatcher – a lost answer is unknown at once: the gateway is called once", async (t) => {
+test("dispatcher – a lost response is reported as unknown at once: the gateway is called once", async (t) => {
   const b = bench(t);
   b.answers = [lost()];
   const result = await b.send(REQUEST);
@@ -195,7 +195,7 @@ test("dispatcher – a lost answer is unknown at once: the gateway is called onc
   assert.equal(b.calls.length, 1);
 });
 
-test("dispatcher – the call after a lost answer keeps its distance too", async (t) => {
+test("dispatcher – the call after a lost response keeps the minimum spacing too", async (t) => {
   const b = bench(t);
   b.answers = [lost()];
   await b.send(REQUEST);
@@ -207,7 +207,7 @@ test("dispatcher – the call after a lost answer keeps its distance too", async
   assert.equal((await second).outcome, "queued");
 });
 
-test("dispatcher – a gateway that was not reached is told as such, and nothing is claimed of the settings", async (t) => {
+test("dispatcher – a gateway that was not reached is reported as such, and nothing is claimed about the settings", async (t) => {
   const b = bench(t);
   const refused = () =>
     new CallFailure({ message: "connection refused", failureClass: "transient", code: "connect" });
@@ -218,7 +218,7 @@ test("dispatcher – a gateway that was not reached is told as such, and nothing
   assert.equal(result.description, "connection refused");
 });
 
-test("dispatcher – the same correlation data within 24 h gets the first outcome, over a restart too", async (t) => {
+test("dispatcher – the same correlation data within 24 h gets the first outcome, also after a restart", async (t) => {
   const b = bench(t);
   const extra = { responseTopic: "reply/to/me", correlationData: Buffer.from([1, 2, 255]) };
   const first = await b.send(REQUEST, extra);
@@ -239,7 +239,7 @@ test("dispatcher – the same correlation data within 24 h gets the first outcom
   assert.equal(b.calls.length, 2);
 });
 
-test("dispatcher – one that a crash cut short is not executed again", async (t) => {
+test("dispatcher – a command interrupted by a crash is not executed again", async (t) => {
   const b = bench(t);
   const correlationData = Buffer.from("a");
   await b.send(REQUEST, { correlationData });
@@ -251,7 +251,7 @@ test("dispatcher – one that a crash cut short is not executed again", async (t
   assert.equal(b.calls.length, 1);
 });
 
-test("dispatcher – the correlation data alone tell a redelivery, whatever answer topic it names", async (t) => {
+test("dispatcher – correlation data alone identifies a redelivery, whatever response topic it names", async (t) => {
   const b = bench(t);
   const correlationData = Buffer.from("1");
   await b.send(REQUEST, { correlationData, responseTopic: "a" });
@@ -276,7 +276,7 @@ test("dispatcher – without correlation data the same payload within a minute i
   assert.equal(b.calls.length, 2);
 });
 
-test("dispatcher – one call in 10 s, ten wait, the next is refused", async (t) => {
+test("dispatcher – one call per 10 s, ten may wait, the next is refused", async (t) => {
   const b = bench(t);
   const results = Array.from({ length: 12 }, (_, i) => b.send({ ...REQUEST, Range: i + 1 }));
   assert.match((await results[11])?.description ?? "", /10 commands are waiting/);
@@ -291,7 +291,7 @@ test("dispatcher – one call in 10 s, ten wait, the next is refused", async (t)
   assert.equal(b.log.entries.length, 12);
 });
 
-test("dispatcher – the spacing of calls holds over a restart", async (t) => {
+test("dispatcher – the spacing of calls is kept across a restart", async (t) => {
   const b = bench(t);
   await b.send(REQUEST);
   await b.restart();
@@ -306,7 +306,7 @@ test("dispatcher – the spacing of calls holds over a restart", async (t) => {
   );
 });
 
-test("dispatcher – a command that waited counts from its call, not from its arrival, after a restart", async (t) => {
+test("dispatcher – after a restart, the spacing counts from the call of a command, not from its arrival", async (t) => {
   const b = bench(t);
   await b.send(REQUEST);
   const waited = b.send({ ...REQUEST, Range: 16 });
@@ -324,7 +324,7 @@ test("dispatcher – a command that waited counts from its call, not from its ar
   );
 });
 
-test("dispatcher – after a crash in the middle of a command the next one keeps the whole distance", async (t) => {
+test("dispatcher – after a crash during a command, the next one keeps the full spacing", async (t) => {
   const b = bench(t);
   b.log.begin({
     receivedAtMs: b.clock.now() - 50_000,
@@ -342,13 +342,13 @@ test("dispatcher – after a crash in the middle of a command the next one keeps
   assert.equal(b.calls.length, 1);
 });
 
-test("dispatcher – UpdateConfig is called where the site asks for it, with its own rules", async (t) => {
+test("dispatcher – UpdateConfig is used if the site selects it, with its own rules", async (t) => {
   const b = bench(t, "UpdateConfig");
   await b.send({ ...REQUEST, IntervalRMS: 5 });
   assert.equal(b.calls[0]?.operation, "UpdateConfig");
 });
 
-test("dispatcher – closing answers what waits without calling", async (t) => {
+test("dispatcher – closing answers waiting commands without calling the gateway", async (t) => {
   const b = bench(t);
   await b.send(REQUEST);
   const waiting = b.send({ ...REQUEST, Range: 16 });
@@ -358,7 +358,7 @@ test("dispatcher – closing answers what waits without calling", async (t) => {
   assert.equal(b.calls.length, 1);
 });
 
-test("dispatcher – a log that cannot be written keeps the command from being executed", async (t) => {
+test("dispatcher – if the log cannot be written, the command is not executed", async (t) => {
   const b = bench(t);
   b.log.begin = () => {
     throw new Error("disk full");
@@ -367,14 +367,14 @@ test("dispatcher – a log that cannot be written keeps the command from being e
   assert.equal(b.calls.length, 0);
 });
 
-test("dispatcher – tells when settings of a sensor were last queued", async (t) => {
+test("dispatcher – reports when the settings of a sensor were last queued", async (t) => {
   const b = bench(t);
   assert.equal(b.dispatcher.lastQueuedAtMs("10234"), null);
   await b.dispatcher.execute(REQUEST);
   assert.equal(b.dispatcher.lastQueuedAtMs("10234"), b.clock.now());
 });
 
-test("dispatcher – a person who asks again after a failure gets another try, a redelivery does not", async (t) => {
+test("dispatcher – a person who asks again after a failure gets another try; a redelivery does not", async (t) => {
   const b = bench(t);
   const refused = () =>
     new CallFailure({ message: "connection refused", failureClass: "transient", code: "connect" });
@@ -389,7 +389,7 @@ test("dispatcher – a person who asks again after a failure gets another try, a
   assert.equal(b.calls.length, 3, "what was queued is not queued twice");
 });
 
-test("dispatcher – empty correlation data tells no request from another", async (t) => {
+test("dispatcher – empty correlation data does not distinguish requests", async (t) => {
   const b = bench(t);
   const extra = { correlationData: new Uint8Array() };
   await b.send(REQUEST, extra);
@@ -420,7 +420,7 @@ test("dispatcher – a flood of malformed requests is refused in groups, and bey
   assert.deepEqual(b.calls, []);
 });
 
-test("dispatcher – an answer never goes onto the agent's own topics, nor outside the configured prefix", () => {
+test("dispatcher – a response is never published on the agent's own topics, nor outside the configured prefix", () => {
   const own = "gateside/plant-7/agent/state";
   for (const [responseTopic, responsePrefix, expected] of [
     ["replies/42", undefined, "replies/42"],

@@ -53,7 +53,7 @@ for (const [field, change, statusNumber] of BOUNDS) {
   });
 }
 
-test("sensor settings – the least values pass", () => {
+test("sensor settings – the minimum values are valid", () => {
   assert.deepEqual(checkSettings(GOOD, SENSORS, "sensor", "saveSettings"), {
     settings: {
       code: "10234",
@@ -66,7 +66,7 @@ test("sensor settings – the least values pass", () => {
   });
 });
 
-test("sensor settings – UpdateConfig checks the alarms alone: its numbers and minima are not those of saveSettings", () => {
+test("sensor settings – UpdateConfig checks only the alarms: its numbers and minima differ from those of saveSettings", () => {
   const low = { ...GOOD, IntervalSendData: 1, IntervalRMS: 5 };
   const checked = checkSettings(low, SENSORS, "sensor", "UpdateConfig");
   assert.ok("settings" in checked, JSON.stringify(checked));
@@ -86,7 +86,7 @@ test("sensor settings – UpdateConfig checks the alarms alone: its numbers and 
   }
 });
 
-test("sensor settings – the serial may be a number, have leading zeros, or stand under the vendor's word", () => {
+test("sensor settings – the serial number may be a number, have leading zeros, or use the vendor's word", () => {
   for (const request of [
     { ...GOOD, sensor: 10234 },
     { ...GOOD, sensor: "0010234" },
@@ -99,7 +99,7 @@ test("sensor settings – the serial may be a number, have leading zeros, or sta
   }
 });
 
-test("sensor settings – every reason is told, with the first documented number", () => {
+test("sensor settings – every reason is reported, and the first documented number comes first", () => {
   const result = refusal(whyNots({ ...GOOD, IntervalSendData: 10.5, IntervalRMS: 1, alarm2: 0.1 }));
   assert.equal(result.outcome, "rejected_local");
   assert.equal(result.statusNumber, 504);

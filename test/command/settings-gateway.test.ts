@@ -23,7 +23,7 @@ async function sent(operation: "saveSettings" | "UpdateConfig"): Promise<unknown
   return calls;
 }
 
-test("settings gateway – saveSettings carries all eight fields, the serial as an integer", async () => {
+test("settings gateway – saveSettings sends all eight fields, with the serial number as an integer", async () => {
   assert.deepEqual(await sent("saveSettings"), [
     "saveSettings",
     {
@@ -39,7 +39,7 @@ test("settings gateway – saveSettings carries all eight fields, the serial as 
   ]);
 });
 
-test("settings gateway – UpdateConfig has small first letters, no type, and the serial as text", async () => {
+test("settings gateway – UpdateConfig uses lower-case first letters, no type, and the serial number as text", async () => {
   assert.deepEqual(await sent("UpdateConfig"), [
     "UpdateConfig",
     {

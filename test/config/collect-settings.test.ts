@@ -10,7 +10,7 @@ const load = (env: Record<string, string>, flags: Record<string, string> = {}, c
   loadCollectSettings({ env, cwd, flag: (name) => flags[name] ?? null, required: ["from", "to"] });
 const BOTH = { COLLECT_FROM: "mqtt://b", COLLECT_TO: "postgres://d/g" };
 
-test("collect settings – flags go before the environment, and what is not given has its default", () => {
+test("collect settings – flags take precedence over the environment, and everything else has its default", () => {
   const { settings, faults } = load(
     { ...BOTH, COLLECT_GROUP: "a", COLLECT_METRICS: "9464" },
     { group: "b", "keep-days": "30", from: "mqtts://u:p@x:8883, mqtts://y" },
@@ -28,7 +28,7 @@ test("collect settings – flags go before the environment, and what is not give
   });
 });
 
-test("collect settings – addresses come from files, too, and not from both", (t) => {
+test("collect settings – addresses may come from files, but not from both", (t) => {
   const directory = mkdtempSync(join(tmpdir(), "gateside-collect-"));
   t.after(() => rmSync(directory, { recursive: true }));
   writeFileSync(join(directory, "from"), "amqp://u:p@b\n");
@@ -42,7 +42,7 @@ test("collect settings – addresses come from files, too, and not from both", (
   assert.equal(load({ COLLECT_FROM_FILE: "none", COLLECT_TO }, {}, directory).faults.length, 1);
 });
 
-test("collect settings – every fault is named at once, and no password with it", async () => {
+test("collect settings – every error is reported at once, without any password", async () => {
   const { faults } = load(
     {},
     {

@@ -86,7 +86,7 @@ const WRONG: readonly [string, string][] = [
   ["LOG_LEVEL", "loud"],
 ];
 for (const [name, value] of WRONG) {
-  test(`settings – ${name}=${value} is a fault that names it and says what to give`, () => {
+  test(`settings – ${name}=${value} is rejected with its name and a valid example`, () => {
     const loaded = load({ [name]: value });
     const own = loaded.faults.filter((fault) => fault.place === name || name === "MQTT_CERT_FILE");
     assert.ok(own.length > 0, lines(loaded));
@@ -96,7 +96,7 @@ for (const [name, value] of WRONG) {
   });
 }
 
-test("settings – every fault is told at once, required ones included", () => {
+test("settings – every error is reported at once, including missing required settings", () => {
   const loaded = loadSettings(
     { POLL_INTERVAL_S: "0", LOG_LEVEL: "x", HTTP_HOST: "0.0.0.0" },
     { cwd: "/nonexistent" },
@@ -110,7 +110,7 @@ test("settings – every fault is told at once, required ones included", () => {
   ]);
 });
 
-test("settings – what is required and missing is told with an example of what to give", () => {
+test("settings – a missing required setting is reported with an example", () => {
   const text = lines(loadSettings({}, { cwd: "/nonexistent" }));
   assert.match(
     text,
@@ -122,7 +122,7 @@ test("settings – what is required and missing is told with an example of what 
   );
 });
 
-test("settings – a file that a setting names is told by its path, and what is wrong with it", (t) => {
+test("settings – a problem with a file named by a setting is reported with the path and the cause", (t) => {
   const cwd = directory(t);
   writeFileSync(join(cwd, "file"), "x");
   const problem = (env: Environment) => lines(load(env, cwd));
@@ -150,7 +150,7 @@ test("settings – a file that a setting names is told by its path, and what is 
   );
 });
 
-test("settings – a user name that comes with MQTT_URL is shown as in effect, masked, with its origin", () => {
+test("settings – a user name in MQTT_URL is shown as in effect, masked, with its origin", () => {
   const loaded = load({ MQTT_URL: "mqtts://bob:geheim@broker" });
   assert.deepEqual(
     [loaded.shown.MQTT_USERNAME, loaded.origins.MQTT_USERNAME],
@@ -164,7 +164,7 @@ test("settings – a user name that comes with MQTT_URL is shown as in effect, m
   assert.deepEqual([bare.shown.MQTT_USERNAME, bare.origins.MQTT_USERNAME], ["", "default"]);
 });
 
-test("settings – the bounds themselves pass", () => {
+test("settings – the minimum and maximum are valid", () => {
   for (const name of SETTING_NAMES) {
     const spec = SETTINGS[name];
     if (spec.type !== "integer" && spec.type !== "number") continue;
@@ -273,13 +273,13 @@ test("settings – a site name becomes one safe level of the ids made from it", 
   assert.equal(bound.sparkplugGroupId, "plant_7_");
 });
 
-test("settings – a name that was left off early means the one that goes on", () => {
+test("settings – a deprecated name sets its replacement", () => {
   const shown = warnings(load({ MQTT_USER: "u", MQTT_PASS: "p" }));
   assert.match(shown, /MQTT_USER: .*did you mean MQTT_USERNAME\?/);
   assert.match(shown, /MQTT_PASS: .*did you mean MQTT_PASSWORD\?/);
 });
 
-test("settings – an unknown name of ours is a warning that names the nearest known one", () => {
+test("settings – an unknown name with our prefix is a warning that names the nearest known one", () => {
   const loaded = load({
     MQTT_PASWORD: "x",
     GATEWAY_CONCURENCY: "3",
@@ -305,7 +305,7 @@ test("settings – an unknown name of ours is a warning that names the nearest k
   assert.notEqual(loaded.settings, null);
 });
 
-test("settings – names that are everybody's draw no warning", () => {
+test("settings – common names of other programs cause no warning", () => {
   const loaded = load({
     HTTP_PROXY: "x",
     HOME: "/",
@@ -316,7 +316,7 @@ test("settings – names that are everybody's draw no warning", () => {
   assert.equal(warnings(loaded), "");
 });
 
-test("settings – a secret comes from its file, trimmed", (t) => {
+test("settings – a secret is read from its file and trimmed", (t) => {
   const cwd = directory(t);
   writeFileSync(join(cwd, "password"), "  geheim\n");
   const loaded = load({ MQTT_USERNAME: "bob", MQTT_PASSWORD_FILE: "password" }, cwd);
@@ -324,7 +324,7 @@ test("settings – a secret comes from its file, trimmed", (t) => {
   assert.equal(loaded.origins.MQTT_PASSWORD, "MQTT_PASSWORD_FILE");
 });
 
-test("settings – a secret's file that is missing, empty or given beside the secret is a fault", (t) => {
+test("settings – a secret file that is missing, empty or given in addition to the secret is an error", (t) => {
   const cwd = directory(t);
   writeFileSync(join(cwd, "empty"), "\n");
   writeFileSync(join(cwd, "full"), "x");
@@ -339,7 +339,7 @@ test("settings – a secret's file that is missing, empty or given beside the se
     assert.equal(load({ MQTT_URL: "", MQTT_URL_FILE: name }, cwd).faults.length, 1);
 });
 
-test("settings – the environment's form of a secret wins over the file's other form", (t) => {
+test("settings – a secret in the environment takes precedence over one in the settings file", (t) => {
   const cwd = directory(t);
   writeFileSync(join(cwd, "token"), "from-its-file");
   writeFileSync(join(cwd, ".env"), "HTTP_TOKEN_FILE=token\n");
@@ -354,7 +354,7 @@ test("settings – the environment's form of a secret wins over the file's other
   assert.match(lines(load({}, cwd)), /both HTTP_TOKEN and HTTP_TOKEN_FILE/);
 });
 
-test("settings – a secret nobody gives comes from systemd's credential of its name, where there is one", (t) => {
+test("settings – a secret that is not set is read from the systemd credential of its name, if there is one", (t) => {
   const cwd = directory(t);
   const credentials = { CREDENTIALS_DIRECTORY: cwd };
   assert.equal(load(credentials, cwd).settings?.mqttPassword, null);
@@ -370,7 +370,7 @@ test("settings – a secret nobody gives comes from systemd's credential of its 
   assert.match(lines(load(credentials, cwd)), /mqtt\.password is empty/);
 });
 
-test("settings – a PEM file nobody gives is systemd's credential of its name", (t) => {
+test("settings – a PEM file that is not set is the systemd credential of its name", (t) => {
   const directory = mkdtempSync(join(tmpdir(), "gateside-credentials-"));
   t.after(() => rmSync(directory, { recursive: true }));
   const certificates = createCertificates(directory);
@@ -385,7 +385,7 @@ test("settings – a PEM file nobody gives is systemd's credential of its name",
   assert.equal(own.settings?.mqttKeyFile, certificates.clientKeyFile);
 });
 
-test("settings – .env is read, and the environment wins over it", (t) => {
+test("settings – .env is read, and the environment takes precedence", (t) => {
   const cwd = directory(t);
   writeFileSync(
     join(cwd, ".env"),
@@ -404,18 +404,18 @@ test("settings – .env is read, and the environment wins over it", (t) => {
   assert.equal(named.origins.POLL_INTERVAL_S, "plant.env");
 });
 
-test("settings – an environment file that is named must be there", () => {
+test("settings – an environment file that is named must exist", () => {
   const loaded = loadSettings(LINKS, { cwd: "/nonexistent", envFile: "plant.env" });
   assert.match(lines(loaded), /plant\.env: does not exist/);
 });
 
-test("settings – an empty value counts as not given", () => {
+test("settings – an empty value counts as not set", () => {
   const loaded = load({ HTTP_TOKEN: "", POLL_INTERVAL_S: " ", MQTT_PASSWORD_FILE: "" });
   assert.equal(lines(loaded), "");
   assert.equal(loaded.settings?.pollIntervalS, 60);
 });
 
-test("settings – no secret is in what is shown, nor in any fault", () => {
+test("settings – no displayed setting or error contains a secret", () => {
   const secret = "tops3cret";
   const loaded = load({
     GATEWAY_URL: `http://user:${secret}@gateway`,
@@ -429,7 +429,7 @@ test("settings – no secret is in what is shown, nor in any fault", () => {
   assert.ok(!told.includes(secret), told);
 });
 
-test("settings – credentials in an address move to where they belong", () => {
+test("settings – credentials in a URL are moved to their own settings", () => {
   const { settings } = load({
     GATEWAY_URL: "http://user:p%40ss@gateway/base/",
     MQTT_URL: "mqtts://bob:geheim@broker:8884",
@@ -452,7 +452,7 @@ test("settings – headers are one line or a JSON object", () => {
   });
 });
 
-test("settings – history is never kept shorter than what is backfilled plus two days", () => {
+test("settings – history is always kept at least two days longer than the backfill", () => {
   const loaded = load({ BACKFILL_DAYS: "40" });
   assert.equal(loaded.settings?.historyDays, 42);
   assert.match(warnings(loaded), /HISTORY_DAYS.*42/);
@@ -460,7 +460,7 @@ test("settings – history is never kept shorter than what is backfilled plus tw
   assert.equal(warnings(load({ BACKFILL_DAYS: "28" })), "");
 });
 
-test("settings – a token is required where others can reach the HTTP side", () => {
+test("settings – a token is required if other machines can reach the HTTP server", () => {
   for (const host of ["0.0.0.0", "::", "192.168.1.5", "box.plant"])
     assert.match(lines(load({ HTTP_HOST: host })), /HTTP_TOKEN: is required/, host);
   for (const host of ["127.0.0.1", "127.1.2.3", "::1", "[::1]", "localhost"])
@@ -469,19 +469,19 @@ test("settings – a token is required where others can reach the HTTP side", ()
   assert.equal(lines(load({ HTTP_HOST: "0.0.0.0", HTTP_TOKEN: "0123456789abcdef" })), "");
 });
 
-test("settings – generation 1 uses saveSettings unless UpdateConfig is asked for", () => {
+test("settings – generation 1 uses saveSettings unless UpdateConfig is selected", () => {
   const first = load({ GATEWAY_GENERATION: "1" });
   assert.equal(first.settings?.gatewaySettingsOperation, "saveSettings");
   const asked = load({ GATEWAY_GENERATION: "1", GATEWAY_SETTINGS_OPERATION: "UpdateConfig" });
   assert.deepEqual([lines(asked), asked.settings?.gatewaySettingsOperation], ["", "UpdateConfig"]);
 });
 
-test("settings – off and 0 are ports of their own meaning", () => {
+test("settings – off and 0 are distinct port values", () => {
   assert.equal(load({ HTTP_PORT: "off" }).settings?.httpPort, null);
   assert.equal(load({ HTTP_PORT: "0" }).settings?.httpPort, 0);
 });
 
-test("settings – one port for HTTP and Modbus is a fault where both would listen there", () => {
+test("settings – the same port for HTTP and Modbus is an error if both listen on the same address", () => {
   const places = (more: Record<string, string>) =>
     load({ HTTP_PORT: "8080", MODBUS_PORT: "8080", ...more }).faults.map(({ place }) => place);
   assert.deepEqual(places({}), ["MODBUS_PORT"]);
@@ -490,14 +490,14 @@ test("settings – one port for HTTP and Modbus is a fault where both would list
   assert.deepEqual(places({ HTTP_PORT: "0", MODBUS_PORT: "0" }), []);
 });
 
-test("settings – a gateway's address that holds its service already draws a warning", () => {
+test("settings – a gateway address that already contains its service path causes a warning", () => {
   const warnings = (url: string) =>
     load({ GATEWAY_URL: url }).warnings.filter(({ place }) => place === "GATEWAY_URL");
   assert.match(warnings("http://192.0.2.1/SensorService.svc/")[0]?.remedy ?? "", /leave it out/);
   assert.deepEqual(warnings("http://192.0.2.1/plant"), []);
 });
 
-test("settings – formats are a set, in order, blanks aside", () => {
+test("settings – formats are a set in fixed order, and spaces are ignored", () => {
   const { settings } = load({ PUBLISH_FORMATS: "sparkplug, json,json" });
   assert.deepEqual(settings?.publishFormats, ["sparkplug", "json"]);
 });
@@ -507,7 +507,7 @@ test("settings – MQTT 3.1.1 allows no password without a user name", () => {
   assert.equal(lines(load({ MQTT_VERSION: "5", MQTT_PASSWORD: "x" })), "");
 });
 
-test("settings – half a client certificate, or a key of another one, is a fault", (t) => {
+test("settings – a client certificate without its key, or with another key, is an error", (t) => {
   const cwd = directory(t);
   try {
     for (const name of ["a", "b"]) {
@@ -531,14 +531,14 @@ test("settings – half a client certificate, or a key of another one, is a faul
   assert.match(lines(load({ ...url, MQTT_CA_FILE: "text.pem" }, cwd)), /MQTT_CA_FILE: .*PEM/);
 });
 
-test("settings – every name has a doc line, and names are upper case", () => {
+test("settings – every name has a description, and names are upper case", () => {
   for (const name of SETTING_NAMES) {
     assert.match(name, /^[A-Z][A-Z0-9_]*$/);
     assert.ok(SETTINGS[name].doc.length > 5, name);
   }
 });
 
-test("settings – the example file names every setting once and passes without a word", () => {
+test("settings – the example file names every setting once and passes without warnings", () => {
   const text = readFileSync(join("config", "gateside.env.example"), "utf8");
   for (const name of SETTING_NAMES)
     assert.equal(text.match(new RegExp(`^#?${name}=`, "gm"))?.length, 1, name);
@@ -557,7 +557,7 @@ test("settings – the example file names every setting once and passes without 
   assert.deepEqual(settings, defaults);
 });
 
-test("settings – the HTTP side's certificate is checked with its key, and said to end in time", (t) => {
+test("settings – the HTTP certificate is checked against its key, and a warning is given before it expires", (t) => {
   const cwd = directory(t);
   const write = (name: string, days: number) => {
     const keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
@@ -579,7 +579,7 @@ test("settings – the HTTP side's certificate is checked with its key, and said
   assert.match(lines(load({ HTTP_CERT_FILE: "fresh.pem" }, cwd)), /HTTP_KEY_FILE: is missing/);
 });
 
-test("settings – a view token wants HTTP_TOKEN beside it, and another one", () => {
+test("settings – a view token requires HTTP_TOKEN, and must differ from it", () => {
   const all = "a-token-that-may-all";
   assert.match(lines(load({ HTTP_VIEW_TOKEN: all })), /HTTP_TOKEN: is missing/);
   assert.match(lines(load({ HTTP_TOKEN: all, HTTP_VIEW_TOKEN: all })), /is the same as HTTP_TOKEN/);

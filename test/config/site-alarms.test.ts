@@ -55,12 +55,12 @@ const file = (alarms: readonly Part[], machines: readonly Part[] = [MACHINE]) =>
 const load = (alarms: readonly Part[], machines?: readonly Part[]) =>
   loadSite(file(alarms, machines), "site.json");
 
-test("site file – a contact that tells when a machine runs needs no bound", () => {
+test("site file – a contact that reports when a machine runs needs no limit", () => {
   const running = { sensor: "40010", kind: "dryContact", value: "input1" };
   assert.deepEqual(load([], [{ ...MACHINE, running }]).faults, []);
 });
 
-test("site file – takes machines and alarm rules as the specification shows them", () => {
+test("site file – accepts machines and alarm rules as the specification shows them", () => {
   const { site, faults, warnings } = load([PRESSURE, CHANGE]);
   assert.deepEqual([...faults, ...warnings].map(faultLine), []);
   assert.equal(site?.machines?.[0]?.bearings?.length, 2);
@@ -205,14 +205,14 @@ const WRONG: readonly [string, readonly Part[], readonly Part[], string][] = [
 ];
 
 for (const [name, alarms, machines, place] of WRONG) {
-  test(`site file – ${name} is a fault with its place`, () => {
+  test(`site file – ${name} is an error with its location`, () => {
     const { faults } = load(alarms, machines);
     assert.equal(faults.length, 1, faults.map(faultLine).join("\n"));
     assert.equal(faults[0]?.place, `site.json: ${place}`);
   });
 }
 
-test("site file – a rule that waits for ever at some of its sensors is a warning", () => {
+test("site file – a rule that can never apply to some of its sensors is a warning", () => {
   const { faults, warnings } = load([
     {
       ...PRESSURE,
@@ -231,7 +231,7 @@ test("site file – a rule that waits for ever at some of its sensors is a warni
   );
 });
 
-test("site file – a slip in a rule is told with the nearest name, and with what belongs in its place", () => {
+test("site file – a mistake in a rule is reported with the nearest name and the expected content", () => {
   const told = load([{ ...PRESSURE, hi: 8, delay: 3 }])
     .faults.map(faultLine)
     .join("\n");

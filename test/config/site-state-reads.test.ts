@@ -43,7 +43,7 @@ const WRONG: readonly [string, readonly unknown[], string][] = [
 ];
 
 for (const [what, reads, place] of WRONG) {
-  test(`state reads: ${what} is one fault, with its place`, () => {
+  test(`state reads: ${what} is one error, with its location`, () => {
     const { faults } = load(...reads);
     assert.deepEqual(
       faults.map((fault) => fault.place),
@@ -52,7 +52,7 @@ for (const [what, reads, place] of WRONG) {
   });
 }
 
-test("state reads of both ways are taken, and an alarm may look at their values", () => {
+test("state reads of both kinds are accepted, and an alarm may use their values", () => {
   assert.deepEqual(load(SERVICE, MODBUS).faults, []);
   const sensor = { code: "1", type: 3, kinds: ["accel"], stateReads: [SERVICE] };
   const alarm = { name: "low", select: { kinds: ["node"], values: ["battery"] }, low: 3 };
@@ -60,12 +60,12 @@ test("state reads of both ways are taken, and an alarm may look at their values"
   assert.deepEqual(loadSite(JSON.stringify(site), "site.json").faults, []);
 });
 
-test("a value's name in fields that is no topic level is refused", () => {
+test("a value name in fields that is not a valid topic level is rejected", () => {
   const { faults } = load({ operation: "getState", fields: { "a/b": { from: "B" } } });
   assert.match(faults[0]?.place ?? "", /stateReads\[0\]\.fields/);
 });
 
-test("site – an address with user and password is refused without showing them", () => {
+test("site – an address with user and password is rejected without showing them", () => {
   for (const password of ["hunter2", "hunt/er2@home"]) {
     const { faults } = load({ ...MODBUS, url: `tcp://boiler:${password}@10.0.0.7:502` });
     const [text = ""] = faults.map(({ problem }) => problem);

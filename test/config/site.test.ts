@@ -117,7 +117,7 @@ const WRONG: readonly [string, unknown, string][] = [
   ],
 ];
 for (const [what, written, place] of WRONG) {
-  test(`site file – ${what} is one fault, at ${place}`, () => {
+  test(`site file – ${what} is one error, at ${place}`, () => {
     const { faults, site: result } = load(written);
     assert.deepEqual(
       faults.map((f) => f.place),
@@ -129,11 +129,11 @@ for (const [what, written, place] of WRONG) {
   });
 }
 
-test("site file – accumulated current may tell the clamp of its channels, which it needs for nothing", () => {
+test("site file – accumulated current may name the clamp of its channels, although it is not needed", () => {
   assert.deepEqual(lines(site({ ...CURRENT, kinds: ["accCurrent"] })), []);
 });
 
-test("site file – unknown keys and words name the nearest known one", () => {
+test("site file – unknown keys and words are reported with the nearest known one", () => {
   assert.match(
     lines(site({ ...ACCEL, machineclass: "class1" })).join(),
     /did you mean machineClass/,
@@ -144,7 +144,7 @@ test("site file – unknown keys and words name the nearest known one", () => {
   );
 });
 
-test("site file – a value of the wrong type is told with what to write", () => {
+test("site file – a value of the wrong type is reported with what to write", () => {
   assert.match(lines(site({ ...ACCEL, code: 10234 })).join(), /write a text in quotes: "10234"$/);
   assert.match(lines(site({ ...ACCEL, type: "3" })).join(), /whole number, without quotes: 3$/);
   assert.match(
@@ -153,13 +153,13 @@ test("site file – a value of the wrong type is told with what to write", () =>
   );
 });
 
-test("site file – a sensor twice is told by the name of the other, for who fills in a form", () => {
+test("site file – a duplicate sensor is reported with the name of the other, for people who use the form", () => {
   const [fault] = load(site({ ...RPM, name: "Tank" }, { ...RPM, code: `0${RPM.code}` })).faults;
   assert.match(fault?.problem ?? "", /is the same sensor as sensors\[0\], "Tank"$/);
   assert.match(fault?.remedy ?? "", /give another serial number, or keep one entry/);
 });
 
-test("site file – names that stand otherwise in topics are a warning with both spellings", () => {
+test("site file – names that are changed in topics cause a warning with both spellings", () => {
   const sensors = ["4/0", "4_1", "4#2"].map((code) => ({ ...RPM, code }));
   const told = load({ site: "plant/7 +", sensors }).warnings.map(faultLine);
   assert.match(told[0] ?? "", /site: "plant\/7 \+" appears in topics as "plant_7 _"/);
@@ -170,7 +170,7 @@ test("site file – names that stand otherwise in topics are a warning with both
   assert.equal(told.length, 2);
 });
 
-test("site file – all faults of a file are told at once", () => {
+test("site file – all errors in a file are reported at once", () => {
   const written = {
     site: "x",
     sensors: [
@@ -182,13 +182,13 @@ test("site file – all faults of a file are told at once", () => {
   assert.equal(lines(written).length, 4, lines(written).join("\n"));
 });
 
-test("site file – a code that Sparkplug does not allow is a fault where that format is on", () => {
+test("site file – a code that Sparkplug does not allow is an error if that format is enabled", () => {
   const written = site({ ...ACCEL, code: "a/b" });
   assert.equal(lines(written, false).length, 0);
   assert.match(lines(written, true).join(), /sensors\[0\]\.code: .*Sparkplug/);
 });
 
-test("site file – codes that differ by letter case alone are one device for Sparkplug hosts", () => {
+test("site file – codes that differ only in letter case are one device to Sparkplug hosts", () => {
   const written = site({ ...ACCEL, code: "pump" }, CURRENT, { ...LOOP, code: "PUMP" });
   assert.equal(lines(written, false).length, 0);
   const [fault, ...others] = lines(written, true);
@@ -196,7 +196,7 @@ test("site file – codes that differ by letter case alone are one device for Sp
   assert.deepEqual(others, []);
 });
 
-test("site file – a site named STATE cannot be the Sparkplug group, which hosts keep for themselves", () => {
+test("site file – a site named STATE cannot be the Sparkplug group, because that name is reserved for hosts", () => {
   const text = JSON.stringify({ ...site(ACCEL), site: "STATE" });
   const faults = (isSparkplugGroup: boolean) =>
     loadSite(text, "site.json", { sparkplug: true, isSparkplugGroup }).faults.map(faultLine);
@@ -205,7 +205,7 @@ test("site file – a site named STATE cannot be the Sparkplug group, which host
   assert.deepEqual(loadSite(text, "site.json", { isSparkplugGroup: true }).faults, []);
 });
 
-test("site file – a mistake of JSON is told with line and column", () => {
+test("site file – a JSON syntax error is reported with line and column", () => {
   const at = (text: string) => loadSite(text, "site.json").faults.map((f) => f.place);
   assert.deepEqual(at('{\n  "site": "x",\n  "sensors": [],\n}'), ["site.json:4:1"]);
   assert.deepEqual(at('{"site" "x"}'), ["site.json:1:9"]);
@@ -217,7 +217,7 @@ test("site file – a mistake of JSON is told with line and column", () => {
   );
 });
 
-test("site file – a byte order mark and an inverted range are fine", () => {
+test("site file – a byte order mark and an inverted range are accepted", () => {
   const inverted = site({ ...LOOP, channels: { channel1: { unit: "%", low: 100, high: 0 } } });
   assert.deepEqual(loadSite(`\uFEFF${JSON.stringify(inverted)}`, "site.json").faults, []);
 });
@@ -228,7 +228,7 @@ test("site file – accel and loop may share channel names", () => {
   assert.deepEqual(lines(site({ ...both, channels })), []);
 });
 
-test("site file – what contradicts itself without doing harm is a warning", () => {
+test("site file – contradictions that do no harm cause a warning", () => {
   const location = { company: 1, area: 2, machine: 3, point: 4 };
   const { warnings, site: result } = load(
     site(
@@ -249,7 +249,7 @@ test("site file – what contradicts itself without doing harm is a warning", ()
   );
 });
 
-test("site file – every example passes without a word, and every kind has one", () => {
+test("site file – every example passes without warnings, and every kind has one", () => {
   const directory = join("config", "examples");
   const kinds = new Set<string>();
   for (const name of readdirSync(directory).filter((name) => name !== "uplinks.json")) {
@@ -289,7 +289,7 @@ test("site file – no JSON value crashes the check", () => {
   );
 });
 
-test("JSON text – is taken and refused exactly as JSON.parse does", () => {
+test("JSON text – is accepted and rejected exactly as by JSON.parse", () => {
   const damaged = fc
     .tuple(fc.json(), fc.nat(), fc.string({ maxLength: 2 }), fc.nat(2))
     .map(([text, at, insert, cut]) => {

@@ -105,7 +105,7 @@ const WRONG: readonly [string, unknown, string][] = [
 ];
 
 for (const [what, written, place] of WRONG) {
-  test(`uplinks file: ${what} is one fault, with its place`, (t) => {
+  test(`uplinks file: ${what} is one error, with its location`, (t) => {
     const directory = scratch(t);
     writeFileSync(join(directory, "PASSWORD"), "secret\n");
     const path = join(directory, "uplinks.json");
@@ -126,7 +126,7 @@ function scratch(t: TestContext): string {
   return directory;
 }
 
-test("every fault of a file is told at once", () => {
+test("every error in a file is reported at once", () => {
   const { faults } = load(
     file(
       { ...CLOUD, name: "main", formats: ["xml"] },
@@ -141,7 +141,7 @@ test("every fault of a file is told at once", () => {
   ]);
 });
 
-test("text that is no JSON is told with line and column", () => {
+test("text that is not JSON is reported with line and column", () => {
   const { faults } = loadUplinks('{ "uplinks": [\n  { "name": }\n] }', "/u.json", CONTEXT);
   assert.equal(faults[0]?.place, "/u.json:2:13");
   const comma = loadUplinks('{ "uplinks": [{ "name": "a", }] }', "/u.json", CONTEXT);
@@ -150,11 +150,11 @@ test("text that is no JSON is told with line and column", () => {
   assert.match(last.faults[0]?.problem ?? "", /a comma after the last item/);
 });
 
-test("a file that is no object is told by its path alone", () => {
+test("a file that is not an object is reported by its path alone", () => {
   assert.equal(loadUplinks("[]", "/u.json", CONTEXT).faults[0]?.place, "/u.json");
 });
 
-test("an empty file is a fault only where nothing else is published to", () => {
+test("an empty file is an error only if there is no other destination", () => {
   assert.equal(load(file()).faults[0]?.place, "/etc/gateside/uplinks.json: uplinks");
   const [main] = load(file(CLOUD)).uplinks ?? [];
   assert.deepEqual(load(file(), { main: main ?? null }).uplinks, []);
@@ -162,7 +162,7 @@ test("an empty file is a fault only where nothing else is published to", () => {
   assert.deepEqual(load(file(), { hasMainUrl: true }).faults, []);
 });
 
-test("what is not given stands at the contract's defaults", () => {
+test("settings that are not given have the contract's defaults", () => {
   const [cloud] = load(file(CLOUD)).uplinks ?? [];
   const expected: Uplink = {
     name: "cloud",
@@ -193,7 +193,7 @@ test("what is not given stands at the contract's defaults", () => {
   assert.deepEqual(cloud, expected);
 });
 
-test("secrets are read beside the file and stand in no fault or warning", (t) => {
+test("secrets are read from files beside the uplinks file and appear in no error or warning", (t) => {
   const directory = scratch(t);
   writeFileSync(join(directory, "cloud.password"), " s3cret \n");
   const written = file({ ...CLOUD, username: "u", passwordFile: "cloud.password" });
@@ -204,7 +204,7 @@ test("secrets are read beside the file and stand in no fault or warning", (t) =>
   assert.ok(!JSON.stringify(warnings).includes("s3cret"));
 });
 
-test("a secret in a wrong place stands in no fault or warning", () => {
+test("a secret in the wrong place appears in no error or warning", () => {
   for (const [what, written] of ODD_UPLINKS) {
     const { faults, warnings } = load(written);
     const lines = [...faults, ...warnings].map(faultLine).join("\n");
@@ -214,7 +214,7 @@ test("a secret in a wrong place stands in no fault or warning", () => {
   }
 });
 
-test("a slip in password says which file to give, another slip which member was meant", () => {
+test("a misspelt password member is reported with the file member to use, other misspelt members with the nearest name", () => {
   const told = (written: object) => load(file({ ...CLOUD, ...written })).faults.map(faultLine);
   for (const key of ["passwrd", "pasword", "pass", "Password", "pwd"])
     assert.match(told({ [key]: "x" }).join(), /did you mean password\?.*give passwordFile/, key);
@@ -224,7 +224,7 @@ test("a slip in password says which file to give, another slip which member was 
   assert.match(told({ url: "mqqts://a" }).join(), /"mqqts:" is not a supported scheme/);
 });
 
-test("a client id of main is not given again at its broker", () => {
+test("a client id of main cannot be used again at the same broker", () => {
   const [main] = load(file({ ...CLOUD, clientId: "x" })).uplinks ?? [];
   const again = {
     ...CLOUD,
@@ -240,7 +240,7 @@ test("a client id of main is not given again at its broker", () => {
   );
 });
 
-test("uplinks that meet at a broker under one prefix are told once, and those at other brokers are not", () => {
+test("uplinks with the same broker and prefix are reported once, and those at other brokers are not", () => {
   const at = (name: string, host = "cloud") => ({ name, url: `mqtt://${host}.example` });
   const told = (...uplinks: object[]) =>
     load(file(...uplinks)).warnings.map((one) => faultLine(one).replace(/^\S+ /, ""));
@@ -251,13 +251,13 @@ test("uplinks that meet at a broker under one prefix are told once, and those at
   ]);
 });
 
-test("a template without placeholders puts all streams on one topic, which is a fault with two of them", () => {
+test("a template without placeholders puts all streams on one topic, which is an error with two of them", () => {
   const [fault] = load(file({ ...CLOUD, topics: { reading: "x" } })).faults;
   assert.match(fault?.place ?? "", /uplinks\[0\]\.topics$/);
   assert.match(fault?.problem ?? "", /^live readings of \S+ \w+ and live readings of .* topic x$/);
 });
 
-test("a sensor or pattern that finds none in the site file is a warning, also where nothing else is chosen", () => {
+test("a sensor or pattern that matches nothing in the site file is a warning, even if nothing else is selected", () => {
   for (const sensors of [["10*", "zz*"], ["10*", "999"], ["zz*"], ["999"]]) {
     const { uplinks, warnings, faults } = load(file({ ...CLOUD, select: { sensors } }));
     assert.deepEqual([uplinks?.length, faults], [1, []], sensors.join());
@@ -273,7 +273,7 @@ test("a sensor or pattern that finds none in the site file is a warning, also wh
   }
 });
 
-test("an area, a machine or a kind that no sensor has is a warning, for a reload may have taken the last one out", () => {
+test("an area, machine or kind that no sensor has is a warning, because a reload may have removed the last one", () => {
   for (const [select, what] of [
     [{ areas: [99] }, "areas"],
     [{ machines: [99], kinds: ["accel"] }, "machines"],
@@ -288,7 +288,7 @@ test("an area, a machine or a kind that no sensor has is a warning, for a reload
   }
 });
 
-test("the example is without fault", () => {
+test("the example has no errors", () => {
   const text = readFileSync("config/examples/uplinks.json", "utf8");
   const { faults } = loadUplinks(text, "/x/uplinks.json", CONTEXT);
   assert.deepEqual(faults.map(faultLine), []);

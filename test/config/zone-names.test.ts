@@ -16,12 +16,12 @@ for (const [name, pattern] of [
   ["Etc/GMT+3", /UTC-03:00 all year: the sign of Etc\/GMT names is inverted.*Etc\/GMT-3/],
   ["GMT", /no summer time.*Europe\/London/],
 ] as const) {
-  test(`settings – GATEWAY_TIMEZONE=${name} is told with what it stands for`, () => {
+  test(`settings – GATEWAY_TIMEZONE=${name} is reported with what it means`, () => {
     assert.match(told({ GATEWAY_TIMEZONE: name }), pattern);
   });
 }
 
-test("settings – a zone whose name says what it is brings no warning", () => {
+test("settings – a zone whose name is unambiguous causes no warning", () => {
   for (const name of ["Europe/Berlin", "UTC", "CET", "America/Argentina/Buenos_Aires", "PRC"]) {
     assert.equal(told({ GATEWAY_TIMEZONE: name }), "", name);
   }

@@ -10,7 +10,7 @@ import { skipWithoutBuild, startPlant } from "../support/plant.ts";
 
 const skip = skipWithoutBuild || skipWithoutMosquitto || skipWithoutBrowser;
 
-test("dashboard – alarms are counted in the head, listed, acknowledged, shelved and kept in the history", {
+test("dashboard – alarms are counted in the header, listed, acknowledged, shelved and kept in the history", {
   skip,
   timeout: deadlineMs(120_000),
 }, async (t) => {

@@ -16,7 +16,7 @@ interface PlantSensor {
 
 const skip = skipWithoutBuild || skipWithoutMosquitto || skipWithoutBrowser;
 
-test("dashboard – a finding leads to the spectrum that shows it, which is read with cursors, compared and seen over time", {
+test("dashboard – a finding links to the spectrum that shows it, which can be measured with cursors, compared and viewed over time", {
   skip,
   timeout: deadlineMs(120_000),
 }, async (t) => {

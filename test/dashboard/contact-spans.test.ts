@@ -11,7 +11,7 @@ const series = (points: readonly (readonly [number, number, number])[]) => ({
   doubtful: points.map(() => 0),
 });
 
-test("contact spans – a state holds until the next reading, and equal ones are one bar", () => {
+test("contact spans – a state lasts until the next reading, and consecutive equal states form one bar", () => {
   const one = series([
     [0, 0, 0],
     [60, 1, 1],
@@ -25,7 +25,7 @@ test("contact spans – a state holds until the next reading, and equal ones are
   ]);
 });
 
-test("contact spans – a bucket in which it changed is neither on nor off, never a half", () => {
+test("contact spans – a bucket in which the state changed is drawn as mixed, neither on nor off", () => {
   const spans = contactSpans(
     series([
       [0, 0, 0],
@@ -41,7 +41,7 @@ test("contact spans – a bucket in which it changed is neither on nor off, neve
   );
 });
 
-test("contact spans – where no reading came for three usual steps nobody knows the state", () => {
+test("contact spans – after three expected intervals without a reading, the state is unknown", () => {
   const points = [0, 60, 120, 180, 1200, 1260].map((s) => [s, 1, 1] as const);
   const spans = contactSpans(series(points), 1000, 1_320_000);
   assert.deepEqual(spans, [
@@ -50,6 +50,6 @@ test("contact spans – where no reading came for three usual steps nobody knows
   ]);
 });
 
-test("contact spans – no readings are no bars", () => {
+test("contact spans – no readings give no bars", () => {
   assert.deepEqual(contactSpans(undefined, 1000, 1000), []);
 });

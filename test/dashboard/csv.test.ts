@@ -14,11 +14,11 @@ const spec = (more: Partial<ChartSpec>): ChartSpec => ({
   ...more,
 });
 
-test("CSV – numbers keep all their digits, holes are empty fields", () => {
+test("CSV – numbers keep all their digits, and gaps are empty fields", () => {
   assert.equal(csvOf(spec({})), 'Frequency (Hz),"H, mm/s"\r\n0,1\r\n1.5,\r\n');
 });
 
-test("CSV – times are UTC whatever the zone of the plot, and a spread has its two columns", () => {
+test("CSV – times are UTC whatever the time zone of the plot, and a range has two columns", () => {
   const series = [{ label: "L1", colour: "series-1", values: [2, 3], low: [1, 2], high: [3, 4] }];
   assert.equal(
     csvOf(spec({ zone: "Asia/Tokyo", series, yLabel: "" })),
@@ -26,7 +26,7 @@ test("CSV – times are UTC whatever the zone of the plot, and a spread has its 
   );
 });
 
-test("CSV – a sensor's name is never a formula, and quotes and commas stay inside their field", () => {
+test("CSV – a sensor name is never read as a formula, and quotes and commas stay inside their field", () => {
   const labels = ["=HYPERLINK(1)", "-cmd", 'a "b", c'];
   const series = labels.map((label) => ({ label, colour: "x", values: [-1, 0] }));
   assert.equal(

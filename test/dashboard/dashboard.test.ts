@@ -27,33 +27,36 @@ interface House {
 
 test("dashboard", { skip, timeout: deadlineMs(110_000) }, async (t) => {
   const house = await openHouse(t);
-  await t.test("values on the page equal those published", () => showsWhatWasPublished(house));
+  await t.test("values on the page equal the published values", () => showsWhatWasPublished(house));
   await t.test("a new reading appears without a reload", () => showsNewReadings(house));
   await t.test("search and filters narrow the table", () => narrows(house));
-  await t.test("times are the gateway's, named, with UTC on hover", () => namesTheZone(house));
+  await t.test("times are shown in the gateway's zone, with its name, and in UTC on hover", () =>
+    namesTheZone(house),
+  );
   await t.test("each link shows its own rate, and nothing overlaps at any width", () =>
     fitsEverywhere(house),
   );
-  await t.test("overview has no accessibility violation, wide or narrow, light or dark", () =>
+  await t.test("the overview has no accessibility violations, wide or narrow, light or dark", () =>
     staysAccessible(house),
   );
-  await t.test("a view that is left while it still loads holds nothing up", () =>
-    leavesWhileLoading(house),
-  );
+  await t.test("leaving a view while it loads delays nothing", () => leavesWhileLoading(house));
   await t.test("waveform, spectrum and trend are drawn", () => drawsPlots(house));
-  await t.test("what the node tells of itself stands beside its readings", () =>
+  await t.test("the state that the node reports is shown beside its readings", () =>
     showsNodeState(house),
   );
-  await t.test("units and cursor can be read by keyboard alone", () => readsByKeyboard(house));
-  await t.test("sensor page has no accessibility violation, wide or narrow, light or dark", () =>
-    staysAccessible(house),
+  await t.test("units and cursor can be operated by keyboard alone", () => readsByKeyboard(house));
+  await t.test(
+    "the sensor page has no accessibility violations, wide or narrow, light or dark",
+    () => staysAccessible(house),
   );
-  await t.test("nothing was complained about and nothing asked of other addresses", () => {
+  await t.test("the console stays empty, and no other address is requested", () => {
     assert.deepEqual(house.browser.complaints, []);
     const outside = house.browser.requests.filter((url) => !url.startsWith(`${house.address}/`));
     assert.deepEqual(outside, []);
   });
-  await t.test("a broker outage is seen, with what waits and what to do", () => seesOutage(house));
+  await t.test("a broker outage is shown, with the number of pending readings and what to do", () =>
+    seesOutage(house),
+  );
   await t.test("a dead agent is never shown as live", () => admitsSilence(house));
 });
 
@@ -360,7 +363,7 @@ async function admitsSilence(house: House): Promise<void> {
   await page.locator(".banner:not(.notice)").waitFor({ state: "hidden" });
 }
 
-test("dashboard – asks for the token, lets in and out again", {
+test("dashboard – asks for the token, signs in, and signs out", {
   skip,
   timeout: deadlineMs(60_000),
 }, async (t) => {

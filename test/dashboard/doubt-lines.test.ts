@@ -28,7 +28,7 @@ const axisValues = (n: number) => ({
   [`channel${n}_zone`]: null,
 });
 
-test("doubt lines – a dead sensor is one sentence, not its every value", () => {
+test("doubt lines – a dead sensor is one sentence, not one per value", () => {
   const values = { ...axisValues(1), ...axisValues(2), temperature: 20 };
   const names = Object.keys(values).filter((name) => name !== "temperature");
   const quality = Object.fromEntries(names.map((name) => [name, bad("flatline")]));
@@ -37,7 +37,7 @@ test("doubt lines – a dead sensor is one sentence, not its every value", () =>
   assert.deepEqual(rest, []);
 });
 
-test("doubt lines – what only some values of a channel have names them, alike channels together", () => {
+test("doubt lines – if only some values of a channel are affected, they are named, and similar channels are grouped", () => {
   const values = { ...axisValues(1), ...axisValues(2), ...axisValues(3) };
   const quality = {
     channel1_vel_rms: bad("too_short"),
@@ -50,7 +50,7 @@ test("doubt lines – what only some values of a channel have names them, alike 
   ]);
 });
 
-test("doubt lines – a loop's value is named by its channel and does not mention a clamp", () => {
+test("doubt lines – a loop value is named by its channel, without mentioning a clamp", () => {
   const values = { channel1: null, channel1_ma: 21.2, battery: null };
   const quality = { channel1: bad("over_range"), battery: bad("missing") };
   const lines = linesOf("loop", values, quality, { channel1: { name: "Level" } });
@@ -60,7 +60,7 @@ test("doubt lines – a loop's value is named by its channel and does not mentio
   assert.match(clamp ?? "", /^Ch 1 – No value: above the rating of the clamp/);
 });
 
-test("trend groups – a zone is no line to draw, also while it is unknown", () => {
+test("trend groups – a zone is never plotted as a line, even while it is unknown", () => {
   const latest = { accel: { values: axisValues(1), units: {} } };
   const sensor = { kinds: ["accel"], channels: {}, latest };
   const groups = trendGroups(sensor as unknown as ApiSensor);

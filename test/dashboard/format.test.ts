@@ -24,7 +24,7 @@ test("numbers – keep at least three significant digits, whatever their size", 
   );
 });
 
-test("numbers – carry the digits and the sign that their unit calls for", () => {
+test("numbers – have the digits and the sign that suit their unit", () => {
   assert.equal(plain(quantity(1484.6, "rpm")), "1485 rpm");
   assert.equal(plain(quantity(3.6, "V")), "3.60 V");
   assert.equal(plain(quantity(-3.25, "degC")), "\u22123.3 °C");
@@ -33,7 +33,7 @@ test("numbers – carry the digits and the sign that their unit calls for", () =
   assert.equal(number(Number.NaN), "–");
 });
 
-test("durations, sizes and rates – read at a glance", () => {
+test("durations, sizes and rates – are readable at a glance", () => {
   assert.equal(plain(age(-5_000)), "0 s");
   assert.equal(plain(age(61_000)), "1 min");
   assert.equal(plain(age(3_600_000 * 5)), "5 h 0 min");
@@ -50,7 +50,7 @@ test("durations, sizes and rates – read at a glance", () => {
   assert.equal(plain(rate(0.5)), "30/min");
 });
 
-test("times – are those of the gateway's zone, with its name and offset of that day", () => {
+test("times – are shown in the gateway's zone, with its name and its offset on that day", () => {
   const times = new ZoneTimes("Europe/Berlin");
   const summer = Date.UTC(2026, 6, 1, 22, 30, 5);
   assert.equal(times.time(summer), "00:30:05");
@@ -62,7 +62,7 @@ test("times – are those of the gateway's zone, with its name and offset of tha
   assert.equal(utc(summer), "2026-07-01 22:30:05 UTC");
 });
 
-test("words – name channel and quantity of every kind of value", () => {
+test("words – name the channel and quantity of every kind of value", () => {
   const channels = { current1: { name: "L1" }, channel1: { name: "Suction", axis: "V" as const } };
   const words = (kind: Parameters<typeof valueWords>[1], name: string) => {
     const { channelLabel, quantityLabel } = valueWords({ channels }, kind, name);
@@ -78,7 +78,7 @@ test("words – name channel and quantity of every kind of value", () => {
   assert.equal(words("rpm", "battery"), "Battery");
 });
 
-test("words – say what a doubt means and what to do about it", () => {
+test("words – explain each quality reason and what to do about it", () => {
   assert.match(
     doubtWords({ quality: "bad", reason: "wire_break" }, "loop"),
     /^No value: .*Check terminals/,

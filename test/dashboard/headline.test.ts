@@ -24,7 +24,7 @@ const lines = (sensor: Pick<ApiSensor, "kinds" | "channels" | "latest">) =>
     ...values.map(({ label, value, unit }) => `${label} ${value} ${unit}`),
   ]);
 
-test("headline – where two kinds tell of channels of one name, each says what it tells", () => {
+test("headline – if two kinds have channels with the same name, each label says what it measures", () => {
   const channels = { current1: { name: "L1" }, current2: { name: "L2" } };
   const currents = reading(
     "currentV2",
@@ -47,7 +47,7 @@ test("headline – where two kinds tell of channels of one name, each says what 
   );
 });
 
-test("headline – values without a channel's name are no double", () => {
+test("headline – values without a channel name are not duplicates", () => {
   const latest = {
     accel: reading("accel", { temperature: 40, channel1_vel_rms: 2 }, "x"),
     rpm: reading("rpm", { rpm: 1480 }, "rpm"),

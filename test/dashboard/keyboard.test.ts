@@ -45,7 +45,7 @@ async function press(page: Page, ...keys: string[]): Promise<string> {
   return name;
 }
 
-test("dashboard – every view can be used by keyboard alone and has no accessibility violation in either theme", {
+test("dashboard – every view can be used by keyboard alone and has no accessibility violations in either theme", {
   skip,
   timeout: deadlineMs(90_000),
 }, async (t) => {

@@ -88,7 +88,7 @@ function readingOf(timeMs: number, more: Partial<ApiReading> = {}): ApiReading {
   };
 }
 
-test("model – an older reading, or one of the future, never replaces what is shown", () => {
+test("model – an older reading, or one from the future, never replaces the one shown", () => {
   const model = new Model();
   model.takeSensors([SENSOR]);
   model.takeReading(readingOf(2_000));
@@ -102,7 +102,7 @@ test("model – an older reading, or one of the future, never replaces what is s
   assert.equal(shown?.lastReadingMs, 2_000);
 });
 
-test("model – ages count on the gateway's clock, not on this computer's", () => {
+test("model – ages are computed from the gateway's clock, not this computer's", () => {
   const model = new Model();
   model.takeStatus(statusOf());
   const ahead = model.gatewayNowMs() - (NOW_MS + 7_200_000);
@@ -110,7 +110,7 @@ test("model – ages count on the gateway's clock, not on this computer's", () =
   assert.equal(model.times.zone, "Europe/Berlin");
 });
 
-test("model – a silence ends the rates and tells its listeners once", () => {
+test("model – when data stops, rates end and listeners are notified once", () => {
   const model = new Model();
   const heard: string[] = [];
   model.subscribe((change) => heard.push(change));

@@ -30,24 +30,27 @@ interface House {
 
 test("dashboard – set-up", { skip, timeout: deadlineMs(120_000) }, async (t) => {
   const house = await openHouse(t);
-  await t.test("an empty box leads to the set-up page, and begins with a name", () =>
+  await t.test("an empty box opens the set-up page, which starts with a name", () =>
     givesAName(house),
   );
-  await t.test("a sensor is filled in, faults beside their fields, read once, and saved", () =>
-    addsASensor(house),
+  await t.test(
+    "a sensor is entered with errors shown beside their fields, read once, and saved",
+    () => addsASensor(house),
   );
-  await t.test("its readings are on the dashboard and at the broker", () => showsReadings(house));
-  await t.test("a change is shown as a difference and taken back", () => rollsBack(house));
-  await t.test("a change from the other side is shown, and both are kept", () =>
+  await t.test("its readings appear on the dashboard and reach the broker", () =>
+    showsReadings(house),
+  );
+  await t.test("a change is previewed as a diff and reverted", () => rollsBack(house));
+  await t.test("a concurrent change from another browser is shown, and both are kept", () =>
     meetsOthers(house),
   );
-  await t.test("an uplink is tried, saved, and publishes", () => addsAnUplink(house));
-  await t.test("sensors are found at an analytics service by log-in", (own) =>
+  await t.test("an uplink is tested, saved, and publishes", () => addsAnUplink(house));
+  await t.test("sensors are discovered from an analytics service with a login", (own) =>
     discovers(own, house),
   );
-  await t.test("what was changed is listed, and the last sensor goes", () => looksBack(house));
-  await t.test("the token that may look changes nothing", () => onlyLooks(house));
-  await t.test("nothing was complained about, and no secret is in any file or log line", () => {
+  await t.test("changes are listed, and the last sensor is removed", () => looksBack(house));
+  await t.test("the view token cannot change anything", () => onlyLooks(house));
+  await t.test("the console stays empty, and no file or log line contains a secret", () => {
     // The browser says so itself of every refused request.
     const own = house.browser.complaints.filter(
       (text) => !/status of (401|403|412|422)/.test(text),

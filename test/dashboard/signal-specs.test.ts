@@ -21,7 +21,7 @@ const wave: ApiWaveform = {
   overall: { value: 2.5, detection: "rms" },
 };
 
-test("waveform plot – the overall value is the published one, not the RMS of what is drawn", () => {
+test("waveform plot – the overall value is the published one, not the RMS of the drawn samples", () => {
   const { summary, readout, x } = waveformSpec(wave);
   assert.match(summary, /overall 2\.5\d* mm\/s RMS, peak shown 4\.?0* mm\/s/);
   assert.equal(x[0], 10, "the first sample lies after the tapered end");

@@ -7,7 +7,7 @@ import { markerSets } from "../../src/dashboard/spectrum-markers.ts";
 
 const hz = (at: number) => `${at} Hz`;
 
-test("cursor – harmonics are whole multiples of the held place, and say which one the cursor is near", () => {
+test("cursor – harmonics are whole multiples of the pinned line, and the nearest one is named", () => {
   const { marks, words } = spectrumCursor("harmonic", hz)(75, 25);
   assert.deepEqual(
     marks.map(({ x }) => x),
@@ -16,7 +16,7 @@ test("cursor – harmonics are whole multiples of the held place, and say which 
   assert.equal(words, "harmonics of 25 Hz, here 3.00");
 });
 
-test("cursor – side bands lie evenly about the carrier, and none below zero", () => {
+test("cursor – sidebands are evenly spaced around the carrier, and none is below zero", () => {
   const { marks, words } = spectrumCursor("sideband", hz)(130, 100);
   assert.deepEqual(
     marks.map(({ x }) => x),
@@ -26,11 +26,11 @@ test("cursor – side bands lie evenly about the carrier, and none below zero", 
   assert.deepEqual(spectrumCursor("sideband", hz)(130, null).marks, []);
 });
 
-test("cursor – a single one tells its distance to the held place", () => {
+test("cursor – a single cursor shows its distance to the pinned line", () => {
   assert.equal(spectrumCursor("single", hz)(30, 50).words, "Δ 20 Hz to 50 Hz");
 });
 
-test("markers – come from the machine's data at the speed, the sensor's own bearing first", () => {
+test("markers – are computed from the machine data and speed, the sensor's own bearing first", () => {
   const machine = {
     id: 1,
     lineHz: 50,
@@ -61,7 +61,7 @@ test("markers – come from the machine's data at the speed, the sensor's own be
   assert.equal(lines("Mains", null)[1]?.hz, 100);
 });
 
-test("peaks – are in the order of what is shown, largest first", () => {
+test("peaks – are sorted by what is displayed, largest first", () => {
   const peaks = [
     { frequencyHz: 50, amplitude: 1 },
     { frequencyHz: 25, amplitude: 3 },
@@ -73,6 +73,6 @@ test("peaks – are in the order of what is shown, largest first", () => {
   assert.deepEqual(of(peaks, "frequency", true), [25, 50, 75]);
 });
 
-test("waterfall – its axis has round steps", () => {
+test("waterfall – the axis has round steps", () => {
   assert.deepEqual([0.3, 7, 130].map(niceStep), [0.5, 10, 200]);
 });

@@ -29,7 +29,7 @@ function trendOf(series: Record<string, { minutes: number[]; doubtful?: number[]
   };
 }
 
-test("trend – a silence of more than three intervals ends the line, a shorter one does not", () => {
+test("trend – a gap of more than three intervals breaks the line, a shorter one does not", () => {
   const trend = trendOf({ a: { minutes: [0, 1, 4, 20, 21] } });
   const { x, columns } = alignTrend(trend, ["a"], MINUTE_MS);
   assert.deepEqual(
@@ -40,7 +40,7 @@ test("trend – a silence of more than three intervals ends the line, a shorter 
   assert.deepEqual(columns[0]?.max, [1, 2, 5, null, 21, 22]);
 });
 
-test("trend – a hole of one value does not break the line of another", () => {
+test("trend – a gap in one value does not break the line of another", () => {
   const trend = trendOf({ a: { minutes: [0, 10] }, b: { minutes: [0, 2, 5, 8, 10] } });
   const { columns } = alignTrend(trend, ["a", "b"], MINUTE_MS);
   assert.ok(columns[0]?.mean.includes(null));
@@ -51,13 +51,13 @@ test("trend – a hole of one value does not break the line of another", () => {
   );
 });
 
-test("trend – while the cadence is not known, the line follows the sensor's own rhythm", () => {
+test("trend – while the interval is not known, the line follows the sensor's own rhythm", () => {
   const trend = trendOf({ a: { minutes: [0, 10, 20, 30, 80, 90, 100] } });
   const { columns } = alignTrend(trend, ["a"], 0);
   assert.deepEqual(columns[0]?.mean, [0, 10, 20, 30, null, 80, 90, 100]);
 });
 
-test("trend – marks what was not good and knows a value without any reading", () => {
+test("trend – marks values that are not good, and handles a value without any reading", () => {
   const trend = trendOf({ a: { minutes: [0, 1, 2], doubtful: [0, 3, 0] } });
   const { columns } = alignTrend(trend, ["a", "absent"], MINUTE_MS);
   assert.deepEqual(columns[0]?.doubtful, [undefined, 1, undefined]);

@@ -112,7 +112,7 @@ test("gateway client – posts the three fields under the vendor's names to the 
   assert.ok(!JSON.stringify(client.state).includes("secret"));
 });
 
-test("gateway client – undoes gzip, which it never asks for", async (t) => {
+test("gateway client – decodes gzip, although it never requests it", async (t) => {
   const url = await serve(t, (request, response) => {
     assert.equal(request.headers["accept-encoding"], "identity");
     response.setHeader("content-encoding", "gzip");
@@ -121,7 +121,7 @@ test("gateway client – undoes gzip, which it never asks for", async (t) => {
   assert.equal((await readAll(clientFor(t, url))).text, EMPTY_DAY);
 });
 
-test("gateway client – a gzip body that is cut is truncated; one that unpacks too large is too_large", async (t) => {
+test("gateway client – a truncated gzip body is truncated; one that expands beyond the limit is too_large", async (t) => {
   let body = gzipSync(EMPTY_DAY).subarray(0, 30);
   const url = await serve(t, (_request, response) => {
     response.setHeader("content-encoding", "gzip");
@@ -168,7 +168,7 @@ for (const [status, failureClass] of [
   });
 }
 
-test("gateway client – a closed port is transient and the gateway's fault", async (t) => {
+test("gateway client – a closed port is transient and attributed to the gateway", async (t) => {
   const server = createServer();
   const url = await listen(t, server);
   await new Promise((resolve) => server.close(resolve));
@@ -186,13 +186,13 @@ test("gateway client – an unknown host is transient", async (t) => {
   assert.deepEqual([failure.failureClass, failure.code], ["transient", "name_resolution"]);
 });
 
-test("gateway client – plain text where TLS should be is a matter of configuration", async (t) => {
+test("gateway client – plain text where TLS is expected is a configuration error", async (t) => {
   const url = await serve(t, (_request, response) => response.end(EMPTY_DAY));
   const failure = await failureOf(readAll(clientFor(t, url.replace("http:", "https:"))));
   assert.deepEqual([failure.failureClass, failure.code], ["configuration", "tls"]);
 });
 
-test("gateway client – a connection closed with no answer fails that call, with no retry on a new one", async (t) => {
+test("gateway client – a connection closed without a response fails that call, without a retry on a new one", async (t) => {
   let requests = 0;
   const url = await serveSocket(t, (socket) => {
     requests += 1;
@@ -203,7 +203,7 @@ test("gateway client – a connection closed with no answer fails that call, wit
   assert.equal(requests, 1);
 });
 
-test("gateway client – a stale kept connection costs one immediate retry on a new one", async (t) => {
+test("gateway client – a stale kept-alive connection causes one immediate retry on a new one", async (t) => {
   const used = new WeakSet<Socket>();
   let stale = 0;
   const url = await serveSocket(t, (socket) => {
@@ -219,7 +219,7 @@ test("gateway client – a stale kept connection costs one immediate retry on a 
   assert.equal(stale, 2);
 });
 
-test("gateway client – settings are never sent twice by themselves", async (t) => {
+test("gateway client – settings are never sent twice automatically", async (t) => {
   let requests = 0;
   const url = await serveSocket(t, (socket) => {
     requests += 1;
@@ -233,7 +233,7 @@ test("gateway client – settings are never sent twice by themselves", async (t)
   assert.equal(requests, 2);
 });
 
-test("gateway client – settings are not lost on a kept connection that went stale", async (t) => {
+test("gateway client – settings are not lost on a kept-alive connection that went stale", async (t) => {
   const used = new WeakSet<Socket>();
   const url = await serveSocket(t, (socket) => {
     if (used.has(socket)) return socket.resetAndDestroy();
@@ -266,7 +266,7 @@ for (const [name, head] of [
   });
 }
 
-test("gateway client – silence before the head, and between bytes, ends a call", async (t) => {
+test("gateway client – silence before the response head, or between bytes, ends a call", async (t) => {
   let head = "";
   const url = await serveSocket(t, (socket) => {
     if (head !== "") socket.write(head);
@@ -279,7 +279,7 @@ test("gateway client – silence before the head, and between bytes, ends a call
   assert.deepEqual([stalled.failureClass, stalled.code], ["truncated", "gap_timeout"]);
 });
 
-test("gateway client – a drip-fed body ends at the rate limit and at the whole limit", async (t) => {
+test("gateway client – a drip-fed body is ended by the rate limit and by the total time limit", async (t) => {
   const url = await serve(t, (_request, response) => {
     const timer = setInterval(() => response.write(" "), 5);
     response.on("close", () => clearInterval(timer));
@@ -290,13 +290,13 @@ test("gateway client – a drip-fed body ends at the rate limit and at the whole
   assert.equal((await failureOf(readAll(long))).code, "total_timeout");
 });
 
-test("gateway client – a body over the limit is given up", async (t) => {
+test("gateway client – a body over the limit is abandoned", async (t) => {
   const url = await serve(t, (_request, response) => response.end(" ".repeat(5_000)));
   const failure = await failureOf(readAll(clientFor(t, url, { bodyBytesMax: 4_000 })));
   assert.equal(failure.failureClass, "too_large");
 });
 
-test("gateway client – an aborted call ends at once, before and after the head, and frees its place", async (t) => {
+test("gateway client – an aborted call ends at once, before and after the response head, and frees its slot", async (t) => {
   let answers = false;
   const url = await serve(t, (_request, response) => {
     if (answers) response.end(EMPTY_DAY);
@@ -320,7 +320,7 @@ test("gateway client – an aborted call ends at once, before and after the head
   assert.equal((await readAll(client)).text, EMPTY_DAY);
 });
 
-test("gateway client – however many calls share a signal, it has one listener, and none once they are over", async (t) => {
+test("gateway client – a signal shared by many calls has one listener, and none when they have ended", async (t) => {
   const held: ServerResponse[] = [];
   const url = await serve(t, (_request, response) => held.push(response));
   const client = clientFor(t, url, { concurrency: 12 });
@@ -349,7 +349,7 @@ test("gateway client – however many calls share a signal, it has one listener,
   assert.equal(listeners(), 0);
 });
 
-test("gateway client – a reader that leaves early frees its place", async (t) => {
+test("gateway client – a reader that stops early frees its slot", async (t) => {
   const url = await serve(t, (_request, response) => response.end(" ".repeat(3_000_000)));
   const client = clientFor(t, url, { concurrency: 1 });
   for (let turn = 0; turn < 2; turn += 1) {
@@ -359,7 +359,7 @@ test("gateway client – a reader that leaves early frees its place", async (t) 
   assert.equal((await readAll(client)).text.length, 3_000_000);
 });
 
-test("gateway client – a slow reader stops the socket, not the call", async (t) => {
+test("gateway client – a slow reader pauses the socket, not the call", async (t) => {
   const url = await serve(t, (_request, response) => response.end(" ".repeat(8_000_000)));
   const client = clientFor(t, url, { deadlines: { gapMs: 40 } });
   const answer = await client.read(REQUEST, new AbortController().signal);
@@ -371,7 +371,7 @@ test("gateway client – a slow reader stops the socket, not the call", async (t
   assert.equal(bytes, 8_000_000);
 });
 
-test("gateway client – while the first call wakes the service no other is sent, then as many as allowed", async (t) => {
+test("gateway client – while the first call wakes the service, no other is sent; then as many as allowed", async (t) => {
   const waiting: ServerResponse[] = [];
   let most = 0;
   const url = await serve(t, (_request, response) => {
@@ -393,7 +393,7 @@ test("gateway client – while the first call wakes the service no other is sent
   assert.equal(most, 2);
 });
 
-test("gateway client – after 15 idle minutes a call has three times as long again", async (t) => {
+test("gateway client – after 15 idle minutes a call may again take three times as long", async (t) => {
   let delayMs = 0;
   const url = await serve(t, (_request, response) => {
     setTimeout(() => response.end(EMPTY_DAY), delayMs);
@@ -439,7 +439,7 @@ for (const [name, answer, expected] of [
   });
 }
 
-test("gateway client – post tells an HTML page and an empty answer from an outcome", async (t) => {
+test("gateway client – post distinguishes an HTML page and an empty response from an outcome", async (t) => {
   let body = "<html>Sign in</html>";
   const url = await serve(t, (_request, response) => response.end(body));
   const client = clientFor(t, url);
@@ -450,7 +450,7 @@ test("gateway client – post tells an HTML page and an empty answer from an out
   assert.equal(empty.failureClass, "truncated");
 });
 
-test("gateway client – a status number is kept as the last error, of a gateway that is well", async (t) => {
+test("gateway client – a status number is kept as the last error of a healthy gateway", async (t) => {
   const url = await serve(t, (_request, response) => response.end(EMPTY_DAY));
   const client = clientFor(t, url);
   await readAll(client);

@@ -26,7 +26,7 @@ function run(script: string, argument: string): { process: ChildProcess; output:
   return { process, output: process.stdout };
 }
 
-test("large day – 150 MB of waveforms are read, and read again, in less than 64 MB above idle", async (t) => {
+test("large day – 150 MB of waveforms are read, twice, in less than 64 MB above idle", async (t) => {
   if (!existsSync("/proc/self/status")) return t.skip("no /proc: peak memory cannot be seen here");
   const server = run("large-day-server.ts", String(RECORDS));
   t.after(() => server.process.kill());

@@ -45,7 +45,7 @@ const doctor = async (cwd: string, env: Record<string, string>) => {
   return (await runCommand(["doctor"], { env: { ...fixed, ...env }, cwd })).stdout;
 };
 
-test("gateway – over GATEWAY_PROXY a plain gateway is asked for by its whole address, with the proxy's log-in", async (t) => {
+test("gateway – through GATEWAY_PROXY, a plain http gateway is requested by its absolute URL, with the proxy credentials", async (t) => {
   const port = await listen(t, createPlainServer(answer));
   const proxy = await startForwardProxy(t, LOGIN);
   const env = { GATEWAY_URL: `http://127.0.0.1:${port}`, GATEWAY_PROXY: proxy.url };
@@ -55,7 +55,7 @@ test("gateway – over GATEWAY_PROXY a plain gateway is asked for by its whole a
   assert.ok(proxy.asked.every((line) => line.startsWith("POST ")));
 });
 
-test("gateway – over GATEWAY_PROXY an https gateway goes through a tunnel, its certificate checked end to end", {
+test("gateway – through GATEWAY_PROXY, an https gateway is reached through a tunnel, its certificate verified end to end", {
   skip,
 }, async (t) => {
   const cwd = siteIn(t);
@@ -71,7 +71,7 @@ test("gateway – over GATEWAY_PROXY an https gateway goes through a tunnel, its
   assert.match(other, /^FAILED +gateway .*TLS/m);
 });
 
-test("gateway – a proxy that refuses the log-in is a failure, and the password is shown nowhere", async (t) => {
+test("gateway – a proxy that rejects the credentials is a failure, and the password is never shown", async (t) => {
   const port = await listen(t, createPlainServer(answer));
   const proxy = await startForwardProxy(t, LOGIN);
   const wrong = `http://plant:wr0ng-p4ssword@127.0.0.1:${proxy.port}`;
@@ -81,7 +81,7 @@ test("gateway – a proxy that refuses the log-in is a failure, and the password
   assert.doesNotMatch(text, /wr0ng-p4ssword/);
 });
 
-test("discover – the analytics service is asked over the proxy", async (t) => {
+test("discover – the analytics service is reached through the proxy", async (t) => {
   const port = await listen(
     t,
     createPlainServer((request, response) => {

@@ -57,7 +57,7 @@ async function readSlowly(body: AsyncIterable<Uint8Array>, pace: (piece: number)
   return { digest: hash.digest("hex"), buffers: memory.size, pieces };
 }
 
-test("receive buffers – a piece stays as it is while a slow reader is at it and more arrives", async (t) => {
+test("receive buffers – a chunk does not change while a slow reader holds it and more data arrives", async (t) => {
   const read = await reader(t, (response) => response.end(BODY));
   for (const pace of [() => 0, () => 3, (piece: number) => (piece * 7) % 5]) {
     const seen = await readSlowly(await read(), pace);
@@ -66,7 +66,7 @@ test("receive buffers – a piece stays as it is while a slow reader is at it an
   }
 });
 
-test("receive buffers – the memory of a day is received into again and again", async (t) => {
+test("receive buffers – a whole day reuses the same memory", async (t) => {
   const read = await reader(t, (response) => response.end(BODY));
   for (let day = 0; day < 3; day++) {
     const { buffers, digest: seen } = await readSlowly(await read(), () => 0);
@@ -75,7 +75,7 @@ test("receive buffers – the memory of a day is received into again and again",
   }
 });
 
-test("receive buffers – chunked answers in odd pieces, and one that the reader leaves, spoil nothing", async (t) => {
+test("receive buffers – chunked responses in odd pieces, and one that the reader abandons, corrupt nothing", async (t) => {
   let turn = 0;
   const read = await reader(t, (response) => {
     turn += 1;
@@ -96,7 +96,7 @@ test("receive buffers – chunked answers in odd pieces, and one that the reader
   assert.equal(turn, 4);
 });
 
-test("receive buffers – a compressed answer comes out whole", async (t) => {
+test("receive buffers – a compressed response arrives complete", async (t) => {
   const read = await reader(t, (response) => {
     response.setHeader("content-encoding", "gzip");
     response.end(gzipSync(BODY, { level: 1 }));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gatewayTime, retryAfter } from "../../src/gateway/response-headers.ts";
 
-test("response headers – a Date that no calendar day can be asked for is none", () => {
+test("response headers – a Date that is not a usable calendar day is ignored", () => {
   assert.equal(gatewayTime({ date: "Fri, 20 Nov 2026 12:00:00 GMT" }), Date.UTC(2026, 10, 20, 12));
   for (const date of ["Fri, 31 Dec 9999 23:59:59 GMT", "1 Jan 12026 00:00:00 GMT", "soon", ""]) {
     assert.equal(gatewayTime({ date }), null, date);
@@ -22,7 +22,7 @@ test("response headers – Retry-After is seconds, or a date by the gateway's cl
   assert.equal(retryAfter({ "retry-after": "Fri Nov 20 12:00:45 2026", date }, ours), 45_000);
 });
 
-test("response headers – a Retry-After of hours is not honoured; what is past or no date asks for nothing", () => {
+test("response headers – a Retry-After of hours is ignored, as is one in the past or without a valid date", () => {
   const date = "Fri, 20 Nov 2026 12:00:00 GMT";
   const wait = (text: string) => retryAfter({ "retry-after": text, date }, 0);
   assert.equal(wait("86400"), 600_000);

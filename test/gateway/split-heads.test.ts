@@ -136,7 +136,7 @@ for (const isTls of [false, true]) {
   const name = isTls ? "https" : "http";
   const skip = isTls && !hasOpenssl ? "openssl is not installed here" : false;
 
-  test(`split heads – an answer that comes byte by byte is read whole, over ${name}`, {
+  test(`split heads – a response that arrives byte by byte is read completely, over ${name}`, {
     skip,
   }, async (t) => {
     const made = await bench(t, isTls);
@@ -150,7 +150,7 @@ for (const isTls of [false, true]) {
     assert.equal(refusal.retryAfterMs, 7_000);
   });
 
-  test(`split heads – wherever a head is cut, no header is lost, over ${name}`, {
+  test(`split heads – wherever a response head is split, no header is lost, over ${name}`, {
     skip,
   }, async (t) => {
     const made = await bench(t, isTls);
@@ -166,7 +166,7 @@ for (const isTls of [false, true]) {
   });
 }
 
-test("split heads – the simulator's heads in pieces say what whole ones say", async (t) => {
+test("split heads – the simulator's heads sent in pieces equal whole ones", async (t) => {
   const simulator = await startSimulator({ port: 0, clock: systemClock });
   t.after(() => simulator.close());
   const sensor = simulator.plant.sensors.find(({ kinds }) => kinds.includes("rpm"));

@@ -58,7 +58,7 @@ async function bench(t: TestContext): Promise<Bench> {
   };
 }
 
-test("gateway over TLS – a private CA of GATEWAY_CA_FILE is trusted, and read whole through it", {
+test("gateway over TLS – a private CA in GATEWAY_CA_FILE is trusted, and a whole response is read through it", {
   skip,
 }, async (t) => {
   const b = await bench(t);
@@ -67,7 +67,7 @@ test("gateway over TLS – a private CA of GATEWAY_CA_FILE is trusted, and read 
   assert.match(text, /^(ok|warning) +1 rpm /m);
 });
 
-test("gateway over TLS – another CA, none, or another host's certificate is refused, with the setting to look at", {
+test("gateway over TLS – another CA, none, or a certificate of another host is rejected, with the setting to check", {
   skip,
 }, async (t) => {
   const b = await bench(t);
@@ -86,7 +86,7 @@ test("gateway over TLS – another CA, none, or another host's certificate is re
   );
 });
 
-test("gateway over TLS – http:// to a port that wants TLS, and https:// to one that has none, are said in plain words", {
+test("gateway over TLS – http:// to a TLS port, and https:// to a plain one, are reported in plain words", {
   skip,
 }, async (t) => {
   const b = await bench(t);

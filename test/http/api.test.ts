@@ -69,7 +69,7 @@ test("api – a wrong, unknown or missing parameter is a 400 that names it", asy
   assert.match(String(nothing.raw), /nothing at .*openapi\.json lists what there is/);
 });
 
-test("api – readings page by page in both orders, none twice, none missing", async (t) => {
+test("api – readings are paged in both orders without duplicates or gaps", async (t) => {
   const { parts, get } = api(t);
   for (let n = 0; n < 25; n++) {
     // Some share a millisecond.
@@ -117,7 +117,7 @@ test("api – readings page by page in both orders, none twice, none missing", a
   ]);
 });
 
-test("api – sensors by place with state, zone and newest readings; searched, filtered, paged", async (t) => {
+test("api – sensors by location with state, zone and newest readings; searched, filtered, paged", async (t) => {
   const { parts, get } = api(t);
   const values = { channel1_zone: "B", channel2_zone: "D", channel3_zone: null };
   parts.history.add({ sensor: "10234", kind: "accel", timeMs: NOW, values });
@@ -145,7 +145,7 @@ test("api – sensors by place with state, zone and newest readings; searched, f
   assert.equal((await get("/api/v1/sensors/77")).status, 404);
 });
 
-test("api – ten that ask for the same list at once share its making, of which one has its turn at a time", async (t) => {
+test("api – ten concurrent requests for the same list share one computation, and only one list is computed at a time", async (t) => {
   const base = testParts();
   let asked = 0;
   let making = 0;
@@ -170,7 +170,7 @@ test("api – ten that ask for the same list at once share its making, of which 
   assert.equal(asked, urls.length + 1);
 });
 
-test("api – of different lists so many wait and no more; a list that cannot be made stops no other", async (t) => {
+test("api – the queue for different lists is limited, and a list that fails does not block another", async (t) => {
   const base = testParts();
   let isBroken = true;
   const status = () => {
@@ -187,7 +187,7 @@ test("api – of different lists so many wait and no more; a list that cannot be
   assert.equal(answers.find((answer) => answer.status === 503)?.headers["retry-after"], "1");
 });
 
-test("metrics – other work has its turns while the series of thousands of sensors are written", async (t) => {
+test("metrics – the event loop is not blocked while the series of thousands of sensors are written", async (t) => {
   const [sensor] = agentStatus().sensors;
   assert.ok(sensor);
   const sensors = Array.from({ length: 2000 }, (_, n) => ({ ...sensor, code: `${n}` }));
@@ -253,7 +253,7 @@ test("api – trend, waveforms, waveform and spectrum", async (t) => {
   assert.equal((await get("/api/v1/spectrum/4")).status, 404);
 });
 
-test("api – commands: busy is told, what this agent lacks is told, outcomes pass through", async (t) => {
+test("api – commands: busy and missing features are reported, and outcomes are passed on", async (t) => {
   const busy = api(t);
   assert.equal(
     (await busy.post("/api/v1/backfill", { from: "2026-11-01", to: "2026-11-02" })).status,
@@ -269,7 +269,7 @@ test("api – commands: busy is told, what this agent lacks is told, outcomes pa
   assert.deepEqual((await without.get("/api/v1/backfill")).json(), { job: null });
 });
 
-test("api – the document describes exactly the routes there are", async (t) => {
+test("api – the OpenAPI document describes exactly the existing routes", async (t) => {
   const { app, get } = api(t);
   const { paths } = (await get("/api/v1/openapi.json")).json();
   await app.ready();
@@ -300,7 +300,7 @@ test("api – status and faults follow the agent", async (t) => {
   assert.equal((await get("/api/v1/status")).headers["cache-control"], "no-store");
 });
 
-test("dashboard – files are served compressed and cached by what they are; nothing outside the directory is", async (t) => {
+test("dashboard – files are compressed and cached by type, and nothing outside the directory is served", async (t) => {
   const directory = tempDirectory(t);
   const script = `console.log("${"x".repeat(2000)}")`;
   mkdirSync(join(directory, "assets"));

@@ -46,7 +46,7 @@ function filledParts() {
   return parts;
 }
 
-test("fuzz – request bodies and headers of every kind: no 5xx, no 9008, always the envelope", async (t) => {
+test("fuzz – any request body and headers: no 5xx, no 9008, always the envelope", async (t) => {
   const app = createApp(filledParts(), OPTIONS);
   t.after(() => app.close());
   const names = OPERATION_KEYS.map((key) => OPERATIONS[key].name);
@@ -146,7 +146,7 @@ test("fuzz – request bodies and headers of every kind: no 5xx, no 9008, always
   );
 });
 
-test("fuzz – paths and queries of the API: no 5xx but 501", async (t) => {
+test("fuzz – API paths and queries: no 5xx except 501", async (t) => {
   const app = createApp(filledParts(), OPTIONS);
   t.after(() => app.close());
   const paths = [
@@ -211,7 +211,7 @@ test("fuzz – paths and queries of the API: no 5xx but 501", async (t) => {
   );
 });
 
-test("fuzz – bytes that are no HTTP are refused, and the server goes on", async (t) => {
+test("fuzz – bytes that are not HTTP are refused, and the server keeps running", async (t) => {
   const server = createHttpServer(filledParts(), OPTIONS);
   const address = new URL(await server.listen());
   t.after(() => server.close());

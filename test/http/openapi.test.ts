@@ -56,7 +56,7 @@ function judge(document: Document) {
 
 const ORIGIN = { host: "localhost" };
 
-test("openapi – every reference of the document leads somewhere, and every answer has a form", async (t) => {
+test("openapi – every reference in the document resolves, and every response has a schema", async (t) => {
   const app = createApp(testParts(), OPTIONS);
   t.after(() => app.close());
   const text = (await app.inject({ url: "/api/v1/openapi.json", headers: ORIGIN })).body;
@@ -74,7 +74,7 @@ test("openapi – every reference of the document leads somewhere, and every ans
   }
 });
 
-test("openapi – what public linters ask for: contact, licence, servers, and of each operation id, words, tag and a refusal", async (t) => {
+test("openapi – meets public linters: contact, licence, servers, and an operation id, description, tag and error response for each operation", async (t) => {
   const app = createApp(testParts(), OPTIONS);
   t.after(() => app.close());
   const document = (await app.inject({ url: "/api/v1/openapi.json", headers: ORIGIN })).json() as {
@@ -109,7 +109,7 @@ test("openapi – what public linters ask for: contact, licence, servers, and of
   assert.equal(ids.size, operations.length);
 });
 
-test("openapi – the form of sensor settings allows exactly what the command room lets through", async (t) => {
+test("openapi – the schema of sensor settings allows exactly what the command room accepts", async (t) => {
   const app = createApp(testParts(), OPTIONS);
   t.after(() => app.close());
   const document = (await app.inject({ url: "/api/v1/openapi.json", headers: ORIGIN })).json() as {
@@ -149,7 +149,7 @@ test("openapi – the form of sensor settings allows exactly what the command ro
   }
 });
 
-test("openapi – refusals and states that are not well have the forms described", async (t) => {
+test("openapi – errors and unhealthy states match the described schemas", async (t) => {
   const parts = testParts({ backfill: null, settings: null });
   parts.setHealth([{ name: "database", isWell: false, detail: "the disk is full" }]);
   const status = agentStatus();
@@ -191,7 +191,7 @@ test("openapi – refusals and states that are not well have the forms described
   }
 });
 
-test("openapi – what a running agent answers has the forms that its own document describes", {
+test("openapi – responses of a running agent match the schemas in its own document", {
   skip: skipWithoutBuild || skipWithoutMosquitto,
   timeout: deadlineMs(60_000),
 }, async (t) => {
@@ -250,7 +250,7 @@ test("openapi – what a running agent answers has the forms that its own docume
   assert.deepEqual(judged("/api/v1/settings", "post", settings.status, await settings.json()), []);
 });
 
-test("openapi – every operation has an id of its own, a server, and says that wrong tokens are held off", async (t) => {
+test("openapi – every operation has a unique id and a server, and documents that wrong tokens are rate-limited", async (t) => {
   const app = createApp(testParts(), OPTIONS);
   t.after(() => app.close());
   const document = (await app.inject({ url: "/api/v1/openapi.json", headers: ORIGIN })).json() as {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { outlineOf } from "../../src/http/query-outline.ts";
 
-test("outline of a body – the token is found as JSON.parse finds it, in any letter case, escaped, behind anything", () => {
+test("outline of a body – finds the token as JSON.parse does, in any letter case, escaped, at any position", () => {
   for (const [body, text] of [
     ['{"Token":"a"}', "a"],
     [' {\n"x" : [1,{"Token":"no"},"]"] , "Token"\t:\r "a\\"b\\u0063" } ', 'a"bc'],
@@ -21,7 +21,7 @@ test("outline of a body – the token is found as JSON.parse finds it, in any le
     assert.deepEqual(outlineOf(body, "Token"), { isObject: true, text }, body);
 });
 
-test("outline of a body – what is no object by its outline is none", () => {
+test("outline of a body – a body that is not an object is rejected", () => {
   const deep = "[".repeat(60_000);
   for (const body of [
     "",
@@ -51,7 +51,7 @@ test("outline of a body – what is no object by its outline is none", () => {
     assert.equal(outlineOf(body, "Token").isObject, false, body.slice(0, 40));
 });
 
-test("outline of a body – every object that JSON writes is one, with the text that it has", () => {
+test("outline of a body – every object that JSON writes is accepted, with its text", () => {
   const object = fc.dictionary(fc.constantFrom("Token", "a", "", '"', "\\", "ü"), fc.jsonValue());
   fc.assert(
     fc.property(object, fc.constantFrom(0, 2), (value, indent) => {

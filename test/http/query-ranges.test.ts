@@ -73,7 +73,7 @@ interface Channel {
   readonly values: readonly [readonly { readonly Date: string; readonly Value: number }[]];
 }
 
-test("query service – a range with more rows than are held is answered whole, and no record is torn between channels", async (t) => {
+test("query service – a range with more rows than fit in memory is returned in full, and no record is split between channels", async (t) => {
   const { ask } = await service(t, loopSensor());
   const { Key, Value } = await ask("GetDataBySensor", { sensorCode: 30007 });
   assert.deepEqual([Key.StatusNumber, Key.Description], [0, "OK"]);
@@ -93,7 +93,7 @@ test("query service – a range with more rows than are held is answered whole, 
   }
 });
 
-test("query service – GetExtraValues of a long range: every row, oldest first", async (t) => {
+test("query service – GetExtraValues of a long range returns every row, oldest first", async (t) => {
   const { ask } = await service(t, loopSensor());
   const mA = 105;
   const { Value } = await ask("GetExtraValues", { machinecode: 41, pointindex: 1, unit: mA });
@@ -101,7 +101,7 @@ test("query service – GetExtraValues of a long range: every row, oldest first"
   assert.ok(Value[0].date < Value.at(-1).date);
 });
 
-test("query service – an answer past the box's limits is refused with a sentence, not cut", async (t) => {
+test("query service – a response that exceeds the limits of the box is refused with a message, not truncated", async (t) => {
   const historyLimits = { ...HISTORY_LIMITS, bytesMax: 1_000_000 };
   const { ask } = await service(t, loopSensor(), { historyLimits });
   const { Key, Value } = await ask("GetDataBySensor", { sensorCode: 30007 });
@@ -114,7 +114,7 @@ test("query service – an answer past the box's limits is refused with a senten
   assert.equal(whole.Value[0].values[0].length, 2 * 2880);
 });
 
-test("query service – readings stored while an answer is sent appear in all of its channels or in none", async (t) => {
+test("query service – readings stored while a response is sent appear in all of its channels or in none", async (t) => {
   const parts = loopSensor();
   const page = parts.history.page.bind(parts.history);
   let extra = 0;
@@ -140,7 +140,7 @@ test("query service – readings stored while an answer is sent appear in all of
   );
 });
 
-test("query service – a question ends when its asker leaves", async (t) => {
+test("query service – a query ends when its client disconnects", async (t) => {
   const parts = loopSensor();
   const page = parts.history.page.bind(parts.history);
   let pages = 0;

@@ -108,7 +108,7 @@ async function service(
   return { parts, raw, ask, ok, address };
 }
 
-test("query service – the event loop gets a turn between two devices, however far their facts are looked for", async (t) => {
+test("query service – the event loop is not blocked between two devices, however long each takes", async (t) => {
   const { parts, ok } = await service(t);
   const kinds = ["loop", "rpm"] as const;
   for (const { code } of SITE.sensors) {
@@ -132,7 +132,7 @@ test("query service – the event loop gets a turn between two devices, however 
   assert.ok(mostRows <= 50, `${mostRows} rows in one turn`);
 });
 
-test("query service – transport faults answer in the same envelope", async (t) => {
+test("query service – transport errors use the same envelope", async (t) => {
   const { raw } = await service(t);
   const good = '{"Token":"x"}';
   const expect = async (answer: Promise<Asked>, status: number) => {
@@ -168,7 +168,7 @@ test("query service – transport faults answer in the same envelope", async (t)
   assert.deepEqual([packed.status, packed.value], [400, {}]);
 });
 
-test("query service – checks come in their order: token, missing, type, date, file", async (t) => {
+test("query service – checks run in the documented order: token, missing, type, date, file", async (t) => {
   const { raw, ask } = await service(t, { token: "t0ken" });
   const number = async (operation: string, fields: object) =>
     (await raw(operation, JSON.stringify(fields))).number;
@@ -202,7 +202,7 @@ test("query service – checks come in their order: token, missing, type, date, 
   assert.deepEqual(failed.value, {});
 });
 
-test("query service – a token is needed in the body and never shows in an answer", async (t) => {
+test("query service – the body must contain a token, and no response ever includes it", async (t) => {
   const { raw } = await service(t, { token: "s3cret-token" });
   for (const body of [
     {},
@@ -220,7 +220,7 @@ test("query service – a token is needed in the body and never shows in an answ
   assert.equal((await raw("GetUnits", '{"token":"s3cret-token"}')).number, 0);
 });
 
-test("query service – nothing is parsed for a stranger", async (t) => {
+test("query service – nothing is parsed for an unauthenticated client", async (t) => {
   const { raw } = await service(t, { token: "t0ken" });
   const parse = t.mock.method(JSON, "parse");
   const parsed = () => {
@@ -239,7 +239,7 @@ test("query service – nothing is parsed for a stranger", async (t) => {
   assert.equal(long.status, 413);
 });
 
-test("query service – Login gives a token that ends after 24 h without use", async (t) => {
+test("query service – Login returns a token that expires after 24 h without use", async (t) => {
   const { raw, parts } = await service(t, { token: "t0ken" });
   const login = (fields: object) => raw("Login", JSON.stringify(fields));
   assert.equal((await login({ email: "a@b.example" })).number, 9002);
@@ -266,14 +266,14 @@ test("query service – Login gives a token that ends after 24 h without use", a
   assert.equal((await login({ email: "", password: "t0ken" })).number, 0);
 });
 
-test("query service – without HTTP_TOKEN any token and any password pass", async (t) => {
+test("query service – without HTTP_TOKEN any token and any password are accepted", async (t) => {
   const { raw } = await service(t);
   assert.equal((await raw("GetUnits", '{"Token":"anything"}')).number, 0);
   assert.equal((await raw("Login", '{"email":"x","password":"y"}')).number, 0);
   assert.equal((await raw("GetUnits", "{}")).number, 9001);
 });
 
-test("query service – the tree: companies, areas, machines, points, axes; −1, null and missing filter nothing", async (t) => {
+test("query service – the tree: companies, areas, machines, points, axes; −1, null and missing do not filter", async (t) => {
   const { ok } = await service(t);
   assert.deepEqual(await ok("GetCompanies"), [
     { Id: 1, Name: "Acme", Description: "Acme", Type: "Company" },
@@ -318,7 +318,7 @@ test("query service – the tree: companies, areas, machines, points, axes; −1
   );
 });
 
-test("query service – GetUnits: the vendor's codes, ours, and the site's loop units", async (t) => {
+test("query service – GetUnits returns the vendor's codes, ours, and the loop units of the site", async (t) => {
   const { ok } = await service(t);
   const units = (await ok("GetUnits")) as unknown as { Id: number; Name: string }[];
   assert.deepEqual(
@@ -338,7 +338,7 @@ test("query service – GetUnits: the vendor's codes, ours, and the site's loop 
   assert.equal(new Set(units.map(({ Id }) => Id)).size, units.length);
 });
 
-test("query service – GetCurrentMeasures: the latest reading per axis, units as code texts", async (t) => {
+test("query service – GetCurrentMeasures returns the latest reading per axis, with unit codes as text", async (t) => {
   const { ok, parts } = await service(t);
   assert.deepEqual(await ok("GetCurrentMeasures"), []);
   accelReading(parts, NOW - 60_000, 3);
@@ -389,7 +389,7 @@ test("query service – GetCurrentMeasures: the latest reading per axis, units a
   }
 });
 
-test("query service – GetAllHistoryMeasures: one table, a row per quantity, every row of the range in ascending order", async (t) => {
+test("query service – GetAllHistoryMeasures returns one table, a row per quantity, every row of the range in ascending order", async (t) => {
   const { ok, parts } = await service(t, { timezone: "Asia/Kolkata" });
   const ask = (fields: object = {}) =>
     ok("GetAllHistoryMeasures", {
@@ -428,7 +428,7 @@ test("query service – GetAllHistoryMeasures: one table, a row per quantity, ev
   }
 });
 
-test("query service – a range that the clock's leap swallows is empty, not wrong", async (t) => {
+test("query service – a range that is empty because the clock skipped it is an empty result, not an error", async (t) => {
   // On 2026-03-08 the clocks of New York go from 02:00 to 03:00.
   const { ask } = await service(t, { timezone: "America/New_York" });
   const place = { machinecode: 40, pointindex: 1, axis: 1 };
@@ -440,7 +440,7 @@ test("query service – a range that the clock's leap swallows is empty, not wro
   assert.deepEqual([turned.number, turned.value], [9004, []]);
 });
 
-test("query service – GetHistoryMeasures: processed readings with unit labels", async (t) => {
+test("query service – GetHistoryMeasures returns processed readings with unit labels", async (t) => {
   const { ok, parts } = await service(t);
   accelReading(parts, NOW - 60_000, 5);
   const found = await ok("GetHistoryMeasures", { machinecode: 40, pointindex: 1, axis: 1 });
@@ -465,7 +465,7 @@ test("query service – the bulk tables", async (t) => {
   assert.equal(devices[0]?.["data"]?.length, SITE.sensors.length);
 });
 
-test("query service – devices: configuration, newest facts, null for what is unknown", async (t) => {
+test("query service – devices have configuration, newest values, and null for what is unknown", async (t) => {
   const queued = Date.parse("2026-11-19T10:11:12Z");
   const { ok, parts } = await service(
     t,
@@ -521,7 +521,7 @@ test("query service – devices: configuration, newest facts, null for what is u
   assert.equal(first?.["channelCount"], 3);
 });
 
-test("query service – devices: a fact that the newest record left out comes from the newest that has it", async (t) => {
+test("query service – devices take a value that the newest record lacks from the newest record that has it", async (t) => {
   const { ok, parts } = await service(t);
   const add = (minutesAgo: number, values: object, attributes: object) =>
     parts.history.add({
@@ -543,7 +543,7 @@ test("query service – devices: a fact that the newest record left out comes fr
   assert.equal(device?.["firmwareVersion"], 11);
 });
 
-test("query service – what state reads tell fills the device list, and internal RMS where getRMS asks for it", async (t) => {
+test("query service – state reads fill the device list, and supply internal RMS for getRMS", async (t) => {
   const read = { operation: "getState", fields: { battery: { from: "B", unit: "V" } } };
   const sensors = SITE.sensors.map((sensor) => ({ ...sensor, stateReads: [read] }));
   const { ok, parts } = await service(
@@ -607,7 +607,7 @@ test("query service – a sensor without listed channels has the axes that its r
   assert.equal(await assigned(), 2);
 });
 
-test("query service – GetDataBySensor: an object per channel, slashed dates, values one level deeper", async (t) => {
+test("query service – GetDataBySensor returns an object per channel, slashed dates, values one level deeper", async (t) => {
   const { ok, parts } = await service(t);
   const units = { current1_avg: "A", current1_min: "A", current2_avg: "A", battery: "V" };
   parts.history.add({
@@ -639,7 +639,7 @@ test("query service – GetDataBySensor: an object per channel, slashed dates, v
   assert.deepEqual(await ok("GetDataBySensor", { sensorCode: 7 }), []);
 });
 
-test("query service – GetExtraValues: the values of one unit at a place", async (t) => {
+test("query service – GetExtraValues returns the values of one unit at a point", async (t) => {
   const { ok, parts } = await service(t);
   accelReading(parts, NOW, null);
   const units = (await ok("GetUnits")) as unknown as { Id: number; Name: string }[];
@@ -683,7 +683,7 @@ function unpack(base64: unknown): number[] {
   return Array.from({ length: bytes.length / 4 }, (_, i) => view.getFloat32(i * 4, true));
 }
 
-test("query service – GetFFT_Base64 and GetFFT agree, and show the tone where it is", async (t) => {
+test("query service – GetFFT_Base64 and GetFFT agree, and show the tone at its frequency", async (t) => {
   const { ok, parts } = await service(t);
   accelReading(parts, NOW, 9);
   const file = { machinecode: 40, pointindex: 1, fileid: 9, SignalTypeOut: 0 };
@@ -713,7 +713,7 @@ test("query service – GetFFT_Base64 and GetFFT agree, and show the tone where 
   assert.equal(coordinates?.X[64], 64 / RATE);
 });
 
-test("query service – all seven units; the envelope's spectrum keeps the formula of its lines", async (t) => {
+test("query service – all seven units; the envelope spectrum keeps the formula for its lines", async (t) => {
   const { ok, ask, parts } = await service(t);
   accelReading(parts, NOW, 9);
   for (const SignalTypeOut of [0, 1, 2, 3, 4, 5, 6]) {
@@ -738,7 +738,7 @@ test("query service – all seven units; the envelope's spectrum keeps the formu
   assert.equal((await ask("GetFFT_Base64", elsewhere)).number, 9006);
 });
 
-test("query service – a record that cannot give the quantity answers an empty series", async (t) => {
+test("query service – a record that does not have the quantity returns an empty series", async (t) => {
   const { ok, parts } = await service(t);
   accelReading(parts, NOW, 9);
   const stored = parts.waveforms.read(9) ?? assert.fail("no waveform");
@@ -747,7 +747,7 @@ test("query service – a record that cannot give the quantity answers an empty 
   assert.equal((await ok("GetFFT_Base64", file))["base64"], "");
 });
 
-test("query service – GetSensorAssignedMachines: a row per axis", async (t) => {
+test("query service – GetSensorAssignedMachines returns a row per axis", async (t) => {
   const { ok } = await service(t);
   assert.deepEqual(await ok("GetSensorAssignedMachines", { code: "010234" }), [
     { MachineCode: 40, PointIndex: 1, Axis: 1 },
@@ -763,7 +763,7 @@ test("query service – GetSensorAssignedMachines: a row per axis", async (t) =>
   assert.deepEqual(all[3], { MachineCode: 40, PointIndex: 2, Axis: null, SensorCode: "20871" });
 });
 
-test("query service – the vendor's word is in answers, and either word is understood", async (t) => {
+test("query service – responses use the vendor's word, and requests may use either word", async (t) => {
   const names = createWireNames({ word: "acme", service: "AcmeService.svc" });
   const { ok, ask, parts } = await service(t, { names });
   parts.history.add({
@@ -790,7 +790,7 @@ test("query service – the vendor's word is in answers, and either word is unde
   }
 });
 
-test("query service – FileId is 0 where the samples are gone, for the reading stays longer than they do", async (t) => {
+test("query service – FileId is 0 if the samples are deleted, because readings are kept longer", async (t) => {
   const { ok, parts } = await service(t);
   accelReading(parts, NOW - 60_000, 5);
   const fileIds = async () => {
@@ -805,7 +805,7 @@ test("query service – FileId is 0 where the samples are gone, for the reading 
   assert.deepEqual(await fileIds(), [0, 0]);
 });
 
-test("query service – an internal fault is told as one, without its details", async (t) => {
+test("query service – an internal error is reported as such, without details", async (t) => {
   const parts = testParts();
   const broken = Object.assign(parts, {
     waveforms: {
@@ -821,7 +821,7 @@ test("query service – an internal fault is told as one, without its details", 
   assert.ok(!answer.text.includes("secret"));
 });
 
-test("query service – AccelSev and EnvSev say the worst active alarm of the quantity on that axis", async (t) => {
+test("query service – AccelSev and EnvSev return the worst active alarm of the quantity on that axis", async (t) => {
   const rules = [
     { name: "hard", select: { values: ["channel1_accel_rms"] }, high: 1, highHigh: 2 },
     { name: "soft", select: { values: ["channel1_accel_peak"] }, high: 9 },

@@ -37,7 +37,7 @@ const CHANGES = [
   "/api/v1/anything-new",
 ] as const;
 
-test("roles – HTTP_VIEW_TOKEN looks, by bearer and by session, and each change is refused with 403 and a sentence", async (t) => {
+test("roles – HTTP_VIEW_TOKEN can read, by bearer and by session, and each change is refused with 403 and a message", async (t) => {
   const { audit, entries } = auditLog();
   const app = createApp(testParts({ audit }), { ...OPTIONS, ...TOKENS });
   t.after(() => app.close());
@@ -75,7 +75,7 @@ test("roles – HTTP_VIEW_TOKEN looks, by bearer and by session, and each change
   }
 });
 
-test("roles – who may only look cannot try out the secrets of the settings", async (t) => {
+test("roles – a view token cannot be used to guess the secrets in the settings", async (t) => {
   const asked: boolean[] = [];
   const configuration = {
     compare: (_nonce: string, _digests: object, withSecrets: boolean) => {
@@ -98,7 +98,7 @@ test("roles – who may only look cannot try out the secrets of the settings", a
   assert.deepEqual(asked, [false, true]);
 });
 
-test("roles – the view token asks the query service, by itself and through Login", async (t) => {
+test("roles – the view token can query the query service, directly and through Login", async (t) => {
   const app = createApp(testParts(), { ...OPTIONS, ...TOKENS });
   t.after(() => app.close());
   const ask = async (operation: string, payload: object) =>
@@ -115,7 +115,7 @@ test("roles – the view token asks the query service, by itself and through Log
   assert.equal(login[0].Key.StatusNumber, 0);
 });
 
-test("audit – a change is kept with token, address, time, what and outcome; strangers and questions leave nothing", async (t) => {
+test("audit – a change is recorded with token, address, time, action and outcome; unauthenticated requests and reads are not recorded", async (t) => {
   const { audit, entries } = auditLog();
   const parts = testParts({ audit });
   const app = createApp(parts, { ...OPTIONS, ...TOKENS });
@@ -142,7 +142,7 @@ test("audit – a change is kept with token, address, time, what and outcome; st
   assert.ok(!shown.body.includes(TOKENS.token));
 });
 
-test("audit – what cannot be kept is logged, and the answer stands", async (t) => {
+test("audit – a failure to write the record is logged, and the response is sent all the same", async (t) => {
   const audit = {
     add: () => {
       throw new Error("database or disk is full");
@@ -155,7 +155,7 @@ test("audit – what cannot be kept is logged, and the answer stands", async (t)
   assert.equal((await app.inject({ ...change, headers: { host } })).statusCode, 200);
 });
 
-test("tokens – in an address they open nothing", async (t) => {
+test("tokens – a token in the URL is not accepted", async (t) => {
   const app = createApp(testParts(), { ...OPTIONS, ...TOKENS });
   t.after(() => app.close());
   for (const name of ["token", "access_token", "Token", "authorization"]) {

@@ -12,7 +12,7 @@ import { tempDirectory } from "../support/temp-database.ts";
 
 const local = { host: "localhost" };
 
-test("server – a foreign Host name gets nothing while bound to loopback", async (t) => {
+test("server – bound to loopback, a request with a foreign Host name is refused", async (t) => {
   const app = createApp(testParts(), OPTIONS);
   t.after(() => app.close());
   for (const host of [
@@ -31,14 +31,14 @@ test("server – a foreign Host name gets nothing while bound to loopback", asyn
   }
 });
 
-test("server – bound to the network any Host name is answered", async (t) => {
+test("server – bound to the network, any Host name is accepted", async (t) => {
   const app = createApp(testParts(), { ...OPTIONS, host: "0.0.0.0", token: "t0ken" });
   t.after(() => app.close());
   const headers = { host: "box7.plant.example", authorization: "Bearer t0ken" };
   assert.equal((await app.inject({ url: "/api/v1/status", headers })).statusCode, 200);
 });
 
-test("server – a request that a page of another origin sent is refused before it does anything", async (t) => {
+test("server – a request sent by a page of another origin is refused before it has any effect", async (t) => {
   const app = createApp(testParts(), OPTIONS);
   t.after(() => app.close());
   for (const headers of [
@@ -80,7 +80,7 @@ test("server – a request that a page of another origin sent is refused before 
   assert.equal(answer.statusCode, 200);
 });
 
-test("server – with a token all but healthz want it", async (t) => {
+test("server – with a token, every path except healthz requires it", async (t) => {
   const parts = testParts();
   const app = createApp(parts, { ...OPTIONS, token: "t0ken" });
   t.after(() => app.close());
@@ -113,7 +113,7 @@ test("server – with a token all but healthz want it", async (t) => {
   }
 });
 
-test("server – sign-in gives a cookie no script can read, sign-out ends it, and idleness does", async (t) => {
+test("server – sign-in sets a cookie that scripts cannot read; sign-out and inactivity end the session", async (t) => {
   const parts = testParts();
   const app = createApp(parts, { ...OPTIONS, token: "t0ken" });
   t.after(() => app.close());
@@ -134,7 +134,7 @@ test("server – sign-in gives a cookie no script can read, sign-out ends it, an
   assert.equal(await status(), 401);
 });
 
-test("server – sign-in by a form without script leads to the dashboard; a browser without session gets the page", async (t) => {
+test("server – a form sign-in without script opens the dashboard; a browser without a session gets the sign-in page", async (t) => {
   const app = createApp(testParts(), { ...OPTIONS, token: "t0ken" });
   t.after(() => app.close());
   const page = await app.inject({ url: "/", headers: local });
@@ -151,7 +151,7 @@ test("server – sign-in by a form without script leads to the dashboard; a brow
   assert.equal(answer.headers.location, "/");
 });
 
-test("server – guessing is slowed: after ten different wrong tokens wrong ones wait; the right one passes, for all behind a proxy share an address", async (t) => {
+test("server – after ten different wrong tokens, further wrong ones are delayed; the right one is accepted at once, because all clients behind a proxy share an address", async (t) => {
   const parts = testParts();
   const app = createApp(parts, { ...OPTIONS, token: "t0ken" });
   t.after(() => app.close());
@@ -191,7 +191,7 @@ test("server – guessing is slowed: after ten different wrong tokens wrong ones
   assert.equal((await signIn("wrong again")).statusCode, 401);
 });
 
-test("server – sensor settings are refused over TCP without HTTP_TOKEN and COMMANDS_ENABLED, and taken by the socket", async (t) => {
+test("server – sensor settings over TCP require HTTP_TOKEN and COMMANDS_ENABLED; the socket accepts them without", async (t) => {
   const socketPath = join(tempDirectory(t), "agent.sock");
   const server = createHttpServer(testParts(), { ...OPTIONS, socketPath, commandsEnabled: false });
   await server.listenLocally();
@@ -219,7 +219,7 @@ test("server – sensor settings are refused over TCP without HTTP_TOKEN and COM
   assert.equal(status, 200);
 });
 
-test("server – a thousand connections that say nothing, or half of it, shut nobody out", async (t) => {
+test("server – a thousand connections that send nothing, or half a request, do not lock anybody out", async (t) => {
   const server = createHttpServer(testParts(), OPTIONS);
   const address = new URL(await server.listen());
   const sockets: Socket[] = [];
@@ -239,7 +239,7 @@ test("server – a thousand connections that say nothing, or half of it, shut no
   }
 });
 
-test("server – every answer carries the security headers, refusals too", async (t) => {
+test("server – every response has the security headers, including errors", async (t) => {
   const app = createApp(testParts(), { ...OPTIONS, token: "t0ken" });
   t.after(() => app.close());
   for (const url of ["/healthz", "/api/v1/status", "/nowhere"]) {
@@ -251,7 +251,7 @@ test("server – every answer carries the security headers, refusals too", async
   }
 });
 
-test("health – 503 names the part that is not well; ready needs gateway, broker and buffer", async (t) => {
+test("health – 503 names the failing component; readiness requires gateway, broker and buffer", async (t) => {
   const parts = testParts();
   const app = createApp(parts, OPTIONS);
   t.after(() => app.close());
@@ -290,7 +290,7 @@ test("health – 503 names the part that is not well; ready needs gateway, broke
   }
 });
 
-test("metrics – the contract's names are there, and gauges follow the status", async (t) => {
+test("metrics – the contract's names exist, and gauges follow the status", async (t) => {
   const parts = testParts();
   uplinkMetrics(parts.metrics, "main");
   const app = createApp(parts, OPTIONS);
@@ -333,7 +333,7 @@ test("metrics – the contract's names are there, and gauges follow the status",
   );
 });
 
-test("metrics – state, age, battery and zone of each sensor of the site file, by the gateway's clock, and of no other", async (t) => {
+test("metrics – state, age, battery and zone of each sensor in the site file, by the gateway's clock, and of no other", async (t) => {
   const parts = testParts();
   const app = createApp(parts, OPTIONS);
   t.after(() => app.close());
@@ -375,7 +375,7 @@ test("metrics – state, age, battery and zone of each sensor of the site file, 
   assert.doesNotMatch(await scrape(), /^gateside_sensor_state\{/m);
 });
 
-test("server – a connection that does not finish its request is ended, and close does not wait for idle ones", async (t) => {
+test("server – a connection that does not finish its request is closed, and close does not wait for idle ones", async (t) => {
   const server = createHttpServer(testParts(), OPTIONS);
   const address = new URL(await server.listen());
   const idle = connect(Number(address.port), address.hostname);
@@ -388,7 +388,7 @@ test("server – a connection that does not finish its request is ended, and clo
   assert.equal(server.address, null);
 });
 
-test("server – two servers on one port: the second says so", async (t) => {
+test("server – if two servers use one port, the second reports it", async (t) => {
   const first = createHttpServer(testParts(), OPTIONS);
   const address = new URL(await first.listen());
   t.after(() => first.close());
@@ -397,7 +397,7 @@ test("server – two servers on one port: the second says so", async (t) => {
   await assert.rejects(second.listen(), { code: "EADDRINUSE" });
 });
 
-test("events – a stream begins with the status, brings readings as they are stored, and ends with the server", async (t) => {
+test("events – a stream starts with the status, sends readings as they are stored, and ends with the server", async (t) => {
   const parts = testParts();
   const server = createHttpServer(parts, OPTIONS);
   const address = await server.listen();
@@ -430,7 +430,7 @@ test("events – a stream begins with the status, brings readings as they are st
   assert.equal(parts.subscribers, 0);
 });
 
-test("events – who comes back gets what it missed, or is told that this is not known", {
+test("events – a client that reconnects receives what it missed, or is told that events may be missing", {
   timeout: deadlineMs(10_000),
 }, async (t) => {
   const parts = testParts();
@@ -479,7 +479,7 @@ test("events – who comes back gets what it missed, or is told that this is not
   await visit(/event: skipped\ndata: \{"count":null\}/, String(seq));
 });
 
-test("events – a stream ends soon after the session that opened it; one that was never signed in gets none", {
+test("events – a stream ends soon after its session; a client that never signed in gets none", {
   timeout: deadlineMs(10_000),
 }, async (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
@@ -511,7 +511,7 @@ test("events – a stream ends soon after the session that opened it; one that w
   await otherReader.cancel();
 });
 
-test("events – a reader that takes nothing costs its own events, and is told how many", async (t) => {
+test("events – a client that does not read loses only its own events, and is told how many", async (t) => {
   const parts = testParts();
   const server = createHttpServer(parts, OPTIONS);
   const address = new URL(await server.listen());
@@ -552,7 +552,7 @@ test("events – a reader that takes nothing costs its own events, and is told h
   assert.ok(count >= 1000);
 });
 
-test("events – only so many streams at once", async (t) => {
+test("events – the number of streams is limited", async (t) => {
   const server = createHttpServer(testParts(), OPTIONS);
   const address = await server.listen();
   t.after(() => server.close());
@@ -567,7 +567,7 @@ test("events – only so many streams at once", async (t) => {
   assert.ok(refused.headers.get("retry-after"));
 });
 
-test("server – limits stand on the listener itself", async (t) => {
+test("server – the limits are set on the listener itself", async (t) => {
   const app = createApp(testParts(), OPTIONS);
   t.after(() => app.close());
   await app.ready();

@@ -41,7 +41,7 @@ const CHANGES = REQUESTS.filter(
   ([method, url]) => method !== "GET" && !url.endsWith("/check") && !url.endsWith("/draft"),
 );
 
-test("set-up – pages of other origins, other host names and no token get nothing, whatever they ask", async (t) => {
+test("set-up – requests from other origins, with other host names or without a token are refused, whatever they request", async (t) => {
   const { ask, hash, path, entries, setup } = openSetup(t, { uplinks: { uplinks: [] } });
   const match = { "if-match": await hash() };
   const before = readFileSync(path, "utf8");
@@ -78,7 +78,7 @@ test("set-up – pages of other origins, other host names and no token get nothi
   assert.ok(entries.every(({ who, outcome }) => who === "HTTP_VIEW_TOKEN" && outcome === "403"));
 });
 
-test("set-up – a token in the address opens nothing, and a form of another page is no request", async (t) => {
+test("set-up – a token in the URL is not accepted, and a form of another page is refused", async (t) => {
   const { ask, hash, path } = openSetup(t);
   const match = { "if-match": await hash() };
   for (const query of ["token", "access_token", "HTTP_TOKEN", "authorization"]) {
@@ -97,7 +97,7 @@ test("set-up – a token in the address opens nothing, and a form of another pag
   assert.deepEqual(JSON.parse(readFileSync(path, "utf8")), FIRST);
 });
 
-test("set-up – no answer may be framed, kept or read as something else", async (t) => {
+test("set-up – no response may be framed, cached or interpreted as another type", async (t) => {
   const { ask } = openSetup(t, { uplinks: { uplinks: [] } });
   for (const [method, url, body] of REQUESTS.filter(
     ([, one]) => !/test|probe|discover$/.test(one),
@@ -111,7 +111,7 @@ test("set-up – no answer may be framed, kept or read as something else", async
   }
 });
 
-test("set-up – 10 MB of JSON, deep nesting and names of prototypes are refused, and nothing is written", async (t) => {
+test("set-up – 10 MB of JSON, deep nesting and prototype names are refused, and nothing is written", async (t) => {
   const { ask, hash, path } = openSetup(t, { uplinks: { uplinks: [] } });
   const match = { "if-match": await hash(), "content-type": "application/json" };
   const before = readFileSync(path, "utf8");
@@ -133,7 +133,7 @@ test("set-up – 10 MB of JSON, deep nesting and names of prototypes are refused
   assert.equal(readFileSync(path, "utf8"), before);
 });
 
-test("set-up – the password of a discovery is in no answer, audit entry or state", async (t) => {
+test("set-up – the password of a discovery is in no response, audit entry or state", async (t) => {
   const { ask, entries, setup } = openSetup(t);
   for (const url of [
     "file:///etc/passwd",
@@ -156,7 +156,7 @@ test("set-up – the password of a discovery is in no answer, audit entry or sta
   assert.ok(!all.includes(LOGIN.email), all);
 });
 
-test("set-up – of a stranger that it is made to connect to nothing is told but that it is one, and no redirect is followed", async (t) => {
+test("set-up – nothing is disclosed about a server that the agent is made to connect to, and redirects are not followed", async (t) => {
   const { ask, setup } = openSetup(t, { uplinks: { uplinks: [] } });
   const inside = "the-inside-of-a-stranger";
   const asked: string[] = [];

@@ -26,7 +26,7 @@ const CLOUD = {
 };
 const file = (...uplinks: object[]) => ({ uplinks });
 
-test("set-up – user names and what else is secret in an uplinks file cannot be read, in the file and in its versions", async (t) => {
+test("set-up – user names and other secrets in an uplinks file cannot be read, in the file or its versions", async (t) => {
   const { ask, uplinksPath, uplinks } = openSetup(t, { uplinks: file(CLOUD) });
   const seen: string[] = [];
   const get = async (url: string) => {
@@ -73,7 +73,7 @@ test("set-up – user names and what else is secret in an uplinks file cannot be
   for (const text of seen) for (const secret of SECRETS) assert.ok(!text.includes(secret), text);
 });
 
-test("set-up – a secret in a wrong place of either file is shown to nobody, and the rest of it is", async (t) => {
+test("set-up – a secret in the wrong place of either file is hidden, and the rest is shown", async (t) => {
   const { ask, path, uplinksPath } = openSetup(t, { uplinks: file(CLOUD) });
   const viewer = { authorization: `Bearer ${TOKENS.viewToken}` };
   for (const [what, content] of ODD_UPLINKS) {
@@ -115,7 +115,7 @@ test("set-up – a secret in a wrong place of either file is shown to nobody, an
   for (const { text } of [site, broken]) assert.ok(!text.includes(PLANTED), text);
 });
 
-test("set-up – a password that is typed goes into a file of its own, is in effect, and never comes back", async (t) => {
+test("set-up – a typed password is written to a file of its own, takes effect, and is never returned", async (t) => {
   const { ask, directory, uplinksPath, uplinks } = openSetup(t, { uplinks: file() });
   const secrets = join(directory, "data", "configuration", "secrets");
   const [first, second] = ["typed-Pa55word", "typed-again-Pa55"];
@@ -191,7 +191,7 @@ test("set-up – a password that is typed goes into a file of its own, is in eff
     for (const secret of [first, second]) assert.ok(!text.includes(secret), text);
 });
 
-test("set-up – no hash that is shown lets who may look try out what a file holds", async (t) => {
+test("set-up – no displayed hash lets a view token guess the content of a file", async (t) => {
   const { ask, uplinksPath } = openSetup(t, { uplinks: file(CLOUD) });
   const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
   const before = readFileSync(uplinksPath, "utf8");
@@ -210,7 +210,7 @@ test("set-up – no hash that is shown lets who may look try out what a file hol
   assert.equal(refused.status, 403, refused.text);
 });
 
-test("set-up – a hidden user name goes to no address that it was not given for", async (t) => {
+test("set-up – a hidden user name is sent only to the address it was set for", async (t) => {
   const { ask, uplinksPath } = openSetup(t, { uplinks: file(CLOUD) });
   const before = readFileSync(uplinksPath, "utf8");
   const { body } = await ask("GET", "uplinks");
@@ -228,7 +228,7 @@ test("set-up – a hidden user name goes to no address that it was not given for
   assert.equal(readFileSync(uplinksPath, "utf8"), before);
 });
 
-test("set-up – only files of the credentials and the configuration directory may be named, and none of the agent's own", async (t) => {
+test("set-up – only files in the credentials and configuration directories may be named, and none of the agent's own", async (t) => {
   const credentials = tempDirectory(t);
   const outside = join(tempDirectory(t), "secret");
   writeFileSync(outside, "s3cret-of-somebody");
@@ -300,7 +300,7 @@ test("set-up – only files of the credentials and the configuration directory m
   assert.equal(saved.status, 200, saved.text);
 });
 
-test("set-up – a path that who edits the file itself chose may stay as it is", async (t) => {
+test("set-up – a path that an administrator wrote into the file may stay", async (t) => {
   const outside = join(tempDirectory(t), "cloud.password");
   writeFileSync(outside, "p4ss");
   const uplink = { ...CLOUD, passwordFile: outside };
@@ -314,7 +314,7 @@ test("set-up – a path that who edits the file itself chose may stay as it is",
   assert.equal((await ask("PUT", "uplinks", same, match)).status, 200);
 });
 
-test("set-up – without UPLINKS_FILE each of its answers is 404 and says what to set", async (t) => {
+test("set-up – without UPLINKS_FILE every response is 404 and says what to set", async (t) => {
   const { ask } = openSetup(t);
   for (const [method, url] of [
     ["GET", "uplinks"],

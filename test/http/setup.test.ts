@@ -9,7 +9,7 @@ import { FIRST, openSetup as open, sensor, TOKENS, withSensors } from "../suppor
 
 const onDisk = (path: string) => JSON.parse(readFileSync(path, "utf8"));
 
-test("set-up – off, each of its answers is 403 and says what to set", async (t) => {
+test("set-up – when disabled, every response is 403 and says what to set", async (t) => {
   const app = createApp(testParts(), OPTIONS);
   t.after(() => app.close());
   for (const [method, url] of [
@@ -31,7 +31,7 @@ test("set-up – off, each of its answers is 403 and says what to set", async (t
   }
 });
 
-test("set-up – faults come with their places, and nothing is written", async (t) => {
+test("set-up – errors are returned with their locations, and nothing is written", async (t) => {
   const { path, put, ask, entries } = open(t);
   const wrong = withSensors(sensor("40001"), { code: "2", type: 9, kinds: ["currentV2"] });
   const refused = await put(wrong);
@@ -86,7 +86,7 @@ test("set-up – a sensor is added, changed and removed; each step is applied, a
   );
 });
 
-test("set-up – a version comes back with its difference said before; ten are kept", async (t) => {
+test("set-up – a version is restored after its diff is shown; ten are kept", async (t) => {
   const { path, put, ask, hash } = open(t);
   for (let i = 0; i < 12; i++) await put(withSensors(sensor("40001", { name: `Fan ${i}` })));
   const { versions } = (await ask("GET", "versions")).body;
@@ -103,7 +103,7 @@ test("set-up – a version comes back with its difference said before; ten are k
   assert.equal(gone.status, 404);
 });
 
-test("set-up – a change from the other side is shown and not overwritten", async (t) => {
+test("set-up – a concurrent change is shown and not overwritten", async (t) => {
   const { path, ask, hash } = open(t);
   const seen = await hash();
   const theirs = withSensors(sensor("40001"), sensor("70000"));
@@ -120,13 +120,13 @@ test("set-up – a change from the other side is shown and not overwritten", asy
   assert.equal(again.status, 200);
 });
 
-test("set-up – while a signed configuration is on trial nothing is saved", async (t) => {
+test("set-up – while a signed configuration is on trial, nothing is saved", async (t) => {
   const { path, put } = open(t, { isTrialRunning: () => true });
   assert.equal((await put(withSensors(sensor("1")))).status, 409);
   assert.deepEqual(onDisk(path), FIRST);
 });
 
-test("set-up – other pages, HTTP_VIEW_TOKEN, forms, huge bodies and paths for a version change nothing", async (t) => {
+test("set-up – other origins, HTTP_VIEW_TOKEN, forms, huge bodies and paths as version names change nothing", async (t) => {
   const { path, ask, hash, directory } = open(t);
   const mine = withSensors(sensor("1"));
   const match = { "if-match": await hash() };
@@ -148,7 +148,7 @@ test("set-up – other pages, HTTP_VIEW_TOKEN, forms, huge bodies and paths for 
   assert.deepEqual(onDisk(path), FIRST);
 });
 
-test("set-up – state reads are probed before they are saved, each with its values or why it gave none", async (t) => {
+test("set-up – state reads are tested before they are saved, each with its values or the reason it failed", async (t) => {
   const device = await startRegisters(t, new Map([[0, 3580]]));
   const { ask, entries, path } = open(t);
   const before = onDisk(path);

@@ -18,7 +18,7 @@ import {
 
 const HOURS = 30;
 
-test("query service over the real store – history, files and devices of what was stored, across days and time zones", async (t) => {
+test("query service over the real store – history, files and devices of stored readings, across days and time zones", async (t) => {
   const store = tempStore(t, { clock: new ManualClock(START_MS + 2 * DAY_MS) });
   for (let hour = 0; hour < HOURS; hour++) {
     const values = { channel1_accel_rms: hour, channel1_vel_rms: 1, channel1_env_rms: null };

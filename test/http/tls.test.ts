@@ -74,7 +74,7 @@ async function shown(address: string, maxVersion?: "TLSv1.1"): Promise<string> {
 
 const fingerprint = ({ cert }: Pair) => new X509Certificate(cert).fingerprint256;
 
-test("tls – the port speaks TLS alone, the socket stays plain, cookies are Secure", async (t) => {
+test("tls – the port accepts only TLS, the socket stays plain, and cookies are Secure", async (t) => {
   const { directory, files, write, server } = place(t);
   const pair = makePair();
   write(pair);
@@ -121,7 +121,7 @@ test("tls – the port speaks TLS alone, the socket stays plain, cookies are Sec
   assert.match(cookie, /set-cookie: gateside_session=[^;]+; .*; Secure/i);
 });
 
-test("tls – a renewed pair is taken without a restart; half of one, or one that does not fit, leaves the old", async (t) => {
+test("tls – a renewed certificate and key are loaded without a restart; an incomplete or mismatched pair leaves the old one in use", async (t) => {
   const { files, write, server, log } = place(t);
   const first = makePair();
   const second = makePair();
@@ -141,7 +141,7 @@ test("tls – a renewed pair is taken without a restart; half of one, or one tha
   assert.equal(await shown(address), fingerprint(second));
 });
 
-test("tls – files that are gone reject the listening, which may be tried again", async (t) => {
+test("tls – if the files are missing, listening fails and can be retried", async (t) => {
   const { files, write, server } = place(t);
   assert.ok(!existsSync(files.certFile));
   await assert.rejects(server.listen(), /ENOENT/);
@@ -150,7 +150,7 @@ test("tls – files that are gone reject the listening, which may be tried again
   assert.equal(await shown(await server.listen()), fingerprint(pair));
 });
 
-test("tls – connections that never end their handshake, say nothing after it, or half of a request, shut nobody out", async (t) => {
+test("tls – connections that never finish the handshake, send nothing after it, or send half a request do not lock anybody out", async (t) => {
   const { write, server } = place(t);
   write(makePair());
   const address = new URL(await server.listen());

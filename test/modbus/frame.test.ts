@@ -16,7 +16,7 @@ const request = (code: number, address: number, count: number, transaction = 0x1
 const read = (address: number, count: number) =>
   address + count > 20 ? null : Array.from({ length: count }, (_, i) => address + i);
 
-test("frame – functions 3 and 4 answer alike, with the request's transaction and unit", () => {
+test("frame – functions 3 and 4 give the same response, with the transaction and unit of the request", () => {
   for (const code of [3, 4]) {
     assert.equal(
       respond(request(code, 5, 2), read).toString("hex"),
@@ -46,14 +46,14 @@ test("frame – a store that cannot be read is exception 4", () => {
   );
 });
 
-test("frame – a foreign protocol or an impossible length is no Modbus", () => {
+test("frame – another protocol or an impossible length is not Modbus", () => {
   assert.equal(takeFrame(Buffer.from("GET / HTTP/1.1\r\n\r\n")), "invalid");
   assert.equal(takeFrame(Buffer.from("123400000001", "hex")), "invalid");
   assert.equal(takeFrame(Buffer.from("1234000000ff", "hex")), "invalid");
   assert.equal(takeFrame(Buffer.from("123400000006", "hex")), null);
 });
 
-test("frame – whatever the bytes, a whole frame gets one well-formed response of bounded size", () => {
+test("frame – any complete frame, whatever its bytes, gets one well-formed response of limited size", () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 2, maxLength: 254 }), (rest) => {
       const frame = Buffer.concat([Buffer.alloc(6), rest]);

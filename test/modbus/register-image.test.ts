@@ -50,11 +50,11 @@ const floatOf = ([high = 0, low = 0]: readonly number[]) => {
 };
 const RPM = 12;
 
-test("register image – the header tells layout, heartbeat, gateway and sensors", () => {
+test("register image – the header contains layout, heartbeat, gateway and sensors", () => {
   assert.deepEqual(imageOf(null).read(0, 8), [1, 1, 1, 1, 0, 0, 0, 0]);
 });
 
-test("register image – a sensor's block tells state, age and battery in millivolts", () => {
+test("register image – a sensor's block contains state, age and battery in millivolts", () => {
   assert.deepEqual(imageOf(null).read(8, 4), [1, 2, 3612, 0]);
   const unknown = imageOf(null, {
     condition: () => ({ state: "unknown", lastReadingMs: null, batteryV: null }),
@@ -68,14 +68,14 @@ test("register image – a good value is its float and its age", () => {
   assert.equal(registers[2], 35);
 });
 
-test("register image – the little word order swaps the two registers and nothing else", () => {
+test("register image – little-endian word order swaps the two registers and nothing else", () => {
   const [low = 0, high = 0, status] =
     imageOf(reading(), { wordOrder: "little" }).read(RPM, 3) ?? [];
   assert.equal(floatOf([high, low]), 1480.5);
   assert.equal(status, 35);
 });
 
-test("register image – bad, missing and never seen are NaN and say bad", () => {
+test("register image – bad, missing and never received values are NaN with quality bad", () => {
   const bad = reading({ values: { rpm: null }, quality: { rpm: { quality: "bad" } } });
   for (const newest of [bad, reading({ values: {} }), null]) {
     const registers = imageOf(newest).read(RPM, 3) ?? [];
@@ -84,18 +84,18 @@ test("register image – bad, missing and never seen are NaN and say bad", () =>
   }
 });
 
-test("register image – uncertain and stale values are kept and say so", () => {
+test("register image – uncertain and stale values are kept and flagged", () => {
   const doubtful = reading({ quality: { rpm: { quality: "uncertain" } } });
   assert.equal(imageOf(doubtful).read(RPM + 2, 1)?.[0], (1 << 14) + 35);
   assert.equal(imageOf(doubtful, { isStale: () => true }).read(RPM + 2, 1)?.[0], (3 << 14) + 35);
 });
 
-test("register image – an age stops at what fourteen bits hold; a reading ahead of the clock is 0 s old", () => {
+test("register image – an age is capped at fourteen bits; a reading ahead of the clock has age 0 s", () => {
   assert.equal(imageOf(reading({ timeMs: 0 })).read(RPM + 2, 1)?.[0], 16_383);
   assert.equal(imageOf(reading({ timeMs: NOW + 5000 })).read(RPM + 2, 1)?.[0], 0);
 });
 
-test("register image – any window of the map reads as its registers one by one; beyond it there is nothing", () => {
+test("register image – any window of the map equals its registers read one by one; outside the map there is nothing", () => {
   const image = imageOf(reading());
   const end = 24;
   const all = Array.from({ length: end }, (_, i) => image.read(i, 1)?.[0]);

@@ -38,7 +38,7 @@ test("register map – a sensor's state comes first, then its values in the orde
   assert.equal(map.end, 24);
 });
 
-test("register map – no change of the site moves a register, over restarts too", () => {
+test("register map – no change of the site file moves a register, also across restarts", () => {
   fc.assert(
     fc.property(fc.array(anySite, { minLength: 1, maxLength: 5 }), (sites) => {
       let saved: ReturnType<RegisterMap["saved"]> = [];
@@ -54,7 +54,7 @@ test("register map – no change of the site moves a register, over restarts too
   );
 });
 
-test("register map – what the address space has no room for is counted, not given a wrong address", () => {
+test("register map – values that do not fit into the address space are counted, not given a wrong address", () => {
   const sensors = Array.from({ length: 6000 }, (_, i) => sensorOf(i, ["rpm"]));
   const map = new RegisterMap([], siteOf(sensors));
   assert.ok(map.end <= 65_536);

@@ -41,7 +41,7 @@ async function ask(socket: Socket, request: Buffer, bytes = RESPONSE.length / 2)
   return got.toString("hex");
 }
 
-test("modbus server – a request in single bytes and three in one piece are answered in order", async (t) => {
+test("modbus server – a request in single bytes and three in one segment are answered in order", async (t) => {
   const { server } = await serve(t);
   await until("the server", () => server.address ?? undefined);
   const socket = await open(t, portOf(server));
@@ -55,7 +55,7 @@ test("modbus server – a request in single bytes and three in one piece are ans
   assert.equal(three, RESPONSE.repeat(3));
 });
 
-test("modbus server – a bad frame ends its own connection and no other", async (t) => {
+test("modbus server – a bad frame closes its own connection and no other", async (t) => {
   const { server } = await serve(t);
   await until("the server", () => server.address ?? undefined);
   const good = await open(t, portOf(server));
@@ -68,7 +68,7 @@ test("modbus server – a bad frame ends its own connection and no other", async
 /** docs/modbus.md. */
 const CLIENTS_PROMISED = 64;
 
-test("modbus server – as many clients as promised are served at once, one more is turned away, a free place is given on", async (t) => {
+test("modbus server – the documented number of clients is served at once, one more is refused, and a free slot is reused", async (t) => {
   const { server, lines } = await serve(t);
   await until("the server", () => server.address ?? undefined);
   const clients = await Promise.all(
@@ -84,7 +84,7 @@ test("modbus server – as many clients as promised are served at once, one more
   assert.equal(await ask(await open(t, portOf(server)), REQUEST), RESPONSE);
 });
 
-test("modbus server – a taken port is said once and tried again until it is free", async (t) => {
+test("modbus server – a port in use is reported once and retried until it is free", async (t) => {
   const other = createServer().listen(0, "127.0.0.1");
   await once(other, "listening");
   const address = other.address();

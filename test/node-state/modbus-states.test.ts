@@ -57,7 +57,7 @@ function answerTo(request: Buffer, word: number, promisedBytes = 2): Buffer {
   return answer;
 }
 
-test("modbus states – an exception tells of these registers, not of the device, and the connection goes on", async (t) => {
+test("modbus states – an exception concerns only these registers, not the device, and the connection stays open", async (t) => {
   const { url } = await startRegisters(t, new Map([[10, 357]]));
   const states = client(t);
   await assert.rejects(states.read(readOf(url, 99), NEVER), (error) => {
@@ -72,7 +72,7 @@ test("modbus states – an exception tells of these registers, not of the device
   await assert.rejects(states.read(readOf(url, 10, 99), NEVER), /exception 2/);
 });
 
-test("modbus states – a device that died is away, and read again once it is back", async (t) => {
+test("modbus states – a device that stopped responding is reported as away, and read again once it is back", async (t) => {
   const words = new Map([[10, 1]]);
   const first = await startRegisters(t, words);
   const states = client(t);
@@ -88,7 +88,7 @@ test("modbus states – a device that died is away, and read again once it is ba
   assert.deepEqual((await states.read(read, NEVER)).values, { v10: 2 });
 });
 
-test("modbus states – half an answer, one that promises more than it holds, another function's and none are failures, never values", async (t) => {
+test("modbus states – an incomplete response, one with a wrong length, one of another function, and none at all are failures, never values", async (t) => {
   const answers: ((request: Buffer, socket: Socket) => void)[] = [
     (request, socket) => socket.end(answerTo(request, 357).subarray(0, 10)),
     (request, socket) => socket.write(answerTo(request, 357).subarray(0, 10)),
@@ -111,7 +111,7 @@ test("modbus states – half an answer, one that promises more than it holds, an
   }
 });
 
-test("modbus states – an answer that comes too late is never taken for that of the next question", async (t) => {
+test("modbus states – a late response is never taken for the response to the next request", async (t) => {
   const late: (() => void)[] = [];
   let asked = 0;
   const { url } = await device(t, (request, socket) => {
@@ -128,7 +128,7 @@ test("modbus states – an answer that comes too late is never taken for that of
   assert.deepEqual((await states.read(readOf(url, 10), NEVER)).values, { v10: 2 });
 });
 
-test("modbus states – an idle connection that the device has closed costs nothing but a new one", async (t) => {
+test("modbus states – an idle connection that the device has closed only costs a new one", async (t) => {
   const { url, sockets } = await device(t, (request, socket) => {
     socket.write(answerTo(request, 7));
   });

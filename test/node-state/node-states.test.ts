@@ -119,7 +119,7 @@ function start(t: TestContext, stateReads: readonly StateRead[], pollMs = HOUR_M
   return { site, states, away, stored, during, lines: logger.lines };
 }
 
-test("state reads – a reload begins what it adds at once, leaves what stays as it is, and ends what it removes", async (t) => {
+test("state reads – a reload starts what it adds at once, leaves unchanged reads alone, and stops what it removes", async (t) => {
   const { site, states, stored, during } = start(t, [BATTERY]);
   assert.deepEqual(await during(HOUR_MS / 2), ["getBattery"]);
   site.replace(siteOf([BATTERY, device(502, "supply")]));
@@ -132,7 +132,7 @@ test("state reads – a reload begins what it adds at once, leaves what stays as
   assert.equal(states.condition("100"), null);
 });
 
-test("state reads – a device that is away holds up its own reads alone, is asked ever less often, and is said once", async (t) => {
+test("state reads – a device that is away delays only its own reads, is tried less and less often, and is reported once", async (t) => {
   const dead = "tcp://10.0.0.1:503";
   const { states, away, during, lines } = start(t, [
     BATTERY,
@@ -155,7 +155,7 @@ test("state reads – a device that is away holds up its own reads alone, is ask
   assert.ok(lines.some(({ message }) => message === "state reads of this node work again"));
 });
 
-test("state reads – an operation that the gateway does not have is asked again after five minutes or more, the others as ever", async (t) => {
+test("state reads – an operation that the gateway does not have is retried after at least five minutes, the others as usual", async (t) => {
   const { states, during } = start(t, [MISSING, BATTERY]);
   assert.deepEqual((await during(299_000)).sort(), ["getBattery", "getNothing"]);
   const day = await during(24 * HOUR_MS);
@@ -165,7 +165,7 @@ test("state reads – an operation that the gateway does not have is asked again
   assert.match(states.condition("100")?.lastError ?? "", /HTTP 404/);
 });
 
-test("state reads – without an interval of their own they go with the polls, and a slow gateway has nine tenths of the time without them", async (t) => {
+test("state reads – without an interval of their own they run with the polls, and a slow gateway has nine tenths of the time without them", async (t) => {
   const quick = start(t, [BATTERY, { ...device(502, "a"), intervalS: 300 }], 60_000);
   const asked = await quick.during(600_000);
   assert.equal(asked.filter((one) => one === "getBattery").length, 10 + 1);

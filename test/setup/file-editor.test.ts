@@ -75,7 +75,7 @@ function editorOf(
   );
 }
 
-test("file editor – a power cut at any step of a save leaves the old or the new file whole, and every version readable", async (t) => {
+test("file editor – a power cut at any step of a save leaves the old or the new file complete, and every version readable", async (t) => {
   let cuts = 0;
   for (let step = 0; ; step++) {
     const dataDir = tempDirectory(t);
@@ -106,7 +106,7 @@ test("file editor – a power cut at any step of a save leaves the old or the ne
   assert.equal(cuts, 3, "the version, the oldest one, the file");
 });
 
-test("file editor – two saves at once: one is told to try again, and nothing is mixed", async (t) => {
+test("file editor – of two concurrent saves, one is told to try again, and nothing is mixed", async (t) => {
   const dataDir = tempDirectory(t);
   const path = join(dataDir, "site.json");
   writeFileSync(path, "0");
@@ -120,7 +120,7 @@ test("file editor – two saves at once: one is told to try again, and nothing i
   assert.equal(readFileSync(path, "utf8"), "a");
 });
 
-test("file editor – a file that is there and cannot be read is not replaced", async (t) => {
+test("file editor – a file that exists but cannot be read is not replaced", async (t) => {
   const dataDir = tempDirectory(t);
   const path = join(dataDir, "site.json");
   writeFileSync(path, "somebody's");

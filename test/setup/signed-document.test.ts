@@ -26,14 +26,14 @@ function reasonOf(bytes: Uint8Array | string, keys = [ours.publicKey], expected 
 const signed = (change: Partial<typeof DOCUMENT> = {}, key = ours.privateKey) =>
   signDocument({ ...DOCUMENT, ...change }, key);
 
-test("signed document – one that is in order is taken with its content", () => {
+test("signed document – a valid one is accepted with its content", () => {
   const opened = openDocument(Buffer.from(signed()), [theirs.publicKey, ours.publicKey], EXPECTED);
   assert.ok(!isRefusal(opened));
   assert.deepEqual(opened.content, DOCUMENT.content);
   assert.equal(opened.version, 5);
 });
 
-test("signed document – each rule refuses by its own name", () => {
+test("signed document – each rule rejects under its own name", () => {
   assert.equal(reasonOf(signed({}, theirs.privateKey)), "signature");
   const bent = JSON.parse(signed()) as { payload: string; signature: string };
   const other = JSON.parse(signed({ version: 6 })) as { payload: string };
@@ -45,7 +45,7 @@ test("signed document – each rule refuses by its own name", () => {
   assert.equal(reasonOf(signed({ version: 3 })), "version");
 });
 
-test("signed document – what is none is refused, whatever it is made of", () => {
+test("signed document – anything that is not such a document is rejected", () => {
   for (const text of [
     "",
     "null",
@@ -69,7 +69,7 @@ test("signed document – what is none is refused, whatever it is made of", () =
   assert.equal(reasonOf(content({ site: { site: "plant-7", sensors: deep } })), "too_deep");
 });
 
-test("signed document – a key file may hold several keys, and only such as sign this way", () => {
+test("signed document – a key file may hold several keys, but only of the supported type", () => {
   const pem = (key: { export(options: object): string | Buffer }) =>
     String(key.export({ type: "spki", format: "pem" }));
   assert.equal(readPublicKeys(pem(ours.publicKey) + pem(theirs.publicKey)).length, 2);

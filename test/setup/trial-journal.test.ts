@@ -64,7 +64,7 @@ function takeIn(journal: TrialJournal, paths: { site: string; uplinks: string },
   journal.end({ ...settled, outcome: isWon ? "applied" : "rolled_back" });
 }
 
-test("trial – a file that the document made goes again with it, at once and after a power cut", (t) => {
+test("trial – a file created by the document is deleted when it is reverted, at once and after a power cut", (t) => {
   for (const isCut of [false, true]) {
     const { dataDir, paths } = setUp(t);
     rmSync(paths.uplinks);
@@ -80,7 +80,7 @@ test("trial – a file that the document made goes again with it, at once and af
 });
 
 for (const isWon of [true, false]) {
-  test(`trial – a power cut at any step leaves one of the two whole (${isWon ? "won" : "lost"})`, (t) => {
+  test(`trial – a power cut at any step leaves one of the two versions complete (${isWon ? "won" : "lost"})`, (t) => {
     const outcomes: string[] = [];
     for (let step = 0; ; step++) {
       const { dataDir, paths, found } = setUp(t);
@@ -116,7 +116,7 @@ for (const isWon of [true, false]) {
   });
 }
 
-test("trial – a file that somebody changed meanwhile is neither of the two, and stays", (t) => {
+test("trial – a file that somebody changed in the meantime is neither version, and stays", (t) => {
   const { dataDir, paths, found } = setUp(t);
   const journal = new TrialJournal(durableFiles, dataDir);
   journal.begin(TRIAL);
@@ -127,7 +127,7 @@ test("trial – a file that somebody changed meanwhile is neither of the two, an
   assert.match(recovered?.detail ?? "", /site\.json was changed since and stays/);
 });
 
-test("trial – a spoiled journal does not keep the agent from starting", (t) => {
+test("trial – a damaged journal does not keep the agent from starting", (t) => {
   const { dataDir, paths, found } = setUp(t);
   const journal = new TrialJournal(durableFiles, dataDir);
   journal.begin(TRIAL);

@@ -20,7 +20,7 @@ test("demo broker – a retained QoS 1 message reaches a later subscriber", asyn
   await subscriber.endAsync();
 });
 
-test("demo broker – nonsense and connections beyond the limit do not hurt it; it closes with clients on", async (t) => {
+test("demo broker – invalid packets and connections beyond the limit do no harm; it closes while clients are connected", async (t) => {
   const broker = await startBroker({ connectionsMax: 2 });
   const socket = connectSocket(broker.port, "127.0.0.1");
   t.after(() => socket.destroy());
@@ -36,7 +36,7 @@ test("demo broker – nonsense and connections beyond the limit do not hurt it; 
   assert.equal(client.connected, false);
 });
 
-test("demo broker – a port that is taken is told", async (t) => {
+test("demo broker – a port in use is reported", async (t) => {
   const broker = await startBroker();
   t.after(() => broker.close());
   await assert.rejects(startBroker({ port: broker.port }), /EADDRINUSE/);

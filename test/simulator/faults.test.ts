@@ -237,7 +237,7 @@ const LOOKS: Readonly<Record<FaultName, readonly [Omit<FaultSpec, "name">, Look,
 };
 
 for (const name of Object.keys(FAULTS) as FaultName[]) {
-  test(`faults – ${name} is seen on the wire while it is on, and gone when it is off`, async (t) => {
+  test(`faults – ${name} is visible on the wire while it is active, and gone afterwards`, async (t) => {
     const { simulator } = await plant(t, OPTIONS);
     const [spec, look, kind = "rpm"] = LOOKS[name];
     const plain = (await call(simulator, kind)).body.toString();
@@ -271,7 +271,7 @@ async function reopened(simulator: Simulator): Promise<void> {
   }
 }
 
-test("faults – a stale connection is reset when it is used again, a new one is not", async (t) => {
+test("faults – a stale connection is reset when it is reused, a new one is not", async (t) => {
   const { simulator } = await plant(t, OPTIONS);
   simulator.faults.add({ name: "stale-keep-alive" });
   const body = question(simulator, "rpm", DAY);
@@ -291,7 +291,7 @@ test("faults – a stale connection is reset when it is used again, a new one is
   assert.deepEqual(seen, ["answer", "ECONNRESET"]);
 });
 
-test("faults – gzip comes where it is accepted, and only there", async (t) => {
+test("faults – gzip is used if accepted, and only then", async (t) => {
   const { simulator } = await plant(t, OPTIONS);
   const plain = (await call(simulator, "rpm")).body.toString();
   simulator.faults.add({ name: "gzip" });
@@ -300,7 +300,7 @@ test("faults – gzip comes where it is accepted, and only there", async (t) => 
   assert.equal(gunzipSync(answer.body).toString(), plain);
 });
 
-test("faults – strike only their sensor, day, calls and number of times", async (t) => {
+test("faults – affect only their sensor, day, calls and number of times", async (t) => {
   const { simulator } = await plant(t, OPTIONS);
   const { code } = sensorOf(simulator, "rpm");
   simulator.faults.add({ name: "html-500", sensor: code, day: DAY, fromCall: 2, toCall: 3 });
@@ -316,7 +316,7 @@ test("faults – strike only their sensor, day, calls and number of times", asyn
   assert.deepEqual(simulator.faults.list(), []);
 });
 
-test("faults – probability draws the same calls from the same seed", async (t) => {
+test("faults – with a probability, the same seed selects the same calls", async (t) => {
   const draw = async (test: TestContext) => {
     const { simulator } = await plant(test, OPTIONS);
     simulator.faults.add({ name: "forbidden", probability: 0.5 });
@@ -329,7 +329,7 @@ test("faults – probability draws the same calls from the same seed", async (t)
   assert.ok(first.includes("200") && first.includes("403"));
 });
 
-test("faults – what was shown altered, cut or refused is told apart from what was shown whole", async (t) => {
+test("faults – responses that were altered, cut or refused are recorded apart from complete ones", async (t) => {
   const { simulator } = await plant(t, OPTIONS);
   const shown = () => [...simulator.served()];
   const off = simulator.faults.add({ name: "cut", fraction: 0.7 });
@@ -351,7 +351,7 @@ test("faults – what was shown altered, cut or refused is told apart from what 
   assert.equal(altered[0]?.record["RPM"], wire[0]?.["RPM"]);
 });
 
-test("faults – a swapped sensor speaks under its new serial from the swap on", async (t) => {
+test("faults – a swapped sensor reports its new serial number from the swap on", async (t) => {
   const { simulator, clock } = await plant(t, { cadenceS: { rpm: 60 } });
   const { code, type } = sensorOf(simulator, "rpm");
   const before = (await records(simulator, "rpm", "2026-11-20")).length;
@@ -365,7 +365,7 @@ test("faults – a swapped sensor speaks under its new serial from the swap on",
   assert.ok(taken.length >= 9 && taken.every((r) => r["sensor_code"] === "777777777"));
 });
 
-test("faults – are driven over HTTP by another process, mistakes are told", async (t) => {
+test("faults – are controlled over HTTP by another process, and errors are reported", async (t) => {
   const { simulator } = await plant(t, OPTIONS);
   const send = (body: unknown) =>
     fetch(`${simulator.url}/sim/faults`, { method: "POST", body: JSON.stringify(body) });
@@ -390,7 +390,7 @@ test("faults – are driven over HTTP by another process, mistakes are told", as
   assert.equal((await fetch(`${simulator.url}/sim/truth?kind=x`)).status, 400);
 });
 
-test("faults – the command line's form is understood, and refused where it is wrong", () => {
+test("faults – the command line form is parsed, and rejected if it is wrong", () => {
   assert.deepEqual(parseFaultFlag("cut"), { name: "cut" });
   assert.deepEqual(parseFaultFlag("redirect:text=http://x/y,times=2"), {
     name: "redirect",
@@ -406,7 +406,7 @@ test("faults – the command line's form is understood, and refused where it is 
   wrong("nonsense", /no fault is named nonsense/);
 });
 
-test("simulator – a day of 120 MB leaves memory flat", async (t) => {
+test("simulator – a day of 120 MB leaves memory use flat", async (t) => {
   const { simulator } = await plant(t, { ...OPTIONS, waveform: { samples: 4096 } });
   simulator.faults.add({ name: "big-day", megabytes: 120 });
   const idle = process.memoryUsage().rss;

@@ -6,7 +6,7 @@ import {
   stateRecord,
 } from "../../src/simulator/node-state.ts";
 
-test("an operation is named and shaped by its option, and what it cannot be is said", () => {
+test("an operation is named and shaped by its option, and invalid options are reported", () => {
   const operation = parseStateOperation("getVibrationState:Battery=battery,FW=firmware");
   assert.ok(typeof operation === "object");
   const record = stateRecord(operation, "100", 0, 7_200_500);
@@ -16,7 +16,7 @@ test("an operation is named and shaped by its option, and what it cannot be is s
   assert.match(JSON.stringify(parseStateOperation("../x")), /is not the name of an operation/);
 });
 
-test("the registers say what the records say, and addresses beyond the sensors are unknown", () => {
+test("the registers contain what the records say, and addresses beyond the sensors do not exist", () => {
   const operation = parseStateOperation("getState:B=battery");
   assert.ok(typeof operation === "object");
   const volts = Number(stateRecord(operation, "100", 1, 0)["B"]);

@@ -13,7 +13,7 @@ const SETTINGS = {
   alarm3: 0.5,
 };
 
-test("simulator – answers unknown operations, GET and nonsense with HTML pages", async (t) => {
+test("simulator – answers unknown operations, GET and malformed requests with HTML pages", async (t) => {
   const { simulator } = await plant(t);
   const call = (path: string, body: string, method = "POST") =>
     rawCall(simulator.port, path, body, { method });
@@ -31,7 +31,7 @@ test("simulator – answers unknown operations, GET and nonsense with HTML pages
   assert.match(noDate.headers["content-type"] ?? "", /text\/html/);
 });
 
-test("simulator – field names of requests are case-sensitive, types are not strict unless asked", async (t) => {
+test("simulator – field names of requests are case-sensitive; types are not strict unless requested", async (t) => {
   const { simulator } = await plant(t);
   const { type, code } = sensorOf(simulator, "rpm");
   const loose = { sensorType: String(type), sensorCode: Number(code), date: "2026-11-20" };
@@ -70,7 +70,7 @@ test("simulator – writes bytes as the vendor's service does", async (t) => {
   assert.equal(Number(short.headers["content-length"]), short.body.length);
 });
 
-test("simulator – the same seed gives the same bytes, another seed others", async (t) => {
+test("simulator – the same seed gives the same bytes, another seed gives others", async (t) => {
   const { simulator: one } = await plant(t);
   const { simulator: two } = await plant(t);
   const { simulator: other } = await plant(t, { seed: 6 });
@@ -82,7 +82,7 @@ test("simulator – the same seed gives the same bytes, another seed others", as
   }
 });
 
-test("simulator – a record keeps its content whenever and in whatever order it is asked for", async (t) => {
+test("simulator – a record keeps its content whenever and in whatever order it is requested", async (t) => {
   const { simulator, clock } = await plant(t, { cacheMb: 0 });
   const early = await records(simulator, "accel");
   await clock.advance(3 * 3_600_000);
@@ -91,7 +91,7 @@ test("simulator – a record keeps its content whenever and in whatever order it
   assert.deepEqual(late.slice(0, early.length), early);
 });
 
-test("simulator – a record shows up once it was taken and sent, not before", async (t) => {
+test("simulator – a record appears once it was measured and sent, not before", async (t) => {
   const { simulator, clock } = await plant(t);
   const { code } = sensorOf(simulator, "rpm");
   const before = await records(simulator, "rpm");
@@ -105,7 +105,7 @@ test("simulator – a record shows up once it was taken and sent, not before", a
   );
 });
 
-test("simulator – truth is what is served, record by record, for every kind", async (t) => {
+test("simulator – the recorded truth equals what is served, record by record, for every kind", async (t) => {
   const { simulator } = await plant(t);
   for (const kind of POLLED_KINDS) {
     const shown = await records(simulator, kind, "2026-11-19");
@@ -148,7 +148,7 @@ test("simulator – a daylight-saving day has 25 or 23 hours and both offsets", 
   }
 });
 
-test("simulator – zones with odd offsets keep their own midnight", async (t) => {
+test("simulator – zones with unusual offsets have their own midnight", async (t) => {
   const { simulator } = await plant(t, { zone: "Asia/Kathmandu" });
   const shown = await records(simulator, "rpm", "2026-11-19");
   const ms = shown.map((r) => Number(/Date\((\d+)\+0545/.exec(String(r["time_data"]))?.[1]));
@@ -157,7 +157,7 @@ test("simulator – zones with odd offsets keep their own midnight", async (t) =
   assert.ok(Math.abs(ms.length - 1440) <= 1);
 });
 
-test("simulator – a clock that is set leaves old stamps as they were", async (t) => {
+test("simulator – setting the clock does not change old timestamps", async (t) => {
   const { simulator, clock } = await plant(t);
   const before = await records(simulator, "rpm");
   const jump = simulator.faults.add({ name: "clock-jump", ms: -7_200_000 });
@@ -198,7 +198,7 @@ test("simulator – saveSettings checks in its order and queues until the next c
   assert.equal(simulator.settings(code).queued, null);
 });
 
-test("simulator – UpdateConfig exists on generation 1 alone and checks alarms alone", async (t) => {
+test("simulator – UpdateConfig exists only on generation 1 and checks only alarms", async (t) => {
   const body = {
     sensorCode: "1",
     intervalSendData: 1,
@@ -218,7 +218,7 @@ test("simulator – UpdateConfig exists on generation 1 alone and checks alarms 
   );
 });
 
-test("simulator – strict types: each operation takes its own types and answers any other with a page", async (t) => {
+test("simulator – strict types: each operation accepts its own types and answers any other with a page", async (t) => {
   const { simulator } = await plant(t, { strictTypes: true, generation: 1 });
   const { type, code } = sensorOf(simulator, "rpm");
   const numbers = {
@@ -251,7 +251,7 @@ test("simulator – strict types: each operation takes its own types and answers
   }
 });
 
-test("simulator – speaks the vendor's word on requests and answers", async (t) => {
+test("simulator – uses the vendor's word in requests and responses", async (t) => {
   const { simulator } = await plant(t, { word: "acme", servicePath: "Acme.svc" });
   const { type, code } = sensorOf(simulator, "rpm");
   const response = await fetch(`${simulator.url}/Acme.svc/getRPMData`, {
@@ -263,7 +263,7 @@ test("simulator – speaks the vendor's word on requests and answers", async (t)
   assert.doesNotMatch(text, /sensor/);
 });
 
-test("simulator – a plant of 2000 sensors starts and answers; its site file names every one", async (t) => {
+test("simulator – a plant of 2000 sensors starts and responds; its site file lists every one", async (t) => {
   const { simulator } = await plant(t, { sensors: 2000, accelSensorsMax: 20 });
   assert.equal(new Set(simulator.siteFile().sensors.map((s) => s.code)).size, 2000);
   assert.ok((await records(simulator, "rpm")).length > 600);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { SimulatedClock } from "../../src/simulator/simulated-clock.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
-test("plant time – goes on from where it is when its speed changes, also behind a clock that was set", async () => {
+test("plant time – continues from the current time when its speed changes, also on a system clock that was set", async () => {
   const clock = new ManualClock(0);
   const plant = new SimulatedClock(clock, { speed: 20, startMs: 1_000_000, offsetMs: 500 });
   await clock.advance(1000);
