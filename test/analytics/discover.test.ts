@@ -69,7 +69,7 @@ const enveloped = (Value: unknown, StatusNumber: unknown = 0) => ({
   body: [{ Key: { StatusNumber, Description: "told" }, Configs: [], Value }],
 });
 
-test("discover – a service that refuses, is something else, or is not there ends with one line and no token in it", async (t) => {
+test("discover – a service that refuses, is something else, or is not there gives one line without the token", async (t) => {
   const cwd = directory(t);
   const flags = (url: string) => ["--url", url, "--token", "s3cret"];
   const cases = [
@@ -87,7 +87,7 @@ test("discover – a service that refuses, is something else, or is not there en
   }
 });
 
-test("discover – wrong flags are told before anything is asked", async (t) => {
+test("discover – wrong flags are reported before any request is sent", async (t) => {
   const cwd = directory(t);
   writeFileSync(join(cwd, "there.json"), "{}");
   const base = ["--url", "http://127.0.0.1:1", "--token", "x"];
@@ -106,7 +106,7 @@ test("discover – wrong flags are told before anything is asked", async (t) => 
   }
 });
 
-test("discover – against our own service: the draft passes check, and stderr names what it could not know", async (t) => {
+test("discover – against our own service, the draft passes check, and stderr names what it could not know", async (t) => {
   const url = await ourService(t);
   const cwd = directory(t);
   const { code, stdout, stderr } = await discover(cwd, [
@@ -131,7 +131,7 @@ test("discover – against our own service: the draft passes check, and stderr n
   assert.ok(!stderr.includes("t0ken"));
 });
 
-test("discover – with the operator's hints every sensor is drafted, and the assumptions are told", async (t) => {
+test("discover – with the operator's hints every sensor is drafted, and the assumptions are reported", async (t) => {
   const url = await ourService(t, "acme");
   const cwd = directory(t);
   const { code, stdout, stderr } = await discover(cwd, [
@@ -216,7 +216,7 @@ test("discover – merging adds what is new and changes nothing that a person wr
   assert.deepEqual(JSON.parse(readFileSync(join(cwd, "site.json"), "utf8")), merged);
 });
 
-test("discover – other shapes are read: a bare list, a wrapped answer, a table, other letter case, no assignment operation", async (t) => {
+test("discover – other shapes are read: a bare list, a wrapped response, a table, other letter case, no assignment operation", async (t) => {
   const url = await otherService(t, (operation, body) => {
     switch (operation) {
       case "GetDevices":
@@ -272,7 +272,7 @@ test("discover – other shapes are read: a bare list, a wrapped answer, a table
   assert.match(stderr, /501: left out, what a sensor of type 4 reads is unknown/);
 });
 
-test("discover – logs in with e-mail and password, whose file alone holds it", async (t) => {
+test("discover – logs in with e-mail and password, which is read only from its file", async (t) => {
   const cwd = directory(t);
   writeFileSync(join(cwd, "password"), "t0ken\n");
   const url = await ourService(t);
@@ -289,7 +289,7 @@ test("discover – logs in with e-mail and password, whose file alone holds it",
   await assert.rejects(discover(cwd, login.slice(0, 4)), /--password-file/);
 });
 
-test("discover – an address that is not the service's, and one where nothing listens, get a remedy", async (t) => {
+test("discover – an address of another service, and one where nothing listens, get a remedy", async (t) => {
   const cwd = directory(t);
   const elsewhere = await otherService(t, () => ({ status: 404, body: "" }));
   const wrong = await discover(cwd, ["--url", elsewhere, "--token", "x"]);
@@ -302,7 +302,7 @@ test("discover – an address that is not the service's, and one where nothing l
   assert.match(closed.stderr, /ECONNREFUSED.*nothing listens there/);
 });
 
-test("discover – asks the gateway which kinds answer for a type; a flag goes before, a silent sensor is passed over", async (t) => {
+test("discover – asks the gateway which kinds respond for a type; a flag takes precedence, a silent sensor is skipped", async (t) => {
   const cwd = directory(t);
   const device = (ID: number, code: string, type: number) => ({ ID, code, type, name: "" });
   const url = await otherService(t, (operation) =>

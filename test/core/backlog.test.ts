@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { backlogOf } from "../../src/core/backlog.ts";
 
-test("backlog – nothing waits where no lane has anything", () => {
+test("backlog – is empty if no lane has pending entries", () => {
   assert.deepEqual(backlogOf({}), { readings: 0, oldestTimeMs: null });
   const json = { readings: 0, oldestTimeMs: null };
   assert.deepEqual(backlogOf({ json }), { readings: 0, oldestTimeMs: null });
 });
 
-test("backlog – is that of the longest lane, as old as its oldest reading in any, waveforms aside", () => {
+test("backlog – is that of the longest lane and as old as the oldest reading in any, ignoring waveforms", () => {
   const lanes = {
     json: { readings: 2, oldestTimeMs: 5_000 },
     sparkplug: { readings: 7, oldestTimeMs: 4_000 },

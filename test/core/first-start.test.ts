@@ -28,7 +28,7 @@ const UPLINK = {
   backlogRatePerS: 0,
 } as const;
 
-test("first start – counts what enabled sensors send in the days before and the running one", () => {
+test("first start – counts what enabled sensors send in the previous days and the current one", () => {
   const [week] = firstStartOf(SITE, [UPLINK], 7);
   const perDay = 1440 + 2880 + 96;
   assert.equal(week?.messages, 8 * perDay);
@@ -37,7 +37,7 @@ test("first start – counts what enabled sensors send in the days before and th
   assert.equal(firstStartOf(SITE, [UPLINK], 0)[0]?.messages, perDay);
 });
 
-test("first start – each uplink has its own choice, formats and pace; one without history none", () => {
+test("first start – each uplink has its own selection, formats and pace; one without history has none", () => {
   const starts = firstStartOf(
     SITE,
     [

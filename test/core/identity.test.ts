@@ -52,7 +52,7 @@ test("identity – does not depend on how a record is written", async () => {
   }
 });
 
-test("identity – minus zero is zero, and an escaped character is the character", async () => {
+test("identity – minus zero equals zero, and an escaped character equals the character", async () => {
   const id = await idOf("rpm", '{"RPM":0,"x":"\u00e9\u{1d11e}"}');
   assert.equal(await idOf("rpm", '{"RPM":-0.0,"x":"\\u00e9\\ud834\\udd1e"}'), id);
   assert.equal(await idOf("rpm", '{"RPM":"-0","x":"\u00e9\u{1d11e}"}'), id);
@@ -78,7 +78,7 @@ test("identity – differs with the sensor, the kind, the time and every part of
   assert.equal(new Set(ids).size, ids.length);
 });
 
-test("identity – samples count one by one, in their channel, whatever their spelling", async () => {
+test("identity – samples count individually, in their channel, in any spelling", async () => {
   const id = await idOf("accel", '{"channel1":[1,2,3],"channel2":[-4],"channel3":null}');
   assert.equal(await idOf("accel", '{"channel1":[1.0, "2",3e0],"channel2":[ -4 ]}'), id);
   const others = [
@@ -112,7 +112,7 @@ test("identity – member order never matters", async () => {
   );
 });
 
-test("identity – the format is fixed: these ids may never change", async () => {
+test("identity – the format is fixed: these ids must never change", async () => {
   assert.equal(
     await idOf(
       "rpm",
@@ -164,7 +164,7 @@ for (const [kind, text, expected] of [
   });
 }
 
-test("rejects – a record of another sensor, or without a time, is of no use", async () => {
+test("rejects – a record of another sensor, or without a time, is rejected", async () => {
   const foreign = await recordOf("rpm", `{"sensor_code":"13","time_data":${time(AT)}}`);
   assert.equal(findReject(foreign, "12")?.reason, "foreign_record");
   assert.equal(findReject(foreign, "0013"), null);

@@ -75,7 +75,7 @@ function assertLost(reading: Reading, channel: number, reason: string): void {
   }
 }
 
-test("accel – without calibration or sample rate no value is made up and no waveform kept", () => {
+test("accel – without calibration or sample rate no value is invented and no waveform kept", () => {
   for (const fields of [
     { calibration: 0 },
     { calibration: -0.1 },
@@ -91,7 +91,7 @@ test("accel – without calibration or sample rate no value is made up and no wa
   }
 });
 
-test("accel – a damaged channel spoils itself alone, and says how", () => {
+test("accel – a damaged channel affects only itself, and says how it is damaged", () => {
   const damage = (reason: Extract<ChannelSamples, { state: "damaged" }>["reason"]) =>
     convert(accel([{ state: "damaged", reason, digest: "" }, tone(), tone()]));
   const over = damage("sample_out_of_range");
@@ -107,7 +107,7 @@ test("accel – a damaged channel spoils itself alone, and says how", () => {
   assert.deepEqual(broken.attributes.flags, ["sample_not_integer"]);
 });
 
-test("accel – an empty array is no samples, a missing channel 3 is a biaxial node", () => {
+test("accel – an empty array means no samples, a missing channel 3 is a biaxial node", () => {
   const reading = convert(accel([tone(), { state: "ok", samples: new Int16Array(0) }, ABSENT]));
   assertLost(reading, 2, "missing");
   assert.deepEqual(reading.attributes.flags, ["channel_length_mismatch"]);
@@ -185,7 +185,7 @@ test("accel – values, units, attributes and axes of a good record", () => {
   assert.equal(reading.waveform?.recordingReason, 3);
 });
 
-test("accel – zones follow own limits, the displacement check, and the velocity's quality", () => {
+test("accel – zones follow the configured limits, the displacement check, and the quality of the velocity", () => {
   const record = accel([tone(), tone(), ABSENT]);
   const zone = (parts: Partial<Sensor>, of = record) =>
     convert(of, sensorOf("accel", parts)).values.channel1_zone;
@@ -221,7 +221,7 @@ test("accel – clipping is counted per channel and makes every value uncertain"
   assert.equal(typeof reading.values.channel2_vel_rms, "number");
 });
 
-test("accel – conversion gives way between channels and ends the same", () => {
+test("accel – conversion yields between channels with the same result", () => {
   const record = accel([tone(), tone(), tone()]);
   const sensor = sensorOf("accel");
   const context = {
@@ -248,7 +248,7 @@ test("current – only channels with a clamp are published; a missing field is b
   assert.deepEqual(reading.quality, { current3: { quality: "bad", reason: "missing" } });
 });
 
-test("currentV2 – minimum, maximum and average are each their own value", () => {
+test("currentV2 – minimum, maximum and average are independent values", () => {
   const sensor = sensorOf("currentV2", { channels: { current2: { clamp: 100 } } });
   const fields = { min_current2: 11, max_current2: 14.2, avg_current2: Number.NaN, battery: 3.6 };
   const reading = convert(recordOf("currentV2", { fields }), sensor);
@@ -264,14 +264,14 @@ test("currentV2 – minimum, maximum and average are each their own value", () =
   assert.equal(reading.units.battery, "V");
 });
 
-test("current – what no number can hold is bad, not infinite", () => {
+test("current – a value too large for a number is bad, not infinite", () => {
   const sensor = sensorOf("current", { channels: { current1: { clamp: 500 } } });
   const reading = convert(recordOf("current", { fields: { current1: 1e308 } }), sensor);
   assert.deepEqual(reading.values, { current1: null });
   assert.deepEqual(reading.quality, { current1: { quality: "bad", reason: "not_a_number" } });
 });
 
-test("loop – binary dust in a voltage does not move it over a limit", () => {
+test("loop – binary rounding noise in a voltage does not move it across a limit", () => {
   const sensor = sensorOf("loop", { channels: { channel1: { unit: "bar", low: 0, high: 10 } } });
   const at = (volts: number) =>
     convert(recordOf("loop", { fields: { channel1_voltage: volts } }), sensor).quality.channel1;
@@ -296,7 +296,7 @@ test("accCurrent – ampere-hours as received, without any clamp factor", () => 
   assert.deepEqual(reading.attributes, { startPeriod: "2026-11-20T14:00:00.000Z" });
 });
 
-test("loop – the current is published in every state, the value only where it can be trusted", () => {
+test("loop – the current is published in every state, the value only if it can be trusted", () => {
   const sensor = sensorOf("loop", {
     channels: {
       channel1: { unit: "bar", low: 0, high: 10 },
@@ -323,7 +323,7 @@ test("loop – the current is published in every state, the value only where it 
   assert.equal(reading.units.channel1_ma, "mA");
 });
 
-test("dryContact – booleans and 0 or 1, inverted where configured, anything else is bad", () => {
+test("dryContact – booleans and 0 or 1, inverted if configured, anything else is bad", () => {
   const sensor = sensorOf("dryContact", {
     channels: { input1: {}, input2: { invert: true }, input3: {} },
   });
@@ -334,7 +334,7 @@ test("dryContact – booleans and 0 or 1, inverted where configured, anything el
   assert.deepEqual(reading.quality, { input3: { quality: "bad", reason: "not_a_number" } });
 });
 
-test("accCurrent and dryContact – where channels are listed only those are published, whatever the record carries", () => {
+test("accCurrent and dryContact – if channels are listed, only those are published, whatever the record contains", () => {
   const fields = { input1: true, input2: false, input3: true, input4: true };
   const listed = sensorOf("dryContact", { channels: { input2: {}, input4: {} } });
   const contacts = convert(recordOf("dryContact", { fields }), listed);
@@ -346,7 +346,7 @@ test("accCurrent and dryContact – where channels are listed only those are pub
   assert.deepEqual(charge.values, { accumulated_current4: 4 });
 });
 
-test("kinds without channels – a value that did not come is missing, unless the site file lists others only", () => {
+test("kinds without channels – a value that did not arrive is missing, unless the site file lists only others", () => {
   const missing = { quality: "bad", reason: "missing" };
   const contact = (parts: Partial<Sensor>) =>
     convert(recordOf("dryContact", { fields: { input1: true } }), sensorOf("dryContact", parts));
@@ -365,7 +365,7 @@ test("kinds without channels – a value that did not come is missing, unless th
   assert.deepEqual(charge.quality["accumulated_current4"], missing);
 });
 
-test("rpm – a speed is there, or bad with its reason", () => {
+test("rpm – a speed is present, or bad with its reason", () => {
   const rpm = (fields: RawRecord["fields"]) => convert(recordOf("rpm", { fields }));
   assert.deepEqual(rpm({ RPM: 1487.5 }).values, { rpm: 1487.5 });
   assert.equal(rpm({ RPM: 0 }).values.rpm, 0);
@@ -393,7 +393,7 @@ test("flags – a time beyond tomorrow, flags of the caller, and an unknown reco
   assert.deepEqual(fallback.attributes.flags, ["time_from_time_data"]);
 });
 
-test("offset – hours and minutes with their sign, none where the wire gave none", () => {
+test("offset – hours and minutes with their sign, none if the wire had none", () => {
   assert.equal(offsetText(-360), "-0600");
   assert.equal(offsetText(345), "+0545");
   assert.equal(offsetText(-210), "-0330");
@@ -401,7 +401,7 @@ test("offset – hours and minutes with their sign, none where the wire gave non
   assert.equal(offsetText(null), null);
 });
 
-test("raw – times stay as they came on the wire, and no id changes with their spelling", () => {
+test("raw – times stay as received, and no id changes with their spelling", () => {
   const time = { ms: NOW_MS, offsetMinutes: 120 };
   const written = recordOf("rpm", {
     fields: { RPM: 1500 },
@@ -473,7 +473,7 @@ test("kindValues – names, units and order are those of a full reading", () => 
   }
 });
 
-test("a node of several kinds keeps its vibration and its loop channels apart", () => {
+test("a node of several kinds keeps its vibration and its loop channels separate", () => {
   const sensor = sensorOf("accel", {
     kinds: ["accel", "loop"],
     channels: { channel1: { axis: "A" }, channel4: { unit: "bar", low: 0, high: 10 } },

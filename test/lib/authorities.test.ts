@@ -4,7 +4,7 @@ import { rootCertificates } from "node:tls";
 import { withPublicAuthorities } from "../../src/lib/authorities.ts";
 import { clientOptions } from "../../src/link/link-options.ts";
 
-test("authorities – a private one is added to the public ones, for every session with a broker", () => {
+test("authorities – a private CA is added to the public ones, for every broker session", () => {
   assert.equal(withPublicAuthorities("own").length, rootCertificates.length + 1);
   const options = { name: "mqtt", version: 5, clientId: "a", inflight: 1 } as const;
   const { ca } = clientOptions(

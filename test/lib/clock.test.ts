@@ -3,7 +3,7 @@ import { getEventListeners } from "node:events";
 import { test } from "node:test";
 import { systemClock } from "../../src/lib/clock.ts";
 
-test("clock – a sleep ends with its signal, and at once where that has ended already", async () => {
+test("clock – a sleep ends when its signal aborts, at once if it already has", async () => {
   const ending = new AbortController();
   const sleeps = Promise.all([1, 2, 3].map(() => systemClock.sleep(3_600_000, ending.signal)));
   ending.abort();
@@ -11,7 +11,7 @@ test("clock – a sleep ends with its signal, and at once where that has ended a
   await systemClock.sleep(3_600_000, ending.signal);
 });
 
-test("clock – however many sleep on one signal, it has one listener, and none when all woke", async () => {
+test("clock – any number of sleeps on one signal share one listener, and none is left when all have ended", async () => {
   const { signal } = new AbortController();
   const sleeps = Array.from({ length: 50 }, () => systemClock.sleep(1, signal));
   assert.equal(getEventListeners(signal, "abort").length, 1);

@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 const skip = existsSync("/dev/full") ? false : "needs /dev/full";
 
-test("logger – a log on a full disk ends nothing and takes no more memory than its share", {
+test("logger – a log on a full disk ends nothing and uses no more memory than its limit", {
   skip,
 }, () => {
   const full = openSync("/dev/full", "w");

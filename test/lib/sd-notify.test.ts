@@ -11,7 +11,7 @@ import {
   temporaryDirectory,
 } from "../support/notify-socket.ts";
 
-test("sd-notify – a socket that is missing, refused or misspelt harms nobody", { skip }, (t) => {
+test("sd-notify – a socket that is missing, refused or misspelt does no harm", { skip }, (t) => {
   const directory = temporaryDirectory(t);
   const native = buildSdNotify(join(directory, "sdnotify.node"));
   writeFileSync(join(directory, "file"), "");
@@ -31,7 +31,7 @@ test("sd-notify – a socket that is missing, refused or misspelt harms nobody",
   }
 });
 
-test("sd-notify – trimming takes program pages and changes nothing else", { skip }, (t) => {
+test("sd-notify – trimming releases program pages and changes nothing else", { skip }, (t) => {
   const native = buildSdNotify(join(temporaryDirectory(t), "sdnotify.node"));
   const script = `
     const { trim } = require(${JSON.stringify(native)});
@@ -51,7 +51,7 @@ test("sd-notify – trimming takes program pages and changes nothing else", { sk
   assert.ok(after < before - 5, `${before} MB, then ${after} MB`);
 });
 
-test("sd-notify – a long or strange status is no reason to fall", { skip }, async (t) => {
+test("sd-notify – a long or unusual status does not throw", { skip }, async (t) => {
   const directory = temporaryDirectory(t);
   const native = buildSdNotify(join(directory, "sdnotify.node"));
   const address = join(directory, "notify");
@@ -63,7 +63,7 @@ test("sd-notify – a long or strange status is no reason to fall", { skip }, as
   assert.equal(await socket.next(), "READY=1|STATUS=Überdruck");
 });
 
-test("sd-notify – a manager that does not read loses pings and holds nobody up", {
+test("sd-notify – a manager that does not read loses pings and delays nobody", {
   skip,
 }, async (t) => {
   const directory = temporaryDirectory(t);
@@ -76,7 +76,7 @@ test("sd-notify – a manager that does not read loses pings and holds nobody up
 });
 
 for (const kind of ["path", "abstract"] as const) {
-  test(`sd-notify – speaks to a socket of the ${kind} kind`, { skip }, async (t) => {
+  test(`sd-notify – sends to a socket of the ${kind} kind`, { skip }, async (t) => {
     const directory = temporaryDirectory(t);
     const native = buildSdNotify(join(directory, "sdnotify.node"));
     const address =
@@ -96,7 +96,7 @@ for (const kind of ["path", "abstract"] as const) {
   });
 }
 
-test("sd-notify – another process's watchdog, a wrong time or none is not ours to feed", () => {
+test("sd-notify – a watchdog of another process, with a wrong time or without one, is not fed", () => {
   const every = (env: Record<string, string>) =>
     createSystemdNotifier({ NOTIFY_SOCKET: "/nowhere", ...env }, "/nowhere", 42).aliveEveryMs;
   assert.equal(every({}), null);
@@ -106,7 +106,7 @@ test("sd-notify – another process's watchdog, a wrong time or none is not ours
   assert.equal(every({ WATCHDOG_USEC: "8000000", WATCHDOG_PID: "42" }), 4000);
 });
 
-test("sd-notify – without systemd nothing is said", () => {
+test("sd-notify – without systemd nothing is sent", () => {
   const notifier = createSystemdNotifier({ WATCHDOG_USEC: "8000000" }, "/nowhere");
   assert.equal(notifier.aliveEveryMs, null);
   notifier.ready("");

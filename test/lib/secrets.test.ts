@@ -25,7 +25,7 @@ const FORMS: readonly (readonly [string, string])[] = [
 ];
 
 for (const [name, form] of FORMS) {
-  test(`secret gate – a secret in ${name} is masked whole, what stands around it is not`, () => {
+  test(`secret gate – a secret in ${name} is masked completely, the text around it is not`, () => {
     const clean = gate.redact(`before ${form} after`);
     assert.match(clean, /^before .*\*\*\*.* after$/);
     // At the edges of base64 a character or two belong to what stands around the secret.
@@ -35,7 +35,7 @@ for (const [name, form] of FORMS) {
     }
   });
 
-  test(`secret gate – a secret in ${name} that was cut is masked too`, () => {
+  test(`secret gate – a truncated secret in ${name} is masked too`, () => {
     for (let length = 12; length < form.length; length += 5) {
       const clean = gate.redact(`x ${form.slice(0, length)}`);
       assert.ok(!clean.includes(form.slice(2, 10)), `${length}: ${clean}`);
@@ -43,7 +43,7 @@ for (const [name, form] of FORMS) {
   });
 }
 
-test("secret gate – several secrets, one within the other, and twice in a text", () => {
+test("secret gate – several secrets, nested ones, and repeated ones in a text", () => {
   const both = new SecretGate(["hunter2-long-password", "user:hunter2-long-password"]);
   const clean = both.redact("user:hunter2-long-password and hunter2-long-password, user: hunter");
   assert.equal(clean, "*** and ***, user: hunter");
@@ -61,7 +61,7 @@ test("secret gate – ordinary text, and a gate without secrets, change nothing"
   assert.equal(new SecretGate(["ab", ""]).redact("ab"), "ab");
 });
 
-test("secret gate – a text of megabytes takes no time, and ends masked", () => {
+test("secret gate – a text of megabytes is masked quickly, to its end", () => {
   const clean = gate.redact(`${SECRET}${"Kx9/".repeat(2_000_000)}`);
   assert.ok(clean.length <= 65_536);
   assert.ok(!clean.includes(SECRET));

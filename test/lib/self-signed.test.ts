@@ -10,7 +10,7 @@ import { selfSignedCertificate } from "../../src/lib/self-signed.ts";
 const HOSTS = ["box7.plant.example", "127.0.0.1", "::1", "fd00::7:0:1"];
 
 for (const year of [2027, 2051]) {
-  test(`self-signed – Node and openssl read one that ends in ${year}, with its names, times and signature`, () => {
+  test(`self-signed – Node and openssl read a certificate that expires in ${year}, with its names, times and signature`, () => {
     const keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
     const pem = selfSignedCertificate(
       {

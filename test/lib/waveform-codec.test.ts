@@ -7,7 +7,7 @@ const anySamples = fc
   .array(fc.integer({ min: -32768, max: 32767 }), { maxLength: 600 })
   .map((values) => Int16Array.from(values));
 
-test("waveform codec – damaged, cut and foreign bytes throw and never give wrong samples", () => {
+test("waveform codec – damaged, truncated and foreign bytes throw and never give wrong samples", () => {
   const tone = Int16Array.from({ length: 1000 }, (_, n) => Math.round(900 * Math.sin(n / 9)));
   const { encoding, bytes } = encodeSamples(tone);
   assert.equal(encoding, 2);
@@ -24,7 +24,7 @@ test("waveform codec – damaged, cut and foreign bytes throw and never give wro
   assert.throws(() => decodeSamples(1, bytes, Number.MAX_SAFE_INTEGER), WaveformDamage);
 });
 
-test("waveform codec – any samples come back bit by bit and never take more room than raw", () => {
+test("waveform codec – any samples are restored bit by bit and never take more space than raw", () => {
   fc.assert(
     fc.property(anySamples, (samples) => {
       const { encoding, bytes } = encodeSamples(samples);
@@ -34,14 +34,14 @@ test("waveform codec – any samples come back bit by bit and never take more ro
   );
 });
 
-test("waveform codec – the full swing between both ends survives the differences", () => {
+test("waveform codec – a full swing between the extremes survives the differences", () => {
   const samples = Int16Array.from({ length: 512 }, (_, n) => (n % 8 < 4 ? -32768 : 32767));
   const { encoding, bytes } = encodeSamples(samples);
   assert.notEqual(encoding, 0);
   assert.deepEqual(decodeSamples(encoding, bytes, 512), samples);
 });
 
-test("waveform codec – a quiet machine shrinks, full-scale noise stays raw", () => {
+test("waveform codec – a quiet machine is compressed, full-scale noise stays raw", () => {
   const quiet = Int16Array.from({ length: 4096 }, (_, n) => Math.round(200 * Math.sin(n / 40)));
   assert.ok(encodeSamples(quiet).bytes.length < 0.6 * 8192);
   let state = 1;

@@ -4,7 +4,7 @@ import { csvBytes, npyBytes, wavBytes } from "../../src/lib/waveform-files.ts";
 
 const SAMPLES = Float64Array.of(0, -1.5, 2.25);
 
-test("waveform files – WAV: one channel of floats, of the length that its header says", () => {
+test("waveform files – WAV: one channel of floats, of the length stated in its header", () => {
   const bytes = wavBytes(SAMPLES, 6400);
   assert.equal(bytes.toString("latin1", 0, 4), "RIFF");
   assert.equal(bytes.readUInt32LE(4), bytes.length - 8);

@@ -33,7 +33,7 @@ test("baseline – median and median absolute deviation", () => {
   assert.deepEqual(levelOf([1, 2, 3, 4]), { median: 2.5, mad: 1 });
 });
 
-test("baseline – gives no limit before it is learned, and one by its deviations after", () => {
+test("baseline – gives no limit while it learns, then one based on its deviations", () => {
   assert.equal(baselineBounds(learned([1, 1, 1, 1]), TEST), null);
   const bounds = baselineBounds(learned([1, 1.1, 0.9, 1.2, 0.8]), TEST);
   assert.ok(Math.abs((bounds?.limits.high ?? 0) - (1 + 4 * 1.4826 * 0.1)) < 1e-9);
@@ -45,14 +45,14 @@ test("baseline – is never looser than zone B/C of the class", () => {
   assert.equal(bounds?.limits.high, 2.8);
 });
 
-test("baseline – a machine that is bad while it is learned is told, not taken as normal", () => {
+test("baseline – a machine that is bad while it is learned is reported, not taken as normal", () => {
   const bad = learned([3, 3, 3, 3, 3], "C");
   assert.equal(baselineStatus(bad), "zone_c");
   assert.equal(baselineBounds(bad, TEST), null);
   assert.equal(baselineStatus(learned([5, 5, 5, 5, 5], "D")), "zone_d");
 });
 
-test("baseline – a slow drift moves the limit by half its margin at most", () => {
+test("baseline – a slow drift moves the limit by at most half its margin", () => {
   let state = learned([1, 1.1, 0.9, 1.2, 0.8]);
   const before = baselineBounds(state, TEST)?.limits.high ?? 0;
   for (let i = 0; i < 100_000; i++) state = follow(state, TEST, 1 + i / 1000, 16);
@@ -61,7 +61,7 @@ test("baseline – a slow drift moves the limit by half its margin at most", () 
   assert.equal(state.first?.median, 1);
 });
 
-test("baseline – learns only while the machine runs, and then watches", () => {
+test("baseline – learns only while the machine runs, and then monitors", () => {
   const rule = {
     name: "change",
     select: { values: ["channel1_vel_rms"] },

@@ -35,7 +35,7 @@ test("alarms – a limit is entered after the whole delay and left only by the h
   );
 });
 
-test("alarms – severity rises and falls within one alarm, with its own event each time", () => {
+test("alarms – severity rises and falls within one alarm, with a separate event each time", () => {
   const engine = engineOf(siteWith([PRESSURE]));
   const events = feed(engine, pressures([8.5, 8.5, 9.5, 9.5, 8.8, 8.6, 5]));
   assert.deepEqual(said(events), [
@@ -48,7 +48,7 @@ test("alarms – severity rises and falls within one alarm, with its own event e
   assert.equal(new Set(events.map(({ id }) => id)).size, 4);
 });
 
-test("alarms – from too high to too low is told as another limit of the same alarm", () => {
+test("alarms – a change from too high to too low is reported as another limit of the same alarm", () => {
   const engine = engineOf(siteWith([{ ...PRESSURE, delay: { readings: 1 } }]));
   const events = feed(engine, pressures([8.5, 0.5, 5]));
   assert.deepEqual(
@@ -89,7 +89,7 @@ test("alarms – a value of bad quality neither raises nor clears, and is an ala
   assert.equal(events[1]?.reason, "wire_break");
 });
 
-test("alarms – zones C and D are alarms without configuration, and no rules means nothing else", () => {
+test("alarms – zones C and D are alarms without configuration, and without rules there are no others", () => {
   const events = feed(engineOf(siteWith([])), vibrations([1, 3, 5, 2.7, 2.5]));
   assert.deepEqual(said(events), [
     "zone active warning +10",
@@ -101,7 +101,7 @@ test("alarms – zones C and D are alarms without configuration, and no rules me
   assert.equal(events[1]?.value, "channel1_vel_rms");
 });
 
-test("alarms – zoneReadings makes the warning of zone C wait; zone D does not wait", () => {
+test("alarms – zoneReadings delays the warning of zone C; zone D is not delayed", () => {
   const site = { ...siteWith([]), zoneReadings: 2 };
   assert.deepEqual(feed(engineOf(site), vibrations([1, 3, 1, 3.5, 1])), []);
   const once = feed(engineOf(site), vibrations([1, 5, 1]));
@@ -110,7 +110,7 @@ test("alarms – zoneReadings makes the warning of zone C wait; zone D does not 
   assert.deepEqual(said(twice), ["zone active warning +10", "zone cleared warning +20"]);
 });
 
-test("alarms – a low battery of the node's own state is told as that of a record is", () => {
+test("alarms – a low battery in the node's own state is reported as one in a record is", () => {
   const read = { operation: "getState", fields: { battery: { from: "B", unit: "V" } } };
   const node = { ...ACCEL, batteryLowV: 3, stateReads: [read] };
   const engine = engineOf({ site: "plant-7", sensors: [node] });
@@ -129,7 +129,7 @@ test("alarms – a low battery of the node's own state is told as that of a reco
   ]);
 });
 
-test("alarms – a low battery is told where the site file gives its limit", () => {
+test("alarms – a low battery is reported if the site file gives a limit", () => {
   const engine = engineOf(siteWith([]));
   const events = [3.2, 2.9, 3.02, 3.2].flatMap((battery, i) =>
     feed(engine, [
@@ -146,7 +146,7 @@ test("alarms – a low battery is told where the site file gives its limit", () 
   ]);
 });
 
-test("alarms – a standing machine raises no vibration alarm, and ends none", () => {
+test("alarms – a stopped machine raises no vibration alarm and ends none", () => {
   const engine = engineOf(siteWith([], [PUMP]));
   feed(engine, speeds([0, 0, 0, 0]));
   assert.equal(engine.machineState(ACCEL.code, T0 + 4 * MINUTE), "standing");
@@ -175,7 +175,7 @@ test("alarms – onlyRunning waits while the state of the machine is unknown", (
   ]);
 });
 
-test("alarms – onlyRunning judges readings that came before the speed of their time", () => {
+test("alarms – onlyRunning evaluates readings that arrived before the speed of their time", () => {
   const rule = { ...PRESSURE, onlyRunning: true };
   const inOrder = engineOf(siteWith([rule], [PUMP]));
   feed(inOrder, speeds([1480, 1480, 1480, 0, 0, 0]));
@@ -194,7 +194,7 @@ test("alarms – onlyRunning judges readings that came before the speed of their
   ]);
 });
 
-test("alarms – a reading behind a stale signal waits for the one of its own time, however late that comes", () => {
+test("alarms – a reading behind a stale signal waits for the signal of its own time, however late that arrives", () => {
   const rule = { ...PRESSURE, onlyRunning: true, delay: { readings: 1 } };
   const engine = engineOf(siteWith([rule], [PUMP]));
   feed(engine, speeds([1480, 1480, 1480, 1480]));
@@ -217,7 +217,7 @@ test("alarms – a reading behind a stale signal waits for the one of its own ti
   assert.deepEqual([...standing.alarms()], []);
 });
 
-test("alarms – a transaction that fails keeps the readings that wait", () => {
+test("alarms – a transaction that fails keeps the waiting readings", () => {
   const engine = engineOf(
     siteWith([{ ...PRESSURE, onlyRunning: true, delay: { readings: 1 } }], [PUMP]),
   );
@@ -228,7 +228,7 @@ test("alarms – a transaction that fails keeps the readings that wait", () => {
   assert.equal(engine.follow(RPM.code, "rpm", day).events.length, 1);
 });
 
-test("alarms – a sentence never says that a value within the hysteresis is beyond the limit", () => {
+test("alarms – a message never says that a value within the hysteresis is beyond the limit", () => {
   const engine = engineOf(siteWith([{ ...PRESSURE, delay: { readings: 1 } }]));
   const [, warning] = feed(engine, pressures([9.5, 7.8]));
   assert.equal(
@@ -237,7 +237,7 @@ test("alarms – a sentence never says that a value within the hysteresis is bey
   );
 });
 
-test("alarms – a machine's state at an earlier time is that of the signal then", () => {
+test("alarms – the machine's state at an earlier time is taken from the signal of that time", () => {
   const engine = engineOf(siteWith([], [PUMP]));
   feed(engine, speeds([1480, 1480, 0, 0, 1480]));
   assert.equal(engine.machineState(LOOP.code, T0 + 2.5 * MINUTE), "standing");
@@ -245,7 +245,7 @@ test("alarms – a machine's state at an earlier time is that of the signal then
   assert.equal(engine.machineState(LOOP.code, T0 - 1), null);
 });
 
-test("alarms – late readings leave the live alarm alone and say what they would have done", () => {
+test("alarms – late readings do not change the live alarm and report what they would have done", () => {
   const engine = engineOf(siteWith([{ ...PRESSURE, delay: { readings: 1 } }]));
   feed(engine, pressures([8.5], T0 + 10 * MINUTE));
   const late = feed(engine, pressures([5, 9.5, 5]));
@@ -259,7 +259,7 @@ test("alarms – late readings leave the live alarm alone and say what they woul
   );
 });
 
-test("alarms – readings dated into the future are passed over", () => {
+test("alarms – readings dated in the future are skipped", () => {
   const engine = engineOf(siteWith([{ ...PRESSURE, delay: { readings: 1 } }]));
   const [future] = pressures([9.5], T0 + 1e10);
   assert.ok(future);
@@ -269,7 +269,7 @@ test("alarms – readings dated into the future are passed over", () => {
   assert.deepEqual(said(feed(engine, pressures([8.5]))), ["pressure active warning +0"]);
 });
 
-test("alarms – what was followed in a transaction that failed did not happen", () => {
+test("alarms – what was evaluated in a failed transaction is undone", () => {
   const engine = engineOf(siteWith([PRESSURE]));
   const [first, second] = pressures([8.5, 8.5]);
   assert.ok(first && second);
@@ -278,7 +278,7 @@ test("alarms – what was followed in a transaction that failed did not happen",
   assert.deepEqual(said(feed(engine, [first, second])), ["pressure active warning +1"]);
 });
 
-test("alarms – a sensor that falls silent is told once, over a restart too, and once when it sends again", () => {
+test("alarms – a sensor that falls silent is reported once, also across a restart, and once when it sends again", () => {
   const disk = new Disk();
   const site = siteWith([]);
   const engine = engineOf(site);
@@ -302,7 +302,7 @@ test("alarms – a sensor that falls silent is told once, over a restart too, an
   assert.equal(disk.states.size, 0);
 });
 
-test("alarms – one that is no longer configured ends with a closing event", () => {
+test("alarms – an alarm that is no longer configured ends with a closing event", () => {
   const disk = new Disk();
   feed(engineOf(siteWith([PRESSURE])), pressures([8.5, 8.5]), disk);
   const engine = new AlarmEngine(siteWith([]));

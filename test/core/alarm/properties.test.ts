@@ -47,7 +47,7 @@ const plant = fc
     ].toSorted((a, b) => a.reading.timeMs - b.reading.timeMs),
   );
 
-test("alarms – no value inside the band ever changes anything", () => {
+test("alarms – a value inside the band never changes anything", () => {
   const outside = fc.constantFrom(5, 8.5);
   const inside = fc.array(fc.double({ min: 7.7, max: 8, minExcluded: true, noNaN: true }), {
     maxLength: 20,
@@ -105,7 +105,7 @@ function restart(disk: Disk, followed: readonly Fed[]): AlarmEngine {
   return engine;
 }
 
-test("alarms – in any order of arrival the live alarms follow the readings that came in order, and late ones are history", () => {
+test("alarms – in any order of arrival, live alarms follow the readings that arrived in order, and late ones are history", () => {
   fc.assert(
     fc.property(
       fc

@@ -13,7 +13,7 @@ const digits = (value: number): number =>
 const near = (value: number, exact: number, scale: number) =>
   assert.ok(Math.abs(value - exact) <= 1e-13 * scale, `${value}, not ${exact}`);
 
-test("decimal – currents and loop values carry no noise of binary fractions", () => {
+test("decimal – currents and loop values have no binary rounding noise", () => {
   assert.equal(clampValue(good(24.9), 250).value, 62.25);
   assert.equal(clampValue(good(12.31), 250).value, 30.775);
   const pressure = { low: 0, high: 10 };
@@ -25,7 +25,7 @@ test("decimal – currents and loop values carry no noise of binary fractions", 
   assert.ok(Object.is(loopValue(good(1.2), { low: -5, high: 5 }).value.value, 0));
 });
 
-test("decimal – moves no value by more than its fifteenth digit", () => {
+test("decimal – no value moves by more than its fifteenth digit", () => {
   fc.assert(
     fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
       const rounded = decimal(value);
@@ -35,7 +35,7 @@ test("decimal – moves no value by more than its fifteenth digit", () => {
   );
 });
 
-test("decimal – what a gateway sends in decimals stays short, and is the definition's value", () => {
+test("decimal – a decimal sent by a gateway stays short, and equals the value by definition", () => {
   const reading = fc.integer({ min: 0, max: 100_000 }).map((n) => n / 1000);
   fc.assert(
     fc.property(

@@ -108,14 +108,14 @@ test("conversion vectors – clamp currents of both modules", () => {
   }
 });
 
-test("conversion vectors – zones, a boundary belongs to the better one", () => {
+test("conversion vectors – zones: a boundary belongs to the better one", () => {
   assert.ok(vectors.severity.length > 40);
   for (const { machine_class: machineClass, vel_rms_mm_s: velocity, zone } of vectors.severity) {
     assert.equal(zoneOf(velocity, VELOCITY_LIMITS[machineClass]), zone, machineClass);
   }
 });
 
-test("conversion vectors – unit factors and what a tone is in every unit", () => {
+test("conversion vectors – unit factors, and the value of a tone in every unit", () => {
   const factors: Record<string, number> = {
     G: MM_S2_PER_G,
     "in/s": MM_PER_INCH,
@@ -137,7 +137,7 @@ test("conversion vectors – unit factors and what a tone is in every unit", () 
   }
 });
 
-test("conversion vectors – axis codes and qualities in SCADA words", () => {
+test("conversion vectors – axis codes, and qualities in SCADA terms", () => {
   for (const { code, axis } of vectors.axis_codes) assert.equal(axisName(code), axis);
   assert.equal(axisName(7), "unknown");
   for (const row of vectors.quality_map) {

@@ -88,7 +88,7 @@ const texts = (records: unknown[]) => records.map(sorted);
 const day = fc.array(accelRecord, { maxLength: 6 });
 const cuts = fc.array(fc.nat({ max: 4_000 }), { maxLength: 12 });
 
-test("day reader – any chunking gives the records that JSON.parse of the body holds", async () => {
+test("day reader – any chunking gives the records that JSON.parse of the body gives", async () => {
   await fc.assert(
     fc.asyncProperty(day, cuts, space, async (records, ends, gap) => {
       const body = envelope(records.map((record) => record.text).join(`${gap},${gap}`));
@@ -105,7 +105,7 @@ test("day reader – any chunking gives the records that JSON.parse of the body 
   );
 });
 
-test("day reader – byte by byte is no different", async () => {
+test("day reader – byte by byte gives the same result", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(accelRecord, { maxLength: 2 }), async (records) => {
       const body = envelope(records.map((record) => record.text).join(","));
@@ -118,7 +118,7 @@ test("day reader – byte by byte is no different", async () => {
   );
 });
 
-test("day reader – a day that grew gives its new records alone, wherever it stood before", async () => {
+test("day reader – a day that grew gives only its new records, wherever the last read ended", async () => {
   await fc.assert(
     fc.asyncProperty(day, fc.nat({ max: 6 }), cuts, async (records, known, ends) => {
       const written = records.map((record) => record.text);
@@ -143,7 +143,7 @@ test("day reader – a day that grew gives its new records alone, wherever it st
   );
 });
 
-test("day reader – a known part that changed in any byte is noticed", async () => {
+test("day reader – a change of any byte in the known part is detected", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(accelRecord, { minLength: 1, maxLength: 4 }),
@@ -166,7 +166,7 @@ test("day reader – a known part that changed in any byte is noticed", async ()
   );
 });
 
-test("day reader – a body cut anywhere is truncated and gives no record that was not whole", async () => {
+test("day reader – a body cut anywhere is truncated and gives only complete records", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(accelRecord, { minLength: 1, maxLength: 4 }),
@@ -183,7 +183,7 @@ test("day reader – a body cut anywhere is truncated and gives no record that w
   );
 });
 
-test("day reader – damaged bytes never crash it, and never make a record that was not sent", async () => {
+test("day reader – damaged bytes never crash it, and never produce a record that was not sent", async () => {
   const damage = fc.array(
     fc.tuple(
       fc.nat(),

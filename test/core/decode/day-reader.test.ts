@@ -40,14 +40,14 @@ for (const [name, body, oddity] of [
     null,
   ],
 ] as const) {
-  test(`day reader – takes ${name}`, async () => {
+  test(`day reader – accepts ${name}`, async () => {
     const { rpms, oddities } = await rpmsOf(body);
     assert.deepEqual(rpms, [1]);
     if (oddity) assert.ok(oddities[oddity], JSON.stringify(oddities));
   });
 }
 
-test("day reader – puts the Values of several envelopes together in order", async () => {
+test("day reader – joins the Values of several envelopes in order", async () => {
   const body = `[{${OK},"Value":[${rpm("1")}]},{"Value":[${rpm("2")},${rpm("3")}],${OK}}]`;
   assert.deepEqual((await rpmsOf(body)).rpms, [1, 2, 3]);
 });
@@ -91,7 +91,7 @@ for (const [name, body, outcome] of [
   });
 }
 
-test("day reader – shows the start of what is no JSON, on one line", async () => {
+test("day reader – shows the start of what is not JSON, on one line", async () => {
   const { result } = await readDay("rpm", `<html>\r\n\t<b>Sign in</b>${"x".repeat(500)}`, {
     cuts: [1, 2, 300],
   });
@@ -100,7 +100,7 @@ test("day reader – shows the start of what is no JSON, on one line", async () 
   assert.ok(result.snippet.startsWith("<html> <b>Sign in</b>xxx"));
 });
 
-test("day reader – a Key that is not 0 makes the answer a service status, also after its records", async () => {
+test("day reader – a Key that is not 0 makes the response a service status, also after its records", async () => {
   const key = '"Key":{"StatusNumber":503,"Description":"busy"}';
   for (const body of [
     `[{${key},"Value":[]}]`,
@@ -115,7 +115,7 @@ test("day reader – a Key that is not 0 makes the answer a service status, also
   assert.equal(bare.result.outcome, "service_status");
 });
 
-test("day reader – reads numbers however they are spelled, and never makes one up", async () => {
+test("day reader – reads numbers in any spelling, and never invents one", async () => {
   const spellings = ['"3.5"', '" 3.5 "', '"3,5"', "3.50", "35e-1", '"1,234.5"', '"1,2,3"', '"abc"'];
   const nothing = [
     "NaN",
@@ -149,7 +149,7 @@ test("day reader – null and missing are absent, never 0", async () => {
   assert.equal(records[1]?.sensorCode, null);
 });
 
-test("day reader – reads booleans however they are spelled", async () => {
+test("day reader – reads booleans in any spelling", async () => {
   const body = envelope(
     `{"input1":true,"input2":0,"input3":"TRUE","input4":"maybe","time_data":"${AT}"}`,
   );
@@ -158,7 +158,7 @@ test("day reader – reads booleans however they are spelled", async () => {
   assert.deepEqual(records[0]?.faults, [{ field: "input4", reason: "wrong_type" }]);
 });
 
-test("day reader – a bad record spoils itself alone", async () => {
+test("day reader – a bad record affects only itself", async () => {
   const bad = [
     '{"RPM":1,}',
     "17",
@@ -185,7 +185,7 @@ test("day reader – a bad record spoils itself alone", async () => {
   ]);
 });
 
-test("day reader – times that are unset, without a zone or no times are absent", async () => {
+test("day reader – times that are unset, have no zone or are not times are absent", async () => {
   const times = [
     "\\/Date(-62135596800000)\\/",
     "\\/Date(0)\\/",
@@ -209,7 +209,7 @@ test("day reader – times that are unset, without a zone or no times are absent
   );
 });
 
-test("day reader – unknown members are kept, and none of them can touch an object of ours", async () => {
+test("day reader – unknown members are kept, and none of them can change one of our objects", async () => {
   const body = envelope(
     rpm("1", ',"__proto__":{"polluted":true},"constructor":NaN,"deep":{"__proto__":[NaN]}'),
   );
@@ -222,7 +222,7 @@ test("day reader – unknown members are kept, and none of them can touch an obj
   assert.equal(result.oddities.unknown_member, 3);
 });
 
-test("day reader – an exact name wins over one in other letter case, whatever comes first", async () => {
+test("day reader – an exact name takes precedence over one in other letter case, in any order", async () => {
   const { records } = await readDay("rpm", envelope(`{"rpm":1,"RPM":2,"Time_Data":"${AT}"}`));
   assert.equal(records[0]?.fields.RPM, 2);
   assert.deepEqual({ ...records[0]?.extra }, { rpm: 1 });
@@ -241,7 +241,7 @@ test("day reader – reads fields under the vendor's word and under ours", async
   );
 });
 
-test("day reader – channels are whole and exact, or damaged with the reason; never cut or padded", async () => {
+test("day reader – channels are complete and exact, or damaged with the reason; never cut or padded", async () => {
   const channels: [string, unknown][] = [
     ["[-32768,32767,0,-0]", [-32_768, 32_767, 0, 0]],
     ["[ 1 ,\n2\t, 3 ]", [1, 2, 3]],
@@ -290,7 +290,7 @@ for (const text of [
   "[1;2]",
   "[1.]",
 ]) {
-  test(`day reader – ${text} is no channel that anybody could have meant`, async () => {
+  test(`day reader – ${text} is not a valid channel`, async () => {
     const { rejects } = await readDay(
       "accel",
       envelope(`{"channel1":${text},"time_data":"${AT}"}`),
@@ -328,7 +328,7 @@ const HOSTILE: readonly (readonly [string, string, () => string])[] = [
 ];
 for (const kind of ["rpm", "accel"] as const) {
   for (const [name, reason, members] of HOSTILE) {
-    test(`day reader – ${name} spoil one ${kind} record and no other`, async () => {
+    test(`day reader – ${name} damage one ${kind} record and no other`, async () => {
       const good = `{"sensor_code":"1","time_data":"${AT}"}`;
       const body = envelope(`${good},{"time_data":"${AT}",${members()}},${good}`);
       const { records, rejects, result } = await readDay(kind, body);
@@ -338,7 +338,7 @@ for (const kind of ["rpm", "accel"] as const) {
     });
   }
 }
-test("day reader – a channel of empty arrays, or named a hundred times, spoils its record alone", async () => {
+test("day reader – a channel of empty arrays, or one named a hundred times, damages only its record", async () => {
   for (const [bad, reason] of [
     [`"channel1":[${"[],".repeat(2_000_000)}1]`, "too_many_samples"],
     [`"channel2":[${"1,".repeat(400_000)}1]`, "too_many_samples"],
@@ -351,7 +351,7 @@ test("day reader – a channel of empty arrays, or named a hundred times, spoils
   }
 });
 
-test("day reader – a record over the limit fails the read, gives its neighbours, in any chunking", async () => {
+test("day reader – a record over the limit fails the read but not its neighbours, in any chunking", async () => {
   const large = rpm("2", `,"note":"${"]}".repeat(300)}","list":[${"[1],".repeat(50)}1]`);
   const body = envelope([rpm("1"), large, rpm("3")].join(","));
   const cuts = Array.from({ length: 200 }, (_, index) => index * 7);
@@ -375,7 +375,7 @@ test("day reader – more records than the limit fail the read", async () => {
   assert.deepEqual([records.length, result.outcome], [2, "too_large"]);
 });
 
-test("day reader – records in another order are noticed at the first of them", async () => {
+test("day reader – a changed order of records is detected at the first of them", async () => {
   const before = await readDay("rpm", envelope([rpm("1"), rpm("2")].join(",")));
   assert.ok(before.result.outcome === "complete");
   const { checkpoint } = before.result;
@@ -419,7 +419,7 @@ for (const checkpoint of [
   });
 }
 
-test("day reader – a checkpoint inside every envelope form goes on to the end of it", async () => {
+test("day reader – a checkpoint inside every envelope form continues to its end", async () => {
   const forms = [
     (list: string) => envelope(list),
     (list: string) => `{${OK},"Value":[${list}]}`,

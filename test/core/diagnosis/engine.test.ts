@@ -7,7 +7,7 @@ const FAULT = { fault: "outer_race", severity: 0.3 } as const;
 const fault = (n: number) => recordOf(FAULT, n);
 const KEY = "bearing_outer_race/6205";
 
-test("a finding stands after five readings in a row, tells it once, and says how often it was seen", () => {
+test("a finding is raised after five readings in a row, is reported once, and says how often it was seen", () => {
   const { engine, follow } = engineOf();
   for (let hour = 1; hour <= 4; hour++) assert.deepEqual(follow(fault(hour), hour).events, []);
   const [event, ...more] = follow(fault(5), 5).events;
@@ -21,7 +21,7 @@ test("a finding stands after five readings in a row, tells it once, and says how
   assert.equal(engine.of("10234").states.get(KEY)?.inRow, 6);
 });
 
-test("one reading without the fault begins the row anew", () => {
+test("one reading without the fault restarts the count", () => {
   const { engine, follow } = engineOf();
   for (let hour = 1; hour <= 4; hour++) follow(fault(hour), hour);
   follow(recordOf({}, 5), 5);
@@ -39,7 +39,7 @@ test("a repaired machine ends the finding after five readings, with an event", (
   assert.equal(engine.of("10234").states.size, 0);
 });
 
-test("readings without a known speed wait for it and count when it comes", () => {
+test("readings without a known speed wait for it and count when it arrives", () => {
   const { engine, follow, world } = engineOf();
   world.speedRpm = null;
   for (let hour = 1; hour <= 5; hour++) assert.deepEqual(follow(fault(hour), hour).events, []);
@@ -57,7 +57,7 @@ test("readings without a known speed wait for it and count when it comes", () =>
   assert.equal(events[0]?.value, KEY);
 });
 
-test("standing readings neither count nor end anything", () => {
+test("readings of a stopped machine neither count nor end anything", () => {
   const { engine, follow, world } = engineOf({
     ...MACHINE,
     running: { sensor: "50021", kind: "rpm", value: "rpm", above: 300 },
@@ -81,7 +81,7 @@ test("late readings raise nothing; a transaction that fails leaves nothing behin
   assert.equal(engine.of("10234").states.size, 0);
 });
 
-test("a restart at any point gives the same events with the same ids, and what is kept is bounded", () => {
+test("a restart at any point gives the same events with the same ids, and stored state is limited", () => {
   const whole = engineOf();
   const ids = [1, 2, 3, 4, 5, 6].flatMap((hour) =>
     whole.follow(fault(hour), hour).events.map(({ id }) => id),
@@ -106,7 +106,7 @@ test("a restart at any point gives the same events with the same ids, and what i
   }
 });
 
-test("a damaged state is passed over and named", () => {
+test("a damaged state is skipped and named", () => {
   const { engine } = engineOf();
   assert.deepEqual(
     engine.load([

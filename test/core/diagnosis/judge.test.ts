@@ -27,7 +27,7 @@ test("a machine without speed says that findings need it, and finds nothing", ()
   assert.match(judgement.cannot[0]?.text ?? "", /need the shaft speed/);
 });
 
-test("an unknown speed, a standing machine and an unknown state find nothing and say which", () => {
+test("an unknown speed, a stopped machine and an unknown state find nothing and say which", () => {
   const record = recordOf({ fault: "unbalance", severity: 0.9 });
   const reason = (speedRpm: number | null, over: Partial<Circumstances> = {}) => {
     const judgement = judge(record, around(speedRpm, over));
@@ -40,7 +40,7 @@ test("an unknown speed, a standing machine and an unknown state find nothing and
   assert.equal(reason(1480, { state: "unknown" }), "state_unknown");
 });
 
-test("a short record says that it is too short, with what is needed", () => {
+test("a short record says that it is too short, with the required length", () => {
   const record = recordOf({ fault: "unbalance", severity: 0.9 }, 1, 1024);
   const { cannot, verdicts } = judge(record, around(record.speedRpm));
   assert.deepEqual(verdicts, []);
@@ -48,7 +48,7 @@ test("a short record says that it is too short, with what is needed", () => {
   assert.match(cannot[0]?.text ?? "", /3\.9 revolutions/);
 });
 
-test("lines too coarse to tell the mains from the shaft say so", () => {
+test("a resolution too coarse to separate the mains from the shaft is reported", () => {
   // 4x lies at 99.67 Hz, a fifth of a line from twice the mains frequency.
   const record = recordOf({ fault: "electrical", severity: 0.9 }, 1, 4096, {
     ...PLANT,
@@ -60,7 +60,7 @@ test("lines too coarse to tell the mains from the shaft say so", () => {
   assert.equal(own?.reason, "resolution_coarse");
 });
 
-test("a line exactly on twice the mains frequency is told from an order a line away, and an order is none", () => {
+test("a line exactly at twice the mains frequency is distinguished from an order one line away, and an order is not mains", () => {
   // Lines of 1.56 Hz: 4x lies at 98.5 Hz, one of them below.
   assert.deepEqual(found(recordOf({ fault: "electrical", severity: 0.9 }, 1, 4096)), [
     "electrical",
@@ -71,7 +71,7 @@ test("a line exactly on twice the mains frequency is told from an order a line a
   }
 });
 
-test("twice the mains frequency is no order of a shaft that turns a little slower", () => {
+test("twice the mains frequency is not an order of a shaft that turns a little slower", () => {
   // 2x at 98.3 Hz: within the tolerance of a speed that was measured a minute ago.
   const machine = { ...PLANT, speedRpm: 2950 };
   for (let n = 0; n < 10; n++) {
@@ -80,7 +80,7 @@ test("twice the mains frequency is no order of a shaft that turns a little slowe
   }
 });
 
-test("a gear is found at every speed of a drive, where the shaft's own line is weak", () => {
+test("a gear is found at every speed of a drive, even if the shaft's own line is weak", () => {
   const machine = { ...PLANT, speedSwing: 0.3 };
   const records = Array.from({ length: 20 }, (_, n) =>
     found(recordOf({ fault: "gear_mesh", severity: 0.75 }, n, 8192, machine)),
@@ -89,7 +89,7 @@ test("a gear is found at every speed of a drive, where the shaft's own line is w
   assert.ok(seen >= 19, `${seen} of 20`);
 });
 
-test("a cage's harmonic on BPFO is no outer race", () => {
+test("a cage harmonic on BPFO is not an outer race fault", () => {
   const bearing = { balls: 8, ballMm: 19.05, pitchMm: 80, angleDeg: 0 };
   const machine = { ...MACHINE, bearings: [{ point: 1, name: "6310", ...bearing }] };
   for (const speedRpm of [985, 1480]) {
@@ -136,7 +136,7 @@ const FAULTS = [
 ] as const;
 
 for (const [fault, finding, severity] of FAULTS) {
-  test(`${fault} is found for what it is and for nothing else`, () => {
+  test(`${fault} is identified as itself and as nothing else`, () => {
     const record = recordOf({ fault, severity }, 3);
     const judgement = judge(record, around(record.speedRpm * 1.0005));
     assert.deepEqual(
@@ -153,19 +153,19 @@ for (const [fault, finding, severity] of FAULTS) {
   });
 }
 
-test("a bearing is heard at its own point only", () => {
+test("a bearing is found only at its own point", () => {
   const location = { company: 1, area: 2, machine: 40, point: 2 };
   const record = recordOf({ fault: "outer_race", severity: 0.3 });
   assert.deepEqual(found(record, { sensor: { ...SENSOR, location } }), []);
 });
 
-test("bearing lines farther off than slip explains are none", () => {
+test("bearing lines farther off than slip explains are not findings", () => {
   const record = recordOf({ fault: "outer_race", severity: 0.3 });
   const ratios = { point: 1, name: "other", bpfo: 3.3, bpfi: 5.7, bsf: 2.1, ftf: 0.367 };
   assert.deepEqual(found(record, { machine: { ...MACHINE, bearings: [ratios] } }), []);
 });
 
-test("ratios follow from the geometry, as tables of the 6205 have them; given ones go first", () => {
+test("ratios follow from the geometry, as published for the 6205; configured ones take precedence", () => {
   const bearing = { point: 1, balls: 9, ballMm: 7.94, pitchMm: 39.04 };
   const { bpfo, bpfi, bsf, ftf } = bearingOrders(bearing);
   for (const [value, table] of [

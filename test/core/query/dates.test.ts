@@ -9,7 +9,7 @@ const start = (text: string, zone = BERLIN) =>
   iso(startMs(readDate(text) ?? assert.fail(text), zone));
 const end = (text: string, zone = BERLIN) => iso(endMs(readDate(text) ?? assert.fail(text), zone));
 
-test("dates – only the two documented forms, of days and times that exist", () => {
+test("dates – only the two documented forms are accepted, with days and times that exist", () => {
   for (const text of [
     "2026-02-29",
     "2026-13-01",
@@ -34,7 +34,7 @@ test("dates – only the two documented forms, of days and times that exist", ()
   assert.notEqual(readDate("2026-01-01 23:59:59"), null);
 });
 
-test("dates – a day is from its midnight up to the next, 23 and 25 hours where clocks change", () => {
+test("dates – a day lasts from its midnight to the next, with 23 or 25 hours at clock changes", () => {
   assert.deepEqual(
     [start("2026-03-29"), end("2026-03-29")],
     ["2026-03-28T23:00:00Z", "2026-03-29T22:00:00Z"],
@@ -59,7 +59,7 @@ test("dates – a time that does not exist is shifted forward by the gap", () =>
   assert.equal(iso(instantOf(wall, "Australia/Lord_Howe", "earlier")), "2026-10-03T15:45:00Z");
 });
 
-test("dates – what is written as local time finds its instant again", () => {
+test("dates – a written local time converts back to its instant", () => {
   const zones = [
     "UTC",
     BERLIN,

@@ -6,11 +6,11 @@ import { agentStatus, SITE } from "../../support/http-parts.ts";
 const codes = (change: Parameters<typeof agentStatus>[0]) =>
   currentFaults(agentStatus(change), SITE).map(({ code }) => code);
 
-test("faults – none while all is well", () => {
+test("faults – none while everything works", () => {
   assert.deepEqual(codes({}), []);
 });
 
-test("faults – links that are down for one reason are one fault, in the words of the operator", () => {
+test("faults – links that are down for the same reason are one fault, in the operator's terms", () => {
   const [link] = agentStatus().links;
   assert.ok(link);
   const down = { ...link, isConnected: false, lastError: "nothing answers", since: 9 };
@@ -26,7 +26,7 @@ test("faults – links that are down for one reason are one fault, in the words 
   assert.deepEqual(codes({ links: apart }), ["broker_down", "broker_down"]);
 });
 
-test("faults – each state that is not well is told once, with what to do", () => {
+test("faults – each failing state is reported once, with what to do", () => {
   const { gateway, links, buffer, clock } = agentStatus();
   const silent = {
     code: "10234",
@@ -91,7 +91,7 @@ test("faults – each state that is not well is told once, with what to do", () 
   );
 });
 
-test("faults – an outage of the gateway is told once, not as silence of every sensor that fell due since", () => {
+test("faults – an outage of the gateway is reported once, not as silence of every sensor that became due", () => {
   const { gateway } = agentStatus();
   const lastAnswerAtMs = 1_800_000_000_000;
   const down = { ...gateway, isUp: false, lastAnswerAtMs, skewMs: 60_000 };

@@ -9,7 +9,7 @@ import { SITE } from "../../support/http-parts.ts";
 
 const names = createWireNames({ word: "sensor", service: "" });
 
-test("request – any JSON object gives fields or a fault of the documented numbers, and nothing of it is echoed", () => {
+test("request – any JSON object gives fields or an error with the documented number, and nothing in it is echoed", () => {
   const spelled = OPERATION_KEYS.flatMap((key) => OPERATIONS[key].fields.map(({ name }) => name));
   const key = fc.oneof(fc.constantFrom(...spelled), fc.string(), fc.constant("__proto__"));
   const secret = fc.constantFrom(
@@ -39,7 +39,7 @@ test("request – any JSON object gives fields or a fault of the documented numb
   );
 });
 
-test("request – integers as numbers, whole floats and numeric texts; nothing else", () => {
+test("request – integers may be numbers, whole floats or numeric texts; nothing else", () => {
   const read = (fileid: unknown) => {
     const fields = readFields(OPERATIONS.fft, { machinecode: 1, fileid }, names);
     return fields instanceof QueryFields ? fields.integer("fileid") : fields.statusNumber;
@@ -66,7 +66,7 @@ test("request – integers as numbers, whole floats and numeric texts; nothing e
   }
 });
 
-test("units – a loop unit that is spelled otherwise shares the code; others keep theirs when the site changes", () => {
+test("units – a loop unit in another spelling shares the code; others keep theirs when the site file changes", () => {
   const loop = (...units: string[]) => ({
     site: "s",
     sensors: units.map((unit, index) => ({

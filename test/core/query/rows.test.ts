@@ -43,7 +43,7 @@ test("merged readings – every reading of every stream, ordered by time and pla
   );
 });
 
-test("merged readings – other work has its turn between the first pages of many streams", async () => {
+test("merged readings – the event loop is not blocked between the first pages of many streams", async () => {
   const history = new MemoryHistory();
   const streams = Array.from({ length: 30 }, (_, n) => ({ sensor: `${n}`, kind: "rpm" as const }));
   for (const { sensor } of streams)
@@ -93,7 +93,7 @@ test("walk – pages, windows and readings of one millisecond lose and repeat no
   }
 });
 
-test("trend – keeps every bucket's lowest and highest; bad values are holes and doubt is counted", () => {
+test("trend – keeps the lowest and highest value of every bucket; bad values are gaps and uncertain ones are counted", () => {
   const history = new MemoryHistory();
   const trend = new TrendBuckets(T0, T0 + 1000, 10, null);
   const add = (at: number, value: number | null, quality = {}) =>

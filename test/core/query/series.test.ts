@@ -46,7 +46,7 @@ const close = (seen: number | undefined, expected: number, scale: number, what: 
     `${what}: ${seen} is not ${expected}`,
   );
 
-test("packed series – unpacked by an independent decoder they are the vectors' lines and samples", () => {
+test("packed series – decoded by an independent decoder, they equal the lines and samples of the vectors", () => {
   let compared = 0;
   for (const vector of vectors) {
     if (Object.keys(vector.options).length > 0) continue;

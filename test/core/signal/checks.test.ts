@@ -20,7 +20,7 @@ test("checks – at 10 Hz a record of a fifth of a second resolves the band, one
   );
 });
 
-test("checks – bad outranks uncertain, and of equals the first in table order is the reason", () => {
+test("checks – bad outranks uncertain, and among equals the first in table order is the reason", () => {
   const samples = shaken(300);
   samples[5] = 32767;
   const slow = analyseAxis(samples, { ...RATE, speedRpm: 100 });
@@ -32,7 +32,7 @@ test("checks – bad outranks uncertain, and of equals the first in table order 
   assert.deepEqual(clipped.velocityRms.doubt, { quality: "uncertain", reason: "clipped" });
 });
 
-test("checks – the envelope's band decides its quality; a band chosen lower is not called reduced", () => {
+test("checks – the band of the envelope determines its quality; a band configured lower is not reported as reduced", () => {
   const at = (sampleRateHz: number, more = {}) =>
     analyseAxis(shaken(4096), { ...RATE, sampleRateHz, ...more });
   assert.deepEqual(at(1600).envelopeRms, {
@@ -50,7 +50,7 @@ test("checks – a record too coarse for one line of the envelope has none, not 
   assert.equal(envelopeRms.value, null);
 });
 
-test("velocity – the line at half the rate exists once", () => {
+test("velocity – the line at half the sample rate exists once", () => {
   const size = 512;
   const samples = Int16Array.from({ length: size }, (_, n) => (n % 2 === 0 ? 800 : -800));
   samples[3] = 700;

@@ -33,7 +33,7 @@ const isNear = (actual: number | null, expected: number | null, what: string) =>
   );
 };
 
-test("long transform – gives the lines that the plans give, whatever the length", () => {
+test("long transform – gives the same lines as the plans, at any length", () => {
   for (const size of [64, 1_000, 1_024, 4_099, 10_000]) {
     const plan = new DftPlans().complex(size);
     // Room for more than is asked for: tables of another length must not show.
@@ -54,7 +54,7 @@ test("long transform – gives the lines that the plans give, whatever the lengt
   }
 });
 
-test("long transform – a record's velocity, displacement and envelope are those of the short way", () => {
+test("long transform – velocity, displacement and envelope of a record equal those of the short transform", () => {
   for (const size of [4_096, 6_400, 16_411, 25_600]) {
     const samples = record(size);
     const expected = analyseAxis(samples, OPTIONS);

@@ -24,7 +24,7 @@ test("power-of-two transform – even and odd powers from 1 to 4096 equal the te
   }
 });
 
-test("power-of-two transform – one plan gives the same twice", () => {
+test("power-of-two transform – one plan gives the same result twice", () => {
   const transform = powerOfTwoTransform(32);
   const input = Float64Array.from({ length: 64 }, (_, i) => i % 7);
   const [first, second] = [new Float64Array(64), new Float64Array(64)];

@@ -69,7 +69,7 @@ function largestDifference(a: Float64Array, b: Float64Array): number {
 
 const rootMeanSquare = (x: Float64Array) => Math.hypot(...x) / Math.sqrt(x.length);
 
-test("DFT – any length, primes and one included, equals the textbook sum", () => {
+test("DFT – any length, including primes and one, equals the textbook sum", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 200 }), fc.integer(), (size, seed) => {
       const signal = noiseOf(2 * size, seed);
@@ -101,7 +101,7 @@ test("DFT – it is linear", () => {
   );
 });
 
-test("DFT plans – what is kept stays within its bound, whatever lengths come by", () => {
+test("DFT plans – the cache stays within its limit, whatever lengths are requested", () => {
   const few = new DftPlans();
   for (let size = 20_000; size < 20_060; size++) few.complex(size);
   assert.ok(few.keptSize <= 1 << 22, `${few.keptSize} doubles are kept`);
@@ -122,7 +122,7 @@ test("power spectrum – its sum is the window-weighted mean square (Parseval)",
   );
 });
 
-test("amplitude spectrum – a tone on a line reads its amplitude, at any length", () => {
+test("amplitude spectrum – a tone on a line has its exact amplitude, at any length", () => {
   for (const size of [256, 1000, 1021, 4096]) {
     const line = Math.floor(size / 5);
     const tone = Float64Array.from(
@@ -182,7 +182,7 @@ test("envelope – its overall value is the RMS of its waveform, at odd and even
   }
 });
 
-test("time waveforms – a broadband record's velocity and displacement stay near their overall values to the ends", () => {
+test("time waveforms – velocity and displacement of a broadband record stay near their overall values up to the ends", () => {
   for (const size of [512, 1000, 1024, 1999, 4096]) {
     for (let seed = 1; seed <= 12; seed++) {
       const samples = Int16Array.from(noiseOf(size, seed * size), (x) => Math.round(9000 * x));
@@ -309,7 +309,7 @@ test("severity – a higher value is never in a better zone", () => {
   assert.equal(worstZone([null]), null);
 });
 
-test("checks – a slow machine's band begins at 2 Hz and needs a longer record", () => {
+test("checks – the band of a slow machine begins at 2 Hz and needs a longer record", () => {
   const samples = Int16Array.from(noiseOf(2048, 3), (x) => Math.round(900 * x));
   assert.deepEqual(analyseAxis(samples, { ...RATE, speedRpm: 600 }).flags, []);
   assert.deepEqual(analyseAxis(samples, { ...RATE, speedRpm: 590 }).flags, ["BAND_LOW_UNRESOLVED"]);
@@ -326,7 +326,7 @@ test("checks – a smaller full scale counts as clipping", () => {
   assert.equal(analyseAxis(samples, RATE).clipCount, 0);
 });
 
-test("checks – a saturated flat line is bad, and says how many samples clip", () => {
+test("checks – a saturated flat line is bad, with the number of clipped samples", () => {
   const analysis = analyseAxis(new Int16Array(300).fill(32767), RATE);
   assert.deepEqual(analysis.flags, ["FLATLINE", "CLIPPED"]);
   assert.equal(analysis.clipCount, 300);

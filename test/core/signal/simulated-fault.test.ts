@@ -19,7 +19,7 @@ test("overall values – transforms and the textbook's sums agree to rounding", 
   }
 });
 
-test("a growing bearing fault raises envelope and kurtosis, and its frequency leads the envelope's spectrum", () => {
+test("a growing bearing fault raises envelope and kurtosis, and its frequency dominates the envelope spectrum", () => {
   const stages = [0, 0.2, 0.5, 1, 2].map((faultG) =>
     analyseAxis(bearingSamples(3, faultG), options),
   );

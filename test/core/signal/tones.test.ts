@@ -19,7 +19,7 @@ function modulated(size: number, rateHz: number): Int16Array {
 }
 
 for (const size of [4096, 3000, SHORT_SIZE_MAX + 8192]) {
-  test(`tones of ${size} samples are those of the spectra of the definitions`, () => {
+  test(`tones of ${size} samples equal those of the spectra by definition`, () => {
     const samples = modulated(size, 6400);
     const options = { sampleRateHz: 6400, calibration: 1 / 2048 };
     const { tones } = analyseAxis(samples, { ...options, tones: true });
@@ -38,7 +38,7 @@ for (const size of [4096, 3000, SHORT_SIZE_MAX + 8192]) {
   });
 }
 
-test("noise alone has hardly a tone, and none that stands out", () => {
+test("pure noise has hardly any tones, and none that stands out", () => {
   const random = new RandomSequence(9);
   const samples = Int16Array.from({ length: 8192 }, () => Math.round(1500 * random.noise()));
   const options = { sampleRateHz: 6400, calibration: 1 / 2048, tones: true };

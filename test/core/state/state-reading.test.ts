@@ -10,7 +10,7 @@ const register = (address: number, type: StateRegister["type"]): StateRegister =
   value: `v${address}`,
 });
 
-test("registers that touch are asked for together, at most 125 at once, and gaps never", () => {
+test("adjacent registers are requested together, at most 125 at once, and gaps never", () => {
   const blocks = registerBlocks([
     register(12, "float32"),
     register(10, "uint16"),
@@ -40,7 +40,7 @@ test("register types are read in both word orders, with scale and offset", () =>
   assert.ok(Number.isNaN(registerValue([0x7fc0, 0], { type: "float32" }, "big")));
 });
 
-test("only what changes, or comes a day later, is news; a late record is compared with what was before it", () => {
+test("a reading is stored only if something changed or a day has passed; a late record is compared with the one before it", () => {
   const series = new StateSeries();
   assert.ok(series.isNews(1_000, "a"));
   series.add(1_000, "a");
@@ -52,7 +52,7 @@ test("only what changes, or comes a day later, is news; a late record is compare
   assert.ok(series.isNews(3_000 + UNCHANGED_MS, "b"));
 });
 
-test("a state without a time has the poll's step, and never one that is not newer than the last reading", () => {
+test("a state without a time is aligned to the poll interval, and is never one that is not newer than the last reading", () => {
   assert.equal(answerTimeMs(7_300_500, 3_600_000, null), 7_200_000);
   assert.equal(answerTimeMs(7_300_500, 3_600_000, 7_100_000), 7_200_000);
   assert.equal(answerTimeMs(7_300_500, 3_600_000, 7_200_000), 7_300_000);

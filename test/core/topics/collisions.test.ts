@@ -46,7 +46,7 @@ test("collisions – the contract's topics have none", () => {
   assert.deepEqual(problems({}), []);
 });
 
-test("collisions – two sensors or two kinds on one topic are named with both", () => {
+test("collisions – two sensors or two kinds on one topic are reported with both names", () => {
   assert.deepEqual(
     problems({ formats: ["json"], topics: { reading: "{prefix}/{machine}/{kind}x" } }),
     [],
@@ -75,7 +75,7 @@ test("collisions – live against history, value against reading, waveform chann
   );
 });
 
-test("collisions – the agent's levels and the alarms' are kept clear of", () => {
+test("collisions – templates may not use levels of the agent or of alarms", () => {
   assert.match(
     problems({
       formats: ["json"],
@@ -96,7 +96,7 @@ test("collisions – the agent's levels and the alarms' are kept clear of", () =
   );
 });
 
-test("collisions – a wrong template on a large site is told in few lines", () => {
+test("collisions – a wrong template on a large site is reported in few lines", () => {
   const many = Array.from(
     { length: 500 },
     (_, i): Sensor => ({ ...(sensors[1] as Sensor), code: `s${i}` }),
@@ -117,7 +117,7 @@ test("aws-iot – no more than 7 slashes and 256 bytes a topic (AWS IoT Core quo
   assert.deepEqual(problems({ formats: ["json"], topicPrefix: "a/b/c/d/e" }), []);
 });
 
-test("published – what an uplink does not select, keep or retain is not listed so", () => {
+test("published – topics that an uplink does not select, keep or retain are not listed as such", () => {
   const topics = (changes: Partial<TopicPlan>) => publishedTopics(plan(changes), site);
   const selected = topics({ select: { ...SELECT_ALL, kinds: ["loop"], values: ["channel1"] } });
   assert.deepEqual([...new Set(selected.map(({ sensor }) => sensor))], [null, "2"]);
@@ -136,7 +136,7 @@ test("published – what an uplink does not select, keep or retain is not listed
   assert.deepEqual(ofAlarms({ formats: ["json"], alarms: false }), []);
 });
 
-test("published – node states alone, and what ThingsBoard is sent, follow the choice of the uplink", () => {
+test("published – node states alone, and what ThingsBoard receives, follow the selection of the uplink", () => {
   const [pump, loop] = sensors as [Sensor, Sensor];
   const battery = { from: "B", unit: "V" };
   const stateReads = [{ operation: "getState", fields: { battery, mode: { from: "M" } } }];

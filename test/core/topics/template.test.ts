@@ -25,7 +25,7 @@ const topicsOf = (templates: Parameters<typeof templateFaults>[0], site = "plant
     sensor: (code) => (code === pump.code ? pump : undefined),
   });
 
-test("templates – without any, the topics are those of the contract", () => {
+test("templates – without a template, the topics are those of the contract", () => {
   const topics = topicsOf({});
   assert.deepEqual(
     [
@@ -51,7 +51,7 @@ test("templates – without any, the topics are those of the contract", () => {
   );
 });
 
-test("templates – names where configured, else ids, each made safe as one topic level", () => {
+test("templates – names if configured, otherwise ids, each made safe as one topic level", () => {
   const topics = topicsOf({ reading: "{prefix}/{company}/{area}/{machine}/{point}/{name}/{kind}" });
   assert.equal(topics.reading("10234", "accel"), "a/b/1/Boiler house/Pump_4/1/Pump 4 _ DE/accel");
   assert.equal(
@@ -65,11 +65,11 @@ test("templates – a sensor without a location is at `_`, and one without a nam
   assert.equal(topics.reading("777", "rpm"), "x/_/777/rpm");
 });
 
-test("templates – a name at the start never makes a topic of the broker's own", () => {
+test("templates – a name at the start never creates a topic reserved by the broker", () => {
   assert.equal(topicsOf({ state: "{site}/{sensor}" }, "$SYS").sensorState("1"), "_SYS/1");
 });
 
-test("templates – each fault is named with what is wrong", () => {
+test("templates – each error is named with what is wrong", () => {
   const problems = (reading: string) => templateFaults({ reading }).map(({ problem }) => problem);
   assert.match(problems("{prefix}/{senzor}").join(), /\{senzor\}, which is unknown in/);
   assert.match(problems("a/{value}").join(), /\{value\}/);

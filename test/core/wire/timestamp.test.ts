@@ -39,7 +39,7 @@ for (const [text, expected] of [
   });
 }
 
-test("wire time – leading zeros do not end the digits, and a number past every instant is refused", () => {
+test("wire time – leading zeros do not end the digits, and a number beyond every instant is rejected", () => {
   assert.equal(parseWireTime(`/Date(${"0".repeat(30)}1700000000000)/`)?.ms, 1_700_000_000_000);
   assert.equal(parseWireTime(`/Date(${"9".repeat(400)})/`), null);
 });

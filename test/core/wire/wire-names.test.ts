@@ -5,7 +5,7 @@ import { createWireNames } from "../../../src/core/wire/wire-names.ts";
 
 const acme = createWireNames({ word: "acme", service: "/AcmeService.svc/" });
 
-test("wire names – the vendor's word keeps the letter case of ours", () => {
+test("wire names – the vendor's word follows the letter case of ours", () => {
   const spelled = ["sensorType", "sensor_code", "SensorName", "SensorCode", "sensorCodes", "RPM"];
   assert.deepEqual(
     spelled.map((name) => acme.wire(name)),
@@ -18,13 +18,13 @@ test("wire names – the vendor's word keeps the letter case of ours", () => {
   );
 });
 
-test("wire names – GetDataBySensor keeps its name; paths carry the service as set", () => {
+test("wire names – GetDataBySensor keeps its name; paths contain the configured service", () => {
   assert.equal(acme.wire("GetDataBySensor"), "GetDataBySensor");
   assert.equal(acme.apiPath("GetDataBySensor"), "ApiWeb.svc/GetDataBySensor");
   assert.equal(acme.readPath("loop"), "AcmeService.svc/get4_20GPData");
 });
 
-test("wire names – a vendor's word that holds ours is put in once", () => {
+test("wire names – a vendor's word that contains ours is inserted once", () => {
   const smart = createWireNames({ word: "smartSensor", service: "x" });
   assert.equal(smart.wire("sensorType"), "smartSensorType");
   assert.equal(smart.wire("sensor_code"), "smartSensor_code");
