@@ -23,7 +23,7 @@ const LOOP: readonly (readonly [number, number | null, string | null])[] = [
   [21, null, "bad over_range"],
 ];
 
-test("readings – a vendor's word, commas, quotes, gaps and damage come out as the contract says", {
+test("readings – a vendor's word, commas, quotes, gaps and damage are handled as the contract says", {
   skip,
 }, async (t) => {
   // Far enough from midnight that every record is of one day.
@@ -195,39 +195,48 @@ test("readings – a vendor's word, commas, quotes, gaps and damage come out as 
     );
   });
 
-  await t.test("currentV2: each part on its own, order doubted, unlisted channels left out", () => {
-    const [live] = on("20871/currentV2");
-    assert.deepEqual(live?.["values"], {
-      current1_min: 5.5,
-      current1_max: 7.1,
-      current1_avg: 6.25,
-      current2_min: null,
-      current2_max: 101,
-      current2_avg: null,
-      current3_min: 12.5,
-      current3_max: 17.5,
-      current3_avg: 7.5,
-      battery: 3.61,
-    });
-    const doubt = { quality: "uncertain", reason: "inconsistent" };
-    assert.deepEqual(live?.["quality"], {
-      current2_min: missing,
-      current2_max: { quality: "uncertain", reason: "over_range" },
-      current2_avg: { quality: "bad", reason: "under_range" },
-      current3_min: doubt,
-      current3_max: doubt,
-      current3_avg: doubt,
-    });
-    assert.deepEqual(live?.["attributes"], { version: 12, battery_type: 2, utc_offset: "+0530" });
-    assert.equal(Object(live?.["raw"]).min_current4, 1);
-  });
+  await t.test(
+    "currentV2: each part is independent, wrong order is uncertain, unlisted channels are left out",
+    () => {
+      const [live] = on("20871/currentV2");
+      assert.deepEqual(live?.["values"], {
+        current1_min: 5.5,
+        current1_max: 7.1,
+        current1_avg: 6.25,
+        current2_min: null,
+        current2_max: 101,
+        current2_avg: null,
+        current3_min: 12.5,
+        current3_max: 17.5,
+        current3_avg: 7.5,
+        battery: 3.61,
+      });
+      const doubt = { quality: "uncertain", reason: "inconsistent" };
+      assert.deepEqual(live?.["quality"], {
+        current2_min: missing,
+        current2_max: { quality: "uncertain", reason: "over_range" },
+        current2_avg: { quality: "bad", reason: "under_range" },
+        current3_min: doubt,
+        current3_max: doubt,
+        current3_avg: doubt,
+      });
+      assert.deepEqual(live?.["attributes"], { version: 12, battery_type: 2, utc_offset: "+0530" });
+      assert.equal(Object(live?.["raw"]).min_current4, 1);
+    },
+  );
 
-  await t.test("accCurrent: the end rules, the start is an attribute, no clamp factor", () => {
-    const [live] = on("20871/accCurrent");
-    assert.equal(live?.["time"], new Date(now - 5_000).toISOString());
-    assert.equal(Object(live?.["values"]).accumulated_current1, 5.5);
-    assert.equal(Object(live?.["attributes"]).startPeriod, new Date(now - 3_600_000).toISOString());
-  });
+  await t.test(
+    "accCurrent: the end time counts, the start is an attribute, no clamp factor",
+    () => {
+      const [live] = on("20871/accCurrent");
+      assert.equal(live?.["time"], new Date(now - 5_000).toISOString());
+      assert.equal(Object(live?.["values"]).accumulated_current1, 5.5);
+      assert.equal(
+        Object(live?.["attributes"]).startPeriod,
+        new Date(now - 3_600_000).toISOString(),
+      );
+    },
+  );
 
   await t.test("loop: the limits of NE 43, also on an inverted range", () => {
     const all = [...on("30007/loop"), ...on("30007/loop/history")];
@@ -248,7 +257,7 @@ test("readings – a vendor's word, commas, quotes, gaps and damage come out as 
   });
 
   await t.test(
-    "dryContact: what did not come is missing; another sensor's record is dropped",
+    "dryContact: a value that did not arrive is missing; a record of another sensor is dropped",
     () => {
       assert.equal(on("40/dryContact").length + on("40/dryContact/history").length, 1);
       const [live] = on("40/dryContact");
@@ -263,7 +272,7 @@ test("readings – a vendor's word, commas, quotes, gaps and damage come out as 
   );
 
   await t.test(
-    "rpm: a time in the future is flagged and never live; a time without zone is none",
+    "rpm: a time in the future is flagged and never live; a time without a zone is dropped",
     () => {
       assert.deepEqual(
         on("41/rpm").map((reading) => reading["values"]),
@@ -275,7 +284,7 @@ test("readings – a vendor's word, commas, quotes, gaps and damage come out as 
     },
   );
 
-  await t.test("every reading carries its marks", () => {
+  await t.test("every reading carries its flags", () => {
     const isReading = ({ topic: name }: SeenMessage) =>
       /\/(accel|loop|rpm|dryContact|currentV2|accCurrent)(\/history)?$/.test(name);
     for (const message of site.messages.messages.filter(isReading)) {

@@ -15,7 +15,7 @@ import { tempDirectory } from "../support/temp-database.ts";
 const skip = skipWithoutBuild || skipWithoutMosquitto;
 const midnight = () => Date.parse(`${utcDay(Date.now())}T00:00:00Z`);
 
-test("answers – every form of envelope is read, and a refusal costs nothing of what is there", {
+test("answers – every form of envelope is read, and a refusal loses nothing that is there", {
   skip,
 }, async (t) => {
   const start = midnight();
@@ -231,7 +231,7 @@ test("http – the paths of the contract, their token, their host and the query 
   );
 });
 
-test("settings – wrong ones end the program with 2, a line each, before anything is touched", {
+test("settings – wrong ones end the program with 2, one line each, before anything is touched", {
   skip: skipWithoutBuild,
 }, (t) => {
   const directory = tempDirectory(t);

@@ -11,7 +11,7 @@ const LIVE = "gateside/plant-7/41/rpm";
 const HISTORY = `${LIVE}/history`;
 const PLAIN = `${LIVE}/rpm`;
 
-test("topics – live moves forward alone, the rest is history, and the same record is the same reading", {
+test("topics – only live moves forward, the rest is history, and the same record is the same reading", {
   skip,
 }, async (t) => {
   const midnight = Date.parse(`${utcDay(Date.now())}T00:00:00Z`);
@@ -84,7 +84,7 @@ test("topics – live moves forward alone, the rest is history, and the same rec
   await again.stop();
 });
 
-test("topics – commands get every outcome in the contract's words, and once only", {
+test("topics – commands get every outcome in the contract's words, and only once", {
   skip,
 }, async (t) => {
   let saves = 0;

@@ -51,7 +51,7 @@ const timeout = deadlineMs(60_000);
 /** Readings before the first broker is killed, and again before the second. */
 const EACH = 1000;
 
-test("failover – a dead first address is passed over; state and log name it once and the one in use", {
+test("failover – a dead first address is skipped; state and log name it once and the one in use", {
   skip,
   timeout,
 }, async (t) => {
@@ -69,7 +69,7 @@ test("failover – a dead first address is passed over; state and log name it on
   assert.equal(logger.lines.filter(({ message }) => message === "no broker session").length, 1);
 });
 
-test("failover – with all addresses away each is told once, and the first that returns is used", {
+test("failover – if all addresses are away each is reported once, and the first that returns is used", {
   skip,
   timeout,
 }, async (t) => {
@@ -91,7 +91,7 @@ test("failover – with all addresses away each is told once, and the first that
   assert.equal(link.state.url, broker.url);
 });
 
-test("failover – of a drain over two brokers that are killed in turn nothing is lost, and the session comes back", {
+test("failover – a drain over two brokers that are killed in turn loses nothing, and the session returns", {
   skip,
   timeout,
 }, async (t) => {
@@ -168,7 +168,7 @@ test("failover – of a drain over two brokers that are killed in turn nothing i
   assert.ok(missing.length <= 100, `${missing.length} missing`);
 });
 
-test("failover – each CONNECT has its own will, also where it goes to the next address", {
+test("failover – each CONNECT has its own will, also when it goes to the next address", {
   skip,
   timeout,
 }, async (t) => {

@@ -22,7 +22,7 @@ const publish = (bytes: number): Buffer => {
   return generate(packet);
 };
 
-test("inbound guard – packets within the limit pass, however they are cut", () => {
+test("inbound guard – packets within the limit pass, however they are split", () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: 0, max: 900 }), { maxLength: 8 }),
@@ -40,7 +40,7 @@ test("inbound guard – packets within the limit pass, however they are cut", ()
   );
 });
 
-test("inbound guard – one that exceeds it is found in its header, at any cut", () => {
+test("inbound guard – a packet that exceeds the limit is detected in its header, at any split", () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: 0, max: 900 }), { maxLength: 4 }),
@@ -61,7 +61,7 @@ test("inbound guard – one that exceeds it is found in its header, at any cut",
   );
 });
 
-test("inbound guard – a length without end is no length", () => {
+test("inbound guard – an endless length field is not a length", () => {
   assert.notEqual(new InboundGuard(1000).feed(Buffer.from([0x30, 0x80, 0x80, 0x80, 0x80])), null);
 });
 

@@ -7,7 +7,7 @@ import {
   transportFailure,
 } from "../../src/link/link-errors.ts";
 
-test("link errors – what speaks no MQTT is said in the operator's words, not the parser's", () => {
+test("link errors – a peer that does not speak MQTT is described in the operator's terms, not the parser's", () => {
   for (const words of [
     "Invalid header flag bits, must be 0x0 for puback packet",
     "Cannot parse protocolId",
@@ -18,12 +18,12 @@ test("link errors – what speaks no MQTT is said in the operator's words, not t
   }
 });
 
-test("link errors – a reset, as TLS on a plain port gives it, names the setting to look at", () => {
+test("link errors – a reset, as TLS to a plain port causes it, names the setting to check", () => {
   const reset = Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
   assert.match(transportFailure(reset).text, /scheme and port of MQTT_URL/);
 });
 
-test("link errors – of an uplink of UPLINKS_FILE name it and its members, never the settings of main", () => {
+test("link errors – errors of an uplink in UPLINKS_FILE name it and its members, never the settings of main", () => {
   const texts = [
     connackFailure(0x86, "plant-7").text,
     connackFailure(0x9d, "plant-7").text,

@@ -60,7 +60,7 @@ async function peer(t: TestContext) {
   return { client, path, packets, answer: (bytes: number[]) => socket?.write(Buffer.from(bytes)) };
 }
 
-test("mqtt.js – the installed version is the one these tests were run with, to the last digit", () => {
+test("mqtt.js – the installed version is exactly the one these tests were run with", () => {
   const declared: unknown = JSON.parse(readFileSync("package.json", "utf8")).dependencies.mqtt;
   const installed: unknown = JSON.parse(
     readFileSync("node_modules/mqtt/package.json", "utf8"),
@@ -68,7 +68,7 @@ test("mqtt.js – the installed version is the one these tests were run with, to
   assert.equal(declared, installed);
 });
 
-test("mqtt.js – a PUBACK for a publish it has not sent is told with its reason and harms nothing", {
+test("mqtt.js – a PUBACK for a publish it has not sent is reported with its reason and does no harm", {
   timeout,
 }, async (t) => {
   const { client, path, answer } = await peer(t);
@@ -92,7 +92,7 @@ test("mqtt.js – a PUBACK for a publish it has not sent is told with its reason
   assert.ok(client.connected);
 });
 
-test("mqtt.js – it takes its identifiers from the provider, so none of them is a publish's", {
+test("mqtt.js – it takes its identifiers from the provider, so none of them belongs to a publish of ours", {
   timeout,
 }, async (t) => {
   const { client, path, packets } = await peer(t);
@@ -103,7 +103,7 @@ test("mqtt.js – it takes its identifiers from the provider, so none of them is
   assert.ok((subscribe?.messageId ?? 0) >= 65_000);
 });
 
-test("mqtt.js – what it writes follows what was flushed before, and nothing of its own waits behind", {
+test("mqtt.js – what it writes follows what was flushed before, and nothing of its own is queued behind", {
   timeout,
 }, async (t) => {
   const { client, path, packets } = await peer(t);
@@ -134,7 +134,7 @@ test("mqtt.js – what it writes follows what was flushed before, and nothing of
   );
 });
 
-test("mqtt.js – its stream is there at once and shows every byte that comes in", {
+test("mqtt.js – its stream exists at once and shows every byte that arrives", {
   timeout,
 }, async (t) => {
   const { client, answer } = await peer(t);

@@ -102,7 +102,7 @@ test("link – an acknowledgement that never comes ends as lost and the session 
   assert.match(logger.text, /not acknowledged within/);
 });
 
-test("link – one message never acknowledged ends as lost although others are acknowledged", {
+test("link – one message that is never acknowledged ends as lost although others are acknowledged", {
   timeout: deadlineMs(30_000),
 }, async (t) => {
   const server = await fake(t, {
@@ -124,7 +124,7 @@ test("link – one message never acknowledged ends as lost although others are a
   assert.ok(others > 10);
 });
 
-test("link – a receive maximum of 1 is kept to, whoever publishes", {
+test("link – a receive maximum of 1 is observed by every publisher", {
   timeout: deadlineMs(30_000),
 }, async (t) => {
   const server = await fake(t, {
@@ -142,7 +142,7 @@ test("link – a receive maximum of 1 is kept to, whoever publishes", {
   assert.equal(server.unansweredMax, 1);
 });
 
-test("link – a message the broker closes the connection on is found and refused; others get through", {
+test("link – a message that makes the broker close the connection is found and refused; others get through", {
   timeout: deadlineMs(30_000),
 }, async (t) => {
   const server = await fake(t, {
@@ -169,7 +169,7 @@ test("link – a message the broker closes the connection on is found and refuse
   assert.deepEqual(refused, ["poison"]);
 });
 
-test("link – a taken-over session is reported with its remedy and not fought for", {
+test("link – a taken-over session is reported with its remedy and not contested", {
   timeout: deadlineMs(30_000),
 }, async (t) => {
   const server = await fake(t, {
@@ -183,7 +183,7 @@ test("link – a taken-over session is reported with its remedy and not fought f
   assert.match(l.state.lastError ?? "", /another client uses the client id "twin"/);
 });
 
-test("link – a packet too large for a broker that says so only when it is sent is not sent again", {
+test("link – a packet too large for a broker that only says so when it is sent is not sent again", {
   timeout: deadlineMs(30_000),
 }, async (t) => {
   const server = await fake(t, {
@@ -201,7 +201,7 @@ test("link – a packet too large for a broker that says so only when it is sent
   assert.equal((await l.publish(message("small"))).result, "delivered");
 });
 
-test("link – a half-open connection is noticed by its keep-alive", {
+test("link – a half-open connection is detected by its keep-alive", {
   skip,
   timeout: deadlineMs(30_000),
 }, async (t) => {
@@ -214,7 +214,7 @@ test("link – a half-open connection is noticed by its keep-alive", {
   await until("a new session", () => l.session === 2 && l.isConnected);
 });
 
-test("link – a wrong password is told with its remedy, and no secret is told at all", {
+test("link – a wrong password is reported with its remedy, and no secret is logged", {
   skip,
   timeout: deadlineMs(30_000),
 }, async (t) => {
@@ -230,7 +230,7 @@ test("link – a wrong password is told with its remedy, and no secret is told a
   assert.equal(l.state.lastError, null);
 });
 
-test("link – TLS: own CA and client certificate pass, another CA or none is refused", {
+test("link – TLS: own CA and client certificate are accepted, another CA or none is rejected", {
   skip,
   timeout: deadlineMs(30_000),
 }, async (t) => {
@@ -256,7 +256,7 @@ for (const [transport, options] of [
   ["TLS", { tls: {} }],
   ["web sockets", { websockets: true }],
 ] as const) {
-  test(`link – over ${transport} bursts of small and large messages, QoS 0 and 1, arrive whole and in order`, {
+  test(`link – over ${transport} bursts of small and large messages, QoS 0 and 1, arrive complete and in order`, {
     skip,
     timeout: deadlineMs(30_000),
   }, async (t) => {
@@ -288,7 +288,7 @@ for (const [transport, options] of [
   });
 }
 
-test("link – MQTT 5 PUBACK reasons: not authorised is refused, no subscriber only where one is required", {
+test("link – MQTT 5 PUBACK reasons: not authorised is refused, no subscriber only if one is required", {
   skip,
   timeout: deadlineMs(30_000),
 }, async (t) => {
@@ -365,7 +365,7 @@ test("link – commands arrive with response topic and correlation data", {
   assert.equal(seen[0]?.correlationData?.toString(), "c1");
 });
 
-test("link – a broker that leaves SUBSCRIBE unanswered gets readings all the same, and is told off and left", {
+test("link – a broker that does not answer SUBSCRIBE gets readings all the same, and the session is then ended with the reason", {
   timeout: deadlineMs(30_000),
 }, async (t) => {
   // The fake broker knows no SUBSCRIBE.
@@ -405,7 +405,7 @@ test("link – close publishes the final message and disconnects without the wil
   }
 });
 
-test("link – a session that is left with its will is followed by a new one", {
+test("link – a session that is ended with its will is followed by a new one", {
   skip,
   timeout: deadlineMs(30_000),
 }, async (t) => {
@@ -424,7 +424,10 @@ test("link – a session that is left with its will is followed by a new one", {
   assert.doesNotMatch(logger.text, /no broker session/);
 });
 
-test("link – the will is seen after kill -9", { skip, timeout: deadlineMs(30_000) }, async (t) => {
+test("link – the will is published after kill -9", {
+  skip,
+  timeout: deadlineMs(30_000),
+}, async (t) => {
   const server = await broker(t);
   const subscriber = await recordMessages(server.url);
   t.after(() => subscriber.close());
@@ -453,7 +456,7 @@ test("link – the will is seen after kill -9", { skip, timeout: deadlineMs(30_0
   assert.equal(will.retain, true);
 });
 
-test("link – a will is asked for each CONNECT and told when the last one never left", {
+test("link – a will is requested for each CONNECT, and the owner is told if the last one was never sent", {
   skip,
   timeout: deadlineMs(30_000),
 }, async (t) => {
@@ -476,7 +479,7 @@ test("link – a will is asked for each CONNECT and told when the last one never
   assert.equal(asked[refusedAttempts], false, "that will went with a CONNECT");
 });
 
-test("link – a broker that comes back gets a new session, and `ready` waits for the hook", {
+test("link – a broker that returns gets a new session, and `ready` waits for the hook", {
   skip,
   timeout: deadlineMs(30_000),
 }, async (t) => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clientPacketIds, PublishIds } from "../../src/link/packet-ids.ts";
 
-test("packet identifiers – those of publishes and those of mqtt.js never meet, and none is given while it is taken", () => {
+test("packet identifiers – those of our publishes and those of mqtt.js never collide, and none is used twice at a time", () => {
   const publishes = new PublishIds();
   const client = clientPacketIds();
   const clients = new Set(Array.from({ length: 2000 }, () => client.allocate()));

@@ -116,7 +116,7 @@ const small = (n: number): Message => ({
 });
 const bytesOf = (given: Message) => publishPacketBytes(given, 5);
 
-test("publish writer – a turn's messages go out in one piece", async () => {
+test("publish writer – the messages of one turn are written in one piece", async () => {
   const stream = new Slow();
   const writer = new PublishWriter(stream, 5);
   for (let n = 1; n <= 100; n++) writer.write(small(n), n, false, bytesOf(small(n)), null);
@@ -126,7 +126,7 @@ test("publish writer – a turn's messages go out in one piece", async () => {
   assert.equal(packetsIn(stream.pieces, 5).length, 100);
 });
 
-test("publish writer – memory that the kernel still needs is not written into", async () => {
+test("publish writer – memory that the kernel still needs is not overwritten", async () => {
   const stream = new Slow(true);
   const writer = new PublishWriter(stream, 5);
   for (let burst = 0; burst < 10; burst++) {
@@ -147,7 +147,7 @@ test("publish writer – memory that the kernel still needs is not written into"
   );
 });
 
-test("publish writer – QoS 0 is told when it has left, and not when the connection fails first", async () => {
+test("publish writer – QoS 0 is reported when it has been written, and not if the connection fails first", async () => {
   const stream = new Slow(true);
   stream.on("error", () => {});
   const writer = new PublishWriter(stream, 5);
@@ -166,7 +166,7 @@ test("publish writer – QoS 0 is told when it has left, and not when the connec
   assert.deepEqual([...left], ["first"]);
 });
 
-test("publish writer – a text that MQTT cannot say harms no neighbour", async () => {
+test("publish writer – a text that MQTT cannot encode does not affect its neighbours", async () => {
   const stream = new Slow();
   const writer = new PublishWriter(stream, 5);
   const impossible: Message = { ...small(2), topic: "a".repeat(65_536) };

@@ -66,7 +66,7 @@ test("reconnect delay – of 1,000 boxes that lose a broker together, at most 35
   );
 });
 
-test("reconnect delay – pauses grow and begin anew after a good session", () => {
+test("reconnect delay – pauses grow and start again after a good session", () => {
   const delay = new ReconnectDelay({ firstMs: 1000, maxMs: 6000, random: () => 1 });
   const pauses = Array.from({ length: 5 }, () => delay.next());
   assert.deepEqual(pauses, [1000, 2000, 4000, 6000, 6000]);
@@ -74,7 +74,7 @@ test("reconnect delay – pauses grow and begin anew after a good session", () =
   assert.equal(delay.next(), 1000);
 });
 
-test("reconnect delay – the shortest pause is no busy loop", () => {
+test("reconnect delay – the shortest pause is not a busy loop", () => {
   const delay = new ReconnectDelay({ firstMs: 5000, maxMs: 15_000, random: () => 0 });
   assert.equal(delay.next(), 250);
 });

@@ -64,7 +64,7 @@ for (const version of [5, 4] as const) {
   });
 }
 
-test("retain – a 3.1.1 broker that only stumbled keeps its retained messages", {
+test("retain – a 3.1.1 broker that failed only briefly keeps its retained messages", {
   timeout: deadlineMs(30_000),
 }, async (t) => {
   // Closes the first three CONNECTs unanswered, as a proxy does whose broker starts.
@@ -83,7 +83,7 @@ test("retain – a 3.1.1 broker that only stumbled keeps its retained messages",
   assert.doesNotMatch(logger.text, /keeps no retained/);
 });
 
-test("retain – what was found out is tried again after an hour", async () => {
+test("retain – the result is checked again after an hour", async () => {
   const clock = new ManualClock();
   const retain = new RetainSupport(clock);
   const refused = { wasOpen: false, code: 0x9a, isConnectUnanswered: false };

@@ -108,7 +108,7 @@ async function both(play: (style: Style) => Promise<Use>): Promise<string[]> {
 const limits = { timeout: deadlineMs(30_000) };
 
 test(
-  "same fault – a broker that is away is told once, however often it is tried",
+  "same fault – a broker that is away is reported once, however often it is tried",
   limits,
   async (t) => {
     const port = await freePort();
@@ -124,21 +124,28 @@ test(
   },
 );
 
-test("same fault – a stolen client id says what to do and is not fought for", limits, async (t) => {
-  const lines = await both(async (style) => {
-    const server = await fake(t, { version: 5, onConnect: (one) => one.disconnect(0x8e) });
-    const used = use(t, style, server.url, {});
-    await used.until(() => used.link.state.lastError !== null);
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    assert.equal(server.connects, 1, "no second CONNECT within the usual back-off");
-    return used;
-  });
-  assert.equal(lines.length, 2);
-  assert.match(lines[0] ?? "", /^error .*another client uses the client id "twin".*MQTT_CLIENT_ID/);
-});
+test(
+  "same fault – a stolen client id is reported with what to do, and is not contested",
+  limits,
+  async (t) => {
+    const lines = await both(async (style) => {
+      const server = await fake(t, { version: 5, onConnect: (one) => one.disconnect(0x8e) });
+      const used = use(t, style, server.url, {});
+      await used.until(() => used.link.state.lastError !== null);
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      assert.equal(server.connects, 1, "no second CONNECT within the usual back-off");
+      return used;
+    });
+    assert.equal(lines.length, 2);
+    assert.match(
+      lines[0] ?? "",
+      /^error .*another client uses the client id "twin".*MQTT_CLIENT_ID/,
+    );
+  },
+);
 
 test(
-  "same fault – where 3.1.1 gives no reason, a session that never lasts names the client id too",
+  "same fault – if 3.1.1 gives no reason, a session that never lasts names the client id too",
   limits,
   async (t) => {
     const lines = await both(async (style) => {
@@ -156,7 +163,7 @@ for (const [version, refusal] of [
   [4, 4],
 ] as const) {
   test(
-    `same fault – MQTT ${version}: refused credentials are told once, with their settings`,
+    `same fault – MQTT ${version}: refused credentials are reported once, with their settings`,
     limits,
     async (t) => {
       const lines = await both(async (style) => {
@@ -172,7 +179,7 @@ for (const [version, refusal] of [
 }
 
 test(
-  "same fault – a packet above the announced limit is not sent and harms no session",
+  "same fault – a packet above the announced limit is not sent and does not end the session",
   limits,
   async (t) => {
     const lines = await both(async (style) => {
@@ -188,7 +195,7 @@ test(
 );
 
 test(
-  "same fault – a limit that is told only when it is exceeded is learned from the first packet",
+  "same fault – a limit that is reported only when it is exceeded is learned from the first packet",
   limits,
   async (t) => {
     const lines = await both(async (style) => {
@@ -233,7 +240,7 @@ for (const publishPath of ["direct", "library"] as const) {
 
 for (const style of STYLES) {
   test(
-    `${style} – a 3.1.1 broker that hangs up on a packet is not asked for ever to take it`,
+    `${style} – a 3.1.1 broker that disconnects on a packet is not sent it for ever`,
     limits,
     async (t) => {
       const judge: FakeBrokerOptions["onPublish"] = ({ packetBytes, packetId }, one) => {
@@ -251,7 +258,7 @@ for (const style of STYLES) {
   );
 
   test(
-    `${style} – a broker that stops answering loses its session, and the metrics say so`,
+    `${style} – a broker that stops responding loses its session, and the metrics show it`,
     limits,
     async (t) => {
       const server = await fake(t, { version: 5, ignoresPings: true, onPublish: () => {} });
@@ -267,7 +274,7 @@ for (const style of STYLES) {
     },
   );
 
-  test(`${style} – a subscription that is refused is told with its topics`, limits, async (t) => {
+  test(`${style} – a refused subscription is reported with its topics`, limits, async (t) => {
     const server = await fake(t, { version: 5, granted: 0x87 });
     const used = use(t, style, server.url, {
       subscriptions: [

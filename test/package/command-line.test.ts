@@ -67,7 +67,7 @@ function install(t: TestContext): Installed {
   };
 }
 
-test("gateside – an instance that nobody configured is a mistake", { skip }, (t) => {
+test("gateside – an instance without configuration is an error", { skip }, (t) => {
   const installed = install(t);
   const { status, stderr } = installed.run(["@south", "status"]);
   assert.equal(status, 2);
@@ -75,7 +75,7 @@ test("gateside – an instance that nobody configured is a mistake", { skip }, (
   assert.equal(installed.run(["@../../tmp/x", "status"]).status, 2);
 });
 
-test("gateside – reads the service's settings as systemd does, and runs nothing in them", {
+test("gateside – reads the service's settings as systemd does, and executes nothing in them", {
   skip,
 }, (t) => {
   const installed = install(t);
@@ -108,7 +108,7 @@ test("gateside – reads the service's settings as systemd does, and runs nothin
   assert.equal(env["DATA_DIR"], "/var/lib/gateside");
 });
 
-test("gateside – the environment wins over the file, and --environment leaves the file aside", {
+test("gateside – the environment takes precedence over the file, and --environment ignores the file", {
   skip,
 }, (t) => {
   const installed = install(t);
@@ -135,7 +135,7 @@ test("gateside – an instance has settings, store and secrets of its own", { sk
   assert.equal(env["MQTT_PASSWORD"], "north");
 });
 
-test("gateside – a secret that is given is not replaced by the service's credential", {
+test("gateside – a secret that is set is not replaced by the service's credential", {
   skip,
 }, (t) => {
   const installed = install(t);
@@ -149,7 +149,7 @@ test("gateside – a secret that is given is not replaced by the service's crede
   assert.equal(env["GATEWAY_HEADERS"], '{"A":"b"}');
 });
 
-test("gateside – what writes the store or tries the settings runs as the service's user when root asks for it", {
+test("gateside – commands that write the store or test the settings run as the service user if root starts them", {
   skip,
 }, (t) => {
   const installed = install(t);
@@ -172,7 +172,7 @@ test("gateside – what writes the store or tries the settings runs as the servi
   assert.equal(elsewhere.env["CHANGED_USER"], undefined);
 });
 
-test("packaging/postinst – an upgrade does not fail where an administrator removed gateside.env", {
+test("packaging/postinst – an upgrade does not fail if an administrator removed gateside.env", {
   skip,
 }, (t) => {
   const root = mkdtempSync(join(tmpdir(), "gateside-postinst-"));
@@ -199,7 +199,7 @@ test("packaging/postinst – an upgrade does not fail where an administrator rem
   assert.equal(status, 0, stderr);
 });
 
-test("packaging – an upgrade never asks: gateside.env is no conffile, and the live file is made once, from an example", {
+test("packaging – an upgrade never asks: gateside.env is not a conffile, and the live file is created once, from an example", {
   skip,
 }, (t) => {
   const recipe = readFileSync("scripts/package.ts", "utf8");

@@ -14,7 +14,7 @@ function misfit(path: string): string {
   return execFileSync(process.execPath, ["-e", script], { encoding: "utf8" });
 }
 
-test("SQLite binding – what is missing, does not load or would end the process is made anew; what fits is not", (t) => {
+test("SQLite binding – a binding that is missing, does not load or would end the process is rebuilt; one that fits is not", (t) => {
   const directory = mkdtempSync(join(tmpdir(), "gateside-fit-"));
   t.after(() => rmSync(directory, { recursive: true }));
   const path = join(directory, "better_sqlite3.node");
@@ -28,7 +28,7 @@ test("SQLite binding – what is missing, does not load or would end the process
   assert.match(misfit(path), /would end the process$/);
 });
 
-test("SQLite binding – a build that takes minutes says now and then that it goes on", () => {
+test("SQLite binding – a build that takes minutes reports its progress from time to time", () => {
   const script = `import(${JSON.stringify(resolve("scripts/fit-native.mjs"))}).then(async ({ withProgress }) => {
     let told = 0;
     let end;

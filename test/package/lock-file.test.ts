@@ -30,7 +30,7 @@ const WITHOUT_DIGEST: Readonly<Record<string, string>> = {
     "android-arm-eabi android-arm64 darwin-arm64 darwin-x64 freebsd-x64 linux-arm-gnueabihf linux-arm-musleabihf linux-arm64-musl linux-ppc64-gnu linux-riscv64-gnu linux-riscv64-musl linux-s390x-gnu linux-x64-musl openharmony-arm64 win32-arm64-msvc win32-ia32-msvc win32-x64-msvc",
 };
 
-test("lock file – every package has the digest of its archive, but those that the registry does not have", () => {
+test("lock file – every package has the digest of its archive, except those not in the registry", () => {
   const known = Object.entries(WITHOUT_DIGEST).flatMap(([start, systems]) =>
     systems.split(" ").map((system) => `node_modules/${start}${system}`),
   );
@@ -40,7 +40,7 @@ test("lock file – every package has the digest of its archive, but those that 
   assert.deepEqual(without.sort(), known.sort());
 });
 
-test("lock file – what is without a digest is optional, for development alone and for one system", () => {
+test("lock file – a package without a digest is optional, for development only and for one system", () => {
   for (const [folder, { integrity, optional, dev, os }] of entries) {
     if (integrity !== undefined) continue;
     assert.deepEqual(
@@ -50,7 +50,7 @@ test("lock file – what is without a digest is optional, for development alone 
   }
 });
 
-test("lock file – no entry names the host that it once came from", () => {
+test("lock file – no entry names the host that it came from", () => {
   assert.deepEqual(
     entries.filter(([, { resolved }]) => resolved !== undefined),
     [],

@@ -7,7 +7,7 @@ const run = (...words: string[]) =>
     encoding: "utf8",
   });
 
-test("package – a wrong command line is one line and makes nothing, and --help tells the right one", () => {
+test("package – a wrong command line gives one line and creates nothing, and --help explains the right one", () => {
   for (const words of [["x86"], ["--bad"], ["--out"]]) {
     const { status, stdout, stderr } = run(...words);
     assert.equal(status, 2, stderr);

@@ -33,7 +33,7 @@ const PRODUCT = {
   purl: "pkg:deb/gateside/gateside@1.2.3-1",
 };
 
-test("bill of materials – packages that gave a bundle bytes are in it, those shaken out are not", () => {
+test("bill of materials – packages that contributed bytes to a bundle are listed, those removed by tree shaking are not", () => {
   const inputs = {
     "src/main.ts": { bytesInOutput: 10 },
     "node_modules/@a/b/index.js": { bytesInOutput: 5 },
@@ -52,7 +52,7 @@ test("bill of materials – packages that gave a bundle bytes are in it, those s
   ]);
 });
 
-test("bill of materials – a package has its version, licence, digest and what it needs, found as Node finds it", () => {
+test("bill of materials – a package has its version, licence, digest and dependencies, resolved as Node does", () => {
   const { components, dependencies } = bundledComponents(FOLDERS, LOCK);
   const [first] = components;
   assert.deepEqual(first, {
@@ -79,7 +79,7 @@ test("bill of materials – a package without a digest in the lock file ends the
   );
 });
 
-test("bill of materials – the same content has the same bytes and number, another version has others", () => {
+test("bill of materials – the same content gives the same bytes and number, another version gives others", () => {
   const bundled = bundledComponents(FOLDERS, LOCK);
   const once = sbomOf(PRODUCT, bundled, []);
   assert.deepEqual(sbomOf(PRODUCT, bundledComponents(FOLDERS, LOCK), []), once);
@@ -95,7 +95,7 @@ test("bill of materials – the same content has the same bytes and number, anot
   assert.deepEqual(sbomFaults(once, LOCK), []);
 });
 
-test("bill of materials – the check finds what is not as locked, twice, or not described", () => {
+test("bill of materials – the check finds what differs from the lock file, is duplicated, or is not described", () => {
   const whole = sbomOf(PRODUCT, bundledComponents(FOLDERS, LOCK), []);
   const [first, ...rest] = whole.components as [Component, ...Component[]];
   const other = { ...first, hashes: [{ alg: "SHA-512", content: "00" }] } as const;
@@ -107,7 +107,7 @@ test("bill of materials – the check finds what is not as locked, twice, or not
   assert.match(sbomFaults({ ...whole, components: rest }, LOCK).join(), /not described/);
 });
 
-test("bill of materials – what this build bundled is all in the lock file, with what the agent cannot do without", {
+test("bill of materials – everything that this build bundled is in the lock file, with everything the agent cannot do without", {
   skip: !existsSync("dist/bundled-components.json") && "not built",
 }, () => {
   const bundled = JSON.parse(readFileSync("dist/bundled-components.json", "utf8"));

@@ -39,7 +39,7 @@ function boardOf(alarms: Partial<StandingAlarms>) {
   return { board, logger, published, sent };
 }
 
-test("alarm board – an older event that waited is told and leaves the alarm's own topic alone", () => {
+test("alarm board – a delayed older event is sent and leaves the alarm's own topic unchanged", () => {
   const { sent } = boardOf({ isNewest: (text) => text.includes('"id":"3"') });
   assert.deepEqual(sent(payload("1", "active")), [[EVENT, "…"]]);
   // Refused when the alarm ended, sent again after it was raised anew: it must not empty what stands.
@@ -50,7 +50,7 @@ test("alarm board – an older event that waited is told and leaves the alarm's 
   ]);
 });
 
-test("alarm board – the topic of an alarm that ended is emptied behind the closing event", () => {
+test("alarm board – the topic of an alarm that ended is cleared after the closing event", () => {
   const { sent } = boardOf({});
   assert.deepEqual(sent(payload("2", "cleared")), [
     [EVENT, "…"],
@@ -58,7 +58,7 @@ test("alarm board – the topic of an alarm that ended is emptied behind the clo
   ]);
 });
 
-test("alarm board – with alarms off, what an earlier run left is taken back and no event is sent", async () => {
+test("alarm board – with alarms disabled, topics left by an earlier run are cleared and no event is sent", async () => {
   const { board, logger, published, sent } = boardOf({
     isOn: false,
     active: () => [payload("1", "active")],
@@ -75,7 +75,7 @@ test("alarm board – with alarms off, what an earlier run left is taken back an
   assert.equal(logger.lines.length, 1);
 });
 
-test("alarm board – a store that cannot be read costs no session", async () => {
+test("alarm board – a store that cannot be read does not end the session", async () => {
   const { board, logger, published } = boardOf({
     isOn: false,
     active: () => {

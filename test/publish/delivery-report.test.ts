@@ -5,7 +5,7 @@ import { DeliveryReport } from "../../src/publish/delivery-report.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { storedReading } from "../support/memory-outbox.ts";
 
-test("oversize – one log line a minute per class of topic, with how many more there were; every one is counted", async () => {
+test("oversize – one log line a minute per class of topic, with the number of others; every one is counted", async () => {
   const clock = new ManualClock();
   const lines: Record<string, unknown>[] = [];
   const logger = {

@@ -86,7 +86,7 @@ function start(broker: FakeBroker, memory: { text: string | null }, setting: Set
   return { descriptions, replace };
 }
 
-test("descriptions – about says what the site file says, retained, with each session and each change", async () => {
+test("descriptions – about describes the sensor as the site file does, retained, with each session and each change", async () => {
   const broker = new FakeBroker();
   const { descriptions, replace } = start(broker, { text: null }, { sensors: [loop, rpm] });
   await descriptions.sync();
@@ -115,7 +115,7 @@ test("descriptions – about says what the site file says, retained, with each s
   assert.equal(broker.sent.length, 2, "the broker may have forgotten all of them");
 });
 
-test("descriptions – a sensor that leaves says removed, then nothing of it is retained but its readings", async () => {
+test("descriptions – a sensor removed from the site file is marked removed, then nothing of it stays retained except its readings", async () => {
   const broker = new FakeBroker();
   const { descriptions, replace } = start(broker, { text: null }, { sensors: [loop, rpm] });
   await descriptions.sync();
@@ -139,7 +139,7 @@ test("descriptions – a sensor that leaves says removed, then nothing of it is 
   assert.deepEqual([...broker.retained.keys()], [`${ROOT}/50021/about`, `${ROOT}/30007/loop`]);
 });
 
-test("descriptions – a sensor that left while the agent was stopped, or offline, is taken back all the same", async () => {
+test("descriptions – a sensor removed while the agent was stopped or offline is cleared too", async () => {
   const broker = new FakeBroker();
   const memory = { text: null };
   const first = start(broker, memory, { sensors: [loop, rpm], clearReadings: true });
@@ -160,7 +160,7 @@ test("descriptions – a sensor that left while the agent was stopped, or offlin
   assert.ok(!broker.sent.some(({ topic }) => topic.includes("30007")), "and only once");
 });
 
-test("descriptions – nothing is said that could not be remembered: a full disk puts it off", async () => {
+test("descriptions – nothing is published that could not be recorded: a full disk postpones it", async () => {
   const broker = new FakeBroker();
   const memory = {
     get text(): string | null {
@@ -175,7 +175,7 @@ test("descriptions – nothing is said that could not be remembered: a full disk
   assert.deepEqual(broker.sent, []);
 });
 
-test("descriptions – a topic that moves with its sensor is cleared where it was", async () => {
+test("descriptions – a topic that moves with its sensor is cleared at its old place", async () => {
   const broker = new FakeBroker();
   const at = (machine: number): Sensor => ({
     ...rpm,

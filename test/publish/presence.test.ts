@@ -154,7 +154,7 @@ function start(
   return { clock, link, presence, settled, run, now };
 }
 
-test("presence – the will and the farewell say offline on the topic that says online, all retained", async (t) => {
+test("presence – the will and the farewell publish offline on the topic that says online, all retained", async (t) => {
   const { presence, link } = start(t);
   await presence.online();
   await presence.online();
@@ -186,7 +186,7 @@ test("presence – the will and the farewell say offline on the topic that says 
   );
 });
 
-test("presence – statistics come with each session and every minute, with what contract 6 names", async (t) => {
+test("presence – statistics are published with each session and every minute, with the members of contract section 6", async (t) => {
   const { clock, link, run } = start(t);
   const topic = "gateside/plant-7/agent/stats";
   await run();
@@ -221,7 +221,7 @@ test("presence – statistics come with each session and every minute, with what
   assert.equal(link.take(topic).length, 3);
 });
 
-test("presence – a gateway that comes or goes is told in seconds, for the last statistics are retained", async (t) => {
+test("presence – a gateway outage and its end are published within seconds, because the last statistics are retained", async (t) => {
   const { clock, link, run, now } = start(t);
   const { gateway } = status(clock);
   now.changes = { gateway: { ...gateway, isUp: false } };
@@ -243,7 +243,7 @@ test("presence – a gateway that comes or goes is told in seconds, for the last
   assert.equal(told().length, 4);
 });
 
-test("presence – a sensor's state goes out at the start and on change, and again until it is taken", async (t) => {
+test("presence – a sensor's state is published at the start and on change, and again until it is acknowledged", async (t) => {
   let current = sensorState({ state: "unknown", lastReadingMs: null, batteryV: null });
   const { clock, link, run, presence } = start(t, () => [current]);
   const topic = "gateside/plant-7/10234/state";
@@ -271,7 +271,7 @@ test("presence – a sensor's state goes out at the start and on change, and aga
   assert.equal(link.take(topic).length, 4, "a new session hears all states");
 });
 
-test("presence – a sensor that leaves and returns, or whose topic moves, has its state told anew, changed or not", async (t) => {
+test("presence – a sensor that is removed and returns, or whose topic moves, has its state published again, changed or not", async (t) => {
   const named = (name: string): Site => ({
     site: "plant-7",
     sensors: [{ code: "10234", type: 3, name, kinds: [], channels: {} }],

@@ -27,7 +27,7 @@ import {
   waveformOf,
 } from "../support/temp-database.ts";
 
-test("publisher – with the real store, sessions cut mid-drain: every id arrives, live topics only move forward", {
+test("publisher – with the real store and sessions cut while draining, every id arrives and live topics only move forward", {
   skip,
 }, async (t) => {
   const broker = await startMosquitto();
@@ -137,7 +137,7 @@ test("publisher – with the real store, sessions cut mid-drain: every id arrive
   }
 });
 
-test("publisher – an alarm's event waits behind no backlog, however slowly that is let through", {
+test("publisher – an alarm event does not wait behind a backlog, however slowly that is paced", {
   skip,
 }, async (t) => {
   const broker = await startMosquitto();

@@ -132,7 +132,7 @@ test("publisher – connections cut at random while draining: every reading is a
   );
 });
 
-test("publisher – a broker killed and restarted mid-drain gets everything in the end", {
+test("publisher – a broker killed and restarted while draining gets everything in the end", {
   skip,
   timeout: deadlineMs(30_000),
 }, async (t) => {
@@ -149,7 +149,7 @@ test("publisher – a broker killed and restarted mid-drain gets everything in t
   assert.equal(sentOnce(outbox).length, 30_000);
 });
 
-test("publisher – the store failing to record deliveries makes them go out again, none is lost", {
+test("publisher – if the store fails to record deliveries they are sent again, and none is lost", {
   timeout: deadlineMs(30_000),
 }, async (t) => {
   const server = await fake(t, { version: 5 });
@@ -163,7 +163,7 @@ test("publisher – the store failing to record deliveries makes them go out aga
   assert.match(logger.text, /could not be recorded/);
 });
 
-test("publisher – a topic the broker refuses blocks no other, is counted, and told once", {
+test("publisher – a topic the broker refuses does not block others, is counted, and is reported once", {
   skip,
   timeout: deadlineMs(30_000),
 }, async (t) => {
@@ -191,7 +191,7 @@ test("publisher – a topic the broker refuses blocks no other, is counted, and 
   );
 });
 
-test("publisher – a message over the packet limit is not sent, counted once, and tried after a reconnect", {
+test("publisher – a message over the packet limit is not sent, is counted once, and is tried after a reconnect", {
   skip,
   timeout: deadlineMs(30_000),
 }, async (t) => {
@@ -249,7 +249,7 @@ test("publisher – after an outage the newest of each sensor goes live first, t
   assert.equal(count?.value, 3, "only live readings count");
 });
 
-test("publisher – a new reading waits for no more than one window of a running backlog", {
+test("publisher – a new reading waits for at most one window of a running backlog", {
   timeout: deadlineMs(30_000),
 }, async (t) => {
   const window = 10;
@@ -293,7 +293,7 @@ test("publisher – waveforms never go ahead of scalars", {
   assert.equal(firstWaveform, 2000);
 });
 
-test("publisher – MQTT_BACKLOG_RATE holds back the backlog, not what is live", {
+test("publisher – MQTT_BACKLOG_RATE limits the backlog, not live readings", {
   timeout: deadlineMs(30_000),
 }, async (t) => {
   const server = await fake(t, { version: 5 });
@@ -313,7 +313,7 @@ test("publisher – MQTT_BACKLOG_RATE holds back the backlog, not what is live",
   assert.ok(seconds > 0.45 && seconds < 1.5, `${seconds} s`);
 });
 
-test("publisher – an entry of several messages leaves when all are acknowledged, and is kept when one is lost", {
+test("publisher – an entry of several messages is removed when all are acknowledged, and kept when one is lost", {
   timeout: deadlineMs(30_000),
 }, async (t) => {
   const seen: string[] = [];
@@ -338,7 +338,7 @@ test("publisher – an entry of several messages leaves when all are acknowledge
   );
 });
 
-test("publisher – stopping awaits what is in flight and settles it", {
+test("publisher – stopping waits for messages in flight and settles them", {
   timeout: deadlineMs(30_000),
 }, async (t) => {
   let ack = () => {};
@@ -358,7 +358,7 @@ test("publisher – stopping awaits what is in flight and settles it", {
   assert.deepEqual(sentOnce(outbox), [1]);
 });
 
-test("publisher – MQTT 3.1.1, odd codes, and a reading that comes to an idle lane", {
+test("publisher – MQTT 3.1.1, unusual codes, and a reading that arrives at an idle lane", {
   skip,
   timeout: deadlineMs(30_000),
 }, async (t) => {
@@ -379,7 +379,7 @@ test("publisher – MQTT 3.1.1, odd codes, and a reading that comes to an idle l
   );
 });
 
-test("publisher – a disk that cannot be read keeps its readings and harms nobody; a damaged text is given up alone", {
+test("publisher – a disk that cannot be read keeps its readings and affects nothing else; only a damaged text is given up", {
   skip,
   timeout: deadlineMs(30_000),
 }, async (t) => {

@@ -58,7 +58,7 @@ function start(
   return { link, check, look, state };
 }
 
-test("retained – a broker without our own state has forgotten all: live topics are sent again, once", async () => {
+test("retained – a broker without our own state has lost everything: live topics are sent again, once", async () => {
   const { link, check, look } = start();
   check.begin();
   await look();
@@ -85,14 +85,14 @@ test("retained – the state of a node, which may not change for a day, is sent 
   );
 });
 
-test("retained – the first session of an uplink that begins with its first new reading sends nothing older", async () => {
+test("retained – an uplink that begins with its first new reading sends nothing older in its first session", async () => {
   const { link, check, look } = start({ isNew: true });
   check.begin();
   await look();
   assert.deepEqual([link.sent, link.asked], [[], []]);
 });
 
-test("retained – where our state is still there nothing is sent; our own message is no proof of it", async () => {
+test("retained – if our state is still there nothing is sent; our own message is no proof of it", async () => {
   const { link, check, look } = start();
   check.begin();
   check.received(MARKER, true);
@@ -105,7 +105,7 @@ test("retained – where our state is still there nothing is sent; our own messa
   assert.equal(link.sent.length, 1);
 });
 
-test("retained – before the broker had time to answer, and after a refusal, nothing is sent on suspicion", async () => {
+test("retained – before the broker could answer, and after a refusal, nothing is sent on suspicion", async () => {
   const early = start();
   early.check.begin();
   await early.look(1000);
@@ -117,7 +117,7 @@ test("retained – before the broker had time to answer, and after a refusal, no
   assert.equal(refused.link.sent.length, 0);
 });
 
-test("retained – a reading that still waits goes live from the outbox, not from here", async () => {
+test("retained – a pending reading goes live from the outbox, not from here", async () => {
   const waiting = start({ mark: TIME - 1000 });
   waiting.check.begin();
   await waiting.look();
@@ -128,7 +128,7 @@ test("retained – a reading that still waits goes live from the outbox, not fro
   assert.equal(never.link.sent.length, 0);
 });
 
-test("retained – a broker that ends sessions for the question is not asked a third time", () => {
+test("retained – a broker that ends sessions because of the check is not asked a third time", () => {
   const { link, check } = start();
   for (let session = 1; session <= 5; session++) {
     link.session = session;
@@ -137,7 +137,7 @@ test("retained – a broker that ends sessions for the question is not asked a t
   assert.equal(link.asked.length, 2);
 });
 
-test("retained – what goes live in this session needs no second message: a first start doubles nothing", async () => {
+test("retained – what goes live in this session is not sent twice, so a first start doubles nothing", async () => {
   const { link, check, look, state } = start({ mark: null });
   check.begin();
   state.mark = TIME;

@@ -12,7 +12,7 @@ import { LOOP, loopReading, options, TIME, unpackParts, waveformParts } from "./
 
 const none: ProfileParts = { waveforms: { read: () => null } };
 
-test("aws-iot – a waveform is int16 with its scale, in messages of 128 KB; its parts give the samples back", () => {
+test("aws-iot – a waveform is int16 with its scale, in messages of 128 KB; its parts restore the samples", () => {
   const { samples, reading, parts } = waveformParts(130_000);
   const messages = createAwsIotProfile(parts, options()).encode.waveform({ reading, live: true });
   assert.equal(messages.length, 3);
@@ -72,7 +72,7 @@ const bagOf = (topic: string) => {
   return Object.fromEntries(pairs.map((pair) => pair.split("=").map(decodeURIComponent)));
 };
 
-test("azure-iot – everything goes to devices/{device-id}/messages/events/ with what it is in the property bag", () => {
+test("azure-iot – everything goes to devices/{device-id}/messages/events/ with its type in the property bag", () => {
   const [message] = azure().encode.json({ reading: loopReading(), live: false });
   assert.deepEqual(bagOf(message?.topic ?? ""), {
     "$.ct": "application/json",
@@ -88,7 +88,7 @@ test("azure-iot – everything goes to devices/{device-id}/messages/events/ with
   assert.equal(JSON.parse(String(message?.payload)).values.channel1, 4.2);
 });
 
-test("azure-iot – states, gaps and about are told apart, nothing is retained, and no name breaks the topic", () => {
+test("azure-iot – states, gaps and about are distinguishable, nothing is retained, and no name breaks the topic", () => {
   const profile = azure();
   const state = profile.sensorState({
     code: "a/b&c=#+ é",

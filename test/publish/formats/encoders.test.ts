@@ -67,7 +67,7 @@ test("json – a live reading is the contract's text, byte for byte, retained on
   });
 });
 
-test("json – everything else is historical, not retained, on the history topic; raw only where asked", () => {
+test("json – everything else is historical, not retained, on the history topic; raw only if requested", () => {
   const message = only(json(true, [])({ reading, live: false }));
   assert.equal(message.topic, "gateside/plant-7/20871/currentV2/history");
   assert.equal(message.retain, false);
@@ -90,7 +90,7 @@ test("json – everything else is historical, not retained, on the history topic
   assert.equal(body.historical, true);
 });
 
-test("plain – bare values as text, a bad one clears its topic, history is nothing", () => {
+test("plain – bare values as text; a bad one clears its topic; history is not sent", () => {
   const encode = createPlainEncoder({ prefix: "a/b", site: "plant-7", source });
   const live = encode({
     reading: { ...reading, values: '{"x":12.5,"on":true,"zone":"B","bad":null}' },
@@ -160,7 +160,7 @@ test("waveform – one message per channel that is still stored, mean-free G as 
   );
 });
 
-test("waveform – `alarm` sends alarms and requests alone, `always` all, each with its word", () => {
+test("waveform – `alarm` sends only alarms and requests, `always` sends all, each with its reason", () => {
   const words = (which: "always" | "alarm") =>
     [1, 2, 3, 9, null].map((reason) => {
       const [message] = waveformsOf(reason, which)({ reading: accel, live: true });
@@ -198,7 +198,7 @@ test("time text – agrees with toISOString for any instant", () => {
   );
 });
 
-test("json – channels carry name and axis where the site file says either, and follow a changed site file", () => {
+test("json – channels carry name and axis if the site file gives them, and follow a changed site file", () => {
   const labelled: Sensor = {
     code: "20871",
     type: 9,
@@ -223,7 +223,7 @@ test("json – channels carry name and axis where the site file says either, and
   assert.equal(channels(), undefined);
 });
 
-test("waveform – carries the label of its own channel alone", () => {
+test("waveform – carries only the label of its own channel", () => {
   const vibration: Sensor = {
     code: "10234",
     type: 3,
@@ -243,7 +243,7 @@ test("waveform – carries the label of its own channel alone", () => {
   assert.deepEqual(body.channels, { channel2: { name: "Drive end", axis: "V" } });
 });
 
-test("json – an uplink that wants some values gets those alone, and nothing where there is none of them", () => {
+test("json – an uplink that selects values gets only those, and no message if there are none", () => {
   const encode = (isWanted: (name: string) => boolean) =>
     createJsonEncoder({ prefix: "g", site: "s", source, withRaw: false, isWanted });
   const body = JSON.parse(

@@ -50,7 +50,7 @@ test("discovery – `gateside topics` lists every discovery topic of the site an
   assert.deepEqual(listed.sort(), [...configs(sent).keys()].sort());
 });
 
-test("discovery – a value's config: template in brackets, class and unit that belong together, device and availability", () => {
+test("discovery – the config of a value: template in brackets, matching class and unit, device and availability", () => {
   const config = configs(profile.describe(LOOP)).get(
     "homeassistant/sensor/gateside_plant-7_30007/loop_channel1/config",
   );
@@ -114,7 +114,7 @@ test("discovery – one device per sensor, contacts as binary sensors, zones as 
   assert.equal(zone.device.suggested_area, "Boiler house");
 });
 
-test("discovery – units as Home Assistant writes them; a class only where it lists the unit", () => {
+test("discovery – units as Home Assistant writes them; a class only if it lists the unit", () => {
   assert.deepEqual(homeAssistantMeaning("degC"), {
     unit_of_measurement: "°C",
     device_class: "temperature",
@@ -134,7 +134,7 @@ test("discovery – sent again when Home Assistant says on homeassistant/status 
   assert.equal(profile.wantsDescriptions("other", Buffer.from("online")), false);
 });
 
-test("discovery – what stands for a sensor is what is cleared when it leaves", () => {
+test("discovery – what is published for a sensor is cleared when it is removed", () => {
   const { descriptions } = profile.retainedTopics(LOOP);
   assert.deepEqual(
     new Set(descriptions),

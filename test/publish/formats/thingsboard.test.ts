@@ -32,7 +32,7 @@ test("telemetry – {device: [{ts, values}]} with the reading's own time, live o
   }
 });
 
-test("telemetry – nothing is retained, and a reading without any value says its quality alone", () => {
+test("telemetry – nothing is retained, and a reading without any value sends only its quality", () => {
   const reading = loopReading({ values: '{"channel1_ma":null}' });
   const [message] = profile.encode.json({ reading, live: true });
   assert.equal(message?.retain, false);
@@ -43,7 +43,7 @@ test("telemetry – nothing is retained, and a reading without any value says it
   assert.deepEqual(profile.encode.json({ reading: empty, live: true }), []);
 });
 
-test("devices – connected and described by attributes, disconnected when they leave; the box says its own as `me`", () => {
+test("devices – connected and described by attributes, disconnected when removed; the box publishes its own as `me`", () => {
   const [connect, attributes] = sent(profile.describe(LOOP));
   assert.deepEqual(connect, ["v1/gateway/connect", { device: "30007" }]);
   assert.equal(attributes?.[0], "v1/gateway/attributes");
@@ -81,7 +81,7 @@ test("devices – connected and described by attributes, disconnected when they 
   assert.equal(profile.takesCommands, false);
 });
 
-test("waveforms – parts below NETTY_MAX_PAYLOAD_SIZE (64 KB), each at a time of its own so that none replaces another", () => {
+test("waveforms – parts below NETTY_MAX_PAYLOAD_SIZE (64 KB), each with a time of its own so that none replaces another", () => {
   const { samples, reading, parts } = waveformParts(60_000);
   const messages = createThingsBoardProfile(parts, options()).encode.waveform({
     reading,

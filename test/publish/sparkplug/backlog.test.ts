@@ -10,7 +10,7 @@ const skip = skipWithoutMosquitto;
 const allMetrics = (site: TestSite, device: string) =>
   site.of("DDATA", device).flatMap(({ payload }) => payload.metrics);
 
-test("sparkplug – a backlog arrives whole, historical, oldest first, in bounded messages, the newest first of all", {
+test("sparkplug – a backlog arrives complete, historical, oldest first, in limited messages, after the newest reading", {
   skip,
 }, async (t) => {
   const site = await TestSite.open(t);
@@ -30,7 +30,7 @@ test("sparkplug – a backlog arrives whole, historical, oldest first, in bounde
   for (const { payload } of site.of("DDATA")) assert.ok(payload.metrics.length <= 500);
 });
 
-test("sparkplug – seq runs on without a gap past 256 messages, over live data, backlog and a rebirth", {
+test("sparkplug – seq continues without a gap past 256 messages, over live data, backlog and a rebirth", {
   skip,
 }, async (t) => {
   const site = await TestSite.open(t);
@@ -107,7 +107,7 @@ function measured(site: TestSite, reason: number, fileIds: number[]): StoredRead
   );
 }
 
-test("sparkplug – a waveform is a Bytes metric of little-endian floats, born before, and behind the scalars", {
+test("sparkplug – a waveform is a Bytes metric of little-endian floats, announced in the birth, and sent after the scalars", {
   skip,
 }, async (t) => {
   const site = await TestSite.open(t);
@@ -139,7 +139,7 @@ test("sparkplug – a waveform is a Bytes metric of little-endian floats, born b
   assert.deepEqual(wave?.metadata, { contentType: "application/octet-stream", size: 16 });
 });
 
-test("sparkplug – a silent sensor does not die between two of its waveforms that are owed", {
+test("sparkplug – a silent sensor gets no death between two of its pending waveforms", {
   skip,
 }, async (t) => {
   const site = await TestSite.open(t);
@@ -158,7 +158,7 @@ test("sparkplug – a silent sensor does not die between two of its waveforms th
   );
 });
 
-test("sparkplug – waveforms that are not wanted or gone leave the lane without a message", {
+test("sparkplug – waveforms that are not selected or deleted leave the lane without a message", {
   skip,
 }, async (t) => {
   const site = await TestSite.open(t);
@@ -191,7 +191,7 @@ test("sparkplug – a message over the broker's limit is not sent, is parked and
   for (const [index, { payload }] of site.seen.entries()) assert.equal(payload.seq, index % 256);
 });
 
-test("sparkplug – MQTT 4: a broker that hangs up on a large packet is offered it three times, then never", {
+test("sparkplug – MQTT 4: a broker that disconnects on a large packet is sent it three times, then never again", {
   skip,
 }, async (t) => {
   const site = await TestSite.open(t, { maxPacketSize: 9000 });

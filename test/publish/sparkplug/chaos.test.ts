@@ -20,7 +20,7 @@ const SENSORS: Sensor[] = ["101", "102", "103", "104"].map((code) => ({
 const ROUNDS = 200;
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-test("sparkplug – every record reaches a recording host over cuts, lost bytes, dead hosts and dead brokers", {
+test("sparkplug – every record reaches a recording host despite cuts, lost bytes, dead hosts and dead brokers", {
   skip: skipWithoutMosquitto,
   timeout: deadlineMs(60_000),
 }, async (t) => {
@@ -94,7 +94,7 @@ test("sparkplug – every record reaches a recording host over cuts, lost bytes,
   t.diagnostic(`${host.values.size} values, ${repeats} of them repeated, ${host.births} sessions`);
 });
 
-test("sparkplug – a host that is back before the node heard that it was gone gets births, and what it could not understand again", {
+test("sparkplug – a host that returns before the node heard that it was gone gets births, and everything it could not decode again", {
   skip: skipWithoutMosquitto,
   timeout: deadlineMs(30_000),
 }, async (t) => {
@@ -134,7 +134,7 @@ test("sparkplug – a host that is back before the node heard that it was gone g
   assert.deepEqual(host.faults, []);
 });
 
-test("sparkplug – a live reading that may have arrived is historical when it goes out again", {
+test("sparkplug – a live reading that may have arrived is historical when it is sent again", {
   skip: skipWithoutMosquitto,
 }, async (t) => {
   const site = await TestSite.open(t);

@@ -9,7 +9,7 @@ const skip = skipWithoutMosquitto;
 const NCMD = "spBv1.0/plant/NCMD/edge";
 const DCMD = `spBv1.0/plant/DCMD/edge/${PUMP.code}`;
 
-test("sparkplug – odd and undecodable commands are survived and do nothing", {
+test("sparkplug – malformed and undecodable commands are ignored", {
   skip,
 }, async (t) => {
   const site = await TestSite.open(t);
@@ -58,7 +58,7 @@ test("sparkplug – a rebirth among other metrics is honoured", { skip }, async 
   await site.until((m) => m.length === 6);
 });
 
-test("sparkplug – settings are neither born nor obeyed where commands are not enabled", {
+test("sparkplug – settings are neither announced nor accepted if commands are disabled", {
   skip,
 }, async (t) => {
   const site = await TestSite.open(t);
@@ -70,7 +70,7 @@ test("sparkplug – settings are neither born nor obeyed where commands are not 
   );
 });
 
-test("sparkplug – a DCMD with settings reaches the command room, and its outcome the host", {
+test("sparkplug – a DCMD with settings reaches the command room, and its outcome reaches the host", {
   skip,
 }, async (t) => {
   const site = await TestSite.open(t);
@@ -107,7 +107,7 @@ test("sparkplug – a DCMD with settings reaches the command room, and its outco
   assert.equal(valueOf(outcome), "queued");
 });
 
-test("sparkplug – a command room that fails is told to the host and harms nothing", {
+test("sparkplug – a command room that fails is reported to the host and affects nothing else", {
   skip,
 }, async (t) => {
   const site = await TestSite.open(t);

@@ -105,7 +105,7 @@ for (const [name, options] of [
   ["TLS", { tls: {} }],
   ["web sockets", { websockets: true }],
 ] as const) {
-  test(`sparkplug – over ${name} the node is born and its number is kept`, { skip }, async (t) => {
+  test(`sparkplug – over ${name} the node is born and its bdSeq is kept`, { skip }, async (t) => {
     const broker = await startMosquitto(options);
     t.after(() => broker.close());
     const site = await TestSite.open(t);
@@ -119,7 +119,9 @@ for (const [name, options] of [
   });
 }
 
-test("sparkplug – each CONNECT has the next bdSeq, its NBIRTH the same", { skip }, async (t) => {
+test("sparkplug – each CONNECT has the next bdSeq, and its NBIRTH the same", {
+  skip,
+}, async (t) => {
   const { site, tap, willBdSeq } = await tapped(t);
   site.savedBdSeq = 254;
   site.run(site.node({ link: { url: tap.url } }));
@@ -134,7 +136,7 @@ test("sparkplug – each CONNECT has the next bdSeq, its NBIRTH the same", { ski
   assert.equal(tap.connections.filter(({ isOpen }) => isOpen).length, 1);
 });
 
-test("sparkplug – a refused TCP attempt uses up no bdSeq", { skip }, async (t) => {
+test("sparkplug – a refused TCP attempt uses no bdSeq", { skip }, async (t) => {
   const { site, tap } = await tapped(t);
   const node = site.node({ link: { url: tap.url } });
   site.run(node);
@@ -151,7 +153,7 @@ test("sparkplug – a refused TCP attempt uses up no bdSeq", { skip }, async (t)
   assert.deepEqual(birthBdSeq(site), [0, 1]);
 });
 
-test("sparkplug – a restarted process goes on with the next bdSeq", { skip }, async (t) => {
+test("sparkplug – a restarted process continues with the next bdSeq", { skip }, async (t) => {
   const { site } = await tapped(t);
   const stop = site.run(site.node());
   await site.until((m) => m.length === 3);
@@ -161,7 +163,7 @@ test("sparkplug – a restarted process goes on with the next bdSeq", { skip }, 
   assert.deepEqual(birthBdSeq(site), [0, 1]);
 });
 
-test("sparkplug – a killed process is declared dead by its will, QoS 1, with the number of its NBIRTH", {
+test("sparkplug – a killed process is declared dead by its will, QoS 1, with the bdSeq of its NBIRTH", {
   skip,
 }, async (t) => {
   const { site } = await tapped(t);
@@ -198,7 +200,7 @@ test("sparkplug – what the broker never proved to have is sent again as histor
   assert.ok(metrics.every((m) => m.isHistorical));
 });
 
-test("sparkplug – nothing is sent twice over a link that holds, and everything once it is proven", {
+test("sparkplug – nothing is sent twice over a link that holds, and everything is settled once proven", {
   skip,
 }, async (t) => {
   const { site } = await tapped(t);
@@ -217,7 +219,7 @@ test("sparkplug – nothing is sent twice over a link that holds, and everything
   assert.equal(historical.filter((m) => !m.isHistorical).length, 1, "the newest alone is live");
 });
 
-test("sparkplug – after a broken session births go out at once, and data when hosts had time to come back", {
+test("sparkplug – after a broken session births are sent at once, and data after a delay for hosts to return", {
   skip,
 }, async (t) => {
   const { site, tap } = await tapped(t);
@@ -230,7 +232,7 @@ test("sparkplug – after a broken session births go out at once, and data when 
   assert.ok((site.of("DDATA")[0]?.at ?? 0) - birthAt >= 350);
 });
 
-test("sparkplug – a stop with a frozen broker stays within its bound and settles nothing", {
+test("sparkplug – a stop with a frozen broker stays within its time limit and settles nothing", {
   skip,
 }, async (t) => {
   const { site, tap } = await tapped(t);

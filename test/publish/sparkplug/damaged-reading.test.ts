@@ -5,7 +5,7 @@ import { storedReading } from "../../support/memory-outbox.ts";
 import { skipWithoutMosquitto as skip } from "../../support/mosquitto.ts";
 import { MOTOR, PUMP, TestSite } from "./site.ts";
 
-test("sparkplug – a stored text that a disk spoiled has no metrics and stops nothing", () => {
+test("sparkplug – a stored text damaged on disk has no metrics and stops nothing", () => {
   const whole = storedReading(1);
   const damaged = parseReading({ ...whole, values: '{"rpm":14', quality: "" });
   const { values, quality, timeMs, isWhole } = damaged;
@@ -16,7 +16,7 @@ test("sparkplug – a stored text that a disk spoiled has no metrics and stops n
   assert.equal(timeMs, whole.timeMs);
 });
 
-test("sparkplug – damaged readings and measurements are counted and told once, and the rest goes on", {
+test("sparkplug – damaged readings and measurements are counted and reported once, and the rest continues", {
   skip,
 }, async (t) => {
   const site = await TestSite.open(t);

@@ -48,7 +48,7 @@ function of(metrics: readonly Metric[], name: string) {
   return { metric: found, properties: Object.fromEntries(told) };
 }
 
-test("sparkplug – the reason of a doubtful value in a birth is taken back by the next good one", () => {
+test("sparkplug – the reason of an uncertain value in a birth is cleared by the next good one", () => {
   const doubt = { channel1: { quality: "uncertain", reason: "over_range" } };
   const { device, birth } = tank(tankReading({ channel1: 10.4 }, { channel1: "bar" }, doubt));
   const born = of(birth(), "loop/channel1");
@@ -81,7 +81,7 @@ test("sparkplug – a value in the unit of an older site file never counts as cu
   assert.equal(of(now, "loop/channel1").properties["Quality"], 192, "the birth said null, thus 0");
 });
 
-test("sparkplug – a channel that left the site file is born only where readings of it are owed", () => {
+test("sparkplug – a channel removed from the site file is in the birth only while readings of it are pending", () => {
   const old = tankReading({ channel1: 1, channel4: 2 }, { channel1: "bar", channel4: "kPa" });
   const { device, birth } = tank(old);
   assert.equal(of(birth(), "loop/channel4").metric, undefined);
@@ -89,7 +89,7 @@ test("sparkplug – a channel that left the site file is born only where reading
   assert.equal(of(birth(), "loop/channel4").properties["engUnit"], "kPa");
 });
 
-test("sparkplug – the birth of a loop channel says its range, low before high though the range be inverted", () => {
+test("sparkplug – the birth of a loop channel contains its range, low before high even if the range is inverted", () => {
   const born = tank(null).birth();
   const { engLow, engHigh } = of(born, "loop/channel1").properties;
   assert.deepEqual([engLow, engHigh], [0, 10]);
@@ -98,7 +98,7 @@ test("sparkplug – the birth of a loop channel says its range, low before high 
   assert.equal(of(born, "loop/channel1_ma").properties["engLow"], undefined);
 });
 
-test("sparkplug – an uplink with a choice of values declares no metric that never comes", () => {
+test("sparkplug – an uplink with selected values declares no metric that never comes", () => {
   const sensors: Sensor[] = [TANK, { code: "20001", type: 6, kinds: ["rpm"], channels: {} }];
   const book = new DeviceBook(
     {
@@ -121,7 +121,7 @@ test("sparkplug – an uplink with a choice of values declares no metric that ne
   assert.ok(!names.includes("loop/channel1"), names.join());
 });
 
-test("sparkplug – a node's state: values with a unit are Doubles, others Strings, whatever the answer holds", () => {
+test("sparkplug – a node's state: values with a unit are Doubles, others Strings, whatever the response contains", () => {
   const node: Sensor = {
     code: "100",
     type: 3,

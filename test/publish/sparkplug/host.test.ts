@@ -71,7 +71,7 @@ test("sparkplug – STATE is subscribed with QoS 1", { skip }, async (t) => {
   ]);
 });
 
-test("sparkplug – a retained online lets the births out at once", { skip }, async (t) => {
+test("sparkplug – a retained online releases the births at once", { skip }, async (t) => {
   const { state, start, births } = await withHost(t);
   await state(true, 100);
   start();
@@ -114,7 +114,7 @@ test("sparkplug – an offline older than the last online is ignored", { skip },
   assert.equal(tap.connections.length, 1);
 });
 
-test("sparkplug – the age of states is remembered over reconnects", { skip }, async (t) => {
+test("sparkplug – the age of states is remembered across reconnects", { skip }, async (t) => {
   const { site, state, raw, ignored, isWaiting, start, births, tap } = await withHost(t);
   await state(true, 100);
   start();
@@ -148,7 +148,7 @@ test("sparkplug – what a host was sent shortly before it died is sent again wh
   assert.equal(again?.isHistorical, true);
 });
 
-test("sparkplug – history is told oldest first to a host that returns, the newest reading it may have missed last", {
+test("sparkplug – history is sent oldest first to a host that returns, the newest reading it may have missed last", {
   skip,
 }, async (t) => {
   const site = await TestSite.open(t);
@@ -179,7 +179,7 @@ test("sparkplug – history is told oldest first to a host that returns, the new
   assert.ok(metrics.every((m) => m?.isHistorical));
 });
 
-test("sparkplug – a host that asks for births is told again what it was told last", {
+test("sparkplug – a host that requests births is sent again what it was sent last", {
   skip,
 }, async (t) => {
   const { site, state, start, births } = await withHost(t);
@@ -202,7 +202,7 @@ test("sparkplug – a host that asks for births is told again what it was told l
   assert.equal(metric(site.of("DDATA")[1], "loop/channel1")?.isHistorical, true);
 });
 
-test("sparkplug – a stop while waiting says nothing: no death without a birth", {
+test("sparkplug – a stop while waiting publishes nothing: no death without a birth", {
   skip,
 }, async (t) => {
   const { site, tap, start, isWaiting } = await withHost(t);
@@ -214,7 +214,7 @@ test("sparkplug – a stop while waiting says nothing: no death without a birth"
   assert.deepEqual(site.verbs(), []);
 });
 
-test("sparkplug – what the broker answers for after it told that the host is offline is not delivered", {
+test("sparkplug – what the broker confirms after it reported the host offline is not delivered", {
   skip,
 }, async (t) => {
   const site = await TestSite.open(t);

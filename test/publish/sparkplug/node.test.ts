@@ -106,7 +106,7 @@ test("sparkplug – a DBIRTH has every metric of its kinds with type, unit, Qual
   }
 });
 
-test("sparkplug – no data names a metric that its birth did not carry: a new one is born first", {
+test("sparkplug – no data names a metric that its birth did not carry: a new birth comes first", {
   skip,
 }, async (t) => {
   const site = await TestSite.open(t);
@@ -131,7 +131,7 @@ test("sparkplug – no data names a metric that its birth did not carry: a new o
   assert.equal(property(metric(gone, "rpm/rpm"), "Quality")?.intValue, 500);
 });
 
-test("sparkplug – a live reading is told whole, not historical, in time order, at its own time", {
+test("sparkplug – a live reading is sent whole, not historical, in time order, at its own time", {
   skip,
 }, async (t) => {
   const site = await TestSite.open(t);
@@ -153,7 +153,7 @@ test("sparkplug – a live reading is told whole, not historical, in time order,
   await site.settled(2);
 });
 
-test("sparkplug – a bad value is null with Quality 0 and its reason, and 192 is said again on recovery", {
+test("sparkplug – a bad value is null with Quality 0 and its reason, and 192 is sent again on recovery", {
   skip,
 }, async (t) => {
   const site = await TestSite.open(t);
@@ -182,7 +182,7 @@ test("sparkplug – a bad value is null with Quality 0 and its reason, and 192 i
   assert.equal((await send(5, {}))?.properties, undefined);
 });
 
-test("sparkplug – a sensor that goes silent dies, and is born again with its return, before its data", {
+test("sparkplug – a sensor that goes silent dies, and is born again when it returns, before its data", {
   skip,
 }, async (t) => {
   const site = await TestSite.open(t);

@@ -42,7 +42,7 @@ test("sparkplug – bytes that are no payload decode to null, whatever they are"
   assert.equal(decodeCommand(Uint8Array.of(0x12, 0x7f, 1)), null);
 });
 
-test("sparkplug – a cut or flipped command never throws", () => {
+test("sparkplug – a truncated or altered command never throws", () => {
   const whole = encode({ metrics: [{ name: "Node Control/Rebirth", booleanValue: true }] });
   for (let end = 0; end < whole.length; end++) decodeCommand(whole.subarray(0, end));
   for (let at = 0; at < whole.length * 8; at++) {
@@ -91,7 +91,7 @@ test("sparkplug – each type uses its own value field and number", () => {
   }
 });
 
-test("sparkplug – metrics stand in time order over the whole list, equal times in the order given", () => {
+test("sparkplug – metrics are in time order over the whole list, equal times in the order given", () => {
   const metrics = [5, 3, 5, 1].map(
     (timeMs, i): Metric => ({ name: `m${i}`, type: "Int64", timeMs, value: i }),
   );
@@ -177,7 +177,7 @@ test("sparkplug – an independent decoder reads what was written", () => {
   );
 });
 
-test("sparkplug – protoc reads what was written and writes back the same bytes", {
+test("sparkplug – protoc reads what was written and writes the same bytes", {
   skip: skipWithoutProtoc,
 }, () => {
   for (const metrics of fc.sample(fc.array(anyMetric, { maxLength: 6 }), {
@@ -210,7 +210,7 @@ test("sparkplug – commands written by protoc are read, with and without dataty
   ]);
 });
 
-test("sparkplug – the committed code is what the .proto says", { skip: skipWithoutProtoc }, (t) => {
+test("sparkplug – the committed code matches the .proto", { skip: skipWithoutProtoc }, (t) => {
   const directory = mkdtempSync(join(tmpdir(), "gateside-proto-"));
   t.after(() => rmSync(directory, { recursive: true }));
   const file = join(directory, "set");

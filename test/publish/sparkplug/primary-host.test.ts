@@ -43,7 +43,7 @@ test("sparkplug – an older STATE does not count, an equally old one does, the 
   assert.equal(host.apply("scada", state(true, 10)), "online");
 });
 
-test("sparkplug – a new session waits to be told again, and remembers how old the news may be", () => {
+test("sparkplug – a new session waits for a new STATE, and remembers how old it may be", () => {
   const host = new PrimaryHost("scada", clock);
   host.apply("scada", state(true, 10));
   host.forget();
@@ -52,7 +52,7 @@ test("sparkplug – a new session waits to be told again, and remembers how old 
   assert.equal(host.apply("scada", state(true, 10)), "online");
 });
 
-test("sparkplug – a STATE from far in the future does not shut the host out once its clock is right", () => {
+test("sparkplug – a STATE from far in the future does not lock the host out once its clock is right", () => {
   const now = clock.now();
   const host = new PrimaryHost("scada", clock);
   assert.equal(host.apply("scada", state(true, now)), "online");
@@ -67,7 +67,7 @@ test("sparkplug – a STATE from far in the future does not shut the host out on
   assert.equal(host.apply("scada", state(false, now - 1)), "ignored");
 });
 
-test("sparkplug – a STATE that is too old to count is told of until one counts", () => {
+test("sparkplug – a STATE that is too old to count is reported until one counts", () => {
   const now = clock.now();
   const host = new PrimaryHost("scada", clock);
   host.apply("scada", state(false, now + 3_600_000));
@@ -79,7 +79,7 @@ test("sparkplug – a STATE that is too old to count is told of until one counts
   assert.equal(host.doubt, null);
 });
 
-test("sparkplug – a machine that has not heard the time yet judges no host's clock", () => {
+test("sparkplug – a machine that does not know the time yet does not judge a host's clock", () => {
   const host = new PrimaryHost("scada", { now: () => 60_000 });
   const time = Date.UTC(2026, 10, 20);
   assert.equal(host.apply("scada", state(true, time)), "online");

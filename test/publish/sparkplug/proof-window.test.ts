@@ -8,7 +8,7 @@ const entry = (seq: number): OutboxEntry => ({ reading: storedReading(seq), live
 const delivered = (window: ProofWindow, nowMs: number, isLeaving = false) =>
   (window.delivered(nowMs, isLeaving).get("sparkplug") ?? []).map((e) => e.reading.seq);
 
-test("sparkplug – what is not proven is never delivered, and is a repeat after a loss", () => {
+test("sparkplug – what is not proven is never delivered, and is repeated after a loss", () => {
   const window = new ProofWindow(0, 10);
   window.add("sparkplug", [entry(1), entry(2)], 0);
   window.add("sparkplug", [entry(3)], 0);
@@ -25,7 +25,7 @@ test("sparkplug – what is not proven is never delivered, and is a repeat after
   assert.equal(window.isRepeat("sparkplug", entry(3)), false);
 });
 
-test("sparkplug – with a primary host, the proven is held for its time, bounded, and given up by a stop", () => {
+test("sparkplug – with a primary host, proven readings are held for a time, in limited number, and released by a stop", () => {
   const window = new ProofWindow(100, 2);
   for (const seq of [1, 2, 3]) window.add("sparkplug", [entry(seq)], 0);
   window.prove(3, 0);
@@ -37,7 +37,7 @@ test("sparkplug – with a primary host, the proven is held for its time, bounde
   assert.deepEqual(delivered(window, 101, true), [4]);
 });
 
-test("sparkplug – a link that flaps does not start the time anew, a host that died does", () => {
+test("sparkplug – a link that flaps does not restart the holding time, a host that died does", () => {
   for (const [hasHostLeft, expected] of [
     [false, [1]],
     [true, []],

@@ -74,7 +74,7 @@ for (const [what, count] of [
   ["among live readings", 2],
   ["in the middle of a backlog", DEVICES + 3],
 ] as const) {
-  test(`sparkplug – a rebirth that is asked for ${what}: no data between the command and the NBIRTH, and none lost`, {
+  test(`sparkplug – a rebirth requested ${what}: no data between the command and the NBIRTH, and none lost`, {
     skip: skipWithoutMosquitto,
   }, async (t) => {
     const site = await TestSite.open(t);

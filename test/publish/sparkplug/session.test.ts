@@ -15,7 +15,7 @@ const sendAll = (...messages: (() => Outgoing)[]) =>
     return seqOf(message);
   });
 
-test("sparkplug – nothing of a device leaves before the NBIRTH, and no data before its birth", () => {
+test("sparkplug – nothing of a device is sent before the NBIRTH, and no data before its birth", () => {
   const session = new NodeSession(topics, 0);
   assert.throws(() => session.dbirth(1, "7", [speed]));
   assert.throws(() => session.ndata(1, [speed]));
@@ -58,7 +58,7 @@ test("sparkplug – a message that was not sent leaves no gap", () => {
   assert.equal(seqOf(session.ddata(1, "7", [speed])), 2);
 });
 
-test("sparkplug – the will, the births and an own NDEATH carry one bdSeq, Int64, and the NDEATH nothing else", () => {
+test("sparkplug – the will, the births and the node's own NDEATH carry one bdSeq, Int64, and the NDEATH nothing else", () => {
   const session = new NodeSession(topics, 255);
   for (const message of [will(topics, 255, 1), session.ndeath(1)]) {
     assert.equal(message.topic, "spBv1.0/plant/NDEATH/edge");

@@ -8,7 +8,7 @@ import { MOTOR, PUMP, TestSite } from "./site.ts";
 const FAN = { code: "50001", type: 4, kinds: ["rpm" as const], channels: {} };
 const siteOf = (...sensors: (typeof PUMP)[]) => ({ site: "s", sensors });
 
-test("sparkplug – a changed site file renews the birth of the devices concerned alone", {
+test("sparkplug – a changed site file renews only the births of the devices concerned", {
   skip: skipWithoutMosquitto,
 }, async (t) => {
   const site = await TestSite.open(t);

@@ -18,7 +18,7 @@ test("sparkplug – STATE is subscribed after the commands, and only with a prim
   assert.deepEqual(topics.filters("scada"), [...commands, "spBv1.0/STATE/scada"]);
 });
 
-test("sparkplug – what comes in is told apart by its levels alone", () => {
+test("sparkplug – inbound messages are identified by their topic levels alone", () => {
   assert.deepEqual(topics.parse("spBv1.0/plant/NCMD/edge"), { what: "ncmd" });
   assert.deepEqual(topics.parse("spBv1.0/plant/DCMD/edge/7"), { what: "dcmd", device: "7" });
   assert.deepEqual(topics.parse("spBv1.0/STATE/scada"), { what: "state", host: "scada" });
