@@ -113,7 +113,7 @@ class RunningAgent implements Agent {
     ];
     const place = this.#watchPlace(publishing.signal);
     const watchdog = this.#parts.watchdog.run(publishing.signal);
-    const alarms = this.#parts.alarms?.run(publishing.signal) ?? null;
+    const alarms = this.#parts.alarms?.upkeep.run(publishing.signal) ?? null;
     const deliveries = this.#parts.deliveries.map((delivery) => delivery.run(publishing.signal));
     const modbus = this.#parts.modbus.current?.run(publishing.signal);
 

@@ -17,8 +17,9 @@ import { VERSION } from "../lib/version.ts";
 import { GatewayClock } from "../poll/gateway-clock.ts";
 import { openReadingMarks } from "../store/recovery/reading-marks.ts";
 import type { AgentOptions } from "./agent-options.ts";
-import { createDeliveries } from "./alarm-delivery.ts";
-import { Alarms } from "./alarms.ts";
+import { createAlarms } from "./alarms/alarms.ts";
+import { createDeliveries } from "./alarms/delivery.ts";
+import { AlarmEngines } from "./alarms/engines.ts";
 import { openAgentStore, openGatewayClient, outboxUplink } from "./assemble.ts";
 import { createAudit, openConfiguration } from "./configuration.ts";
 import { GapWatch } from "./gap-watch.ts";
@@ -85,7 +86,7 @@ export function buildParts(options: AgentOptions, hashing: ByteHashing) {
     gatewayNow: () => (gatewayClock.isKnown ? gatewayClock.now() : null),
     onRecovered: () => {
       poller.readAgain();
-      void alarms?.rewrite();
+      void alarms?.upkeep.rewrite();
     },
     // One step after the other is proof enough that the process does not hang.
     onProgress: () => notifier?.working(),
@@ -115,6 +116,10 @@ export function buildParts(options: AgentOptions, hashing: ByteHashing) {
     clock,
     logger,
   });
+  const engines = settings.alarmsEnabled
+    ? new AlarmEngines({ site, store: store.alarms, history: store.history, logger, metrics })
+    : null;
+  engines?.open();
   const poller = createPoller({
     settings,
     site,
@@ -126,7 +131,7 @@ export function buildParts(options: AgentOptions, hashing: ByteHashing) {
     gatewayClock,
     logger,
     metrics,
-    wantsTones: (sensor) => alarms?.findings.wantsTones(sensor) ?? false,
+    wantsTones: (sensor) => engines?.findings.wantsTones(sensor) ?? false,
     onStored,
   });
   const nodeStates = createNodeStates({
@@ -162,22 +167,19 @@ export function buildParts(options: AgentOptions, hashing: ByteHashing) {
     },
   );
 
-  const alarms = settings.alarmsEnabled
-    ? new Alarms({
+  const alarms = engines
+    ? createAlarms(engines, {
         site,
         store: store.alarms,
-        history: store.history,
         clock,
         logger,
-        metrics,
         gatewayNow: () => gatewayClock.now(),
         sensors: () => poller.sensorStates(),
         isGatewayUp: () => gateway.state.isUp,
       })
     : null;
-  alarms?.open();
   const deliveries = createDeliveries(settings, () => site.current.site, { clock, logger });
-  alarms?.onEvents((events) => {
+  engines?.onEvents((events) => {
     for (const delivery of deliveries) delivery.add(events);
   });
 

@@ -7,7 +7,7 @@ import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import { withFields } from "../lib/logger.ts";
 import { type Metrics, uplinkMetrics } from "../lib/metrics.ts";
 import type { Store } from "../store/store.ts";
-import type { Alarms } from "./alarms.ts";
+import type { Alarms } from "./alarms/alarms.ts";
 import type { Audit } from "./configuration.ts";
 import type { SiteDocuments } from "./site-documents.ts";
 

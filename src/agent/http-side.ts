@@ -14,7 +14,7 @@ import { VERSION } from "../lib/version.ts";
 import type { GatewayClock } from "../poll/gateway-clock.ts";
 import type { Poller } from "../poll/poller.ts";
 import type { Store } from "../store/store.ts";
-import type { Alarms } from "./alarms.ts";
+import type { Alarms } from "./alarms/alarms.ts";
 import { createBackfillJobs } from "./backfill.ts";
 import type { GapWatch } from "./gap-watch.ts";
 import { historyPages } from "./history-pages.ts";
@@ -68,9 +68,9 @@ export function createHttpSide(parts: HttpSideParts): HttpServer {
       }),
       settings: dispatcher,
       configuration: parts.configuration(() => http.renewCertificate()),
-      findings: alarms,
+      findings: alarms?.findingDesk ?? null,
       setup,
-      alarms,
+      alarms: alarms?.desk ?? null,
       audit: store.audit,
       metrics,
       clock,

@@ -15,7 +15,7 @@ import type { LaneOptions } from "../publish/leased-entries.ts";
 import { Presence } from "../publish/presence.ts";
 import { Publisher } from "../publish/publisher.ts";
 import { RetainedCheck } from "../publish/retained-check.ts";
-import { activeBefore } from "./alarms.ts";
+import { activeBefore, activePayloads, isNewestEvent } from "./alarms/active-payloads.ts";
 import { brokerOptions } from "./assemble.ts";
 import { chosenSensors } from "./chosen.ts";
 import { type Destination, type DestinationParts, ownParts } from "./destination.ts";
@@ -200,7 +200,7 @@ function inboundRequests(
       if (documents?.handle(message, topics, publish)) return;
       if (dispatcher === null || !takesCommands) return;
       if (alarms !== null && message.topic === topics.acknowledge) {
-        void acknowledge({ ...asking, alarms }, message, publish);
+        void acknowledge({ ...asking, alarms: alarms.desk }, message, publish);
         return;
       }
       if (message.topic !== topics.saveSettings) return;
@@ -273,10 +273,13 @@ function createBoard(
       isOn: alarms !== null,
       active: () => {
         if (!hasBoard) return [];
-        const active = alarms?.activePayloads() ?? activeBefore(site.current, store.alarms);
+        const active =
+          alarms === null
+            ? activeBefore(site.current, store.alarms)
+            : activePayloads(alarms.engines.alarms);
         return active.filter((event) => isChosen(sensorOf(event)));
       },
-      isNewest: (payload) => alarms?.isNewest(payload) ?? false,
+      isNewest: (payload) => alarms !== null && isNewestEvent(alarms.engines.alarms, payload),
     },
   });
 }

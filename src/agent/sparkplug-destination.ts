@@ -4,10 +4,10 @@ import { clientIdsOf, MAIN_UPLINK, type Uplink, type UplinkSparkplug } from "../
 import { MqttLink } from "../link/mqtt-link.ts";
 import { SparkplugNode } from "../publish/sparkplug/node.ts";
 import { nodeValues } from "../publish/sparkplug/node-metrics.ts";
+import { sparkplugAlarms } from "./alarms/sparkplug-alarms.ts";
 import { brokerOptions } from "./assemble.ts";
 import { chosenSensors, chosenSite, chosenValues } from "./chosen.ts";
 import { type Destination, type DestinationParts, ownParts } from "./destination.ts";
-import { sparkplugAlarms } from "./sparkplug-alarms.ts";
 
 /** Where the store remembers the number of the last CONNECT; that of `main` as in 0.1. */
 const bdSeqKey = (uplink: string) =>
@@ -37,7 +37,7 @@ export function sparkplugDestination(
         ),
       newest: (sensor, kind) => chosenValues(uplink, store.history.latest(sensor, kind)),
       sensors: () => parts.status().sensors.filter(({ code }) => isChosen(code)),
-      ...(parts.alarms === null ? {} : { alarms: sparkplugAlarms(parts.alarms, isChosen) }),
+      ...(parts.alarms === null ? {} : { alarms: sparkplugAlarms(parts.alarms.engines, isChosen) }),
       outbox: store.outboxOf(uplink.name),
       waveforms: store.waveforms,
       bdSeq: {

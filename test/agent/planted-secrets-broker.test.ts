@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { openAgent } from "../../src/agent/agent.ts";
-import { AlarmDelivery, email, type Send, webhook } from "../../src/agent/alarm-delivery.ts";
+import { AlarmDelivery, email, type Send, webhook } from "../../src/agent/alarms/delivery.ts";
 import { brokerOptions } from "../../src/agent/assemble.ts";
 import { secretsOf } from "../../src/config/secrets-of.ts";
 import type { AlarmEvent } from "../../src/core/alarm/event.ts";

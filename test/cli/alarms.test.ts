@@ -23,7 +23,10 @@ const SITE: Site = {
 async function startDesk(t: TestContext) {
   const desk = alarmDesk(t, SITE, START_MS + 3_600_000);
   const { alarms, clock } = desk;
-  const server = createHttpServer({ ...testParts({ alarms, findings: alarms }), clock }, OPTIONS);
+  const server = createHttpServer(
+    { ...testParts({ alarms: alarms.desk, findings: alarms.findingDesk }), clock },
+    OPTIONS,
+  );
   const url = await server.listen();
   t.after(() => server.close());
   let minute = 0;
@@ -87,10 +90,10 @@ test("gateside alarms – acknowledges, notes, shelves and unshelves, and the au
   assert.equal(await active(), "1");
   await did("--shelve", id, "--minutes", "60");
   await clock.advance(3_600_001);
-  await alarms.tick();
+  await alarms.upkeep.tick();
   assert.equal(await active(), "1", "a shelf ends by itself");
   assert.deepEqual(
-    alarms.actions(10).map(({ who, what, subject, outcome }) => [who, what, subject, outcome]),
+    alarms.desk.actions(10).map(({ who, what, subject, outcome }) => [who, what, subject, outcome]),
     ["shelve", "unshelve", "shelve", "note", "acknowledge"].map((what) => [
       "anna",
       what,
@@ -98,7 +101,7 @@ test("gateside alarms – acknowledges, notes, shelves and unshelves, and the au
       "done",
     ]),
   );
-  const [newest] = alarms.lists({ limit: 1, before: null }).history as { note: unknown }[];
+  const [newest] = alarms.desk.lists({ limit: 1, before: null }).history as { note: unknown }[];
   assert.match(JSON.stringify(newest), /"by":"anna".*spare part on Monday/);
 });
 
@@ -131,11 +134,11 @@ test("gateside alarms – baselines are shown while they learn, and relearned on
   assert.equal((await gateside("--relearn", "2/none/rpm")).code, 1);
   assert.equal((await gateside("--relearn", "change")).code, 2);
   assert.deepEqual(
-    alarms.actions(2).map(({ what, outcome }) => [what, outcome]),
+    alarms.desk.actions(2).map(({ what, outcome }) => [what, outcome]),
     [
       ["relearn", "2/none/rpm has no baseline"],
       ["relearn", "done"],
     ],
   );
-  assert.equal(alarms.actions(2)[1]?.who, "ben");
+  assert.equal(alarms.desk.actions(2)[1]?.who, "ben");
 });

@@ -828,7 +828,7 @@ test("query service – AccelSev and EnvSev return the worst active alarm of the
     { name: "envelope", select: { values: ["*_env_rms"] }, high: 5 },
   ];
   const { alarms, store } = alarmDesk(t, { ...SITE, alarms: rules }, NOW);
-  const { ok, parts } = await service(t, {}, testParts({ alarms }));
+  const { ok, parts } = await service(t, {}, testParts({ alarms: alarms.desk }));
   accelReading(parts, NOW, null);
   let minute = 0;
   const severities = async (values: Record<string, number>) => {

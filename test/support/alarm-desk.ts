@@ -1,4 +1,5 @@
-import { Alarms } from "../../src/agent/alarms.ts";
+import { createAlarms } from "../../src/agent/alarms/alarms.ts";
+import { AlarmEngines } from "../../src/agent/alarms/engines.ts";
 import type { SensorState } from "../../src/core/ports.ts";
 import type { Site } from "../../src/core/sensor.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
@@ -26,9 +27,9 @@ export function alarmDesk(t: Cleanup, site: Site, nowMs: number) {
   };
   /** As a new process does over the same store. */
   const open = () => {
-    const alarms = new Alarms(parts);
-    alarms.open();
-    return alarms;
+    const engines = new AlarmEngines(parts);
+    engines.open();
+    return createAlarms(engines, parts);
   };
   return { alarms: open(), open, store, clock, metrics, sensors };
 }

@@ -3,11 +3,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
-import { AlarmDelivery, email, webhook } from "../../src/agent/alarm-delivery.ts";
-import type { AlarmEvent } from "../../src/core/alarm/event.ts";
-import type { Clock, Logger } from "../../src/core/ports.ts";
-import { RecordingLogger } from "../support/recording-logger.ts";
-import { startSmtpServer } from "../support/smtp-server.ts";
+import { AlarmDelivery, email, webhook } from "../../../src/agent/alarms/delivery.ts";
+import type { AlarmEvent } from "../../../src/core/alarm/event.ts";
+import type { Clock, Logger } from "../../../src/core/ports.ts";
+import { RecordingLogger } from "../../support/recording-logger.ts";
+import { startSmtpServer } from "../../support/smtp-server.ts";
 
 const EVENT: AlarmEvent = {
   id: "0".repeat(32),

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Sensor } from "../../src/core/sensor.ts";
-import { alarmDesk } from "../support/alarm-desk.ts";
-import { append, readingOf, START_MS } from "../support/temp-database.ts";
+import type { Sensor } from "../../../src/core/sensor.ts";
+import { alarmDesk } from "../../support/alarm-desk.ts";
+import { append, readingOf, START_MS } from "../../support/temp-database.ts";
 
 const HOUR_MS = 3_600_000;
 const node: Sensor = {
@@ -20,7 +20,7 @@ test("alarms – after a restart a late state of a node raises no live alarm, as
   const state = (timeMs: number, battery: number) =>
     append(store, [readingOf(node.code, timeMs, { kind: "node", values: { battery } })]);
   await state(START_MS + HOUR_MS, 3.2);
-  const { engine } = open();
+  const engine = open().engines.alarms;
   await state(START_MS, 2.9);
   assert.deepEqual(engine.active(node.code), []);
   await state(START_MS + HOUR_MS + 60_000, 2.9);

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { deadlineMs } from "../support/deadline.ts";
-import { skipWithoutMosquitto } from "../support/mosquitto.ts";
-import { type BuiltAgent, skipWithoutBuild, startPlant } from "../support/plant.ts";
+import { deadlineMs } from "../../support/deadline.ts";
+import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
+import { type BuiltAgent, skipWithoutBuild, startPlant } from "../../support/plant.ts";
 
 /** Enough of a plant for one alarm, twenty times as fast as ours. */
 const SIMULATOR = {

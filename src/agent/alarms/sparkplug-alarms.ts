@@ -1,26 +1,26 @@
-import type { AlarmEvent, Severity } from "../core/alarm/event.ts";
-import { SILENT } from "../core/alarm/time-changes.ts";
-import type { AlarmSource } from "../publish/sparkplug/alarm-metrics.ts";
-import type { Alarms } from "./alarms.ts";
+import type { AlarmEvent, Severity } from "../../core/alarm/event.ts";
+import { SILENT } from "../../core/alarm/time-changes.ts";
+import type { AlarmSource } from "../../publish/sparkplug/alarm-metrics.ts";
+import type { AlarmEngines } from "./engines.ts";
 
 const severityOf = (rank: number | undefined): Severity => (rank === 2 ? "alarm" : "warning");
 
 /** The alarms as the Sparkplug node of an uplink sees them. `isChosen`: the sensors that go to this uplink. */
 export function sparkplugAlarms(
-  alarms: Pick<Alarms, "engine" | "onEvents">,
+  engines: Pick<AlarmEngines, "alarms" | "onEvents">,
   isChosen: (sensor: string) => boolean,
 ): AlarmSource {
   return {
-    watched: (sensor) => alarms.engine.watches(sensor),
+    watched: (sensor) => engines.alarms.watches(sensor),
     active: (sensor) =>
-      alarms.engine.active(sensor).map(({ alarm, value, watch, raised }) => ({
+      engines.alarms.active(sensor).map(({ alarm, value, watch, raised }) => ({
         alarm,
         value,
         severity: severityOf(watch.active?.rank),
         timeMs: raised?.timeMs ?? 0,
       })),
     onChange: (listener) =>
-      alarms.onEvents((events) => {
+      engines.onEvents((events) => {
         for (const event of events) {
           const { sensor, alarm, value, state, severity, historical } = event;
           if (historical || !isChosen(sensor)) continue;
@@ -28,7 +28,7 @@ export function sparkplugAlarms(
             alarm,
             value,
             severity: state === "active" ? severity : "normal",
-            timeMs: timeOf(alarms.engine, event),
+            timeMs: timeOf(engines.alarms, event),
           });
         }
       }),
@@ -40,7 +40,7 @@ export function sparkplugAlarms(
  * that moment and read after it may raise the alarm again, and a metric must not go back in time.
  */
 function timeOf(
-  engine: Alarms["engine"],
+  engine: AlarmEngines["alarms"],
   { sensor, kind, alarm, state, timeMs }: AlarmEvent,
 ): number {
   if (state === "active" || alarm === SILENT) return timeMs;

@@ -1,8 +1,8 @@
 /** Alarm events for people outside of MQTT: a webhook and a mailbox, one each, off unless configured (ALARM_…). */
-import type { Settings } from "../config/settings.ts";
-import { type AlarmEvent, eventPayload, eventText } from "../core/alarm/event.ts";
-import type { Clock, Logger } from "../core/ports.ts";
-import { Backoff } from "../lib/backoff.ts";
+import type { Settings } from "../../config/settings.ts";
+import { type AlarmEvent, eventPayload, eventText } from "../../core/alarm/event.ts";
+import type { Clock, Logger } from "../../core/ports.ts";
+import { Backoff } from "../../lib/backoff.ts";
 
 /** Sends some events at once; rejects where the other end did not take them. */
 export type Send = (events: readonly AlarmEvent[], signal: AbortSignal) => Promise<void>;

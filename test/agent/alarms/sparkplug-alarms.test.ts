@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sparkplugAlarms } from "../../src/agent/sparkplug-alarms.ts";
-import { AlarmEngine } from "../../src/core/alarm/engine.ts";
-import type { AlarmEvent } from "../../src/core/alarm/event.ts";
-import type { Doubt } from "../../src/core/quality.ts";
-import type { Value } from "../../src/core/reading.ts";
-import { fixedSite } from "../../src/core/site-source.ts";
-import { EMPTY, PRESSURE, reading } from "../core/alarm/support.ts";
-import { rebirth, valueOf } from "../publish/sparkplug/peer.ts";
-import { metric, PUMP, TestSite } from "../publish/sparkplug/site.ts";
-import { skipWithoutMosquitto } from "../support/mosquitto.ts";
+import { sparkplugAlarms } from "../../../src/agent/alarms/sparkplug-alarms.ts";
+import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
+import type { AlarmEvent } from "../../../src/core/alarm/event.ts";
+import type { Doubt } from "../../../src/core/quality.ts";
+import type { Value } from "../../../src/core/reading.ts";
+import { fixedSite } from "../../../src/core/site-source.ts";
+import { EMPTY, PRESSURE, reading } from "../../core/alarm/support.ts";
+import { rebirth, valueOf } from "../../publish/sparkplug/peer.ts";
+import { metric, PUMP, TestSite } from "../../publish/sparkplug/site.ts";
+import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
 
 const NAME = "alarm/pressure/channel1";
 const SITE = { site: "s", sensors: [PUMP], machines: [], alarms: [PRESSURE] };
@@ -30,7 +30,7 @@ function watchedPump() {
     engine.committed();
   };
   const source = {
-    engine,
+    alarms: engine,
     onEvents: (listener: (events: readonly AlarmEvent[]) => void) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);

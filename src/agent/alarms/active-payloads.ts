@@ -1,0 +1,41 @@
+/** The payloads of active alarms, for the retained topics. */
+import { AlarmEngine } from "../../core/alarm/engine.ts";
+import { eventPayload, eventText } from "../../core/alarm/event.ts";
+import { currentEvent } from "../../core/alarm/found-alarm.ts";
+import type { AlarmStore } from "../../core/alarm/ports.ts";
+import { isFindingState } from "../../core/diagnosis/engine.ts";
+import type { Site } from "../../core/sensor.ts";
+
+/** Members of an event's payload. */
+interface EventMembers {
+  readonly id: string;
+  readonly sensor: string;
+  readonly alarm: string;
+  readonly value: string;
+  readonly state: "active" | "cleared";
+}
+
+/** The newest payload of each active alarm. */
+export function activePayloads(engine: AlarmEngine): readonly string[] {
+  return [...engine.alarms()].flatMap((found) => {
+    const event = currentEvent(found);
+    return event === null ? [] : [eventPayload(event.id, engine.site.site, eventText(event))];
+  });
+}
+
+/** The same for alarms that are switched off: those that were active when alarms were last on. */
+export function activeBefore(site: Site, store: Pick<AlarmStore, "saved">): readonly string[] {
+  const engine = new AlarmEngine(site);
+  const states = store.saved().states.filter(({ sensor }) => !isFindingState(sensor));
+  engine.load({ states, samples: [] });
+  return activePayloads(engine);
+}
+
+/** Whether an event, given by its payload, is the newest of its alarm. */
+export function isNewestEvent(engine: AlarmEngine, payload: string): boolean {
+  const event: EventMembers = JSON.parse(payload);
+  const active = engine
+    .active(event.sensor)
+    .find(({ alarm, value }) => alarm === event.alarm && value === event.value);
+  return active === undefined ? event.state === "cleared" : active.raised?.eventId === event.id;
+}

@@ -1,0 +1,183 @@
+/** The alarms as people see and change them, over HTTP, MQTT and the command line. */
+
+import type { AlarmEngine } from "../../core/alarm/engine.ts";
+import type { FollowUp } from "../../core/alarm/follow-up.ts";
+import type { AlarmStore } from "../../core/alarm/ports.ts";
+import type { AlarmCounts, BaselineView, LimitView } from "../../core/alarm/shown.ts";
+import {
+  type AlarmDesk,
+  type AlarmLists,
+  type AlarmOutcome,
+  type AlarmRequest,
+  type AlarmView,
+  alarmView,
+  baselineViews,
+  limitViews,
+} from "../../core/alarm/view.ts";
+import type { Clock } from "../../core/ports.ts";
+import type { SiteSource } from "../../core/site-source.ts";
+
+export interface DeskParts {
+  readonly engine: AlarmEngine;
+  readonly site: SiteSource;
+  readonly store: AlarmStore;
+  readonly clock: Clock;
+}
+
+/** The longest shelf, ms: what is to be silent for ever is taken out of the site file. */
+const SHELF_MAX_MS = 31 * 86_400_000;
+
+export class StoredAlarmDesk implements AlarmDesk {
+  readonly #parts: DeskParts;
+
+  constructor(parts: DeskParts) {
+    this.#parts = parts;
+  }
+
+  lists({ limit, before }: { readonly limit: number; readonly before: number | null }): AlarmLists {
+    const { engine, store } = this.#parts;
+    const active: AlarmView[] = [];
+    const acknowledged: AlarmView[] = [];
+    const shelved: AlarmView[] = [];
+    for (const found of engine.alarms()) {
+      const { state } = found;
+      const list =
+        state.shelved !== null ? shelved : state.acknowledged === null ? active : acknowledged;
+      list.push(alarmView(found));
+    }
+    const events = limit === 0 ? [] : store.events(before, limit);
+    const history = events.map(({ payload }): unknown => JSON.parse(payload));
+    const last = events.length < limit ? null : (events.at(-1)?.seq ?? null);
+    return { active, acknowledged, shelved, history, before: last };
+  }
+
+  counts(): AlarmCounts {
+    const counts = { alarm: 0, warning: 0, acknowledged: 0, shelved: 0 };
+    for (const { state } of this.#parts.engine.alarms()) {
+      if (state.shelved !== null) counts.shelved += 1;
+      else if (state.acknowledged !== null) counts.acknowledged += 1;
+      else counts[state.watch.active?.rank === 2 ? "alarm" : "warning"] += 1;
+    }
+    return counts;
+  }
+
+  limits(sensor: string): readonly LimitView[] {
+    return limitViews(this.#parts.engine, sensor);
+  }
+
+  baselines(sensor: string | null): readonly BaselineView[] {
+    const { engine, site } = this.#parts;
+    const codes = sensor === null ? site.current.sensors.map(({ code }) => code) : [sensor];
+    return codes.flatMap((code) => baselineViews(engine, code));
+  }
+
+  severity(sensor: string, isMeant: (value: string) => boolean): 1 | 3 | 4 | null {
+    const { engine } = this.#parts;
+    let rank = 0;
+    for (const { value, watch } of engine.active(sensor)) {
+      if (isMeant(value)) rank = Math.max(rank, watch.active?.rank ?? 0);
+    }
+    if (rank > 0) return rank === 2 ? 4 : 3;
+    return engine.watches(sensor).some(({ value }) => isMeant(value)) ? 1 : null;
+  }
+
+  actions(max: number): ReturnType<AlarmStore["actions"]> {
+    return this.#parts.store.actions(max);
+  }
+
+  async act(request: AlarmRequest): Promise<AlarmOutcome> {
+    const { clock, engine, store } = this.#parts;
+    const { id, word, by, note, untilMs, source } = request;
+    const found = engine.find(id);
+    const outcome = await this.#act(request);
+    store.audit({
+      timeMs: clock.now(),
+      who: by,
+      source,
+      what: word,
+      subject: found === null ? id : `${found.sensor?.code ?? found.code}/${found.key}`,
+      detail: JSON.stringify({ id, note, until: untilMs === null ? null : iso(untilMs) }),
+      outcome: outcome.ok ? "done" : outcome.detail,
+    });
+    return outcome;
+  }
+
+  async #act(request: AlarmRequest): Promise<AlarmOutcome> {
+    const { clock, engine, store } = this.#parts;
+    const { id, word, by, note, untilMs } = request;
+    const nowMs = clock.now();
+    const invalid = (detail: string): AlarmOutcome => ({ ok: false, reason: "invalid", detail });
+    const problem = requestProblem(request, nowMs);
+    if (problem !== null) return invalid(problem);
+    let changed: AlarmView | null = null;
+    let fault: string | null = null;
+    await store.apply(
+      `${word} an alarm`,
+      (): FollowUp | null => {
+        const found = engine.find(id);
+        if (found === null) return null;
+        const { state } = found;
+        if (word === "acknowledge" && state.raised === null) fault = "the alarm is not active";
+        if (word === "unshelve" && state.shelved === null) fault = "the alarm is not shelved";
+        if (fault !== null) return null;
+        const mark = { by, timeMs: nowMs, note };
+        const up = engine.change(found, nextOf(word, state, mark, untilMs), word, nowMs);
+        changed = alarmView(engine.refreshed(found));
+        return up;
+      },
+      true,
+    );
+    if (fault !== null) return invalid(fault);
+    if (changed !== null) return { ok: true, alarm: changed };
+    return { ok: false, reason: "unknown", detail: `${id} is not an active or shelved alarm` };
+  }
+
+  async relearn(
+    of: { readonly sensor: string; readonly alarm: string; readonly value: string },
+    by: string,
+    source: AlarmRequest["source"],
+  ): Promise<{ readonly ok: boolean; readonly detail: string }> {
+    const { clock, engine, store } = this.#parts;
+    const nowMs = clock.now();
+    const subject = `${of.sensor}/${of.alarm}/${of.value}`;
+    const ok = await store.apply(
+      "learn a baseline anew",
+      () => engine.relearn(of.sensor, of.alarm, of.value, nowMs),
+      true,
+    );
+    const detail = ok ? "the baseline is learned anew" : `${subject} has no baseline`;
+    const outcome = ok ? "done" : detail;
+    const what = "relearn";
+    store.audit({ timeMs: nowMs, who: by, source, what, subject, detail: "{}", outcome });
+    return { ok, detail };
+  }
+}
+
+/** What is wrong with a request whatever the alarm's state; null if nothing is. */
+function requestProblem({ word, note, untilMs }: AlarmRequest, nowMs: number): string | null {
+  if (word === "shelve") {
+    if (untilMs === null || untilMs <= nowMs) return "until must be a time to come";
+    if (untilMs > nowMs + SHELF_MAX_MS) return "until is more than 31 days ahead";
+  }
+  return word === "note" && note === null ? "note is missing" : null;
+}
+
+function nextOf(
+  word: AlarmRequest["word"],
+  { acknowledged, shelved, note }: ReturnType<AlarmEngine["active"]>[number],
+  mark: { readonly by: string; readonly timeMs: number; readonly note: string | null },
+  untilMs: number | null,
+) {
+  switch (word) {
+    case "acknowledge":
+      return { acknowledged: mark, shelved, note };
+    case "shelve":
+      return { acknowledged, shelved: { ...mark, untilMs: untilMs ?? mark.timeMs }, note };
+    case "unshelve":
+      return { acknowledged, shelved: null, note };
+    case "note":
+      return { acknowledged, shelved, note: mark };
+  }
+}
+
+const iso = (ms: number) => new Date(ms).toISOString();

@@ -1,0 +1,27 @@
+import {
+  type FindingDesk,
+  type MachineNow,
+  machineFindings,
+  machineView,
+} from "../../core/diagnosis/view.ts";
+import type { AlarmEngines } from "./engines.ts";
+
+/** The findings as people see them. `gatewayNow`: the gateway's clock, ms. */
+export function createFindingDesk(
+  { alarms, findings }: AlarmEngines,
+  gatewayNow: () => number,
+): FindingDesk {
+  const machineNow: MachineNow = (machine) => {
+    const now = gatewayNow();
+    const [sensor] = findings.sensorsOf(machine.id);
+    const state = sensor === undefined ? null : alarms.machineState(sensor.code, now);
+    return { state, speedRpm: alarms.speedAt(machine.id, now) };
+  };
+  return {
+    machines: () => findings.machines.map((machine) => machineView(findings, machine, machineNow)),
+    findingsOf(id) {
+      const machine = findings.machines.find((candidate) => candidate.id === id);
+      return machine === undefined ? null : machineFindings(findings, machine, machineNow);
+    },
+  };
+}

@@ -1,0 +1,93 @@
+/** What changes alarms without a reading: the passing of time, another site file, and a store that was recreated. */
+import type { AlarmStore } from "../../core/alarm/ports.ts";
+import type { Clock, Logger, SensorState } from "../../core/ports.ts";
+import type { SiteSource } from "../../core/site-source.ts";
+import type { AlarmEngines } from "./engines.ts";
+
+export interface UpkeepParts {
+  readonly engines: AlarmEngines;
+  readonly site: SiteSource;
+  readonly store: AlarmStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** The gateway's clock, ms. */
+  readonly gatewayNow: () => number;
+  readonly sensors: () => readonly SensorState[];
+  readonly isGatewayUp: () => boolean;
+}
+
+const TICK_MS = 5000;
+
+export class AlarmUpkeep {
+  readonly #parts: UpkeepParts;
+
+  constructor(parts: UpkeepParts) {
+    this.#parts = parts;
+  }
+
+  /** Ticks, and ends what the site file no longer defines, until aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    const stop = this.#parts.site.onChange(() => void this.#reconcile());
+    await this.#reconcile();
+    while (!signal.aborted) {
+      await this.tick();
+      await this.#parts.clock.sleep(TICK_MS, signal);
+    }
+    stop();
+  }
+
+  /** Raises and clears the alarms of silent sensors, and ends shelves. */
+  async tick(): Promise<void> {
+    const { engines, gatewayNow, isGatewayUp, sensors, store } = this.#parts;
+    const now = gatewayNow();
+    if (!engines.alarms.hasNews(now, sensors())) return;
+    await this.#write("alarms of silent sensors", () =>
+      store.apply(
+        "publish alarms that time alone changes",
+        () => engines.alarms.tick(now, sensors(), isGatewayUp()),
+        false,
+      ),
+    );
+  }
+
+  async #reconcile(): Promise<void> {
+    const { engines, gatewayNow, store } = this.#parts;
+    await this.#write("alarms that are no longer configured", () =>
+      store.apply("end alarms", () => engines.alarms.reconcile(gatewayNow()), true),
+    );
+    await this.#write("findings of sensors that have left", () =>
+      store.apply(
+        "forget findings",
+        () => {
+          const states = engines.findings.reconcile();
+          return states.length === 0 ? null : { events: [], states, samples: [], forgotten: [] };
+        },
+        false,
+      ),
+    );
+  }
+
+  /** Writes every state again: a store that was recreated has only what could be read of the damaged one. */
+  async rewrite(): Promise<void> {
+    const { engines, store } = this.#parts;
+    await this.#write("states of alarms", () =>
+      store.apply(
+        "write the states of alarms again",
+        () => {
+          const up = engines.alarms.saved();
+          return { ...up, states: [...up.states, ...engines.findings.saved()] };
+        },
+        true,
+      ),
+    );
+  }
+
+  /** Faults of the store are temporary; the next tick tries again. */
+  async #write(what: string, work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work();
+    } catch (err) {
+      this.#parts.logger.warn({ err }, `${what} could not be stored yet`);
+    }
+  }
+}
