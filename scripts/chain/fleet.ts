@@ -1,25 +1,28 @@
 /**
  * A fleet into one database: thin boxes, which speak as agents do, and some real agents → RabbitMQ (a cluster, quorum queue, MQTT plug-in) or
- * mosquitto → k collectors → PostgreSQL. For each k a backlog is drained, then readings come at the fleet's own pace; at the end every
- * reading that was acknowledged to a box is looked for by its id.
+ * mosquitto → k collectors → PostgreSQL. A backlog is drained, then readings come at the fleet's own pace: for each k, then with more and more
+ * readings stored before, then with other settings of PostgreSQL. At the end every reading that was acknowledged to a box is looked for by its id.
  *
  *   npm run build && node --import tsx scripts/chain/fleet.ts [--broker rabbitmq|mosquitto] [--nodes 3] [--boxes 1000] [--agents 10]
- *     [--collectors 1,2,4] [--backlog 20000] [--rate 833] [--seconds 20]
+ *     [--collectors 1,2,4] [--stored 5000000,20000000] [--stored-collectors 2] [--knob "synchronous_commit = off"]... [--backlog 40000]
+ *     [--rate 833] [--seconds 20] [--arrivals 100]
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import mqtt, { type IClientOptions, type MqttClient } from "mqtt";
 import { startSimulator } from "../../src/simulator/server.ts";
 import type { Simulator } from "../../src/simulator/simulator.ts";
 import { startMosquitto } from "../../test/support/mosquitto.ts";
-import { openPostgres } from "../../test/support/postgres.ts";
+import { openPostgres, type Postgres } from "../../test/support/postgres.ts";
 import { openRabbitmqCluster } from "../../test/support/rabbitmq.ts";
 import { queueStands } from "./brokers.ts";
+import { Fleet } from "./fleet-boxes.ts";
+import { NewRows, realCount } from "./new-rows.ts";
+import { Preload } from "./preload.ts";
 import { ask, createAgent, Kept, program, treeCpuMs } from "./processes.ts";
-import { createThinBox, plantTemplates, type ThinBox } from "./thin-boxes.ts";
+import { createThinBox, plantTemplates } from "./thin-boxes.ts";
 
 const { values: given } = parseArgs({
   options: {
@@ -28,17 +31,26 @@ const { values: given } = parseArgs({
     boxes: { type: "string", default: "1000" },
     agents: { type: "string", default: "10" },
     collectors: { type: "string", default: "1,2,4" },
-    backlog: { type: "string", default: "20000" },
+    stored: { type: "string", default: "" },
+    "stored-collectors": { type: "string", default: "2" },
+    knob: { type: "string", multiple: true, default: [] },
+    backlog: { type: "string", default: "40000" },
     rate: { type: "string", default: "833" },
     seconds: { type: "string", default: "20" },
+    arrivals: { type: "string", default: "100" },
   },
 });
 /** Sensors of a thin box. */
 const SENSORS = 50;
-/** Messages of one box under way, as MQTT_INFLIGHT bounds an agent's. */
-const INFLIGHT = 20;
-const TICK_MS = 20;
-const ARRIVAL_MS = 180_000;
+/** Between two stored readings of a stream, ms. */
+const STEP_MS = 60_000;
+/** Nothing has come for this long: lost, ms. */
+const ARRIVAL_MS = 60_000;
+const isRabbitmq = given.broker === "rabbitmq";
+const PARTS = ["collectors", "PostgreSQL", "broker"] as const;
+
+const say = (text: string) => process.stdout.write(`${text}\n`);
+const numbers = (list: string) => list.split(",").filter(Boolean).map(Number);
 
 interface Broker {
   /** For boxes, over all nodes. */
@@ -50,7 +62,7 @@ interface Broker {
 }
 
 async function openBroker(): Promise<Broker> {
-  if (given.broker === "mosquitto") {
+  if (!isRabbitmq) {
     const broker = await startMosquitto({
       receiveMaximum: 1000,
       config: ["max_queued_messages 0"],
@@ -71,262 +83,231 @@ async function openBroker(): Promise<Broker> {
   };
 }
 
-/** A node that has just started refuses for a while. */
-async function connected(url: string, options: IClientOptions): Promise<MqttClient> {
-  const deadline = Date.now() + ARRIVAL_MS;
+/** What a run consists of, once it stands. */
+interface Stand {
+  readonly fleet: Fleet;
+  readonly rows: NewRows;
+  readonly url: string;
+  readonly postgres: Postgres;
+  readonly broker: Broker;
+}
+
+/** Until all that was acknowledged to thin boxes is stored. */
+async function arrived({ fleet, rows }: Stand): Promise<void> {
+  let last = -1;
+  let lastAt = Date.now();
   for (;;) {
-    try {
-      return await mqtt.connectAsync(url, options);
-    } catch (error) {
-      if (Date.now() > deadline) throw error;
-      await sleep(500);
+    const count = await rows.count();
+    if (count >= fleet.delivered.size) return;
+    if (count !== last) lastAt = Date.now();
+    last = count;
+    if (Date.now() - lastAt > ARRIVAL_MS) {
+      const whole = await rows.count(true);
+      if (whole >= fleet.delivered.size) return;
+      throw new Error(`only ${whole} of ${fleet.delivered.size} have arrived`);
     }
-  }
-}
-
-interface Connected {
-  readonly box: ThinBox;
-  readonly client: MqttClient;
-  underWay: number;
-}
-
-/** The thin boxes, each with a connection of its own, spread over the nodes. */
-class Fleet {
-  /** Acknowledged by the broker. */
-  readonly delivered = new Set<string>();
-  readonly #boxes: Connected[] = [];
-  #turn = 0;
-
-  async connect(boxes: readonly ThinBox[], urls: readonly string[]): Promise<void> {
-    // A few at a time: what is measured is not who connects first.
-    for (let at = 0; at < boxes.length; at += 25) {
-      const some = boxes.slice(at, at + 25).map(async (box, n) => {
-        const url = urls[(at + n) % urls.length] ?? "";
-        const client = await connected(url, {
-          // RabbitMQ 3.10 knows nothing newer.
-          protocolVersion: given.broker === "mosquitto" ? 5 : 4,
-          clientId: box.site,
-          clean: false,
-          keepalive: 120,
-        });
-        client.on("error", () => {});
-        return { box, client, underWay: 0 };
-      });
-      this.#boxes.push(...(await Promise.all(some)));
-    }
-  }
-
-  /** One reading of the next box that has room; false where none has. */
-  send(): boolean {
-    for (let tried = 0; tried < this.#boxes.length; tried++) {
-      const entry = this.#boxes[this.#turn++ % this.#boxes.length];
-      if (entry === undefined || entry.underWay >= INFLIGHT) continue;
-      const { id, message } = entry.box.next(Date.now());
-      entry.underWay += 1;
-      entry.client.publish(
-        message.topic,
-        Buffer.from(message.payload),
-        { qos: 1, retain: message.retain },
-        (error) => {
-          entry.underWay -= 1;
-          if (!error) this.delivered.add(id);
-        },
-      );
-      return true;
-    }
-    return false;
-  }
-
-  async settled(): Promise<void> {
-    while (this.#boxes.some(({ underWay }) => underWay > 0)) await sleep(TICK_MS);
-  }
-
-  async close(): Promise<void> {
-    await Promise.all(this.#boxes.map(({ client }) => client.endAsync(true)));
-  }
-}
-
-/** Delay from the reading's time to its COMMIT, of readings since an instant, ms. */
-async function delays(url: string, sinceMs: number): Promise<{ p50: number; p99: number }> {
-  const since = new Date(sinceMs).toISOString();
-  const tables = await ask<{ name: string }>(
-    url,
-    "SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE c.relname LIKE 'reading_%' AND c.relkind = 'r'",
-  );
-  const union = tables
-    .map(
-      ({ name }) =>
-        `SELECT time, pg_xact_commit_timestamp(r.xmin) AS stored FROM ${name} r JOIN stream USING (stream) WHERE time >= '${since}' AND site LIKE 'thin-%'`,
-    )
-    .join(" UNION ALL ");
-  const [row] = await ask<{ p50: number; p99: number }>(
-    url,
-    `SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) AS p50, percentile_cont(0.99) WITHIN GROUP (ORDER BY ms) AS p99
-     FROM (SELECT extract(epoch FROM stored - time) * 1000 AS ms FROM (${union}) u) d`,
-  );
-  return { p50: Math.round(row?.p50 ?? 0), p99: Math.round(row?.p99 ?? 0) };
-}
-
-const storedOf = async (url: string) =>
-  Number((await ask<{ n: string }>(url, "SELECT count(*) AS n FROM reading"))[0]?.n);
-
-const countOf = async (url: string) =>
-  Number(
-    (await ask<{ n: string }>(url, "SELECT count(*) AS n FROM reading WHERE site LIKE 'thin-%'"))[0]
-      ?.n,
-  );
-
-async function arrived(url: string, wanted: number): Promise<void> {
-  const deadline = Date.now() + ARRIVAL_MS;
-  while ((await countOf(url)) < wanted) {
-    if (Date.now() > deadline)
-      throw new Error(`only ${await countOf(url)} of ${wanted} have arrived`);
     await sleep(250);
   }
 }
 
+/** The collectors of a phase. They stay over phases of the same number, so that what they learn at first is learnt once. */
+class Collectors {
+  readonly #stand: Stand;
+  #kept: Kept[] = [];
+
+  constructor(stand: Stand) {
+    this.#stand = stand;
+  }
+
+  get pids(): readonly number[] {
+    return this.#kept.map(({ pid }) => pid);
+  }
+
+  async be(k: number, messages: number): Promise<void> {
+    if (this.#kept.length === k) return;
+    await this.end("SIGTERM");
+    const { broker, url, fleet } = this.#stand;
+    this.#kept = Array.from(
+      { length: k },
+      () => new Kept(() => program(["collect"], { COLLECT_FROM: broker.from, COLLECT_TO: url })),
+    );
+    // Each looks up the streams that it sees for the first time.
+    await fleet.burst(messages);
+    await arrived(this.#stand);
+  }
+
+  /** Stopped, they hold what they know and take nothing. */
+  signal(signal: "SIGSTOP" | "SIGCONT"): void {
+    for (const pid of this.pids) process.kill(pid, signal);
+  }
+
+  async end(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+    if (signal === "SIGKILL") this.signal("SIGCONT");
+    await Promise.all(this.#kept.map((kept) => kept.end(signal)));
+    this.#kept = [];
+  }
+}
+
+/** Drains a backlog, then takes readings at the fleet's pace; a line of the table. */
+async function measure(
+  stand: Stand,
+  collectors: Collectors,
+  stored: number,
+  note: string,
+): Promise<void> {
+  const { fleet, rows, url, postgres, broker } = stand;
+  collectors.signal("SIGSTOP");
+  const publishing = broker.cpuMs();
+  const published = await fleet.burst(Number(given.backlog));
+  const publishUs = ((broker.cpuMs() - publishing) * 1000) / Number(given.backlog);
+  const total = async () => (await rows.count()) + (await realCount(url));
+  const costs = () => ({
+    collectors: collectors.pids.reduce((sum, pid) => sum + treeCpuMs(pid), 0),
+    PostgreSQL: treeCpuMs(postgres.pid),
+    broker: broker.cpuMs(),
+  });
+  const before = await total();
+  const begun = costs();
+  const draining = performance.now();
+  collectors.signal("SIGCONT");
+  await arrived(stand);
+  const seconds = (performance.now() - draining) / 1000;
+  const ended = costs();
+  // With those of the real agents, which come meanwhile.
+  const drained = (await total()) - before;
+  const us = PARTS.map((part) => Math.round(((ended[part] - begun[part]) * 1000) / drained));
+  const sinceMs = Date.now();
+  const paced = await fleet.pace(Number(given.rate), Number(given.seconds));
+  await arrived(stand);
+  const { p50, p99 } = await rows.delays(sinceMs);
+  say(
+    `| ${stored} | ${collectors.pids.length}${note} | ${Math.round(published)} (${Math.round(publishUs)} µs) | ${Math.round(drained / seconds)} | ${us.join(" | ")} | ${Math.round(paced)} | ${p50} / ${p99} |`,
+  );
+}
+
+async function startAgents(directory: string, broker: Broker) {
+  const simulators: Simulator[] = [];
+  const agents: Kept[] = [];
+  for (let n = 0; n < Number(given.agents); n++) {
+    const simulator = await startSimulator({
+      sensors: 4,
+      seed: 500 + n,
+      zone: "UTC",
+      historyDays: 1,
+    });
+    simulators.push(simulator);
+    agents.push(
+      createAgent({
+        simulator,
+        site: `real-${n}`,
+        home: join(directory, `real-${n}`),
+        brokerUrl: broker.mqttUrls.join(","),
+        env: { POLL_INTERVAL_S: "10", ...(isRabbitmq ? { MQTT_VERSION: "4" } : {}) },
+      }),
+    );
+  }
+  return { simulators, agents };
+}
+
+/** The queue, or the group's subscription, stands before the first message. */
+async function subscribe(url: string, broker: Broker): Promise<void> {
+  const first = new Kept(() =>
+    program(["collect"], { COLLECT_FROM: broker.from, COLLECT_TO: url }),
+  );
+  if (isRabbitmq) await queueStands(broker.from.split(",")[0] ?? "");
+  else {
+    const sql = "SELECT 1 FROM collector_session";
+    while ((await ask(url, sql).catch(() => [])).length === 0) await sleep(100);
+    // The name is taken a moment before the subscription is granted.
+    await sleep(3000);
+  }
+  await first.end("SIGTERM");
+}
+
 async function main(): Promise<number> {
-  const say = (text: string) => process.stdout.write(`${text}\n`);
   const directory = mkdtempSync(join(tmpdir(), "gateside-fleet-"));
   const plant = await plantTemplates(SENSORS);
+  const streams = plant.streams.length;
   const boxes = Array.from({ length: Number(given.boxes) }, (_, n) =>
     createThinBox(plant, `thin-${n}`, `${Date.now()}`),
   );
   const postgres = await openPostgres({
     isDurable: true,
     config: [
-      "shared_buffers = 512MB",
+      "shared_buffers = 1GB",
       "max_wal_size = 4GB",
       "wal_compression = on",
       "track_commit_timestamp = on",
     ],
   });
-  const broker = await openBroker();
-  const url = await postgres.createDatabase("fleet");
-  const fleet = new Fleet();
-  const agents: Kept[] = [];
-  const simulators: Simulator[] = [];
-  let collectors: Kept[] = [];
-  const collect = () =>
-    new Kept(() => program(["collect"], { COLLECT_FROM: broker.from, COLLECT_TO: url }));
+  const ends: (() => unknown)[] = [
+    () => rmSync(directory, { recursive: true, force: true }),
+    () => postgres.close(),
+  ];
   try {
-    // The queue, or the group's subscription, stands before the first message.
-    const first = collect();
-    collectors.push(first);
-    if (given.broker === "rabbitmq") await queueStands(broker.from.split(",")[0] ?? "");
-    else await subscribed(url);
-    await first.end("SIGTERM");
-    const connecting = performance.now();
-    await fleet.connect(boxes, broker.mqttUrls);
-    say(
-      `${boxes.length} thin boxes connected in ${((performance.now() - connecting) / 1000).toFixed(1)} s`,
+    const broker = await openBroker();
+    ends.push(() => broker.close());
+    const url = await postgres.createDatabase("fleet");
+    await subscribe(url, broker);
+    const preload = new Preload(url, { boxes, streams, stepMs: STEP_MS, untilMs: Date.now() });
+    let stored = await preload.upTo(1);
+    const fleet = new Fleet(isRabbitmq ? 4 : 5);
+    ends.push(() => fleet.close());
+    const { seconds, refused } = await fleet.connect(
+      boxes,
+      broker.mqttUrls,
+      Number(given.arrivals),
     );
-    for (let n = 0; n < Number(given.agents); n++) {
-      const simulator = await startSimulator({
-        sensors: 4,
-        seed: 500 + n,
-        zone: "UTC",
-        historyDays: 1,
-      });
-      simulators.push(simulator);
-      agents.push(
-        createAgent({
-          simulator,
-          site: `real-${n}`,
-          home: join(directory, `real-${n}`),
-          brokerUrl: broker.mqttUrls[n % broker.mqttUrls.length] ?? "",
-          env: {
-            POLL_INTERVAL_S: "10",
-            ...(given.broker === "rabbitmq" ? { MQTT_VERSION: "4" } : {}),
-          },
-        }),
-      );
+    const refusals = [...refused].map(([text, count]) => `${count} × ${text}`).join(", ");
+    say(
+      `${boxes.length} thin boxes of ${streams} sensors and kinds connected in ${seconds.toFixed(1)} s, refused: ${refusals || "none"}`,
+    );
+    const { simulators, agents } = await startAgents(directory, broker);
+    ends.push(() => Promise.all(simulators.map((simulator) => simulator.close())));
+    ends.push(() => Promise.all(agents.map((kept) => kept.end("SIGKILL"))));
+    const rows = new NewRows(url);
+    await rows.mark();
+    const stand: Stand = { fleet, rows, url, postgres, broker };
+    const collectors = new Collectors(stand);
+    ends.push(() => collectors.end("SIGKILL"));
+    say(
+      `| stored before | k | published/s (broker's CPU) | drained/s | ${PARTS.map((part) => `${part}, µs`).join(" | ")} | steady/s | delay p50 / p99, ms |`,
+    );
+    say(`|${" --- |".repeat(6 + PARTS.length)}`);
+    const warm = boxes.length * streams;
+    for (const k of numbers(given.collectors)) {
+      await collectors.be(k, warm);
+      await measure(stand, collectors, stored, "");
     }
-    for (const k of (given.collectors ?? "1").split(",").map(Number)) {
-      const before = fleet.delivered.size;
-      const filling = performance.now();
-      for (let n = 0; n < Number(given.backlog); ) {
-        if (fleet.send()) n += 1;
-        else await sleep(1);
-        if (n % 200 === 0) await sleep(0);
-      }
-      await fleet.settled();
-      const filled = (performance.now() - filling) / 1000;
-      const backlog = fleet.delivered.size - before;
-      const stored = await countOf(url);
-      collectors = Array.from({ length: k }, collect);
-      // What the start of the programs costs is not the price of a reading.
-      await arrived(url, before + 1);
-      const costs = () => ({
-        collectors: collectors.reduce((sum, { pid }) => sum + treeCpuMs(pid), 0),
-        postgres: treeCpuMs(postgres.pid),
-        broker: broker.cpuMs(),
-      });
-      const begun = costs();
-      const storedBefore = await storedOf(url);
-      const draining = performance.now();
-      await arrived(url, fleet.delivered.size);
-      const drained = (performance.now() - draining) / 1000;
-      const ended = costs();
-      // With those of the real agents, which come meanwhile.
-      const left = (await storedOf(url)) - storedBefore;
-      const us = (part: keyof typeof ended) =>
-        Math.round(((ended[part] - begun[part]) * 1000) / Math.max(1, left));
-      const sinceMs = Date.now();
-      const perTick = (Number(given.rate) * TICK_MS) / 1000;
-      let owed = 0;
-      let sent = 0;
-      const endAt = Date.now() + Number(given.seconds) * 1000;
-      for (let last = Date.now(); Date.now() < endAt; ) {
-        await sleep(TICK_MS);
-        const now = Date.now();
-        owed += (perTick * (now - last)) / TICK_MS;
-        last = now;
-        while (owed >= 1 && fleet.send()) {
-          owed -= 1;
-          sent += 1;
-        }
-      }
-      await fleet.settled();
-      await arrived(url, fleet.delivered.size);
-      const { p50, p99 } = await delays(url, sinceMs);
-      say(
-        `k=${k}, stored before ${stored} | ${backlog} published at ${Math.round(backlog / filled)}/s | ${left} drained at ${Math.round(left / drained)}/s | CPU us per reading: collectors ${us("collectors")}, PostgreSQL ${us("postgres")}, broker ${us("broker")} | paced ${Math.round(sent / Number(given.seconds))}/s: delay p50 ${p50} ms, p99 ${p99} ms`,
-      );
-      await Promise.all(collectors.map((collector) => collector.end("SIGTERM")));
+    const k = Number(given["stored-collectors"]);
+    for (const wanted of numbers(given.stored)) {
+      stored = await preload.upTo(wanted);
+      await collectors.be(k, warm);
+      await measure(stand, collectors, stored, "");
     }
-    return await verdict(url, fleet, say);
+    for (const knob of given.knob) {
+      await collectors.be(k, warm);
+      await ask(url, `ALTER SYSTEM SET ${knob}`);
+      await ask(url, "SELECT pg_reload_conf()");
+      await measure(stand, collectors, stored, `, ${knob}`);
+      await ask(url, "ALTER SYSTEM RESET ALL");
+      await ask(url, "SELECT pg_reload_conf()");
+    }
+    return await verdict(stand);
   } finally {
-    await Promise.all([...agents, ...collectors].map((kept) => kept.end("SIGKILL")));
-    await Promise.all(simulators.map((simulator) => simulator.close()));
-    await fleet.close();
-    await broker.close();
-    postgres.close();
-    rmSync(directory, { recursive: true, force: true });
+    for (const end of ends.reverse()) await end();
   }
 }
 
-async function subscribed(url: string): Promise<void> {
-  const sql = "SELECT 1 FROM collector_session";
-  while ((await ask(url, sql).catch(() => [])).length === 0) await sleep(100);
-  // The name is taken a moment before the subscription is granted.
-  await sleep(3000);
-}
-
 /** Compares ids: what was acknowledged to a box and what is in the database. */
-async function verdict(url: string, fleet: Fleet, say: (text: string) => void): Promise<number> {
-  const rows = await ask<{ id: string; n: string; site: string }>(
-    url,
-    "SELECT id, min(site) AS site, count(*) AS n FROM reading GROUP BY id",
-  );
-  const thin = rows.filter(({ site }) => site.startsWith("thin-"));
-  const stored = new Set(thin.map(({ id }) => id));
+async function verdict({ fleet, rows, url }: Stand): Promise<number> {
+  const stored = await rows.ids();
   const lost = [...fleet.delivered].filter((id) => !stored.has(id)).length;
-  const invented = thin.filter(({ id }) => !fleet.delivered.has(id)).length;
-  const doubled = rows.filter(({ n }) => Number(n) > 1).length;
+  const invented = [...stored.keys()].filter((id) => !fleet.delivered.has(id)).length;
+  const doubled = [...stored.values()].filter((count) => count > 1).length;
   const [rejected] = await ask<{ n: string }>(url, "SELECT count(*) AS n FROM rejected");
   say(
-    `readings of thin boxes ${fleet.delivered.size}, of real agents ${rows.length - thin.length}: lost ${lost}, doubled ${doubled}, invented ${invented}, rejected ${rejected?.n}`,
+    `readings of thin boxes ${fleet.delivered.size}, of real agents ${await realCount(url)}: lost ${lost}, doubled ${doubled}, invented ${invented}, rejected ${rejected?.n}`,
   );
   return lost + doubled + invented + Number(rejected?.n) === 0 ? 0 : 1;
 }
