@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 const GRAFANA = join("deploy", "grafana");
 
-export interface Panel {
+interface Panel {
   readonly id: number;
   readonly type: string;
   readonly title: string;
