@@ -1,47 +1,17 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import mqtt from "mqtt";
 import { Writer } from "../../src/collect/database/writer.ts";
 import { createCollectMetrics } from "../../src/collect/metrics.ts";
 import { parseMessage } from "../../src/collect/parse/parse-message.ts";
+import { expandedSql, readBoards } from "../support/boards.ts";
 import { readingPayload } from "../support/collecting.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { recordMessages, skipWithoutMosquitto, startMosquitto } from "../support/mosquitto.ts";
 import { openPostgres, skipWithoutPostgres } from "../support/postgres.ts";
 
-const GRAFANA = join("deploy", "grafana");
-
-interface Board {
-  readonly uid: string;
-  readonly templating: {
-    readonly list: readonly {
-      readonly name: string;
-      readonly type: string;
-      readonly query: string;
-    }[];
-  };
-  readonly panels: readonly {
-    readonly id: number;
-    readonly title: string;
-    readonly targets: readonly { readonly rawSql?: string; readonly expr?: string }[];
-  }[];
-}
-const boards = readdirSync(GRAFANA).map(
-  (name) => JSON.parse(readFileSync(join(GRAFANA, name), "utf8")) as Board,
-);
-
-/** What Grafana's data source makes of its macros and variables. */
-function expanded(sql: string, variables: Readonly<Record<string, string>>): string {
-  return sql
-    .replace(/\$__timeFilter\((\w+)\)/g, "$1 BETWEEN now() - interval '1 day' AND now()")
-    .replaceAll("$__interval", "60s")
-    .replace(
-      /\$\{(\w+):sqlstring\}/g,
-      (_, name: string) => `'${variables[name] ?? assert.fail(name)}'`,
-    );
-}
+const boards = readBoards();
 
 test("boards – every SQL query of the Grafana boards runs over real data and finds some", {
   skip: skipWithoutPostgres,
@@ -123,7 +93,7 @@ test("boards – every SQL query of the Grafana boards runs over real data and f
       .map(({ name, query }) => [name, query] as const);
     for (const [title, text] of [...sql, ...lists]) {
       if (text === undefined) continue;
-      const rows = await postgres.query(url, expanded(text, variables));
+      const rows = await postgres.query(url, expandedSql(text, { variables }));
       assert.ok(rows.length > 0, `${uid}: ${title} finds nothing`);
       queries += 1;
     }
