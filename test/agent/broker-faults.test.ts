@@ -61,7 +61,7 @@ describe("an agent whose broker misbehaves", {
   concurrency: true,
   timeout: deadlineMs(150_000),
 }, () => {
-  it("delivers all but a topic that is refused, tells of it, and delivers that one when it may", async (t) => {
+  it("delivers everything except a refused topic, reports it, and delivers that topic once it is allowed", async (t) => {
     const denied = `gateside/plant/${RPM}/rpm`;
     const plant = await plantWith(t, { acl: `topic readwrite #\ntopic deny ${denied}` });
     const relay = await relayTo(t, plant);
@@ -95,7 +95,7 @@ describe("an agent whose broker misbehaves", {
     assertLiveMovesForward(seen.list);
   });
 
-  it("loses a waveform alone where the broker takes no such large message, counted once", async (t) => {
+  it("gives up only a waveform if the broker does not accept messages of its size, counted once", async (t) => {
     const plant = await plantWith(
       t,
       { maxPacketSize: 4096 },
@@ -124,7 +124,7 @@ describe("an agent whose broker misbehaves", {
     assert.equal(await agent.stop(), 0);
   });
 
-  it("delivers everything to a broker that takes one message at a time", async (t) => {
+  it("delivers everything to a broker that accepts one message at a time", async (t) => {
     const plant = await plantWith(t, { receiveMaximum: 1 }, { PUBLISH_WAVEFORMS: "always" });
     const seen = new SeenReadings(await plant.subscribe());
     const agent = plant.startAgent();
@@ -134,7 +134,7 @@ describe("an agent whose broker misbehaves", {
     assert.equal(await agent.stop(), 0);
   });
 
-  it("tells that another client fights for its id, and delivers what waited when that one is gone", async (t) => {
+  it("reports that another client uses its id, and delivers what was pending when that client is gone", async (t) => {
     const plant = await plantWith(t, {});
     const all = await plant.subscribe();
     const seen = new SeenReadings(all);
@@ -158,7 +158,7 @@ describe("an agent whose broker misbehaves", {
     assertLiveMovesForward(seen.list);
   });
 
-  it("tells that its password is refused, without it, and delivers what waited when it is right again", async (t) => {
+  it("reports that its password is refused, without showing it, and delivers what was pending when it is right again", async (t) => {
     const passwords = { agent: "first-secret", viewer: "v" };
     const changed = { ...passwords, agent: "second-secret" };
     const plant = await plantWith(t, { passwords });
@@ -188,7 +188,7 @@ describe("an agent whose broker misbehaves", {
     assert.doesNotMatch(JSON.stringify(agent.log), /secret/);
   });
 
-  it("notices a line that went silent, and delivers again what was under way", async (t) => {
+  it("detects a connection that went silent, and sends again what was in flight", async (t) => {
     const plant = await plantWith(t, {});
     const relay = await relayTo(t, plant);
     const all = await plant.subscribe();
@@ -215,7 +215,7 @@ describe("an agent whose broker misbehaves", {
     assertLiveMovesForward(seen.list);
   });
 
-  it("delivers to a broker that leaves SUBSCRIBE unanswered, and tells why it tries another session", async (t) => {
+  it("delivers to a broker that does not answer SUBSCRIBE, and says why it tries another session", async (t) => {
     const plant = await plantWith(t, {}, { COMMANDS_ENABLED: "true" });
     // It knows CONNECT, PUBLISH and PINGREQ only.
     const deaf = await startFakeBroker({ version: 5 });

@@ -22,7 +22,7 @@ function shownBy(address: string): Promise<string> {
   });
 }
 
-test("certificate – gateside reload takes a replaced pair at once", options, async (t) => {
+test("certificate – gateside reload loads a replaced certificate and key at once", options, async (t) => {
   const plant = await startPlant(t, { simulator: { sensors: 1 } });
   const cwd = dirname(plant.siteFile);
   const make = async () => {

@@ -25,14 +25,14 @@ function choosing(kinds: readonly Kind[]) {
   return { isChosen: chosenSensors(uplink, fixedSite(site)), uplink };
 }
 
-test("an uplink may choose node states alone: the sensors that have them, and nothing else of them", () => {
+test("an uplink may select only node states: it gets the sensors that have them, and nothing else of them", () => {
   const { isChosen, uplink } = choosing(["node"]);
   assert.deepEqual([isChosen("1"), isChosen("2")], [false, true]);
   const { sensors } = chosenSite(uplink, fixedSite(site)).current;
   assert.deepEqual(sensors, [{ ...node, kinds: [] }]);
 });
 
-test("an uplink that chooses other kinds has the sensors without their node states", () => {
+test("an uplink that selects other kinds has the sensors without their node states", () => {
   const { uplink } = choosing(["rpm"]);
   const { sensors } = chosenSite(uplink, fixedSite(site)).current;
   assert.deepEqual(

@@ -93,7 +93,7 @@ const MIDNIGHTS = [
 
 describe("days of the gateway", { skip, concurrency: true, timeout: deadlineMs(150_000) }, () => {
   for (const { zone, day, hours } of MIDNIGHTS) {
-    it(`over the midnight after ${day}, a day of ${hours} h in ${zone}, every record comes once, also late ones`, async (t) => {
+    it(`across the midnight after ${day}, a day of ${hours} h in ${zone}, every record arrives once, also late ones`, async (t) => {
       const startMs = eveOf(zone, day);
       const calendar = new TimeZone(zone);
       assert.equal((calendar.endOf(day) - calendar.startOf(day)) / HOUR_MS, hours);
@@ -133,7 +133,7 @@ describe("days of the gateway", { skip, concurrency: true, timeout: deadlineMs(1
     ["Pacific/Auckland", Date.UTC(2026, 10, 20, 20)],
     ["America/Mexico_City", Date.UTC(2026, 10, 20, 4)],
   ] as const) {
-    it(`with GATEWAY_TIMEZONE left on UTC, a gateway in ${zone} is read as its records say, also after a restart`, async (t) => {
+    it(`with GATEWAY_TIMEZONE left on UTC, a gateway in ${zone} is read by the offset in its records, also after a restart`, async (t) => {
       const yard = await openYard(
         t,
         zone,
@@ -200,7 +200,7 @@ describe("days of the gateway", { skip, concurrency: true, timeout: deadlineMs(1
     assert.equal(await second.stop(), 0);
   });
 
-  it("a gateway clock that is wrong and then set costs no record, and records keep the time they carry", async (t) => {
+  it("a gateway clock that is wrong and then set loses no record, and records keep their own time", async (t) => {
     const zone = "Australia/Lord_Howe";
     const startMs = new TimeZone(zone).startOf("2026-11-18") + 9 * HOUR_MS;
     const yard = await openYard(
@@ -231,7 +231,7 @@ describe("days of the gateway", { skip, concurrency: true, timeout: deadlineMs(1
     assert.equal(await agent.stop(), 0);
   });
 
-  it("a box without a clock chip, that boots in 1970 and hears the time later, loses nothing and stamps nothing", {
+  it("a box without a clock chip that boots in 1970 and learns the time later loses nothing and writes no wrong time", {
     skip: fakeTimeLibrary() === null && "libfaketime is not installed",
   }, async (t) => {
     const zone = "America/St_Johns";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clientIdsOf } from "../../src/core/uplink.ts";
 
-test("agent – the Sparkplug session has the configured client id, marked where another session needs that too", () => {
+test("agent – the Sparkplug session has the configured client id, with a suffix if another session needs that id too", () => {
   const clientId = "line-3";
   assert.deepEqual(clientIdsOf({ clientId, formats: ["sparkplug"] }), {
     mqtt: null,

@@ -29,7 +29,7 @@ const faultsOf = async (agent: BuiltAgent) => {
 };
 
 test(
-  "empty site – without a site file the agent says what to do, and reads and publishes from the first save on",
+  "empty site – without a site file the agent says what to do, and reads and publishes after the first save",
   options,
   async (t) => {
     const plant = await startPlant(t, {
@@ -70,7 +70,7 @@ test(
   },
 );
 
-test("empty site – what a box owes stays owed while its site file is gone", options, async (t) => {
+test("empty site – pending readings stay pending while the site file is gone", options, async (t) => {
   const plant = await startPlant(t, {
     simulator: { sensors: 3, historyDays: 0.02 },
     env: { SETUP_ENABLED: "true" },
@@ -114,7 +114,7 @@ test("empty site – what a box owes stays owed while its site file is gone", op
 });
 
 test(
-  "empty site – check says that SETUP_ENABLED cannot save, and what to do",
+  "empty site – check reports that SETUP_ENABLED cannot save, and what to do",
   options,
   async (t) => {
     const plant = await startPlant(t);

@@ -202,7 +202,7 @@ function assertWaveforms(
 const skip = skipWithoutBuild || skipWithoutMosquitto;
 
 describe("the built agent", { skip, concurrency: false, timeout: deadlineMs(180_000) }, () => {
-  it("publishes every record of 50 sensors of all kinds as the contract has it, and ends with its will", async (t) => {
+  it("publishes every record of 50 sensors of all kinds as the contract says, and ends with its will", async (t) => {
     const plant = await plantFor(t);
     const all = await plant.subscribe();
     const agent = plant.startAgent();
@@ -271,7 +271,7 @@ describe("the built agent", { skip, concurrency: false, timeout: deadlineMs(180_
         }
       },
     );
-    await t.test("states and statistics tell how it is", async () => {
+    await t.test("states and statistics report its condition", async () => {
       const state = JSON.parse(all.onTopic("gateside/plant/agent/state").at(-1)?.text ?? "{}");
       assert.equal(state.state, "online");
       assert.equal(typeof state.version, "string");
@@ -302,7 +302,7 @@ describe("the built agent", { skip, concurrency: false, timeout: deadlineMs(180_
         10_000,
       );
     });
-    await t.test("an agent installed anew gives every record the id it had", async () => {
+    await t.test("a newly installed agent gives every record the id it had", async () => {
       all.clear();
       const again = plant.startAgent({ DATA_DIR: join(plant.dataDir, "..", "second") });
       const repeated = await collect(() => all.messages, truth);

@@ -165,14 +165,14 @@ const SUITS: Readonly<Record<Target, (sensor: PlantSensor) => boolean>> = {
 };
 
 const TELLS = {
-  reads: "what it shows arrives",
-  waits: "nothing arrives meanwhile",
-  partial: "what is complete arrives at last",
+  reads: "its readings arrive",
+  waits: "nothing arrives while it lasts",
+  partial: "complete records arrive in the end",
 } as const;
 
 const skip = skipWithoutBuild || skipWithoutMosquitto;
 
-describe("an agent over a gateway with every fault", {
+describe("an agent and a gateway with every fault", {
   skip,
   concurrency: false,
   timeout: deadlineMs(240_000),
@@ -319,7 +319,7 @@ describe("an agent over a gateway with every fault", {
 
   const counted = (series: string) => Number(seriesLine(metrics, series)?.split(" ").at(-1)) > 0;
 
-  it("keeps reading the sensors beside them", () => {
+  it("keeps reading the healthy sensors", () => {
     assert.ok(healthy.length >= 10);
     for (const code of healthy) {
       const missing = trueIds(code, shownUntilMs).filter((id) => !during.has(id));
@@ -378,7 +378,7 @@ describe("an agent over a gateway with every fault", {
     { name: "html-500", forMs: 1500 },
   ];
   for (const fault of AWAY) {
-    it(`goes on by itself after the whole gateway shows ${fault.name} ${fault.ms ?? ""}`, async () => {
+    it(`continues by itself after the whole gateway shows ${fault.name} ${fault.ms ?? ""}`, async () => {
       plant.simulator.faults.add(fault);
       await new Promise((resolve) => setTimeout(resolve, fault.forMs));
       const untilMs = plant.simulator.clock.now();

@@ -22,7 +22,7 @@ interface Answer {
   readonly checked: readonly { readonly cannotTell: readonly { readonly text: string }[] }[];
 }
 
-test("findings – a bearing that goes is told once and shown with its evidence; a machine without speed says that it needs one", {
+test("findings – a developing bearing fault is reported once and shown with its evidence; a machine without speed says that it needs one", {
   skip: skipWithoutBuild || skipWithoutMosquitto,
   timeout: deadlineMs(120_000),
 }, async (t) => {

@@ -11,13 +11,13 @@ function told(code: string): Error & { code?: string } {
   return failure;
 }
 
-test("listening – a taken port names the setting, the place and the remedy, and keeps its code", () => {
+test("listening – a port in use is reported with the setting, the address and the remedy, and keeps its code", () => {
   const failure = told("EADDRINUSE");
   assert.match(failure.message, /^HTTP_PORT: 127\.0\.0\.1:8080 is taken .*give another port/);
   assert.equal(failure.code, "EADDRINUSE");
 });
 
-test("listening – an address of another machine names HTTP_HOST, an unknown fault stays as it is", () => {
+test("listening – an address of another machine names HTTP_HOST, an unknown error stays as it is", () => {
   assert.match(told("EADDRNOTAVAIL").message, /^HTTP_HOST: 127\.0\.0\.1 is not an address/);
   assert.match(told("EACCES").message, /above 1023/);
   assert.match(told("EMFILE").message, /of Node's/);

@@ -175,7 +175,7 @@ describe("the agent's Modbus server", { skip, timeout: deadlineMs(120_000) }, ()
     assert.equal(Number(printed), Number(floatAt(holding, row.address).toPrecision(6)));
   });
 
-  it("says stale once a sensor has missed three intervals, and keeps addresses when the site file changes", async (t) => {
+  it("reports stale once a sensor has missed three intervals, and keeps addresses when the site file changes", async (t) => {
     const plant = await startPlant(t, {
       simulator: { sensors: 3, historyDays: 0.01, cadenceS: { rpm: 3, loop: 3, currentV2: 3 } },
       env: { MODBUS_PORT: "0" },

@@ -14,7 +14,7 @@ import { startRegisters } from "../support/registers.ts";
 const TOPIC = "gateside/plant-7/100/node";
 const skip = skipWithoutBuild || skipWithoutMosquitto;
 
-test("a node's state comes from operations and registers once a reload adds them; what is missing harms nothing else, ids stay", {
+test("a node's state is read from operations and registers once a reload adds them; missing ones affect nothing else, and ids stay", {
   skip,
   timeout: deadlineMs(90_000),
 }, async (t) => {

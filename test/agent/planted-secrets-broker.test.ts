@@ -22,7 +22,7 @@ import { runCommand } from "../support/run-command.ts";
 const PASSWORD = "br0ker-pa55/w+rd";
 const HOOK_TOKEN = "T02AB3CD4/hk-9f8e7d6c5b4a3210";
 
-test("planted secrets – a broker's words in CONNACK, PUBACK, SUBACK, DISCONNECT and commands bring none into log, status, doctor or commands", async (t) => {
+test("planted secrets – broker texts in CONNACK, PUBACK, SUBACK, DISCONNECT and commands leak none into log, status, doctor or commands", async (t) => {
   const directory = mkdtempSync(join(tmpdir(), "gateside-secrets-"));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   const sensors = [{ code: "1001", type: 3, kinds: ["accel"] }];
@@ -99,7 +99,7 @@ async function logOf(name: "webhook" | "email", send: Send): Promise<string> {
   return JSON.stringify(logger.lines);
 }
 
-test("planted secrets – a webhook that echoes its address in status line, body and redirect brings none into the log", async (t) => {
+test("planted secrets – a webhook that echoes its address in status line, body and redirect leaks none into the log", async (t) => {
   for (const status of [500, 302]) {
     const server = createHttp(({ url = "" }, response) => {
       response.writeHead(status, `no ${url.replaceAll("/", "-")}`, {
@@ -119,7 +119,7 @@ test("planted secrets – a webhook that echoes its address in status line, body
   }
 });
 
-test("planted secrets – a mail server that echoes the log-in brings none into the log", async (t) => {
+test("planted secrets – a mail server that echoes the credentials leaks none into the log", async (t) => {
   const said: string[] = [];
   const port = await listening(t, (socket) => {
     socket.write("220 mail\r\n");
@@ -176,7 +176,7 @@ test("planted secrets – the gate knows those of webhook, mailbox and proxy, an
   );
 });
 
-test("planted secrets – a hub that echoes the token made of a device's key gets it masked", () => {
+test("planted secrets – a hub that echoes the token made from a device key gets it masked", () => {
   const options = brokerOptions(
     {
       name: "azure",

@@ -185,7 +185,7 @@ async function eventually(what: string, test: () => boolean | Promise<boolean>):
   }
 }
 
-test("planted secrets – set-up, node states, Modbus and a running agent's bundle bring none out", async (t) => {
+test("planted secrets – set-up, node states, Modbus and the bundle of a running agent leak none", async (t) => {
   const { directory, env, cloud, agent, logger, seen, ask, end } = await openPlanted(t);
   const outputs: Record<string, string> = {};
   const see = async (method: "GET" | "POST" | "PUT", path: string, body?: object, hash = "") => {

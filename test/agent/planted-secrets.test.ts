@@ -119,7 +119,7 @@ function leakIn(output: string): string | null {
 for (const [index, [name, echo]] of Object.entries(ECHOES).entries()) {
   // Each starts seconds of programs: one sees every encoding, the others one each.
   const forms = name === "a Key.Description" ? [0, 1, 2, 3, 4, 5] : [index % 6];
-  test(`planted secrets – ${name} brings none into log, status, doctor, probe, bundle or messages`, async (t) => {
+  test(`planted secrets – ${name} leaks none into log, status, doctor, probe, bundle or messages`, async (t) => {
     const directory = mkdtempSync(join(tmpdir(), "gateside-secrets-"));
     t.after(() => rmSync(directory, { recursive: true, force: true }));
     const sensors = [{ code: "1001", type: 3, kinds: ["accel"] }];

@@ -61,7 +61,7 @@ async function runOnce(env: Readonly<Record<string, string>>, cwd: string) {
 }
 
 describe("the agent as a process", { skip, concurrency: true, timeout: deadlineMs(90_000) }, () => {
-  it("ends a second one on its directory with 2 and a clear line, and goes on undisturbed", async (t) => {
+  it("ends a second one in its directory with 2 and a clear message, and keeps running", async (t) => {
     const { plant, seen } = await openHouse(t, 1);
     const agent = plant.startAgent();
     await seen.waitFor(truthNow(plant), 30_000);
@@ -89,7 +89,7 @@ describe("the agent as a process", { skip, concurrency: true, timeout: deadlineM
     assert.equal(await third.stop(), 0);
   });
 
-  it("waits for a mute broker after the first SIGTERM, and ends at once at the second", async (t) => {
+  it("waits for a silent broker after the first SIGTERM, and ends at once at the second", async (t) => {
     const { plant, relay, seen } = await openHouse(t, 1);
     const agent = plant.startAgent({ MQTT_URL: relay.url });
     await seen.waitFor(truthNow(plant), 30_000);
@@ -115,7 +115,7 @@ describe("the agent as a process", { skip, concurrency: true, timeout: deadlineM
     assert.ok(performance.now() - stoppingAt < 5000);
   });
 
-  it("killed while a backlog drains and started again, it delivers the rest, and only what was under way twice", async (t) => {
+  it("killed while a backlog drains and restarted, it delivers the rest, and repeats only what was in flight", async (t) => {
     const { plant, relay, seen } = await openHouse(t, 8);
     relay.shut();
     const first = plant.startAgent({ MQTT_URL: relay.url });

@@ -67,7 +67,7 @@ const toldOf = (seen: RecordingSubscriber) =>
   );
 
 test(
-  "reload – sensors come, change and go on SIGHUP: nothing lost or doubled, no session and no unchanged sensor touched",
+  "reload – sensors are added, changed and removed on SIGHUP: nothing is lost or doubled, no session and no unchanged sensor is affected",
   options,
   async (t) => {
     const plant = await startPlant(t, {
@@ -129,7 +129,7 @@ test(
 );
 
 test(
-  "reload – a changed clamp and class hold for readings that come then: what was stored or published keeps its id and values",
+  "reload – a changed clamp or class applies to later readings: stored and published ones keep their id and values",
   options,
   async (t) => {
     const plant = await startPlant(t, {
@@ -215,7 +215,7 @@ test(
 );
 
 test(
-  "reload – a fault leaves the running configuration as it is and is told everywhere, until a reload succeeds",
+  "reload – an error leaves the running configuration unchanged and is reported everywhere, until a reload succeeds",
   options,
   async (t) => {
     const plant = await startPlant(t, { simulator: { sensors: 2 } });
@@ -258,7 +258,7 @@ test(
 );
 
 test(
-  "reload – settings that differ wait for a restart and are named, secrets compared and never shown; check --diff says what a reload would do",
+  "reload – changed settings wait for a restart and are named, secrets compared and never shown; check --diff says what a reload would do",
   options,
   async (t) => {
     const plant = await startPlant(t, { simulator: { sensors: 3 } });
@@ -319,7 +319,7 @@ test(
 );
 
 test(
-  "http – a taken port does not stop data collection: it is said, and tried again",
+  "http – a port in use does not stop data collection: it is reported and retried",
   options,
   async (t) => {
     const plant = await startPlant(t, { simulator: { sensors: 2 } });
@@ -343,7 +343,7 @@ test(
 );
 
 test(
-  "data directory – deleted under the running agent: it says so and ends, and a new start goes on in a new store",
+  "data directory – if it is deleted while the agent runs, the agent reports it and ends, and the next start uses a new store",
   options,
   async (t) => {
     const plant = await startPlant(t, { simulator: { sensors: 2 } });

@@ -74,7 +74,7 @@ async function audited(plant: Plant): Promise<{ what: string; detail: string; ou
 }
 
 test(
-  "signed configuration – a good one is applied and kept; the same again is told, an older or unsigned one refused, none outside COMMAND_RESPONSE_PREFIX",
+  "signed configuration – a good one is applied and kept; a repeat is reported, an older or unsigned one refused, and no response goes outside COMMAND_RESPONSE_PREFIX",
   options,
   async (t) => {
     const { plant, env, seen, sign, answers, answer, online, site } = await setUp(t);
@@ -119,7 +119,7 @@ test(
 );
 
 test(
-  "signed configuration – one that reads worse than before is taken back, file and agent",
+  "signed configuration – one that reads worse than before is reverted, in the file and the agent",
   options,
   async (t) => {
     const { plant, env, seen, sign, answers, answer, online, site } = await setUp(t);
@@ -152,7 +152,7 @@ test(
 );
 
 test(
-  "signed configuration – an agent that is killed in the trial starts with the last good one, and says so",
+  "signed configuration – an agent killed during the trial starts with the last good one, and says so",
   options,
   async (t) => {
     const { plant, env, seen, sign, answer, online, site } = await setUp(t, 600);

@@ -55,7 +55,7 @@ function watchFiles(t: TestContext, directory: string): () => number {
 }
 
 describe("a buffer smaller than the outage", { skip, timeout: deadlineMs(120_000) }, () => {
-  it("gives up delivered history, then waveforms, then the oldest readings, tells each of those, and stays below its size", async (t) => {
+  it("gives up delivered history, then waveforms, then the oldest readings, reports each of those, and stays within its size", async (t) => {
     const clock = new SkippingClock();
     const plant = await startPlant(t, {
       simulator: {

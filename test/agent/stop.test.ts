@@ -37,7 +37,7 @@ async function openHouse(t: TestContext, mqttUrl: string, clock: Clock = systemC
   return { agent, logger };
 }
 
-test("stop – a broker that acknowledges nothing any more does not keep the agent longer than ten seconds", {
+test("stop – a broker that stops acknowledging delays the agent by at most ten seconds", {
   timeout: deadlineMs(60_000),
 }, async (t) => {
   const topics: string[] = [];
@@ -62,7 +62,7 @@ test("stop – a broker that acknowledges nothing any more does not keep the age
   assert.ok(tookMs < END_MAX_MS, `${Math.round(tookMs)} ms`);
 });
 
-test("stop – a fault of ours is told, and all is closed before the process ends", {
+test("stop – an internal error is reported, and everything is closed before the process ends", {
   timeout: deadlineMs(60_000),
 }, async (t) => {
   const broker = await startFakeBroker({ version: 5 });

@@ -15,7 +15,7 @@ function timers(t: TestContext) {
   return (ms: number) => t.mock.timers.tick(ms);
 }
 
-test("token timer – renews once per session, a lifetime after it began", (t) => {
+test("token timer – renews once per session, one lifetime after it began", (t) => {
   const pass = timers(t);
   let renewed = 0;
   const timer = new TokenTimer(1000, () => {
@@ -41,7 +41,7 @@ test("token timer – renews once per session, a lifetime after it began", (t) =
   assert.equal(renewed, 2, "no session, nothing to renew");
 });
 
-test("token timer – over a broker: a new session with a new token before the old one ends, and no message is lost over it", {
+test("token timer – over a broker: a new session with a new token before the old one expires, and no message is lost", {
   skip: skipWithoutMosquitto,
   timeout: deadlineMs(30_000),
 }, async (t) => {

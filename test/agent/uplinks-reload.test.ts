@@ -32,7 +32,7 @@ async function reload(agent: BuiltAgent): Promise<void> {
 }
 
 test(
-  "uplinks – one that is added by a reload gets all that is stored, one that is removed says so, and what it was owed is told and counted; main's session goes on",
+  "uplinks – one added by a reload gets everything stored, one that is removed says so, its pending readings are reported and counted, and main's session continues",
   options,
   async (t) => {
     const plant = await startPlant(t, {
@@ -102,7 +102,7 @@ test(
 );
 
 test(
-  "uplinks – two Sparkplug nodes count their sessions each for itself, over restarts and a renewal of one of them",
+  "uplinks – two Sparkplug nodes count their sessions separately, across restarts and a renewal of one of them",
   options,
   async (t) => {
     const plant = await startPlant(t, { simulator: { sensors: 2 } });

@@ -11,7 +11,7 @@ import { skipWithoutBuild, startPlant } from "../support/plant.ts";
 const WAIT_MS = 40_000;
 const skip = skipWithoutBuild || skipWithoutMosquitto;
 
-test("uplinks – beside a dead one the others deliver, each in its own way, and the dead one is named", {
+test("uplinks – if one is dead the others deliver, each in its own format, and the dead one is named", {
   skip,
 }, async (t) => {
   const plant = await startPlant(t, {

@@ -14,7 +14,7 @@ import {
   temporaryDirectory,
 } from "../support/notify-socket.ts";
 
-test("watchdog – is fed only while the database answers", async (t) => {
+test("watchdog – is fed only while the database responds", async (t) => {
   const clock = new ManualClock();
   let pings = 0;
   let isAlive = true;
@@ -47,7 +47,7 @@ test("watchdog – is fed only while the database answers", async (t) => {
   assert.ok(pings > 4);
 });
 
-test("watchdog – a loop that stands still shows in the health", async () => {
+test("watchdog – an event loop that is blocked shows in the health", async () => {
   const clock = new ManualClock();
   const watchdog = new Watchdog({ clock, store: { isAlive: () => true }, notifier: null });
   await clock.advance(31_000);
@@ -56,7 +56,7 @@ test("watchdog – a loop that stands still shows in the health", async () => {
   assert.match(loop?.detail ?? "", /31 s/);
 });
 
-test("watchdog – the agent tells systemd that it saves, is ready, alive and stopping, and a frozen one is silent", {
+test("watchdog – the agent tells systemd that it is saving, ready, alive and stopping, and a frozen one is silent", {
   skip,
   timeout: deadlineMs(60_000),
 }, async (t) => {

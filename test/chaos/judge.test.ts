@@ -54,12 +54,12 @@ function judged({ must, gone, received = [], stored = [], gaps = [], atHost }: P
   return [lost.length, givenUp, invented.length, takenBack];
 }
 
-test("verdict – what came is well, what did not is lost, stored or not", () => {
+test("verdict – what arrived is fine, what did not is lost, stored or not", () => {
   assert.deepEqual(judged({ must: { a: 1 }, received: ["a"], stored: ["a"] }), [0, 0, 0, 0]);
   assert.deepEqual(judged({ must: { a: 1, b: 2 }, stored: ["b"] }), [2, 0, 0, 0]);
 });
 
-test("verdict – a gap record accounts for as many as it counts, within its span, and for none that is stored", () => {
+test("verdict – a gap record accounts for as many readings as it counts, within its span, and for none that is stored", () => {
   const must = { a: 10, b: 20, c: 30 };
   const gap = { from: 10, to: 20, count: 2 };
   assert.deepEqual(judged({ must, gaps: [gap] }), [1, 2, 0, 0]);
@@ -67,12 +67,12 @@ test("verdict – a gap record accounts for as many as it counts, within its spa
   assert.deepEqual(judged({ must, stored: ["a"], gaps: [gap] }), [2, 1, 0, 0]);
 });
 
-test("verdict – what was taken back may be missing, but not while the store holds it", () => {
+test("verdict – what was withdrawn may be missing, unless the store holds it", () => {
   assert.deepEqual(judged({ gone: { a: 1, b: 2 } }), [0, 0, 0, 2]);
   assert.deepEqual(judged({ gone: { a: 1, b: 2 }, stored: ["a"] }), [1, 0, 0, 1]);
 });
 
-test("verdict – what nobody showed is invented, received or stored", () => {
+test("verdict – what nobody produced is invented, received or stored", () => {
   assert.deepEqual(judged({ received: ["x"], stored: ["x", "y"] }), [0, 0, 2, 0]);
 });
 
@@ -87,7 +87,7 @@ test("verdict – an id that the store holds twice is found", () => {
   assert.deepEqual([[...ids], [...twice]], [["a", "b"], ["a"]]);
 });
 
-test("verdict – a waveform is missing wherever one channel of it is", () => {
+test("verdict – a waveform is missing if any channel of it is", () => {
   const must = new Map([
     ["a", { sensor: "1", kind: "accel", timeMs: 1, channels: ["channel1", "channel2"] }],
   ]);
@@ -105,7 +105,7 @@ test("verdict – a waveform is missing wherever one channel of it is", () => {
   assert.equal(missingWaveforms({ must }, { recorder, host }).length, 2);
 });
 
-test("verdict – each uplink is judged by what it chooses and by gaps of its own; other values than on main are invented", () => {
+test("verdict – each uplink is judged by its selection and its own gaps; values that differ from those on main are invented", () => {
   const at = (sensor: string, kind: string, timeMs: number) => ({
     sensor,
     kind,
@@ -160,7 +160,7 @@ test("verdict – each uplink is judged by what it chooses and by gaps of its ow
   assert.deepEqual(judgedBy(odd, [], everything), [2, 1, 0, 0, 2]);
 });
 
-test("verdict – an event that the store holds and nobody was told is lost; one transition under two ids is doubled", () => {
+test("verdict – an event that is stored but was never published is lost; one transition with two ids is doubled", () => {
   const event = (id: string, content: string, readingId = "") =>
     [id, { id, content, readingId }] as const;
   const stored = new Map([

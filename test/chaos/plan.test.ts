@@ -15,7 +15,7 @@ const SENSORS = ["1", "2", "3"];
 const planOf = (seed: number, lengthMs: number, possible: ReadonlySet<EventName> = ALL) =>
   planCampaign(new SeededRandom(seed), lengthMs, SENSORS, possible);
 
-test("campaign – a seed has one plan, and another seed another", () => {
+test("campaign – a seed always gives the same plan, and another seed another", () => {
   assert.deepEqual(planOf(7, 30_000), planOf(7, 30_000));
   assert.notDeepEqual(planOf(7, 30_000), planOf(8, 30_000));
 });
@@ -25,7 +25,7 @@ test("campaign – a longer plan begins like a shorter one", () => {
   assert.deepEqual(planOf(7, 300_000).slice(0, short.length), short);
 });
 
-test("campaign – where something is not possible, only that is left out", () => {
+test("campaign – if something is not possible, only that is left out", () => {
   const without: ReadonlySet<EventName> = new Set(
     [...ALL].filter((name) => name !== "disk full" && name !== "host offline"),
   );
@@ -35,7 +35,7 @@ test("campaign – where something is not possible, only that is left out", () =
   );
 });
 
-test("campaign – the seeds of CI let every event happen: with json alone, with Sparkplug, and with several uplinks", () => {
+test("campaign – the seeds of CI include every event: with json alone, with Sparkplug, and with several uplinks", () => {
   const rounds = readCommandLine(["--ci"])?.rounds ?? [];
   assert.ok(rounds.length >= 4);
   const namesOf = (isMeant: (round: Round) => boolean) =>
@@ -64,7 +64,7 @@ test("campaign – the seeds of CI let every event happen: with json alone, with
   );
 });
 
-test("campaign – lengths and seeds are read as they are said, nonsense is refused", () => {
+test("campaign – lengths and seeds are parsed, and nonsense is rejected", () => {
   const first = (...words: string[]) => readCommandLine(words)?.rounds[0];
   assert.deepEqual(first("--seed", "9", "--hours", "2"), {
     seed: 9,

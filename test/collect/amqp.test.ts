@@ -15,12 +15,12 @@ import { openRabbitmq, skipWithoutRabbitmq } from "../support/rabbitmq.ts";
 
 const skip = skipWithoutBuild || skipWithoutPostgres || skipWithoutRabbitmq;
 
-test("amqp – topic and routing key change into each other as the MQTT plug-in does it", () => {
+test("amqp – topic and routing key are converted as the MQTT plug-in does it", () => {
   assert.equal(routingKey("gateside/plant.7/1"), "gateside.plant/7.1");
   assert.equal(topicOf(routingKey("gateside/plant.7/1")), "gateside/plant.7/1");
 });
 
-test("amqp – over RabbitMQ: nothing is lost over a killed collector, a killed broker and a PostgreSQL that is away", {
+test("amqp – over RabbitMQ, nothing is lost when the collector is killed, the broker is killed, or PostgreSQL is away", {
   skip,
   timeout: deadlineMs(180_000),
 }, async (t) => {

@@ -13,7 +13,7 @@ import { openPostgres, skipWithoutPostgres } from "../support/postgres.ts";
 
 const boards = readBoards();
 
-test("boards – every SQL query of the Grafana boards runs over real data and finds some", {
+test("boards – every SQL query of the Grafana boards runs over real data and returns rows", {
   skip: skipWithoutPostgres,
   timeout: deadlineMs(60_000),
 }, async (t) => {
@@ -101,7 +101,7 @@ test("boards – every SQL query of the Grafana boards runs over real data and f
   assert.ok(queries >= 20);
 });
 
-test("boards – panels are numbered once, and every metric they name is one that collectors have", () => {
+test("boards – panel numbers are unique, and collectors have every metric that panels name", () => {
   const names = new Set(
     createCollectMetrics("x")
       .registry.getMetricsAsArray()
@@ -115,7 +115,7 @@ test("boards – panels are numbered once, and every metric they name is one tha
   }
 });
 
-test("rights – with deploy/mosquitto a box publishes below its own site only; collectors read all and say nothing", {
+test("rights – with deploy/mosquitto a box publishes only below its own site; collectors read everything and publish nothing", {
   skip: skipWithoutMosquitto,
   timeout: deadlineMs(30_000),
 }, async (t) => {

@@ -42,7 +42,7 @@ const ILL: [string, object][] = [
   ["plant-8/5/state", { state: "silent", lastReading: null, battery: null }],
 ];
 
-test("fleet – from a broker's retained topics: exit code 1 only when a box needs hands, which a machine's alarm does not mean", {
+test("fleet – from a broker's retained topics: exit code 1 only if a box needs attention, which a machine alarm does not mean", {
   skip,
   timeout: deadlineMs(60_000),
 }, async (t) => {
@@ -145,7 +145,7 @@ test("fleet – from the database: the same boxes, alarms by their newest event"
   assert.equal(second?.needsHands.length, 3);
 });
 
-test("fleet – a database without our tables is told of by what makes them", {
+test("fleet – a database without our tables is reported with the command that creates them", {
   skip: skipWithoutPostgres,
   timeout: deadlineMs(60_000),
 }, async (t) => {
@@ -157,7 +157,7 @@ test("fleet – a database without our tables is told of by what makes them", {
   assert.match(fleet.stderr, /has no tables of Gateside.*collect --migrate-only/);
 });
 
-test("fleet – without an address, with AMQP alone, or with nobody there it says so", async () => {
+test("fleet – without an address, with only AMQP, or with nothing listening, it says so", async () => {
   assert.match((await runCommand(["fleet"])).stderr, /--from or --db is required/);
   assert.match((await runCommand(["fleet", "--from", "amqp://x"])).stderr, /give --db/);
   const { code, stderr } = await runCommand(["fleet", "--db", "postgres://u:secret@127.0.0.1:1/x"]);

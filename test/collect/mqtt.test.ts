@@ -51,7 +51,7 @@ async function open(t: { after(end: () => unknown): void }) {
 
 // Side by side: most of their time is waiting.
 describe("mqtt", { concurrency: true }, () => {
-  test("mqtt – two collectors share the messages; what one leaves behind at its kill -9 the other takes over", {
+  test("mqtt – two collectors share the messages; after a kill -9 of one, the other takes over its messages", {
     skip,
     timeout: deadlineMs(120_000),
   }, async (t) => {
@@ -75,7 +75,7 @@ describe("mqtt", { concurrency: true }, () => {
     assert.equal(await one.end(), 0);
   });
 
-  test("mqtt – a process that comes back takes its session up, with all that was published meanwhile", {
+  test("mqtt – a process that returns resumes its session, with everything published in the meantime", {
     skip,
     timeout: deadlineMs(60_000),
   }, async (t) => {
@@ -87,7 +87,7 @@ describe("mqtt", { concurrency: true }, () => {
     assert.equal(again.lines.find((l) => l["msg"] === "connected")?.["sessionPresent"], true);
   });
 
-  test("mqtt – one broken message never holds the rest, and each is kept with its reason", {
+  test("mqtt – one invalid message never blocks the rest, and each is kept with its reason", {
     skip,
     timeout: deadlineMs(60_000),
   }, async (t) => {
@@ -132,7 +132,7 @@ describe("mqtt", { concurrency: true }, () => {
     assert.ok(rows.every(({ size }) => size <= 4096));
   });
 
-  test("mqtt – states, statistics, gaps, events and waveforms find their tables; retained ones are read at the start", {
+  test("mqtt – states, statistics, gaps, events and waveforms reach their tables; retained ones are read at the start", {
     skip,
     timeout: deadlineMs(60_000),
   }, async (t) => {
@@ -234,7 +234,7 @@ describe("mqtt", { concurrency: true }, () => {
     assert.deepEqual(found, expected);
   });
 
-  test("mqtt – PUBACK is sent after COMMIT and not before: none while a lock holds the batch", {
+  test("mqtt – PUBACK is sent after COMMIT and not before: none while a lock blocks the batch", {
     skip,
     timeout: deadlineMs(60_000),
   }, async (t) => {
@@ -304,7 +304,7 @@ describe("mqtt", { concurrency: true }, () => {
 });
 
 // Alone and last: all share one PostgreSQL.
-test("mqtt – PostgreSQL crashes amid the messages: nothing is lost, nothing doubled", {
+test("mqtt – PostgreSQL crashes while messages arrive: nothing is lost, nothing doubled", {
   skip,
   timeout: deadlineMs(90_000),
 }, async (t) => {

@@ -47,7 +47,7 @@ function isSame(found: Record<string, unknown> | undefined, row: Record<string, 
   );
 }
 
-test("parquet – several groups of rows read back cell by cell, nulls and extremes included", async () => {
+test("parquet – several row groups read back cell by cell, nulls and extremes included", async () => {
   const values = [0.1 + 0.2, -0, 5e-324, 1.7976931348623157e308, null, true, false, "C", "ü\n"];
   const rows = Array.from({ length: 100_010 }, (_, n): Measurement => {
     const value = values[n % values.length] ?? null;
@@ -70,7 +70,7 @@ test("parquet – several groups of rows read back cell by cell, nulls and extre
   assert.equal(differing, -1, JSON.stringify([found[differing], rows[differing]]));
 });
 
-test("parquet – no rows are an empty file that reads", async () => {
+test("parquet – no rows give an empty file that can be read", async () => {
   assert.deepEqual(await readBack(await fileOf([])), []);
 });
 

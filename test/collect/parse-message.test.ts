@@ -21,19 +21,19 @@ const outcome = (...args: Parameters<typeof parse>) => {
 };
 const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
 
-test("parse – a reading is one on whatever topic its box has chosen below its site", () => {
+test("parse – a reading is recognised on any topic that its box uses below its site", () => {
   for (const rest of ["100/rpm", "100/rpm/history", "2/40/100/rpm", "a/b/c/d/history"])
     assert.equal(outcome(`gateside/plant-7/${rest}`, readingPayload(1)), "reading", rest);
   assert.equal(outcome("x/y/plant-7/100/rpm", readingPayload(1), { prefix: "x/y" }), "reading");
 });
 
-test("parse – a site may speak for itself only; a name is compared as it stands in a topic", () => {
+test("parse – a site may publish only as itself; a name is compared as it stands in a topic", () => {
   const topic = "gateside/plant-8/100/rpm";
   assert.equal(outcome(topic, readingPayload(1)), "site_mismatch");
   assert.equal(outcome("gateside/a_b/1/rpm", readingPayload(1, { site: "a/b" })), "reading");
 });
 
-test("parse – times without a zone, years off or past --keep-days are not taken", () => {
+test("parse – times without a zone, years off or older than --keep-days are rejected", () => {
   const at = (time: unknown) => readingPayload(1, { time });
   const topic = "gateside/plant-7/100/rpm";
   assert.equal(outcome(topic, at("2026-11-20T10:00:00")), "wrong_member");
@@ -66,7 +66,7 @@ test("parse – unknown members are accepted, members of the wrong type are name
   }
 });
 
-test("parse – an id of another form is as good an identity", () => {
+test("parse – an id of another form is accepted as an identity", () => {
   const idOf = (id: string) => {
     const item = parse("gateside/plant-7/100/rpm", readingPayload(1, { id }));
     return item.type === "reading" ? item.id : item.type;
@@ -78,7 +78,7 @@ test("parse – an id of another form is as good an identity", () => {
   assert.equal(idOf("12"), ids[0]);
 });
 
-test("parse – plain values, commands and cleared topics are ours and nothing to keep", () => {
+test("parse – plain values, commands and cleared topics are recognised, and not stored", () => {
   assert.equal(outcome("gateside/plant-7/100/rpm/rpm", "12.5"), "ignored");
   assert.equal(outcome("gateside/plant-7/100/loop/channel1", ""), "ignored");
   assert.equal(outcome("gateside/plant-7/agent/cmd/saveSettings", "{}"), "ignored");
@@ -86,7 +86,7 @@ test("parse – plain values, commands and cleared topics are ours and nothing t
   assert.equal(outcome("gateside/plant-7/100/state", ""), "sensorState");
 });
 
-test("parse – what is no message of ours says why", () => {
+test("parse – a message that is not ours is rejected with the reason", () => {
   assert.equal(outcome("other/plant-7/100/rpm", readingPayload(1)), "foreign_topic");
   assert.equal(outcome("gateside/plant-7/agent/surprise", "{}"), "unknown_message");
   assert.equal(outcome("gateside/plant-7/100/rpm", "null"), "not_json");
@@ -104,7 +104,7 @@ test("parse – what is no message of ours says why", () => {
   assert.ok(huge.type === "rejected" && huge.reason === "too_large");
 });
 
-test("parse – a waveform whose samples do not add up is rejected", () => {
+test("parse – a waveform with an inconsistent number of samples is rejected", () => {
   const body = {
     v: 1,
     id: "a".repeat(32),

@@ -35,7 +35,7 @@ function entry(topic: string, text: string | Buffer): Entry {
 const reading = (n: number, members: Record<string, unknown> = {}) =>
   entry(READING_TOPIC, readingPayload(n, members));
 
-test("writer – a repeated batch changes nothing, nor does a repetition within a batch", {
+test("writer – a repeated batch changes nothing, nor does a duplicate within a batch", {
   skip: skipWithoutPostgres,
 }, async (t) => {
   const url = await freshDatabase();
@@ -60,7 +60,7 @@ test("writer – two readings of one time with different content are two", {
   assert.equal((await postgres.query(url, "SELECT * FROM reading")).length, 2);
 });
 
-test("writer – a bad value without a column of its own is a line of measurement like any other", {
+test("writer – a bad value without a column of its own is a measurement row like any other", {
   skip: skipWithoutPostgres,
 }, async (t) => {
   const url = await freshDatabase();
@@ -113,7 +113,7 @@ test("writer – every table of readings has the columns that the program writes
   }
 });
 
-test("writer – a reading reads back as it was published: values, doubts, unknown members, times", {
+test("writer – a reading reads back as it was published: values, quality, unknown members, times", {
   skip: skipWithoutPostgres,
 }, async (t) => {
   const url = await freshDatabase();
@@ -185,7 +185,7 @@ test("writer – a kind that this version does not know is kept, its values as a
   ]);
 });
 
-test("writer – latest moves forward in time only, and not to what is dated into the future", {
+test("writer – latest moves only forward in time, and not to readings dated in the future", {
   skip: skipWithoutPostgres,
 }, async (t) => {
   const url = await freshDatabase();
@@ -203,7 +203,7 @@ test("writer – latest moves forward in time only, and not to what is dated int
   assert.deepEqual(rows, [{ number: 2 }]);
 });
 
-test("writer – streams that were forgotten to bound memory are looked up again, not taken for too many", {
+test("writer – streams dropped from the cache are looked up again, not counted as too many", {
   skip: skipWithoutPostgres,
 }, async (t) => {
   const url = await freshDatabase();
@@ -218,12 +218,12 @@ test("writer – streams that were forgotten to bound memory are looked up again
   assert.ok(second.every((number) => number !== null));
 });
 
-test("copy – the text of an instant is Date's own", () => {
+test("copy – the text of an instant is that of Date", () => {
   for (const ms of [0, 1, 999, 59_999, 60_000, 1_763_790_123_045, -1, 253_402_300_799_999])
     assert.equal(instantText(ms), new Date(ms).toISOString());
 });
 
-test("writer – a will counts though it was written before `online`; an older session's does not", {
+test("writer – a will counts although it was written before `online`; one of an older session does not", {
   skip: skipWithoutPostgres,
 }, async (t) => {
   const url = await freshDatabase();
@@ -249,7 +249,7 @@ test("writer – a will counts though it was written before `online`; an older s
   assert.equal(await shown(), "offline");
 });
 
-test("writer – rejected messages are kept cut and bounded, whatever bytes they are", {
+test("writer – rejected messages are kept truncated and in limited number, whatever bytes they contain", {
   skip: skipWithoutPostgres,
 }, async (t) => {
   const url = await freshDatabase();
@@ -267,7 +267,7 @@ test("writer – rejected messages are kept cut and bounded, whatever bytes they
   assert.deepEqual(row, { count: 10_000, largest: 4096 });
 });
 
-test("writer – weeks are made as readings need them, and dropped by age", {
+test("writer – weekly partitions are created as readings need them, and dropped by age", {
   skip: skipWithoutPostgres,
 }, async (t) => {
   const url = await freshDatabase();

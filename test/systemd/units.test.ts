@@ -41,7 +41,7 @@ for (const unit of UNITS) {
     assert.equal(status, 0, score ?? stderr);
   });
 
-  test(`${unit} – systemd-analyze verify has nothing to say`, { skip }, (t) => {
+  test(`${unit} – systemd-analyze verify reports nothing`, { skip }, (t) => {
     const { status, stdout, stderr } = spawnSync(
       "systemd-analyze",
       ["verify", "--man=no", installed(t, unit)],
@@ -51,7 +51,7 @@ for (const unit of UNITS) {
     assert.equal(status, 0);
   });
 
-  test(`${unit} – hands over every secret but the two addresses, and each may be missing`, () => {
+  test(`${unit} – passes on every secret except the two addresses, and each may be missing`, () => {
     // What is secret in these is given apart: MQTT_PASSWORD, GATEWAY_HEADERS.
     const addresses: readonly string[] = ["GATEWAY_URL", "MQTT_URL"];
     const secrets = SETTING_NAMES.filter(
@@ -84,7 +84,7 @@ for (const unit of UNITS) {
   });
 }
 
-test("the template differs from the single unit in its instance alone", () => {
+test("the template differs from the single unit only in its instance", () => {
   const [single, template] = UNITS.map(unitText);
   const plain = template
     ?.replace(" (%i)", "")

@@ -72,14 +72,14 @@ function lint(files: readonly (readonly [file: string, imports: string])[]): Map
   }
 }
 
-test("walls – each forbidden import is refused by the linter", () => {
+test("walls – each forbidden import is rejected by the linter", () => {
   const reports = [...lint(FORBIDDEN.map(([file, imports]) => [file, imports])).values()];
   FORBIDDEN.forEach(([file, imports, message], i) => {
     assert.match(reports[i] ?? "", message, `${file} may not import ${imports}`);
   });
 });
 
-test("walls – what a room may import passes", () => {
+test("walls – allowed imports of a room pass", () => {
   const reports = [...lint(ALLOWED).values()];
   ALLOWED.forEach(([file, imports], i) => {
     assert.equal(reports[i], "", `${file} may import ${imports}`);

@@ -23,7 +23,7 @@ interface Told {
   readonly acknowledged: { readonly by: string } | null;
 }
 
-test("alarms – are told once each, stand retained while active, are acknowledged, and go when no longer configured", {
+test("alarms – are published once each, retained while active, acknowledged, and removed when no longer configured", {
   skip: skipWithoutBuild || skipWithoutMosquitto,
   timeout: deadlineMs(120_000),
 }, async (t) => {
@@ -114,7 +114,7 @@ test("alarms – are told once each, stand retained while active, are acknowledg
   assert.equal(new Set(ids).size, ids.length, "no event came twice");
 });
 
-test("alarms – survive a kill with their ids, end where the broker refuses events, and are taken back when they are turned off", {
+test("alarms – keep their ids after a kill, end if the broker refuses events, and are cleared when disabled", {
   skip: skipWithoutBuild || skipWithoutMosquitto,
   timeout: deadlineMs(120_000),
 }, async (t) => {

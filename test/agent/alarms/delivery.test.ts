@@ -35,7 +35,7 @@ const EVENT: AlarmEvent = {
 /** Pauses are over at once. */
 const clock: Clock = { now: () => 0, monotonic: () => 0, sleep: () => Promise.resolve() };
 
-test("alarm delivery – a webhook that fails is tried again, in order, and its address is in no log line", async (t) => {
+test("alarm delivery – a webhook that fails is retried in order, and its address is in no log line", async (t) => {
   const bodies: string[] = [];
   let calls = 0;
   const stop = new AbortController();
@@ -75,7 +75,7 @@ test("alarm delivery – a webhook that fails is tried again, in order, and its 
   assert.doesNotMatch(lines.join(), /secret/);
 });
 
-test("alarm delivery – what nobody takes is given up after a bounded number of tries", async () => {
+test("alarm delivery – an event that nobody accepts is given up after a limited number of tries", async () => {
   const stop = new AbortController();
   const errors: object[] = [];
   let tries = 0;
@@ -103,7 +103,7 @@ test("alarm delivery – what nobody takes is given up after a bounded number of
   assert.deepEqual(errors, [{ lost: 150 }]);
 });
 
-test("alarm delivery – one mail with a sentence per event, tried again until the server takes it; no log line says the password", async (t) => {
+test("alarm delivery – one mail with a sentence per event, retried until the server accepts it; no log line contains the password", async (t) => {
   const server = await startSmtpServer(t, ["451 4.3.0 try again later"]);
   const logger = new RecordingLogger();
   const stop = new AbortController();
@@ -147,7 +147,7 @@ test("alarm delivery – one mail with a sentence per event, tried again until t
   assert.doesNotMatch(JSON.stringify(logger.lines), /s3cret/);
 });
 
-test("alarm delivery – a mailbox where nobody answers is a failure that is told by its kind alone", async () => {
+test("alarm delivery – a mail server that does not respond is a failure, reported only by its kind", async () => {
   const logger = new RecordingLogger();
   const stop = new AbortController();
   const mailbox = { url: "smtp://user:s3cret@127.0.0.1:1", from: "a@b.example", to: "c@d.example" };

@@ -39,7 +39,7 @@ function watchedPump() {
   return { follow, engine, alarms: sparkplugAlarms(source, () => true) };
 }
 
-test("sparkplug – an alarm is born with its device, and its severity told by data as it changes", {
+test("sparkplug – an alarm is announced in the birth of its device, and its severity sent as data when it changes", {
   skip: skipWithoutMosquitto,
 }, async (t) => {
   const site = await TestSite.open(t);
@@ -67,7 +67,7 @@ test("sparkplug – an alarm is born with its device, and its severity told by d
   assert.equal(valueOf(metric(site.of("DBIRTH")[1], NAME)), "warning");
 });
 
-test("sparkplug – an alarm whose rule goes and comes back does not go back in time with a reading that was measured before that", () => {
+test("sparkplug – an alarm whose rule is removed and returns does not go back in time with a reading that was measured before", () => {
   const { follow, engine, alarms } = watchedPump();
   const told: { severity: string; timeMs: number }[] = [];
   alarms.onChange((_sensor, { severity, timeMs }) => told.push({ severity, timeMs }));
@@ -90,7 +90,7 @@ test("sparkplug – an alarm whose rule goes and comes back does not go back in 
   );
 });
 
-test("sparkplug – an alarm that no rule announces is told by a new birth of its device alone", {
+test("sparkplug – an alarm that no rule announces causes a new birth of its device only", {
   skip: skipWithoutMosquitto,
 }, async (t) => {
   const site = await TestSite.open(t);
@@ -108,7 +108,7 @@ test("sparkplug – an alarm that no rule announces is told by a new birth of it
   assert.equal(site.of("NBIRTH").length, 1);
 });
 
-test("sparkplug – without alarms a birth has no alarm metrics", {
+test("sparkplug – with alarms disabled a birth has no alarm metrics", {
   skip: skipWithoutMosquitto,
 }, async (t) => {
   const site = await TestSite.open(t);
