@@ -22,24 +22,28 @@ function shownBy(address: string): Promise<string> {
   });
 }
 
-test("certificate – gateside reload loads a replaced certificate and key at once", options, async (t) => {
-  const plant = await startPlant(t, { simulator: { sensors: 1 } });
-  const cwd = dirname(plant.siteFile);
-  const make = async () => {
-    const made = await runCommand(["certificate", "--host", "127.0.0.1", "--replace"], { cwd });
-    assert.equal(made.code, 0, made.stderr);
-    return readFileSync(`${cwd}/gateside.cert.pem`, "utf8");
-  };
-  await make();
-  const own = {
-    HTTP_PORT: "0",
-    HTTP_CERT_FILE: `${cwd}/gateside.cert.pem`,
-    HTTP_KEY_FILE: `${cwd}/gateside.key.pem`,
-  };
-  const address = await plant.startAgent(own).address;
-  const before = await shownBy(address);
-  await make();
-  const reload = await runCommand(["reload"], { env: { ...plant.env, ...own } });
-  assert.equal(reload.code, 0, reload.stderr);
-  assert.notEqual(await shownBy(address), before);
-});
+test(
+  "certificate – gateside reload loads a replaced certificate and key at once",
+  options,
+  async (t) => {
+    const plant = await startPlant(t, { simulator: { sensors: 1 } });
+    const cwd = dirname(plant.siteFile);
+    const make = async () => {
+      const made = await runCommand(["certificate", "--host", "127.0.0.1", "--replace"], { cwd });
+      assert.equal(made.code, 0, made.stderr);
+      return readFileSync(`${cwd}/gateside.cert.pem`, "utf8");
+    };
+    await make();
+    const own = {
+      HTTP_PORT: "0",
+      HTTP_CERT_FILE: `${cwd}/gateside.cert.pem`,
+      HTTP_KEY_FILE: `${cwd}/gateside.key.pem`,
+    };
+    const address = await plant.startAgent(own).address;
+    const before = await shownBy(address);
+    await make();
+    const reload = await runCommand(["reload"], { env: { ...plant.env, ...own } });
+    assert.equal(reload.code, 0, reload.stderr);
+    assert.notEqual(await shownBy(address), before);
+  },
+);

@@ -70,48 +70,52 @@ test(
   },
 );
 
-test("empty site – pending readings stay pending while the site file is gone", options, async (t) => {
-  const plant = await startPlant(t, {
-    simulator: { sensors: 3, historyDays: 0.02 },
-    env: { SETUP_ENABLED: "true" },
-  });
-  const site = readFileSync(plant.siteFile, "utf8");
-  await plant.broker.stop();
-  const first = plant.startAgent();
-  const owed = async (agent: BuiltAgent) => {
-    const answer = await (await fetch(`${await agent.address}/api/v1/status`)).json();
-    const { lanes } = (answer as { buffer: { lanes: Record<string, { readings: number }> } })
-      .buffer;
-    return lanes["json"]?.readings ?? 0;
-  };
-  await until("readings wait", async () => ((await owed(first)) >= 3 ? true : undefined));
-  await first.stop();
-  rmSync(plant.siteFile);
-  const second = plant.startAgent();
-  const waiting = await owed(second);
-  assert.ok(waiting >= 3, `${waiting} wait`);
-  await plant.broker.restart();
-  const seen = await plant.subscribe();
-  // Configuration management puts the file back.
-  await until("it waits for set-up", () =>
-    second.log.find(({ msg }) => String(msg).startsWith("no sensors yet")),
-  );
-  writeFileSync(plant.siteFile, site);
-  second.process.kill("SIGHUP");
-  await until("everything is delivered", async () =>
-    (await owed(second)) === 0 ? true : undefined,
-  );
-  const ids = seen.messages
-    .filter(({ topic, retain }) => !retain && topic.endsWith("/history"))
-    .map(({ text }) => (JSON.parse(text) as { id: string }).id);
-  assert.ok(ids.length > 0);
-  rmSync(plant.siteFile);
-  second.process.kill("SIGHUP");
-  const refused = await until("the reload is refused", () =>
-    second.log.find(({ msg }) => String(msg).startsWith("reload refused")),
-  );
-  assert.match(JSON.stringify(refused), /holds nothing, and ..plant.. is running/);
-});
+test(
+  "empty site – pending readings stay pending while the site file is gone",
+  options,
+  async (t) => {
+    const plant = await startPlant(t, {
+      simulator: { sensors: 3, historyDays: 0.02 },
+      env: { SETUP_ENABLED: "true" },
+    });
+    const site = readFileSync(plant.siteFile, "utf8");
+    await plant.broker.stop();
+    const first = plant.startAgent();
+    const owed = async (agent: BuiltAgent) => {
+      const answer = await (await fetch(`${await agent.address}/api/v1/status`)).json();
+      const { lanes } = (answer as { buffer: { lanes: Record<string, { readings: number }> } })
+        .buffer;
+      return lanes["json"]?.readings ?? 0;
+    };
+    await until("readings wait", async () => ((await owed(first)) >= 3 ? true : undefined));
+    await first.stop();
+    rmSync(plant.siteFile);
+    const second = plant.startAgent();
+    const waiting = await owed(second);
+    assert.ok(waiting >= 3, `${waiting} wait`);
+    await plant.broker.restart();
+    const seen = await plant.subscribe();
+    // Configuration management puts the file back.
+    await until("it waits for set-up", () =>
+      second.log.find(({ msg }) => String(msg).startsWith("no sensors yet")),
+    );
+    writeFileSync(plant.siteFile, site);
+    second.process.kill("SIGHUP");
+    await until("everything is delivered", async () =>
+      (await owed(second)) === 0 ? true : undefined,
+    );
+    const ids = seen.messages
+      .filter(({ topic, retain }) => !retain && topic.endsWith("/history"))
+      .map(({ text }) => (JSON.parse(text) as { id: string }).id);
+    assert.ok(ids.length > 0);
+    rmSync(plant.siteFile);
+    second.process.kill("SIGHUP");
+    const refused = await until("the reload is refused", () =>
+      second.log.find(({ msg }) => String(msg).startsWith("reload refused")),
+    );
+    assert.match(JSON.stringify(refused), /holds nothing, and ..plant.. is running/);
+  },
+);
 
 test(
   "empty site – check reports that SETUP_ENABLED cannot save, and what to do",

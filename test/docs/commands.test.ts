@@ -171,7 +171,7 @@ function answerOf(block: CodeBlock): RegExp | null {
   return new RegExp(escaped.replaceAll("…", "[^]*"));
 }
 
-test("documents – the agent they speak of runs", {
+test("documents – the agent they describe runs", {
   skip,
   timeout: deadlineMs(60_000),
 }, async () => {
@@ -182,7 +182,10 @@ test("documents – the agent they speak of runs", {
 
 for (const block of blocks) {
   const place = `${block.document}:${block.line}`;
-  test(`${place} – what it tells to type works`, { skip, timeout: deadlineMs(120_000) }, () => {
+  test(`${place} – the commands it tells you to type work`, {
+    skip,
+    timeout: deadlineMs(120_000),
+  }, () => {
     for (const line of shellLines(block)) {
       const other = elsewhere(line);
       if (other) {

@@ -42,7 +42,7 @@ for (const document of DOCUMENTS) {
     }
   });
 
-  test(`${document} – links and pictures lead somewhere`, () => {
+  test(`${document} – links and pictures have a target`, () => {
     const text = readFileSync(document, "utf8").replace(/^ *```[\s\S]*?^ *```/gm, "");
     for (const [link, target = ""] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
       if (/^[a-z]+:/.test(target)) continue;
@@ -54,7 +54,7 @@ for (const document of DOCUMENTS) {
     }
   });
 
-  test(`${document} – every npm script and file it tells to run is there`, () => {
+  test(`${document} – every npm script and file it mentions exists`, () => {
     const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as {
       scripts: Record<string, string>;
     };
@@ -67,14 +67,14 @@ for (const document of DOCUMENTS) {
     }
   });
 
-  test(`${document} – the source files it names are there`, () => {
+  test(`${document} – the source files it names exist`, () => {
     for (const code of inlineCode(document)) {
       if (!/^[\w./-]+\.(ts|proto)$/.test(code) || !code.includes("/")) continue;
       assert.ok(existsSync(code) || existsSync(join("src", code)), code);
     }
   });
 
-  test(`${document} – what is typed in a shell is marked so, and so is checked`, () => {
+  test(`${document} – shell commands are marked as such, and therefore checked`, () => {
     for (const block of codeBlocks(document)) {
       if (["sh", "console"].includes(block.language)) continue;
       for (const line of block.lines) {

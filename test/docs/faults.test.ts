@@ -63,7 +63,7 @@ test("docs/faults.md – every test, case and event that it cites exists", () =>
   }
 });
 
-test("docs/faults.md – every case of the gateway's faults and every event of the campaign is in it", () => {
+test("docs/faults.md – contains every case of the gateway's faults and every event of the campaign", () => {
   const cited = new Map<string, Set<string>>();
   for (const { proof } of proofs()) {
     for (const { place, names } of citations(proof)) {

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { INSTALLATIONS, settingsPage } from "../../scripts/settings-page.ts";
 
-test("docs – the page of settings is what the program's table says", () => {
+test("docs – the settings page equals the program's table", () => {
   assert.equal(
     readFileSync("docs/settings.md", "utf8"),
     settingsPage(),
@@ -11,7 +11,7 @@ test("docs – the page of settings is what the program's table says", () => {
   );
 });
 
-test("docs – what an installation sets is what its files say, and the packages' settings file says nothing", () => {
+test("docs – an installation uses its settings files, and the packages' settings file sets nothing", () => {
   for (const { dataDir, siteFile, files } of INSTALLATIONS) {
     for (const file of files) {
       // The instance's name is %i to systemd and $name to the shell.

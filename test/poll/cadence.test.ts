@@ -41,7 +41,7 @@ function follow(
   };
 }
 
-test("cadence – a steady sensor is read once per record, within seconds of its record being visible", () => {
+test("cadence – a regular sensor is read once per record, within seconds of the record becoming visible", () => {
   for (const lag of [500, 4_000, 20_000]) {
     const { requestsPerRecord, median, p95 } = follow(10 * MINUTE, () => lag, 400, 60 * MINUTE);
     assert.ok(requestsPerRecord <= 1.3, `lag ${lag}: ${requestsPerRecord} requests per record`);
@@ -49,7 +49,7 @@ test("cadence – a steady sensor is read once per record, within seconds of its
   }
 });
 
-test("cadence – a radio delay that varies by seconds is followed all the same", () => {
+test("cadence – a radio delay that varies by seconds is followed too", () => {
   let seed = 7;
   const random = () => {
     seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
@@ -66,7 +66,7 @@ test("cadence – a radio delay that varies by seconds is followed all the same"
   assert.ok(median <= 5_000 && p95 <= 15_000, `${median} and ${p95} ms late`);
 });
 
-test("cadence – nothing is promised before three records", () => {
+test("cadence – nothing is predicted before three records", () => {
   const cadence = new Cadence();
   cadence.observe(1_000_000, [100_000, 160_000], true);
   assert.equal(cadence.nextReadMs(1_000_000), null);
@@ -74,7 +74,7 @@ test("cadence – nothing is promised before three records", () => {
   assert.equal(cadence.periodMs, 60_000);
 });
 
-test("cadence – a sensor that fell silent is not looked for every few seconds", () => {
+test("cadence – a sensor that fell silent is not polled every few seconds", () => {
   const cadence = new Cadence();
   let now = 10_000_000;
   cadence.observe(now, [9_000_000, 9_600_000 - 300_000, 9_900_000], true);
@@ -116,7 +116,7 @@ test("cadence – the next record is expected after the period, however often th
   assert.equal(observed(often).expectedMs, MINUTE);
 });
 
-test("cadence – a sensor that hands over ten records at once is expected with its next batch", () => {
+test("cadence – a sensor that delivers ten records at once is expected with its next batch", () => {
   const at = (n: number) => 1_760_000_000_000 + n * MINUTE;
   const batch = (n: number) =>
     [at(10 * n), Array.from({ length: 10 }, (_, k) => at(10 * n - k))] as const;

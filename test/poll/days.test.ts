@@ -14,7 +14,7 @@ test("days – the running day is the gateway zone's, not UTC's", () => {
   assert.deepEqual(currentDays(at("2025-06-01T18:20:00Z"), "Asia/Kathmandu", null), ["2025-06-02"]);
 });
 
-test("days – where the records' offset places the gateway on another day, both are read", () => {
+test("days – if the offset of the records puts the gateway on another day, both are read", () => {
   // Configured New York, but the gateway's records say +0200: it is already the next day there.
   assert.deepEqual(currentDays(at("2025-06-02T01:00:00Z"), "America/New_York", 120), [
     "2025-06-01",
@@ -31,7 +31,7 @@ test("days – a start opens today first, then backwards to BACKFILL_DAYS", () =
   ]);
 });
 
-test("days – yesterday is read at the normal interval in its grace, then half-hourly, and closed after 26 h", () => {
+test("days – yesterday is read at the normal interval during its grace period, then half-hourly, and closed after 26 h", () => {
   const day = "2025-06-09";
   const end = at("2025-06-10T04:00:00Z"); // New York midnight.
   const lastOk = end + HOUR;
@@ -63,6 +63,6 @@ test("days – a closed day not read since it closed is read once more", () => {
   assert.equal(dayDue("2025-06-06", now, rules, null, MINUTE), null, "beyond BACKFILL_DAYS");
 });
 
-test("days – a day to come is never due", () => {
+test("days – a future day is never due", () => {
   assert.equal(dayDue("2025-06-11", at("2025-06-10T16:00:00Z"), rules, null, MINUTE), null);
 });

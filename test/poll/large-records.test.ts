@@ -4,7 +4,7 @@ import { LargeRecords } from "../../src/poll/large-records.ts";
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test("large records – one at a time, in the order in which they came", async () => {
+test("large records – one at a time, in order of arrival", async () => {
   const large = new LargeRecords();
   const order: string[] = [];
   const who = { first: {}, second: {}, third: {} };

@@ -54,7 +54,7 @@ function start(t: { after(fn: () => Promise<void>): void }, read: (day: string) 
 
 const OPEN = ["2026-11-17", "2026-11-18", "2026-11-19", "2026-11-20"];
 
-test("poller – what the store lost is read again at once, days that were closed included", async (t) => {
+test("poller – readings that the store lost are read again at once, including closed days", async (t) => {
   const { clock, days, poller } = start(t, async () => {});
   await clock.advance(MINUTE);
   assert.deepEqual([...days].sort(), OPEN);
@@ -66,7 +66,7 @@ test("poller – what the store lost is read again at once, days that were close
   assert.deepEqual([...days].sort(), OPEN);
 });
 
-test("poller – a read that was under way when the store lost its readings is done again", async (t) => {
+test("poller – a read in progress when the store lost its readings is repeated", async (t) => {
   let release: () => void = () => {};
   const gate = new Promise<void>((resolve) => {
     release = resolve;
@@ -82,7 +82,7 @@ test("poller – a read that was under way when the store lost its readings is d
   assert.deepEqual([...days].sort(), OPEN);
 });
 
-test("cadence – records dated ahead by a wrong clock do not put off the next read by more than a period", () => {
+test("cadence – records dated ahead by a wrong clock delay the next read by at most one period", () => {
   const cadence = new Cadence();
   const start = Date.parse("2026-11-20T12:00:00Z");
   for (let n = 0; n < 6; n++) {

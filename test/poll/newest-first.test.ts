@@ -81,7 +81,7 @@ function setUp(t: TestContext, script: Script) {
   return { clock, calls, poller };
 }
 
-test("newest first – days gone by wait while the running day of their sensor is still on its way", async (t) => {
+test("newest first – past days wait while the running day of their sensor is still being read", async (t) => {
   let release: () => void = () => {};
   const { clock, calls } = setUp(t, {
     answer: (request) =>
@@ -100,7 +100,7 @@ test("newest first – days gone by wait while the running day of their sensor i
   assert.ok(calls.includes("2 2026-11-18!"));
 });
 
-test("newest first – a running day that fails again and again does not hold the days before", async (t) => {
+test("newest first – a running day that keeps failing does not hold up the days before", async (t) => {
   let tries = 0;
   const { clock, calls } = setUp(t, {
     answer: (request) => {
@@ -117,7 +117,7 @@ test("newest first – a running day that fails again and again does not hold th
   assert.ok(calls.includes("2 2026-11-19!") && calls.includes("2 2026-11-18!"));
 });
 
-test("newest first – with our clock a day behind, the answer for the wrong day is given up and asked again in its turn", async (t) => {
+test("newest first – with our clock a day behind, the response for the wrong day is abandoned and requested again in its turn", async (t) => {
   const { clock, calls } = setUp(t, { gatewayAheadMs: 24 * HOUR });
   await clock.advance(3_000);
   assert.equal(calls[0], "1 2026-11-20");
@@ -129,7 +129,7 @@ test("newest first – with our clock a day behind, the answer for the wrong day
   }
 });
 
-test("newest first – a day that got its closing read is not asked again when the next day begins", async (t) => {
+test("newest first – a day that got its closing read is not requested again when the next day begins", async (t) => {
   const { clock, calls } = setUp(t, { startAt: "2026-11-20T23:50:00Z", backfillDays: 5 });
   await clock.advance(20 * 60_000);
   const asked = (day: string) => calls.filter((call) => call === `1 ${day}`).length;
@@ -138,7 +138,7 @@ test("newest first – a day that got its closing read is not asked again when t
   assert.ok(asked("2026-11-21") > 5, "the new day is followed");
 });
 
-test("newest first – a day that somebody asks for is read, also by the first answer of all", async (t) => {
+test("newest first – a requested day is read, even by the first response of all", async (t) => {
   const { clock, calls, poller } = setUp(t, {
     answer: (request) => (request.day === "2026-10-02" ? GOOD : BAD),
   });
@@ -166,7 +166,7 @@ test("newest first – just after midnight, with nothing of today yet, the day b
   assert.ok(calls.includes("2 2026-11-18!"));
 });
 
-test("newest first – once the newest records are read, the days behind them are read side by side", async (t) => {
+test("newest first – once the newest records are read, the days before them are read in parallel", async (t) => {
   let give: () => void = () => {};
   const later = new Promise<DayRead>((resolve) => {
     give = () => resolve(GOOD);

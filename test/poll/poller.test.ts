@@ -102,7 +102,7 @@ test("poller – reads today first, then the days before", async (t) => {
   ]);
 });
 
-test("poller – a box that boots in 1970 asks by the gateway's clock once it is known", async (t) => {
+test("poller – a box that boots in 1970 uses the gateway's clock once it is known", async (t) => {
   const gatewayAt = Date.parse("2026-11-20T12:00:00Z");
   const { clock, calls, gatewayClock } = setUp(
     t,
@@ -138,7 +138,7 @@ test("poller – one poisoned day backs off alone", async (t) => {
   assert.ok(healthy >= 9, `${healthy} reads of the other sensor`);
 });
 
-test("poller – a gateway that is gone is knocked at ever more rarely, and back within its back-off", async (t) => {
+test("poller – a gateway that is gone is tried less and less often, and again within its back-off when it returns", async (t) => {
   let isDown = true;
   const { clock, calls } = setUp(t, [sensor("1"), sensor("2"), sensor("3")], () =>
     isDown ? { ok: false, isGatewayFault: true } : {},
@@ -156,7 +156,7 @@ test("poller – a gateway that is gone is knocked at ever more rarely, and back
   }
 });
 
-test("poller – Retry-After holds everything for as long as it says", async (t) => {
+test("poller – Retry-After pauses everything for as long as it says", async (t) => {
   const { clock, calls } = setUp(t, [sensor("1"), sensor("2")], (_request, call) =>
     call === 3 ? { ok: false, retryAfterMs: 120_000 } : {},
   );
@@ -189,7 +189,7 @@ test("poller – at midnight the new day starts and the old one stays open for l
 const AUCKLAND = 13 * 60;
 const MEXICO = -6 * 60;
 
-test("poller – with the zone set wrong, each sensor gets the day that its records are of, a mute one beside it", async (t) => {
+test("poller – with the wrong zone set, each sensor is asked for the day of its own records, next to a sensor without any", async (t) => {
   const { clock, calls } = setUp(
     t,
     [sensor("1"), sensor("mute"), sensor("2")],
@@ -207,7 +207,7 @@ test("poller – with the zone set wrong, each sensor gets the day that its reco
   }
 });
 
-test("poller – with the zone set wrong, a start finds the gateway's running day by what is stored", async (t) => {
+test("poller – with the wrong zone set, a start finds the gateway's running day from stored records", async (t) => {
   const { clock, calls } = setUp(
     t,
     [sensor("1")],
@@ -222,7 +222,7 @@ test("poller – with the zone set wrong, a start finds the gateway's running da
   assert.ok(calls.filter((c) => c.day === "2026-11-21").length >= 2);
 });
 
-test("poller – with the zone set wrong, a day that ended by it alone is read on as the running one", async (t) => {
+test("poller – with the wrong zone set, a day that ended only in that zone is still read as the running one", async (t) => {
   const { clock, calls } = setUp(
     t,
     [sensor("1")],
@@ -254,7 +254,7 @@ test("poller – a day missed while the gateway was down is read when it is back
   for (const day of ["2026-11-20", "2026-11-21", "2026-11-22"]) assert.ok(days.has(day), day);
 });
 
-test("poller – a gateway clock that is set back does not stop the polling", async (t) => {
+test("poller – a gateway clock that is set back does not stop polling", async (t) => {
   let offset = 0;
   const { clock, calls } = setUp(
     t,
@@ -273,7 +273,7 @@ test("poller – a gateway clock that is set back does not stop the polling", as
   assert.ok(reads >= 4, `${reads} reads of the gateway's new day`);
 });
 
-test("poller – our own clock being set does not disturb it", async (t) => {
+test("poller – a change of our own clock has no effect", async (t) => {
   const gatewayAt = Date.parse("2026-11-20T12:00:00Z");
   const { clock, calls } = setUp(
     t,
@@ -291,7 +291,7 @@ test("poller – our own clock being set does not disturb it", async (t) => {
   assert.ok(calls.slice(before).every((c) => c.day <= "2026-11-20"));
 });
 
-test("poller – never more reads at once than allowed, and one alone before the first answer", async (t) => {
+test("poller – never more reads at once than allowed, and a single one before the first response", async (t) => {
   const releases: (() => void)[] = [];
   const { clock, calls, runningMost } = setUp(
     t,
@@ -313,7 +313,7 @@ test("poller – never more reads at once than allowed, and one alone before the
   }
 });
 
-test("poller – a backfill by hand reads its days once, says how far it is, and ends", async (t) => {
+test("poller – a manual backfill reads its days once, reports progress, and ends", async (t) => {
   const { clock, calls, poller } = setUp(t, [sensor("1"), sensor("2")], (request) =>
     request.day === "2026-01-02" && request.sensor.code === "2"
       ? { ok: false, message: "no" }
@@ -399,7 +399,7 @@ test("poller – BACKFILL_DAYS 0 reads no day before today, unless it was being 
   ]);
 });
 
-test("poller – the closing read of a day that was being read is owed until it succeeds", async (t) => {
+test("poller – the closing read of a day that was being read stays due until it succeeds", async (t) => {
   const closes = Date.parse("2026-11-22T02:00:00Z"); // 26 h after the midnight that ended the 20th
   let failures = 0;
   const { clock, calls } = setUp(
@@ -418,7 +418,7 @@ test("poller – the closing read of a day that was being read is owed until it 
   assert.equal(closing.length, 3);
 });
 
-test("poller – a read that only waits for its commit gives its place to the next, up to a limit", async (t) => {
+test("poller – a read that only waits for its commit gives its slot to the next, up to a limit", async (t) => {
   const commits: (() => void)[] = [];
   const codes = Array.from({ length: 10 }, (_, i) => sensor(`${i}`));
   const { clock, calls } = setUp(
@@ -443,7 +443,7 @@ test("poller – a read that only waits for its commit gives its place to the ne
   for (const commit of commits.splice(0)) commit();
 });
 
-test("poller – calls that fail together make one pause, not one each", async (t) => {
+test("poller – calls that fail together cause one pause, not one each", async (t) => {
   const sensors = Array.from({ length: 16 }, (_, i) => sensor(String(i + 1)));
   let isDown = false;
   const hold = (clock: ManualClock) => clock.sleep(100);

@@ -5,7 +5,7 @@ import { openGate } from "../../src/lib/secrets.ts";
 import { RejectLog } from "../../src/poll/reject-log.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 
-test("rejected records – every one is counted, each kind of trouble of a sensor is logged once", async () => {
+test("rejected records – every one is counted, each problem of a sensor is logged once", async () => {
   const logger = new RecordingLogger();
   const metrics = createMetrics();
   const rejects = new RejectLog(logger, metrics, openGate);

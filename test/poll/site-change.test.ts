@@ -70,14 +70,14 @@ async function start(
   return { clock, site, poller, asked, look };
 }
 
-test("site change – a sensor that is added is read as on a first start, and no other sensor is read for it", async (t) => {
+test("site change – an added sensor is read as on a first start, and no other sensor is read because of it", async (t) => {
   const { site, look } = await start(t, [sensor("1")]);
   assert.deepEqual(await look(), ["1 rpm 2026-11-18", "1 rpm 2026-11-19", "1 rpm 2026-11-20"]);
   site.replace(siteOf(sensor("1", { name: "renamed" }), sensor("2")));
   assert.deepEqual(await look(), ["2 rpm 2026-11-18", "2 rpm 2026-11-19", "2 rpm 2026-11-20"]);
 });
 
-test("site change – another name, clamp or class is in the next read, and asks for none", async (t) => {
+test("site change – a new name, clamp or class applies from the next read, and causes none", async (t) => {
   const { site, clock, asked, look } = await start(t, [sensor("1")]);
   await look();
   const renamed = sensor("1", { name: "new", machineClass: "class1" });
@@ -88,7 +88,7 @@ test("site change – another name, clamp or class is in the next read, and asks
   assert.equal(asked.at(-1), renamed);
 });
 
-test("site change – a sensor of another type has its open days read with it at once, also behind a read under way", async (t) => {
+test("site change – a sensor whose type changed has its open days read with it at once, even behind a read in progress", async (t) => {
   let letGo: () => void = () => {};
   const held = new Promise<void>((resolve) => {
     letGo = resolve;
@@ -109,7 +109,7 @@ test("site change – a sensor of another type has its open days read with it at
   assert.equal(asked.at(-1)?.type, 7);
 });
 
-test("site change – a removed sensor is read no more, keeps no state, and who asked for its days is told", async (t) => {
+test("site change – a removed sensor is no longer read, keeps no state, and a backfill waiting for it is told", async (t) => {
   let letGo: () => void = () => {};
   const held = new Promise<void>((resolve) => {
     letGo = resolve;
@@ -137,14 +137,14 @@ test("site change – a removed sensor is read no more, keeps no state, and who 
   );
 });
 
-test("site change – a kind that is added to a sensor is read, its other kinds are not", async (t) => {
+test("site change – a kind added to a sensor is read, its other kinds are not", async (t) => {
   const { site, look } = await start(t, [sensor("1")]);
   await look();
   site.replace(siteOf(sensor("1", { kinds: ["rpm", "loop"] })));
   assert.deepEqual(await look(), ["1 loop 2026-11-18", "1 loop 2026-11-19", "1 loop 2026-11-20"]);
 });
 
-test("site change – a sensor that is kept and not read costs no call, has a state, and is read once it is enabled", async (t) => {
+test("site change – a disabled sensor is not requested, has a state, and is read once it is enabled", async (t) => {
   const { site, poller, look } = await start(t, [sensor("1"), sensor("2", { enabled: false })]);
   assert.deepEqual(await look(), ["1 rpm 2026-11-18", "1 rpm 2026-11-19", "1 rpm 2026-11-20"]);
   const states = poller.sensorStates().map(({ code, state, kinds }) => [code, state, kinds.length]);

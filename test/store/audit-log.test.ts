@@ -11,7 +11,7 @@ const ENTRY = {
   outcome: "200",
 };
 
-test("audit log – entries come newest first in pages, and are there after a restart", async (t) => {
+test("audit log – entries are paged newest first, and survive a restart", async (t) => {
   const dataDir = tempDirectory(t);
   const store = tempStore(t, { dataDir });
   for (const outcome of ["200", "403", "500"]) store.audit.add({ ...ENTRY, outcome });
@@ -39,7 +39,7 @@ test("audit log – keeps the newest 10,000", (t) => {
   assert.equal(oldest?.detail, "3");
 });
 
-test("audit log – a refusal that comes again within a minute is counted, and the count outlives the store", async (t) => {
+test("audit log – a refusal repeated within a minute is counted, and the count survives the store", async (t) => {
   const dataDir = tempDirectory(t);
   const store = tempStore(t, { dataDir });
   const refused = { ...ENTRY, who: "HTTP_VIEW_TOKEN", outcome: "403" };
@@ -67,7 +67,7 @@ test("audit log – a refusal that comes again within a minute is counted, and t
   assert.equal(rest.at(-1)?.times, 59);
 });
 
-test("audit log – however many refusals come, no change goes for one", (t) => {
+test("audit log – no number of refusals displaces a change", (t) => {
   const { audit } = tempStore(t);
   for (let i = 0; i < 3; i++) audit.add({ ...ENTRY, detail: `change ${i}` });
   for (const outcome of ["403", "refused", "replayed", "rejected_local"])

@@ -198,7 +198,7 @@ const CUTS = 40;
 /** How many of the writes that were not synced arrive all the same. */
 const LUCKS = [0, 0.5, 0.95];
 
-test("crash – a power cut that keeps what was synced, and of the rest any part, loses nothing acknowledged", async (t) => {
+test("crash – a power cut that keeps what was synced, and any part of the rest, loses nothing acknowledged", async (t) => {
   const directory = tempDirectory(t);
   const shim = buildShim(directory);
   if (shim === null) return t.skip("needs gcc and LD_PRELOAD to record writes and syncs");
@@ -238,7 +238,7 @@ test("crash – a power cut that keeps what was synced, and of the rest any part
   }
 });
 
-test("crash – samples of an answer that was cut short are swept at the next start", async (t) => {
+test("crash – samples of a truncated response are removed at the next start", async (t) => {
   const directory = tempDirectory(t);
   await openStore(storeOptions(directory)).close();
   const path = join(directory, "gateside.db");

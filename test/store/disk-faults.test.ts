@@ -40,7 +40,7 @@ interface Seen {
   readonly reopened: object;
 }
 
-test("disk faults – no space, write and sync errors are told, nothing is half counted, and all heals", (t) => {
+test("disk faults – no space, write and sync errors are reported, nothing is half counted, and everything recovers", (t) => {
   const directory = tempDirectory(t);
   const shim = buildShim(directory);
   if (shim === null) return t.skip("needs gcc and LD_PRELOAD to spoil writes and syncs");
@@ -111,7 +111,7 @@ async function killedChild(directory: string, told: number): Promise<void> {
 }
 
 for (const end of ["a clean stop", "a clean stop on a full disk", "kill -9"]) {
-  test(`disk faults – after ${end} the agent starts on a full disk, and what it held is owed`, async (t) => {
+  test(`disk faults – after ${end} the agent starts on a full disk, and its pending readings stay pending`, async (t) => {
     const mount = smallDisk(t);
     if (mount === null) return t.skip(WITHOUT_MOUNT);
     const directory = join(mount, "data");
@@ -137,7 +137,7 @@ for (const end of ["a clean stop", "a clean stop on a full disk", "kill -9"]) {
   });
 }
 
-test("disk faults – killed and started on a full disk without its ballast, it goes on with what it holds; an uplink that came follows once there is room", async (t) => {
+test("disk faults – killed and started on a full disk without its ballast, it continues with what it has; a new uplink follows once there is space", async (t) => {
   const mount = smallDisk(t);
   if (mount === null) return t.skip(WITHOUT_MOUNT);
   const directory = join(mount, "data");
@@ -167,7 +167,7 @@ for (const [to, what] of [
   ["sparkplug", "all that is owed"],
   ["plain", "the newest"],
 ] as const) {
-  test(`disk faults – killed, switched to ${to} and started on a full disk, it starts and owes ${what} there once there is room`, async (t) => {
+  test(`disk faults – killed, switched to ${to} and started on a full disk, it starts, and ${what} is pending there once there is space`, async (t) => {
     const mount = smallDisk(t);
     if (mount === null) return t.skip(WITHOUT_MOUNT);
     const directory = join(mount, "data");
@@ -195,7 +195,7 @@ for (const [to, what] of [
   });
 }
 
-test("disk faults – a first start on a full disk says so, leaves nothing half made, and works once there is room", async (t) => {
+test("disk faults – a first start on a full disk says so, leaves nothing half created, and works once there is space", async (t) => {
   const mount = smallDisk(t);
   if (mount === null) return t.skip(WITHOUT_MOUNT);
   fill(mount);
@@ -210,7 +210,7 @@ test("disk faults – a first start on a full disk says so, leaves nothing half 
   assert.equal(await append(store, [readingOf("1", START_MS)]), 1);
 });
 
-test("disk faults – a disk filled by others is worked out of through the ballast", async (t) => {
+test("disk faults – a disk filled by others is overcome with the ballast", async (t) => {
   const mount = smallDisk(t);
   if (mount === null) return t.skip(WITHOUT_MOUNT);
   const directory = join(mount, "data");

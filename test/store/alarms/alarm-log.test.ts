@@ -60,7 +60,7 @@ const events = (store: Store) =>
     .map(({ payload }): Record<string, unknown> => JSON.parse(payload))
     .reverse();
 
-test("alarm log – an event is stored with the reading that caused it, owed to the JSON lane, and no reading of any query", async (t) => {
+test("alarm log – an event is stored with the reading that caused it, pending in the JSON lane, and in no query of readings", async (t) => {
   const { store } = open(tempDirectory(t));
   t.after(() => store.close());
   assert.equal(await append(store, rpms([1500, 3100, 2950, 2900])), 4);
@@ -106,7 +106,7 @@ test("alarm log – an event is stored with the reading that caused it, owed to 
   assert.equal(store.state().readings, 6);
 });
 
-test("alarm log – events that nobody took are leased again, first again, and those that went are gone", async (t) => {
+test("alarm log – events that were not accepted are leased again, first, and delivered ones are gone", async (t) => {
   const { store } = open(tempDirectory(t));
   t.after(() => store.close());
   await append(store, rpms([1500, 3100, 2900, 3100]));
@@ -126,7 +126,7 @@ test("alarm log – events that nobody took are leased again, first again, and t
   );
 });
 
-test("alarm log – readings say whether their machine ran", async (t) => {
+test("alarm log – readings say whether their machine was running", async (t) => {
   const { store } = open(tempDirectory(t));
   t.after(() => store.close());
   const loop = (minute: number) =>
@@ -144,7 +144,7 @@ test("alarm log – readings say whether their machine ran", async (t) => {
   assert.ok(own.every(({ attributes }) => !attributes.includes("machine_state")));
 });
 
-test("alarm log – an answer that is discarded or read again gives no event, and a restart goes on where it was", async (t) => {
+test("alarm log – a response that is discarded or read again gives no event, and a restart continues where it was", async (t) => {
   const directory = tempDirectory(t);
   const first = open(directory);
   const writer = first.store.readings.begin({ sensor: "1", kind: "rpm", day: "2026-11-20" });
@@ -163,7 +163,7 @@ test("alarm log – an answer that is discarded or read again gives no event, an
   );
 });
 
-test("alarm log – what was said of alarms is kept, newest first", (t) => {
+test("alarm log – acknowledgements and notes on alarms are kept, newest first", (t) => {
   const { store } = open(tempDirectory(t));
   t.after(() => store.close());
   const action = {
@@ -206,7 +206,7 @@ function spoil(directory: string, table: string): void {
 }
 
 for (const table of ["alarm_states", "alarm_samples", "alarm_actions", "outbox"]) {
-  test(`alarm log – a damaged page of ${table} holds up no start, and what is lost by it is said`, async (t) => {
+  test(`alarm log – a damaged page of ${table} does not prevent a start, and the loss is reported`, async (t) => {
     const directory = tempDirectory(t);
     const before = open(directory);
     await append(before.store, rpms([1500, 3100]));
@@ -225,7 +225,7 @@ for (const table of ["alarm_states", "alarm_samples", "alarm_actions", "outbox"]
   });
 }
 
-test("alarm log – a store that began anew takes over what the engine remembers", async (t) => {
+test("alarm log – a recreated store takes over what the engine remembers", async (t) => {
   const { store: damaged, engine } = open(tempDirectory(t));
   t.after(() => damaged.close());
   await append(damaged, rpms([1500, 3100]));

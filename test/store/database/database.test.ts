@@ -47,7 +47,7 @@ async function filled(directory: string, count: number): Promise<void> {
   await store.close();
 }
 
-test("database – a second agent on the directory is refused and the first goes on", async (t) => {
+test("database – a second agent in the directory is refused and the first keeps running", async (t) => {
   const directory = tempDirectory(t);
   const store = openStore(storeOptions(directory));
   assert.throws(() => openStore(storeOptions(directory)), failsWith("in_use"));
@@ -62,7 +62,7 @@ test("database – a second agent on the directory is refused and the first goes
   await openStore(storeOptions(directory)).close();
 });
 
-test("database – every open is WAL with full syncs, whatever better-sqlite3 was compiled with", async (t) => {
+test("database – every open uses WAL with full syncs, whatever better-sqlite3 was compiled with", async (t) => {
   const directory = tempDirectory(t);
   await filled(directory, 1);
   const db = new Database({ dataDir: directory, checkpointPages: 100 });
@@ -114,7 +114,7 @@ for (const [what, spoil] of [
     },
   ],
 ] as const) {
-  test(`database – a file that is ${what} is set aside with an alarm, and work begins anew`, async (t) => {
+  test(`database – a file that is ${what} is set aside with an alarm, and a new one is created`, async (t) => {
     const directory = tempDirectory(t);
     await filled(directory, 100);
     spoil(join(directory, "gateside.db"));
@@ -128,7 +128,7 @@ for (const [what, spoil] of [
   });
 }
 
-test("database – of a damaged file all that reads is saved, and what may be undelivered is owed again", async (t) => {
+test("database – everything readable in a damaged file is saved, and what may be undelivered is pending again", async (t) => {
   const directory = tempDirectory(t);
   const count = 20_000;
   await filled(directory, count);
@@ -149,7 +149,7 @@ test("database – of a damaged file all that reads is saved, and what may be un
   assert.equal(await append(store, readings(count)), count - saved);
 });
 
-test("database – file ids are not given again after damage", async (t) => {
+test("database – file ids are not reused after damage", async (t) => {
   const directory = tempDirectory(t);
   const accel = [readingOf("1", START_MS, { kind: "accel", waveform: waveformOf(8, 1) })];
   const store = openStore(storeOptions(directory));
@@ -163,7 +163,7 @@ test("database – file ids are not given again after damage", async (t) => {
   assert.ok(fileId > 1 && fileId < 2 ** 31, String(fileId));
 });
 
-test("database – damage that shows while running is set aside and the agent goes on", async (t) => {
+test("database – a file found damaged while running is set aside and the agent continues", async (t) => {
   const directory = tempDirectory(t);
   await filled(directory, 20_000);
   const store = openStore(storeOptions(directory));
@@ -193,7 +193,7 @@ test("database – export reads beside a running agent and sees what is committe
   assert.equal([...reader.history.range(range)].length, 5);
 });
 
-test("database – small values and commands outlive the process", async (t) => {
+test("database – small values and commands survive the process", async (t) => {
   const directory = tempDirectory(t);
   let store = openStore(storeOptions(directory));
   store.meta.set("bdSeq", "7");
@@ -238,7 +238,7 @@ test("database – queries of readings and outbox use indexes", (t) => {
   }
 });
 
-test("database – ids come back as they went in", async (t) => {
+test("database – ids are read as they were written", async (t) => {
   const store = tempStore(t);
   const [reading] = readings(1);
   assert.ok(reading);

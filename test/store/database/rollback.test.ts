@@ -47,7 +47,7 @@ function releasedStore(path: string, steps: readonly string[] = [released]): voi
   db.close();
 }
 
-test("rollback – a store that was migrated is again as 0.1 made it, with every reading and what is owed", async (t) => {
+test("rollback – a migrated store returns to the form that 0.1 made, with every reading and everything pending", async (t) => {
   const dataDir = tempDirectory(t);
   const path = join(dataDir, "gateside.db");
   releasedStore(path);
@@ -82,7 +82,7 @@ test("rollback – a store that was migrated is again as 0.1 made it, with every
   await again.close();
 });
 
-test("rollback – every migration there is has its step back: the schema of each version comes back as it was", (t) => {
+test("rollback – every migration has its reverse: the schema of each version is restored", (t) => {
   assert.ok(SCHEMA_VERSION > 1);
   for (let version = SCHEMA_VERSION; version > 1; version -= 1) {
     const [before, dataDir] = [tempDirectory(t), tempDirectory(t)];
@@ -95,7 +95,7 @@ test("rollback – every migration there is has its step back: the schema of eac
   }
 });
 
-test("rollback – a running agent, a version that never was, and no store are refused", async (t) => {
+test("rollback – a running agent, a version that never existed, and no store are refused", async (t) => {
   const dataDir = tempDirectory(t);
   assert.throws(() => rollBack(dataDir, 1), /does not exist/);
   const store = openStore(storeOptions(dataDir));
@@ -104,7 +104,7 @@ test("rollback – a running agent, a version that never was, and no store are r
   await store.close();
 });
 
-test("rollback – the command names what it did, and a wrong version is a wrong flag", async (t) => {
+test("rollback – the command reports what it did, and a wrong version is a wrong flag", async (t) => {
   const cwd = tempDirectory(t);
   await openStore(storeOptions(cwd)).close();
   const at = { cwd, env: { DATA_DIR: cwd } };

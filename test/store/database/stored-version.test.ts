@@ -10,7 +10,7 @@ import { newerStore, storedVersion } from "../../../src/store/database/stored-ve
 import { openStore } from "../../../src/store/store.ts";
 import { storeOptions, tempDirectory } from "../../support/temp-database.ts";
 
-test("doctor – a store of a newer version is a fault with its remedy, and nothing is written beside it", async (t) => {
+test("doctor – a store of a newer version is an error with its remedy, and nothing is written beside it", async (t) => {
   const dataDir = tempDirectory(t);
   const path = join(dataDir, "gateside.db");
   assert.equal(storedVersion(path), null);

@@ -45,7 +45,7 @@ function open(t: TestContext) {
   return { queue, statistics, written, job, after };
 }
 
-test("write queue – after a commit, a few patient jobs share the next one, a pace later", async (t) => {
+test("write queue – after a commit, a few jobs that can wait share the next one, one interval later", async (t) => {
   const { queue, statistics, written, job, after } = open(t);
   queue.enqueue(job("first", 1, true), WINDOW_MS);
   await after(WINDOW_MS);
@@ -62,7 +62,7 @@ test("write queue – after a commit, a few patient jobs share the next one, a p
   assert.equal(statistics.commits, 2);
 });
 
-test("write queue – one that cannot wait takes the patient ones with it", async (t) => {
+test("write queue – a job that cannot wait takes the waiting ones with it", async (t) => {
   const { queue, statistics, written, job, after } = open(t);
   queue.enqueue(job("first", 1, true), WINDOW_MS);
   await after(WINDOW_MS);
@@ -73,7 +73,7 @@ test("write queue – one that cannot wait takes the patient ones with it", asyn
   assert.equal(statistics.commits, 2);
 });
 
-test("write queue – many rows are not kept waiting", async (t) => {
+test("write queue – many rows do not wait", async (t) => {
   const { queue, written, job, after } = open(t);
   queue.enqueue(job("first", 1, true), WINDOW_MS);
   await after(WINDOW_MS);
@@ -82,7 +82,7 @@ test("write queue – many rows are not kept waiting", async (t) => {
   assert.equal(written.length, 26);
 });
 
-test("write queue – once the agent stops nothing waits for company", async (t) => {
+test("write queue – once the agent stops nothing waits for other jobs", async (t) => {
   const { queue, written, job, after } = open(t);
   queue.enqueue(job("first", 1, true), WINDOW_MS);
   await after(WINDOW_MS);

@@ -8,7 +8,7 @@ import { WriteQueue } from "../../../src/store/database/write-queue.ts";
 import { SqliteGapLog } from "../../../src/store/outbox/gap-log.ts";
 import { START_MS, tempDirectory } from "../../support/temp-database.ts";
 
-test("gap log – what a paused transaction adds to a gap while that is sent is sent afterwards, and counted once", async (t) => {
+test("gap log – additions to a gap while it is being sent are sent afterwards, and counted once", async (t) => {
   const db = new Database({ dataDir: tempDirectory(t), checkpointPages: 500 });
   db.open();
   t.after(() => db.close());

@@ -85,7 +85,7 @@ for (const [name, open] of [
     assert.deepEqual(shown(live(subject)), ["1:2"]);
   });
 
-  test(`outbox port, ${name} – what is sent leaves, what is kept comes again in order`, async (t) => {
+  test(`outbox port, ${name} – what is sent is removed, what is kept comes again in order`, async (t) => {
     const subject = open(t);
     await subject.add("1", ...Array(8).keys());
     const page = backlog(subject, 5);
@@ -127,7 +127,7 @@ for (const [name, open] of [
     assert.deepEqual(shown(backlog(subject)), ["1:1"]);
   });
 
-  test(`outbox port, ${name} – a refused sensor backs off, the others go on`, async (t) => {
+  test(`outbox port, ${name} – a refused sensor backs off, the others continue`, async (t) => {
     const subject = open(t);
     await subject.add("1", 0, 1, 2, 3);
     await subject.add("2", 0, 1, 2, 3);
@@ -159,7 +159,7 @@ for (const [name, open] of [
     assert.deepEqual(shown(backlog(subject)).sort(), ["1:0", "1:1", "2:0"]);
   });
 
-  test(`outbox port, ${name} – changed resolves for new entries and at the abort`, async (t) => {
+  test(`outbox port, ${name} – changed resolves for new entries and on abort`, async (t) => {
     const subject = open(t);
     const aborting = new AbortController();
     const news = subject.outbox.changed("json", aborting.signal);

@@ -36,7 +36,7 @@ async function settle(
   await done;
 }
 
-test("outbox – a late record that falls between sent ones is not taken with them", async (t) => {
+test("outbox – a late record between sent ones is not deleted with them", async (t) => {
   const store = tempStore(t);
   await append(store, minutes("1", 0, 2, 4, 6, 30));
   const page = store.outbox.lease("json", "backlog", 4);
@@ -45,7 +45,7 @@ test("outbox – a late record that falls between sent ones is not taken with th
   assert.deepEqual(timesOf(store.outbox.lease("json", "backlog", 10)), times(3));
 });
 
-test("outbox – live only moves forward, over restarts too", async (t) => {
+test("outbox – live only moves forward, also across restarts", async (t) => {
   const directory = tempDirectory(t);
   let store = openStore(storeOptions(directory));
   await append(store, minutes("1", 10));
@@ -62,7 +62,7 @@ test("outbox – live only moves forward, over restarts too", async (t) => {
   assert.deepEqual(timesOf(store.outbox.lease("json", "live", 10)), times(11));
 });
 
-test("outbox – after an outage the newest of each sensor is live, the rest backlog by time", async (t) => {
+test("outbox – after an outage the newest of each sensor is live, the rest is backlog in order of time", async (t) => {
   const directory = tempDirectory(t);
   let store = openStore(storeOptions(directory));
   for (const sensor of ["1", "2"]) await append(store, minutes(sensor, 3000, 1, 2, 70, 0));
@@ -79,7 +79,7 @@ test("outbox – after an outage the newest of each sensor is live, the rest bac
   }
 });
 
-test("outbox – a reading from the future never goes live and never holds up the present", async (t) => {
+test("outbox – a reading from the future never goes live and never delays current ones", async (t) => {
   const directory = tempDirectory(t);
   const attributes = { flags: ["time_in_future"] };
   let store = openStore(storeOptions(directory, { uplinks: mainOf("json", "plain") }));
@@ -108,7 +108,7 @@ test("outbox – the backlog is fair between sensors", async (t) => {
   assert.deepEqual([...seen].sort(), ["1", "2"]);
 });
 
-test("outbox – plain owes the newest reading of a sensor alone", async (t) => {
+test("outbox – in the plain lane only the newest reading of a sensor is pending", async (t) => {
   const store = tempStore(t, { uplinks: mainOf("plain") });
   await append(store, minutes("1", 0, 1, 2));
   await append(store, minutes("1", 3));
@@ -122,7 +122,7 @@ test("outbox – plain owes the newest reading of a sensor alone", async (t) => 
   assert.equal(store.outbox.depth("plain").readings, 1);
 });
 
-test("outbox – waveform lanes owe what the policy lets out", async (t) => {
+test("outbox – in waveform lanes what the policy allows is pending", async (t) => {
   const store = tempStore(t, {
     uplinks: [uplinkOf("main", ["json", "waveform"], { waveforms: "alarm" })],
   });
@@ -136,7 +136,7 @@ test("outbox – waveform lanes owe what the policy lets out", async (t) => {
   assert.equal(store.outbox.depth("json").readings, 3);
 });
 
-test("outbox – lanes deliver for themselves; one switched on later begins with what comes then", async (t) => {
+test("outbox – lanes deliver independently; one enabled later begins with new readings", async (t) => {
   const directory = tempDirectory(t);
   let store = openStore(storeOptions(directory, { uplinks: mainOf("json") }));
   await append(store, minutes("1", 0, 1));
@@ -158,7 +158,7 @@ test("outbox – lanes deliver for themselves; one switched on later begins with
   await store.close();
 });
 
-test("outbox – a long backlog costs memory by the sensor, not by the row, and drains whole", async (t) => {
+test("outbox – a long backlog uses memory per sensor, not per row, and drains completely", async (t) => {
   const directory = tempDirectory(t);
   const options = storeOptions(directory, { bufferMaxMb: 512 });
   let store = openStore(options);
@@ -192,7 +192,7 @@ test("outbox – a long backlog costs memory by the sensor, not by the row, and 
   assert.equal(store.outbox.depth("json").readings, 10);
 });
 
-test("outbox – days that are read after later ones go out, whatever hours other sensors have", async (t) => {
+test("outbox – days that are read after later ones are sent, whatever hours other sensors have", async (t) => {
   const store = tempStore(t);
   const drain = async () => {
     for (const which of ["live", "backlog"] as const) {

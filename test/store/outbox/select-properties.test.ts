@@ -160,7 +160,7 @@ function owed(store: Store, uplink: string): OutboxEntry[] {
   return entries.toSorted((a, b) => (a.reading.id < b.reading.id ? -1 : 1));
 }
 
-test("select – of any readings each uplink is owed those that its lists agree on, with the values that are named", async (t) => {
+test("select – each uplink gets exactly the readings that all its lists allow, with the selected values", async (t) => {
   for (const seed of [1, 2, 3]) {
     const random = new SeededRandom(seed);
     const site = drawSite(random);
@@ -191,7 +191,7 @@ test("select – of any readings each uplink is owed those that its lists agree 
   }
 });
 
-test("select – what was owed before a change stays owed, with the values of now; what has none of them is settled without a message", async (t) => {
+test("select – what was pending before a change stays pending, with the values selected now; a reading without any is settled without a message", async (t) => {
   const random = new SeededRandom(4);
   const site = drawSite(random);
   const before = Array.from({ length: 12 }, () => drawSelect(random));

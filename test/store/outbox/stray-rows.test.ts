@@ -21,7 +21,7 @@ for (const { what, gone, left } of [
   { what: "side by side", gone: [1, 2], left: [0, 3, 4] },
   { what: "at its end", gone: [4], left: [0, 1, 2, 3] },
 ])
-  test(`outbox – a row without its reading, ${what}, leaves no other owed and takes none`, async (t) => {
+  test(`outbox – a row without its reading, ${what}, affects no other pending row`, async (t) => {
     const options = storeOptions(tempDirectory(t));
     let store = openStore(options);
     await append(

@@ -55,7 +55,7 @@ test("uplinks – one that delivers nothing keeps its own readings and costs ano
   assert.deepEqual(Object.keys(store.state().lanes), ["json", "cloud/json"]);
 });
 
-test("uplinks – a choice decides what is owed, and which values of it", async (t) => {
+test("uplinks – a selection determines what is pending, and which values of it", async (t) => {
   const select = { kinds: ["rpm" as const], sensors: ["1*"], values: ["rpm", "b*"] };
   const store = tempStore(t, { uplinks: [MAIN, uplinkOf("cloud", ["json"], { select })] });
   await append(store, [
@@ -71,7 +71,7 @@ test("uplinks – a choice decides what is owed, and which values of it", async 
   assert.equal(entry?.reading.units, '{"rpm":"rpm"}');
 });
 
-test("uplinks – without history only the newest of a sensor is owed", async (t) => {
+test("uplinks – without history only the newest of a sensor is pending", async (t) => {
   const store = tempStore(t, { uplinks: [MAIN, uplinkOf("cloud", ["json"], { history: false })] });
   await append(store, hours("1", 0, 2));
   await append(store, hours("1", 1));
@@ -80,7 +80,7 @@ test("uplinks – without history only the newest of a sensor is owed", async (t
   assert.equal(depth(store, "cloud"), 0);
 });
 
-test("uplinks – one that is added later is owed everything stored, once, also when the process ends meanwhile", async (t) => {
+test("uplinks – for one added later everything stored is pending, once, even if the process ends meanwhile", async (t) => {
   const directory = tempDirectory(t);
   let store = openStore(storeOptions(directory));
   await append(store, hours("1", 0, 1, 2));
@@ -102,7 +102,7 @@ test("uplinks – one that is added later is owed everything stored, once, also 
   await store.close();
 });
 
-test("uplinks – one that begins now is owed its first new reading, and a late one is not live there", async (t) => {
+test("uplinks – one that begins now gets its first new reading, and a late one is not live there", async (t) => {
   const store = tempStore(t);
   await append(store, hours("1", 0, 2));
   store.setUplinks([MAIN, { ...CLOUD, startFrom: "now" }]);
@@ -115,7 +115,7 @@ test("uplinks – one that begins now is owed its first new reading, and a late 
   assert.deepEqual(await send(store, "cloud", "live"), times(3));
 });
 
-test("uplinks – one that is added, or comes back, has nothing live before the newest that was stored by then", async (t) => {
+test("uplinks – one that is added, or returns, publishes nothing live before the newest reading stored by then", async (t) => {
   for (const history of [true, false]) {
     const store = tempStore(t, { uplinks: [MAIN] });
     const cloud = uplinkOf("cloud", ["json"], { history });
@@ -132,7 +132,7 @@ test("uplinks – one that is added, or comes back, has nothing live before the 
   }
 });
 
-test("uplinks – one that is added for some values begins live with the newest reading that has one of them", async (t) => {
+test("uplinks – one that is added with selected values begins live with the newest reading that has one of them", async (t) => {
   for (const history of [true, false]) {
     const store = tempStore(t, { uplinks: [MAIN] });
     await append(store, hours("1", 0, 1, 2));
@@ -147,7 +147,7 @@ test("uplinks – one that is added for some values begins live with the newest 
   }
 });
 
-test("uplinks – one that is removed drops what it was owed, counted and told by another", async (t) => {
+test("uplinks – one that is removed drops its pending readings, counted and reported by another", async (t) => {
   const directory = tempDirectory(t);
   const options = { uplinks: [MAIN, CLOUD] };
   let store = openStore(storeOptions(directory, options));
@@ -166,7 +166,7 @@ test("uplinks – one that is removed drops what it was owed, counted and told b
   await store.close();
 });
 
-test("uplinks – backlog older than one wants is given up for it alone, and told there", async (t) => {
+test("uplinks – a backlog older than one allows is dropped only for it, and reported there", async (t) => {
   const clock = new ManualClock(START_MS + 10 * HOUR);
   const short = uplinkOf("cloud", ["json"], { maxAgeHours: 4 });
   const store = tempStore(t, { clock, uplinks: [MAIN, short] });
@@ -180,7 +180,7 @@ test("uplinks – backlog older than one wants is given up for it alone, and tol
   assert.deepEqual(gaps(store, "main"), []);
 });
 
-test("uplinks – what an old format owed is owed in the one that takes its place", async (t) => {
+test("uplinks – what was pending in an old format is pending in the one that replaces it", async (t) => {
   const directory = tempDirectory(t);
   let store = openStore(storeOptions(directory));
   await append(store, hours("1", 0, 1, 2));
@@ -193,7 +193,7 @@ test("uplinks – what an old format owed is owed in the one that takes its plac
   await store.close();
 });
 
-test("uplinks – what a change of formats does to what is owed is told before it happens, beside the open store", async (t) => {
+test("uplinks – the effect of a format change on pending readings is previewed, while the store is open", async (t) => {
   const directory = tempDirectory(t);
   const store = openStore(storeOptions(directory));
   await append(store, hours("1", 0, 1, 2));
@@ -215,7 +215,7 @@ test("uplinks – what a change of formats does to what is owed is told before i
   await store.close();
 });
 
-test("uplinks – of a backlog that plain cannot carry the newest is owed there, the rest told", async (t) => {
+test("uplinks – of a backlog that plain cannot carry, the newest is pending there and the rest is reported", async (t) => {
   const directory = tempDirectory(t);
   let store = openStore(storeOptions(directory));
   await append(store, hours("1", 0, 1, 2));
@@ -228,7 +228,7 @@ test("uplinks – of a backlog that plain cannot carry the newest is owed there,
   await store.close();
 });
 
-test("uplinks – a store of 0.1 goes on with what it owed, nothing lost and nothing twice", async (t) => {
+test("uplinks – a store of 0.1 keeps its pending readings, with nothing lost or sent twice", async (t) => {
   const directory = tempDirectory(t);
   releasedStore(directory);
   const store = tempStore(t, {

@@ -35,7 +35,7 @@ function openIdentities(db: Database): Identities {
   return identities;
 }
 
-test("identities – a buffer of 8 MB remembers 130,000 removed readings, over restarts too", async (t) => {
+test("identities – a buffer of 8 MB remembers 130,000 removed readings, also across restarts", async (t) => {
   const dataDir = tempDirectory(t);
   await openStore(storeOptions(dataDir)).close();
   const db = new Database({ dataDir, nativeBinding: undefined, checkpointPages: 500 });
@@ -78,7 +78,7 @@ test("identities – a buffer of 8 MB remembers 130,000 removed readings, over r
   }
 });
 
-test("identities – what 0.1 remembers a row each is known, and another content of its time is not", async (t) => {
+test("identities – identities that 0.1 stored one per row are known, and other content of the same time is not", async (t) => {
   const options = storeOptions(tempDirectory(t));
   await openStore(options).close();
   const reading = readingOf("1", START_MS);

@@ -40,7 +40,7 @@ test("newest times – silent, never stored and future readings: each sensor's n
   assert.equal(store.history.latest("never", "rpm")?.timeMs, START_MS);
 });
 
-test("newest times – what retention took is not the newest any more, and a late reading may be", async (t) => {
+test("newest times – a reading removed by retention is no longer the newest, and a late reading may be", async (t) => {
   const dataDir = tempDirectory(t);
   const clock = { now: () => START_MS, monotonic: () => performance.now(), sleep: async () => {} };
   const store = openStore(storeOptions(dataDir, { clock, uplinks: [], historyDays: 30 }));
@@ -59,7 +59,7 @@ test("newest times – what retention took is not the newest any more, and a lat
   assert.equal(store.history.latest("new", "rpm")?.timeMs, START_MS);
 });
 
-test("newest times – the walk seeks in the index and never sorts", (t) => {
+test("newest times – the search uses the index and never sorts", (t) => {
   const db = new Database({ dataDir: tempDirectory(t), checkpointPages: 100 });
   db.open();
   t.after(() => db.close());

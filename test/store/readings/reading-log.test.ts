@@ -18,7 +18,7 @@ import {
   waveformOf,
 } from "../../support/temp-database.ts";
 
-test("reading log – a discarded answer leaves nothing, not even its spilled samples", async (t) => {
+test("reading log – a discarded response leaves nothing, not even its spilled samples", async (t) => {
   const store = tempStore(t, { uplinks: mainOf("json", "waveform") });
   const writer = store.readings.begin(keyOf("1", "accel"));
   const noise = Int16Array.from({ length: 200_000 }, () => Math.random() * 65536 - 32768);
@@ -37,7 +37,7 @@ test("reading log – a discarded answer leaves nothing, not even its spilled sa
   assert.equal(store.readings.progress(keyOf("1", "accel")), null);
 });
 
-test("reading log – each channel of a long waveform is packed in a turn of its own, and all arrive", async (t) => {
+test("reading log – each channel of a long waveform is packed in a separate turn, and all arrive", async (t) => {
   const store = tempStore(t, { uplinks: mainOf("json", "waveform") });
   const writer = store.readings.begin(keyOf("1", "accel"));
   const short = writer.add(
@@ -59,7 +59,7 @@ test("reading log – each channel of a long waveform is packed in a turn of its
   assert.equal(store.waveforms.read(6)?.samples.length, 40_000);
 });
 
-test("reading log – samples spilled on the way belong to the reading once it is committed", async (t) => {
+test("reading log – samples spilled during the read belong to the reading once it is committed", async (t) => {
   const directory = tempDirectory(t);
   const options = storeOptions(directory, { uplinks: mainOf("json") });
   const store = openStore(options);
@@ -84,7 +84,7 @@ test("reading log – samples spilled on the way belong to the reading once it i
   }
 });
 
-test("reading log – the same records again are stored once, over restarts and other days' answers", async (t) => {
+test("reading log – the same records again are stored once, across restarts and responses for other days", async (t) => {
   const directory = tempDirectory(t);
   const readings = [0, 1, 2].map((n) => readingOf("1", START_MS + n * 1000));
   const first = openStore(storeOptions(directory));
@@ -97,7 +97,7 @@ test("reading log – the same records again are stored once, over restarts and 
   assert.equal(second.state().readings, 3);
 });
 
-test("reading log – two answers with one record in the same commit store it once", async (t) => {
+test("reading log – two responses with one record in the same commit store it once", async (t) => {
   const store = tempStore(t, { commitWindowMs: 50 });
   const reading = readingOf("1", START_MS);
   const writers = ["2026-11-19", "2026-11-20"].map((day) =>
@@ -121,7 +121,7 @@ test("reading log – two records of one time with different content are two rea
   assert.equal(await append(store, twins), 2);
 });
 
-test("reading log – a waiting answer is known to the next one before it is on disk", async (t) => {
+test("reading log – a pending response is known to the next one before it is on disk", async (t) => {
   const store = tempStore(t, { commitWindowMs: 1000 });
   const reading = readingOf("1", START_MS);
   const writer = store.readings.begin(keyOf("1"));
@@ -142,7 +142,7 @@ test("reading log – an unchanged day writes nothing", async (t) => {
   assert.deepEqual(store.readings.progress(keyOf("1")), { checkpoint: "checkpoint", records: 1 });
 });
 
-test("reading log – answers of one round share a commit", async (t) => {
+test("reading log – responses of one round share a commit", async (t) => {
   const clock = new ManualClock();
   const store = tempStore(t, { clock, commitWindowMs: 200 });
   const round = Array.from({ length: 40 }, (_, n) =>
@@ -155,7 +155,7 @@ test("reading log – answers of one round share a commit", async (t) => {
   assert.equal(store.statistics.commits, commits + 1);
 });
 
-test("reading log – an answer too large for one transaction arrives whole, its progress last", async (t) => {
+test("reading log – a response too large for one transaction is stored completely, its progress last", async (t) => {
   const store = tempStore(t, { bufferMaxMb: 32 });
   const readings = Array.from({ length: 4000 }, (_, n) =>
     readingOf("1", START_MS + n * 1000, { padding: 1000 }),
@@ -166,7 +166,7 @@ test("reading log – an answer too large for one transaction arrives whole, its
   assert.equal(store.readings.progress(keyOf("1"))?.checkpoint, "whole");
 });
 
-test("reading log – what an answer stored before it failed is told of with the next one", async (t) => {
+test("reading log – what a response stored before it failed is reported with the next one", async (t) => {
   const dataDir = tempDirectory(t);
   const store = tempStore(t, { dataDir, bufferMaxMb: 8 });
   const [first, ...others] = Array.from({ length: 2_000 }, (_, index) =>
@@ -187,7 +187,7 @@ test("reading log – what an answer stored before it failed is told of with the
   assert.deepEqual([told, store.state().readings], [2_000, 2_000]);
 });
 
-test("reading log – the newest time is of readings that are not from the future", async (t) => {
+test("reading log – the newest time ignores readings from the future", async (t) => {
   const directory = tempDirectory(t);
   const store = openStore(storeOptions(directory));
   const future = readingOf("1", START_MS + 80 * 365 * DAY_MS, {
@@ -203,7 +203,7 @@ test("reading log – the newest time is of readings that are not from the futur
   assert.equal(again.history.latest("1", "rpm")?.timeMs, START_MS);
 });
 
-test("reading log – a closed store refuses with a typed failure", async (t) => {
+test("reading log – a closed store fails with a typed error", async (t) => {
   const store = tempStore(t);
   const writer = store.readings.begin(keyOf("1"));
   void writer.add(readingOf("1", START_MS));
@@ -214,7 +214,7 @@ test("reading log – a closed store refuses with a typed failure", async (t) =>
   );
 });
 
-test("history – a count is that of the readings a range gives, edges and other sensors included", async (t) => {
+test("history – a count equals the readings in the range, including edges and other sensors", async (t) => {
   const store = tempStore(t);
   const times = [0, 1, 3_599_999, 3_600_000, 5 * 3_600_000];
   for (const sensor of ["1", "2"]) {

@@ -114,7 +114,7 @@ for (const name of [
   "staged_waveforms",
   "sqlite_autoindex_streams_1",
 ]) {
-  test(`damage – one page of ${name} after an orderly stop holds up neither the start nor what is owed`, async (t) => {
+  test(`damage – one page of ${name} after a clean stop affects neither the start nor pending readings`, async (t) => {
     const directory = await filled(t);
     spoil(directory, name);
     const store = reopen(t, directory);
@@ -134,7 +134,7 @@ for (const name of [
   });
 }
 
-test("damage – a page of samples that does not read is repaired, and their readings go out", async (t) => {
+test("damage – a page of samples that cannot be read is repaired, and their readings are sent", async (t) => {
   const directory = await filled(t);
   spoil(directory, "waveforms");
   let recovered = 0;
@@ -155,7 +155,7 @@ test("damage – a page of samples that does not read is repaired, and their rea
   assert.equal((await drain(store, "json")).length, READINGS + MEASUREMENTS);
 });
 
-test("damage – samples whose bytes are spoiled are as good as gone", async (t) => {
+test("damage – samples with damaged bytes are treated as deleted", async (t) => {
   const directory = await filled(t);
   const db = new Sqlite(fileOf(directory));
   db.exec("UPDATE waveforms SET samples = x'00ff00ff' WHERE file_id = 1");
@@ -177,7 +177,7 @@ test("damage – samples whose bytes are spoiled are as good as gone", async (t)
   assert.equal(logger.lines.filter(({ level }) => level === "error").length, 1);
 });
 
-test("damage – who waits for the copy of a large store is told that it gets on, and so is the log", async (t) => {
+test("damage – progress of the copy of a large store is reported to whoever waits, and logged", async (t) => {
   const directory = await filled(t);
   spoil(directory, "outbox");
   const logger = new RecordingLogger();
@@ -207,7 +207,7 @@ test("damage – who waits for the copy of a large store is told that it gets on
   );
 });
 
-test("damage – where sensors cannot be told apart any more, no reading is given to another one", async (t) => {
+test("damage – if sensors cannot be told apart any more, no reading is assigned to another one", async (t) => {
   const directory = await filled(t);
   spoil(directory, "streams");
   spoil(directory, "sqlite_autoindex_streams_1");
@@ -241,7 +241,7 @@ test("damage – lost live marks let no live topic go back in time", async (t) =
   assert.deepEqual(timesOf(store.outbox.lease("json", "live", 10)), [next]);
 });
 
-test("damage – saving that was cut short begins again from the damaged file", async (t) => {
+test("damage – an interrupted copy begins again from the damaged file", async (t) => {
   const directory = await filled(t);
   const damaged = `${fileOf(directory)}.corrupt-2026-11-21T00-00-00-000Z`;
   renameSync(fileOf(directory), damaged);
@@ -259,7 +259,7 @@ test("damage – saving that was cut short begins again from the damaged file", 
   assert.equal(again.state().readings, READINGS + MEASUREMENTS);
 });
 
-test("damage – an answer that skipped what was lost meanwhile is not recorded as read", async (t) => {
+test("damage – a response that skipped what was lost meanwhile is not recorded as read", async (t) => {
   const directory = await filled(t);
   let recovered = 0;
   const store = reopen(t, directory, () => {
@@ -277,7 +277,7 @@ test("damage – an answer that skipped what was lost meanwhile is not recorded 
   assert.equal(store.readings.progress(keyOf("1")), null);
 });
 
-test("damage – waveforms given up inside a full transaction are counted, and the answer is stored", async (t) => {
+test("damage – waveforms given up inside a full transaction are counted, and the response is stored", async (t) => {
   const logger = new RecordingLogger();
   const store = tempStore(t, { uplinks: mainOf(...LANES), bufferMaxMb: 8, logger });
   const count = 800;

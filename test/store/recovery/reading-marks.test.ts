@@ -45,7 +45,7 @@ test("reading marks – a day that was being read when the process ended is set 
   assert.equal(second.waitMs(DAY), 0, "it is tried again by itself");
 });
 
-test("reading marks – a day that ends the process again and again is left alone longer each time", (t) => {
+test("reading marks – a day that ends the process again and again is set aside longer each time", (t) => {
   const { start, pass } = bench(t);
   let before = 0;
   start().begin(DAY);
@@ -59,7 +59,7 @@ test("reading marks – a day that ends the process again and again is left alon
   }
 });
 
-test("reading marks – a day that is read after all is no longer set aside, over restarts too", (t) => {
+test("reading marks – a day that is read after all is no longer set aside, also across restarts", (t) => {
   const { start, pass } = bench(t);
   start().begin(DAY);
   const second = start();
@@ -70,7 +70,7 @@ test("reading marks – a day that is read after all is no longer set aside, ove
   assert.deepEqual(start().setAside, []);
 });
 
-test("reading marks – a file that was cut, or is of another make, sets nothing aside", (t) => {
+test("reading marks – a file that was truncated, or is not ours, sets nothing aside", (t) => {
   const { start, directory } = bench(t);
   const path = join(directory, "gateside.reading");
   for (const text of ["", "{", "null", "[1]", '{"reading":{},"aside":[{"sensor":1}]}', "\0\0"]) {
@@ -81,7 +81,7 @@ test("reading marks – a file that was cut, or is of another make, sets nothing
   assert.deepEqual(JSON.parse(readFileSync(path, "utf8")), { reading: [], aside: [] });
 });
 
-test("reading marks – a clock that went back since holds no day for longer than it would be left alone", (t) => {
+test("reading marks – a clock that went back holds no day for longer than its normal time", (t) => {
   const { start, pass } = bench(t);
   start().begin(DAY);
   start();

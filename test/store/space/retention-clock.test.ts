@@ -37,7 +37,7 @@ function bench() {
   };
 }
 
-test("retention clock – a start with the clock 40 days ahead makes no more than a day grow old, and says so", () => {
+test("retention clock – a start with the clock 40 days ahead ages readings by at most a day, and says so", () => {
   const { time, make, pass, logger } = bench();
   make().now();
   time.box += 40 * DAY;
@@ -50,7 +50,7 @@ test("retention clock – a start with the clock 40 days ahead makes no more tha
   assert.equal(logger.lines.length, 1);
 });
 
-test("retention clock – the gateway's clock counts where there is one, whatever the box says", () => {
+test("retention clock – the gateway's clock is used if there is one, whatever the box says", () => {
   const { time, make } = bench();
   make().now();
   time.box += 40 * DAY;

@@ -59,7 +59,7 @@ async function fill(store: Store, mb: number, from = 0): Promise<number> {
   return count;
 }
 
-test("retention – an owed reading stays however old it is; delivered ones go by days", async (t) => {
+test("retention – a pending reading stays however old it is; delivered ones are deleted after their days", async (t) => {
   const clock = new ManualClock(START_MS + 40 * DAY_MS);
   const store = tempStore(t, { clock, commitWindowMs: 0 });
   await append(store, [readingOf("1", START_MS)]);
@@ -81,7 +81,7 @@ test("retention – an owed reading stays however old it is; delivered ones go b
   assert.equal(store.state().readings, 2);
 });
 
-test("retention – what was removed is not stored again, over restarts too", async (t) => {
+test("retention – what was removed is not stored again, also across restarts", async (t) => {
   const directory = tempDirectory(t);
   const clock = new ManualClock(START_MS + 40 * DAY_MS);
   const readings = [readingOf("1", START_MS), readingOf("1", START_MS, { salt: "twin" })];
@@ -100,7 +100,7 @@ test("retention – what was removed is not stored again, over restarts too", as
   assert.equal(await append(store, [readingOf("1", START_MS, { salt: "late" })]), 1);
 });
 
-test("retention – samples go after their days, but not while they are owed", async (t) => {
+test("retention – samples are deleted after their days, but not while they are pending", async (t) => {
   const clock = new ManualClock(START_MS + 10 * DAY_MS);
   const store = tempStore(t, { clock, uplinks: mainOf("json", "waveform"), commitWindowMs: 0 });
   await append(store, [readingOf("1", START_MS, { kind: "accel", waveform: waveformOf(16) })]);
@@ -122,7 +122,7 @@ test("retention – samples go after their days, but not while they are owed", a
   assert.notEqual(store.history.latest("1", "accel"), null);
 });
 
-test("retention – while delivered readings remain no owed one is dropped, and the files keep to the limit", async (t) => {
+test("retention – while delivered readings remain no pending one is dropped, and the files stay within the limit", async (t) => {
   const directory = tempDirectory(t);
   const store = tempStore(t, {
     dataDir: directory,
@@ -138,7 +138,7 @@ test("retention – while delivered readings remain no owed one is dropped, and 
   assert.ok(filesBytes(directory) <= 8 * MIB, String(filesBytes(directory)));
 });
 
-test("retention – a full buffer gives up the oldest owed readings, each told, and keeps the newest", async (t) => {
+test("retention – a full buffer gives up the oldest pending readings, each reported, and keeps the newest", async (t) => {
   const directory = tempDirectory(t);
   const dropped: number[] = [];
   const store = tempStore(t, {
@@ -178,7 +178,7 @@ test("retention – a full buffer gives up the oldest owed readings, each told, 
   assert.deepEqual(store.gaps.pendingGaps(1), []);
 });
 
-test("retention – samples go before owed readings do", async (t) => {
+test("retention – samples are deleted before pending readings", async (t) => {
   const store = tempStore(t, {
     bufferMaxMb: 8,
     uplinks: mainOf("json", "waveform"),
@@ -201,7 +201,7 @@ test("retention – samples go before owed readings do", async (t) => {
   assert.deepEqual(store.gaps.pendingGaps(1), []);
 });
 
-test("retention – what is given up while it is under way lets nothing older go live, over restarts too", async (t) => {
+test("retention – a reading given up while in flight lets nothing older go live, also across restarts", async (t) => {
   const options = storeOptions(tempDirectory(t), {
     bufferMaxMb: 8,
     uplinks: mainOf("json", "waveform"),
@@ -226,7 +226,7 @@ test("retention – what is given up while it is under way lets nothing older go
   assert.equal(store.outbox.lease("waveform", "live", 1).length, 1);
 });
 
-test("retention – a disk below its floor gets delivered history back, owed readings stay", async (t) => {
+test("retention – a disk below its minimum gets delivered history deleted, pending readings stay", async (t) => {
   const directory = tempDirectory(t);
   let free = 500 * MIB;
   const options: Partial<StoreOptions> = {
@@ -254,7 +254,7 @@ test("retention – a disk below its floor gets delivered history back, owed rea
   );
 });
 
-test("retention – when even the memory of the dropped must go, older days refuse to be read again", async (t) => {
+test("retention – if even the memory of dropped readings must be deleted, older days refuse to be read again", async (t) => {
   const clock = new ManualClock(START_MS + 95 * DAY_MS);
   const store = tempStore(t, { bufferMaxMb: 3, clock, commitWindowMs: 0 });
   // A tenth of 3 MB holds about 14,000 identities that lie an hour apart.
@@ -309,7 +309,7 @@ test("retention – the hours until full follow from the growth and count what m
   assert.ok(hours() < rate && hours() > rate - 4, `${rate} → ${hours()}`);
 });
 
-test("growth – is told by the time of measurement, over a day at most, from the first whole answer on", () => {
+test("growth – is computed from the times of measurement, over a day at most, from the first complete response on", () => {
   const HOUR = 60 * MINUTE;
   const growth = new Growth();
   growth.note(1, START_MS - HOUR, 1e9);
@@ -331,7 +331,7 @@ test("growth – is told by the time of measurement, over a day at most, from th
   assert.equal(quiet.bytesPerHour(), 50);
 });
 
-test("retention – commands without end take their share of the buffer, and what the gateway did stays longest", async (t) => {
+test("retention – an endless series of commands uses its share of the buffer, and executed ones are kept longest", async (t) => {
   const clock = new ManualClock(START_MS);
   const store = tempStore(t, { clock, bufferMaxMb: 8 });
   const keep = (key: string, outcome: "queued" | "rejected_local") => {
@@ -391,7 +391,7 @@ function minutesOf(sensor: string, fromMs: number, minutes = 1440) {
 const MINUTES = 1140;
 
 for (const passes of [true, false]) {
-  test(`retention – a backfill into a full buffer pushes out nothing newer, ${passes ? "with" : "without"} passes between`, async (t) => {
+  test(`retention – a backfill into a full buffer displaces nothing newer, ${passes ? "with" : "without"} passes between`, async (t) => {
     const store = tempStore(t, { bufferMaxMb: 8, clock: new ManualClock(START_MS) });
     const today = START_MS + DAY_MS;
     // As much as the buffer holds, all of today.
@@ -427,7 +427,7 @@ for (const passes of [true, false]) {
   });
 }
 
-test("retention – room is made in turns of the event loop, however much there is to look through", async (t) => {
+test("retention – space is freed in turns of the event loop, however much there is to examine", async (t) => {
   const store = tempStore(t, { bufferMaxMb: 16, clock: new ManualClock(START_MS) });
   for (let n = 0; n < 11; n++) await append(store, minutesOf("1", START_MS + n * DAY_MS));
   let longest = 0;
@@ -443,7 +443,7 @@ test("retention – room is made in turns of the event loop, however much there 
   assert.ok(longest < 250, `held for ${longest} ms`);
 });
 
-test("retention – a dead uplink that fills the buffer keeps no older readings from one that is well", async (t) => {
+test("retention – a dead uplink that fills the buffer does not cost a healthy one older readings", async (t) => {
   const store = tempStore(t, {
     bufferMaxMb: 8,
     clock: new ManualClock(START_MS),
