@@ -50,7 +50,7 @@ command=${1-}
 # The agent's memory is kept small; the receiving end works in batches on a larger machine.
 case "$command" in
   collect) set -- /usr/lib/gateside/node --max-old-space-size=1024 /usr/lib/gateside/gateside.js "$@" ;;
-  *) set -- /usr/lib/gateside/node --max-semi-space-size=4 --max-old-space-size=128 --single-threaded-gc /usr/lib/gateside/gateside.js "$@" ;;
+  *) set -- /usr/lib/gateside/node --max-semi-space-size=4 --max-old-space-size=128 --single-threaded-gc /usr/lib/gateside/launch.js "$@" ;;
 esac
 # What writes the store does it as the service's user, who could not open root's files later; and what tries the settings does, for
 # root reads everything and the service does not.

@@ -29,10 +29,11 @@ async function main(): Promise<void> {
   // What lies there is replaced file by file: a program that runs from here, and packages made earlier, stay whole.
   mkdirSync(DIST, { recursive: true });
   const bundled = await bundleProgram("main.ts", "gateside.js");
+  const launching = await bundleProgram("launch.ts", "launch.js");
   const collecting = await bundleProgram(join("collect", "main.ts"), "collect.js");
   copyNativeModule();
   const shown = await bundleDashboard();
-  const folders = bundledFolders([bundled, collecting, ...shown]);
+  const folders = bundledFolders([bundled, launching, collecting, ...shown]);
   writeLicences(folders);
   writeBundledComponents(folders);
 }

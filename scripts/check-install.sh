@@ -22,6 +22,8 @@ grep -q 'is installed' "$work/log" || die "does not say what comes next"
 [ "$(stat -c %U:%G:%a /etc/gateside /var/lib/gateside | tr '\n' ' ')" = 'root:gateside:750 gateside:gateside:750 ' ] || die "directories"
 [ "$(stat -c %U:%G:%a /etc/gateside/gateside.env)" = root:gateside:640 ] || die "settings"
 claim "installs and runs"
+NODE_DEBUG=gateside gateside --version 2>&1 | grep -q ': code cache used' || die "the installed program does not use its code cache"
+claim "makes the code cache"
 if [ -e /usr/lib/gateside/sdnotify.node ]; then access=main; else access=all; fi
 grep -q "^NotifyAccess=$access" /usr/lib/systemd/system/gateside.service || die "the unit does not fit the way of notifying"
 if command -v systemd-analyze >/dev/null; then

@@ -20,7 +20,7 @@ pids+=("$again")
 (cd $packages && sha256sum --quiet -c SHA256SUMS) && claim "checksums match"
 for deb in "$packages"/gateside_"$version"-1_*.deb; do
   listing=$(dpkg-deb -c "$deb")
-  for path in ./usr/bin/gateside ./usr/lib/gateside/node ./usr/lib/gateside/gateside.js ./usr/lib/gateside/collect.js \
+  for path in ./usr/bin/gateside ./usr/lib/gateside/node ./usr/lib/gateside/gateside.js ./usr/lib/gateside/launch.js ./usr/lib/gateside/collect.js \
     ./usr/lib/gateside/better_sqlite3.node ./usr/lib/gateside/sdnotify.node \
     ./usr/lib/systemd/system/gateside.service ./usr/lib/systemd/system/gateside@.service \
     ./usr/share/gateside/gateside.env ./usr/share/doc/gateside/copyright ./usr/share/doc/gateside/sbom.cdx.json; do
@@ -146,8 +146,17 @@ if [ "$(id -u)" = 0 ] && [ "$(dpkg --print-architecture)" = amd64 ] && can_run; 
   start; kill "$agent"; wait "$agent" || true
   claim "upgrades unattended over a filled store and edited settings, from the released packaging too"
 
+  [ "$(stat -c %U:%G:%a /usr/lib/gateside/gateside.cache)" = root:root:644 ] || die "the code cache is not root's alone"
+  cache_says() { NODE_DEBUG=gateside gateside --version 2>&1 >/dev/null | sed 's/^GATESIDE [0-9]*: //'; }
+  [ "$(cache_says)" = "code cache used" ] || die "the installed program does not use its code cache: $(cache_says)"
+  printf 'x' | dd of=/usr/lib/gateside/gateside.cache bs=1 seek=100000 conv=notrunc 2>/dev/null
+  [ "$(cache_says)" = "no code cache used" ] || die "a damaged code cache is used"
+  gateside --version | grep -q "$version" || die "the program does not run beside a damaged code cache"
+  dpkg -i "$work/next.deb" >/dev/null 2>&1 && [ "$(cache_says)" = "code cache used" ] || die "another installation does not make the code cache again"
+  claim "the code cache is made at installation, is root's alone, and is not used where it is damaged"
+
   dpkg -r gateside >/dev/null 2>&1; [ -e /etc/gateside/gateside.env ] && [ -e /var/lib/gateside/gateside.db ] || die "remove took data or settings"
-  [ ! -e /usr/lib/gateside/node ] || die "remove left the program"
+  [ ! -e /usr/lib/gateside ] || die "remove left the program: $(ls /usr/lib/gateside)"
   claim "remove keeps settings and readings"
   rm -f /etc/gateside/site.json
   dpkg -P gateside >/dev/null 2>&1; [ ! -e /var/lib/gateside ] && [ ! -e /etc/gateside ] || die "purge left something"

@@ -115,6 +115,7 @@ async function packageFor(arch: Arch): Promise<string> {
   copy(join(node, "bin/node"), "usr/lib/gateside/node", 0o755);
   await run(`${prefix}strip`, [join(stage, "usr/lib/gateside/node")]);
   copy(join(root, "dist/gateside.js"), "usr/lib/gateside/gateside.js");
+  copy(join(root, "dist/launch.js"), "usr/lib/gateside/launch.js");
   copy(join(root, "dist/collect.js"), "usr/lib/gateside/collect.js");
   copy(join(root, "dist/package.json"), "usr/lib/gateside/package.json");
   copyTree(join(root, "dist/dashboard"), "usr/lib/gateside/dashboard");

@@ -1,6 +1,6 @@
 /** The built agent as a process, beside a canned gateway and a broker. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { CannedSensor } from "./canned-gateway.ts";
@@ -13,6 +13,11 @@ export const NODE_FLAGS = [
   "--single-threaded-gc",
 ] as const;
 
+/** Builds before the launcher have none. */
+export function entryOf(program: string): string {
+  return existsSync(join(program, "launch.js")) ? "launch.js" : "gateside.js";
+}
+
 export interface AgentOptions {
   /** Directory of the built bundle. */
   readonly program: string;
@@ -22,6 +27,10 @@ export interface AgentOptions {
   readonly sensors: readonly CannedSensor[];
   readonly env?: Readonly<Record<string, string>>;
   readonly nodeFlags?: readonly string[];
+  /** Runtime, by default that of the bench. */
+  readonly node?: string;
+  /** File that is started, by default what the package starts. */
+  readonly entry?: string;
 }
 
 export class AgentProcess {
@@ -46,8 +55,12 @@ export class AgentProcess {
     const dataDir = join(options.directory, "data");
     writeFileSync(siteFile, JSON.stringify(siteOf(options.sensors)));
     const child = spawn(
-      process.execPath,
-      [...(options.nodeFlags ?? NODE_FLAGS), join(options.program, "gateside.js"), "run"],
+      options.node ?? process.execPath,
+      [
+        ...(options.nodeFlags ?? NODE_FLAGS),
+        join(options.program, options.entry ?? entryOf(options.program)),
+        "run",
+      ],
       {
         cwd: options.directory,
         stdio: ["ignore", "pipe", "inherit"],

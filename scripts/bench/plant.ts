@@ -82,6 +82,8 @@ export interface Plant {
     env?: Readonly<Record<string, string>>,
   ): Promise<{ readonly program: AgentProcess; readonly counter: () => Promise<MessageCounter> }>;
   nodeRed(): Promise<Watched<NodeRedProcess>>;
+  /** Counts what is published below a first topic level. */
+  subscriber(prefix: string): Promise<MessageCounter>;
 }
 
 /** A program and what a subscriber sees of it. */
@@ -133,6 +135,7 @@ export async function withPlant<T>(
       sensors: plan.sensors,
       bytes,
       records,
+      subscriber: watch,
       async agent(env, dataOf) {
         const counter = await watch("gateside");
         const program = await startAgent(env, dataOf);

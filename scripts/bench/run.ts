@@ -8,6 +8,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } fro
 import { cpus, loadavg, release, tmpdir, totalmem } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { NODE_FLAGS } from "./agent-process.ts";
 import { dayReaderRows } from "./day-reader.ts";
 import { drainRows } from "./drain.ts";
 import { installNodeRed } from "./node-red.ts";
@@ -76,6 +77,13 @@ function addNativeModule(program: string): void {
   }
 }
 
+/** As the package does at installation. */
+function addCodeCache(program: string): void {
+  const launcher = join(program, "launch.js");
+  if (!existsSync(launcher)) return;
+  execFileSync(process.execPath, [...NODE_FLAGS, launcher, "--write-cache"], { stdio: "ignore" });
+}
+
 const isMet = ({ measured, limit, sense }: Row) =>
   sense === "<=" ? measured <= limit : measured >= limit;
 
@@ -114,6 +122,7 @@ async function main(): Promise<void> {
   const program = join(directory, "program");
   cpSync(resolve(values.program), program, { recursive: true });
   addNativeModule(program);
+  addCodeCache(program);
   const options: BenchOptions = {
     program,
     directory,

@@ -14,6 +14,15 @@ const SENSOR_FLAG: FlagSpec = {
 const TIMES =
   "a time such as 2026-11-20T06:00:00Z or 2026-11-20T06:00+01:00, or a day such as 2026-11-20";
 
+/** For the package alone (src/launch.ts), so no help lists it. */
+export const TRAINING: Command = {
+  name: "train",
+  summary: "run the agent for some seconds beside a simulated plant, for the code cache",
+  flags: [],
+  examples: [],
+  load: () => import("./train.ts"),
+};
+
 /** Every command of the program (contract 2). */
 export const COMMANDS: readonly Command[] = [
   {

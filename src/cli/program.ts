@@ -4,7 +4,7 @@ import { likely } from "../lib/nearest.ts";
 import { VERSION } from "../lib/version.ts";
 import { StoreFailure } from "../store/database/store-failure.ts";
 import { type Command, type CommandContext, type TextSink, UsageError } from "./command.ts";
-import { COMMANDS } from "./commands.ts";
+import { COMMANDS, TRAINING } from "./commands.ts";
 import { ConfigurationError } from "./configuration.ts";
 import { commandHelp, programHelp } from "./help.ts";
 import { parseFlags } from "./parse-flags.ts";
@@ -43,7 +43,7 @@ export async function runProgram(
     return 0;
   }
   const wanted = helped ?? name;
-  const command = commands.find((c) => c.name === wanted);
+  const command = [...commands, TRAINING].find((c) => c.name === wanted);
   if (!command) {
     const known = [...commands.map((c) => c.name), "--help", "--version"];
     const closest = likely(wanted, known);

@@ -17,6 +17,11 @@ import { recoverTrial } from "./recover-trial.ts";
 /** The agent, in the foreground, until SIGTERM or SIGINT. */
 export async function run(context: CommandContext): Promise<number> {
   optimiseLate();
+  return runAgent(context);
+}
+
+/** The same with V8's settings as they are. */
+export async function runAgent(context: CommandContext): Promise<number> {
   const early = loadSettings(context.env, {
     cwd: context.cwd,
     envFile: context.flags.text("environment"),

@@ -1,0 +1,98 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "../lib/clock.ts";
+import { agentSocketPath } from "../lib/paths.ts";
+import { startBroker } from "../simulator/broker.ts";
+import { startSimulator } from "../simulator/server.ts";
+import { askSocket } from "./ask-agent.ts";
+import type { CommandContext } from "./command.ts";
+import { runAgent } from "./run.ts";
+
+/** Longest time for the whole, ms: an installation waits for it. A second run is begun only in its first half. */
+const TRAINING_MS = 6_000;
+const RUNS = 2;
+const LOOK_MS = 100;
+/** This many looks in a row with nothing sent between them end a run. */
+const QUIET_LOOKS = 5;
+/** One of each kind and little of it, for what counts is which code runs and not how often. */
+const SENSORS = 7;
+const CADENCE_S = {
+  accel: 7200,
+  current: 1200,
+  currentV2: 1200,
+  accCurrent: 1200,
+  loop: 1200,
+  rpm: 1200,
+};
+/** Asked once each: what monitoring and a browser ask of most boxes. */
+const PAGES = ["/healthz", "/metrics", "/api/v1/status", "/api/v1/sensors", "/"];
+
+/**
+ * Runs the agent twice on a directory of its own, beside a simulated gateway and a broker on loopback, so that what it compiles can be kept
+ * (lib/code-cache.ts): first with an empty store, a day's backlog and requests to its HTTP side, then with the store that this left.
+ * A slow machine gets less far in the time; what it compiled until then is still worth keeping. Answers 1 if the agent did not answer.
+ */
+export async function run({ flags, stdout, stderr, signal }: CommandContext): Promise<number> {
+  const directory = mkdtempSync(join(tmpdir(), "gateside-train-"));
+  const simulator = await startSimulator({
+    sensors: SENSORS,
+    zone: "UTC",
+    historyDays: 1,
+    cadenceS: CADENCE_S,
+  });
+  const broker = await startBroker();
+  const env = {
+    GATEWAY_URL: simulator.url,
+    GATEWAY_TIMEZONE: "UTC",
+    MQTT_URL: broker.url,
+    MQTT_VERSION: "4",
+    SITE_FILE: join(directory, "site.json"),
+    DATA_DIR: join(directory, "data"),
+    HTTP_PORT: "0",
+    BACKFILL_DAYS: "1",
+    DISK_FREE_MIN_MB: "0",
+    LOG_LEVEL: "error",
+  };
+  const startedAt = performance.now();
+  try {
+    writeFileSync(env.SITE_FILE, JSON.stringify(simulator.siteFile("training")));
+    for (let runs = 0; runs < RUNS; runs++) {
+      if (runs > 0 && performance.now() > startedAt + TRAINING_MS / 2) break;
+      const end = new AbortController();
+      const context = { flags, env, cwd: directory, stdout, stderr };
+      const ended = runAgent({ ...context, signal: AbortSignal.any([signal, end.signal]) });
+      const hasAnswered = await watch(env.DATA_DIR, startedAt + TRAINING_MS, signal);
+      end.abort("trained");
+      if ((await ended) !== 0 || !hasAnswered) return 1;
+    }
+    return 0;
+  } finally {
+    await broker.close();
+    await simulator.close();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** Waits until the agent has sent what there was, or the time is up; false if it did not answer. */
+async function watch(dataDir: string, endAt: number, signal: AbortSignal): Promise<boolean> {
+  const ask = (path: string) =>
+    askSocket(agentSocketPath(dataDir), path, { headers: {}, content: null, signal });
+  let quiet = 0;
+  let last = 0;
+  while (performance.now() < endAt && quiet < QUIET_LOOKS) {
+    await systemClock.sleep(LOOK_MS, signal);
+    const count = sum((await ask("/metrics"))?.text ?? "", "gateside_delivered_total");
+    quiet = count > 0 && count === last ? quiet + 1 : 0;
+    last = count;
+  }
+  const answers = await Promise.all(PAGES.map(ask));
+  return answers[0]?.status === 200;
+}
+
+function sum(metrics: string, name: string): number {
+  return metrics
+    .split("\n")
+    .filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
+    .reduce((total, line) => total + Number(line.slice(line.lastIndexOf(" "))), 0);
+}
