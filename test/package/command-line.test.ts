@@ -56,7 +56,7 @@ function install(t: TestContext): Installed {
         stderr,
         // What follows the flags of Node and the program.
         words: called
-          .replace(/^[^]*gateside\.js\n?/, "")
+          .replace(/^[^]*(?:gateside|launch)\.js\n?/, "")
           .trim()
           .split("\n"),
         env: Object.fromEntries(
