@@ -1,4 +1,4 @@
-/** Acknowledge, shelve, take from the shelf, note: the buttons of an alarm and the few words that go with them. */
+/** Acknowledge, shelve, unshelve, note: the buttons of an alarm and their texts. */
 import type { AlarmWord, Api, ApiAlarm } from "./api.ts";
 import { h, replace, setText } from "./dom.ts";
 
@@ -15,7 +15,7 @@ const SHELF_TIMES = [
   [10_080, "7 days"],
   [43_200, "30 days"],
 ] as const;
-/** Who says so is kept in this browser. */
+/** The user's name, remembered in this browser. */
 const NAME_KEY = "gateside.name";
 const NAME_MAX = 64;
 const NOTE_MAX = 500;
@@ -127,6 +127,6 @@ function keepName(name: string): void {
   try {
     localStorage.setItem(NAME_KEY, name);
   } catch {
-    // Storage may be forbidden; the name is then asked for each time.
+    // Storage may be disabled; the name is then asked for each time.
   }
 }

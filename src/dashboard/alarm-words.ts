@@ -1,4 +1,4 @@
-/** What alarms are called, and how bad they are, in a sign and a word. */
+/** Names and severities of alarms, as a sign and a word. */
 import type { ApiAlarm, ApiSensor } from "./api.ts";
 import { badge } from "./marks.ts";
 import { linkTo } from "./place-link.ts";
@@ -21,7 +21,7 @@ export function severityBadge({ severity, state }: ApiAlarm): HTMLElement {
   return severity === "alarm" ? badge("bad", "Alarm") : badge("warn", "Warning");
 }
 
-/** Which channel and quantity it is about; empty for the whole sensor. */
+/** The channel and quantity concerned; empty for the whole sensor. */
 export function alarmValue(
   { kind, value, alarm }: ApiAlarm,
   sensor: ApiSensor | undefined,
@@ -31,7 +31,7 @@ export function alarmValue(
   return [channelLabel, quantityLabel].filter((part) => part !== "").join(" ");
 }
 
-/** The sensor's page with the value's trend; its findings stand above it. */
+/** The sensor's page with the trend of the value; findings are shown above it. */
 export function alarmLink({ sensor, kind, value, alarm }: ApiAlarm): string {
   if (alarm === "silent" || alarm === "finding") return linkTo("sensor", sensor);
   return linkTo("sensor", sensor, { value: `${kind}.${value}` });

@@ -1,4 +1,4 @@
-/** What is wrong by limits and baselines: active, acknowledged, shelved and past alarms, and what people said of them. */
+/** Alarms by limits and baselines: active, acknowledged, shelved and past, with their notes. */
 
 import { AlarmWordsForm } from "./alarm-form.ts";
 import { alarmLink, alarmName, alarmValue, severityBadge } from "./alarm-words.ts";
@@ -27,7 +27,7 @@ const EMPTY: Readonly<Record<ListName, string>> = {
 };
 const HISTORY_PAGE = 100;
 const ACTIONS = 200;
-/** Alarms change without a word to the page; the counts in the status tell at once, this the rest. */
+/** Most changes show in the alarm counts of the status; this interval catches the rest. */
 const REFRESH_MS = 10_000;
 
 export function alarmsPage(parent: HTMLElement, api: Api, model: Model): Cleanup {
@@ -144,7 +144,7 @@ class AlarmsPage {
     }
   }
 
-  /** The first page moves on while older ones stay as they were read: what is in both is shown once. */
+  /** The first page is refreshed while older ones stay as loaded; an alarm in both is shown once. */
   #history(): readonly ApiAlarm[] {
     const known = new Set<string>();
     return [...(this.#lists?.history ?? []), ...this.#older].filter(({ id }) => {
@@ -172,7 +172,7 @@ class AlarmsPage {
     const alarms = name === "said" ? [] : name === "history" ? this.#history() : lists[name];
     const said = name === "said" ? this.#actions : [];
     const key = JSON.stringify([name, alarms, said, this.#model.sensors.size]);
-    // A form that somebody fills in is not taken away.
+    // A form that somebody is filling in is not removed.
     if (key === this.#shown || this.#list.querySelector("form") !== null) return;
     this.#shown = key;
     replace(

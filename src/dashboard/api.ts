@@ -1,4 +1,4 @@
-/** What the agent answers under /api/v1, and how it is asked. */
+/** Requests and responses of the agent's /api/v1. */
 
 import type {
   AlarmAction,
@@ -50,7 +50,7 @@ export interface ApiReading {
   readonly attributes: Readonly<Record<string, unknown>>;
   readonly waveforms: readonly WaveformRef[];
 }
-/** A line of a spectrum that shows a fault; `hz` and `order` as found. */
+/** A line of a spectrum that shows a fault; `hz` and `order` as measured. */
 export interface ApiEvidence {
   readonly name: string;
   readonly spectrum: "velocity" | "envelope";
@@ -92,7 +92,7 @@ interface Said {
   readonly time: string;
   readonly note: string | null;
 }
-/** An alarm as it stands, or an event of one: members of the payload of docs/alarms.md. */
+/** The current state of an alarm, or one of its events: members of the payload in docs/alarms.md. */
 export interface ApiAlarm {
   readonly id: string;
   readonly sensor: string;
@@ -172,7 +172,7 @@ export interface ApiSeries {
 }
 export interface ApiWaveform extends ApiSeries {
   readonly firstIndex: number;
-  /** What the agent publishes for this quantity. */
+  /** The published value of this quantity. */
   readonly overall: { readonly value: number; readonly detection: "rms" | "pp" } | null;
 }
 export interface ApiSpectrum extends ApiSeries {
@@ -180,7 +180,7 @@ export interface ApiSpectrum extends ApiSeries {
   readonly speedHz: number | null;
 }
 
-/** A request that was answered, but not with what was asked for. */
+/** The agent responded with an error. */
 class ApiError extends Error {
   override readonly name = "ApiError";
   readonly status: number;
@@ -190,7 +190,7 @@ class ApiError extends Error {
   }
 }
 
-/** A slow answer is given up, so that a dead link shows as such. */
+/** A slow request is aborted, so that a dead link is shown as such. */
 const TIMEOUT_MS = 20_000;
 const SENSORS_PER_PAGE = 500;
 
@@ -199,7 +199,7 @@ export class Api {
   /** True once the agent said that this page signed in, so that it can offer to sign out. */
   hasSession = false;
 
-  /** `onSignedOut` is called when the agent no longer knows us. */
+  /** `onSignedOut` is called when the agent no longer accepts the session. */
   constructor(onSignedOut: () => void) {
     this.#onSignedOut = onSignedOut;
   }
@@ -257,7 +257,7 @@ export class Api {
     (await this.#get<{ limits: readonly LimitView[] }>("alarms/limits", { sensor })).limits;
   baselines = async (sensor: string): Promise<readonly BaselineView[]> =>
     (await this.#get<{ baselines: readonly BaselineView[] }>("baselines", { sensor })).baselines;
-  /** What the site file says of machines; none where it says nothing. */
+  /** Machine data of the site file; none if it has none. */
   machines = async (): Promise<readonly Machine[]> => {
     type Answer = { readonly site: { readonly machines?: readonly Machine[] } };
     return (await this.#get<Answer>("configuration", {})).site.machines ?? [];
@@ -266,13 +266,13 @@ export class Api {
   findings = (machine: number): Promise<ApiMachineFindings> =>
     this.#get(`machines/${machine}/findings`, {});
 
-  /** Says something of an alarm; rejects with ApiError where the agent refuses. */
+  /** Acknowledges, shelves or notes an alarm; rejects with ApiError if the agent refuses. */
   async sayOfAlarm(id: string, word: AlarmWord, body: object): Promise<void> {
     const answer = await this.send("POST", `alarms/${id}/${word}`, body);
     if (answer.status >= 300) throw new ApiError(answer.status, messageOf(answer.body));
   }
 
-  /** Any request; a refusal is an answer like others, with its body. Rejects where there is none. */
+  /** Any request; an error response is returned with its body. Rejects if there is no response. */
   async send<T = unknown>(
     method: "GET" | "POST" | "PUT",
     path: string,
@@ -325,7 +325,7 @@ export class Api {
   }
 }
 
-/** One of them is enough. A view on the wall asks for weeks: the browser's own forgets what has ended. */
+/** Aborts with either signal. A wall display runs for weeks: `AbortSignal.any` of the browser drops signals that ended. */
 function either(a: AbortSignal, b: AbortSignal): AbortSignal {
   if ("any" in AbortSignal) return AbortSignal.any([a, b]);
   const controller = new AbortController();
@@ -340,7 +340,7 @@ async function problemText(response: Response): Promise<string> {
   return messageOf(await response.json().catch(() => null));
 }
 
-/** What a refusal says. */
+/** The message of an error response. */
 export function messageOf(body: unknown): string {
   const { error } = (body ?? {}) as { error?: { message?: string } };
   return error?.message ?? "the agent gave no reason";

@@ -1,4 +1,4 @@
-/** What is drawn beside the lines of a plot: levels, marks, usual ranges, states. */
+/** Everything a plot draws besides its lines: levels, marks, usual ranges, states. */
 import type uPlot from "uplot";
 import type { ChartBand, ChartLane, ChartLevel, ChartMark } from "./chart-spec.ts";
 import { colour } from "./theme.ts";
@@ -43,7 +43,7 @@ export function drawMarks(plot: uPlot, marks: readonly ChartMark[]): void {
     ctx.moveTo(x, bbox.top);
     ctx.lineTo(x, bbox.top + bbox.height);
     ctx.stroke();
-    // Labels that would run into each other are left out until the plot is zoomed.
+    // Labels that would overlap are left out until the plot is zoomed.
     if (x < freeFrom) continue;
     ctx.fillText(mark.label, x + 3 * ratio, bbox.top + 12 * ratio);
     freeFrom = x + 9 * ratio + ctx.measureText(mark.label).width;
@@ -67,7 +67,7 @@ export function drawBands(plot: uPlot, bands: readonly ChartBand[]): void {
   ctx.restore();
 }
 
-/** Share of a lane's height that its bar takes while on; off is a line at its foot. */
+/** Share of a lane's height that its bar takes while on; off is a line at its bottom. */
 const BAR = 0.62;
 
 export function drawLanes(plot: uPlot, lanes: readonly ChartLane[]): void {

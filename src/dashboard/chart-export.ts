@@ -1,11 +1,11 @@
-/** What a plot shows, as a file: the numbers as CSV, the picture as PNG. */
+/** Exports a plot: the numbers as CSV, the picture as PNG. */
 import type { ChartSpec } from "./chart-spec.ts";
 import { csvOf } from "./csv.ts";
 import { h } from "./dom.ts";
 import { colour } from "./theme.ts";
 
 export function saveCsv(spec: ChartSpec): void {
-  // The mark tells spreadsheets that it is UTF-8.
+  // The byte order mark tells spreadsheets that it is UTF-8.
   save(new Blob([`\ufeff${csvOf(spec)}`], { type: "text/csv" }), `${fileName(spec)}.csv`);
 }
 
@@ -13,7 +13,7 @@ const MARGIN = 12;
 const LINE = 18;
 const FONT = "system-ui, sans-serif";
 
-/** With what it shows above and what its lines mean below, as the canvas alone has neither. */
+/** Adds the title above and the legend below, because the canvas contains neither. */
 export function savePng(spec: ChartSpec, plot: HTMLCanvasElement): void {
   const ratio = devicePixelRatio;
   const canvas = document.createElement("canvas");

@@ -1,4 +1,4 @@
-/** What a plot is told to show. */
+/** Input of a plot. */
 export interface ChartSeries {
   readonly label: string;
   /** Name of a colour of the style sheet, such as series-1. */
@@ -20,14 +20,14 @@ export interface ChartLevel {
   readonly label: string;
   readonly colour: string;
 }
-/** An area of values that are usual; null is without an end on that side. */
+/** An area of usual values; null is unlimited on that side. */
 export interface ChartBand {
   readonly low: number | null;
   readonly high: number | null;
   readonly label: string;
   readonly colour: string;
 }
-/** The states of one contact over time, drawn as a bar: both where it changed within what a pixel shows. */
+/** The states of one contact over time, drawn as a bar: `both` if it changed within one pixel. */
 export interface ChartLane {
   readonly label: string;
   readonly spans: readonly {
@@ -51,21 +51,21 @@ export interface ChartSpec {
   readonly marks?: readonly ChartMark[];
   readonly levels?: readonly ChartLevel[];
   readonly bands?: readonly ChartBand[];
-  /** In place of lines: one bar each, from the top down. */
+  /** Instead of lines: one bar each, from the top down. */
   readonly lanes?: readonly ChartLane[];
-  /** What belongs to a place of the cursor; `held` is the place that was held before. */
+  /** Text for a position of the cursor; `held` is the previously pinned position. */
   readonly cursor?: (at: number, held: number | null) => ChartCursor;
-  /** Held from the start. */
+  /** Pinned from the start. */
   readonly held?: number | null;
   readonly range?: readonly [number, number];
   /** Part that is shown first; "show all" shows more. */
   readonly view?: readonly [number, number];
   readonly fromZero?: boolean;
   readonly isLog?: boolean;
-  /** Name of a file that is made of it. */
+  /** Name of an exported file. */
   readonly file?: string;
   /** What the plot shows, in a sentence. */
   readonly summary: string;
-  /** Words for the point under the cursor. */
+  /** Text for the point under the cursor. */
   readonly readout: (index: number) => string;
 }

@@ -2,7 +2,7 @@ import type { Chart } from "./chart.ts";
 import { saveCsv, savePng } from "./chart-export.ts";
 import { h } from "./dom.ts";
 
-/** Zoom and pan for fingers and keyboards, where dragging is no way; and what is shown as a file. */
+/** Zoom and pan for touch and keyboard, where dragging does not work; and export buttons. */
 export function chartTools(chart: Chart, what: string): HTMLElement {
   const button = (text: string, label: string, act: () => void): HTMLElement =>
     h(

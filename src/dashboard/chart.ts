@@ -74,13 +74,13 @@ export class Chart {
     this.#idle();
   }
 
-  /** What it shows, for a file; null before anything is shown. */
+  /** The displayed data for an export; null before there is any. */
   get shown(): { readonly spec: ChartSpec; readonly canvas: HTMLCanvasElement } | null {
     if (this.#spec === null || this.#plot === null) return null;
     return { spec: this.#spec, canvas: this.#plot.ctx.canvas };
   }
 
-  /** Holds the cursor's place, or lets go what was held there. */
+  /** Pins the cursor's position, or releases the pinned one. */
   #hold(): void {
     const plot = this.#plot;
     const at = plot?.data[0][plot.cursor.idx ?? -1];
@@ -101,7 +101,7 @@ export class Chart {
     const centre = plot.data[0][plot.cursor.idx ?? -1] ?? (min + max) / 2;
     this.#setRange(centre - (centre - min) * factor, centre + (max - centre) * factor);
   }
-  /** By a share of the width; negative is to the left. */
+  /** By a share of the width; negative moves left. */
   pan(share: number): void {
     if (this.#plot === null) return;
     const [min, max] = this.#shown(this.#plot);
@@ -121,7 +121,7 @@ export class Chart {
   #shown({ scales }: uPlot): [number, number] {
     return [scales["x"]?.min ?? 0, scales["x"]?.max ?? 1];
   }
-  /** The range chosen by zooming; null while all is shown. */
+  /** The zoomed range; null while everything is shown. */
   #zoomed(): [number, number] | null {
     if (this.#plot === null) return null;
     const [[min, max], [first, last]] = [this.#shown(this.#plot), this.#whole()];
@@ -149,7 +149,7 @@ export class Chart {
     let to = x.length - 1;
     while (to > from && (x[to] ?? 0) > max) to -= 1;
     this.#index = Math.min(to, Math.max(from, index));
-    // Only what the keys do is spoken; the mouse would talk without end.
+    // Only keyboard moves are announced; the mouse would never stop talking.
     this.#readout.setAttribute("aria-live", "polite");
     const left = plot.valToPos(x[this.#index] ?? 0, "x");
     plot.setCursor({ left, top: plot.over.clientHeight / 2 }, true);
@@ -206,7 +206,7 @@ export class Chart {
         {
           ...axis,
           ...labelled,
-          // Bars have a name each.
+          // Each bar has its own name.
           ...(spec.lanes === undefined && { label: spec.yLabel }),
           size: spec.lanes === undefined ? 58 : 110,
           ...(spec.lanes === undefined
@@ -244,7 +244,7 @@ export class Chart {
     };
   }
 
-  /** The asked range, until the plot itself is zoomed. */
+  /** The requested range, until the plot itself is zoomed. */
   #rangeOf(range: readonly [number, number]): uPlot.Scale.Range {
     let isFirst = true;
     return (_plot, min, max) => {
@@ -273,7 +273,7 @@ export class Chart {
     return this.#spec?.cursor?.(at, this.#held).marks ?? [];
   }
 
-  /** Marks that go with the cursor lie on the canvas, so that a picture has them too. */
+  /** Marks that follow the cursor are drawn on the canvas, so that an exported picture has them too. */
   #redraw(plot: uPlot): void {
     if (this.#spec?.cursor === undefined || !this.#isDrawn) return;
     this.#isDrawn = false;
@@ -284,7 +284,7 @@ export class Chart {
   }
 }
 
-/** Hours and days as an operator's clock shows them. */
+/** Hours and days as on an operator's clock. */
 const TIME_VALUES: NonNullable<uPlot.Axis["values"]> = [
   [86_400, "{D} {MMM}", "\n{YYYY}", null, null, null, null, null, 1],
   [3_600, "{HH}:{mm}", "\n{D} {MMM}", null, "\n{D} {MMM}", null, null, null, 1],
@@ -303,7 +303,7 @@ function tickText(value: number | null): string {
   return String(Number(value.toPrecision(6)));
 }
 
-/** A limit that is near is shown, so that one sees how near. */
+/** A limit that is close to the values is shown, so that the distance is visible. */
 const NEAR = 1.6;
 
 function yRange(min: number | null, max: number | null, spec: ChartSpec): uPlot.Range.MinMax {

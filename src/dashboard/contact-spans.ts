@@ -1,13 +1,13 @@
-/** How long a contact was in which state: what a bar of states is drawn from. */
+/** How long a contact was in which state: the data for a bar of states. */
 import type { Trend } from "./api.ts";
 import type { ChartLane } from "./chart-spec.ts";
 
 type Span = ChartLane["spans"][number];
 
-/** Longer than this many of its usual steps without a reading, and nobody knows the state. */
+/** After this many usual intervals without a reading, the state is unknown. */
 const STEPS_MAX = 3;
 
-/** A state holds from its reading to the next; `toMs` is the present or the end of the view. Times of the answer in s. */
+/** A state lasts from its reading to the next; `toMs` is now or the end of the view. Times of the response in s. */
 export function contactSpans(
   series: Trend["series"][string] | undefined,
   bucketMs: number,

@@ -1,6 +1,6 @@
 import type { ChartSpec } from "./chart-spec.ts";
 
-/** RFC 4180. Times are UTC; a value that is not there is an empty field. */
+/** RFC 4180. Times are UTC; a missing value is an empty field. */
 export function csvOf({ x, xLabel, zone, series, yLabel }: ChartSpec): string {
   const columns = series.flatMap(({ label, values, low, high }) => [
     { name: label, values },
@@ -18,7 +18,7 @@ export function csvOf({ x, xLabel, zone, series, yLabel }: ChartSpec): string {
   return [head, ...rows].map((row) => `${row.map(field).join(",")}\r\n`).join("");
 }
 
-/** A text that a spreadsheet would take for a formula is kept a text. */
+/** Keeps a spreadsheet from reading a text as a formula. */
 function field(text: string): string {
   const isFormula = /^[=+@\t\r]/.test(text) || (text.startsWith("-") && Number.isNaN(Number(text)));
   const safe = isFormula ? `'${text}` : text;

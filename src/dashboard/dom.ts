@@ -1,4 +1,4 @@
-/** The whole of our framework: elements made in one call, and writes that happen only where something changed. */
+/** Our whole framework: elements created in one call, and writes only where something changed. */
 
 export type Child = Node | string | number | null | undefined | false;
 type Attribute = string | number | boolean | null | undefined | ((event: never) => void);
@@ -15,7 +15,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return fill(document.createElement(tag), attributes, children);
 }
 
-/** The same for pictures. */
+/** The same for SVG. */
 export function s<K extends keyof SVGElementTagNameMap>(
   tag: K,
   attributes: Attributes | null = null,
@@ -59,7 +59,7 @@ export function setAttribute(
   if (element.getAttribute(name) !== text) element.setAttribute(name, text);
 }
 
-/** Writes only what changed: an unchanged text costs no layout and is not announced again. */
+/** Writes only changes: an unchanged text costs no layout and is not announced again. */
 export function setText(node: Node, text: string): boolean {
   if (node.textContent === text) return false;
   node.textContent = text;
@@ -70,7 +70,7 @@ export function replace(parent: Element, ...children: Child[]): void {
   parent.replaceChildren(...nodes(children));
 }
 
-/** Calls `work` once before the next paint, however often it is asked to. */
+/** Calls `work` once before the next paint, however often it is requested. */
 export function oncePerFrame(work: () => void): () => void {
   let isDue = false;
   return () => {
@@ -80,14 +80,14 @@ export function oncePerFrame(work: () => void): () => void {
       isDue = false;
       work();
     };
-    // A hidden page paints nothing; it still has to be right when it is shown again.
+    // A hidden page paints nothing, but must be right when it is shown again.
     if (document.hidden) setTimeout(run, 500);
     else requestAnimationFrame(run);
   };
 }
 
-/** Words for the screen reader alone. */
+/** Text for screen readers only. */
 export const hidden = (text: string): HTMLElement => h("span", { class: "sr" }, text);
 
-/** Removes what a view attached, when the view goes. */
+/** Removes what a view attached, when the view closes. */
 export type Cleanup = () => void;

@@ -1,14 +1,14 @@
-/** What is not good about a reading, as few sentences as say it. */
+/** What is not good about a reading, in as few sentences as possible. */
 import type { ApiReading, ApiSensor } from "./api.ts";
 import { valuesOf } from "./headline.ts";
 import { doubtWords, valueWords } from "./words.ts";
 
-/** Quantities that the channel's own name already tells. */
+/** Quantities that the channel's own name already implies. */
 const IMPLIED = new Set(["value", "state", "current", "accumulated"]);
 
 /**
- * One line per reason. A dead sensor has dozens of bad values for one reason: channels of which all values share it are
- * named alone, and others of the same quantities together.
+ * One line per reason. A dead sensor has dozens of bad values for one reason: channels whose values all share it are
+ * named without quantities, and other values are grouped by quantity.
  */
 export function doubtLines(sensor: ApiSensor, reading: ApiReading): string[] {
   const values = valuesOf(sensor, reading).map(({ name, label, doubt }) => {

@@ -1,4 +1,4 @@
-/** What is wrong now and what to do about it; what was given up for good. */
+/** Current faults and what to do about them; readings that were given up for good. */
 import type { Fault, Gap } from "./api.ts";
 import { type Cleanup, h, oncePerFrame, replace, setAttribute } from "./dom.ts";
 import { count } from "./format.ts";
@@ -6,12 +6,12 @@ import { timeNode, toneIcon } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { gapReason, KIND_WORDS } from "./words.ts";
 
-/** More would hide the page; the number is told. */
+/** More would hide the page; the number of the others is shown. */
 const SHOWN_MAX = 12;
-/** From so many on, sensors with the same trouble share one entry. */
+/** From this many on, sensors with the same fault share one entry. */
 const SHARED_MIN = 3;
 
-/** Faults of the whole plant, or of one sensor. Empty while all is well. */
+/** Faults of the whole plant, or of one sensor. Empty if there are none. */
 export function faultsPanel(
   model: Model,
   sensor: string | null,
@@ -83,7 +83,7 @@ function faultItem(model: Model, fault: Fault, sensor: string | null): HTMLEleme
   );
 }
 
-/** Faults of sensors that say the same, together; everything else alone. */
+/** Groups sensors with the same fault; everything else stays separate. */
 function shared(faults: readonly Fault[]): (readonly Fault[])[] {
   const byCode = new Map<string, Fault[]>();
   for (const fault of faults) byCode.set(fault.code, [...(byCode.get(fault.code) ?? []), fault]);
@@ -98,7 +98,7 @@ const NAMED_MAX = 24;
 const SILENT_REMEDY =
   "Check their batteries and their radio path to the gateway, first what they share: a repeater, a supply, an antenna.";
 
-/** As the faults' own texts call it. */
+/** The name that the fault texts use. */
 function nameOf(model: Model, code: string): string {
   return model.sensors.get(code)?.name ?? `Sensor ${code}`;
 }
@@ -139,7 +139,7 @@ export function sensorLink(code: string): string {
   return `#/sensor/${encodeURIComponent(code)}`;
 }
 
-/** Readings that were given up, newest first; hidden where nothing ever was. */
+/** Readings that were given up, newest first; hidden if there are none. */
 export function gapsPanel(
   model: Model,
   sensor: string | null,

@@ -1,4 +1,4 @@
-/** What diagnosis finds on a machine, each line of evidence one click from the spectrum that shows it. */
+/** Findings of diagnosis on a machine, each line of evidence one click from the spectrum that shows it. */
 import type { Api, ApiEvidence, ApiFinding, ApiMachineFindings, ApiSensor } from "./api.ts";
 import { type Cleanup, h, replace } from "./dom.ts";
 import { number, quantity } from "./format.ts";
@@ -13,7 +13,7 @@ const STAGES: Readonly<Record<number, readonly ["warn" | "bad", string]>> = {
   3: ["bad", "severe"],
 };
 
-/** Of one machine, or of one sensor of it. It stays away where findings are off or the agent knows none. */
+/** Of one machine, or of one of its sensors. Hidden if findings are disabled or the agent has none. */
 export function findingsPanel(
   api: Api,
   model: Model,
@@ -38,7 +38,7 @@ export function findingsPanel(
   let shown = "";
   let isKnown = false;
   const load = async (): Promise<void> => {
-    // A machine that the site file says nothing of is not asked for.
+    // A machine without data in the site file is not requested.
     isKnown ||= (await api.machines().catch(() => [])).some(({ id }) => id === machine);
     if (!isKnown) return;
     const answer = await api.findings(machine).catch(() => null);
@@ -133,7 +133,7 @@ function evidenceTable(finding: ApiFinding): HTMLElement {
   );
 }
 
-/** The measurement, axis and spectrum that show the line, with the cursor held on it. */
+/** The measurement, axis and spectrum that show the line, with the cursor pinned to it. */
 function evidenceLink(finding: ApiFinding, line: ApiEvidence): string {
   return linkTo("sensor", finding.sensor, {
     reading: finding.readingId,
@@ -167,7 +167,7 @@ function nameOf(model: Model, code: string): string {
   return sensor?.name ?? `Sensor ${code}`;
 }
 
-/** `bearing_outer_race` as people say it. */
+/** `bearing_outer_race` in words. */
 function findingName(name: string): string {
   const words = name.replaceAll("_", " ");
   return words.charAt(0).toUpperCase() + words.slice(1);

@@ -1,4 +1,4 @@
-/** The picture on top: sensors → gateway → buffer → broker, with what flows between them now. */
+/** The picture at the top: sensors → gateway → buffer → broker, with the current data rates. */
 import { linkKey, linkTitle } from "../core/link-title.ts";
 import type { Status } from "./api.ts";
 import { type Cleanup, h, oncePerFrame, replace, s, setAttribute, setText } from "./dom.ts";
@@ -43,7 +43,7 @@ export function flowPicture(model: Model): { readonly root: HTMLElement; readonl
   );
 
   for (const one of [toGateway, toBuffer]) one.show("unknown", "", 0.3);
-  // Before the first word from the agent nothing is known of brokers; one stands for all.
+  // Before the first status nothing is known about brokers; one stands for all.
   const [anyPipe, anyBroker] = [pipe(), station("Broker", icon(ICONS.broker))];
   anyPipe.show("unknown", "", 0.3);
   for (const one of [sensors, gateway, buffer, anyBroker]) one.show("off", "…", []);
@@ -89,7 +89,7 @@ function showSensors(model: Model, station: Station, toGateway: Pipe): void {
     silent > 0 ? `${silent} silent` : "none silent",
     rest > 0 ? `${rest} without a reading yet` : "",
   ]);
-  // What the radio does while the gateway is silent nobody can tell.
+  // While the gateway is silent, the state of the radio is unknown.
   const isKnown = model.isLive && model.status?.gateway.isUp === true;
   toGateway.show(isKnown ? (online > 0 ? "flowing" : "idle") : "unknown", "radio", 0.4);
 }
@@ -173,13 +173,13 @@ function showLink(
         : perS === 0
           ? "idle"
           : "flowing";
-  // What the agent counts: every acknowledged message on MQTT, on Sparkplug the readings and measurements in them.
+  // The agent's counts: every acknowledged message on MQTT; on Sparkplug the readings and measurements in them.
   const isMqtt = link.name === "mqtt";
   const label =
     perS === null || state !== "flowing"
       ? ""
       : `${isMqtt ? "Messages" : "Readings"} sent: ${rate(perS)}`;
-  // Under each other, several brokers would look like a chain.
+  // Stacked vertically, several brokers would look like a chain.
   pipe.show(state, label, perS ?? 0.3, {
     origin: status.links.length > 1 ? "from the buffer" : "",
     hint: isMqtt ? MESSAGES_HINT : "",
@@ -197,7 +197,7 @@ function sinceNode(model: Model, ms: number): Node {
   return h("span", null, "since ", time);
 }
 
-/** Readings that still have to go out: the longest queue of all. */
+/** Readings still to be sent: the longest queue of all. */
 function waiting(status: Status): number {
   return Math.max(0, ...status.links.map(({ pending }) => pending));
 }
@@ -222,7 +222,7 @@ function linkHeading(link: LinkStatus, all: readonly LinkStatus[]): string {
   return link.name === "sparkplug" ? "Sparkplug" : all.length === 1 ? "Broker" : "MQTT";
 }
 
-/** Address without what an operator does not need to see. */
+/** Address without the parts an operator does not need. */
 function host(url: string): string {
   try {
     return new URL(url).host || url;
@@ -259,7 +259,7 @@ function station(title: string, picture: Element): Station {
 
 interface Pipe {
   readonly root: HTMLElement;
-  /** `origin` is told where the picture stands, `hint` on hover. */
+  /** `origin` is the position of the picture, `hint` is shown on hover. */
   show(
     state: FlowState,
     label: string,
@@ -280,7 +280,7 @@ const PIPE_WORDS: Readonly<Record<FlowState, string>> = {
   unknown: "not known",
 };
 
-/** Drawn lying and standing; the style sheet shows the one that fits the width. */
+/** Drawn horizontally and vertically; the style sheet shows the one that fits the width. */
 function pipe(): Pipe {
   const label = h("span", { class: "pipe-label" });
   const from = h("span", { class: "pipe-origin" });
@@ -319,7 +319,7 @@ function pipe(): Pipe {
       setAttribute(root, "data-flow", state);
       setText(label, text);
       setText(words, PIPE_WORDS[state]);
-      // From slow to brisk; the eye sees more or less, the label tells how much.
+      // From slow to fast; the animation shows more or less, the label shows how much.
       const seconds = Math.min(3, Math.max(0.5, 1.6 - 0.45 * Math.log10(Math.max(0.02, perS))));
       root.style.setProperty("--flow-time", `${seconds.toFixed(1)}s`);
     },
@@ -348,7 +348,7 @@ function tankPicture(): Tank {
   return {
     root,
     show(share) {
-      // A little stays visible, so that it reads as a level.
+      // A little stays visible, so that it is recognised as a level.
       const height = 1 + 14.5 * Math.min(1, Math.max(0, share));
       setAttribute(level, "y", (20.5 - height).toFixed(2));
       setAttribute(level, "height", height.toFixed(2));

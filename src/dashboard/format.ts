@@ -1,4 +1,4 @@
-/** Numbers, units and times as people write them. */
+/** Numbers, units and times for people. */
 
 const UNIT_SIGNS: Readonly<Record<string, string>> = {
   um: "µm",
@@ -8,7 +8,7 @@ const UNIT_SIGNS: Readonly<Record<string, string>> = {
   m3: "m³",
   "1": "",
 };
-/** Non-breaking: a number never parts from its unit. */
+/** Non-breaking: a number and its unit stay on one line. */
 const NBSP = "\u00a0";
 export const DASH = "–";
 
@@ -16,7 +16,7 @@ export function unitSign(unit: string | null | undefined): string {
   return unit === null || unit === undefined ? "" : (UNIT_SIGNS[unit] ?? unit);
 }
 
-/** Digits a person can use: three or four significant ones, fewer where the unit calls for it. */
+/** Significant digits that a person can use: three or four, fewer if the unit suggests so. */
 export function number(value: number, unit?: string | null): string {
   if (!Number.isFinite(value)) return DASH;
   return minus(value.toFixed(decimals(Math.abs(value), unit ?? "")));
@@ -58,7 +58,7 @@ export function count(value: number): string {
   return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 }
 
-/** How long ago, coarse enough to be read at a glance. */
+/** Age, coarse enough to be read at a glance. */
 export function age(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   if (seconds < 60) return `${seconds}${NBSP}s`;
@@ -69,7 +69,7 @@ export function age(ms: number): string {
   return `${Math.floor(hours / 24)}${NBSP}days`;
 }
 
-/** A time that recurs, to the nearest: a sensor that sends every 595 s sends every 10 min. */
+/** An interval, rounded: a sensor that sends every 595 s sends every 10 min. */
 export function interval(seconds: number): string {
   if (seconds < 90) return `${Math.round(seconds)}${NBSP}s`;
   const minutes = Math.round(seconds / 60);
@@ -85,7 +85,7 @@ export function hours(value: number): string {
   return days < 400 ? `${days}${NBSP}days` : "over a year";
 }
 
-/** Events in a minute or a second, whichever reads better. */
+/** Events per minute or per second, whichever is easier to read. */
 export function rate(perSecond: number): string {
   if (perSecond <= 0) return "0/min";
   if (perSecond >= 10) return `${count(perSecond)}/s`;
@@ -119,7 +119,7 @@ export class ZoneTimes {
   day(ms: number): string {
     return this.#day.format(ms);
   }
-  /** The day is left out where it is today's. */
+  /** The day is left out if it is today. */
   short(ms: number, nowMs: number): string {
     const day = this.day(ms);
     if (day === this.day(nowMs)) return this.time(ms);
@@ -147,12 +147,12 @@ function offsetFormat(zone: string): Intl.DateTimeFormat | null {
   }
 }
 
-/** What hovering over a time shows. */
+/** Text shown when hovering over a time. */
 export function utc(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
 
-/** 1, 2 or 5 times a power of ten, no less than `least`. */
+/** 1, 2 or 5 times a power of ten, at least `least`. */
 export function niceStep(least: number): number {
   const power = 10 ** Math.floor(Math.log10(least));
   const part = least / power;

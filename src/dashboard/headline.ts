@@ -11,7 +11,7 @@ export interface ShownValue {
   readonly doubt: Doubt | null;
 }
 
-/** Of a kind's quantities, the one that tells most. */
+/** The most informative quantity of each kind. */
 const MAIN: Readonly<Record<Kind, readonly string[]>> = {
   accel: ["vel_rms", "temperature"],
   current: ["current"],
@@ -34,12 +34,12 @@ export function headline(sensor: ApiSensor): ShownValue[] {
 }
 
 export interface HeadlineLine {
-  /** What is told, where the channels' names alone would not say it; else empty. */
+  /** What the value measures, if the channel names do not say so; otherwise empty. */
   readonly heading: string;
   readonly values: readonly ShownValue[];
 }
 
-/** The same by kind, with a heading where two kinds tell of channels of one name (amperes and ampere-hours of L1). */
+/** The same by kind, with a heading if two kinds have channels with the same name (amperes and ampere-hours of L1). */
 export function headlineLines(sensor: ApiSensor): HeadlineLine[] {
   const all = headline(sensor);
   const kindsOf = new Map<string, Set<Kind>>();
@@ -55,7 +55,7 @@ export function headlineLines(sensor: ApiSensor): HeadlineLine[] {
   });
 }
 
-/** Every value of a reading, also those that are bad and therefore null. */
+/** Every value of a reading, including bad ones, which are null. */
 export function valuesOf(sensor: ApiSensor, reading: ApiReading): ShownValue[] {
   return Object.entries(reading.values).map(([name, value]) => {
     const words = valueWords(sensor, reading.kind, name);

@@ -1,4 +1,4 @@
-/** Everything a sensor's newest readings say, with the quality of each value in words. */
+/** Everything in a sensor's newest readings, with the quality of each value in words. */
 import type { ApiReading, ApiSensor } from "./api.ts";
 import { h, replace } from "./dom.ts";
 import { doubtLines } from "./doubt-lines.ts";
@@ -118,7 +118,7 @@ function valueRow(
   channels: readonly string[],
 ): HTMLElement {
   const [first] = values;
-  // One unit for the whole row is said once, so that the figures fit on a small screen.
+  // A unit common to the whole row is shown once, so that the figures fit on a small screen.
   const units = new Set(values.map(({ unit }) => unit));
   const sign = units.size === 1 ? unitSign(first?.unit) : "";
   const label =
@@ -138,7 +138,7 @@ function valueRow(
   );
 }
 
-/** Quality and flags as sentences: a sign in a cell says that, not why. */
+/** Quality and flags as sentences: a sign in a cell does not say why. */
 function doubts(sensor: ApiSensor, reading: ApiReading): HTMLElement | null {
   const lines = [...doubtLines(sensor, reading), ...flagsOf(reading).map(flagWords)];
   if (lines.length === 0) return null;

@@ -1,7 +1,7 @@
 import type { ChartSeries } from "./chart-spec.ts";
 import { h, s } from "./dom.ts";
 
-/** What each line means; lines differ in dash as well as in colour. */
+/** The meaning of each line; lines differ in dash as well as in colour. */
 export function legend(series: readonly ChartSeries[]): HTMLElement[] {
   return series.map(({ label, colour, dash, look }) =>
     h(

@@ -1,11 +1,11 @@
-/** Keeps the model live: the event stream, its end and its return, and what must be asked again after a silence. */
+/** Keeps the model live: the event stream, its end and its return, and what must be requested again after a gap. */
 import type { Api, ApiReading, Status } from "./api.ts";
 import type { Model } from "./model.ts";
 
-/** The agent sends its status every 2 s; past this the stream counts as silent. */
+/** The agent sends its status every 2 s; after this time the stream counts as silent. */
 const SILENT_MS = 6_500;
 const CHECK_MS = 1_000;
-/** Faults may change without their number changing. */
+/** Faults can change while their number stays the same. */
 const FAULTS_EVERY_MS = 15_000;
 const RETRY_MS_MIN = 1_000;
 const RETRY_MS_MAX = 15_000;
@@ -20,7 +20,7 @@ export class Live {
   #retryMs = RETRY_MS_MIN;
   #retryAt = Number.POSITIVE_INFINITY;
   #isRefreshing = false;
-  /** Name of the configuration that the sensors are of. */
+  /** Identifies the configuration that the sensors belong to. */
   #configuration = "";
 
   constructor(api: Api, model: Model) {
@@ -31,7 +31,7 @@ export class Live {
   start(): void {
     this.#open();
     setInterval(() => this.#check(), CHECK_MS);
-    // A laptop that wakes up must not wait for a timer that slept as well.
+    // A laptop that wakes up must not wait for a timer that was suspended as well.
     document.addEventListener("visibilitychange", () => this.#check());
     window.addEventListener("online", () => this.#reopen());
   }
@@ -63,7 +63,7 @@ export class Live {
     this.#model.takeStatus(status);
     this.#model.takeLive("live");
     this.#retryMs = RETRY_MS_MIN;
-    // What happened while nobody listened is asked for, and sensors that came or changed while the agent ran.
+    // Requests what happened while nobody listened, and sensors that were added or changed while the agent ran.
     if (!wasLive || status.configuration !== this.#configuration) void this.#refresh();
     this.#configuration = status.configuration;
     const isDue = performance.now() - this.#faultsAt > FAULTS_EVERY_MS;
@@ -72,7 +72,7 @@ export class Live {
       this.#faultsAt = performance.now();
       void this.#ask(async () => {
         this.#model.takeFaults(await this.#api.faults());
-        // What is given up while the broker is away comes with no event until it is told there.
+        // Readings given up while the broker is away cause no event until the gap is reported there.
         this.#model.takeGaps(await this.#api.gaps());
       });
     }
@@ -84,7 +84,7 @@ export class Live {
 
   #lost(): void {
     if (this.#model.live.state === "live") this.#model.takeLive("late");
-    // The browser tries again by itself unless the answer was no stream at all (signed out, too many streams).
+    // The browser reconnects by itself unless the response was not a stream at all (signed out, too many streams).
     if (this.#source?.readyState === EventSource.CLOSED) this.#retryLater();
   }
 
@@ -92,7 +92,7 @@ export class Live {
     if (this.#retryAt !== Number.POSITIVE_INFINITY) return;
     this.#retryAt = performance.now() + this.#retryMs;
     this.#retryMs = Math.min(RETRY_MS_MAX, this.#retryMs * 2);
-    // Tells whether we are signed out; every other failure is waited out.
+    // Shows whether we are signed out; every other failure is waited out.
     void this.#ask(async () => void (await this.#api.status()));
   }
 
@@ -120,7 +120,7 @@ export class Live {
     this.#isRefreshing = false;
   }
 
-  /** A failed question changes nothing: the page already says that it is not live, or will within seconds. */
+  /** A failed request changes nothing: the page already says that it is not live, or will within seconds. */
   async #ask(question: () => Promise<void>): Promise<void> {
     try {
       await question();

@@ -1,4 +1,4 @@
-/** A machine: what diagnosis finds on it, and its sensors. */
+/** A machine: its findings and its sensors. */
 import type { Api } from "./api.ts";
 import { type Cleanup, h, oncePerFrame, replace, setText } from "./dom.ts";
 import { findingsPanel } from "./findings-panel.ts";

@@ -17,7 +17,7 @@ interface Parts {
   readonly subject: string;
 }
 
-/** All but the first page is loaded when it is first opened. */
+/** Everything but the first page is loaded when it is first opened. */
 async function opener(view: string): Promise<(parts: Parts) => Cleanup> {
   switch (view) {
     case "sensor": {
@@ -42,7 +42,7 @@ async function opener(view: string): Promise<(parts: Parts) => Cleanup> {
   }
 }
 
-/** Where to go on after signing in again. */
+/** Where to continue after signing in again. */
 const RETURN_KEY = "gateside.return";
 
 function main(): void {
@@ -71,10 +71,10 @@ function main(): void {
     stop = open({ content, api, model, theme, filter, subject });
     if (isFirst) return;
     scrollTo(0, 0);
-    // A reader of the screen hears where it is now.
+    // Announces the new view to screen readers.
     content.querySelector("h1")?.focus();
   };
-  // The skip link is a hash as well, but no place of its own.
+  // The skip link is a hash as well, but not a view.
   window.addEventListener("hashchange", () => {
     if (location.hash === "" || location.hash.startsWith("#/")) void show(false);
   });

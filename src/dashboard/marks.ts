@@ -26,7 +26,7 @@ export function badge(tone: Tone, text: string): HTMLElement {
   return h("span", { class: `badge ${tone}` }, toneIcon(tone), h("span", null, text));
 }
 
-/** `isRead` is false for a sensor that the site file switches off. */
+/** `isRead` is false for a sensor that is disabled in the site file. */
 export function stateBadge(state: keyof typeof STATE_WORDS, isRead = true): HTMLElement {
   if (!isRead) return badge("off", "Not read");
   const tone = ({ online: "ok", silent: "bad", unknown: "off" } as const)[state];
@@ -45,7 +45,7 @@ export function zoneBadge(zone: string | null): HTMLElement {
   );
 }
 
-/** The sign behind a value that is not good; the words are in its title and for the screen reader. */
+/** The sign after a value that is not good; its text is in the title and for screen readers. */
 export function doubtMark(doubt: Doubt, kind: Kind): HTMLElement {
   const words = doubtWords(doubt, kind);
   return h(

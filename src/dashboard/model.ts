@@ -1,7 +1,7 @@
 /**
- * What the page knows of the plant, and how old that is. Views read it and are told what changed.
- * Two clocks: ages count on the page's monotonic clock from the agent's and the gateway's own times, so that a wrong
- * clock of the laptop never makes a value look fresher than it is.
+ * What the page knows about the plant, and how old that is. Views read it and are notified of changes.
+ * Two clocks: ages are computed on the page's monotonic clock from the agent's and the gateway's own times, so that a
+ * wrong laptop clock never makes a value look fresher than it is.
  */
 
 import { linkKey } from "../core/link-title.ts";
@@ -12,9 +12,9 @@ export type Change = "status" | "sensors" | "reading" | "faults" | "gaps" | "liv
 export type Listener = (change: Change, code: string | null) => void;
 
 export interface LiveState {
-  /** live: heard of within seconds · late: the stream is gone or silent · never: not connected yet. */
+  /** live: data within seconds · late: the stream is gone or silent · never: not connected yet. */
   readonly state: "live" | "late" | "never";
-  /** Agent's time of the last word, ms; null before the first. */
+  /** Agent's time of the last status, ms; null before the first. */
   readonly lastHeardMs: number | null;
 }
 
@@ -25,9 +25,9 @@ interface FlowSample {
   readonly stored: number;
 }
 
-/** Rates are taken over this span. */
+/** Rates are averaged over this span. */
 const RATE_SPAN_MS = 60_000;
-/** A rate over less than this says nothing. */
+/** A rate over less than this is meaningless. */
 const RATE_SPAN_MIN_MS = 3_500;
 
 export class Model {
@@ -75,13 +75,13 @@ export class Model {
       ? Date.now()
       : this.#status.nowMs + (performance.now() - this.#statusAt);
   }
-  /** The clock that readings carry now, ms: the gateway's where it is known. */
+  /** The clock of the readings now, ms: the gateway's if it is known. */
   gatewayNowMs(): number {
     const skew = this.#status?.gateway.skewMs ?? this.#status?.clock.skewMs ?? 0;
     return this.agentNowMs() + skew;
   }
 
-  /** Readings stored and, by link, messages acknowledged per second; nothing until there is something to compare. */
+  /** Readings stored and, by link, messages acknowledged per second; empty until there is something to compare. */
   rates(): {
     readonly storedPerS: number | null;
     readonly sentPerS: ReadonlyMap<string, number>;
@@ -92,7 +92,7 @@ export class Model {
     if (first === undefined || last === undefined || spanMs < RATE_SPAN_MIN_MS) {
       return { storedPerS: null, sentPerS };
     }
-    // A plant that is read once a minute is not idle because nothing came in the first seconds.
+    // A plant that is read once a minute is not idle because nothing arrived in the first seconds.
     const isWhole = spanMs >= RATE_SPAN_MS - RATE_SPAN_MIN_MS;
     const rateOf = (events: number) => (events > 0 || isWhole ? (events / spanMs) * 1000 : null);
     for (const [name, delivered] of last.delivered) {
@@ -133,7 +133,7 @@ export class Model {
     this.#announce("sensors", null);
   }
 
-  /** A reading that was just stored; older ones than what is shown change nothing on the page. */
+  /** A reading that was just stored; one older than the displayed one changes nothing. */
   takeReading(reading: ApiReading): void {
     this.#stored += 1;
     const sensor = this.#sensors.get(reading.sensor);
@@ -171,7 +171,7 @@ export class Model {
       this.#live = { state, lastHeardMs: this.agentNowMs() };
       if (!wasLive) this.#announce("live", null);
     } else if (this.#live.state !== state) {
-      // Rates over a silence would be wrong.
+      // Rates across a gap would be wrong.
       this.#samples = [];
       this.#live = { state, lastHeardMs: this.#live.lastHeardMs };
       this.#announce("live", null);

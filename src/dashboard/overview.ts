@@ -6,7 +6,7 @@ import type { Model } from "./model.ts";
 import type { Filter } from "./sensor-filter.ts";
 import { SensorsTable } from "./sensors-table.ts";
 
-/** The first page: is it running, does data get out, which sensor is silent, how long can we stay offline. */
+/** The first page: is it running, is data delivered, which sensor is silent, how long can we stay offline. */
 export function overview(parent: HTMLElement, api: Api, model: Model, filter: Filter): Cleanup {
   const flow = flowPicture(model);
   const faults = faultsPanel(model, null);

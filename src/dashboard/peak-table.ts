@@ -3,11 +3,11 @@ import { h, replace } from "./dom.ts";
 import { number } from "./format.ts";
 import { frequency, type PeakOrder, sortedPeaks } from "./signal-specs.ts";
 
-/** A peak this close to a whole multiple of the speed is called by it. */
+/** A peak this close to a whole multiple of the speed is labelled with it. */
 const ORDER_TOLERANCE = 0.03;
 const ORDER_MAX = 20;
 
-/** The largest peaks; their frequency is interpolated between the lines. Largest first until a heading says otherwise. */
+/** The largest peaks; their frequency is interpolated between the lines. Largest first until another column is chosen. */
 export class PeakTable {
   readonly root = h("div");
   #sortBy: PeakOrder = "amplitude";

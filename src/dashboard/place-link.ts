@@ -1,4 +1,4 @@
-/** Where the page is: `#/view/subject?member=value`. What is chosen on a page lives here, so that a link shows the same to others. */
+/** The state of the page: `#/view/subject?member=value`. All choices are in the link, so that it shows the same to others. */
 
 export interface Place {
   /** Empty for the overview. */
@@ -13,7 +13,7 @@ export function parsePlace(hash: string): Place {
   return { view, subject: decoded(subject), query: new URLSearchParams(query) };
 }
 
-/** A link to a place; members that are empty or null are left out. */
+/** A link to a view; empty and null members are left out. */
 export function linkTo(
   view: string,
   subject: string,
@@ -25,7 +25,7 @@ export function linkTo(
   return `#/${path}${query.size === 0 ? "" : `?${query}`}`;
 }
 
-/** A link may have been typed: what cannot be decoded is taken as it stands. */
+/** A link may have been typed: a part that cannot be decoded is used as it is. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -4,7 +4,7 @@ export function placeNow(): Place {
   return parsePlace(location.hash);
 }
 
-/** Writes what was chosen into the link, without a step in the browser's history; null or empty takes it out. */
+/** Writes a choice into the link, without a step in the browser's history; null or empty removes it. */
 export function remember(members: Readonly<Record<string, string | null>>): void {
   const { view, subject, query } = placeNow();
   for (const [name, value] of Object.entries(members)) {

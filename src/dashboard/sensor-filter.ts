@@ -1,4 +1,4 @@
-/** Which sensors are shown. */
+/** Selects the sensors to show. */
 import type { ApiSensor } from "./api.ts";
 
 export interface Filter {
@@ -24,7 +24,7 @@ export function isShown(sensor: ApiSensor, filter: Filter): boolean {
     sensor.description,
     ...Object.values(sensor.location?.names ?? {}),
   ];
-  // Every word must be found, in any of the names.
+  // Every word must occur in one of the names.
   const text = names.join(" ").toLowerCase();
   return filter.text
     .toLowerCase()

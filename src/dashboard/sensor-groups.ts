@@ -1,11 +1,11 @@
-/** How the table of sensors is laid out: by machine, folded where there are many, or in the order of a column. */
+/** Layout of the sensor table: by machine, folded if there are many, or in the order of a column. */
 import type { ApiSensor } from "./api.ts";
 import { h } from "./dom.ts";
 import { badge, zoneBadge } from "./marks.ts";
 import { linkTo } from "./place-link.ts";
 import { areaName, machineName, sensorName } from "./sensor-filter.ts";
 
-/** From so many sensors on, machines are folded until they are opened. */
+/** From this many sensors on, machines are folded until they are opened. */
 export const FOLD_MIN = 50;
 
 export const SORTS = ["name", "state", "zone", "age", "battery"] as const;
@@ -35,7 +35,7 @@ export function groupsOf(sensors: readonly ApiSensor[]): SensorGroup[] {
 
 const STATE_RANK = { silent: 0, unknown: 1, online: 2 } as const;
 
-/** What needs attention first comes first; sensors without the value come last, whatever the direction. */
+/** The most urgent come first; sensors without the value come last in either direction. */
 export function sorted(sensors: readonly ApiSensor[], by: SortKey, isUp: boolean): ApiSensor[] {
   const keyed = sensors.map((sensor) => ({ sensor, key: keyOf(sensor, by) }));
   keyed.sort((a, b) => {

@@ -13,7 +13,7 @@ import type { Theme } from "./theme.ts";
 import { TrendPanel } from "./trend-panel.ts";
 import { machineClassWords, ZONE_WORDS } from "./words.ts";
 
-/** Everything about one sensor. It fills in once the sensors are known. */
+/** Everything about one sensor. Filled in once the sensors are known. */
 export function sensorPage(
   parent: HTMLElement,
   api: Api,

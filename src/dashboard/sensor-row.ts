@@ -1,4 +1,4 @@
-/** One sensor in the table: built once, then only what changed is written. */
+/** One sensor in the table: built once, then only changes are written. */
 import type { ApiSensor } from "./api.ts";
 import { h, replace, setAttribute, setText } from "./dom.ts";
 import { sensorLink } from "./faults-panel.ts";
@@ -32,7 +32,7 @@ export class SensorRow {
     this.#age = h("td", { role: "cell", class: "c-age" });
     this.#battery = h("td", { role: "cell", class: "c-battery" });
     const kinds = new Set(sensor.kinds.map((kind) => KIND_WORDS[kind].replace(/ \(.*/, "")));
-    // Said once where the name has it already.
+    // Not repeated if the name contains it.
     const point = sensor.location?.names?.point ?? "";
     const place = sensorName(sensor).toLowerCase().includes(point.toLowerCase()) ? [] : [point];
     const facts = [sensor.code, ...place, [...kinds].join(", ")];
@@ -42,7 +42,7 @@ export class SensorRow {
       h(
         "th",
         { role: "rowheader", scope: "row", class: "c-name" },
-        // As its own page and the faults call it.
+        // Same name as on its page and in faults.
         h("a", { href: sensorLink(sensor.code) }, sensorName(sensor)),
         h("span", { class: "sub" }, facts.join(" · ")),
       ),
@@ -86,7 +86,7 @@ export class SensorRow {
     if (isChange) blink(this.#values);
   }
 
-  /** The age of the newest reading; marked once it is older than the sensor's own rhythm allows. */
+  /** The age of the newest reading; marked once it is older than the sensor's usual interval allows. */
   tick(model: Model): void {
     const { lastReadingMs, state } = this.#sensor;
     if (lastReadingMs === null) {
@@ -114,7 +114,7 @@ export class SensorRow {
   }
 }
 
-/** A short glow where something new came in; the style sheet leaves it out where motion is not wanted. */
+/** A short glow on new data; the style sheet disables it if reduced motion is requested. */
 function blink(element: HTMLElement): void {
   element.classList.remove("fresh");
   requestAnimationFrame(() => element.classList.add("fresh"));

@@ -125,7 +125,7 @@ export class SensorsTable {
     this.#show();
   }
 
-  /** Lays the table out anew; rows are kept. */
+  /** Rebuilds the order; rows are reused. */
   #show(): void {
     const all = [...this.#model.sensors.values()];
     this.#offerAreas(all.map(areaName));
@@ -199,7 +199,7 @@ export class SensorsTable {
     this.#table.querySelectorAll<HTMLElement>(".fold")[at]?.focus();
   }
 
-  /** Once in the useful direction, once in the other, then by machine again. */
+  /** First the useful direction, then the other, then by machine again. */
   #sortBy(by: SortKey): void {
     const { by: old, isUp } = this.#sort ?? { by: null, isUp: false };
     if (old !== by) this.#sort = { by, isUp: FIRST_UP[by] };
@@ -252,7 +252,7 @@ export class SensorsTable {
       control.value = "";
     }
     this.#show();
-    // The button has gone, and with it the place of the keyboard.
+    // The button is gone, and the keyboard focus with it.
     root.querySelector<HTMLInputElement>("#search")?.focus();
   }
 

@@ -1,4 +1,4 @@
-/** The channels of a sensor: those that its kinds have, each listed or not. */
+/** The channels of a sensor: all that its kinds have, each listed or not. */
 import { h, replace } from "./dom.ts";
 import { objectControl } from "./setup-form.ts";
 import {
@@ -11,7 +11,7 @@ import {
   resolved,
 } from "./setup-schema.ts";
 
-/** As the site file names them, and the members that mean something there. */
+/** As the site file names them, with the members that apply to each. */
 const CHANNELS: Readonly<
   Record<
     string,
@@ -32,7 +32,7 @@ interface Row {
   readonly part: Control;
 }
 
-/** @param kindsNow what the form says of kinds at the moment */
+/** @param kindsNow the kinds currently selected in the form */
 export function channelsControl(
   schema: JsonSchema,
   value: unknown,
@@ -42,7 +42,7 @@ export function channelsControl(
 ): Control & { readonly kindsChanged: () => void } {
   const item = resolved(Object.values(schema.patternProperties ?? {})[0] ?? {}, context.whole);
   const rows = h("div", { class: "set-rows" });
-  // What was said of a channel is kept while its kind is away.
+  // Input for a channel is kept while its kind is deselected.
   const known = new Map<string, unknown>(Object.entries(isDict(value) ? value : {}));
   const listed = new Set(known.keys());
   let shown: Row[] = [];

@@ -1,4 +1,4 @@
-/** What differs between two files as a person reads it: entries by their own names, members with both values. */
+/** The differences between two files for people: entries by their names, members with both values. */
 import { canonicalJson, changedFields } from "../core/site-difference.ts";
 import { type Dict, isDict } from "./setup-schema.ts";
 

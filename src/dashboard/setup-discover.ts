@@ -1,4 +1,4 @@
-/** Finds sensors at an analytics service by its log-in, and adds those that are chosen. */
+/** Finds sensors at an analytics service with a login, and adds the selected ones. */
 
 import { POLLED_KINDS } from "../core/sensor.ts";
 import type { DiscoveryDraft, DiscoveryState } from "../core/setup.ts";
@@ -63,7 +63,7 @@ function loginForm(view: SetupView, trouble: string): HTMLElement {
     };
     try {
       const { status, body } = await view.api.send("POST", "setup/discover", login);
-      // It is nowhere else any more.
+      // It is stored nowhere else.
       password.value = "";
       if (status === 202) return wait(view);
       setText(fault, messageOf(body));
@@ -125,7 +125,7 @@ async function wait(view: SetupView): Promise<void> {
   }
 }
 
-/** What was found, what a person must add, and which of it goes into the file. */
+/** What was found, what a person must add, and which sensors go into the file. */
 class DraftView {
   readonly #view: SetupView;
   readonly #kinds = new Map<number, HTMLSelectElement>();
@@ -281,7 +281,7 @@ class DraftView {
     const { api } = this.#view;
     const chosen = this.#found.filter(({ box }) => box.checked).map(({ sensor }) => sensor);
     try {
-      // Read now: what others added meanwhile stays.
+      // Read again now, so that concurrent additions by others stay.
       const file = await SetupFile.load(api, "site");
       const sensors = [...entriesOf(file.content, "sensors"), ...chosen];
       const saved = await file.save(api, { ...file.content, sensors });

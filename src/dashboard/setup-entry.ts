@@ -16,7 +16,7 @@ import {
 } from "./setup-schema.ts";
 import { trialPanel } from "./setup-trial.ts";
 
-/** A person stops typing before the agent is asked. */
+/** Delay after typing before the agent is asked. */
 const CHECK_AFTER_MS = 400;
 
 export async function entryView(
@@ -36,7 +36,7 @@ class EntryForm {
   readonly #listName: string;
   readonly #list: ListView;
   #file: SetupFile;
-  /** As it stood in the file; null for a new one. */
+  /** As it was in the file; null for a new one. */
   readonly #before: Dict | null;
   readonly #places = new FaultPlaces();
   readonly #control: Control;
@@ -106,7 +106,7 @@ class EntryForm {
           ].map(({ value: kind }) => kind);
         const before = this.#before?.["kinds"];
         let isFirst = true;
-        // The form is not on the page yet when its parts are made.
+        // The form is not on the page yet when its parts are created.
         const channels = channelsControl(schema, value, path, context, () => {
           const now = isFirst && Array.isArray(before) ? before : kinds();
           isFirst = false;
@@ -178,7 +178,7 @@ class EntryForm {
     return (this.#control.read() ?? {}) as Dict;
   }
 
-  /** The file with this entry in its place. */
+  /** The file with this entry inserted. */
   #content(file: SetupFile, isRemoved = false): { readonly content: Dict; readonly index: number } {
     const entries = [...entriesOf(file.content, this.#listName)];
     const { key } = this.#list;
@@ -188,7 +188,7 @@ class EntryForm {
     if (!isRemoved) entries[index] = this.#entry();
     else if (at >= 0) entries.splice(at, 1);
     const list: Record<string, unknown> = { ...file.content, [this.#listName]: entries };
-    // What is optional and empty does not stand there.
+    // Empty optional members are left out.
     if (entries.length === 0 && (this.#listName === "machines" || this.#listName === "alarms"))
       delete list[this.#listName];
     return { content: list, index };
@@ -205,7 +205,7 @@ class EntryForm {
     this.#timer = setTimeout(() => void this.#check(), CHECK_AFTER_MS);
   }
 
-  /** Faults of what was filled in already; all of them once saving was tried. */
+  /** Faults of fields that are filled in; all of them once saving was tried. */
   async #check(): Promise<void> {
     const turn = ++this.#turn;
     const { content, index } = this.#content(this.#file);
@@ -214,11 +214,11 @@ class EntryForm {
       if (turn === this.#turn && !this.#view.signal.aborted)
         this.#showFaults(faults, index, this.#isTried);
     } catch {
-      // Saving says it.
+      // Saving reports it.
     }
   }
 
-  /** @param index of this entry in the file that was looked at */
+  /** @param index of this entry in the file that was checked */
   #showFaults(faults: readonly SetupFault[], index: number, isWhole: boolean): void {
     this.#places.clear();
     const own = `${this.#listName}[${index}]`;
@@ -283,7 +283,7 @@ class EntryForm {
     replace(this.#summary, h("p", { class: "fault-text" }, `Not saved: ${message}`));
   }
 
-  /** Nothing was written: both sides are shown, and a person decides. */
+  /** Nothing was written: both versions are shown, and a person decides. */
   #showConflict(theirs: SetupFile, isRemoved: boolean): void {
     const lines = differenceLines(this.#file.content, theirs.content);
     const mine = h(

@@ -1,4 +1,4 @@
-/** One of the two files as this page has it: what it was when it was read, and what became of a change. */
+/** One of the two files as this page knows it: its content when it was read, and the outcome of a change. */
 import { type Api, messageOf } from "./api.ts";
 import { type Dict, isDict } from "./setup-schema.ts";
 
@@ -27,7 +27,7 @@ interface FileAnswer {
 export class SetupFile {
   readonly part: Part;
   readonly hash: string;
-  /** Null where the file is no JSON, or there is none. */
+  /** Null if the file is not JSON, or does not exist. */
   readonly content: Dict | null;
 
   /** Nobody has written anything into it yet. */
@@ -41,7 +41,7 @@ export class SetupFile {
     this.content = isDict(held) ? held : null;
   }
 
-  /** Somebody wrote something into it, and it is no JSON. */
+  /** It has content that is not JSON. */
   get isBroken(): boolean {
     return this.content === null && !this.#isBlank;
   }

@@ -1,6 +1,6 @@
 /**
- * A form made of a JSON Schema: each member a control with its title, description and place for faults. What a member says stays as it is
- * where nobody touches it, and a member that is left empty is left out.
+ * A form generated from a JSON Schema: each member a control with its title, description and place for faults. A member
+ * that nobody touches stays unchanged, and a member left empty is omitted.
  */
 import { h, replace } from "./dom.ts";
 import {
@@ -92,9 +92,12 @@ function scalarControl(
 
 interface ObjectOptions {
   readonly isRequired?: boolean;
-  /** Members shown first, in this order; the others fold away under "More". All in the schema's order unless given. */
+  /**
+   * Members shown first, in this order; the others are folded under "More". Everything in the schema's order unless
+   * given.
+   */
   readonly first?: readonly string[];
-  /** Without a box around it. */
+  /** Without a border around it. */
   readonly isBare?: boolean;
   /** Only these members. */
   readonly only?: readonly string[];
@@ -142,7 +145,7 @@ export function objectControl(
   return {
     root,
     read: () => {
-      // What the form has no control for stays.
+      // Members without a control in the form stay.
       const made: Record<string, unknown> = Object.fromEntries(
         Object.entries(before).filter(([member]) => !parts.has(member)),
       );
@@ -155,7 +158,7 @@ export function objectControl(
   };
 }
 
-/** Several of a few words. */
+/** Several choices from a few words. */
 function choicesControl(
   schema: JsonSchema,
   words: readonly (string | number)[],
@@ -192,7 +195,7 @@ function choicesControl(
   };
 }
 
-/** A short list of texts or numbers in one line. */
+/** A short list of texts or numbers on one line. */
 function wordsControl(
   schema: JsonSchema,
   items: JsonSchema,
@@ -270,7 +273,7 @@ function listControl(
   };
 }
 
-/** Members that a person names. */
+/** Members with names chosen by a person. */
 function mapControl(
   schema: JsonSchema,
   value: unknown,

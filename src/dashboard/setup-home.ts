@@ -1,4 +1,4 @@
-/** Where set-up begins: the site's name, and what is there already. */
+/** The start of set-up: the site's name, and what exists already. */
 import { h, replace, setText } from "./dom.ts";
 import { entriesOf } from "./setup-difference.ts";
 import { SetupFile } from "./setup-file.ts";
@@ -46,7 +46,7 @@ export async function homeView(view: SetupView): Promise<void> {
   );
 }
 
-/** Everything that is published carries the name, so it comes first. */
+/** Everything published contains the name, so it comes first. */
 function nameForm(view: SetupView, file: SetupFile): HTMLElement {
   const { api, about } = view;
   const name = h("input", {

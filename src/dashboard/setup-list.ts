@@ -8,15 +8,15 @@ import { type Dict, isDict, wordOf } from "./setup-schema.ts";
 
 export interface ListView {
   readonly part: Part;
-  /** The view of one of them. */
+  /** The view of one entry. */
   readonly one: string;
-  /** The member that names it. */
+  /** The member that identifies it. */
   readonly key: string;
   readonly word: string;
   readonly empty: string;
   /** Members shown first in its form. */
   readonly first: readonly string[];
-  /** What goes with it when it is removed. */
+  /** Other entries that are removed with it. */
   readonly removed: string;
   readonly line: (entry: Dict) => string;
 }

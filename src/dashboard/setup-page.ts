@@ -11,7 +11,7 @@ import { LISTS_BY_VIEW, listView } from "./setup-list.ts";
 import { type JsonSchema } from "./setup-schema.ts";
 import { versionsView } from "./setup-versions.ts";
 
-/** What a view is given. */
+/** Arguments of a view. */
 export interface SetupView {
   readonly api: Api;
   readonly model: Model;
@@ -20,7 +20,7 @@ export interface SetupView {
   readonly place: HTMLElement;
   /** For timers and the like of this view. */
   readonly signal: AbortSignal;
-  /** Goes to another view, which tells this once. */
+  /** Goes to another view, which shows this message once. */
   readonly go: (subject: string, said: string) => void;
 }
 
@@ -54,7 +54,7 @@ const PARENTS: Readonly<Record<string, string>> = {
   uplink: "uplinks",
 };
 
-/** What the next view tells. */
+/** The message for the next view. */
 let told = "";
 
 export function setupPage(parent: HTMLElement, api: Api, model: Model, subject: string): Cleanup {
@@ -149,7 +149,7 @@ function show(view: SetupView, subject: string): Promise<void> {
   return homeView(view);
 }
 
-/** What stands in the way, before anybody fills in a form. */
+/** What prevents set-up, before anybody fills in a form. */
 function notes({ mayChange, site, uplinks }: SetupAbout): HTMLElement[] {
   const lines = [
     mayChange
@@ -164,7 +164,7 @@ function notes({ mayChange, site, uplinks }: SetupAbout): HTMLElement[] {
   return lines.filter((line) => line !== "").map((line) => h("p", { class: "set-note" }, line));
 }
 
-/** Styles of these pages alone. */
+/** Styles of these pages only. */
 function styles(): Promise<void> {
   const href = "/setup.css";
   if (document.querySelector(`link[href="${href}"]`) !== null) return Promise.resolve();

@@ -1,4 +1,4 @@
-/** What the controls of a form are made of: the schema, labels and boxes, and the place where each fault is shown. */
+/** Building blocks of the form: the schema, labels and boxes, and the place where each fault is shown. */
 import { h, setAttribute, setText } from "./dom.ts";
 
 export interface JsonSchema {
@@ -21,17 +21,17 @@ export interface JsonSchema {
 }
 export type Dict = Readonly<Record<string, unknown>>;
 
-/** Part of a form. `read` gives undefined for what is left out. */
+/** Part of a form. `read` gives undefined for a part to omit. */
 export interface Control {
   readonly root: HTMLElement;
   read(): unknown;
 }
 
-/** What controls share: the schema's definitions, where faults go, and special parts by their path. */
+/** Shared by all controls: the schema's definitions, the places of faults, and special controls by path. */
 export interface FormContext {
   readonly whole: JsonSchema;
   readonly places: FaultPlaces;
-  /** A control of one's own for a path; null makes the usual one. */
+  /** A custom control for a path; null creates the usual one. */
   readonly special: (path: string, schema: JsonSchema, value: unknown) => Control | null;
 }
 
@@ -60,7 +60,7 @@ export class FaultPlaces {
       setAttribute(control, "aria-invalid", null);
     }
   }
-  /** Beside the field, or the nearest one around it; null where the form has none. */
+  /** Beside the field, or the nearest one around it; null if the form has none. */
   show(path: string, text: string): HTMLElement | null {
     for (let at = path; ; at = at.replace(/(\.[^.[]*|\[[^[]*)$/, "")) {
       const place = this.#places.get(at);
@@ -89,7 +89,7 @@ export function resolved(schema: JsonSchema, whole: JsonSchema): JsonSchema {
   return { ...resolved(target, whole), ...own };
 }
 
-/** A value as a person writes it; empty for what is no single word. */
+/** A value as a person writes it; empty for objects and lists. */
 export function wordOf(value: unknown): string {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean"
     ? String(value)
@@ -106,7 +106,7 @@ export function defaultWords({ default: usual, examples }: JsonSchema, none = "â
   return examples?.[0] === undefined ? none : none === "" ? `such as ${wordOf(examples[0])}` : none;
 }
 
-/** Label, control, what it means, and what is wrong with it. */
+/** Label, control, explanation and error. */
 export function labelled(
   schema: JsonSchema,
   path: string,
@@ -136,7 +136,7 @@ function requiredMark(): HTMLElement {
   return h("span", { class: "needed" }, " (needed)");
 }
 
-/** A box with a legend; what is optional and empty folds away. */
+/** A box with a legend; an empty optional one is folded. */
 export function group(
   schema: JsonSchema,
   path: string,

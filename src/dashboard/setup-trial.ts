@@ -1,4 +1,4 @@
-/** What is tried before it is saved: one read of a sensor, one session of an uplink. */
+/** Tests before saving: one read of a sensor, one session of an uplink. */
 import type { AddressReport, ProbedState, ProbeReport } from "../core/setup.ts";
 import { messageOf } from "./api.ts";
 import { h, replace } from "./dom.ts";
@@ -18,7 +18,7 @@ interface Tried {
   readonly addresses: readonly AddressReport[];
 }
 
-/** Null for what cannot be tried. */
+/** Null if it cannot be tested. */
 export function trialPanel(
   view: SetupView,
   list: ListView,
@@ -82,7 +82,7 @@ export function trialPanel(
 
 type Answer = { readonly status: number; readonly body: unknown };
 
-/** One after the other: the gateway is asked gently. */
+/** One after the other, to spare the gateway. */
 async function probes(view: SetupView, sensor: Dict, kinds: readonly string[]): Promise<Answer[]> {
   const answers: Answer[] = [];
   const stateReads = sensor["stateReads"];

@@ -1,4 +1,4 @@
-/** The last ten files that were replaced here: what differs, and the way back. */
+/** The last ten files that were replaced here: their differences, and how to restore them. */
 import { messageOf } from "./api.ts";
 import { h, replace } from "./dom.ts";
 import { timeNode } from "./marks.ts";

@@ -1,4 +1,4 @@
-/** What every view stands in: the head with the live sign, the banner of a page that is not live, the foot. */
+/** The frame of every view: the header with the live sign, the banner of a page that is not live, the footer. */
 import type { AlarmCounts, Api, Status } from "./api.ts";
 import { h, oncePerFrame, replace, setAttribute, setText } from "./dom.ts";
 import { age } from "./format.ts";
@@ -12,7 +12,7 @@ const THEMES: readonly (readonly [ThemeChoice, string])[] = [
   ["dark", "Dark"],
 ];
 
-/** Builds the frame and gives back the place for the view. */
+/** Builds the frame and returns the place for the view. */
 export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme): HTMLElement {
   const site = h("span", { class: "site" });
   const liveText = h("span");
@@ -116,7 +116,7 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
   return main;
 }
 
-/** How many wait for somebody, by severity; absent where alarms are off. */
+/** Number of alarms that need attention, by severity; absent if alarms are disabled. */
 function showAlarms(link: HTMLElement, counts: AlarmCounts | null | undefined): void {
   setAttribute(link, "hidden", counts === null || counts === undefined);
   if (!counts) return;
@@ -134,7 +134,7 @@ function showAlarms(link: HTMLElement, counts: AlarmCounts | null | undefined): 
   replace(link, toneIcon(tone), h("span", null, text));
 }
 
-/** What of the settings is not in effect; the faults of the overview say what to do. */
+/** Settings that are not in effect; the faults on the overview say what to do. */
 function configurationNews({
   configurationFaults,
   pendingRestart,
@@ -149,7 +149,7 @@ function configurationNews({
   return parts.filter((part) => part !== false).join(" ");
 }
 
-/** What a tab, a bookmark and a screen reader call this view. */
+/** The title of this view for tabs, bookmarks and screen readers. */
 function titleOf(isLate: boolean, main: HTMLElement, site: string): string {
   const view = main.querySelector("h1")?.textContent ?? "";
   const parts = [isLate ? "Not live" : "", view === "Overview" ? "" : view, site, "Gateside"];

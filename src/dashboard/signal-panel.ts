@@ -1,4 +1,4 @@
-/** Waveform and spectrum of a measurement: choose it, its axis and unit, and read it off. */
+/** Waveform and spectrum of a measurement, with selection of measurement, axis and unit. */
 import { SIGNAL_UNITS } from "../core/unit.ts";
 import type { Api, ApiSensor, ApiSpectrum, ApiWaveform, Measurement } from "./api.ts";
 import { Chart } from "./chart.ts";
@@ -17,9 +17,9 @@ import { AXIS_WORDS, doubtWords } from "./words.ts";
 const MEASUREMENTS = 100;
 const VELOCITY = 2;
 const SPEED_RPM_MAX = 200_000;
-/** Choices for the width of the spectrum: what most faults of a machine show in. */
+/** Choices for the width of the spectrum: where most machine faults are visible. */
 const ORDERS = [5, 12, 50];
-/** What the record was made for, as the service numbers it. */
+/** Purpose of the record, as numbered by the service. */
 const REASON_WORDS: Readonly<Record<number, string>> = {
   1: "on request",
   2: "on schedule",
@@ -47,7 +47,7 @@ export class SignalPanel {
   readonly #tools: SpectrumTools;
   readonly #waterfall: Waterfall;
   readonly #fall: HTMLButtonElement;
-  /** What the link asks for, until it is shown. */
+  /** The selection in the link, until it is shown. */
   #asked = placeNow().query;
   #measurements: readonly Measurement[] = [];
   #newestReading = "";
@@ -164,7 +164,7 @@ export class SignalPanel {
     this.#waterfall.stop();
   };
 
-  /** A new measurement is offered; who looks at the newest one goes on with it. */
+  /** A new measurement is offered; a page that shows the newest one follows it. */
   follow(sensor: ApiSensor): void {
     const newest = sensor.latest.accel;
     if (newest === undefined || newest.waveforms.length === 0) return;
@@ -212,7 +212,7 @@ export class SignalPanel {
     this.#picker.focus();
   }
 
-  /** A choice of a person: it is shown, and stands in the link. */
+  /** A selection by a person: it is shown, and written into the link. */
   async #change(): Promise<void> {
     const isNewest = this.#picker.selectedIndex <= 0;
     remember({
@@ -306,7 +306,7 @@ export class SignalPanel {
     return { speedHz: Number.isFinite(rpm) && rpm > 0 ? rpm / 60 : null };
   }
 
-  /** @param heldHz where the cursor is to stand; left out, it stays */
+  /** @param heldHz position of the cursor; if omitted, it stays */
   #draw(heldHz?: number | null): void {
     if (this.#shown === null) return;
     const { wave, spectrum, other } = this.#shown;

@@ -1,4 +1,4 @@
-/** What the plots of a measurement show. */
+/** Specifications of the plots of a measurement. */
 import type { ApiSpectrum, ApiWaveform } from "./api.ts";
 import type { ChartMark, ChartSpec } from "./chart-spec.ts";
 import { number } from "./format.ts";
@@ -9,7 +9,7 @@ const CPM_PER_HZ = 60;
 
 export function waveformSpec(wave: ApiWaveform): ChartSpec {
   const { values, step, firstIndex, label, axis } = wave;
-  // Milliseconds: the whole record is a second or so.
+  // Milliseconds: the whole record is about a second long.
   const x = Array.from(values, (_, i) => (i + firstIndex) * step * 1000);
   const size = sizeWords(wave);
   return {
@@ -25,7 +25,7 @@ export function waveformSpec(wave: ApiWaveform): ChartSpec {
   };
 }
 
-/** The overall value as it is published: of an integrated waveform, which lacks the ends, the RMS would be another figure. */
+/** The published overall value: an integrated waveform lacks its ends, so its RMS would differ. */
 function sizeWords({ values, overall, label }: ApiWaveform): string {
   const peak = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
   const shown = `peak shown ${number(peak)} ${label}`;
@@ -40,7 +40,7 @@ export interface SpectrumView {
   readonly isLog: boolean;
   readonly markers: readonly MarkerLine[];
   readonly cursor: CursorKind;
-  /** Held from the start, Hz: where a finding points. */
+  /** Pinned from the start, Hz: the line of a finding. */
   readonly heldHz?: number | null;
   /** Another measurement, drawn over it. */
   readonly other: { readonly label: string; readonly spectrum: ApiSpectrum } | null;
@@ -54,7 +54,7 @@ export function spectrumSpec(spectrum: ApiSpectrum, view: SpectrumView): ChartSp
   const unit = view.isCpm ? "CPM" : "Hz";
   const x = Array.from(values, (_, i) => i * step * scale);
   const endHz = step * values.length;
-  // A logarithm knows no zero; the suppressed lines below the band are left out.
+  // A logarithm has no zero; the suppressed lines below the band are left out.
   const y = Array.from(values, (value) => (view.isLog && value <= 0 ? null : value));
   const first = peaks[0];
   const top =
@@ -117,7 +117,7 @@ function valueAt({ values, step }: ApiSpectrum, hz: number): number {
   return values[lineAt(hz, step)] ?? 0;
 }
 
-/** The other's largest line about each line of the first: where it is finer, no peak falls between two. */
+/** The other's largest line near each line of the first: if it is finer, no peak falls between two. */
 function onLinesOf(
   { values, step }: ApiSpectrum,
   other: ApiSpectrum,
@@ -132,7 +132,7 @@ function onLinesOf(
   });
 }
 
-/** Interpolated between lines, so more digits than the line spacing has. */
+/** Interpolated between lines, so it has more digits than the line spacing. */
 export function frequency(hz: number, isCpm: boolean): string {
   return isCpm ? (hz * CPM_PER_HZ).toFixed(1) : hz.toFixed(2);
 }
@@ -140,7 +140,7 @@ export function frequency(hz: number, isCpm: boolean): string {
 type Peak = ApiSpectrum["peaks"][number];
 export type PeakOrder = "frequency" | "amplitude";
 
-/** By what the table shows, which is not always the order in which the lines were found. */
+/** Sorted by the displayed value, which is not always the order in which the lines were found. */
 export function sortedPeaks(peaks: readonly Peak[], by: PeakOrder, isUp: boolean): Peak[] {
   const of = (peak: Peak) => (by === "frequency" ? peak.frequencyHz : peak.amplitude);
   return [...peaks].sort((a, b) => (isUp ? of(a) - of(b) : of(b) - of(a)));

@@ -1,4 +1,4 @@
-/** Small pictures of the last day in the table: asked for only while a row is in view, a few at a time. */
+/** Small plots of the last day in the table: requested only while a row is in view, a few at a time. */
 import type { Api, ApiSensor, Trend } from "./api.ts";
 import { h, hidden, replace, s } from "./dom.ts";
 import { number, unitSign } from "./format.ts";
@@ -9,7 +9,7 @@ import type { SensorRow } from "./sensor-row.ts";
 const SPAN_MS = 24 * 3_600_000;
 const BUCKETS = 72;
 const AGAIN_MS = 120_000;
-/** After a failure; at once would be a loop as fast as the failure comes. */
+/** Delay after a failure; without it, failures would loop as fast as they come. */
 const RETRY_MS = 10_000;
 const AT_ONCE = 2;
 /** Rows about to be scrolled into view are drawn already. */

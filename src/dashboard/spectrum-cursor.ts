@@ -1,4 +1,4 @@
-/** Cursors of a spectrum: a single one with the distance to a held place, one with its harmonics, one with side bands. */
+/** Cursors of a spectrum: a single one with the distance to a pinned line, one with harmonics, one with sidebands. */
 import type { ChartCursor, ChartMark } from "./chart-spec.ts";
 
 export const CURSORS = [
@@ -13,7 +13,7 @@ const SIDE_BANDS = 5;
 const HELD = "series-4";
 const COLOUR = "series-3";
 
-/** @param words how a frequency is written, with its unit */
+/** @param words formats a frequency with its unit */
 export function spectrumCursor(
   kind: CursorKind,
   words: (x: number) => string,

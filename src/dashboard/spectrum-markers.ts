@@ -1,4 +1,4 @@
-/** Lines where a machine's parts would show: shaft orders, bearings, blades, gears, mains. */
+/** Lines at which a machine's parts would show: shaft orders, bearings, blades, gears, mains. */
 import { bearingOrders } from "../core/diagnosis/frequencies.ts";
 import type { Machine } from "../core/machine.ts";
 
@@ -15,10 +15,10 @@ export interface MarkerSet {
 const HARMONICS = 5;
 const BEARING_HARMONICS = 4;
 const MESH_HARMONICS = 3;
-/** Electrical trouble shows at twice the mains. */
+/** Electrical faults show at twice the mains frequency. */
 const LINE_HARMONICS = [1, 2, 4];
 
-/** What can be marked, first the shaft's own multiples. Bearings of the sensor's own measuring point come before others. */
+/** Available markers, shaft orders first. Bearings of the sensor's own measuring point come before others. */
 export function markerSets(machine: Machine | null, point: number | null): MarkerSet[] {
   const sets: MarkerSet[] = [
     { key: "orders", label: "Shaft orders", lines: multiples("", 1, HARMONICS, "x") },
@@ -33,7 +33,7 @@ export function markerSets(machine: Machine | null, point: number | null): Marke
     const parts = [
       ["BPFO", orders.bpfo],
       ["BPFI", orders.bpfi],
-      // A damaged ball meets both races in each turn.
+      // A damaged ball hits both races in each turn.
       ["2×BSF", orders.bsf === null ? null : 2 * orders.bsf],
       ["FTF", orders.ftf],
     ] as const;

@@ -1,4 +1,4 @@
-/** What a spectrum is looked at with: of signal or envelope, markers of the machine's parts, cursors, another measurement. */
+/** Tools of the spectrum: signal or envelope, markers of machine parts, cursors, another measurement. */
 import type { Api, ApiSensor, ApiSpectrum, Measurement } from "./api.ts";
 import { h, replace } from "./dom.ts";
 import type { Model } from "./model.ts";
@@ -21,7 +21,7 @@ export class SpectrumTools {
   #wanted: string | null;
   #wantedWith: string | null;
 
-  /** `load` asks anew, `redraw` shows what is there. */
+  /** `load` requests again, `redraw` shows the current data. */
   constructor(api: Api, model: Model, sensor: ApiSensor, load: () => void, redraw: () => void) {
     this.#model = model;
     this.#point = sensor.location?.point ?? null;
@@ -70,7 +70,7 @@ export class SpectrumTools {
     return this.#sets.find(({ key }) => key === this.#markers.value)?.lines(speedHz) ?? [];
   }
 
-  /** The measurement that is drawn over the one shown; null for none. */
+  /** The measurement drawn over the current one; null for none. */
   other(measurements: readonly Measurement[]): Measurement | null {
     return measurements.find(({ reading }) => reading === this.#with.value) ?? null;
   }

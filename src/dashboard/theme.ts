@@ -1,4 +1,4 @@
-/** Light or dark: the system's, or the one chosen here and remembered. */
+/** Light or dark: the system's choice, or the one made here and remembered. */
 
 export type ThemeChoice = "system" | "light" | "dark";
 const KEY = "gateside.theme";
@@ -22,12 +22,12 @@ export class Theme {
     try {
       localStorage.setItem(KEY, choice);
     } catch {
-      // Storage may be forbidden; the choice then lasts as long as the page.
+      // Storage may be disabled; the choice then lasts until the page is closed.
     }
     this.#apply();
     this.#announce();
   }
-  /** Pictures drawn on a canvas have to be drawn again. */
+  /** Canvas drawings must be drawn again. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

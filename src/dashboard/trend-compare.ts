@@ -1,11 +1,11 @@
-/** Other sensors in the same trend: chosen from those that have the same quantity, kept in the link. */
+/** Other sensors in the same trend: selected from those that have the same quantity, kept in the link. */
 import type { ApiSensor } from "./api.ts";
 import { h, replace } from "./dom.ts";
 import type { Model } from "./model.ts";
 import { machineName, sensorName } from "./sensor-filter.ts";
 import { type TrendGroup, trendGroups } from "./trend-groups.ts";
 
-/** More lines than this nobody tells apart. */
+/** More lines cannot be told apart. */
 const OTHERS_MAX = 4;
 
 export class TrendCompare {
@@ -42,7 +42,7 @@ export class TrendCompare {
     return this.#codes;
   }
 
-  /** The group of each chosen sensor that shows the same quantity. */
+  /** The group of each selected sensor that shows the same quantity. */
   groups({ key }: TrendGroup): { readonly sensor: ApiSensor; readonly group: TrendGroup }[] {
     return this.#codes.flatMap((code) => {
       const sensor = this.#model.sensors.get(code);

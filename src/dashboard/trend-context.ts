@@ -1,11 +1,11 @@
-/** What a trend is judged by: limits, learned baselines, and when alarms were raised. */
+/** Context of a trend: limits, learned baselines, and when alarms were raised. */
 import { VELOCITY_LIMITS } from "../core/signal/severity.ts";
 import { alarmName } from "./alarm-words.ts";
 import type { Api, ApiAlarm, ApiSensor, BaselineView, LimitView } from "./api.ts";
 import type { ChartBand, ChartLevel, ChartMark } from "./chart-spec.ts";
 import type { TrendGroup } from "./trend-groups.ts";
 
-/** So many events are looked through for those of the sensor. */
+/** Number of events searched for those of the sensor. */
 const EVENTS = 1000;
 
 export interface TrendContext {
@@ -16,7 +16,7 @@ export interface TrendContext {
 }
 export const NO_CONTEXT: TrendContext = { limits: [], baselines: [], events: [] };
 
-/** Null where alarms are off or cannot be read: the trend is drawn without them. */
+/** Null if alarms are disabled or cannot be read: the trend is drawn without them. */
 export async function trendContext(api: Api, sensor: string): Promise<TrendContext | null> {
   try {
     const [limits, baselines, { history }] = await Promise.all([
@@ -30,7 +30,7 @@ export async function trendContext(api: Api, sensor: string): Promise<TrendConte
   }
 }
 
-/** Lines of the zones, and of the rules that are no zones; those that several channels share are drawn once. */
+/** Lines of the zones, and of rules other than zones; lines that several channels share are drawn once. */
 export function levelsOf(
   group: TrendGroup,
   sensor: ApiSensor | undefined,
@@ -64,7 +64,7 @@ function zoneLevels({ machineClass, limits }: ApiSensor): ChartLevel[] {
   });
 }
 
-/** What is usual, by channel; while it stands a machine has a normal of its own, which is not drawn. */
+/** The usual range, by channel; a stopped machine has a different one, which is not drawn. */
 export function bandsOf(group: TrendGroup, { baselines }: TrendContext): ChartBand[] {
   return group.values.flatMap(({ name, label }, i) =>
     baselines
@@ -81,7 +81,7 @@ export function bandsOf(group: TrendGroup, { baselines }: TrendContext): ChartBa
   );
 }
 
-/** Where the learning stands, in a sentence per channel; empty without a baseline. */
+/** The progress of learning, in a sentence per channel; empty without a baseline. */
 export function baselineWords(group: TrendGroup, { baselines }: TrendContext): string {
   return group.values
     .flatMap(({ name, label }) =>
@@ -99,7 +99,7 @@ export function baselineWords(group: TrendGroup, { baselines }: TrendContext): s
     .join(" ");
 }
 
-/** Alarms of these values, where they were raised; s. */
+/** When alarms on these values were raised; s. */
 export function alarmMarks(group: TrendGroup, { events }: TrendContext): ChartMark[] {
   const marks = new Map<string, ChartMark>();
   for (const event of events) {
@@ -107,7 +107,7 @@ export function alarmMarks(group: TrendGroup, { events }: TrendContext): ChartMa
     const x = Date.parse(event.raised) / 1000;
     const isAlarm = event.severity === "alarm";
     const key = `${event.alarm} ${event.value} ${x}`;
-    // Events are newest first: the last word on how bad it was stands.
+    // Events are newest first: the last severity stands.
     if (!marks.has(key))
       marks.set(key, { x, label: `▲ ${alarmName(event.alarm)}`, colour: isAlarm ? "bad" : "warn" });
   }

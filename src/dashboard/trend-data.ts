@@ -1,24 +1,24 @@
-/** The thinned series of several values on one time axis, with the holes left open. */
+/** The downsampled series of several values on one time axis, with gaps left open. */
 import type { Trend } from "./api.ts";
 
 export interface TrendColumn {
   readonly mean: (number | null | undefined)[];
   readonly min: (number | null | undefined)[];
   readonly max: (number | null | undefined)[];
-  /** The mean where some reading behind it was not good. */
+  /** The mean, if some reading behind it was not good. */
   readonly doubtful: (number | null | undefined)[];
 }
 
-/** Longer than this many intervals without a reading is a hole. */
+/** More than this many intervals without a reading is a gap. */
 const INTERVALS_MAX = 3;
 
-/** The usual time between points: what stands for a cadence that the agent has not learned yet. */
+/** The usual time between points: used until the agent has learned the interval. */
 function usualStepMs(timesMs: readonly number[]): number {
   const steps = timesMs.slice(1).map((ms, i) => ms - (timesMs[i] ?? ms));
   return steps.sort((a, b) => a - b)[Math.floor(steps.length / 2)] ?? 0;
 }
 
-/** `undefined` is "no point of this value here", null is "the line ends here". Times in s; a cadence of 0 is not known. */
+/** `undefined` is "no point of this value here", null is "the line ends here". Times in s; an interval of 0 is unknown. */
 export function alignTrend(
   trend: Trend,
   names: readonly string[],
@@ -28,7 +28,7 @@ export function alignTrend(
   const holes = names.map(() => new Set<number>());
   for (const [i, name] of names.entries()) {
     const at = trend.series[name]?.timesMs ?? [];
-    // After a restart of the agent a slow sensor's cadence is not known for a while.
+    // After a restart of the agent the interval of a slow sensor is unknown for a while.
     const stepMs = cadenceMs > 0 ? cadenceMs : usualStepMs(at);
     const holeMs = Math.max(INTERVALS_MAX * stepMs, 2 * trend.bucketMs + stepMs);
     for (const [k, ms] of at.entries()) {

@@ -21,10 +21,10 @@ export function trendGroups(sensor: ApiSensor): TrendGroup[] {
     for (const [name, value] of Object.entries(reading.values)) {
       if (typeof value === "string") continue;
       const words = valueWords(sensor, kind, name);
-      // Zones are letters, also where a bad one is null.
+      // Zones are letters, even if a bad one is null.
       if (words.quantity === "zone") continue;
       const unit = reading.units[name] ?? "";
-      // A loop's channels measure different things, each on its own scale.
+      // The channels of a loop measure different things, each on its own scale.
       const isAlone = kind === "loop" && words.quantity === "value";
       const key = `${kind}.${words.quantity}${isAlone ? `.${words.channel}` : ""}`;
       let group = groups.get(key);

@@ -1,4 +1,4 @@
-/** A sensor's values over hours to weeks: lowest and highest as a band, the mean as a line, holes as holes. */
+/** A sensor's values over hours to weeks: lowest and highest as a band, the mean as a line, gaps left open. */
 import type { Api, ApiSensor, Trend } from "./api.ts";
 import { Chart } from "./chart.ts";
 import { chartTools } from "./chart-tools.ts";
@@ -29,9 +29,9 @@ const SPANS = [
   [168, "7 days"],
   [720, "30 days"],
 ] as const;
-/** While the plot follows the present, it is drawn again this often. */
+/** Redraw interval while the plot follows the present. */
 const FOLLOW_MS = 10_000;
-/** Limits, baselines and alarms are asked for again this often. */
+/** Refresh interval of limits, baselines and alarms. */
 const JUDGE_MS = 60_000;
 const SPAN_HOURS = 24;
 const BUCKETS_MAX = 800;
@@ -158,7 +158,7 @@ export class TrendPanel {
     return this.#groups.find(({ key }) => key === this.#select.value) ?? this.#groups[0];
   }
 
-  /** What is shown, as a link shows it to somebody else. */
+  /** The current selection, as kept in the link. */
   #remember(group: TrendGroup): void {
     const [from, to] = this.#range ?? [null, null];
     remember({
@@ -183,7 +183,7 @@ export class TrendPanel {
     const { signal } = this.#asking;
     const nowMs = this.#model.gatewayNowMs();
     const [fromMs, toMs] = this.#range ?? [nowMs - this.#spanHours * HOUR_MS, nowMs];
-    // Before it is laid out the plot has no width yet.
+    // Before layout the plot has no width.
     const widthPx = this.#chart.root.clientWidth || innerWidth / 2;
     const buckets = Math.min(BUCKETS_MAX, Math.max(120, Math.round(widthPx / 2)));
     const ask = (sensor: string, { kind, values }: TrendGroup): Promise<Trend> =>
@@ -212,7 +212,7 @@ export class TrendPanel {
     }
   }
 
-  /** Limits and baselines change seldom, alarms now and then. */
+  /** Limits and baselines change rarely, alarms now and then. */
   async #judge(nowMs: number): Promise<undefined> {
     if (nowMs - this.#judgedMs < JUDGE_MS) return;
     this.#judgedMs = nowMs;

@@ -1,4 +1,4 @@
-/** What the plot of a trend shows: lines with their spread, or the states of contacts. */
+/** Specification of a trend plot: lines with their range, or the states of contacts. */
 import type { Trend } from "./api.ts";
 import type { ChartSeries, ChartSpec } from "./chart-spec.ts";
 import { contactSpans } from "./contact-spans.ts";
@@ -9,7 +9,7 @@ import type { TrendGroup } from "./trend-groups.ts";
 /** Colours repeat after four lines, dashes after five: no two of twenty are alike. */
 const DASHES: readonly (readonly number[])[] = [[], [7, 3], [2, 3], [9, 3, 2, 3], [12, 4]];
 
-/** Several sensors' answers as one: a value is then named by its sensor as well. */
+/** Merges the responses of several sensors: each value is then named with its sensor as well. */
 export function mergedTrend(trends: readonly (readonly [string, Trend])[]): Trend | null {
   const [first] = trends;
   if (first === undefined) return null;
@@ -25,7 +25,7 @@ export function mergedTrend(trends: readonly (readonly [string, Trend])[]): Tren
   };
 }
 
-/** @param cadenceMs 0 where it is not known */
+/** @param cadenceMs 0 if it is unknown */
 export function trendSpec(
   group: TrendGroup,
   trend: Trend,

@@ -3,7 +3,7 @@ import { DASH, number, unitSign } from "./format.ts";
 import type { ShownValue } from "./headline.ts";
 import { doubtMark, zoneBadge } from "./marks.ts";
 
-/** One value with its unit and, where it is not good, the sign and words of its quality. Full precision on hover. */
+/** One value with its unit and, if it is not good, the sign and text of its quality. Full precision on hover. */
 export function valueNode(shown: ShownValue, withLabel: boolean, withUnit = true): HTMLElement {
   const { value, unit, doubt, name, kind, label } = shown;
   return h(

@@ -1,4 +1,4 @@
-/** The spectra of the stored measurements one behind the other, so that what grows or wanders is seen. */
+/** The spectra of the stored measurements one behind the other, so that growing or moving lines are visible. */
 import type { Api, ApiSpectrum, Measurement } from "./api.ts";
 import { save } from "./chart-export.ts";
 import { h, setText } from "./dom.ts";
@@ -7,12 +7,12 @@ import type { Model } from "./model.ts";
 import { frequency } from "./signal-specs.ts";
 import { colour, type Theme } from "./theme.ts";
 
-/** More rows would hide one another, and each is a question to the agent. */
+/** More rows would hide one another, and each is a request to the agent. */
 const ROWS_MAX = 24;
 const LEFT = 8;
 const RIGHT = 128;
 const BOTTOM = 34;
-/** Share of the height that the largest line may take above its own foot. */
+/** Share of the height that the largest line may take above its own baseline. */
 const LIFT = 0.3;
 
 interface Row {
@@ -24,7 +24,7 @@ interface Row {
 export interface WaterfallView {
   readonly unit: number;
   readonly channel: number;
-  /** Highest frequency that is shown, Hz; null shows all. */
+  /** Highest displayed frequency, Hz; null shows all. */
   readonly endHz: number | null;
   readonly isCpm: boolean;
 }
@@ -90,7 +90,7 @@ export class Waterfall {
     this.root.hidden = true;
   }
 
-  /** One question after the other: the agent has other work. */
+  /** One request after the other: the agent has other work. */
   async show(measurements: readonly Measurement[], view: WaterfallView): Promise<void> {
     this.#asking.abort();
     this.#asking = new AbortController();
@@ -201,7 +201,7 @@ export class Waterfall {
         ctx.lineTo(x, foot - ((values[k] ?? 0) / top) * lift);
       }
       ctx.lineTo(LEFT + inner, foot);
-      // What lies behind is hidden by what lies in front.
+      // Lines in front hide those behind.
       ctx.fillStyle = colour("card");
       ctx.fill();
       ctx.lineWidth = isChosen ? 2 : 1;

@@ -1,4 +1,4 @@
-/** What values, kinds, reasons and flags are called in plain words. */
+/** Plain-language names of values, kinds, reasons and flags. */
 import type { ApiSensor, Doubt, Kind } from "./api.ts";
 
 export const KIND_WORDS: Readonly<Record<Kind, string>> = {
@@ -36,7 +36,7 @@ const QUANTITIES: Readonly<Record<string, string>> = {
   rpm: "Speed",
 };
 
-/** Order on the page: what is looked at first. */
+/** Order on the page, most important first. */
 export const QUANTITY_ORDER = [
   "zone",
   "vel_rms",
@@ -70,7 +70,7 @@ export interface ValueWords {
   readonly quantityLabel: string;
 }
 
-/** Which channel and which quantity a value's name means. */
+/** The channel and quantity that a value name stands for. */
 export function valueWords(
   sensor: Pick<ApiSensor, "channels">,
   kind: Kind,
@@ -130,7 +130,7 @@ const REASONS: Readonly<Record<Doubt["reason"], string>> = {
   inconsistent: "it contradicts the other values of the record.",
 };
 
-/** The same reasons mean something else where a clamp measures. */
+/** Some reasons mean something else for a clamp. */
 const CLAMP_REASONS: Readonly<Partial<Record<Doubt["reason"], string>>> = {
   under_range: "below zero, which a clamp cannot measure. Check the clamp and its module.",
   over_range:
