@@ -45,7 +45,7 @@ interface WordBody {
   readonly minutes?: number;
 }
 
-/** Alarms and baselines: what stands, what was, and what people say of it. 501 where alarms are off. */
+/** Alarms and baselines: current state, history, and actions of people. 501 if alarms are disabled. */
 export function registerAlarmsApi(
   app: FastifyInstance,
   { alarms, clock }: Pick<HttpParts, "alarms" | "clock">,

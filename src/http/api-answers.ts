@@ -1,4 +1,4 @@
-/** What the API answers, as JSON Schema: shown in the OpenAPI document, and what tests hold real answers to. */
+/** Responses of the API as JSON Schema: shown in the OpenAPI document, and used by tests to validate real responses. */
 import { FINDINGS } from "../core/diagnosis/finding.ts";
 import { REASONS } from "../core/quality.ts";
 import { KINDS } from "../core/sensor.ts";
@@ -16,7 +16,7 @@ const list = (items: Schema): Schema => ({ type: "array", items });
 const orNull = (schema: Schema): Schema => ({ anyOf: [schema, { type: "null" }] });
 const oneOf = (values: readonly (string | number)[]): Schema => ({ enum: values });
 const map = (values: Schema): Schema => ({ type: "object", additionalProperties: values });
-/** Every member is always there, but for those named after it. */
+/** Every member is always present, except those named after it. */
 function object(
   properties: Readonly<Record<string, Schema>>,
   optional: readonly string[] = [],
@@ -51,7 +51,7 @@ const SERIES_END = {
   },
 };
 
-/** By the names they have in the document's components. */
+/** By their names in the document's components. */
 export const ANSWERS: Readonly<Record<string, Schema>> = {
   Status: object(
     {
@@ -465,7 +465,7 @@ const SETUP_FILE = object({
 });
 const ANYTHING: Schema = { type: ["object", "null"], additionalProperties: true };
 
-/** Whole answers, by what the operations name them. */
+/** Complete responses, by the names that the operations use. */
 export const ANSWER = {
   status: ref("Status"),
   configuration: ref("Configuration"),

@@ -5,18 +5,18 @@ import { DAY, integer, objectOf, type Schema, SENSOR } from "./api-schemas.ts";
 import type { HttpParts } from "./parts.ts";
 import { problem } from "./problem.ts";
 
-/** A sensor left out or null: every sensor. */
+/** A sensor omitted or null: every sensor. */
 export const BACKFILL_BODY = objectOf(
   { from: DAY, to: DAY, sensor: { ...SENSOR, type: ["string", "null"] } },
   ["from", "to"],
 );
 /**
- * The fields and bounds of contract 8 are checked by the command room, which says what is wrong with them, answers as over
- * MQTT and keeps every command; here only what is no request at all is refused.
+ * The command room checks the fields and limits of contract section 8, names what is wrong, responds as over MQTT and
+ * records every command; only what is not a request at all is refused here.
  */
 const SETTINGS_BODY = { type: "object", maxProperties: 20 };
 
-/** What the command room lets through, for the OpenAPI document. */
+/** What the command room accepts, for the OpenAPI document. */
 export const SETTINGS_FORM = objectOf(
   {
     sensor: {
@@ -50,7 +50,7 @@ function alarm(axis: number): Schema {
   return { type: "number", minimum: min, maximum: max, description };
 }
 
-/** What changes something: a re-read of past days, and settings for a sensor. */
+/** Changing operations: a re-read of past days, and settings for a sensor. */
 export function registerCommandsApi(
   app: FastifyInstance,
   parts: Pick<HttpParts, "backfill" | "settings">,
@@ -77,12 +77,13 @@ export function registerCommandsApi(
     { schema: { body: SETTINGS_BODY } },
     async (request, reply) => {
       if (parts.settings === null) return unavailable(reply, "sensor settings");
-      // The socket in DATA_DIR is its owner's alone and has no address; a port is open to every program on the machine.
+      // Only its owner can open the socket in DATA_DIR, and it has no address; a port is open to every program on the
+      // machine.
       const isLocalSocket = request.raw.socket.remoteAddress === undefined;
       if (!mayWriteOverTcp && !isLocalSocket) {
         return reply.code(403).send(problem(403, SETTINGS_REFUSED));
       }
-      // 200 for every outcome: `ok` and `outcome` tell, as over MQTT (contract 8).
+      // 200 for every outcome: `ok` and `outcome` carry it, as over MQTT (contract section 8).
       return reply.send(await parts.settings.execute(request.body));
     },
   );

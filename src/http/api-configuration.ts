@@ -3,7 +3,7 @@ import { objectOf } from "./api-schemas.ts";
 import type { HttpParts } from "./parts.ts";
 import { problem } from "./problem.ts";
 
-/** Digests that the asking side made of its own settings; see `settingDigest`. */
+/** Digests that the client made of its own settings; see `settingDigest`. */
 export const COMPARE_BODY = objectOf(
   {
     nonce: { type: "string", minLength: 16, maxLength: 128 },
@@ -21,7 +21,7 @@ interface Comparison {
   readonly digests: Readonly<Record<string, string>>;
 }
 
-/** What is in effect, what differs from it, and the reload that takes it in. */
+/** The configuration in effect, what differs from it, and the reload that applies changes. */
 export function registerConfigurationApi(
   app: FastifyInstance,
   { configuration, status }: Pick<HttpParts, "configuration" | "status">,
@@ -49,7 +49,7 @@ export function registerConfigurationApi(
   );
   app.post("/api/v1/reload", async (_request, reply) => {
     if (configuration === null) return unavailable(reply);
-    // 200 for every outcome: `outcome` and `faults` tell.
+    // 200 for every outcome: `outcome` and `faults` carry it.
     return reply.send(await configuration.reload("command"));
   });
 }

@@ -17,7 +17,7 @@ const TRY_REFUSED = {
   422: "There are faults; the answer lists them with their places. Nothing was tried.",
 } as const;
 
-/** Set-up, as the API's document tells of it. */
+/** Set-up in the OpenAPI document. */
 export const SETUP_OPERATIONS: readonly Operation[] = [
   {
     path: "/api/v1/setup",

@@ -293,7 +293,10 @@ const OPERATIONS: readonly Operation[] = [
   },
 ];
 
-/** The OpenAPI 3.1 document; inputs are the very schemas that requests are checked by, but for settings, which the command room checks. */
+/**
+ * The OpenAPI 3.1 document. Inputs are the schemas that requests are validated with, except sensor settings, which the
+ * command room checks.
+ */
 export function apiOperations(version: string): object {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const operation of OPERATIONS) {

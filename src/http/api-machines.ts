@@ -5,7 +5,7 @@ import { problem } from "./problem.ts";
 
 export const MACHINE_ID = objectOf({ id: integer(0, Number.MAX_SAFE_INTEGER) }, ["id"]);
 
-/** Machines of the site file and what diagnosis finds on them. 501 where alarms are off. */
+/** Machines of the site file and their findings. 501 if alarms are disabled. */
 export function registerMachinesApi(
   app: FastifyInstance,
   { findings }: Pick<HttpParts, "findings">,

@@ -1,6 +1,6 @@
 import type { Schema } from "./api-schemas.ts";
 
-/** An operation of the API as its document tells of it. */
+/** An operation of the API as its document describes it. */
 export interface Operation {
   readonly path: string;
   readonly method: "get" | "post" | "put";
@@ -8,15 +8,15 @@ export interface Operation {
   readonly query?: Schema;
   readonly params?: Schema;
   readonly body?: Schema;
-  /** What the answer is, in a few words. */
+  /** The response, in a few words. */
   readonly answer: string;
-  /** Its form; null for what is no JSON. */
+  /** Its schema; null if it is not JSON. */
   readonly schema: Schema | null;
-  /** Status of that answer; 200 unless given. */
+  /** Status of that response; 200 unless given. */
   readonly status?: number;
   readonly answerType?: string;
-  /** Refusals other than 400 and 401. */
+  /** Errors other than 400 and 401. */
   readonly also?: Readonly<Record<number, string>>;
-  /** Statuses that answer in the same form. */
+  /** Statuses whose responses have the same schema. */
   readonly alike?: Readonly<Record<number, string>>;
 }

@@ -56,7 +56,7 @@ export const TREND_QUERY = objectOf(
   ["sensor", "kind"],
 );
 
-/** Stored readings, in pages or thinned for a plot. */
+/** Stored readings, in pages or downsampled for a plot. */
 export function registerReadingsApi(
   app: FastifyInstance,
   parts: Pick<HttpParts, "history" | "clock">,
@@ -96,7 +96,7 @@ export function registerReadingsApi(
       const trend = new TrendBuckets(range.fromMs, range.toMs, buckets, names ?? null);
       const rows = walk(parts.history, { ...range, sensor, kind, order: "ascending" }, breathe);
       for await (const reading of rows) {
-        // The reader has gone: nobody waits for the rest.
+        // The client has disconnected: nobody needs the rest.
         if (request.raw.destroyed) break;
         trend.add(reading);
       }
@@ -105,7 +105,7 @@ export function registerReadingsApi(
   );
 }
 
-/** The last day where nothing is said. */
+/** The last day if no range is given. */
 function rangeOf(
   query: RangeQuery,
   nowMs: number,

@@ -1,6 +1,6 @@
 import { KINDS } from "../core/sensor.ts";
 
-/** JSON Schema pieces of the API's inputs: they check requests and are shown in the OpenAPI document. */
+/** JSON Schema pieces of the API's inputs: they validate requests and are shown in the OpenAPI document. */
 export interface Schema {
   readonly [keyword: string]: unknown;
 }
@@ -17,7 +17,7 @@ export function choice(values: readonly (string | number)[], fallback?: string |
   const type = typeof values[0] === "number" ? "integer" : "string";
   return { type, enum: values, ...(fallback !== undefined && { default: fallback }) };
 }
-/** Unknown parameters are faults: a mistyped name must not silently widen a query. */
+/** Unknown parameters are errors: a mistyped name must not silently widen a query. */
 export function objectOf(
   properties: Readonly<Record<string, Schema>>,
   required: readonly string[] = [],
@@ -43,7 +43,7 @@ export const DAY: Schema = {
 export const GAPS_QUERY = objectOf({ limit: integer(1, 1000, 100) });
 export const FILE_ID = objectOf({ fileId: integer(1, 2_147_483_647) }, ["fileId"]);
 
-/** Ms of an INSTANT that the schema let through; null where it names no time that exists. */
+/** Ms of an INSTANT that the schema accepted; null if that time does not exist. */
 export function instantMs(value: string | undefined, fallback: number): number | null {
   if (value === undefined) return fallback;
   const ms = /^-?\d+$/.test(value) ? Number(value) : Date.parse(value);

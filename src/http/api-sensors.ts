@@ -78,7 +78,7 @@ function stateByCode(states: readonly SensorState[]): Map<string, SensorState> {
   return new Map(states.map((state) => [state.code, state]));
 }
 
-/** By area, machine and point; sensors without a place last. */
+/** By area, machine and point; sensors without a location last. */
 function inOrder(sensors: readonly Sensor[]): Sensor[] {
   const place = ({ location }: Sensor): number[] =>
     location === undefined

@@ -6,7 +6,7 @@ import type { HttpParts } from "./parts.ts";
 import { problem } from "./problem.ts";
 import { shallowBody } from "./shallow-body.ts";
 
-/** Looked at by the file's own schema, which names each fault with its place. */
+/** Validated by the file's own schema, which names each error with its location. */
 export const SITE_BODY: Schema = { type: "object", description: "A whole site file." };
 export const UPLINKS_BODY: Schema = {
   type: "object",
@@ -20,7 +20,10 @@ const NO_UPLINKS = "UPLINKS_FILE is not set: set it to a path and restart the ag
 const NO_MATCH =
   'name what you changed: If-Match with the hash that GET gave, in quotes, such as "3f2a…"';
 
-/** The site file over HTTP: read, checked, replaced, and taken back to one of the last ten. 403 while SETUP_ENABLED is false. */
+/**
+ * The site file over HTTP: read, checked, replaced, and restored from one of the last ten versions. 403 while
+ * SETUP_ENABLED is false.
+ */
 export function registerSiteFile(app: FastifyInstance, { setup }: Pick<HttpParts, "setup">): void {
   registerFile(app, {
     base: "/api/v1/setup/site",
@@ -48,7 +51,7 @@ export function registerUplinksFile(
   });
 }
 
-/** Answers, and gives undefined. */
+/** Sends the response, and returns undefined. */
 export function setupOff(reply: FastifyReply): undefined {
   void reply.code(403).send(problem(403, OFF));
 }
@@ -57,9 +60,9 @@ interface FileRoutes {
   readonly base: string;
   readonly versions: string;
   readonly body: Schema;
-  /** What the parsed file is called in answers. */
+  /** Name of the parsed file in responses. */
   readonly member: "site" | "content";
-  /** Undefined where it answered. */
+  /** Undefined if it has sent the response. */
   readonly editing: (reply: FastifyReply) => FileEditing | undefined;
 }
 
@@ -160,7 +163,7 @@ function saved(
   }
 }
 
-/** Codes and names with their sign: what the audit log keeps of a change. */
+/** Codes and names with a sign: what the audit log records of a change. */
 function detailOf({
   sensors,
   site,
@@ -178,7 +181,7 @@ function detailOf({
   ].join(" ");
 }
 
-/** One strong entity tag; `*` would overwrite what nobody has seen. */
+/** One strong entity tag; `*` would overwrite a version that nobody has seen. */
 function expectedHash(request: FastifyRequest): string | null {
   return /^"([0-9a-f]{64})"$/.exec(request.headers["if-match"]?.trim() ?? "")?.[1] ?? null;
 }

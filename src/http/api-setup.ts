@@ -25,7 +25,7 @@ export const TRY_BODY = objectOf(
   { uplink: { type: "object", description: "An uplink as it would stand in the uplinks file." } },
   ["uplink"],
 );
-/** The password goes to that service's log-in and is kept nowhere. */
+/** The password is sent to the login of that service and is not stored. */
 export const DISCOVER_BODY = objectOf(
   {
     url: {
@@ -57,7 +57,7 @@ export const DRAFT_BODY = objectOf({
   loop: LOOP,
 });
 
-/** Set-up over HTTP (plant 12). Everything here is 403 while SETUP_ENABLED is false. */
+/** Set-up over HTTP (plant section 12). Everything here is 403 while SETUP_ENABLED is false. */
 export function registerSetupApi(
   app: FastifyInstance,
   parts: Pick<HttpParts, "setup" | "site">,
@@ -83,7 +83,7 @@ export function registerSetupApi(
   registerDiscovery(app, parts);
 }
 
-/** What is tried before it is saved. */
+/** Tests before saving. */
 function registerTrials(app: FastifyInstance, { setup }: Pick<HttpParts, "setup">): void {
   app.post<{ Body: { sensor: { code?: unknown }; kind: PolledKind; date?: string } }>(
     "/api/v1/setup/probe",

@@ -37,7 +37,7 @@ export function registerWaveformApi(
     { schema: { querystring: WAVEFORMS_QUERY } },
     async (request, reply) => {
       const { sensor, limit } = request.query;
-      // Two days ahead: a sensor whose clock is fast still shows.
+      // Two days ahead: a sensor whose clock is fast is included.
       const toMs = instantMs(request.query.to, parts.clock.now() + 2 * 86_400_000);
       const fromMs = instantMs(request.query.from, 0);
       if (toMs === null || fromMs === null) {
@@ -138,7 +138,7 @@ function describe(stored: StoredWaveform, unit: SignalUnit, sensor: Sensor | nul
   };
 }
 
-/** The numbers go out as base64 of little-endian floats: a third of their decimal text, and no parsing in the page. */
+/** Numbers are sent as base64 of little-endian floats: a third of their decimal text, and no parsing in the page. */
 function sendSeries(reply: FastifyReply, series: SignalSeries, head: object): FastifyReply {
   const text = JSON.stringify({ ...head, doubt: series.doubt, count: series.values.length });
   function* pieces(): Generator<string> {

@@ -13,12 +13,15 @@ const API_PREFIX = "/api/v1/";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** What a change was of, for the audit log: codes and names, no secret. */
+    /** The subject of a change, for the audit log: codes and names, no secrets. */
     auditDetail: string;
   }
 }
 
-/** Every change over the HTTP side is kept with who, when and what, before it is answered; also one that was refused to a known token. */
+/**
+ * Every change over HTTP is recorded with who, when and what, before the response is sent; so is one that was refused
+ * to a known token.
+ */
 export function registerAudit(
   app: FastifyInstance,
   { audit, clock, logger }: Pick<HttpParts, "audit" | "clock" | "logger">,
@@ -27,11 +30,11 @@ export function registerAudit(
   app.addHook("onSend", (request, reply, _payload, done) => {
     const { url: route } = request.routeOptions;
     const isAudited = route?.startsWith(API_PREFIX) === true && isChange(request.method, route);
-    // Who is not known at all would only fill the log.
+    // Unauthenticated requests would only fill the log.
     if (audit !== null && isAudited && request.role !== null) {
       const outcome = String(reply.statusCode);
       const path = request.url.split("?", 1)[0] ?? "";
-      // Whatever HTTP_VIEW_TOKEN asks of a route, its refusals are of one kind.
+      // Everything that HTTP_VIEW_TOKEN is refused on a route is one kind of refusal.
       const what = request.role === "view" ? route : path;
       try {
         audit.add({
@@ -43,7 +46,7 @@ export function registerAudit(
           outcome,
         });
       } catch (err) {
-        // What was done is done; the log line keeps it where the disk is full.
+        // The change is done; if the disk is full, the log line records it.
         logger.error(
           { err, who: whoOf(request), route },
           "a change could not be written to the audit log",
@@ -66,7 +69,7 @@ export function registerAudit(
   );
 }
 
-/** The token's name; where none is required, the way they came in. */
+/** The token's name; if none is required, the way the request arrived. */
 export function whoOf({ role, server, raw }: FastifyRequest): string {
   if (server.isTokenRequired) return role === "view" ? "HTTP_VIEW_TOKEN" : "HTTP_TOKEN";
   return raw.socket.remoteAddress === undefined ? "local socket" : "loopback";

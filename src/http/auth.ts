@@ -1,23 +1,23 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Clock } from "../core/ports.ts";
 
-/** A session that was not used for this long has ended (contract 7). */
+/** A session ends after this time without use (contract section 7). */
 const SESSION_IDLE_MS = 24 * 3_600_000;
-/** Sessions held at once; the one idle longest gives way. Far more than people and tools at one box. */
+/** Sessions held at once; the longest idle one is dropped. Far more than the people and tools of one box. */
 const SESSIONS_MAX = 256;
-/** Different wrong secrets one address may present in a window before it is told to wait. */
+/** Different wrong secrets that one address may present in a window before it must wait. */
 const FAILURES_MAX = 10;
 const FAILURE_WINDOW_MS = 60_000;
-/** Addresses remembered; past this the oldest is forgotten, and all addresses together are limited. */
+/** Addresses remembered; beyond this the oldest is forgotten, and all addresses together are limited. */
 const ADDRESSES_MAX = 1_000;
 const FAILURES_MAX_TOGETHER = 300;
 
 const digest = (text: string): Buffer => createHash("sha256").update(text, "utf8").digest();
 
-/** `all` may change things; `view` looks and changes nothing. */
+/** `all` may change things; `view` may only read. */
 export type Role = "all" | "view";
 
-/** HTTP_TOKEN and HTTP_VIEW_TOKEN: compared as digests, so neither length nor content shows in the time it takes. */
+/** HTTP_TOKEN and HTTP_VIEW_TOKEN: compared as digests, so the time taken reveals neither length nor content. */
 export class TokenCheck {
   readonly #all: Buffer | null;
   readonly #view: Buffer | null;
@@ -29,7 +29,7 @@ export class TokenCheck {
   get isRequired(): boolean {
     return this.#all !== null;
   }
-  /** Null for neither token. Where none is required, everything may all. */
+  /** Null for neither token. If none is required, everyone may do everything. */
   roleOf(candidate: string): Role | null {
     if (this.#all === null) return "all";
     const given = digest(candidate);
@@ -44,7 +44,7 @@ interface Session {
   lastUsed: number;
 }
 
-/** Keys given out for a secret: dashboard cookies and tokens of the query service's Login. In memory only. */
+/** Keys issued for a secret: dashboard cookies and tokens of the query service's Login. In memory only. */
 export class Sessions {
   readonly #clock: Pick<Clock, "monotonic">;
   /** By digest of the key, least recently used first. */
@@ -65,7 +65,10 @@ export class Sessions {
     return key;
   }
 
-  /** Its role while the session lives; using it prolongs it. Looked up by digest: timing tells nothing of the key. */
+  /**
+   * Its role while the session is valid; using it prolongs it. Looked up by digest, so timing reveals nothing about the
+   * key.
+   */
   use(key: string): Role | null {
     const name = nameOf(key);
     const session = this.#sessions.get(name);
@@ -78,7 +81,7 @@ export class Sessions {
     return session.role;
   }
 
-  /** True while it lives; does not prolong it. */
+  /** True while it is valid; does not prolong it. */
   isOpen(key: string): boolean {
     const session = this.#sessions.get(nameOf(key));
     return session !== undefined && this.#clock.monotonic() - session.lastUsed <= SESSION_IDLE_MS;
@@ -94,9 +97,10 @@ function nameOf(key: string): string {
 }
 
 /**
- * Slows guessing: counts different wrong secrets per address and in all, in fixed windows. Past the limit wrong ones are
- * told to wait. The right one always passes: behind a proxy all share an address, and one who guesses must not shut out the
- * others. One wrong secret over and over is no guessing: a scraper with last year's token uses nobody's tries up.
+ * Slows guessing: counts different wrong secrets per address and in total, in fixed windows. Above the limit, wrong
+ * ones must wait. The right one is always accepted: all clients behind a proxy share an address, and a guesser must not
+ * lock the others out. Repeating one wrong secret is not guessing: a scraper with last year's token uses up no
+ * attempts.
  */
 export class FailureLimit {
   readonly #clock: Pick<Clock, "monotonic">;
@@ -112,7 +116,7 @@ export class FailureLimit {
     this.#windowStart = clock.monotonic();
   }
 
-  /** Seconds that who gave a wrong secret is told to wait; 0 = the limit is not reached. */
+  /** Seconds that a client with a wrong secret must wait; 0 = the limit is not reached. */
   retryAfterS(address: string): number {
     const leftMs = this.#roll();
     const isBlocked =
@@ -147,7 +151,7 @@ export class FailureLimit {
   }
 }
 
-/** The bearer token of an Authorization header; null where there is none. */
+/** The bearer token of an Authorization header; null if there is none. */
 export function bearerToken(header: string | undefined): string | null {
   const match = /^Bearer +(\S+) *$/i.exec(header ?? "");
   return match?.[1] ?? null;
@@ -155,7 +159,7 @@ export function bearerToken(header: string | undefined): string | null {
 
 const SESSION_COOKIE = "gateside_session";
 
-/** The dashboard's session in a Cookie header; null where there is none. */
+/** The dashboard's session in a Cookie header; null if there is none. */
 export function sessionCookie(header: string | undefined): string | null {
   for (const part of (header ?? "").split(";")) {
     const at = part.indexOf("=");
@@ -164,10 +168,13 @@ export function sessionCookie(header: string | undefined): string | null {
   return null;
 }
 
-/** We end a session that was not used for a day; the cookie only has to outlive one that is, such as a wall display's. */
+/**
+ * We end a session that was not used for a day; the cookie only has to outlive one that is in use, such as a wall
+ * display's.
+ */
 const COOKIE_LIFE_S = 30 * 86_400;
 
-/** HttpOnly: no script reads it. Strict: no other site's link or form carries it. */
+/** HttpOnly: scripts cannot read it. Strict: no other site's link or form sends it. */
 export function sessionSetCookie(key: string | null, isSecure: boolean): string {
   const life = key === null ? 0 : COOKIE_LIFE_S;
   return `${SESSION_COOKIE}=${key ?? ""}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${life}${isSecure ? "; Secure" : ""}`;

@@ -1,7 +1,7 @@
-/** Rows worked on before other work gets its turn: about a millisecond on a small box. */
+/** Rows processed before other work gets a turn: about a millisecond on a small box. */
 export const BREATH_EVERY = 50;
 
-/** Lets sockets, timers and the poller go first. */
+/** Yields to sockets, timers and the poller. */
 export function breathe(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

@@ -1,4 +1,4 @@
-/** Questions that are asked with POST: they change nothing. */
+/** Requests that use POST but change nothing. */
 const ASKING_POSTS = new Set([
   "/api/v1/configuration/compare",
   "/api/v1/setup/site/check",
@@ -6,14 +6,14 @@ const ASKING_POSTS = new Set([
   "/api/v1/setup/discover/draft",
 ]);
 
-/** Whatever is not known to be a question counts as a change. */
+/** Anything not listed as read-only counts as a change. */
 export function isChange(method: string, path: string): boolean {
   return method !== "GET" && method !== "HEAD" && !ASKING_POSTS.has(path);
 }
 
 /**
- * Also what changes nothing and answers with texts from which the secrets of the uplinks file are taken out: whoever writes a guess into
- * such a text sees whether it is one.
+ * Includes requests that change nothing but return texts with the secrets of the uplinks file removed: someone who
+ * inserts a guess into such a text would see whether it is a secret.
  */
 export function isRefusedToViewers(method: string, path: string): boolean {
   return isChange(method, path) || path === "/api/v1/setup/uplinks/check";

@@ -1,24 +1,24 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** Connections at once; together with the deadlines of limits.ts, what a flood of them can hold. */
+/** Connections at once; with the deadlines of limits.ts, this limits what a flood of them can hold. */
 const CONNECTIONS_MAX = 256;
-/** Above this, one that asks nothing makes room for each that comes. */
+/** Above this, an idle connection makes room for each new one. */
 const CROWDED = 192;
 
 interface Guest {
   readonly socket: Socket;
-  /** Null: nothing was asked yet, or it is answered. */
+  /** Null: nothing was requested yet, or it is answered. */
   readonly request: IncomingMessage | null;
 }
 
 /**
- * Keeps the door open in a crowd: connections that have not said what they want, or have had their answer, are cut, the
- * oldest first, when many more come. Who asks something whole is answered. Answers a way to cut all of them: the server itself
- * knows none that are still in their TLS handshake.
+ * Keeps the server reachable under a flood of connections: when many more arrive, those without a complete request, or
+ * with a finished one, are closed, oldest first. A complete request is always answered. Returns a function that closes
+ * all of them: the server itself does not know connections that are still in their TLS handshake.
  */
 export function keepDoorOpen(server: Server): () => void {
-  // By address and port, as TLS has a second socket for the same connection. Last is what was used last.
+  // By address and port, because TLS has a second socket for the same connection. The most recently used is last.
   const guests = new Map<string, Guest>();
   server.maxConnections = CONNECTIONS_MAX;
   server.on("connection", (socket: Socket) => {
@@ -48,7 +48,7 @@ const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddre
 
 function cutOldestIdle(guests: Map<string, Guest>): void {
   for (const [peer, { socket, request }] of guests) {
-    // A body that is still on its way is no question yet.
+    // A body that is still arriving is not a complete request.
     if (request?.complete === true) continue;
     guests.delete(peer);
     socket.destroy();

@@ -16,10 +16,10 @@ const TYPES: Readonly<Record<string, string>> = {
   ".woff2": "font/woff2",
   ".txt": "text/plain; charset=utf-8",
 };
-/** The dashboard is one page; anything larger in its directory is not ours. */
+/** The dashboard is one page; a larger file in its directory is not ours. */
 const ASSET_BYTES_MAX = 2 * 1024 * 1024;
 const ASSETS_MAX = 200;
-/** Below this a compressed form saves nothing that matters. */
+/** Below this size compression saves nothing that matters. */
 const COMPRESS_BYTES_MIN = 512;
 /** A content hash in the name: such a file never changes. */
 const HASHED_NAME = /[.-][0-9a-zA-Z_]{8,}\.[a-z0-9]+$/;
@@ -66,7 +66,7 @@ function sendAsset(request: FastifyRequest, reply: FastifyReply, asset: Asset): 
   return reply.send(asset.plain);
 }
 
-/** Every file below the directory by its URL path; `.gz` and `.br` twins made by the build are taken as they are. */
+/** Every file below the directory by its URL path; `.gz` and `.br` variants made by the build are used as they are. */
 function loadAssets(directory: string): Map<string, Asset> {
   const assets = new Map<string, Asset>();
   for (const name of filesBelow(directory, "")) {
@@ -91,7 +91,7 @@ function loadAssets(directory: string): Map<string, Asset> {
 function brotli(plain: Buffer): Buffer {
   return brotliCompressSync(plain, {
     params: {
-      // 5: nearly the size of 11 at a fraction of the start-up time; the build's own twin is used where there is one.
+      // 5: nearly the size of 11 at a fraction of the start-up time; the build's own variant is used if there is one.
       [constants.BROTLI_PARAM_QUALITY]: 5,
       [constants.BROTLI_PARAM_SIZE_HINT]: plain.length,
     },

@@ -14,7 +14,7 @@ import type { HttpOptions, HttpParts } from "./parts.ts";
 import { problem } from "./problem.ts";
 import { SIGN_IN_CSS, signInPage } from "./sign-in-page.ts";
 
-/** Scripts, styles and pictures come from us alone; nothing inline, nothing framed. No exceptions. */
+/** Scripts, styles and pictures only from this server; nothing inline, nothing framed. No exceptions. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -38,18 +38,18 @@ const SECURITY_HEADERS = {
   "permissions-policy": "camera=(), geolocation=(), microphone=()",
 };
 
-/** Reachable without a token: the probe, the way in, and the query service, whose token is in the body. */
+/** Reachable without a token: the health probe, the sign-in, and the query service, whose token is in the body. */
 const OPEN_PATHS = new Set(["/healthz", "/sign-in", "/sign-in.css", "/sign-out"]);
 const QUERY_SERVICE = "/ApiWeb.svc/";
 
 declare module "fastify" {
   interface FastifyInstance {
-    /** Whether who asked this once may still be answered: a stream outlives the session that opened it. */
+    /** Whether the client may still be served: a stream outlives the session that opened it. */
     isWelcome(request: FastifyRequest): boolean;
     readonly isTokenRequired: boolean;
   }
   interface FastifyRequest {
-    /** Null until who asks is known. */
+    /** Null until the client is known. */
     role: Role | null;
   }
 }
@@ -57,7 +57,7 @@ declare module "fastify" {
 const VIEW_REFUSED =
   "HTTP_VIEW_TOKEN may look and change nothing; sign in with HTTP_TOKEN to make changes";
 
-/** Who may ask: host names, origins, token, dashboard sessions; and the headers that every answer carries. */
+/** Access control: host names, origins, token, dashboard sessions; and the headers of every response. */
 export function registerGuard(
   app: FastifyInstance,
   parts: Pick<HttpParts, "clock" | "logger">,
@@ -79,7 +79,7 @@ export function registerGuard(
     );
   });
 
-  // On the raw response, so that streams and early refusals carry them too.
+  // On the raw response, so that streams and early errors carry them too.
   app.addHook("onRequest", (request, reply, done) => {
     reply.headers(SECURITY_HEADERS);
     const isAsking = request.method === "GET" || request.method === "HEAD";
@@ -98,7 +98,7 @@ export function registerGuard(
     const path = request.url.split("?", 1)[0] ?? "";
     if (!token.isRequired) request.role = "all";
     if (!token.isRequired || OPEN_PATHS.has(path) || path.startsWith(QUERY_SERVICE)) return done();
-    // An address stands in histories and logs: a secret in it is no secret any more, so it opens nothing.
+    // URLs end up in histories and logs: a secret in one is no longer a secret, so it is not accepted.
     const allow = (role: Role): void => {
       request.role = role;
       reply.header("x-gateside-role", role);
@@ -109,7 +109,7 @@ export function registerGuard(
     const session = sessionCookie(request.headers.cookie);
     const sessionRole = session === null ? null : sessions.use(session);
     if (sessionRole !== null) {
-      // The cookie is out of the page's sight; this tells it that there is something to sign out of.
+      // The page cannot see the cookie; this tells it that it can sign out.
       reply.header("x-gateside-session", "open");
       return allow(sessionRole);
     }
@@ -190,7 +190,7 @@ function tooMany(reply: FastifyReply, waitS: number): FastifyReply {
     .send(problem(429, `too many wrong tokens; try again in ${waitS} s`));
 }
 
-/** People get the page to sign in with, programs a short answer. */
+/** People get the sign-in page, programs a short response. */
 function refuse(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -8,12 +8,12 @@ interface Readiness {
   readonly detail: string;
 }
 
-/** The sessions of each uplink by its name; `ok` only where all of them are. */
+/** The sessions of each uplink by its name; `ok` only if all of them are. */
 interface BrokerReadiness extends Readiness {
   readonly uplinks: Readonly<Record<string, Readiness>>;
 }
 
-/** Gateway, broker and buffer, each with its state in plain words (contract 7). */
+/** Gateway, broker and buffer, each with its state in plain words (contract section 7). */
 function readiness(status: AgentStatus): {
   readonly gateway: Readiness;
   readonly broker: BrokerReadiness;
@@ -41,7 +41,7 @@ function readiness(status: AgentStatus): {
   };
 }
 
-/** Whether all of these sessions stand, and what each of the others lacks. */
+/** Whether all of these sessions are up, and what is wrong with each of the others. */
 function sessions(links: AgentStatus["links"], all: AgentStatus["links"]): Readiness {
   const down = links.filter((link) => !link.isConnected || link.hostOnline === false);
   const lack = down.map((link) =>
@@ -55,7 +55,7 @@ function sessions(links: AgentStatus["links"], all: AgentStatus["links"]): Readi
   };
 }
 
-/** `/healthz`: is the process doing its work. `/readyz`: is everything it depends on well, too. */
+/** `/healthz`: is the process doing its work. `/readyz`: is everything it depends on working too. */
 export function registerHealth(
   app: FastifyInstance,
   parts: Pick<HttpParts, "health" | "status">,

@@ -1,27 +1,27 @@
 /** DNS rebinding: a page elsewhere makes its own name resolve to 127.0.0.1, but its requests still carry that name in `Host`. */
 
-/** True for addresses and names that mean this machine alone. */
+/** True for addresses and names that always mean this machine. */
 function isLoopbackHost(host: string): boolean {
   const name = host.replace(/^\[|\]$/g, "").toLowerCase();
   if (name === "localhost" || name === "::1" || name === "0:0:0:0:0:0:0:1") return true;
   return /^(::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name);
 }
 
-/** The name in a `Host` header, without its port; null where it is malformed. */
+/** The name in a `Host` header, without its port; null if it is malformed. */
 function hostName(header: string | undefined): string | null {
   if (header === undefined) return null;
   const match = /^(\[[0-9a-fA-F:.]+\]|[^:[\]\s/@]+)(:\d{1,5})?$/.exec(header.trim());
   return match?.[1] ?? null;
 }
 
-/** While bound to loopback only loopback names are answered; a tunnel may change the port, so it is not compared. */
+/** While bound to loopback only loopback names are accepted; a tunnel may change the port, so it is not compared. */
 export function isHostAllowed(boundHost: string, header: string | undefined): boolean {
   if (!isLoopbackHost(boundHost)) return true;
   const name = hostName(header);
   return name !== null && isLoopbackHost(name);
 }
 
-/** True where someone follows a link to us: that shows our own page, and tells the other one nothing. */
+/** True if someone follows a link to us: that shows our own page, and reveals nothing to the other one. */
 export function isNavigation(headers: {
   readonly "sec-fetch-mode"?: string | string[] | undefined;
 }): boolean {
@@ -35,7 +35,7 @@ export function isSameOrigin(headers: {
   readonly "sec-fetch-site"?: string | string[] | undefined;
 }): boolean {
   const site = headers["sec-fetch-site"];
-  // The browser's own word; behind a proxy that rewrites `Host` the comparison below could not tell.
+  // The browser states it explicitly; behind a proxy that rewrites `Host` the comparison below could not tell.
   if (typeof site === "string") return site === "same-origin" || site === "none";
   if (headers.origin === undefined) return true;
   const match = /^https?:\/\/(.+)$/.exec(headers.origin);

@@ -9,15 +9,15 @@ const OPTIONS = {
   addUsedSchema: false,
 } as const;
 
-/** What fastify calls: false where data do not fit, with the faults as a property of the function. */
+/** Called by fastify: false if the data are invalid, with the errors as a property of the function. */
 interface Validator {
   (data: unknown): boolean;
   errors?: FastifySchemaValidationError[] | null;
 }
 
 /**
- * Turns a route's schema into code when the route is first asked: all of them at the start took a tenth of its CPU time, and most boxes are
- * never asked most questions.
+ * Compiles a route's schema on its first request: compiling all of them at the start took a tenth of its CPU time, and
+ * most boxes never get most requests.
  */
 export function validateLazily(app: FastifyInstance): void {
   let ajv: Ajv | null = null;

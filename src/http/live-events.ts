@@ -7,17 +7,17 @@ import { RecentReadings } from "./recent-readings.ts";
 
 /** Open streams at once: a screen in the control room and a few laptops. */
 const CLIENTS_MAX = 32;
-/** What may wait for one slow client before readings are skipped for it; it is told how many. */
+/** Queue limit for one slow client; beyond it readings are skipped for that client, and it is told how many. */
 const CLIENT_BYTES_MAX = 256 * 1024;
-/** Keeps proxies from closing the stream, and shows both ends that the other lives. */
+/** Keeps proxies from closing the stream, and shows each end that the other is alive. */
 const HEARTBEAT_MS = 15_000;
-/** How long the stream is listened to after its last reader left, so that one who comes back misses nothing. */
+/** How long events are collected after the last client left, so that one that returns misses nothing. */
 const LINGER_MS = 30_000;
-/** The status goes out this often while someone looks. */
+/** Interval of the status while a client is connected. */
 const STATUS_MS = 2_000;
 
 interface Client {
-  /** True when taken. */
+  /** True if accepted. */
   write(text: string): boolean;
   waitingBytes(): number;
   /** False once its session has ended. */
@@ -26,10 +26,10 @@ interface Client {
 }
 
 /**
- * `GET /api/v1/events`: server-sent events `reading`, `gap`, `status` and `skipped`.
- * One subscription and one status timer serve all clients, and only while there are any, or were a moment ago.
- * A reading's event has its `seq` as id. Who comes back with a Last-Event-ID gets what it missed, or `skipped` with a
- * count of null where that is not known any more.
+ * `GET /api/v1/events`: server-sent events `reading`, `gap`, `status` and `skipped`. One subscription and one status
+ * timer serve all clients, and only while there are any, or were a moment ago. A reading's event has its `seq` as id. A
+ * client that returns with a Last-Event-ID gets what it missed, or `skipped` with a count of null if that is no longer
+ * known.
  */
 export function registerLiveEvents(
   app: FastifyInstance,
@@ -100,7 +100,7 @@ export function registerLiveEvents(
       "content-type": "text/event-stream; charset=utf-8",
       "cache-control": "no-store",
       "x-accel-buffering": "no",
-      // The stream is the connection's last answer: when it ends, nothing idle is left to wait for.
+      // The stream is the last response of the connection: when it ends, nothing idle is left to wait for.
       connection: "close",
     });
     const client: Client = {
@@ -120,7 +120,7 @@ export function registerLiveEvents(
     request.raw.socket.setNoDelay(true);
     response.on("close", end);
     response.on("error", end);
-    // `retry`: a page finds the agent again a second after its restart.
+    // `retry`: a page reconnects a second after the agent restarts.
     client.write(`retry: 1000\nevent: status\ndata: ${JSON.stringify(statusJson())}\n\n`);
     const last = /^\d{1,15}$/.exec(String(request.headers["last-event-id"] ?? ""))?.[0];
     if (last !== undefined) {
@@ -133,7 +133,7 @@ export function registerLiveEvents(
   });
 }
 
-/** A client that does not read costs its own events, never memory. */
+/** A client that does not read loses its own events, and uses no memory. */
 function deliver(client: Client, text: string): void {
   if (client.waitingBytes() > CLIENT_BYTES_MAX) {
     client.skipped += 1;

@@ -1,12 +1,12 @@
 /**
- * The HTTP side a second time, on a socket in DATA_DIR: the commands on this machine find the agent that holds the
- * directory there, whatever its port is (0 = any, off = none). No network reaches it; the token is asked for here too.
+ * A second HTTP listener on a socket in DATA_DIR: the commands on this machine find the agent that holds the directory
+ * there, whatever its port is (0 = any, off = none). No network reaches it; the token is required here too.
  */
 import { chmodSync, rmSync } from "node:fs";
 import { createServer, type RequestListener, type Server } from "node:http";
 import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from "./limits.ts";
 
-/** Commands of one person, not a crowd. */
+/** The commands of one person. */
 const CONNECTIONS_MAX = 16;
 
 export class LocalSocket {
@@ -26,9 +26,9 @@ export class LocalSocket {
     this.#server.maxConnections = CONNECTIONS_MAX;
   }
 
-  /** Rejects where the file system has no sockets, or the path is longer than the system takes (107 bytes). */
+  /** Rejects if the file system has no sockets, or the path is longer than the system allows (107 bytes). */
   async listen(): Promise<void> {
-    // What a killed agent left; no other one can be behind it, as the caller holds the directory.
+    // Left by a killed agent; no other agent can be using it, because the caller holds the directory.
     rmSync(this.#path, { force: true });
     await new Promise<void>((resolve, reject) => {
       this.#server.once("error", reject);

@@ -8,7 +8,7 @@ import type { HttpParts } from "./parts.ts";
 import { sensorSeries } from "./sensor-series.ts";
 import { isGone, type SharedAnswers, tooMany } from "./shared-answers.ts";
 
-/** The sampler's own timer, ms; it is part of every sample and is taken off. */
+/** The sampler's own timer, ms; it is part of every sample and is subtracted. */
 const RESOLUTION_MS = 200;
 const WINDOW_MS = 60_000;
 const QUANTILES = [
@@ -34,7 +34,7 @@ class LoopDelay {
     this.#histogram.disable();
     if (this.#timer !== null) clearInterval(this.#timer);
   }
-  /** The worse of the running and the last whole minute, so that a scrape just after a turn misses nothing. */
+  /** The worse of the current and the last full minute, so that a scrape just after the change misses nothing. */
   seconds(): readonly number[] {
     return this.#read().map((value, index) => Math.max(value, this.#last[index] ?? 0));
   }
@@ -49,7 +49,7 @@ class LoopDelay {
 /** The times of readings are the gateway's, whatever our clock says. */
 const gatewayNowMs = ({ nowMs, gateway }: AgentStatus): number => nowMs + (gateway.skewMs ?? 0);
 
-/** Gauges that show a state are set when they are read, from the same status that people see. */
+/** State gauges are set when they are read, from the same status that people see. */
 function refreshGauges(metrics: Metrics, status: AgentStatus): void {
   metrics.gatewayUp.set(status.gateway.isUp ? 1 : 0);
   if (status.gateway.skewMs !== null) metrics.gatewaySkew.set(status.gateway.skewMs / 1000);
@@ -59,7 +59,7 @@ function refreshGauges(metrics: Metrics, status: AgentStatus): void {
   }
   const isConnected = status.links.length > 0 && status.links.every((link) => link.isConnected);
   metrics.brokerConnected.set(isConnected ? 1 : 0);
-  // Lanes of an uplink that is gone leave with it.
+  // Lanes of a removed uplink are removed with it.
   metrics.laneOutbox.reset();
   for (const [name, depth] of Object.entries(status.buffer.lanes)) {
     const parts = parseLaneName(name);
@@ -103,7 +103,7 @@ export function registerMetrics(
     });
     const text = await metrics.registry.metrics();
     const sensors = await sensorSeries(now.site, now.sensors, gatewayNowMs(now));
-    // The text format knows `NaN`; prom-client writes `Nan`.
+    // The text format uses `NaN`; prom-client writes `Nan`.
     return `${text.replaceAll(" Nan\n", " NaN\n")}\n${sensors}`;
   };
   app.get("/metrics", async (request, reply) => {

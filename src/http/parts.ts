@@ -21,7 +21,7 @@ import type { Metrics } from "../lib/metrics.ts";
 import type { HistoryLimits } from "./query-rows.ts";
 import type { TlsFiles } from "./tls.ts";
 
-/** What the HTTP room is handed. A null part answers "not available here". */
+/** Everything the HTTP room is given. A null part responds "not available here". */
 export interface HttpParts {
   readonly site: SiteSource;
   readonly status: StatusSource;
@@ -33,15 +33,15 @@ export interface HttpParts {
   readonly gaps: GapReader;
   readonly live: LiveSource;
   readonly backfill: BackfillJobs | null;
-  /** Local sensor settings (contract 2 `settings`); null where the agent offers none. */
+  /** Local sensor settings (contract section 2 `settings`); null if the agent offers none. */
   readonly settings: SettingsCommands | null;
-  /** Reload and what it compares with; null where the agent offers none. */
+  /** Reload and the state it compares with; null if the agent offers none. */
   readonly configuration: ConfigurationControl | null;
   /** Null while SETUP_ENABLED is false. */
   readonly setup: SetupDesk | null;
   /** Null while ALARMS_ENABLED is false. */
   readonly alarms: AlarmDesk | null;
-  /** Changes are kept here; null keeps none. */
+  /** The log of changes; null keeps none. */
   readonly audit: AuditLog | null;
   /** Null while ALARMS_ENABLED is false. */
   readonly findings: FindingDesk | null;
@@ -52,25 +52,25 @@ export interface HttpParts {
 
 export interface HttpOptions {
   readonly host: string;
-  /** 0: any free one; null: none, only the socket. */
+  /** 0: any free port; null: none, only the socket. */
   readonly port: number | null;
-  /** Where this machine's commands reach the agent as well; null: nowhere. */
+  /** The second listener for commands on this machine; null: none. */
   readonly socketPath: string | null;
-  /** COMMANDS_ENABLED: sensor settings are taken over TCP without a token too; absent = true. */
+  /** COMMANDS_ENABLED: sensor settings are also accepted over TCP without a token; absent = true. */
   readonly commandsEnabled?: boolean;
   /** Null: no token, loopback only. */
   readonly token: string | null;
-  /** May look and change nothing; absent or null: there is none. */
+  /** May read and change nothing; absent or null: there is none. */
   readonly viewToken?: string | null;
-  /** With them the port speaks TLS only; the socket stays plain. */
+  /** With them the port accepts only TLS; the socket stays plain. */
   readonly tls?: TlsFiles | null;
   readonly version: string;
-  /** IANA zone of the gateway: zone-less dates of the query service are in it. */
+  /** IANA zone of the gateway: query-service dates without a zone are in it. */
   readonly timezone: string;
-  /** Wire names with the vendor's word (contract 3 WIRE_WORD). */
+  /** Wire names with the vendor's word (contract section 3 WIRE_WORD). */
   readonly names: WireNames;
   /** Directory of the built dashboard; null serves none. */
   readonly dashboardDir: string | null;
-  /** Of the query service's history answers. */
+  /** For history responses of the query service. */
   readonly historyLimits?: HistoryLimits;
 }

@@ -8,7 +8,7 @@ import type { HttpParts } from "./parts.ts";
 import type { HistoryLimits } from "./query-rows.ts";
 import type { Places } from "./turns.ts";
 
-/** What the operations of the query service share. */
+/** Shared by the operations of the query service. */
 export interface QueryContext {
   readonly parts: HttpParts;
   readonly tree: SiteTree;
@@ -17,21 +17,21 @@ export interface QueryContext {
   readonly time: LocalTime;
   readonly timezone: string;
   readonly limits: HistoryLimits;
-  /** Places for answers that are made while they are read. */
+  /** Slots for responses that are computed while they are sent. */
   readonly longAnswers: Places;
-  /** Lets other work go first. Throws AskerGone once nobody waits for the answer. */
+  /** Yields to other work. Throws AskerGone if the client has disconnected. */
   readonly pause: () => Promise<void>;
 }
 
-/** Who asked is gone: the question ends. */
+/** The client has disconnected: the query ends. */
 export class AskerGone extends Error {
   override readonly name = "AskerGone";
 }
 
-/** `Value` as pieces of JSON text. Whether the answer succeeds is known before the first byte is sent. */
+/** `Value` as pieces of JSON text. Whether the query succeeds is known before the first byte is sent. */
 export interface QueryAnswer {
   readonly pieces: Iterable<string> | AsyncIterable<string>;
-  /** Called once the answer is sent, or its reader is gone. */
+  /** Called once the response is sent, or its client is gone. */
   readonly release?: () => void;
 }
 
@@ -39,7 +39,7 @@ export function jsonAnswer(value: unknown): QueryAnswer {
   return { pieces: [JSON.stringify(value)] };
 }
 
-/** Pieces of this many rows: few writes, and no text of the whole answer. */
+/** Pieces of this many rows: few writes, and never the text of the whole response in memory. */
 const ROWS_PER_PIECE = 200;
 
 /** Rows between `open` and `close`, in pieces. */
@@ -56,7 +56,7 @@ export function* rowPieces(
   yield close;
 }
 
-/** Now, by the gateway's clock where it tells one (contract 3 GATEWAY_TIMEZONE). */
+/** Now, by the gateway's clock if it is known (contract section 3 GATEWAY_TIMEZONE). */
 function gatewayNowMs({ parts }: QueryContext): number {
   return parts.clock.now() + (parts.status.status().gateway.skewMs ?? 0);
 }
@@ -73,6 +73,6 @@ export function rangeOf(
   if (start !== null && end !== null && fromMs >= toMs && isWrittenAfter(start, end)) {
     return fault(QUERY_STATUS.dateWrong, "StartDate is after EndDate");
   }
-  // Put forward by the hour that is left out in spring, a start can pass its end: nothing lies between them.
+  // Moved forward by the hour that is skipped in spring, a start can pass its end: nothing lies between them.
   return { fromMs, toMs: Math.max(fromMs, toMs) };
 }

@@ -25,7 +25,7 @@ import { type AnswerShape, answerRows, listShape, type Row } from "./query-rows.
 const F = API_REQUEST;
 type Outcome = Promise<QueryAnswer | QueryFault>;
 
-/** `getRMS` adds the nodes' own RMS where state reads of the site file give it. */
+/** `getRMS` adds the nodes' own RMS if state reads of the site file supply it. */
 export function allHistoryMeasures(context: QueryContext, fields: QueryFields): Outcome {
   const shape = listShape(...tableFrame(API_HISTORY_COLUMNS));
   const rowsOf = (open: OpenReading, place: AxisPlace) =>
@@ -122,7 +122,9 @@ function mainValues(
   return found;
 }
 
-/** Every main value of the unit at that machine and point, also those stored in another unit of the same quantity. */
+/**
+ * Every main value of the unit at that machine and point, including those stored in another unit of the same quantity.
+ */
 export async function extraValues(context: QueryContext, fields: QueryFields): Outcome {
   const range = rangeOf(fields, context);
   if (isFault(range)) return range;
@@ -132,7 +134,7 @@ export async function extraValues(context: QueryContext, fields: QueryFields): O
     machine: fields.filter(F.machinecode),
     point: fields.filter(F.pointindex),
   });
-  // Few different ones in a store, and most readings have no value of the unit.
+  // A store has few different ones, and most readings have no value of the unit.
   const wantedByUnits = new Map<string, readonly (readonly [string, number])[]>();
   const wantedOf = (units: string): readonly (readonly [string, number])[] => {
     const known = wantedByUnits.get(units);

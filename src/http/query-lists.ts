@@ -82,7 +82,7 @@ export async function currentMeasuresOf(
   return jsonAnswer(currentMeasures(entries));
 }
 
-/** The worst active alarm on the acceleration and on the envelope of a channel (plant 11). */
+/** The worst active alarm on the acceleration and on the envelope of a channel (plant section 11). */
 function severitiesOf({ parts }: QueryContext, sensor: string, channel: number) {
   const of = (part: string) =>
     parts.alarms?.severity(sensor, (value) => value.startsWith(`channel${channel}_${part}`)) ??
@@ -104,7 +104,7 @@ export async function allCurrentMeasures(
   return tableAnswer(API_HISTORY_COLUMNS, rows);
 }
 
-/** The newest reading of each axis; of two sensors at one axis, the one that measured last. */
+/** The newest reading of each axis; if two sensors share an axis, the later measurement. */
 async function newestByPlace(
   { tree, parts }: QueryContext,
   filter: TreeFilter,
@@ -168,15 +168,15 @@ async function devicesOf(
     const queuedAtMs = parts.settings?.lastQueuedAtMs(sensor.code) ?? null;
     const lastUpdate = queuedAtMs === null ? "" : time.dashed(queuedAtMs);
     answers.push(deviceAnswer(sensor, axisCount, facts, lastUpdate));
-    // Each may have looked through a page of every kind, which is as much as BREATH_EVERY rows of other questions.
+    // Each may have searched a page of every kind, which is as much as BREATH_EVERY rows of other queries.
     await breathe();
   }
   return answers;
 }
 
 /**
- * Where a sensor is mounted: a row per axis, and one without for sensors that measure no vibration. An empty code asks for
- * all of them; those rows say whose they are.
+ * Where a sensor is mounted: a row per axis, and one without for sensors that measure no vibration. An empty code
+ * requests all of them; those rows say whose they are.
  */
 export function assignedMachines(
   { tree, parts, names }: QueryContext,
@@ -208,7 +208,7 @@ function tableAnswer(columns: readonly string[], rows: readonly (readonly Cell[]
   const [open, close] = tableFrame(columns);
   return { pieces: rowPieces(open, rows, close) };
 }
-/** What stands before and after the rows of a table. */
+/** The text before and after the rows of a table. */
 export function tableFrame(columns: readonly string[]): [open: string, close: string] {
   return [`[{"${API_TABLE.columns}":${JSON.stringify(columns)},"${API_TABLE.data}":[`, "]}]"];
 }

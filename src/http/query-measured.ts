@@ -1,4 +1,4 @@
-/** What the stored readings tell of the sensors themselves (services 6 and 9). */
+/** What the stored readings say about the sensors themselves (services sections 6 and 9). */
 import { accelChannels } from "../core/convert/channels.ts";
 import { hasChannel, type OpenReading, openReading } from "../core/query/answers.ts";
 import { axisChannels } from "../core/query/site-tree.ts";
@@ -8,7 +8,7 @@ import type { QueryContext } from "./query-context.ts";
 type Parts = Pick<QueryContext["parts"], "history">;
 
 /**
- * Channels of a vibration sensor: those the site file lists; where it lists none, those of the newest record, for a
+ * Channels of a vibration sensor: those the site file lists; if it lists none, those of the newest record, because a
  * biaxial sensor has no third; H, V, A before the first record.
  */
 export function measuredChannels(
@@ -24,20 +24,20 @@ export function measuredChannels(
   return measured.length > 0 ? measured : channels;
 }
 
-/** How far back a fact is looked for that the newest record left out: fields go missing now and then, not for days. */
+/** How far back a value is searched that the newest record lacks: fields go missing now and then, not for days. */
 const LOOK_BACK_MS = 2 * 86_400_000;
 const LOOK_BACK_ROWS = 50;
 
-/** Where the records of a kind carry what a device tells of itself (services 3.3 to 3.5). */
+/** Where the records of a kind carry information about the device (services sections 3.3 to 3.5). */
 const COMMON_FACTS = ["battery", "module_temperature", "version"] as const;
 const FACTS: Readonly<Partial<Record<Kind, readonly string[]>>> = {
   accel: ["temperature"],
   accCurrent: [],
-  // Which facts a node tells of is the site file's choice; its newest reading is its whole state.
+  // The site file selects what a node reports; its newest reading is its whole state.
   node: [],
 };
 
-/** The newest reading of each kind, and older ones where it lacks a fact that its records carry. */
+/** The newest reading of each kind, and older ones if it lacks a value that its records carry. */
 export function factReadings({ history }: Parts, sensor: Sensor): OpenReading[] {
   const readings: OpenReading[] = [];
   for (const kind of readingKinds(sensor)) {

@@ -1,21 +1,22 @@
-/** What of a question's body can be told without building anything of it. */
+/** What a request body shows without building anything from it. */
 export interface BodyOutline {
-  /** False where the text is no JSON object by its outline: braces, names, commas. */
+  /** False if the text is not a JSON object by its outline: braces, names, commas. */
   readonly isObject: boolean;
-  /** The text of the asked member; null where there is none, or it is no text. */
+  /** The text of the requested member; null if there is none, or it is not a text. */
   readonly text: string | null;
 }
 
 const NO_OBJECT: BodyOutline = { isObject: false, text: null };
 
-/** Questions have a dozen members at most; one with more is none. */
+/** Requests have at most a dozen members; one with more is refused. */
 const MEMBERS_MAX = 256;
-/** A letter takes six characters at most, however it is escaped. */
+/** A letter takes at most six characters, however it is escaped. */
 const ESCAPE_CHARACTERS = 6;
 
 /**
- * Finds one text member of the outermost object, in any letter case but preferably as it is spelled, without parsing the rest: the body
- * of somebody who is not known yet may cost a walk over its characters and no more. The last of several counts, as for JSON.parse.
+ * Finds one text member of the outermost object, in any letter case but preferably as spelled, without parsing the
+ * rest: the body of an unauthenticated client may cost one pass over its characters and no more. The last of several
+ * counts, as for JSON.parse.
  */
 export function outlineOf(body: string, name: string): BodyOutline {
   const wanted = name.toLowerCase();
@@ -43,7 +44,7 @@ export function outlineOf(body: string, name: string): BodyOutline {
   return { isObject: true, text: exact ?? folded ?? null };
 }
 
-/** A member's name; null where it cannot have so many letters. */
+/** A member's name; null if it cannot have this many letters. */
 function nameIn(text: string, from: number, end: number, letters: number): string | null {
   const written = end - from - 2;
   if (written === letters) return text.slice(from + 1, end - 1);
@@ -51,7 +52,7 @@ function nameIn(text: string, from: number, end: number, letters: number): strin
   return textOf(text.slice(from, end));
 }
 
-/** Null for what is no text in JSON. */
+/** Null if it is not a JSON string. */
 function textOf(json: string): string | null {
   if (!json.startsWith('"')) return null;
   try {
@@ -73,20 +74,20 @@ function spaceEnd(text: string, from: number): number {
   }
 }
 
-/** Behind the text that begins at `from`. */
+/** Position after the string that begins at `from`. */
 function stringEnd(text: string, from: number): number {
   if (text[from] !== '"') return NONE;
   for (let quote = from; ; ) {
     quote = text.indexOf('"', quote + 1);
     if (quote < 0) return NONE;
-    // Only these backslashes can be of this quote: each character is looked at once more at most.
+    // Only these backslashes can belong to this quote: each character is examined at most once more.
     let escape = quote - 1;
     while (text[escape] === "\\") escape -= 1;
     if ((quote - escape) % 2 === 1) return quote + 1;
   }
 }
 
-/** Behind the value that begins at `from`, by its outline alone: nothing in it is checked but what ends it. */
+/** Position after the value that begins at `from`, by its outline alone: only its end is checked. */
 function valueEnd(text: string, from: number): number {
   let depth = 0;
   let at = from;
@@ -98,7 +99,7 @@ function valueEnd(text: string, from: number): number {
     } else {
       const isOpening = mark === "{" || mark === "[";
       const isClosing = mark === "}" || mark === "]";
-      // The mark behind a number or a word is not its own.
+      // The character after a number or a word is not part of it.
       if (depth === 0 && (isClosing || mark === ",")) return at > from ? at : NONE;
       if (isOpening) depth += 1;
       else if (isClosing) depth -= 1;

@@ -1,7 +1,7 @@
 /**
- * Whole answers to questions about a range of time. A short answer is made in memory; a long one is walked again while it is
- * sent, so that memory stays flat. What no box should be asked for is refused with 9007 before the first byte: never less
- * data than was asked for.
+ * Complete responses to queries over a range of time. A short response is built in memory; a long one is read again
+ * while it is sent, so that memory stays flat. A query that is too large for a box is refused with 9007 before the
+ * first byte: never less data than requested.
  */
 import type { StoredReading } from "../core/ports.ts";
 import { countReadings, type MergedRange, mergedReadings } from "../core/query/merged.ts";
@@ -9,35 +9,43 @@ import { fault, QUERY_STATUS, type QueryFault } from "../core/query/request.ts";
 import type { QueryAnswer, QueryContext } from "./query-context.ts";
 
 export interface HistoryLimits {
-  /** Rows of an answer that is made in memory. */
+  /** Rows of a response that is built in memory. */
   readonly heldRowsMax: number;
-  /** Longest answer, bytes. */
+  /** Longest response, bytes. */
   readonly bytesMax: number;
-  /** Longest work on one answer, ms. */
+  /** Longest work on one response, ms. */
   readonly workMsMax: number;
 }
 export const HISTORY_LIMITS: HistoryLimits = {
-  // A few MB: a day of minute readings, also with several values of each.
+  // A few MB: a day of minute readings, also with several values each.
   heldRowsMax: 10_000,
-  // A year of minute readings of a sensor is about 40 MB; tools parse an answer as one text.
+  // A year of minute readings of a sensor is about 40 MB; tools parse a response as one text.
   bytesMax: 256 << 20,
   // Beyond it most clients and proxies have given up.
   workMsMax: 120_000,
 };
-/** Work on an answer in memory; one that takes longer is made while it is sent, so that its reader hears from us. */
+/**
+ * Work on a response in memory; one that takes longer is computed while it is sent, so that the client receives data.
+ */
 const HELD_WORK_MS_MAX = 20_000;
-/** Until an answer begins. A connection that is silent for a minute is ended (server.ts), and then nobody is told why. */
+/**
+ * Until a response begins. A connection that is silent for a minute is ended (server.ts), and then the client never
+ * learns why.
+ */
 const BEGINNING_MS_MAX = 45_000;
-/** Counting what a long answer will hold; a site of thousands of sensors is then estimated from those counted. */
+/**
+ * Counting the content of a long response; the rest of a site of thousands of sensors is then estimated from those
+ * counted.
+ */
 const COUNTING_MS_MAX = 2_000;
-/** White space goes out this often while no row is found: a silent connection is ended (server.ts). */
+/** White space is sent this often while no row is found: a silent connection is ended (server.ts). */
 const SILENCE_MS_MAX = 10_000;
-/** A reader that takes longer than this for a long answer is not reading it. */
+/** A client that takes longer than this for a long response is not reading it. */
 const SENDING_MS_MAX = 15 * 60_000;
 /** Rows joined to one piece of text. */
 const ROWS_PER_PIECE = 200;
 
-/** A row of the answer: JSON text, and the part of the answer it belongs to. */
+/** A row of the response: JSON text, and the part of the response it belongs to. */
 export interface Row {
   readonly part: number;
   readonly text: string;
@@ -45,10 +53,10 @@ export interface Row {
 export interface RowQuestion extends MergedRange {
   readonly rowsOf: (reading: StoredReading) => readonly Row[];
 }
-/** How rows become `Value`. A reading's rows may lie in several parts; each part is one list. */
+/** How rows become `Value`. A reading's rows may be in several parts; each part is one list. */
 export interface AnswerShape {
   readonly parts: readonly number[];
-  /** Parts without rows are left out. */
+  /** Parts without rows are omitted. */
   readonly areEmptyPartsLeftOut: boolean;
   readonly open: string;
   readonly openPart: (part: number) => string;
@@ -67,7 +75,7 @@ export function listShape(open: string, close: string): AnswerShape {
   };
 }
 
-/** The question takes longer than an answer may. */
+/** The query takes longer than a response may. */
 class WorkLimitPassed extends Error {}
 
 export async function answerRows(
@@ -99,9 +107,9 @@ async function rowsWithin(
   let bytes = 0;
   let readings = 0;
   let isWhole = true;
-  /** Until the first reading: every history was looked at once, which is no measure of what the readings cost. */
+  /** Until the first reading: every history was examined once, which says nothing about the cost of readings. */
   let openedMs: number | null = null;
-  // Also where no row is found for long: many sensors over many years.
+  // Also if no row is found for long: many sensors over many years.
   const bounded = async (): Promise<void> => {
     await pause();
     if (clock.monotonic() - startedAtMs > BEGINNING_MS_MAX) throw new WorkLimitPassed();
@@ -164,7 +172,10 @@ function* heldPieces(held: readonly Row[], shape: AnswerShape): Generator<string
   yield shape.close;
 }
 
-/** Walks the range once for each part. A piece that throws ends the connection, so no reader takes a torn answer for a whole one. */
+/**
+ * Reads the range once for each part. A piece that throws ends the connection, so no client takes a partial response
+ * for a complete one.
+ */
 async function* walkedPieces(
   { parts: { history, clock }, pause }: QueryContext,
   question: RowQuestion,
@@ -204,11 +215,11 @@ async function* walkedPieces(
   yield shape.close;
 }
 
-/** What the first walk met: later ones leave out what was stored since, and must meet as many readings. */
+/** Count of the first pass: later passes omit what was stored since, and must find the same number. */
 interface Walked {
   readings: number | null;
   newestSeq: number;
-  /** Those that have rows. */
+  /** Parts that have rows. */
   readonly parts: Set<number>;
 }
 

@@ -28,19 +28,21 @@ import { HISTORY_LIMITS } from "./query-rows.ts";
 import * as signal from "./query-signal.ts";
 import { Places, Turns } from "./turns.ts";
 
-/** Questions worked on at once and waiting: the box has other work, and answers are made one after another anyway. */
+/**
+ * Queries processed at once and waiting: the box has other work, and responses are computed one after another anyway.
+ */
 const WORKING_MAX = 2;
 const WAITING_MAX = 32;
 /**
- * A question names a few codes and two dates. The token is in the body, so this much of anybody's is taken and walked over
- * (query-outline.ts) before we know who asks; it is parsed for those alone who may.
+ * A query names a few codes and two dates. The token is in the body, so this much is accepted from anybody and scanned
+ * (query-outline.ts) before we know who asks; it is parsed only for clients with a valid token.
  */
 const BODY_BYTES_MAX = 64 * 1024;
-/** Who logs in is not known either, and says two short texts. */
+/** A client that logs in is not known either, and sends two short texts. */
 const LOGIN_CHARACTERS_MAX = 4_096;
-/** Long answers that are made while they are read. */
+/** Long responses that are computed while they are sent. */
 const LONG_ANSWERS_MAX = 4;
-/** Different wrong tokens of one address in a minute; more than for people, for many tools may share an address. */
+/** Different wrong tokens of one address per minute; more than for people, because many tools may share an address. */
 const WRONG_TOKENS_MAX = 60;
 
 type Handler = (
@@ -69,7 +71,7 @@ const HANDLERS: Readonly<Record<Exclude<OperationKey, "login">, Handler>> = {
   fft: signal.fft,
 };
 
-/** `POST /ApiWeb.svc/<Operation>`: the analytics query service over what the agent has stored (contract 7). */
+/** `POST /ApiWeb.svc/<Operation>`: the analytics query service over stored data (contract section 7). */
 export function registerQueryService(
   app: FastifyInstance,
   parts: HttpParts,
@@ -94,14 +96,14 @@ export function registerQueryService(
   };
   const gate = new QueryGate(parts, options);
   const turns = new Turns(WORKING_MAX, WAITING_MAX);
-  // Understood with either word; exact letter case (services 1).
+  // Either word is accepted; exact letter case (services section 1).
   const operations = new Map<string, OperationKey>();
   for (const key of OPERATION_KEYS) {
     operations.set(OPERATIONS[key].name, key);
     operations.set(names.wire(OPERATIONS[key].name), key);
   }
 
-  /** Null where the body is no JSON object. */
+  /** Null if the body is not a JSON object. */
   const answer = async (
     key: OperationKey,
     text: string,
@@ -112,7 +114,7 @@ export function registerQueryService(
       const body = readBody(text);
       return body && gate.login(body, address, parts.site.current.site);
     }
-    // Nothing is parsed for a stranger.
+    // Nothing is parsed for an unauthenticated client.
     const { isObject, text: token } = outlineOf(text, API_REQUEST.token);
     if (!isObject) return null;
     const refused = gate.check(token, address);
@@ -129,7 +131,7 @@ export function registerQueryService(
     };
     try {
       if (isGone()) throw new AskerGone("nobody waited for the answer");
-      // A question sees one site, even if another is put in its place meanwhile.
+      // A query sees one site file, even if it is replaced meanwhile.
       return await HANDLERS[key]({ ...shared, pause }, fields);
     } finally {
       end();
@@ -157,7 +159,7 @@ export function registerQueryService(
       const text = typeof request.body === "string" ? request.body : "";
       if (key === "login" && text.length > LOGIN_CHARACTERS_MAX)
         return refuse(reply, 413, isObject, "Request body is too large");
-      // Closed before all was written: the asker left.
+      // Closed before everything was written: the client left.
       const isGone = () => reply.raw.destroyed && !reply.raw.writableFinished;
       const outcome = await answer(key, text, request.ip, isGone);
       if (outcome === null) return refuse(reply, 400, isObject, "the body must be a JSON object");
@@ -176,7 +178,7 @@ export function registerQueryService(
   });
 }
 
-/** Tokens of the query service: the configured one, and those that Login gave out (contract 7). */
+/** Tokens of the query service: the configured one, and those that Login issued (contract section 7). */
 class QueryGate {
   readonly #token: TokenCheck;
   readonly #sessions: Sessions;
@@ -192,7 +194,7 @@ class QueryGate {
     this.#names = options.names;
   }
 
-  /** Null: come in. Without a configured token any text passes. */
+  /** Null: accepted. Without a configured token any text is accepted. */
   check(token: unknown, address: string): QueryFault | null {
     if (typeof token !== "string") {
       return fault(QUERY_STATUS.tokenWrong, `${API_REQUEST.token} is missing`);
@@ -232,7 +234,7 @@ class QueryGate {
 
 const INTERNAL = fault(QUERY_STATUS.internalFault, "internal fault; see the agent's log");
 
-/** Our number that goes with a refusal at transport level. */
+/** Our error number for a transport-level refusal. */
 const TRANSPORT_STATUS: Readonly<Record<number, number>> = {
   400: QUERY_STATUS.fieldWrong,
   404: QUERY_STATUS.notServed,
@@ -265,7 +267,7 @@ function objectFor(
   return key !== undefined && OPERATIONS[key].isObject;
 }
 
-/** For addresses of the service that name none of its operations. */
+/** For paths of the service that are not operations. */
 export function refuseUnknown(reply: FastifyReply): FastifyReply {
   return refuse(reply, 404, false, "unknown operation");
 }
@@ -285,7 +287,7 @@ function sendFault(reply: FastifyReply, isObject: boolean, outcome: QueryFault):
 }
 function sendAnswer(reply: FastifyReply, { pieces, release }: QueryAnswer): FastifyReply {
   reply.type(JSON_UTF8);
-  // Small answers in one write with their length; large ones as the reader takes them.
+  // Small responses in one write with their length; large ones as fast as the client reads.
   if (Array.isArray(pieces)) {
     return reply.send([envelopeHead(QUERY_STATUS.ok, "OK"), ...pieces, ENVELOPE_TAIL].join(""));
   }

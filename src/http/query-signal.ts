@@ -28,13 +28,13 @@ export async function fftBase64(
   const series = isSpectrum
     ? lines(context.parts.series.spectrum(stored, unit, sensor), stored)
     : context.parts.series.waveform(stored, unit, sensor);
-  // `hz` is inverted: true asks for CPM (services 4.1).
+  // `hz` is inverted: true asks for CPM (services section 4.1).
   const scale = isSpectrum && fields.boolean(F.hz) ? CPM_PER_HZ : 1;
   const tail = {
     [API_PACKED.sampleRate]: stored.sampleRateHz,
     [API_PACKED.type]: type,
     [API_PACKED.step]: series.step * scale,
-    // Where the first float lies: tapered ends are not in the series.
+    // Position of the first float: tapered ends are not in the series.
     [API_PACKED.start]: series.firstIndex * series.step,
   };
   function* pieces(): Generator<string> {
@@ -66,7 +66,7 @@ export async function fft(
   return { pieces: pieces() };
 }
 
-/** A file id names one axis of one measurement; machine and point must be its own, or −1. */
+/** A file id names one axis of one measurement; machine and point must match it, or be −1. */
 function findFile(
   { parts, tree }: QueryContext,
   fields: QueryFields,
@@ -88,8 +88,8 @@ function findFile(
 }
 
 /**
- * N lines such that line k lies at k × SR/(2N) (services 6): the line at half the sample rate is left out, and the lines
- * above the envelope's low-pass are zeros.
+ * N lines such that line k is at k × SR/(2N) (services section 6): the line at half the sample rate is left out, and
+ * the lines above the envelope's low-pass are zeros.
  */
 function lines(series: SignalSeries, { sampleRateHz }: StoredWaveform): SignalSeries {
   if (series.values.length === 0 || series.step <= 0) return { ...series, step: 0 };

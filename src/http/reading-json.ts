@@ -1,6 +1,6 @@
 import type { StoredReading } from "../core/ports.ts";
 
-/** A stored reading as the API answers it: the members of contract 6, pasted from the store's own JSON texts. */
+/** A stored reading in the API: the members of contract section 6, joined from the store's own JSON texts. */
 export function readingJson(reading: StoredReading): string {
   const { seq, id, sensor, kind, timeMs, waveforms } = reading;
   return (

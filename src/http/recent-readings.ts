@@ -1,4 +1,4 @@
-/** What is kept of a live stream for readers that come back: a laptop's short sleep, a change of network. */
+/** Recent events, kept for clients that reconnect: a laptop's short sleep, a change of network. */
 const BYTES_MAX = 128 * 1024;
 
 interface Kept {
@@ -6,7 +6,7 @@ interface Kept {
   readonly text: string;
 }
 
-/** The newest readings of the stream in the order of storing, as far as the bytes go. */
+/** The newest readings in the order of storing, within a limit of bytes. */
 export class RecentReadings {
   #kept: Kept[] = [];
   #bytes = 0;
@@ -25,7 +25,7 @@ export class RecentReadings {
     }
   }
 
-  /** What came after the reading of this number; null where it is not all here any more. */
+  /** The readings after this number; null if they are not all here any more. */
   since(seq: number): string[] | null {
     if (this.#after === null || seq < this.#after) return null;
     return this.#kept.filter((one) => one.seq > seq).map(({ text }) => text);

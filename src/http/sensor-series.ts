@@ -3,11 +3,11 @@ import { BREATH_EVERY, breathe } from "./breath.ts";
 
 const STATES: readonly SensorState["state"][] = ["online", "silent", "unknown"];
 
-/** A series per sensor, or one per state of each. */
+/** One series per sensor, or one per state of each. */
 interface Family {
   readonly name: string;
   readonly help: string;
-  /** What stands behind the name and the labels of the sensor: label text and value. */
+  /** What follows the name and the sensor's labels: label text and value. */
   readonly values: (
     sensor: SensorState,
     gatewayNowMs: number,
@@ -41,8 +41,9 @@ const FAMILIES: readonly Family[] = [
 ];
 
 /**
- * The series of sensors in Prometheus' text format, made with breaths: thousands of labelled values in a registry would hold the
- * loop at every scrape. Sensors of the site file alone: a code that comes by on the wire makes no series, and one that left has none.
+ * The series of sensors in Prometheus' text format, written in turns: thousands of labelled values in a registry would
+ * block the loop at every scrape. Only sensors of the site file: an unknown code on the wire creates no series, and a
+ * removed sensor has none.
  */
 export async function sensorSeries(
   site: string,

@@ -25,37 +25,43 @@ import { refuseUnknown, registerQueryService } from "./query-service.ts";
 import { SharedAnswers } from "./shared-answers.ts";
 import { ServerCertificate } from "./tls.ts";
 
-/** Requests to us are small questions (services 6). */
+/** Requests to us are small (services section 6). */
 const BODY_BYTES_MAX = 1024 * 1024;
 const HEADER_BYTES_MAX = 16 * 1024;
-/** A reader that takes nothing of its answer for so long has gone; live streams have their heartbeat. */
+/** A client that reads nothing of its response for this long is gone; live streams have their heartbeat. */
 const SILENCE_TIMEOUT_MS = 60_000;
-/** How long `close` lets running answers end; the process has ten seconds in all. */
+/** How long `close` waits for responses in progress; the process has ten seconds in total. */
 const CLOSE_GRACE_MS = 1_000;
 /** Names in paths are sensor codes and operations. */
 const PARAM_LENGTH_MAX = 200;
 
 declare module "fastify" {
   interface FastifyInstance {
-    /** Ends every connection, those too that have not ended their TLS handshake. */
+    /** Closes every connection, including those that have not finished their TLS handshake. */
     cutConnections(): void;
   }
 }
 
 export interface HttpServer {
-  /** Opens the socket in DATA_DIR, for the commands of this machine. Never rejects: they find an agent by its port, too. */
+  /**
+   * Opens the socket in DATA_DIR for the commands on this machine. Never rejects: they can also reach an agent by its
+   * port.
+   */
   listenLocally(): Promise<void>;
-  /** Resolves to the base address (the socket's with no port) once connections are taken. Rejects where the port is taken; may be called again. */
+  /**
+   * Resolves to the base address (the socket's with no port) once connections are accepted. Rejects if the port is in
+   * use; may be called again.
+   */
   listen(): Promise<string>;
   /** The base address; null while not listening, and with no port. */
   readonly address: string | null;
-  /** Takes a certificate whose files were renewed; cheap where they were not. */
+  /** Loads a certificate whose files were renewed; cheap if they were not. */
   renewCertificate(): void;
-  /** Ends live streams, lets running answers finish for a moment, then cuts what is left. */
+  /** Ends live streams, waits briefly for responses in progress, then closes the rest. */
   close(): Promise<void>;
 }
 
-/** The agent's whole HTTP side (contract 7). */
+/** The agent's HTTP server (contract section 7). */
 export function createHttpServer(parts: HttpParts, options: HttpOptions): HttpServer {
   const tls = options.tls ? new TlsPort(new ServerCertificate(options.tls, parts.logger)) : null;
   const app = createApp(parts, options, tls);
@@ -78,7 +84,7 @@ export function createHttpServer(parts: HttpParts, options: HttpOptions): HttpSe
     },
     async listen() {
       if (options.port === null) return `unix:${options.socketPath}`;
-      // Only here: an agent whose certificate cannot be read polls and publishes all the same.
+      // Only here: an agent whose certificate cannot be read still polls and publishes.
       tls?.load();
       await app.listen({ host: options.host, port: options.port });
       const bound = app.server.address() as AddressInfo;
@@ -109,12 +115,12 @@ class TlsPort {
     this.#certificate = certificate;
   }
   create(handler: RequestListener): TlsServer {
-    // Node's own is two minutes.
+    // Node's default is two minutes.
     const limits = { ...SERVER_LIMITS, handshakeTimeout: HEADERS_TIMEOUT_MS };
     this.#server = createTlsServer(limits, handler);
     return this.#server;
   }
-  /** Throws where it cannot be read. */
+  /** Throws if it cannot be read. */
   load(): void {
     if (this.#server !== null) this.#certificate.load(this.#server);
   }
@@ -153,9 +159,9 @@ export function createApp(
     return503OnClosing: true,
     trustProxy: false,
     logger: false,
-    // An address that cannot be decoded reaches no route and none of its hooks.
+    // A URL that cannot be decoded reaches no route and none of its hooks.
     frameworkErrors: (_error, request, reply) => void refuseAddress(pathOf(request), reply),
-    // Ids of requests would only be log noise.
+    // Request ids would only be log noise.
     genReqId: () => "",
   });
   validateLazily(app);

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { breathe } from "./breath.ts";
 import { problem } from "./problem.ts";
 
-/** Different answers that wait to be made. */
+/** Different responses that wait to be computed. */
 const WAITING_MAX = 64;
 
 interface Waiting {
@@ -11,16 +11,16 @@ interface Waiting {
 }
 
 /**
- * Makes the large answers of a site one after another, other work between them. Who asks for the same before its making has begun
- * shares it: ten that ask at once cost two, and none of them is shown a state from before the question.
+ * Computes the large responses of a site one after another, with other work in between. Requests for the same response
+ * before its computation starts share it: ten concurrent ones cost two, and none gets a state older than its request.
  */
 export class SharedAnswers {
   readonly #waiting = new Map<string, Waiting>();
   #last: Promise<unknown> = Promise.resolve();
 
   /**
-   * The answer `key` stands for. Null where too many wait, or nobody waits for this one any more when its turn comes. Rejects as
-   * `make` does.
+   * The response for `key`. Null if too many wait, or if nobody waits for this one any more when its turn comes.
+   * Rejects as `make` does.
    */
   ask(
     key: string,
@@ -44,7 +44,7 @@ export class SharedAnswers {
   }
 }
 
-/** Whether who asked is gone, at the time it is called. */
+/** Whether the client is gone, at the time of the call. */
 export const isGone = (request: FastifyRequest) => (): boolean => request.raw.destroyed;
 
 export function tooMany(reply: FastifyReply): FastifyReply {

@@ -1,4 +1,4 @@
-/** The way in, without script: it works before anything else is served. `message` is our own text. */
+/** The sign-in page, without script: it works before anything else is served. `message` is our own text. */
 export function signInPage(message: string): string {
   const alert = message === "" ? "" : `<p role="alert">${message}</p>`;
   return `<!doctype html>

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createSecureContext, type Server } from "node:tls";
 import type { Logger } from "../core/ports.ts";
 
-/** Older ones are broken, and nothing that is still mended speaks only them. */
+/** Older versions are broken, and no maintained client needs them. */
 const MIN_VERSION = "TLSv1.2";
 
 export interface TlsFiles {
@@ -11,11 +11,11 @@ export interface TlsFiles {
   readonly keyFile: string;
 }
 
-/** The certificate of the HTTP side: read at the start, and again once its files have changed. */
+/** The HTTP certificate: read at the start, and again when its files have changed. */
 export class ServerCertificate {
   readonly #files: TlsFiles;
   readonly #logger: Logger;
-  /** Of the files that are in use, or were last refused. */
+  /** Of the files that are in use, or were rejected last. */
   #digest = "";
 
   constructor(files: TlsFiles, logger: Logger) {
@@ -23,7 +23,7 @@ export class ServerCertificate {
     this.#logger = logger;
   }
 
-  /** Throws where the files cannot be read or do not fit. */
+  /** Throws if the files cannot be read or do not match. */
   load(server: Server): void {
     const pair = this.#read();
     this.#digest = digestOf(pair);
@@ -31,8 +31,8 @@ export class ServerCertificate {
   }
 
   /**
-   * Takes a renewed pair; connections that are open keep theirs. Whoever renews writes two files: until both fit, and
-   * where they never do, the old pair stays in use.
+   * Loads a renewed pair; open connections keep theirs. A renewal writes two files: until both match, or if they never
+   * do, the old pair stays in use.
    */
   renew(server: Server): void {
     let digest = "unreadable";
@@ -59,7 +59,7 @@ export class ServerCertificate {
 
 function use(server: Server, pair: { readonly cert: Buffer; readonly key: Buffer }): void {
   const options = { ...pair, minVersion: MIN_VERSION } as const;
-  // First aside: a pair that does not fit must not reach the server.
+  // First aside: a mismatched pair must not reach the server.
   createSecureContext(options);
   server.setSecureContext(options);
 }

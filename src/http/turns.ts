@@ -1,4 +1,4 @@
-/** Lets a few go at once and a few more wait; everyone else is told to come back. */
+/** Lets a few run at once and a few more wait; everyone else is told to retry. */
 export class Turns {
   readonly #workingMax: number;
   readonly #waitingMax: number;
@@ -10,11 +10,11 @@ export class Turns {
     this.#waitingMax = waitingMax;
   }
 
-  /** Resolves when it is one's turn, with the way to end it; null where too many wait already. */
+  /** Resolves when it is the caller's turn, with a function that ends it; null if too many wait already. */
   async take(): Promise<(() => void) | null> {
     if (this.#working >= this.#workingMax) {
       if (this.#waiting.length >= this.#waitingMax) return null;
-      // Whoever ends hands its place on, so the count stays.
+      // Whoever ends passes its slot on, so the count stays.
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     } else {
       this.#working += 1;
@@ -27,7 +27,7 @@ export class Turns {
   }
 }
 
-/** A number of places without a queue. */
+/** A number of slots without a queue. */
 export class Places {
   readonly #max: number;
   #taken = 0;
@@ -36,7 +36,7 @@ export class Places {
     this.#max = max;
   }
 
-  /** The way to give the place back, once; null where all are taken. */
+  /** A function that returns the slot, once; null if all are taken. */
   take(): (() => void) | null {
     if (this.#taken >= this.#max) return null;
     this.#taken += 1;
