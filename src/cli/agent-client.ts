@@ -1,4 +1,4 @@
-/** Talks to the running agent's HTTP side (contract 7), for the commands that work through it. */
+/** HTTP client of the running agent (contract section 7), for the commands that work through it. */
 import type { Settings } from "../config/settings.ts";
 import { agentSocketPath } from "../lib/paths.ts";
 import { type Answer, askAddress, askSocket, type Question } from "./ask-agent.ts";
@@ -8,10 +8,10 @@ import type { Configuration } from "./configuration.ts";
 /** The agent is on this machine or near it; settings wait for the gateway, so they have their own limit. */
 const ANSWER_TIMEOUT_MS = 10_000;
 
-/** No agent answered, or it refused. `code` tells which. */
+/** No agent responded, or it refused; see `code`. */
 export class AgentFailure extends Error {
   readonly code: "no_http" | "unreachable" | "refused";
-  /** HTTP status of a refusal; null where there was no answer. */
+  /** HTTP status of a refusal; null if there was no response. */
   readonly status: number | null;
   constructor(
     code: AgentFailure["code"],
@@ -30,8 +30,8 @@ export interface AgentClient {
 }
 
 /**
- * `url` null takes the agent that holds DATA_DIR, by its socket there, or else the one at the address in the settings;
- * a call fails with AgentFailure `no_http` where neither names one.
+ * `url` null selects the agent that holds DATA_DIR, by its socket there, or otherwise the address in the settings; a
+ * call fails with AgentFailure `no_http` if there is neither.
  */
 export function createAgentClient(
   settings: Pick<Settings, "httpHost" | "httpPort" | "httpToken" | "httpCertFile" | "dataDir">,
@@ -67,7 +67,7 @@ export function createAgentClient(
     const body = parse(text);
     if (status < 200 || status > 299) {
       const hint = status === 401 ? "; give the agent's HTTP_TOKEN" : "";
-      // Our own refusals say what to do; what has no such text may be another program's.
+      // Our own refusals say what to do; a response without such a text may be another program's.
       const message = messageOf(body) ?? `${statusText}; is this the address of Gateside?`;
       throw new AgentFailure("refused", `the agent at ${at} says ${status}: ${message}${hint}`, {
         status,
@@ -82,7 +82,7 @@ export function createAgentClient(
   };
 }
 
-/** Null where nobody answers; whether an agent runs without its HTTP side is then told by the directory's lock. */
+/** Null if nothing responds; the directory's lock then shows whether an agent runs without HTTP. */
 export async function findAgent(
   { settings, site }: Configuration,
   signal: AbortSignal,
@@ -92,7 +92,7 @@ export async function findAgent(
     const status = await client.get("/api/v1/status", signal);
     const name: unknown =
       typeof status === "object" && status !== null ? Reflect.get(status, "site") : null;
-    // Something else on that port, or another instance's agent, is not the one that holds this directory.
+    // Another program on that port, or another instance's agent, is not the agent that holds this directory.
     return name === site.site ? client : null;
   } catch (error) {
     if (error instanceof AgentFailure && error.code !== "refused") return null;
@@ -100,7 +100,7 @@ export async function findAgent(
   }
 }
 
-/** What --url says; throws a UsageError for what is not an address. */
+/** The value of --url; throws a UsageError if it is not a URL. */
 export function givenAddress(text: string | null): string | null {
   if (text === null) return null;
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
@@ -123,7 +123,7 @@ function addressOf({
       "no_http",
       "no agent runs on DATA_DIR, and HTTP_PORT is 0: the agent's log names the port it got",
     );
-  // An agent that listens on every address is reached on the loopback one, which its Host check knows.
+  // An agent that listens on every address is reached on the loopback one, which its Host check accepts.
   const host = httpHost === "0.0.0.0" ? "127.0.0.1" : httpHost === "::" ? "::1" : httpHost;
   const scheme = httpCertFile === null ? "http" : "https";
   return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${httpPort}`;
@@ -137,7 +137,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** `{ error: { message } }`, as the HTTP side words its refusals. */
+/** `{ error: { message } }`, the form of the HTTP server's refusals. */
 function messageOf(body: unknown): string | null {
   const error: unknown =
     typeof body === "object" && body !== null ? Reflect.get(body, "error") : null;

@@ -37,11 +37,11 @@ interface Baseline {
   readonly high: number | null;
 }
 
-/** Flags that do something; without one of them alarms are listed. */
+/** Flags that perform an action; without one of them alarms are listed. */
 const DEEDS = ["ack", "shelve", "unshelve", "relearn", "baselines"] as const;
 const SHELF_MINUTES = 480;
 
-/** Alarms of the running agent: 0 done, or none active; 1 some are active, refused, or nobody answers. */
+/** Alarms of the running agent: 0 done, or none active; 1 some are active, refused, or no response. */
 export async function run(context: CommandContext): Promise<number> {
   const { flags, stdout, stderr } = context;
   const given = DEEDS.filter((deed) => flags.has(deed));
@@ -130,7 +130,7 @@ async function say(
   return 0;
 }
 
-/** A shelf that nobody gave an end to has one all the same. */
+/** A shelving without a given end has a default one. */
 function doneText(word: string, answer: unknown): string {
   const { alarm } = answer as { readonly alarm?: Pick<View, "shelved"> };
   const until = alarm?.shelved?.until;

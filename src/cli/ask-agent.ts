@@ -1,4 +1,4 @@
-/** One question to an agent, by its address or by its socket. */
+/** One request to an agent, by its address or by its socket. */
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type IncomingMessage, request } from "node:http";
@@ -8,7 +8,7 @@ import { checkServerIdentity, rootCertificates } from "node:tls";
 
 export interface Question {
   readonly headers: Readonly<Record<string, string>>;
-  /** Null asks with GET. */
+  /** Null sends a GET. */
   readonly content: string | null;
   readonly signal: AbortSignal;
 }
@@ -20,7 +20,7 @@ export interface Answer {
 }
 
 /**
- * Rejects where no answer comes.
+ * Rejects if there is no response.
  * @param certFile a certificate that is trusted besides the public CAs: our agent's own, which may be self-signed
  */
 export async function askAddress(
@@ -40,7 +40,10 @@ export async function askAddress(
   return { status, statusText, text: await textOf(response) };
 }
 
-/** The very certificate of the settings is trusted whatever names it has: who can read its file runs on this machine. */
+/**
+ * The exact certificate of the settings is trusted whatever names it has: anyone who can read its file runs on this
+ * machine.
+ */
 function trusting(certFile: string | null): TlsOptions {
   if (certFile === null) return {};
   let own: string;
@@ -57,7 +60,7 @@ function trusting(certFile: string | null): TlsOptions {
   };
 }
 
-/** Null where no agent listens there, or this user may not ask it. Rejects where one does and gives no answer. */
+/** Null if no agent listens there, or this user may not connect. Rejects if one does and does not respond. */
 export async function askSocket(
   socketPath: string,
   path: string,

@@ -8,12 +8,12 @@ import { type Configuration, loadConfiguration } from "./configuration.ts";
 import { ProgressLine } from "./progress.ts";
 import { parseDay } from "./times.ts";
 
-/** How often a running agent is asked how far it is, ms. */
+/** Interval at which a running agent is asked for its progress, ms. */
 const ASK_MS = 500;
-/** A busy box may leave a question unanswered now and then; after this long without any answer the agent is gone, ms. */
+/** A busy box may miss a request now and then; after this long without any response the agent is considered gone, ms. */
 const SILENT_MS = 60_000;
 
-/** Re-reads days through the running agent where one holds DATA_DIR, else in this process. */
+/** Re-reads days through the running agent if one holds DATA_DIR, otherwise in this process. */
 export async function run(context: CommandContext): Promise<number> {
   const { flags, stdout, stderr, signal } = context;
   const from = parseDay("from", flags.required("from"));
@@ -58,7 +58,7 @@ function sensorOf(code: string | null, { site }: Configuration): string | null {
 }
 
 interface Screen {
-  /** Redrawn in place, on a terminal alone. */
+  /** Redrawn in place, only on a terminal. */
   readonly show: (now: BackfillProgress) => void;
   /** A line that stays, wherever stderr goes. */
   readonly report: (line: string) => void;
@@ -89,7 +89,7 @@ async function through(
   return job;
 }
 
-/** Asks until there is an answer or the agent has been silent too long. */
+/** Retries until there is a response or the agent has been silent too long. */
 function patient(agent: AgentClient, signal: AbortSignal): (path: string) => Promise<unknown> {
   let answeredAt = systemClock.monotonic();
   return async (path) => {
@@ -108,14 +108,14 @@ function patient(agent: AgentClient, signal: AbortSignal): (path: string) => Pro
   };
 }
 
-/** The agent knows the gateway's today and the site: what it will not take, nobody should ask again as it is. */
+/** The agent knows the gateway's current day and the site: a refused request must not be repeated unchanged. */
 function asUsage(error: unknown): never {
   throw error instanceof AgentFailure && error.status === 400
     ? new UsageError(error.message)
     : error;
 }
 
-/** Why the gateway gives nothing now; null while it answers. */
+/** Why the gateway currently returns nothing; null while it responds. */
 function holdOf(status: unknown): string | null {
   const gateway: unknown =
     typeof status === "object" && status !== null ? Reflect.get(status, "gateway") : null;

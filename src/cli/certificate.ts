@@ -7,16 +7,16 @@ import { selfSignedCertificate } from "../lib/self-signed.ts";
 import { type CommandContext, UsageError } from "./command.ts";
 
 const DAY_MS = 86_400_000;
-/** Apple's systems take certificates that were made since 2019 for 825 days at most, also those that a person trusts. */
+/** Apple's systems accept certificates made since 2019 for at most 825 days, even ones that a person trusts. */
 const DAYS_DEFAULT = 825;
 const DAYS_MAX = 3650;
-/** A box whose clock is behind by up to this made a certificate that others take at once all the same. */
+/** A certificate made on a box whose clock is ahead by up to this is valid for others at once all the same. */
 const CLOCK_SLACK_MS = DAY_MS;
 const HOSTS_MAX = 50;
 /** Readable by nobody else. */
 const PRIVATE_MODE = 0o600;
 
-/** Makes a key and a self-signed certificate for the HTTP side, or shows the fingerprint of one that is there. */
+/** Creates a key and a self-signed certificate for the HTTP server, or shows the fingerprint of an existing one. */
 export function run(context: CommandContext): Promise<number> {
   const { flags, cwd, stdout, stderr } = context;
   const shown = flags.text("show");
@@ -85,7 +85,7 @@ function readPem(path: string): Buffer {
   }
 }
 
-/** What is given, or every name and address that this machine has now. */
+/** The given names, or every name and address that this machine has now. */
 function hostsOf(given: string | null): string[] {
   if (given !== null) {
     const hosts = given.split(",").map((host) => host.trim());
@@ -99,7 +99,7 @@ function hostsOf(given: string | null): string[] {
   const own = hostname();
   const isName = /^[A-Za-z0-9.-]{1,253}$/.test(own);
   const addresses = Object.values(networkInterfaces()).flatMap((list) =>
-    // Link-local ones name an interface with them, and no certificate does.
+    // Link-local addresses include an interface name, which certificates cannot contain.
     (list ?? []).flatMap(({ address }) => (/^fe80:/i.test(address) ? [] : [address])),
   );
   const names = isName ? [own, ...(own.includes(".") ? [] : [`${own}.local`])] : [];

@@ -54,7 +54,7 @@ function digestOf({ configuration, loaded }: ConfigurationReport): string | null
   return configurationDigest(settingsShown(loaded), configuration.site, others);
 }
 
-/** Where an agent runs on DATA_DIR: whether it has this configuration in effect, and what is in between. */
+/** Whether an agent that runs on DATA_DIR has this configuration in effect, and what differs. */
 function printRunning(
   report: ConfigurationReport,
   running: RunningComparison | null,
@@ -92,7 +92,7 @@ function printRunning(
     );
 }
 
-/** What a start with these settings does to readings that are still owed: a format or uplink that goes may give them up. */
+/** The effect of a start with these settings on pending readings: removing a format or uplink may drop them. */
 function printOwed({ configuration }: ConfigurationReport, { stdout }: CommandContext): void {
   if (configuration === null) return;
   const { settings, uplinks } = configuration;
@@ -112,7 +112,7 @@ function printOwed({ configuration }: ConfigurationReport, { stdout }: CommandCo
   }
 }
 
-/** Faults come last, where the terminal stands, and are counted on the stream that they are told on. */
+/** Faults come last, where the cursor is, and are counted on the stream that they are printed to. */
 function print(report: ConfigurationReport, { stdout, stderr }: CommandContext): void {
   const faults = count(report.faults.length, "fault");
   const counts = `${faults}, ${count(report.warnings.length, "warning")}`;
@@ -165,7 +165,7 @@ function print(report: ConfigurationReport, { stdout, stderr }: CommandContext):
   else stderr.write(`\n${counts}: fix what is listed above and run \`gateside check\` again\n`);
 }
 
-/** What the first start is going to send; null where DATA_DIR holds a store, for then it is over. */
+/** What the first start will send; null if DATA_DIR has a store, because the first start is then over. */
 function firstStartAhead({ configuration }: ConfigurationReport): FirstStart[] | null {
   if (configuration === null) return null;
   const { settings, site, uplinks } = configuration;
@@ -194,7 +194,7 @@ function firstStartLines(report: ConfigurationReport): string[] {
   ];
 }
 
-/** How much that left the buffer is still known. */
+/** How many removed readings are still remembered. */
 function memoryLine(bufferMaxMb: number | undefined, streams: number): string | null {
   if (bufferMaxMb === undefined || streams === 0) return null;
   const readings = recognisedReadings(bufferMaxMb * 2 ** 20);
@@ -207,10 +207,10 @@ const count = (n: number, word: string) => `${n} ${word}${n === 1 ? "" : "s"}`;
 
 export interface SettingRow {
   readonly name: string;
-  /** Secrets are masked, addresses carry no credentials. */
+  /** Secrets are masked, URLs carry no credentials. */
   readonly value: string;
   readonly origin: string;
-  /** What is wrong with it, where a fault names it: the value is in force nowhere then, and not shown. */
+  /** What is wrong with it, if a fault names it: the value is then not in effect, and not shown. */
   readonly fault?: "rejected" | "missing";
 }
 

@@ -6,8 +6,8 @@ import { besideBundle } from "../lib/paths.ts";
 type CollectBundle = typeof collectBundle;
 
 /**
- * What the receiving end needs (PostgreSQL, AMQP) lies in a bundle of its own, so that the agent is neither larger nor heavier for it. The path is
- * put together here, for the bundler would follow a plain import.
+ * The receiving end (PostgreSQL, AMQP) is in a bundle of its own, so that the agent is neither larger nor heavier for
+ * it. The path is computed here, because the bundler would follow a plain import.
  */
 export async function loadCollectBundle(): Promise<CollectBundle> {
   const path = besideBundle("collect.js") ?? resolve("src", "collect", "main.ts");

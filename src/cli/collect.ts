@@ -6,7 +6,7 @@ import { loadCollectBundle } from "./collect-bundle.ts";
 import type { CommandContext } from "./command.ts";
 import { ConfigurationError } from "./configuration.ts";
 
-/** The receiving end: 0 after a clean end, 1 where the database cannot be used. */
+/** The receiving end: 0 after a clean stop, 1 if the database cannot be used. */
 export async function run({ flags, env, cwd, signal }: CommandContext): Promise<number> {
   const migrateOnly = flags.has("migrate-only");
   const { settings, faults } = loadCollectSettings({

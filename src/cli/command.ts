@@ -1,4 +1,4 @@
-/** What every command of the program is made of; see commands.ts for the table. */
+/** The parts of every command; see commands.ts for the table. */
 import type { Environment } from "../config/environment.ts";
 import { anyOf } from "../config/fault.ts";
 import { likely } from "../lib/nearest.ts";
@@ -11,20 +11,20 @@ export interface FlagSpec {
   readonly doc: string;
   readonly default?: string;
   readonly required?: boolean;
-  /** Required where the flag of this name, which stands in for it, is not given. */
+  /** Required unless the flag with this name, its alternative, is given. */
   readonly requiredUnless?: string;
   /** May be given several times. */
   readonly many?: boolean;
 }
 
-/** The flag as it is written in a call: `--name VALUE`. */
+/** The flag as written in a call: `--name VALUE`. */
 export function flagCall({ name, value }: Pick<FlagSpec, "name" | "value">): string {
   return value === undefined ? `--${name}` : `--${name} ${value}`;
 }
 
-/** Somewhere to write text; a process stream fits. */
+/** A text output; a process stream fits. */
 export interface TextSink {
-  /** False asks the writer to wait for `drain`, as Node's streams do. */
+  /** False asks the caller to wait for `drain`, as Node's streams do. */
   write(text: string | Uint8Array): boolean;
   once?(event: "drain" | "close", listener: () => void): unknown;
   off?(event: "drain" | "close", listener: () => void): unknown;
@@ -40,13 +40,13 @@ export interface CommandContext {
   readonly cwd: string;
   readonly stdout: TextSink;
   readonly stderr: TextSink;
-  /** Aborted by the first SIGTERM or SIGINT, and when the reader of stdout has gone. */
+  /** Aborted by the first SIGTERM or SIGINT, and when the reader of stdout is gone. */
   readonly signal: AbortSignal;
-  /** Has SIGHUP call the listener; where no command asks for that it ends the command. */
+  /** Makes SIGHUP call the listener; if no command does so, SIGHUP ends the command. */
   readonly onHangup?: ((listener: () => void) => void) | undefined;
 }
 
-/** Answers the exit code. */
+/** Returns the exit code. */
 type CommandHandler = (context: CommandContext) => Promise<number>;
 
 export interface Command {
@@ -56,14 +56,14 @@ export interface Command {
   readonly details?: string;
   readonly flags: readonly FlagSpec[];
   readonly examples: readonly string[];
-  /** Loaded only when the command runs, so that `check` pays for no broker and `--help` for nothing. */
+  /** Loaded only when the command runs, so that `check` does not load a broker and `--help` loads nothing. */
   readonly load: () => Promise<{ readonly run: CommandHandler }>;
 }
 
 /** A mistake on the command line: printed as one line, exit code 2. */
 export class UsageError extends Error {}
 
-/** Codes named in an answer to one that is none. */
+/** Valid codes, shown in the message about an invalid one. */
 const CODES_MAX = 12;
 
 export function unknownSensor(
@@ -77,7 +77,7 @@ export function unknownSensor(
   return new UsageError(`--sensor ${code} is not in the site file; ${advice}`);
 }
 
-/** The flags of one call, already known to the command's table. */
+/** The flags of one call, already validated against the command's table. */
 export class Flags {
   readonly #values: ReadonlyMap<string, readonly string[]>;
 

@@ -23,7 +23,7 @@ export const TRAINING: Command = {
   load: () => import("./train.ts"),
 };
 
-/** Every command of the program (contract 2). */
+/** Every command of the program (contract section 2). */
 export const COMMANDS: readonly Command[] = [
   {
     name: "run",

@@ -9,14 +9,14 @@ import type { ConfigurationFiles, ConfigurationTexts } from "../setup/reload.ts"
 import type { CommandContext } from "./command.ts";
 import { examineFiles } from "./configuration.ts";
 
-/** Settings and files as the running agent finds them again, beside those it was started with. */
+/** Settings and files as the running agent reads them again, next to those it was started with. */
 export function createConfigurationFiles(
   context: Pick<CommandContext, "env" | "cwd" | "flags">,
   running: LoadedSettings,
 ): ConfigurationFiles {
   const environmentNow = watchEnvironment(context.env);
   return {
-    // With the settings that are running: those that changed since wait for the restart, whatever is wrong with them.
+    // With the running settings: changed ones wait for the restart, whatever is wrong with them.
     examine(proposed = {}, pending) {
       const texts = { ...textsOf(running), ...proposed };
       const { configuration, faults, warnings } = examineFiles(running, texts, pending);
@@ -62,12 +62,14 @@ export function createConfigurationFiles(
   };
 }
 
-/** Names of the settings that two loads have different values of. */
+/** Names of the settings that differ between two loads. */
 function differing(a: LoadedSettings, b: LoadedSettings): SettingName[] {
   return SETTING_NAMES.filter((name) => a.valueOf(name) !== b.valueOf(name));
 }
 
-/** For `compare`: every setting but secrets that the asking side does not have, for it may not be allowed to read them. */
+/**
+ * For `compare`: every setting except secrets that the client did not send, because it may not be allowed to read them.
+ */
 export function settingDigests(nonce: string, loaded: LoadedSettings): Record<string, string> {
   return Object.fromEntries(
     SETTING_NAMES.filter((name) => !SETTINGS[name].secret || loaded.valueOf(name) !== "").map(
@@ -76,7 +78,7 @@ export function settingDigests(nonce: string, loaded: LoadedSettings): Record<st
   );
 }
 
-/** Settings as `check` shows them, without secrets: what the name of a configuration is made of. */
+/** Settings as `check` shows them, without secrets: a configuration id is derived from them. */
 export function settingsShown(loaded: LoadedSettings): Record<string, string> {
   const hidden = (name: SettingName) => SETTINGS[name].secret && !name.endsWith("_URL");
   return Object.fromEntries(

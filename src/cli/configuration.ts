@@ -1,4 +1,4 @@
-/** Settings and site file together, as the commands want them: whole, or every fault at once. */
+/** Settings and site file together, as the commands need them: complete, or every fault at once. */
 import { readFileSync } from "node:fs";
 import { errorCode } from "../config/environment.ts";
 import { type Fault, faultLine } from "../config/fault.ts";
@@ -43,7 +43,7 @@ export class ConfigurationError extends Error {
 export interface Configuration {
   readonly settings: Settings;
   readonly site: Site;
-  /** `main` first, where there is one. */
+  /** `main` first, if it exists. */
   readonly uplinks: readonly Uplink[];
 }
 
@@ -52,7 +52,7 @@ export interface ConfigurationReport {
   readonly faults: readonly Fault[];
   readonly warnings: readonly Fault[];
   readonly loaded: LoadedSettings;
-  /** Also there when the settings have faults, so that both are checked at once. */
+  /** Available even if the settings have faults, so that both are checked at once. */
   readonly site: Site | null;
 }
 
@@ -66,7 +66,7 @@ export function examineConfiguration(context: Place): ConfigurationReport {
   return examineFiles(loaded);
 }
 
-/** The files beside settings that are known; `proposed` texts stand in for files, to be checked before they are written. */
+/** The files of known settings; `proposed` texts replace files, to be checked before they are written. */
 export function examineFiles(
   loaded: LoadedSettings,
   proposed: Partial<ConfigurationTexts> = {},
@@ -108,7 +108,7 @@ export function examineFiles(
   };
 }
 
-/** CONFIG_PUBLIC_KEY_FILE, where it is given, must hold what signatures are checked with. */
+/** CONFIG_PUBLIC_KEY_FILE, if given, must contain a key that can verify signatures. */
 function keyFaults({ settings }: LoadedSettings): Fault[] {
   const path = settings?.configPublicKeyFile ?? null;
   if (path === null) return [];
@@ -130,15 +130,15 @@ function keyFaults({ settings }: LoadedSettings): Fault[] {
 
 interface UplinksFile {
   readonly path: string;
-  /** Null where it cannot be read, which is the fault. */
+  /** Null if it cannot be read, which is the fault. */
   readonly text: string | null;
   readonly trouble?: Fault;
 }
 
-/** What set-up over HTTP begins with. */
+/** The initial content for set-up over HTTP. */
 const NO_UPLINKS = '{ "uplinks": [] }';
 
-/** Null where UPLINKS_FILE is not set. */
+/** Null if UPLINKS_FILE is not set. */
 function readUplinks(
   path: string,
   mayBeEmpty: boolean,
@@ -170,7 +170,7 @@ function checkUplinksFile(file: UplinksFile | null, context: UplinksContext): Lo
   return loadUplinks(file.text, file.path, context);
 }
 
-/** Throws a ConfigurationError; prints warnings. Touches neither network nor DATA_DIR. */
+/** Throws a ConfigurationError; prints warnings. Accesses neither network nor DATA_DIR. */
 export function loadConfiguration(context: Place & Pick<CommandContext, "stderr">): Configuration {
   return requireConfiguration(examineConfiguration(context), context);
 }
@@ -186,7 +186,7 @@ export function requireConfiguration(
   return report.configuration;
 }
 
-/** Settings alone, for commands that need no site file. Throws a ConfigurationError. */
+/** Only settings, for commands that need no site file. Throws a ConfigurationError. */
 export function loadProcessSettings(
   context: Place & Pick<CommandContext, "stderr">,
 ): UnboundSettings {

@@ -13,7 +13,7 @@ import { startSimulator } from "../simulator/server.ts";
 import type { CommandContext, TextSink } from "./command.ts";
 import { readingLine } from "./reading-line.ts";
 
-/** The plant's day passes this much faster, so that something happens while a person looks. */
+/** The plant's time runs this much faster, so that something happens while a person watches. */
 const SPEED = 20;
 const SENSORS = 14;
 /** Days of history to fill the trends with. */
@@ -73,8 +73,8 @@ interface DemoPlace {
 }
 
 /**
- * The plant's time for the agent too: by a clock of life's pace its day would run ahead of the box, and sensors would seem
- * silent and the gateway's clock wrong.
+ * The agent uses the plant's time too: by a real-time clock the plant's day would run ahead of the box, and sensors
+ * would seem silent and the gateway's clock wrong.
  */
 export function fastClock(base: Clock, speed: number): Clock {
   const startMs = base.now();
@@ -86,7 +86,7 @@ export function fastClock(base: Clock, speed: number): Clock {
   };
 }
 
-/** The usual port where it is free, else any. */
+/** The usual port if it is free, otherwise any. */
 async function openWithFreePort(port: number, place: DemoPlace, stderr: TextSink) {
   const parts = {
     site: place.site,
@@ -119,7 +119,7 @@ function demoSettings(port: number, { simulator, broker, dataDir, site }: DemoPl
       PUBLISH_FORMATS: "json,plain",
       HTTP_PORT: String(port),
       DISK_FREE_MIN_MB: "0",
-      // Hours until full are the plant's, and twenty of them pass in one.
+      // Hours until full are in plant time, twenty of which pass in one real hour.
       BUFFER_MAX_MB: "32768",
     },
     { cwd: dataDir },
@@ -128,7 +128,7 @@ function demoSettings(port: number, { simulator, broker, dataDir, site }: DemoPl
   return bindSite(settings, site.site);
 }
 
-/** Live topics and states only: the day's history would scroll everything else away. */
+/** Only live topics and states: the day's history would scroll everything else away. */
 async function subscribe(url: string, site: Site, stdout: TextSink) {
   const names = new Map(site.sensors.map((sensor) => [sensor.code, sensor.name ?? ""]));
   const link = new MqttLink(

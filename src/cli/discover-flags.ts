@@ -1,6 +1,6 @@
 import type { FlagSpec } from "./command.ts";
 
-/** Apart from the command, so that the table of commands loads no client. */
+/** Separate from the command, so that the table of commands loads no client. */
 export const DISCOVER_FLAGS: readonly FlagSpec[] = [
   { name: "url", value: "URL", doc: "base address of the analytics service", required: true },
   {

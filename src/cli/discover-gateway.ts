@@ -1,4 +1,7 @@
-/** `discover --gateway`: asks the gateway which kinds answer for sensors of a type, so that nobody has to know them. */
+/**
+ * `discover --gateway`: asks the gateway which kinds have records for sensors of a type, so that nobody has to know
+ * them.
+ */
 
 import { readOnce } from "../agent/one-read.ts";
 import type { Survey } from "../analytics/survey.ts";
@@ -7,7 +10,7 @@ import { addDays, dayOf } from "../core/time-zone.ts";
 import { type Flags, UsageError } from "./command.ts";
 import { type GatewayAccess, type GatewaySettings, openGateway } from "./gateway-access.ts";
 
-/** Sensors of a type that are asked: one may be off, or have sent nothing for days. */
+/** Sensors of a type that are tried: one may be off, or have sent nothing for days. */
 const SENSORS_PER_TYPE = 3;
 const DAYS_MAX = 31;
 const TIMEOUT_MS = 30_000;
@@ -17,28 +20,28 @@ interface KindsQuestion {
   readonly url: string;
   readonly service: string;
   readonly wireWord: string;
-  /** How many days back records are looked for, the running one included. */
+  /** How many days are searched for records, the current one included. */
   readonly days: number;
 }
 
 interface KindsAnswer {
-  /** By type code; types of which nothing was found are left out. */
+  /** By type code; types for which nothing was found are left out. */
   readonly kinds: ReadonlyMap<number, readonly PolledKind[]>;
   readonly notes: readonly string[];
 }
 
-/** The gateway cannot be reached, or gives no sensor's day at all. */
+/** The gateway cannot be reached, or returns no day of any sensor. */
 export class GatewayRefusal extends Error {
   override readonly name = "GatewayRefusal";
 }
 
-/** Null where --gateway is not given. */
+/** Null if --gateway is not given. */
 export function kindsQuestion(flags: Flags): KindsQuestion | null {
   const url = flags.text("gateway");
   const days = flags.number("days", { min: 1, max: DAYS_MAX, isInteger: true }) ?? 1;
   if (url === null) return null;
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    // Not repeated: it may hold a password.
+    // Not repeated: it may contain a password.
     throw new UsageError("--gateway is not an address such as http://192.168.1.10");
   }
   return {
@@ -49,7 +52,7 @@ export function kindsQuestion(flags: Flags): KindsQuestion | null {
   };
 }
 
-/** Asks for the types that are not in `known`. Rejects with a GatewayRefusal. */
+/** Queries the types that are not in `known`. Rejects with a GatewayRefusal. */
 export async function askKinds(
   question: KindsQuestion,
   found: Survey,
@@ -85,7 +88,7 @@ export async function askKinds(
           );
           if (hasRecords) sources.set(kind, code);
         }
-        // One sensor that answers tells its type; further ones are asked where it is silent.
+        // One sensor that responds is enough for its type; others are tried if it is silent.
         if (sources.size > 0) break;
       }
       if (sources.size === 0) {
@@ -111,7 +114,7 @@ export async function askKinds(
   return { kinds, notes };
 }
 
-/** True where the gateway has records of a kind in one of the days. */
+/** True if the gateway has records of a kind in one of the days. */
 async function answers(
   gateway: GatewayAccess,
   { days }: KindsQuestion,
@@ -122,7 +125,7 @@ async function answers(
   const sensor: Sensor = { code, type, kinds: [kind], channels: {} };
   for (let back = 0; back < days; back += 1) {
     signal.throwIfAborted();
-    // The gateway's zone is not known here; a day of UTC is one of its days, too.
+    // The gateway's zone is not known here; a UTC day overlaps one of its days.
     const day = addDays(dayOf(gateway.clock.now(), "UTC"), -back);
     const { result, count } = await readOnce(gateway, { sensor, kind, day }, signal);
     if (result.ok) {

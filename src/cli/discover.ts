@@ -15,7 +15,10 @@ import { outFile } from "./out-file.ts";
 import { ProgressLine } from "./progress.ts";
 import { writeOut } from "./write-out.ts";
 
-/** Drafts a site file from an analytics service's lists: 0 written, 1 the service gave nothing, 2 a wrong flag or file. */
+/**
+ * Drafts a site file from the lists of an analytics service: 0 written, 1 the service returned nothing, 2 a wrong flag
+ * or file.
+ */
 export async function run(context: CommandContext): Promise<number> {
   const { flags, cwd, stdout, stderr, signal } = context;
   const hints = hintsOf(flags);
@@ -93,7 +96,7 @@ function proxyOf(flags: Flags): string | null {
   const proxy = flags.text("proxy");
   if (proxy === null || (URL.canParse(proxy) && /^https?:$/.test(new URL(proxy).protocol)))
     return proxy;
-  // Not repeated: it may hold a password.
+  // Not repeated: it may contain a password.
   throw new UsageError("--proxy is not an address such as http://proxy.plant:3128");
 }
 
@@ -101,7 +104,7 @@ function tokenOf(flags: Flags, cwd: string): string {
   return fileOf("token-file", flags, cwd) ?? flags.required("token");
 }
 
-/** What the flag's file holds, trimmed; null where the flag is not given. */
+/** The content of the flag's file, trimmed; null if the flag is not given. */
 function fileOf(flag: string, flags: Flags, cwd: string): string | null {
   const file = flags.text(flag);
   if (file === null) return null;
@@ -112,7 +115,7 @@ function fileOf(flag: string, flags: Flags, cwd: string): string | null {
   }
 }
 
-/** E-mail and password of a log-in; null where a token is given instead. */
+/** E-mail and password of a login; null if a token is given instead. */
 function loginOf(
   flags: Flags,
   cwd: string,
@@ -132,7 +135,7 @@ function loginOf(
   return { email, password };
 }
 
-/** As it is written, without the checker's faults: they are told of the merged file. */
+/** As written, without the checker's faults: they are reported for the merged file. */
 function readSite(path: string, shown: string): Readonly<Record<string, unknown>> {
   let text: string;
   try {
@@ -162,7 +165,7 @@ function codesOf(site: Readonly<Record<string, unknown>> | null): ReadonlySet<st
   return new Set(list.map(({ code }) => normalCode(String(code))));
 }
 
-/** Whole or not at all: a site file is never left half written. */
+/** Complete or not at all: a site file is never left partly written. */
 function replaceFile(path: string, text: string): void {
   const draft = `${path}.new`;
   writeFileSync(draft, text, { flush: true });

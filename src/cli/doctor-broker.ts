@@ -3,7 +3,9 @@ import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import type { MqttLinkOptions } from "../link/link-options.ts";
 import type { Finding } from "./finding.ts";
 
-/** One session at each address under an id of its own, so that a running agent keeps its; nothing is published. */
+/**
+ * One session at each address with an id of its own, so that a running agent keeps its session; nothing is published.
+ */
 export async function checkBroker(
   uplink: Uplink,
   found: (finding: Finding) => void,
@@ -17,7 +19,7 @@ export async function checkBroker(
   );
 }
 
-/** Tries each address of one cluster in turn; `what` heads each finding. */
+/** Tries each address of one cluster in turn; `what` is the heading of each finding. */
 async function checkAddresses(
   options: MqttLinkOptions,
   what: string,

@@ -9,13 +9,15 @@ import type { Finding } from "./finding.ts";
 import { openGateway } from "./gateway-access.ts";
 import { duration } from "./status.ts";
 
-/** A gateway that takes connections and answers none is not waited for once per sensor: so many time limits at most. */
+/**
+ * A gateway that accepts connections but never responds is not waited for once per sensor: at most this many timeouts.
+ */
 const SILENCE_TIMEOUTS_MAX = 4;
 
 /** Codes in one line. */
 const NAMED_MAX = 20;
 
-/** Reads the running day of every sensor and kind once. */
+/** Reads the current day of every sensor and kind once. */
 export async function checkGateway(
   configuration: Configuration,
   found: (finding: Finding) => void,
@@ -92,7 +94,7 @@ export async function checkGateway(
     }
   };
   try {
-    // The first read alone: a gateway that is waking up, or down, is met once.
+    // The first read runs alone, so that a gateway that is waking up, or down, is met once.
     const rest = reads.splice(1);
     await work();
     reads.push(...(isLost ? [] : rest));
@@ -102,7 +104,7 @@ export async function checkGateway(
       const detail = `${skipped} of ${readsTotal} reads not tried: fix the gateway first`;
       if (skipped > 0) found({ what: "sensors", state: "skipped", detail });
     }
-    // Something answers, yet never as a gateway does: a router's page, a proxy, another service.
+    // Something responds, but never as a gateway does: a router's page, a proxy, another service.
     if (refusals > 0 && !isReached && !isLost && !signal.aborted)
       found({
         what: "gateway",
@@ -122,7 +124,7 @@ export async function checkGateway(
   }
 }
 
-/** Where to look when no sensor could be asked. */
+/** Where to look if no sensor could be read. */
 function remedyOf(failureClass: FailureClass): string {
   return failureClass === "configuration"
     ? "check that GATEWAY_CA_FILE is the CA that signed its certificate, and that the certificate is for the host in GATEWAY_URL"

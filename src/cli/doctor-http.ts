@@ -8,7 +8,7 @@ import type { Finding } from "./finding.ts";
 
 const what = "http";
 
-/** Whether the agent listens at HTTP_HOST and HTTP_PORT or, where none runs on DATA_DIR, whether it could. */
+/** Whether the agent listens at HTTP_HOST and HTTP_PORT or, if none runs on DATA_DIR, whether it could. */
 export async function checkHttp(
   settings: Pick<Settings, "httpCertFile" | "httpHost" | "httpPort" | "httpToken" | "dataDir">,
   found: (finding: Finding) => void,
@@ -34,7 +34,7 @@ export async function checkHttp(
   else found({ what, state: "ok", detail: `the running agent listens at ${address}` });
 }
 
-/** The same for MODBUS_HOST and MODBUS_PORT; nothing is said where it is off. */
+/** The same for MODBUS_HOST and MODBUS_PORT; no finding if it is off. */
 export async function checkModbus(
   settings: Pick<
     Settings,
@@ -85,12 +85,12 @@ interface RunningSide {
   readonly modbus: ModbusState | null;
 }
 
-/** What the agent on DATA_DIR says of its own servers; `none` where no agent runs there. */
+/** What the agent on DATA_DIR reports about its own servers; `none` if no agent runs there. */
 async function runningSide(
   settings: Pick<Settings, "httpCertFile" | "httpHost" | "httpToken" | "dataDir">,
   signal: AbortSignal,
 ): Promise<RunningSide | "none"> {
-  // By the socket alone: what answers at the port may be the very program that has taken it.
+  // Only by the socket: whatever responds at the port may be the very program that has taken it.
   const agent = createAgentClient({ ...settings, httpPort: null });
   try {
     const { http, modbus = null } = (await agent.get("/api/v1/status", signal)) as {
@@ -103,14 +103,14 @@ async function runningSide(
     };
   } catch (error) {
     if (!(error instanceof AgentFailure)) throw error;
-    // It answers, and not to this token: it runs.
+    // It responds, but rejects this token: it is running.
     if (error.code !== "refused") return "none";
     const unseen = { address: "its address", lastError: null };
     return { http: unseen, modbus: { ...unseen, clients: 0 } };
   }
 }
 
-/** Listens for a moment. Null where that worked. */
+/** Listens for a moment. Null if that worked. */
 function tryPort(host: string, port: number): Promise<Error | null> {
   return new Promise((resolve) => {
     const server = createServer((socket) => socket.destroy());

@@ -11,10 +11,10 @@ import { storeAccessFaults } from "./store-access.ts";
 const MB = 2 ** 20;
 /** Beyond this the machine's clock is wrong enough to confuse people who compare times. */
 const SKEW_MAX_MS = 30_000;
-/** Clocks before this are a box that has not heard the time yet. */
+/** A clock before this belongs to a box that does not know the time yet. */
 const PLAUSIBLE_SINCE_MS = Date.UTC(2024, 0, 1);
 
-/** DATA_DIR can be written, and has the room that the settings promise. Writes nothing. */
+/** DATA_DIR is writable, and has the space that the settings promise. Writes nothing. */
 export async function checkDisk(
   {
     dataDir,
@@ -39,7 +39,7 @@ export async function checkDisk(
     }
     const { blocks, bavail, bsize } = await statfs(directory);
     if (blocks === 0) {
-      // As a start would say it: /proc, /sys and the like.
+      // In the words of a start: /proc, /sys and the like.
       const why = "this file system keeps no files there; give a directory on a disk";
       found({ what, state: "failed", detail: `DATA_DIR: ${dataDir} cannot be made: ${why}` });
       return;
@@ -63,7 +63,7 @@ export async function checkDisk(
   }
 }
 
-/** DATA_DIR, or the directory it would be made in. */
+/** DATA_DIR, or the directory it would be created in. */
 async function nearestDirectory(path: string): Promise<string> {
   try {
     const about = await stat(path);
@@ -75,7 +75,7 @@ async function nearestDirectory(path: string): Promise<string> {
   }
 }
 
-/** `skewMs`: gateway clock minus ours; null where no answer told it. */
+/** `skewMs`: gateway clock minus ours; null if no response contained it. */
 export function checkClock(
   skewMs: number | null,
   found: (finding: Finding) => void,

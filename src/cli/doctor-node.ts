@@ -1,4 +1,4 @@
-/** Tries every state read of the site file once: which of them answer, and what to do about those that do not. */
+/** Tries every state read of the site file once: which of them respond, and what to do about those that do not. */
 import { readServiceState, registersOnce } from "../agent/state-once.ts";
 import { CallFailure } from "../core/failure.ts";
 import {
@@ -14,9 +14,9 @@ import type { Finding } from "./finding.ts";
 import { type GatewayAccess, openGateway, openServiceStates } from "./gateway-access.ts";
 import { duration } from "./status.ts";
 
-/** Answers that did not come in time are waited for so often; the other reads of that source are not tried then. */
+/** Number of timeouts allowed; the remaining reads of that source are not tried then. */
 const SILENCES_MAX = 3;
-/** What a value's text may fill in a line. */
+/** Limit of a value's text in a line. */
 const SHOWN_MAX = 40;
 
 const EXCEPTION_REMEDIES: Readonly<Record<number, string>> = {
@@ -29,12 +29,12 @@ const EXCEPTION_REMEDIES: Readonly<Record<number, string>> = {
 
 interface Source {
   silences: number;
-  /** Reads that were not tried, for the source came first. */
+  /** Reads that were not tried because their source failed first. */
   skipped: number;
   isAway: boolean;
 }
 
-/** `isGatewayLost`: its operations are not tried, its registers are. */
+/** `isGatewayLost`: its operations are not tried, registers are. */
 export async function checkNodeStates(
   configuration: Configuration,
   isGatewayLost: boolean,
@@ -89,7 +89,7 @@ export async function checkNodeStates(
   }
 }
 
-/** Whether the other reads of the source are still worth trying. */
+/** Whether the remaining reads of the source are still worth trying. */
 function note(source: Source, error: unknown): void {
   if (error instanceof ModbusFailure) source.isAway = error.isDeviceAway;
   if (!(error instanceof CallFailure)) return;

@@ -1,6 +1,6 @@
 import type { Finding } from "./finding.ts";
 
-/** Ends of support of Node's lines by the schedule of its release group (nodejs.org/en/about/previous-releases). */
+/** End of support of Node's release lines (nodejs.org/en/about/previous-releases). */
 const END_OF_SUPPORT: Readonly<Record<number, string>> = {
   20: "2026-04-30",
   22: "2027-04-30",
@@ -9,7 +9,7 @@ const END_OF_SUPPORT: Readonly<Record<number, string>> = {
 };
 const UPDATE = "docs/operations.md says how to update it without a release of Gateside";
 
-/** Which runtime works here, and for how long it gets security updates. */
+/** Which runtime is in use, and how long it gets security updates. */
 export function checkRuntime(
   found: (finding: Finding) => void,
   version: string = process.versions.node,

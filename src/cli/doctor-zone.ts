@@ -10,8 +10,8 @@ const NAMED_MAX = 5;
 export type DatedReading = Pick<Reading, "sensor" | "timeMs" | "offsetMinutes">;
 
 /**
- * Compares the zone of the gateway's days with the offsets that its records carry. The offset is the writer's, so one sensor that
- * differs may itself be wrong; where none agrees, the setting is.
+ * Compares the zone of the gateway's days with the offsets in its records. The offset is set by the writer, so a single
+ * sensor that differs may itself be wrong; if none agrees, the setting is.
  */
 export function checkZone(
   zone: string,
@@ -20,7 +20,7 @@ export function checkZone(
 ): void {
   const what = "zone";
   const dated = readings.filter(({ offsetMinutes }) => offsetMinutes !== null);
-  // Records without an offset say nothing of the zone.
+  // Records without an offset prove nothing about the zone.
   const [first] = dated;
   if (first === undefined) return;
   const ours = ({ timeMs }: DatedReading) => Math.round(zoneOffsetMs(timeMs, zone) / MINUTE_MS);

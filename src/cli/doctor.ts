@@ -16,7 +16,10 @@ import type { Finding } from "./finding.ts";
 import { outFile } from "./out-file.ts";
 import { duration } from "./status.ts";
 
-/** check, then gateway, every sensor's read, broker, disk and clock: 0 all well, 1 something is not, 2 wrong settings. */
+/**
+ * check, then gateway, every sensor's read, broker, disk and clock: 0 everything works, 1 something does not, 2 wrong
+ * settings.
+ */
 export async function run(context: CommandContext): Promise<number> {
   const { flags, stdout, stderr, signal } = context;
   const bundle = flags.text("bundle");
@@ -29,7 +32,7 @@ export async function run(context: CommandContext): Promise<number> {
   };
   for (const warning of report.warnings)
     found({ what: "check", state: "warning", detail: faultLine(warning) });
-  // Told on stderr at the end, as by every command, and not twice.
+  // Reported on stderr at the end, as by every command, and not twice.
   for (const fault of report.faults)
     findings.push({ what: "check", state: "failed", detail: faultLine(fault) });
   const { configuration } = report;
@@ -68,7 +71,7 @@ async function examine(
 ): Promise<void> {
   const { skewMs, isLost } = await checkGateway(configuration, found, signal);
   const hasStateReads = configuration.site.sensors.some(({ stateReads }) => stateReads?.length);
-  // Loaded here, for few sites need the Modbus client.
+  // Loaded here, because few sites need the Modbus client.
   if (hasStateReads)
     await (await import("./doctor-node.ts")).checkNodeStates(configuration, isLost, found, signal);
   for (const uplink of configuration.uplinks) await checkBroker(uplink, found, signal);
@@ -84,7 +87,7 @@ function line({ what, state, detail }: Finding): string {
   return `${mark}  ${what.padEnd(22)}  ${detail}\n`;
 }
 
-/** What the running agent says of itself; it shows no secrets over HTTP. */
+/** What the running agent reports about itself; it shows no secrets over HTTP. */
 async function agentView({ settings }: Configuration, signal: AbortSignal): Promise<object> {
   const view: Record<string, unknown> = {};
   try {

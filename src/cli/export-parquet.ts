@@ -28,7 +28,7 @@ export function* measurementsOf(reading: StoredReading): Generator<Measurement> 
   }
 }
 
-/** Writes a Parquet file to the sink as it grows; answers the rows. A terminal shows nothing of it and is refused. */
+/** Writes a Parquet file to the sink as it grows; returns the number of rows. A terminal is refused. */
 export async function writeParquet(
   rows: Iterable<Measurement> | AsyncIterable<Measurement>,
   sink: TextSink,

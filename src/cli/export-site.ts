@@ -1,7 +1,7 @@
-/** What the site file adds to what is exported: where a value was measured, and what people call it. */
+/** Adds data of the site file to an export: where a value was measured, and its names. */
 import { normalCode, type Sensor, type Site } from "../core/sensor.ts";
 
-/** After the columns that were always there, so that scripts which count them go on. */
+/** After the original columns, so that scripts which count them keep working. */
 export const SITE_COLUMNS =
   "site,name,company_id,area_id,machine_id,point_id,company,area,machine,point";
 
@@ -9,7 +9,7 @@ export function csvCell(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Values of SITE_COLUMNS; empty where the site file does not know the sensor any more, or was not read. */
+/** Values of SITE_COLUMNS; empty if the sensor is not in the site file any more, or the file was not read. */
 export function siteCells(site: Site | null, code: string): string {
   const { name, location } = sensorOf(site, code) ?? {};
   const { company, area, machine, point, names } = location ?? {};
@@ -19,7 +19,7 @@ export function siteCells(site: Site | null, code: string): string {
     .join(",");
 }
 
-/** The same as members of a JSON object, without its braces and with a comma before; what is not known is left out. */
+/** The same as members of a JSON object, without its braces and with a leading comma; unknown ones are left out. */
 export function siteMembers(site: Site | null, code: string): string {
   if (site === null) return "";
   const sensor = sensorOf(site, code);

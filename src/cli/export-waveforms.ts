@@ -1,4 +1,4 @@
-/** Stored waveforms as files: one for each axis of a measurement, and an index that says what each holds. */
+/** Stored waveforms as files: one for each axis of a measurement, and an index of their content. */
 import { appendFileSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
@@ -36,7 +36,7 @@ export async function exportWaveforms(
   for (const reading of readings) {
     for (const { fileId } of reading.waveforms) {
       const stored = store.waveforms.read(fileId);
-      // Samples go before their readings do (WAVEFORM_DAYS).
+      // Samples are deleted before their readings (WAVEFORM_DAYS).
       if (stored === null) continue;
       const name = fileName(stored, format);
       writeFileSync(join(directory, name), bytesOf(stored, format));
@@ -65,7 +65,7 @@ function bytesOf({ samples, calibration, sampleRateHz }: StoredWaveform, format:
   }
 }
 
-/** Two records of one time are told apart by their ids. Colons are no part of file names everywhere. */
+/** Two records of one time are distinguished by their ids. Not every system allows colons in file names. */
 function fileName({ sensor, timeMs, readingId, channel }: StoredWaveform, format: string): string {
   const time = new Date(timeMs).toISOString().replaceAll(/[-:]/g, "");
   const code = sensor.replaceAll(/[^\w.-]/g, "_");

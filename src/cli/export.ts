@@ -20,12 +20,12 @@ import { ProgressLine } from "./progress.ts";
 import { parseTime } from "./times.ts";
 import { writeOut } from "./write-out.ts";
 
-/** Text is handed on in pieces of about this size, and the event loop gets a turn between them. */
+/** Text is written in pieces of about this size, and the event loop gets a turn between them. */
 const PIECE_CHARACTERS = 65_536;
 
 const CSV_HEADER = `time,sensor,kind,value_name,value,unit,quality,reason,id,${SITE_COLUMNS}\n`;
 
-/** Stored readings to stdout, in order of time. The store is opened read-only beside a running agent. */
+/** Stored readings to stdout, in order of time. The store is opened read-only, so an agent may be running. */
 export async function run(context: CommandContext): Promise<number> {
   const { flags, stdout, stderr, signal } = context;
   const directory = flags.text("waveforms");
@@ -118,7 +118,7 @@ export async function run(context: CommandContext): Promise<number> {
 
 type Latest = Pick<ReturnType<typeof openReadOnly>["history"], "streams" | "latest">;
 
-/** Why an export may be empty: the newest reading tells of a wrong range. */
+/** Why an export may be empty: the newest reading reveals a wrong range. */
 function emptyNote(history: Latest, sensor: string | undefined, kind: Kind | undefined): string {
   const times = history
     .streams()
@@ -130,14 +130,14 @@ function emptyNote(history: Latest, sensor: string | undefined, kind: Kind | und
     : "nothing is stored that was asked for";
 }
 
-/** Names and places; without a site file that reads, the export goes on without them. */
+/** Names and locations; without a readable site file, the export continues without them. */
 function siteOf({ siteFile }: { readonly siteFile: string }, stderr: CommandContext["stderr"]) {
   try {
     const { site } = loadSite(readFileSync(siteFile, "utf8"), siteFile);
     if (site !== null) return site;
     stderr.write(`note: ${siteFile} has faults (gateside check); names and places are left out\n`);
   } catch (error) {
-    // A store that was copied to another machine has none beside it.
+    // A store that was copied to another machine may have none beside it.
     if (!stderr.isTTY && (error as NodeJS.ErrnoException).code === "ENOENT") return null;
     stderr.write(`note: ${siteFile} ${fileTrouble(error)}; names and places are left out\n`);
   }

@@ -6,7 +6,7 @@ import { ConfigurationError } from "./configuration.ts";
 import { duration } from "./status.ts";
 import { table } from "./table.ts";
 
-/** Boxes at a glance: 0 all well, 1 one needs hands, or neither broker nor database answers. */
+/** Boxes at a glance: 0 all fine, 1 one needs attention, or neither broker nor database responds. */
 export async function run({ flags, env, cwd, stdout, stderr }: CommandContext): Promise<number> {
   const { settings, faults } = loadCollectSettings({
     env,
@@ -16,7 +16,8 @@ export async function run({ flags, env, cwd, stdout, stderr }: CommandContext): 
     required: [],
   });
   if (settings === null) throw new ConfigurationError(faults);
-  // A flag goes before the environment, and the database before the broker: it also knows boxes that have nothing retained.
+  // A flag takes precedence over the environment, and the database over the broker, because it also knows boxes that
+  // have nothing retained.
   const isBroker = flags.has("from") && !flags.has("db");
   const db = settings.to === "" || isBroker ? null : settings.to;
   if (db === null && settings.from.length === 0) throw new UsageError("--from or --db is required");

@@ -1,4 +1,4 @@
-/** The gateway as the one-shot commands use it: the agent's own client and reader, over a log of the caller's choice. */
+/** The gateway for one-shot commands: the agent's own client and reader, over a log of the caller's choice. */
 import { type GatewayClientSettings, openGatewayClient } from "../agent/assemble.ts";
 import { createServiceStates } from "../agent/node-states.ts";
 import { createReadingParts } from "../agent/polling.ts";
@@ -22,7 +22,7 @@ export type GatewaySettings = GatewayClientSettings &
   Parameters<typeof secretsOf>[0] &
   Pick<Settings, "gatewayEmptyStatuses" | "gatewayService" | "wireWord">;
 
-/** Secrets of uplinks are hidden as well: a configuration without any says so. */
+/** Secrets of uplinks are hidden as well; a configuration without any passes an empty list. */
 export interface GatewayConfiguration {
   readonly settings: GatewaySettings;
   readonly uplinks: readonly UplinkSecrets[];
@@ -31,9 +31,9 @@ export interface GatewayConfiguration {
 export interface GatewayAccess {
   readonly client: GatewayClient;
   readonly metrics: Metrics;
-  /** For everything shown that the gateway says. */
+  /** For everything displayed that comes from the gateway. */
   readonly gate: SecretGate;
-  /** Learns the gateway's time from each answer. */
+  /** Learns the gateway's time from each response. */
   readonly clock: GatewayClock;
   readDay(log: ReadingLog): ReadDay;
   /** For ReadRequest.gatewayNow. */

@@ -34,7 +34,7 @@ Examples
 ${examples}`;
 }
 
-/** Required flags bare, optional ones in brackets, and `(--a A | --b B)` where one of two is required. */
+/** Required flags bare, optional ones in brackets, and `(--a A | --b B)` if one of two is required. */
 function usageWords(flags: readonly FlagSpec[]): string[] {
   const listed = new Set<string>();
   return flags.flatMap((flag) => {

@@ -21,7 +21,7 @@ const COLUMNS = [
 
 const STATUS = "quality × 16384 + age in s (at most 16383): 0 good, 1 uncertain, 2 bad, 3 stale";
 
-/** The registers of the Modbus server, as the running agent has them or as the next start will give them out. */
+/** The registers of the Modbus server, as the running agent has them or as the next start will assign them. */
 export async function run(context: CommandContext): Promise<number> {
   const { settings, site } = loadConfiguration(context);
   const format = context.flags.choice("format", ["csv", "md"]);
@@ -107,7 +107,7 @@ function row(
 ): Row {
   const { sensor, name, kind, value, unit } = place;
   const registers = type === "float32" ? "2" : "1";
-  // Conventional references count from 1 behind the digit of their table.
+  // Conventional references count from 1 after the digit of their table.
   return [
     String(address),
     String(400_001 + address),

@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { UsageError } from "./command.ts";
 
-/** The path of a file that a flag names, to be written at the end: what would stop that is told before the work. */
+/** The path of an output file named by a flag: anything that would prevent writing is reported before the work. */
 export function outFile(flag: string, given: string, cwd: string): string {
   const path = resolve(cwd, given);
   const directory = dirname(path);

@@ -1,7 +1,7 @@
 import { likely } from "../lib/nearest.ts";
 import { type FlagSpec, Flags, flagCall, UsageError } from "./command.ts";
 
-/** `--flag value`, `--flag=value`, `--switch`; anything else is a mistake that names what was probably meant. */
+/** `--flag value`, `--flag=value`, `--switch`; anything else is an error that names what was probably meant. */
 export function parseFlags(words: readonly string[], specs: readonly FlagSpec[]): Flags {
   const values = new Map<string, string[]>();
   const unknown: string[] = [];
@@ -14,7 +14,7 @@ export function parseFlags(words: readonly string[], specs: readonly FlagSpec[])
     const spec = specs.find((s) => s.name === name);
     if (!spec) {
       unknown.push(name);
-      // What follows is its value, as far as one can tell.
+      // The next argument is its value, as far as one can tell.
       if (equals < 0 && words[i + 1]?.startsWith("--") === false) i += 1;
       continue;
     }
@@ -25,7 +25,7 @@ export function parseFlags(words: readonly string[], specs: readonly FlagSpec[])
       continue;
     }
     const next = equals < 0 ? words[++i] : word.slice(equals + 1);
-    // `--from -7` is a value; `--from --to` is a value that was forgotten.
+    // `--from -7` is a value; `--from --to` is a forgotten value.
     if (next === undefined || (equals < 0 && next.startsWith("--")))
       throw new UsageError(`--${name} needs a value: ${flagCall(spec)}`);
     values.set(name, [...(values.get(name) ?? []), next]);
@@ -58,7 +58,7 @@ function unknownText(unknown: readonly string[], specs: readonly FlagSpec[]): st
   return `these are not flags of this command: ${named.join(", ")}`;
 }
 
-/** All at once; of two that stand in for each other one is asked for. */
+/** All at once; of two alternatives one is required. */
 function missingText(missing: readonly FlagSpec[]): string {
   const asked: string[] = [];
   const seen = new Set<string>();

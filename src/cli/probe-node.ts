@@ -7,7 +7,7 @@ import type { Configuration } from "./configuration.ts";
 import { openGateway, openServiceStates } from "./gateway-access.ts";
 import { table } from "./table.ts";
 
-/** 1 where a read fails. */
+/** 1 if a read fails. */
 export async function probeNode(
   { flags, stdout, signal }: CommandContext,
   configuration: Configuration,

@@ -10,10 +10,10 @@ import { openGateway } from "./gateway-access.ts";
 import { table } from "./table.ts";
 import { parseDay } from "./times.ts";
 
-/** A waveform's text is tens of kilobytes; its beginning shows the form. */
+/** A waveform's text is tens of kilobytes; its beginning shows the format. */
 const PAYLOAD_SHOWN_MAX = 2_000;
 
-/** One read: raw record, converted reading, and the messages it would become. 1 where nothing could be read. */
+/** One read: raw record, converted reading, and the resulting messages. 1 if nothing could be read. */
 export async function run(context: CommandContext): Promise<number> {
   const { flags, stdout, stderr, signal } = context;
   const kind = flags.choice("kind", KINDS);
@@ -23,7 +23,7 @@ export async function run(context: CommandContext): Promise<number> {
   const configuration = loadConfiguration(context);
   const sensor = configuration.site.sensors.find((s) => sameCode(s.code, code));
   if (!sensor) throw unknownSensor(code, configuration.site);
-  // Loaded here, for no other command needs the Modbus client.
+  // Loaded here, because no other command needs the Modbus client.
   if (kind === "node")
     return (await import("./probe-node.ts")).probeNode(context, configuration, sensor);
   if (kind === null || !sensor.kinds.includes(kind))
@@ -112,7 +112,7 @@ ${sent.join("") || "  none in the configured formats\n"}`;
 
 function shownValue(value: Value): string {
   if (value === null) return "null";
-  // For eyes; the payload below carries every digit.
+  // Rounded for display; the payload below has every digit.
   return typeof value === "number" ? String(Number(value.toPrecision(6))) : String(value);
 }
 

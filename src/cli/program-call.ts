@@ -3,7 +3,7 @@ import { delimiter, join, relative } from "node:path";
 import type { Environment } from "../config/environment.ts";
 import { programPath } from "../lib/paths.ts";
 
-/** How this program is called here: `gateside` where that is a command, else Node with the file that runs. */
+/** How this program is called here: `gateside` if that is a command, otherwise Node with the running file. */
 export function programCall(env: Environment, cwd: string): string {
   const directories = (env["PATH"] ?? "").split(delimiter).filter((path) => path !== "");
   if (directories.some((directory) => isProgram(join(directory, "gateside")))) return "gateside";

@@ -10,7 +10,7 @@ import { commandHelp, programHelp } from "./help.ts";
 import { parseFlags } from "./parse-flags.ts";
 
 export interface ProgramContext {
-  /** Words after the program's name. */
+  /** Arguments after the program's name. */
   readonly words: readonly string[];
   readonly env: Environment;
   readonly cwd: string;
@@ -75,13 +75,13 @@ function report(error: unknown, command: Command, stderr: TextSink): number {
     stderr.write(`error: ${error.message} (\`gateside ${command.name} --help\`)\n`);
     return 2;
   }
-  // A DATA_DIR that no agent could work in is a wrong setting, whichever command meets it.
+  // A DATA_DIR that no agent could use is a wrong setting, whichever command finds it.
   if (error instanceof StoreFailure && error.code === "unusable") {
     stderr.write(`error: ${error.message}\n`);
     return 2;
   }
   if (error instanceof Error) {
-    // Expected failures carry a code and a message for people; all else is our mistake and shows where.
+    // Expected failures carry a code and a message for people; everything else is our bug and shows where.
     const isExpected = "code" in error;
     stderr.write(`error: ${isExpected ? error.message : (error.stack ?? error.message)}\n`);
     return 1;

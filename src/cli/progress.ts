@@ -1,9 +1,9 @@
 import type { TextSink } from "./command.ts";
 
-/** More often is only flicker, ms. */
+/** More often would only flicker, ms. */
 const REDRAW_MS = 200;
 
-/** One line on stderr that is drawn over, where that is a terminal; silent elsewhere. */
+/** One line on stderr that is redrawn, if that is a terminal; silent elsewhere. */
 export class ProgressLine {
   readonly #sink: TextSink;
   #drawnAt = Number.NEGATIVE_INFINITY;
@@ -21,7 +21,7 @@ export class ProgressLine {
     this.#length = text.length;
   }
 
-  /** Wipes the line, so that what follows stands alone. */
+  /** Clears the line before other output. */
   end(): void {
     if (this.#length > 0) this.#sink.write(`\r${" ".repeat(this.#length)}\r`);
     this.#length = 0;

@@ -10,19 +10,19 @@ interface ReadingPayload {
   readonly quality: Readonly<Record<string, Doubt>>;
 }
 
-/** Values told first of readings that have a dozen and more. */
+/** Values shown first for readings with a dozen or more. */
 const FIRST: Readonly<Record<string, RegExp>> = {
   accel: /_vel_rms$|_env_rms$|_zone$|^temperature$/,
   currentV2: /_avg$/,
 };
-/** Where the reader is no terminal, and so has no width. */
+/** Used if the output is not a terminal, and so has no width. */
 const SHOWN_MAX = 8;
-/** Shown on a narrow terminal, too, whose line then wraps. */
+/** Shown even on a narrow terminal, whose line then wraps. */
 const SHOWN_MIN = 2;
 
 /**
- * A JSON reading (contract 6) as one line for people, with as many values as a terminal of `columns` has room for; null
- * for a payload that is none.
+ * A JSON reading (contract section 6) as one line for people, with as many values as fit into `columns`; null for a
+ * payload that is not a reading.
  */
 export function readingLine(
   payload: string,
@@ -50,7 +50,7 @@ export function readingLine(
 
 const moreText = (count: number) => `  +${count} more`;
 
-/** How many of the texts, each after two blanks, have room, with the word about the rest. */
+/** How many of the texts fit, each after two spaces, with the note about the rest. */
 function fitting(texts: readonly string[], room: number): number {
   let used = 0;
   for (const [i, text] of texts.entries()) {

@@ -7,7 +7,7 @@ import { type Accepted, TrialJournal } from "../setup/trial-journal.ts";
 import { DirectoryLock } from "../store/database/directory-lock.ts";
 import { StoreFailure } from "../store/database/store-failure.ts";
 
-/** Before the files are read: puts back what a trial that was cut short had replaced. Null where none was. */
+/** Before the files are read: restores what an interrupted trial had replaced. Null if there was none. */
 export function recoverTrial(settings: UnboundSettings): Accepted | null {
   const { dataDir, siteFile, uplinksFile } = settings;
   if (!existsSync(join(dataDir, "configuration", "trial.json"))) return null;
@@ -15,7 +15,7 @@ export function recoverTrial(settings: UnboundSettings): Accepted | null {
   try {
     lock = DirectoryLock.take(dataDir, nativeBinding());
   } catch (error) {
-    // The trial is that of an agent that is running; this one ends soon.
+    // The trial belongs to an agent that is running; this process ends soon.
     if (error instanceof StoreFailure && error.code === "in_use") return null;
     throw error;
   }

@@ -3,13 +3,13 @@ import { AgentFailure, createAgentClient } from "./agent-client.ts";
 import type { CommandContext } from "./command.ts";
 import { loadProcessSettings } from "./configuration.ts";
 
-/** Closing and opening sessions takes longer than a question. */
+/** Closing and opening sessions takes longer than a query. */
 const RELOAD_TIMEOUT_MS = 60_000;
 
-/** Warnings about settings come with the agent's answer: said here, too, they would stand there twice. */
+/** Warnings about settings come with the agent's response: printing them here, too, would show them twice. */
 const UNHEARD = { write: () => true };
 
-/** Has the running agent read its files again: 0 applied or unchanged, 1 refused or nobody answers. */
+/** Makes the running agent read its files again: 0 applied or unchanged, 1 refused or no response. */
 export async function run(context: CommandContext): Promise<number> {
   const { flags, stdout, stderr, signal } = context;
   const client = createAgentClient(loadProcessSettings({ ...context, stderr: UNHEARD }));

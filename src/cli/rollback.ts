@@ -5,7 +5,10 @@ import { StoreFailure } from "../store/database/store-failure.ts";
 import { type CommandContext, UsageError } from "./command.ts";
 import { loadProcessSettings } from "./configuration.ts";
 
-/** Takes the store back for an older package: 0 done, 1 an agent runs or the store cannot be written, 2 a wrong flag. */
+/**
+ * Converts the store for an older package: 0 done, 1 an agent is running or the store cannot be written, 2 a wrong
+ * flag.
+ */
 export function run(context: CommandContext): Promise<number> {
   const { flags, stdout, stderr } = context;
   const text = flags.required("to");

@@ -55,7 +55,7 @@ export async function runAgent(context: CommandContext): Promise<number> {
     stopTrimming();
     return 0;
   } catch (error) {
-    // Another agent holds the directory, or a newer one wrote the store: trying again would not help.
+    // Another agent holds the directory, or a newer one wrote the store: retrying would not help.
     const isFinal =
       error instanceof StoreFailure && (error.code === "in_use" || error.code === "schema_newer");
     if (!isFinal) throw error;
@@ -64,7 +64,7 @@ export async function runAgent(context: CommandContext): Promise<number> {
   }
 }
 
-/** The file of settings and those that hold a secret of theirs: none of them is for an uplink that is set up over HTTP. */
+/** The settings file and the files of its secrets: an uplink that is set up over HTTP may use none of them. */
 function ownFiles({ env, flags, cwd }: CommandContext): string[] {
   const settings = env["GATESIDE_ENVIRONMENT_FILE"] ?? flags.text("environment");
   const named = Object.entries(env).flatMap(([name, path]) =>

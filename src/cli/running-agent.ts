@@ -1,4 +1,4 @@
-/** What the agent that holds DATA_DIR has in effect, beside what a command finds in settings and files. */
+/** The configuration in effect in the agent that holds DATA_DIR, next to what a command finds in settings and files. */
 import { randomBytes } from "node:crypto";
 import { faultLine } from "../config/fault.ts";
 import {
@@ -30,25 +30,25 @@ interface InEffect {
 
 export interface RunningComparison {
   readonly configuration: string;
-  /** Settings that differ from the running ones, as this command or the agent itself sees them. */
+  /** Settings that differ from the running ones, as seen by this command or by the agent itself. */
   readonly pendingRestart: readonly string[];
   /** Why the agent refused its last reload. */
   readonly faults: readonly string[];
-  /** What a reload would change; null where the files have faults, so that it would be refused. */
+  /** What a reload would change; null if the files have faults, so that it would be refused. */
   readonly changes: ConfigurationChanges | null;
-  /** Why a reload would refuse files without fault: the site has another name. */
+  /** Why a reload would refuse files without faults: the site has another name. */
   readonly refusal: readonly string[];
-  /** What becomes of formats and uplinks that are owed something, a line each, once all of it is in effect. */
+  /** What happens to formats and uplinks with pending readings once everything is in effect, one line each. */
   readonly owed: readonly string[];
 }
 
-/** Null where no agent runs on DATA_DIR, or it does not let this user ask. */
+/** Null if no agent runs on DATA_DIR, or this user may not query it. */
 export async function compareWithRunning(
   { loaded, configuration }: ConfigurationReport,
   signal: AbortSignal,
 ): Promise<RunningComparison | null> {
   if (loaded.settings === null) return null;
-  // By the socket alone: what listens on the port may be another instance's agent.
+  // Only by the socket: another instance's agent may be listening on the port.
   const client = createAgentClient({ ...loaded.settings, httpPort: null });
   try {
     const running = (await client.get("/api/v1/configuration", signal)) as InEffect;
@@ -76,7 +76,7 @@ export async function compareWithRunning(
   }
 }
 
-/** As the agent files what it owes: by lanes. */
+/** Lanes, as the agent stores pending readings by them. */
 function owedOf(
   lanes: Readonly<Record<string, LaneDepth>>,
   uplinks: readonly Uplink[],

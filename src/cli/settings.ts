@@ -10,7 +10,7 @@ import type { CommandContext, Flags } from "./command.ts";
 import { type Configuration, loadConfiguration } from "./configuration.ts";
 import { openGateway } from "./gateway-access.ts";
 
-/** Ten may wait before this one, 10 s each, and a gateway that wakes up has its own patience. */
+/** Ten may wait before this one, 10 s each, and a gateway that wakes up takes its own time. */
 const ANSWER_TIMEOUT_MS = 300_000;
 
 /** Queues sensor settings on the gateway: 0 when queued, 1 when not. */
@@ -33,7 +33,7 @@ export async function run(context: CommandContext): Promise<number> {
 }
 
 function requestOf(flags: Flags): Record<string, unknown> {
-  // What is not a number is refused by the check that MQTT requests pass too, which says so.
+  // A non-numeric value is refused, with the reason, by the same check as MQTT requests.
   const number = (name: string) => {
     const text = flags.required(name).trim();
     return text !== "" && Number.isFinite(Number(text)) ? Number(text) : text;
@@ -49,7 +49,7 @@ function requestOf(flags: Flags): Record<string, unknown> {
   };
 }
 
-/** No agent answers: this process takes its place, with the same checks, spacing and log. */
+/** No agent responds: this process does its work, with the same checks, spacing and log. */
 async function queueHere(
   configuration: Configuration,
   request: Readonly<Record<string, unknown>>,

@@ -1,4 +1,4 @@
-/** Where SETUP_ENABLED is on and nothing can be saved: said before somebody stands in front of the machine with a telephone. */
+/** Warns if SETUP_ENABLED is on but nothing can be saved, before somebody stands in front of the machine with a phone. */
 import { basename, join } from "node:path";
 import type { Fault } from "../config/fault.ts";
 import type { LoadedSettings } from "../config/settings.ts";

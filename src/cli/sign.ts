@@ -10,7 +10,7 @@ const DAYS_MAX = 3650;
 /** Readable by nobody else. */
 const PRIVATE_MODE = 0o600;
 
-/** Makes a key pair, or a signed document of site and uplinks files, for `agent/cmd/site`. */
+/** Creates a key pair, or a signed document of site and uplinks files, for `agent/cmd/site`. */
 export async function run(context: CommandContext): Promise<number> {
   const { flags, stdout } = context;
   const newKey = flags.text("new-key");
@@ -33,7 +33,7 @@ export async function run(context: CommandContext): Promise<number> {
   const days = flags.number("days", { min: 0.001, max: DAYS_MAX }) ?? 7;
   const nowMs = Date.now();
   const text = signDocument(
-    // Seconds rise by themselves, whoever signs.
+    // Seconds increase by themselves, whoever signs.
     {
       site,
       version: version ?? Math.floor(nowMs / 1000),
@@ -77,7 +77,7 @@ function readKey(path: string): KeyObject {
     const key = createPrivateKey(pem);
     if (key.asymmetricKeyType === "ed25519") return key;
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new UsageError(
     `--key ${path} is not a private Ed25519 key in PEM; \`gateside sign --new-key NAME\` makes one`,

@@ -5,7 +5,7 @@ import { type Flags, UsageError } from "./command.ts";
 const EMPTY_DAYS = ["empty", "null", "missing", "empty-array"] as const;
 const ORDER = [506, 502, 503, 504, 505] as const;
 
-/** The switches of a gateway's habits that its documentation leaves open (services 7). */
+/** Switches for gateway behaviour that its documentation leaves open (services section 7). */
 export function switchesOf(flags: Flags): Partial<SimulatorOptions> {
   const dir = flags.text("settings-dir");
   const answer = flags.choice("settings-answer", ["envelope", "bare", "key-only", "wrapped"]);

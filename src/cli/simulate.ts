@@ -16,7 +16,7 @@ import { table } from "./table.ts";
 
 /** A table of every sensor of a large plant would only scroll the address away. */
 const ROWS_MAX = 20;
-/** A server that was started is looked at this often until it listens. */
+/** Interval at which a server that was started is checked until it listens. */
 const LISTEN_LOOK_MS = 10;
 
 export async function run(context: CommandContext): Promise<number> {
@@ -46,7 +46,7 @@ export async function run(context: CommandContext): Promise<number> {
   return 0;
 }
 
-/** The states of the nodes as a Modbus device; null unless they were asked for. */
+/** The states of the nodes as a Modbus device; null unless requested. */
 async function serveRegisters(
   flags: Flags,
   { plant, clock }: Simulator,
@@ -71,7 +71,7 @@ async function serveRegisters(
   return { url: `tcp://${server.address}`, close };
 }
 
-/** Said once where it is not ours: every time in the records, and the day that is asked for. */
+/** Printed once if it is not ours: it is the time of all records, and of the requested day. */
 function speedText(flags: Flags): string {
   const speed = Number(flags.text("speed"));
   return speed === 1

@@ -6,10 +6,10 @@ import type { CommandContext } from "./command.ts";
 import { loadProcessSettings } from "./configuration.ts";
 import { table } from "./table.ts";
 
-/** The agent's answer; null: alarms are off. Agents before 0.2 say nothing of alarms. */
+/** The agent's response; null: alarms are disabled. Agents before 0.2 report no alarms. */
 type SaidStatus = AgentStatus & { readonly alarms?: AlarmCounts | null };
 
-/** The running agent at a glance: 0 all well, 1 something is not, or nobody answers. */
+/** The running agent at a glance: 0 everything works, 1 something does not, or no response. */
 export async function run(context: CommandContext): Promise<number> {
   const { flags, stdout, stderr, signal } = context;
   const url = givenAddress(flags.text("url"));
@@ -111,7 +111,7 @@ function alarmsText(counts: AlarmCounts | null): string {
 /** Clocks that agree differ by less. */
 const FUTURE_MS = 60_000;
 
-/** Addresses beside the one shown whose last attempt failed. */
+/** Addresses other than the one shown whose last attempt failed. */
 function otherAddresses({ url, addresses = [] }: LinkState): string {
   const failed = addresses.filter((address) => address.url !== url && address.lastError !== null);
   return failed.map((address) => `; ${address.url}: ${address.lastError}`).join("");
@@ -127,7 +127,7 @@ function configurationText(status: AgentStatus): string {
   return parts.join("; ");
 }
 
-/** What waits is named per uplink where there are several; else the buffer says it. */
+/** Pending readings are listed per uplink if there are several; otherwise the buffer line says it. */
 function pendingText({ pending, oldestTimeMs }: LinkStatus, { links, nowMs }: AgentStatus): string {
   if (pending === 0 || links.every(({ uplink }) => uplink === links[0]?.uplink)) return "";
   const oldest = oldestTimeMs === null ? "" : `, oldest ${ago(oldestTimeMs, nowMs)}`;

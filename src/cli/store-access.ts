@@ -1,4 +1,7 @@
-/** Files of the store that this user could not open: an agent that root once ran leaves such, and the service then exits 2. */
+/**
+ * Files of the store that this user could not open: an agent once run by root leaves such files, and the service then
+ * exits with 2.
+ */
 import { accessSync, constants, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { errorCode } from "../config/environment.ts";
@@ -8,7 +11,7 @@ import { fileTrouble } from "../lib/file-trouble.ts";
 /** The database with its journals, and the lock. */
 const STORE_FILE = /^gateside\.(db|db-wal|db-shm|lock)$/;
 
-/** Writes nothing. A directory that is still to be made is no fault. */
+/** Writes nothing. A directory that does not exist yet is no fault. */
 export function storeAccessFaults(dataDir: string): Fault[] {
   const faults: Fault[] = [];
   const look = (path: string, mode: number, wish: "read" | "written") => {

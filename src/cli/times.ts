@@ -2,7 +2,7 @@ import { instantOf } from "../core/query/dates.ts";
 import { dayEndMs, dayStartMs, isDay } from "../core/time-zone.ts";
 import { UsageError } from "./command.ts";
 
-/** `2026-11-20`; throws a UsageError for anything else, also for days that no calendar has. */
+/** `2026-11-20`; throws a UsageError for anything else, also for days that do not exist. */
 export function parseDay(flag: string, text: string): string {
   if (isDay(text)) return text;
   throw new UsageError(`--${flag} ${JSON.stringify(text)} is not a day such as 2026-11-20`);
@@ -10,7 +10,7 @@ export function parseDay(flag: string, text: string): string {
 
 /**
  * An instant, ms. A day is its first instant in the zone; a time without a zone is in that zone too. With `isEnd` it is
- * the first instant after the day or time, so that a range holds both of its ends.
+ * the first instant after the day or time, so that a range includes both ends.
  */
 export function parseTime(flag: string, text: string, zone: string, isEnd: boolean): number {
   if (/^\d{4}-\d{2}-\d{2}$/.test(text)) {

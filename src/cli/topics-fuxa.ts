@@ -1,12 +1,13 @@
 /**
- * FUXA's device file (Connections → Import, JSON): an array of devices with their tags. A tag of type `raw` is the whole payload
- * of its topic; FUXA binds top-level members of JSON payloads alone, so readings come from the format plain.
+ * FUXA's device file (Connections → Import, JSON): an array of devices with their tags. A tag of type `raw` is the
+ * whole payload of its topic; FUXA binds only top-level members of JSON payloads, so readings come from the format
+ * plain.
  */
 import { createHash } from "node:crypto";
 import type { Uplink } from "../core/uplink.ts";
 import type { ListedTopic } from "./topics-list.ts";
 
-/** Null where nothing is published that FUXA can bind. */
+/** Null if nothing is published that FUXA can bind. */
 export function fuxaDevices(
   rows: readonly ListedTopic[],
   uplinks: readonly Pick<Uplink, "name" | "urls">[],

@@ -1,6 +1,6 @@
 /**
- * Ignition's tag file (Designer, Tag Browser → Import Tags, JSON): folders of reference tags that point at the tags which the MQTT
- * Engine module makes of Sparkplug metrics, with unit and range set.
+ * Ignition's tag file (Designer, Tag Browser → Import Tags, JSON): folders of reference tags that point at the tags
+ * which the MQTT Engine module creates from Sparkplug metrics, with unit and range set.
  */
 import { topicLevel } from "../core/topic-level.ts";
 import type { Uplink } from "../core/uplink.ts";
@@ -14,7 +14,7 @@ const DATA_TYPES: Readonly<Record<ListedTopic["type"], string>> = {
   bytes: "ByteArray",
 };
 
-/** Null where nothing is published as Sparkplug. */
+/** Null if nothing is published as Sparkplug. */
 export function ignitionTags(
   rows: readonly ListedTopic[],
   uplinks: readonly Pick<Uplink, "name" | "sparkplug">[],
@@ -58,6 +58,6 @@ function tagOf(row: ListedTopic, root: string, code: string): object {
   };
 }
 
-/** Ignition takes letters, digits, spaces and _ - : ( ) ' in tag names, and none of the last ones first. */
+/** Ignition allows letters, digits, spaces and _ - : ( ) ' in tag names, and none of the last ones first. */
 const ignitionName = (text: string): string =>
   text.replace(/[^\p{L}\p{N}_ \-:()']/gu, "_").replace(/^[^\p{L}\p{N}_]/u, "_");

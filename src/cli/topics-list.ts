@@ -11,7 +11,7 @@ export function listTopics({ settings, uplinks, site }: Configuration): ListedTo
   const takesDocuments = settings.configPublicKeyFile !== null;
   const alarms = settings.alarmsEnabled;
   return uplinks.flatMap((uplink) => {
-    // As commands: on `main`, and where an uplink says so.
+    // Like commands: on `main`, and on uplinks that enable them.
     const documents = takesDocuments && (uplink.name === MAIN_UPLINK || uplink.commands);
     const commands = uplink.commands && settings.commandsEnabled;
     return publishedTopics({ ...uplink, commands, documents, alarms }, site).map((topic) => ({

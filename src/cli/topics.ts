@@ -10,7 +10,7 @@ const FORMATS = ["table", "csv", "json", "fuxa", "ignition"] as const;
 /** Lines are written in pieces: a site of 2,000 sensors has 100,000 of them. */
 const LINES_AT_ONCE = 1000;
 
-/** Every topic that the configuration publishes, with type and unit. Touches neither network nor DATA_DIR. */
+/** Every topic that the configuration publishes, with type and unit. Accesses neither network nor DATA_DIR. */
 export async function run(context: CommandContext): Promise<number> {
   const { flags, stdout, signal } = context;
   const format = flags.choice("format", FORMATS) ?? "table";

@@ -1,6 +1,6 @@
 import type { TextSink } from "./command.ts";
 
-/** Writes and waits while the reader is behind, so that an export never piles up in memory. */
+/** Writes and waits while the reader is behind, so that an export never accumulates in memory. */
 export async function writeOut(
   sink: TextSink,
   text: string | Uint8Array,

@@ -1,4 +1,4 @@
-/** Parsing and checks of single settings that JSON Schema cannot express. Each answers the value or a fault. */
+/** Parsing and checks of single settings that JSON Schema cannot express. Each returns the value or a fault. */
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import { fileTrouble } from "../lib/file-trouble.ts";
@@ -10,7 +10,7 @@ export type Note = (fault: Fault) => void;
 
 const PORT_MAX = 65_535;
 
-/** An address without its credentials, and the credentials apart. */
+/** A URL without its credentials, and the credentials separately. */
 export interface Address {
   readonly url: string;
   readonly username: string | null;
@@ -28,7 +28,7 @@ export function parseAddress(
   try {
     url = new URL(text);
   } catch {
-    // The text is not repeated: it may hold a password.
+    // The text is not repeated: it may contain a password.
     const port = /^[a-z][a-z0-9+.-]*:\/\/(?:[^/?#]*@)?[^/?#@]*:(\d+)(?:[/?#]|$)/i.exec(text)?.[1];
     const isPortWrong = port !== undefined && Number(port) > PORT_MAX;
     note(
@@ -44,7 +44,7 @@ export function parseAddress(
   }
   const scheme = url.protocol.slice(0, -1);
   if (!schemes.includes(scheme) || url.host === "") {
-    // A user name, where the scheme is left out: told only where a known one was probably meant.
+    // A user name, if the scheme is missing: only suggest one if a known scheme was probably meant.
     const closest = likely(scheme, schemes);
     note({
       place: name,
@@ -68,7 +68,7 @@ export function parseAddress(
   if (scheme.startsWith("mqtt") && url.pathname !== "" && url.pathname !== "/") {
     note({
       place: name,
-      // Not repeated: behind a slash in a password, the rest of it is the path.
+      // Not repeated: if a password contains a slash, the rest of it ends up in the path.
       problem: "has a path",
       remedy: "give scheme, host and port only; topics are set by the topic prefix",
     });
@@ -83,12 +83,12 @@ export function parseAddress(
 
 const BROKER_SCHEMES = ["mqtt", "mqtts", "ws", "wss"] as const;
 
-/** More than a cluster has; each is a connection that `doctor` opens. */
+/** More than a cluster has; `doctor` opens a connection to each. */
 const BROKERS_MAX = 16;
 
 /**
- * Several addresses of one broker cluster, comma-separated, with what credentials they carry. A comma inside a password is part of it.
- * Null: faults were noted.
+ * Several addresses of one broker cluster, comma-separated, with their credentials. A comma inside a password is part
+ * of it. Null: faults were noted.
  */
 export function parseBrokers(
   name: string,
@@ -139,7 +139,7 @@ function decode(text: string): string | null {
   }
 }
 
-/** Headers that the client itself must own. */
+/** Headers that the client itself must set. */
 const OWN_HEADERS =
   /^(content-length|content-type|transfer-encoding|connection|keep-alive|upgrade|expect|te|trailer)$/i;
 
@@ -200,9 +200,9 @@ export function parseFormats<F extends string>(text: string, known: readonly F[]
   return formats;
 }
 
-/** Null when the zone is unknown to this Node. */
+/** Null if this Node does not know the zone. */
 export function isTimezone(name: string): boolean {
-  // Offsets such as +02:00 pass on newer Nodes only, and have no summer time.
+  // Only newer Nodes accept offsets such as +02:00, and they have no summer time.
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
     new Intl.DateTimeFormat("en", { timeZone: name });
@@ -224,7 +224,7 @@ export function isLoopback(host: string): boolean {
 interface TlsFile {
   readonly name: string;
   readonly path: string;
-  /** What a fault calls it, where its path may be something else than one. */
+  /** The name of the file in a fault, if its path may not be a path. */
   readonly word?: string;
 }
 export interface TlsFiles {
@@ -233,14 +233,14 @@ export interface TlsFiles {
   readonly key?: TlsFile;
 }
 
-/** A file that cannot be read, or one that holds something else. */
+/** A file that cannot be read, or has the wrong content. */
 function pemTrouble(error: unknown): string {
   return error instanceof Error && "syscall" in error
     ? fileTrouble(error)
     : `cannot be used (${errorCode(error)})`;
 }
 
-/** The files exist, are PEM, and the key belongs to the certificate. */
+/** The files exist, are PEM, and the key matches the certificate. */
 export function checkTlsFiles(files: TlsFiles, note: Note): void {
   const context: { ca?: Buffer; cert?: Buffer; key?: Buffer } = {};
   let isComplete = true;

@@ -1,4 +1,7 @@
-/** Settings of `gateside collect` and `gateside fleet`: flags first, then COLLECT_* of the environment, secrets also by NAME_FILE. */
+/**
+ * Settings of `gateside collect` and `gateside fleet`: flags first, then COLLECT_* from the environment, secrets also
+ * by NAME_FILE.
+ */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileTrouble } from "../lib/file-trouble.ts";
@@ -31,7 +34,7 @@ const COLLECT_NAMES = {
 } as const;
 type Flag = keyof typeof COLLECT_NAMES;
 
-/** What may be read from a file: both hold a password. */
+/** May be read from a file, because both contain a password. */
 const SECRETS: readonly Flag[] = ["from", "to"];
 const FILES = {
   ca: "COLLECT_CA_FILE",
@@ -40,21 +43,21 @@ const FILES = {
 } as const;
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"];
 const KEEP_DAYS_MAX = 36_525;
-/** The last host may be left out: then metrics are for this machine alone. */
+/** The host may be omitted: then only this machine can read the metrics. */
 const METRICS = /^(?:(?<host>\[[0-9a-f:.]+\]|[^:[\]]+):)?(?<port>\d{1,5})$/i;
 
 export interface CollectPlace {
   readonly env: Environment;
   readonly cwd: string;
-  /** The flag's text, or null where it is not given. */
+  /** The flag's value, or null if it is not given. */
   flag(name: Flag): string | null;
-  /** Where the command calls the flag of the database otherwise. */
+  /** The command's own name for the database flag, if it differs. */
   readonly databaseFlag?: string;
-  /** What this command cannot do without. */
+  /** Settings that this command requires. */
   readonly required: readonly ("from" | "to")[];
 }
 
-/** Every fault at once; settings are null where there are any. No fault repeats a secret. */
+/** Every fault at once; settings are null if there are any. No fault repeats a secret. */
 export function loadCollectSettings(place: CollectPlace): {
   readonly settings: CollectSettings | null;
   readonly faults: readonly Fault[];
@@ -137,7 +140,7 @@ function checkFrom(from: readonly string[], isRequired: boolean, faults: Fault[]
   for (const [at, address] of from.entries()) {
     const scheme = /^(mqtts?|amqps?):\/\//i.exec(address)?.[1]?.toLowerCase();
     if (scheme === undefined || !URL.canParse(address) || new URL(address).hostname === "")
-      // The address may hold a password: only its place is named.
+      // The URL may contain a password: only its setting is named.
       faults.push({
         place: `--from, address ${at + 1}`,
         problem: "is not a broker address",

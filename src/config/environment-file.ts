@@ -3,19 +3,19 @@ import { parseEnv } from "node:util";
 import type { Environment } from "./environment.ts";
 
 /**
- * Names the file that the service manager makes the environment of. A process cannot see its file change, but it can read it
- * again: what differs from the file as it was at the start is what a restart would change.
+ * Names the file from which the service manager sets the environment. A process cannot see changes to that file in its
+ * environment, but can read it again: the difference from its content at the start is what a restart would change.
  */
 const FILE_NAME = "GATESIDE_ENVIRONMENT_FILE";
 
-/** Answers the environment as a restart would make it. */
+/** Returns the environment as a restart would set it. */
 export function watchEnvironment(environment: Environment): () => Environment {
   const path = environment[FILE_NAME];
   if (!path) return () => environment;
   const before = read(path);
   return () => {
     const now = read(path);
-    // A file that cannot be read now says nothing.
+    // A file that cannot be read now changes nothing.
     if (before === null || now === null) return environment;
     const next: Record<string, string | undefined> = { ...environment };
     for (const name of new Set([...Object.keys(before), ...Object.keys(now)])) {

@@ -1,6 +1,7 @@
 /**
- * Where settings come from: the environment, a `.env` file, the NAME_FILE form of secrets, and systemd's credentials. Values of
- * the environment win over the file's. An empty value counts as not given, as an EnvironmentFile line `NAME=` means it.
+ * Sources of settings: the environment, a `.env` file, the NAME_FILE form of secrets, and systemd's credentials. The
+ * environment takes precedence over the file. An empty value counts as not given, like the EnvironmentFile line
+ * `NAME=`.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -12,7 +13,7 @@ import { readSecretFile } from "./secret-file.ts";
 import { isSettingName, SETTING_NAMES, SETTINGS, type SettingName } from "./settings-table.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
-/** `default`, `environment`, `credential`, `MQTT_URL`, a NAME_FILE, or the file of NAME=value lines as it was named. */
+/** `default`, `environment`, `credential`, `MQTT_URL`, a NAME_FILE, or the name of the file with NAME=value lines. */
 export type Origin = string;
 
 export interface GivenSettings {
@@ -25,7 +26,7 @@ export interface GivenSettings {
 /** `_FILE` names of secrets, e.g. MQTT_PASSWORD_FILE. */
 const FILE_NAMES = SETTING_NAMES.filter((name) => SETTINGS[name].secret).map((n) => `${n}_FILE`);
 
-/** Prefixes that are ours alone: any unknown name that has one is worth a warning. */
+/** Prefixes that only we use: any unknown name with one is worth a warning. */
 const OUR_PREFIXES = ["GATEWAY_", "MQTT_", "SPARKPLUG_", "MODBUS_"];
 
 export function gatherSettings(
@@ -50,7 +51,7 @@ export function gatherSettings(
   for (const name of SETTING_NAMES) {
     let direct = lookUp(name);
     let file = SETTINGS[name].secret ? lookUp(`${name}_FILE`) : null;
-    // The environment wins, in whichever of the two forms it gives the secret.
+    // The environment takes precedence, in whichever of the two forms it has the secret.
     if (direct && file && direct.origin !== file.origin) {
       if (direct.origin === "environment") file = null;
       else direct = null;
@@ -71,7 +72,7 @@ export function gatherSettings(
       origins[name] = direct.origin;
     } else if (file) {
       const secret = readSecretFile(`${name}_FILE`, resolve(cwd, file.value), name, note);
-      // A fault was noted; a stand-in keeps the missing-value fault from repeating it.
+      // A fault was noted; a placeholder keeps the missing-value fault from repeating it.
       values[name] = secret ?? "";
       origins[name] = `${name}_FILE`;
     } else if (credential) {
@@ -95,7 +96,9 @@ export function isTlsFile(name: string): boolean {
   return /_(CA|CERT|KEY)_FILE$/.test(name);
 }
 
-/** MQTT_PASSWORD is the credential mqtt.password. Units name all of them; systemd makes files of those that exist. */
+/**
+ * MQTT_PASSWORD is the credential mqtt.password. Units name all of them; systemd creates files for those that exist.
+ */
 function credentialPath(environment: Environment, name: string): string | null {
   const directory = environment["CREDENTIALS_DIRECTORY"];
   if (!directory) return null;
@@ -120,14 +123,14 @@ function readEnvFile(cwd: string, envFile: string | null, faults: Fault[]): Envi
   }
 }
 
-/** A name that looks like one of ours but is none. */
+/** A name that looks like one of ours but is not. */
 function unknownName(name: string): Fault | null {
   const known = [...SETTING_NAMES, ...FILE_NAMES];
   if (known.includes(name)) return null;
   const closest = nearest(name, known);
   if (closest === null) return null;
   const isOurs = OUR_PREFIXES.some((prefix) => name.startsWith(prefix));
-  // Other prefixes (HTTP_, DATA_, LOG_ …) are everybody's (HTTP_PROXY), so only a slip is taken for a typing error.
+  // Other prefixes (HTTP_, DATA_, LOG_ …) are common (HTTP_PROXY), so only a near match is taken for a typing error.
   const isSlip = name.length >= 8 && editDistance(name, closest) <= (name.length >= 12 ? 2 : 1);
   if (!isOurs && !isSlip) return null;
   const bare = name.endsWith("_FILE") ? name.slice(0, -"_FILE".length) : "";

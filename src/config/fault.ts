@@ -1,4 +1,4 @@
-/** Something wrong in what the operator wrote: where, what was seen, and how to put it right. */
+/** Something wrong in the operator's input: where, the value seen, and how to correct it. */
 export interface Fault {
   /** Environment name, or a path inside the site file such as `sensors[2].channels.current1.clamp`. */
   readonly place: string;
@@ -9,7 +9,7 @@ export interface Fault {
 /** One readable line. */
 export function faultLine(fault: Fault): string {
   const place = fault.place === "" ? "" : `${fault.place}: `;
-  // A value may hold line breaks or terminal codes; a fault stays one line.
+  // A value may contain line breaks or terminal codes; a fault stays on one line.
   return `${place}${fault.problem}; ${fault.remedy}`.replace(/\p{Cc}+/gu, " ");
 }
 
@@ -28,10 +28,10 @@ function joined(words: readonly string[], last: "and" | "or"): string {
   return words.length < 2 ? end : `${words.slice(0, -1).join(", ")} ${last} ${end}`;
 }
 
-/** `user:password@` of an address; a password may hold slashes and `@` itself. */
+/** `user:password@` of a URL; a password may itself contain slashes and `@`. */
 const CREDENTIALS = /(?<=:\/\/)[^"\s]*@/g;
 
-/** A value as shown in a fault: JSON, shortened, addresses without user and password. */
+/** A value as shown in a fault: JSON, shortened, URLs without user and password. */
 export function shown(value: unknown): string {
   const text = (JSON.stringify(value) ?? String(value)).replace(CREDENTIALS, "***@");
   return text.length > 80 ? `${text.slice(0, 77)}…` : text;

@@ -1,6 +1,6 @@
 /**
- * Strict JSON with the place of a mistake. JSON.parse names no line (and for short texts no position), and passes over
- * a key that is given twice; people write this file by hand.
+ * Strict JSON with the position of an error. JSON.parse gives no line (and for short texts no position), and accepts a
+ * duplicate key; people write this file by hand.
  */
 interface JsonFault {
   readonly line: number;
@@ -11,7 +11,7 @@ export type ParsedJson =
   | { readonly value: unknown; readonly doubles: readonly JsonFault[] }
   | { readonly fault: JsonFault };
 
-/** Deeper nesting is not a site file; it keeps the recursion bounded. */
+/** A site file is never nested deeper; the limit bounds the recursion. */
 const DEPTH_MAX = 64;
 
 export function parseJsonText(text: string): ParsedJson {
@@ -39,7 +39,7 @@ class Mistake extends Error {
   }
 }
 
-/** The commonest slip of people who write JSON. */
+/** The most common mistake in hand-written JSON. */
 const ENDS_IN_COMMA = "there is a comma after the last item, before this";
 
 class Scanner {

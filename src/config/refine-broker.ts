@@ -1,4 +1,4 @@
-/** Settings of the broker: addresses, credentials, certificates, and what MQTT 3.1.1 does not know. */
+/** Settings of the broker: addresses, credentials, certificates, and features that MQTT 3.1.1 lacks. */
 import { isLoopback, parseBrokers } from "./checks.ts";
 import { checkPair, type Refining, type SettingsOf } from "./refining.ts";
 import type { RawSettings } from "./settings-table.ts";

@@ -62,7 +62,7 @@ export function refineGateway(raw: RawSettings, { note, warn, path }: Refining):
   };
 }
 
-/** With its credentials, which go into a header for the proxy alone. */
+/** With its credentials, which are sent to the proxy only. */
 function proxyOf(text: string | undefined, note: Note): string | null {
   if (text === undefined) return null;
   return parseAddress("GATEWAY_PROXY", text, ["http", "https"], note) === null ? null : text;

@@ -1,4 +1,4 @@
-/** Settings of what the agent listens on: HTTP and Modbus. */
+/** Settings of the listeners: HTTP and Modbus. */
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { isLoopback, type Note } from "./checks.ts";
@@ -6,7 +6,7 @@ import { shown } from "./fault.ts";
 import { checkPair, type Refining, type SettingsOf } from "./refining.ts";
 import { expectation, type RawSettings, SETTINGS } from "./settings-table.ts";
 
-/** Time to renew a certificate, also for who comes by once a fortnight. */
+/** Time to renew a certificate, even for somebody who visits once a fortnight. */
 const EXPIRY_WARNING_MS = 14 * 86_400_000;
 /** Shorter ones can be guessed. */
 const TOKEN_LENGTH_MIN = 16;
@@ -55,14 +55,14 @@ export function refineListeners(raw: RawSettings, refining: Refining): ListenerS
 
 const withoutBrackets = (host: string) => host.replace(/^\[(.*)\]$/, "$1");
 
-/** Clients refuse a certificate that has ended: said in time, here and by `doctor`. */
+/** Clients reject an expired certificate: warn in time, here and in `doctor`. */
 function warnOfExpiry(certFile: string | null, warn: Refining["warn"]): void {
   if (certFile === null) return;
   let endsAtMs: number;
   try {
     endsAtMs = Date.parse(new X509Certificate(readFileSync(certFile)).validTo);
   } catch {
-    // What cannot be read is a fault already.
+    // An unreadable file is already a fault.
     return;
   }
   const leftMs = endsAtMs - Date.now();

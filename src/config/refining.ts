@@ -1,9 +1,9 @@
-/** What the checks of all settings share. */
+/** Shared by the checks of all settings. */
 import { checkTlsFiles, type Note } from "./checks.ts";
 import type { UnboundSettings } from "./settings-shape.ts";
 import type { RawSettings } from "./settings-table.ts";
 
-/** The settings of one side, by how their names begin. */
+/** One group of settings, by the prefix of their names. */
 export type SettingsOf<Names extends string> = Pick<
   UnboundSettings,
   Extract<keyof UnboundSettings, Names>
@@ -13,11 +13,11 @@ export interface Refining {
   /** Notes a fault: the program does not start. */
   readonly note: Note;
   readonly warn: (place: string, problem: string, remedy: string) => void;
-  /** A path as the program uses it; null where none is given. */
+  /** A path as the program uses it; null if none is given. */
   readonly path: (value: string | undefined) => string | null;
 }
 
-/** Certificate and key are given together, and fit. */
+/** Certificate and key must be given together, and match. */
 export function checkPair(raw: RawSettings, side: "MQTT" | "HTTP", { note, path }: Refining): void {
   const file = (name: "MQTT_CA_FILE" | `${typeof side}_${"CERT" | "KEY"}_FILE`) => {
     const found = path(raw[name]);

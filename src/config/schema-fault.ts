@@ -1,4 +1,4 @@
-/** What ajv finds in a file of ours, in words for the person who wrote it: place, what was seen, what to do. */
+/** Turns ajv's errors in one of our files into words for its author: location, value seen, what to do. */
 import type { ErrorObject } from "ajv";
 import { likely } from "../lib/nearest.ts";
 import { anyOf, type Fault, shown } from "./fault.ts";
@@ -6,20 +6,20 @@ import { anyOf, type Fault, shown } from "./fault.ts";
 interface FileRules {
   /** Where the operator finds the rule. */
   readonly schemaFile: string;
-  /** True: the file names secrets. A value that may be one, or hold one in a wrong place, is not repeated. */
+  /** True: the file names secrets. A value that may be one, or contain one in the wrong place, is not repeated. */
   readonly isSecretive?: boolean;
 }
 
-/** A fault of ajv as one of ours. */
+/** Converts an ajv error. */
 export function schemaFault(error: ErrorObject, { schemaFile, isSecretive }: FileRules): Fault {
   const fault = faultOf(error, schemaFile, isSecretive ?? false);
   return { ...fault, problem: fault.problem.trimStart() };
 }
 
-/** Members of the uplinks file whose value may be a secret, also where it stands there by mistake. */
+/** Members of the uplinks file whose value may be a secret, even if it is there by mistake. */
 const SECRETIVE_MEMBER = /\/(url|username|\w+File)$/;
 
-/** A text under a known member that takes texts is told; another one may be a password at the wrong place. */
+/** A text is shown under a known member that takes texts; elsewhere it may be a misplaced password. */
 function isTellable({ data, keyword, instancePath }: ErrorObject): boolean {
   if (typeof data !== "string") return typeof data !== "object";
   return keyword !== "type" && keyword !== "enum" && !SECRETIVE_MEMBER.test(instancePath);
@@ -116,7 +116,7 @@ function faultOf(error: ErrorObject, schemaFile: string, isSecretive: boolean): 
   }
 }
 
-/** What people write where only the path of a file belongs. */
+/** What people write by mistake instead of a file path. */
 const SECRETS = ["password", "sasKey"];
 const PASSWORD_WORDS = /^(pass|passwd|passwort|passphrase|pwd|pw|secret|token)$/i;
 
@@ -146,7 +146,7 @@ function blanks(place: string, value: string): Fault {
   };
 }
 
-/** The same value in the type that is wanted, where quotes alone make the difference. */
+/** The same value in the required type, if only quotes make the difference. */
 function retyped(data: unknown, type: unknown): string {
   if (type === "string" && typeof data === "number") return `: "${data}"`;
   const isNumber = type === "integer" || type === "number";
@@ -154,7 +154,7 @@ function retyped(data: unknown, type: unknown): string {
   return isNumber && isWritten ? `, without quotes: ${data}` : "";
 }
 
-/** What belongs into an object that was written as something else. */
+/** The expected members of an object that was written as something else. */
 function membersOf({ params, parentSchema }: ErrorObject): string {
   const members = Object.keys(parentSchema?.["properties"] ?? {}).map(shown);
   return params["type"] !== "object" || members.length === 0 ? "" : ` with ${anyOf(members)}`;

@@ -6,8 +6,8 @@ import type { Note } from "./checks.ts";
 const SECRET_BYTES_MAX = 65_536;
 
 /**
- * The secret in a file, without blanks around it. Null where it cannot be used, which is noted; `what` names it in the remedy, `word` calls the
- * file where its path may be the secret itself.
+ * The secret in a file, trimmed. Null if it cannot be used, which is noted; `what` names it in the remedy, `word` names
+ * the file if its path may be the secret itself.
  */
 export function readSecretFile(
   place: string,
@@ -39,7 +39,7 @@ export function readSecretFile(
   return null;
 }
 
-/** What a fault calls a file of the uplinks file: its path where it is written as one. Else people may have written the secret there. */
+/** The name in faults of a file from the uplinks file: its path if it looks like one; otherwise it may be the secret itself. */
 export function fileWord(written: string, path: string): string {
   return /^\.{0,2}\/[^\n]*$/.test(written) ? path : "the file that it names, beside this one,";
 }

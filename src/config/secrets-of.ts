@@ -11,14 +11,14 @@ type Secrets = Pick<
   | "alarmWebhookUrl"
   | "alarmEmail"
 >;
-/** What an uplink keeps to itself. */
+/** The secrets of an uplink. */
 export interface UplinkSecrets {
   readonly username: string | null;
   readonly password: string | null;
   readonly sasKey?: string | null;
 }
 
-/** Every configured secret, and what each is made of: what an echo of it would show. */
+/** Every configured secret, and the forms derived from it that an echo would contain. */
 export function secretsOf(settings: Secrets, uplinks: readonly UplinkSecrets[] = []): string[] {
   const found: string[] = [];
   for (const value of Object.values(settings.gatewayHeaders)) found.push(...partsOfHeader(value));
@@ -40,7 +40,7 @@ export function secretsOf(settings: Secrets, uplinks: readonly UplinkSecrets[] =
   return [...new Set(found.filter((secret) => secret !== ""))];
 }
 
-/** Password, and what Basic and PLAIN are made of, of an address with user name and password. */
+/** The password of a URL with user name and password, and the Basic and PLAIN credentials made from it. */
 function partsOfAddress(address: string | null): string[] {
   if (address === null || !URL.canParse(address)) return [];
   const { username, password } = new URL(address);
@@ -49,7 +49,7 @@ function partsOfAddress(address: string | null): string[] {
   return [password, plain, `${user}:${plain}`, `\0${user}\0${plain}`];
 }
 
-/** Parts of a path or query so long are made by a machine: such an address is a token. */
+/** Parts of a path or query of this length are generated: such a URL is a token. */
 const TOKEN_LENGTH_MIN = 16;
 
 function partsOfWebhook(address: string | null): string[] {
@@ -61,7 +61,7 @@ function partsOfWebhook(address: string | null): string[] {
   return [...partsOfAddress(address), ...tokens];
 }
 
-/** A header as a whole, the credentials behind its scheme, and what Basic credentials hold. */
+/** A whole header, the credentials after its scheme, and the content of Basic credentials. */
 function partsOfHeader(value: string): string[] {
   const parts = [value];
   const [, scheme, credentials] = /^([A-Za-z][\w-]*)\s+(\S.*)$/.exec(value) ?? [];

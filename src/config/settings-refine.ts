@@ -1,4 +1,4 @@
-/** Cross checks between settings, and the names and shapes the program uses. */
+/** Cross checks between settings, and their names and shapes in the program. */
 import { resolve } from "node:path";
 import { type Note, parseFormats } from "./checks.ts";
 import { type Fault, shown } from "./fault.ts";
@@ -83,7 +83,7 @@ export function refineSettings(
   };
 }
 
-/** Kept as it is written: it may hold a token anywhere. */
+/** Kept as written: it may contain a token anywhere. */
 function webhookOf({ ALARM_WEBHOOK_URL: url }: RawSettings, note: Note): string | null {
   if (url === undefined) return null;
   if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;

@@ -4,7 +4,7 @@ import type { RawSettings } from "./settings-table.ts";
 export const FORMATS = ["json", "plain", "sparkplug"] as const;
 type Format = (typeof FORMATS)[number];
 
-/** Everything the program may know of its environment. Paths are absolute, addresses carry no credentials. */
+/** Everything the program may know about its environment. Paths are absolute, URLs carry no credentials. */
 export interface Settings {
   /** Without trailing slash. */
   readonly gatewayUrl: string;
@@ -34,13 +34,13 @@ export interface Settings {
   readonly waveformDays: number;
   readonly bufferMaxMb: number;
   readonly diskFreeMinMb: number;
-  /** Comma-separated, for people; empty where there is no uplink `main`. */
+  /** Comma-separated, for display; empty without an uplink `main`. */
   readonly mqttUrl: string;
-  /** Addresses of one broker cluster, tried in turn; none where there is no uplink `main`. */
+  /** Addresses of one broker cluster, tried in turn; none without an uplink `main`. */
   readonly mqttUrls: readonly string[];
   readonly mqttVersion: 4 | 5;
   readonly mqttClientId: string;
-  /** Secret: some brokers take a token here. */
+  /** Secret: some brokers expect a token here. */
   readonly mqttUsername: string | null;
   /** Secret. */
   readonly mqttPassword: string | null;
@@ -60,7 +60,7 @@ export interface Settings {
   readonly sparkplugHostId: string | null;
   readonly sparkplugHistoryBatch: number;
   readonly alarmsEnabled: boolean;
-  /** Secret: such addresses often hold a token. */
+  /** Secret: such URLs often contain a token. */
   readonly alarmWebhookUrl: string | null;
   readonly alarmEmail: AlarmEmail | null;
   readonly configPublicKeyFile: string | null;
@@ -73,10 +73,10 @@ export interface Settings {
   readonly httpPort: number | null;
   /** Secret. */
   readonly httpToken: string | null;
-  /** Secret: may look and change nothing. */
+  /** Secret: may read and change nothing. */
   readonly httpViewToken: string | null;
   readonly setupEnabled: boolean;
-  /** Both or neither: with them the HTTP side speaks TLS only. */
+  /** Both or neither: with them the HTTP server accepts only TLS. */
   readonly httpCertFile: string | null;
   readonly httpKeyFile: string | null;
   readonly modbusHost: string;
@@ -93,7 +93,7 @@ export interface AlarmEmail {
   readonly to: string;
 }
 
-/** What only the site file can complete: its name is the default of these. */
+/** Only the site file can complete these: their default is its name. */
 type SiteDefaults = "mqttClientId" | "sparkplugGroupId";
 export type UnboundSettings = Omit<Settings, SiteDefaults> & {
   readonly [K in SiteDefaults]: string | null;

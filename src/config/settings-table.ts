@@ -1,20 +1,20 @@
 /**
- * Every process setting once (contract 3): name, type, default, bounds, whether it is a secret, and what it means.
- * The JSON Schema given to env-schema, the types, the `check` command and the documentation all come from here.
+ * Every process setting once (contract section 3): name, type, default, limits, whether it is a secret, and its
+ * meaning. The JSON Schema for env-schema, the types, the `check` command and the documentation are derived from it.
  */
 import { SETTINGS_OPERATION_NAMES } from "../core/command.ts";
 import { anyOf } from "./fault.ts";
 
 interface Common {
   readonly doc: string;
-  /** Holds a credential: never shown, and may be given as NAME_FILE. */
+  /** Contains a credential: never shown, and may be given as NAME_FILE. */
   readonly secret?: true;
 }
 interface TextSpec extends Common {
   readonly type: "text";
   readonly default?: string;
   readonly required?: true;
-  /** Whole value must match; `form` says it in words. */
+  /** The whole value must match; `form` describes it in words. */
   readonly pattern?: string;
   readonly form?: string;
 }
@@ -397,7 +397,7 @@ type ValueOf<S> = S extends { type: "integer" | "number" }
       : S extends { default: string } | { required: true }
         ? string
         : string | undefined;
-/** Values by environment name, coerced and bounded, before cross checks. */
+/** Values by environment name, coerced and range-checked, before cross checks. */
 export type RawSettings = { readonly [N in SettingName]: ValueOf<(typeof SPECS)[N]> };
 
 export const SETTINGS: Readonly<Record<SettingName, SettingSpec>> = SPECS;
@@ -442,7 +442,7 @@ function property(spec: SettingSpec): object {
   }
 }
 
-/** What a value of this setting must look like, in words. */
+/** The required form of this setting's value, in words. */
 export function expectation(spec: SettingSpec): string {
   switch (spec.type) {
     case "integer":

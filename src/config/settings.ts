@@ -1,4 +1,6 @@
-/** Process settings (contract 3): gathered, coerced by env-schema, cross-checked, and named as the program uses them. */
+/**
+ * Process settings (contract section 3): collected, coerced by env-schema, cross-checked, and renamed for the program.
+ */
 import envSchema from "env-schema";
 import { topicLevel } from "../core/topic-level.ts";
 import { type Environment, gatherSettings, type Origin } from "./environment.ts";
@@ -22,19 +24,19 @@ export interface LoadOptions {
   readonly cwd: string;
   /** Read instead of `.env`; must exist. */
   readonly envFile?: string | null;
-  /** Commands that touch neither gateway nor broker do without their addresses, which are then empty. */
+  /** Commands that contact neither gateway nor broker do not require their addresses, which are then empty. */
   readonly linksOptional?: boolean;
 }
 
 export interface LoadedSettings {
-  /** Null when there are faults. */
+  /** Null if there are faults. */
   readonly settings: UnboundSettings | null;
   readonly faults: readonly Fault[];
   readonly warnings: readonly Fault[];
   readonly origins: Readonly<Record<SettingName, Origin>>;
-  /** For `check`: value in effect as text, secrets masked; empty where there is none. */
+  /** For `check`: value in effect as text, secrets masked; empty if there is none. */
   readonly shown: Readonly<Record<SettingName, string>>;
-  /** Value in effect as text, secrets too: to be compared with another one and shown nowhere. */
+  /** Value in effect as text, including secrets: for comparison only, never shown. */
   readonly valueOf: (name: SettingName) => string;
 }
 
@@ -76,7 +78,7 @@ export function loadSettings(environment: Environment, options: LoadOptions): Lo
   };
 }
 
-/** Fills what defaults to the site's name. */
+/** Fills the settings that default to the site's name. */
 export function bindSite(settings: UnboundSettings, site: string): Settings {
   const name = topicLevel(site);
   return {
@@ -101,7 +103,7 @@ interface SchemaError {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
-/** Types, defaults and bounds by env-schema. A faulty value is noted and stands at its default from here on. */
+/** Types, defaults and ranges by env-schema. An invalid value is noted and replaced by its default from here on. */
 function coerce(given: Readonly<Record<string, string>>, faults: Fault[]): RawSettings {
   const values = { ...given };
   try {
@@ -114,7 +116,7 @@ function coerce(given: Readonly<Record<string, string>>, faults: Fault[]): RawSe
       const name = keyword === "required" ? params["missingProperty"] : instancePath.slice(1);
       if (typeof name !== "string" || !isSettingName(name) || faulty.has(name)) continue;
       faulty.add(name);
-      // An empty stand-in means that NAME_FILE could not be read, which is a fault already.
+      // An empty placeholder means that NAME_FILE could not be read, which is already a fault.
       if (given[name] === "") continue;
       faults.push(schemaFault(name, keyword, given[name]));
     }
@@ -166,7 +168,7 @@ function show(raw: RawSettings, settings: UnboundSettings): Record<SettingName, 
     MQTT_URL: settings.mqttUrls.map((url) => url.replace(/\?.*$/, "?…")).join(","),
     GATEWAY_TIMEZONE: settings.gatewayTimezone,
     HISTORY_DAYS: String(settings.historyDays),
-    // Where they came with the address they are in effect all the same, and masked like it.
+    // If they came with the URL they are in effect all the same, and masked like it.
     ...(settings.mqttUsername === null ? {} : { MQTT_USERNAME: MASK }),
     ...(settings.mqttPassword === null ? {} : { MQTT_PASSWORD: MASK }),
     SITE_FILE: settings.siteFile,

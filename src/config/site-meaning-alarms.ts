@@ -1,4 +1,4 @@
-/** What belongs together in `alarms`: a rule selects something, its limits are in order, and it can fire. */
+/** Consistency of `alarms`: a rule selects something, its limits are in order, and it can be triggered. */
 
 import type { AlarmSelect } from "../core/alarm/rule.ts";
 import {
@@ -20,7 +20,7 @@ import { anyKindsIn, type Dict, dict, list, numbers, texts } from "./site-parts.
 const LIMITS = ["lowLow", "low", "high", "highHigh"] as const;
 type LimitName = (typeof LIMITS)[number];
 
-/** One value that a rule looks at. */
+/** One value that a rule evaluates. */
 interface Target {
   readonly sensor: Sensor;
   readonly kind: Kind;
@@ -101,7 +101,7 @@ function checkOrder(rule: Dict, place: string, faults: Fault[]): void {
   }
 }
 
-/** Back by the hysteresis from one limit must not be beyond the next one. */
+/** The hysteresis below one limit must not reach beyond the next one. */
 function checkBand(rule: Dict, place: string, faults: Fault[]): void {
   const { hysteresis } = rule;
   if (typeof hysteresis !== "number" || hysteresis === 0) return;
@@ -148,7 +148,7 @@ function checkCanFire(
   if (rule["onlyRunning"] === true) checkRunning(place, found, machines, notes);
 }
 
-/** The values a rule looks at; null where a fault says why there is none. */
+/** The values a rule evaluates; null if a fault says why there are none. */
 function checkSelect(
   written: Dict,
   place: string,
@@ -165,7 +165,7 @@ function checkSelect(
     areas: numbers(written["areas"]),
     machines: numbers(written["machines"]),
   };
-  // A misspelt kind is a fault of the schema; what it would select is then unknown.
+  // A misspelt kind is a schema fault; what it would select is then unknown.
   if (list(written["kinds"]).length !== select.kinds?.length) return null;
   const reachable = sensors
     .filter((sensor) => selectsSensor(select, sensor))
@@ -219,7 +219,7 @@ function targetsOf(
   );
 }
 
-/** Codes, areas and machines that the file does not know, and kinds that no sensor gives. */
+/** Codes, areas and machines that are not in the file, and kinds that no sensor has. */
 function checkNamed(
   written: Dict,
   place: string,
@@ -269,7 +269,7 @@ function checkNamed(
   }
 }
 
-/** A limit that none of the values can pass. */
+/** A limit that none of the values can exceed. */
 function checkReach(
   limits: readonly [LimitName, number][],
   place: string,

@@ -1,4 +1,4 @@
-/** What belongs together in `machines`: the signals exist, and a bearing can be computed. */
+/** Consistency of `machines`: the signals exist, and a bearing can be computed. */
 import { alarmValues } from "../core/alarm/values.ts";
 import { normalCode, type Sensor } from "../core/sensor.ts";
 import { likely } from "../lib/nearest.ts";
@@ -68,7 +68,7 @@ function pointsOf(id: unknown, sensors: readonly Sensor[]): ReadonlySet<number> 
   );
 }
 
-/** The sensor a code names; pushes a fault where there is none. */
+/** The sensor with this code; adds a fault if there is none. */
 function findSensor(
   code: unknown,
   place: string,
@@ -100,7 +100,7 @@ function checkRunning(
   if (!running) return;
   const at = `${place}.running`;
   const bounds = ["above", "below", "is"].filter((name) => name in running);
-  // A contact alone says enough: closed is running.
+  // A contact alone is enough: closed means running.
   const mayBeLeftOut = running["kind"] === "dryContact";
   if (bounds.length > 1 || (bounds.length === 0 && !mayBeLeftOut)) {
     faults.push({

@@ -1,4 +1,4 @@
-/** What belongs together in a sensor's `stateReads`: the members of each way to read, and names that mean one value. */
+/** Consistency of a sensor's `stateReads`: the members of each kind of read, and names that mean one value. */
 import { REGISTER_TYPES, REGISTER_WORDS, REGISTERS_END } from "../core/sensor.ts";
 import { type Fault, shown } from "./fault.ts";
 import { type Dict, dict, list } from "./site-parts.ts";
@@ -13,7 +13,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
 };
 
 export function checkStateReads(sensor: Dict, place: string, faults: Fault[]): void {
-  /** Where each value is named first, by its name in lower case: metrics and files may be case-blind. */
+  /** Where each value is named first, by its name in lower case: metrics and files may ignore case. */
   const named = new Map<string, string>();
   for (const [i, value] of list(sensor["stateReads"]).entries()) {
     const read = dict(value);

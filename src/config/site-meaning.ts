@@ -1,6 +1,6 @@
 /**
- * What the schema cannot say of a site file: what belongs together. It is checked even where the schema found faults,
- * so that an operator sees all of them at once; parts of the wrong shape are the schema's business and passed over.
+ * Rules of a site file that the schema cannot express. They are checked even if the schema found faults, so that an
+ * operator sees all of them at once; parts of the wrong shape are left to the schema.
  */
 import { normalCode, POLLED_KINDS, type PolledKind } from "../core/sensor.ts";
 import { topicLevel } from "../core/topic-level.ts";
@@ -14,14 +14,14 @@ export interface Meaning {
   readonly faults: readonly Fault[];
   readonly warnings: readonly Fault[];
 }
-/** Channel names by kind, and the members that mean something there (besides `name`). */
+/** Channel names by kind, and the members that apply there (besides `name`). */
 const CHANNELS: Readonly<
   Record<PolledKind, { word: string; count: number; members: readonly string[] }>
 > = {
   accel: { word: "channel", count: 3, members: ["axis"] },
   current: { word: "current", count: 3, members: ["clamp"] },
   currentV2: { word: "current", count: 4, members: ["clamp"] },
-  // The clamp is a fact of the channel whatever is read of it, though ampere-hours need no factor.
+  // The clamp is a property of the channel whatever is read from it, although ampere-hours need no factor.
   accCurrent: { word: "current", count: 4, members: ["clamp"] },
   loop: { word: "channel", count: 4, members: ["unit", "low", "high", "resistorOhm"] },
   dryContact: { word: "input", count: 4, members: ["invert"] },
@@ -29,7 +29,7 @@ const CHANNELS: Readonly<
 };
 const AXES = ["H", "V", "A"];
 
-/** Sparkplug's own rules are asked for where that format is on. */
+/** Sparkplug's own rules are checked if that format is enabled. */
 export interface MeaningOptions {
   readonly sparkplug?: boolean;
   readonly isSparkplugGroup?: boolean;
@@ -93,13 +93,13 @@ function checkCodes(sensors: readonly (Dict | null)[], faults: Fault[]): void {
   }
 }
 
-/** What people call it, for who does not count the entries of the file. */
+/** Its name, for people who do not count the entries of the file. */
 function nameOf(sensor: Dict | null | undefined): string {
   const name = sensor?.["name"];
   return typeof name === "string" ? `, ${shown(name)}` : "";
 }
 
-/** Names that topics cannot carry as they are: who subscribes has to know the other spelling. */
+/** Names that topics cannot carry unchanged: subscribers must know the other spelling. */
 function checkTopicLevels(
   site: unknown,
   sensors: readonly (Dict | null)[],
@@ -120,7 +120,7 @@ function checkTopicLevels(
   warnings.push({ place: `sensors[${first}].code`, problem: `${respelled(code)}${more}`, remedy });
 }
 
-/** spBv1.0/STATE/… is where hosts tell their state. */
+/** Hosts publish their state on spBv1.0/STATE/…. */
 function checkGroup(site: unknown, faults: Fault[]): void {
   if (site !== "STATE") return;
   faults.push({
@@ -131,7 +131,9 @@ function checkGroup(site: unknown, faults: Fault[]): void {
   });
 }
 
-/** Codes are device ids: topic levels as they are, and hosts on case-blind stores take two of one spelling for one. */
+/**
+ * Codes are device ids: topic levels as they are, and hosts with case-insensitive stores treat two spellings as one.
+ */
 function checkDeviceIds(sensors: readonly (Dict | null)[], faults: Fault[]): void {
   const byId = new Map<string, { readonly code: string; readonly index: number }>();
   for (const [index, sensor] of sensors.entries()) {
@@ -161,7 +163,7 @@ function checkSensor(sensor: Dict, place: string, faults: Fault[], warnings: Fau
   const named: unknown = sensor["kinds"];
   if (!Array.isArray(named)) return;
   const kinds = POLLED_KINDS.filter((kind) => named.includes(kind));
-  // A misspelt kind is a fault of the schema; what its channels would be is then unknown.
+  // A misspelt kind is a schema fault; what its channels would be is then unknown.
   const isComplete = named.every((name) => POLLED_KINDS.some((kind) => kind === name));
   const channels = dict(sensor["channels"]);
   checkPresence(kinds, channels, place, faults);
@@ -186,7 +188,7 @@ function checkPresence(
     const needs = NEEDS[kind];
     if (needs === undefined) continue;
     const { word, count } = CHANNELS[kind];
-    // Where accel shares a loop channel, only what is said of the loop makes it one.
+    // If accel shares a loop channel, only loop members make it one.
     const isShared = kind === "loop" && kinds.includes("accel");
     const hasOne = Object.entries(channels ?? {}).some(
       ([name, value]) =>
@@ -270,7 +272,7 @@ function checkRange(channel: Dict, place: string, faults: Fault[], warnings: Fau
     if (!(member in channel))
       faults.push({ place: `${place}.${member}`, problem: "is missing", remedy });
   }
-  // The readings say it too, channel by channel (signal-definitions 9), and the current in mA is right.
+  // The readings say so too, channel by channel (signal-definitions section 9), and the current in mA is right.
   if (typeof channel["low"] === "number" && channel["low"] === channel["high"]) {
     warnings.push({
       place: `${place}.high`,
@@ -337,7 +339,7 @@ function checkClass(
   }
 }
 
-/** One id with two parents or two names: the query service could answer only one of them. */
+/** One id with two parents or two names: the query service could return only one of them. */
 function checkLocations(sensors: readonly (Dict | null)[], warnings: Fault[]): void {
   const seen = new Map<string, { text: string; index: number }>();
   const note = (key: string, text: string, index: number, place: string, what: string) => {

@@ -1,4 +1,4 @@
-/** Parts of a site file that was not found faultless yet: what has the right shape is used, the rest passed over. */
+/** The valid parts of a site file that may have faults: a part of the right shape is used, the rest skipped. */
 import {
   type ChannelConfig,
   KINDS,
@@ -42,7 +42,7 @@ export function kindsIn(value: unknown): readonly PolledKind[] {
   return POLLED_KINDS.filter((kind) => named.includes(kind));
 }
 
-/** A sensor as far as it can be told which values it gives and where it sits; null where its code is missing. */
+/** What is known of a sensor: the values it gives and where it is mounted; null if its code is missing. */
 export function roughSensor(value: unknown): Sensor | null {
   const written = dict(value);
   const code = written?.["code"];
@@ -78,7 +78,7 @@ export function roughSensor(value: unknown): Sensor | null {
   };
 }
 
-/** The values of a state read, as far as they can be told. */
+/** The values of a state read, as far as they are known. */
 function roughRead(read: Dict | null): StateRead[] {
   const unitOf = (one: Dict) => (typeof one["unit"] === "string" ? { unit: one["unit"] } : {});
   if (read?.["via"] === "modbus") {

@@ -1,4 +1,7 @@
-/** The site file (contract 4), checked whole: by its published schema, then by what only the meaning can tell. */
+/**
+ * The site file (contract section 4), fully checked: first by its published schema, then by the rules the schema cannot
+ * express.
+ */
 
 import { Ajv } from "ajv";
 import siteSchema from "#site-schema";
@@ -10,7 +13,7 @@ import { schemaFault } from "./schema-fault.ts";
 import { checkMeaning } from "./site-meaning.ts";
 
 export interface LoadedSite {
-  /** Null when there are faults. */
+  /** Null if there are faults. */
   readonly site: Site | null;
   readonly faults: readonly Fault[];
   readonly warnings: readonly Fault[];
@@ -19,24 +22,24 @@ export interface LoadedSite {
 export interface SiteOptions {
   /** Sensor codes become Sparkplug device ids, which have rules of their own. */
   readonly sparkplug?: boolean;
-  /** The site's name is the group id, too: none was given. */
+  /** The site's name is also the group id, because none was set. */
   readonly isSparkplugGroup?: boolean;
-  /** SETUP_ENABLED: sensors may be added later, in the browser, so a site may begin without any. */
+  /** SETUP_ENABLED: sensors may be added later, in the browser, so a site may start without any. */
   readonly mayBeEmpty?: boolean;
 }
 
-/** What a person does about a site without sensors. */
+/** What to do about a site without sensors. */
 const NO_SENSORS = {
   problem: "no sensors yet",
   remedy: "open the set-up page of the dashboard and add them",
 } as const;
 
-/** A site file that is not there yet, or holds nothing. */
+/** A site file that does not exist yet, or is empty. */
 export function emptySite(path: string): LoadedSite {
   return { site: EMPTY_SITE, faults: [], warnings: [{ place: path, ...NO_SENSORS }] };
 }
 
-/** `path` is shown before every place. */
+/** `path` is shown before every location. */
 export function loadSite(text: string, path: string, options: SiteOptions = {}): LoadedSite {
   const at = (place: string) => (place === "" ? path : `${path}: ${place}`);
   if (options.mayBeEmpty && /^\uFEFF?\s*$/.test(text)) return emptySite(path);

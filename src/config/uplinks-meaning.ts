@@ -1,6 +1,6 @@
 /**
- * What the schema cannot say of an uplinks file: what belongs together. It is checked even where the schema found faults;
- * parts of the wrong shape are the schema's business and passed over.
+ * Rules of an uplinks file that the schema cannot express. They are checked even if the schema found faults; parts of
+ * the wrong shape are left to the schema.
  */
 import { resolve } from "node:path";
 import { topicLevel } from "../core/topic-level.ts";
@@ -92,7 +92,7 @@ function checkNames(uplinks: readonly (Dict | null)[], { fault }: Report): void 
   }
 }
 
-/** Its addresses; null where there is a fault. Their text is never repeated: it may hold a password. */
+/** Its addresses; null if there is a fault. Their text is never repeated: it may contain a password. */
 function checkAddress(uplink: Dict, place: string, { fault }: Report): readonly string[] | null {
   const url = text(uplink["url"]);
   if (!url) return null;
@@ -257,13 +257,13 @@ function checkCombinations(
     });
 }
 
-/** What must not meet on one broker. */
+/** Conflicts between uplinks on one broker. */
 interface Session {
   readonly place: string;
   readonly urls: readonly string[];
   readonly clientIds: readonly string[];
   readonly node: string | null;
-  /** Null where it publishes no topics of ours. */
+  /** Null if it publishes no topics of ours. */
   readonly prefix: string | null;
 }
 
@@ -308,7 +308,7 @@ function idsOf(clientId: string, formats: readonly string[]): string[] {
   return Object.values(clientIdsOf({ clientId, formats: known })).filter((id) => id !== null);
 }
 
-/** The broker of an address, whatever the spelling: host and port, the default port filled in. */
+/** The broker of a URL in any spelling: host and port, the default port filled in. */
 function brokerOf(url: string): string {
   const { protocol, hostname, port } = new URL(url);
   const ports: Readonly<Record<string, string>> = {
@@ -345,7 +345,7 @@ const shareBroker = (a: Session, b: Session) => {
   return b.urls.some((url) => brokers.has(brokerOf(url)));
 };
 
-/** One warning for all that meet at a broker under one prefix. */
+/** One warning for all uplinks that share a broker and prefix. */
 function checkPrefixes(sessions: readonly Session[], { warn }: Report): void {
   const warned = new Set<Session>();
   for (const [i, first] of sessions.entries()) {

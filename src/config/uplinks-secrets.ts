@@ -4,10 +4,10 @@ import type { Note } from "./checks.ts";
 import { fileWord, readSecretFile } from "./secret-file.ts";
 import type { WrittenUplink } from "./uplinks-written.ts";
 
-/** By absolute path, what files will hold that are written together with the uplinks file. */
+/** By absolute path, the future content of files that are written together with the uplinks file. */
 export type PendingFiles = ReadonlyMap<string, string>;
 
-/** What the files of an uplink hold. A file that cannot be used is noted. */
+/** The content of an uplink's files. A file that cannot be used is noted. */
 export function readCredentials(
   written: Pick<WrittenUplink, "username" | "usernameFile" | "passwordFile" | "sasKeyFile">,
   place: string,

@@ -21,8 +21,8 @@ const isId = (item: unknown): item is number => typeof item === "number";
 const isKind = (item: unknown): item is Kind => KINDS.some((kind) => kind === item);
 
 /**
- * A choice against the site file: what is not there is a warning, for sensors come and go, each by a reload of its own. A choice of
- * what is there that leaves nothing is a fault.
+ * Checks a selection against the site file: a missing entry is a warning, because sensors are added and removed by
+ * separate reloads. A selection of existing entries that leaves nothing is a fault.
  */
 export function checkSelect(
   written: Dict | null,
@@ -46,7 +46,7 @@ export function checkSelect(
   for (const [i, pattern] of select.sensors.entries()) {
     const matches = createGlob(pattern);
     if (sensors.some(({ code }) => matches(code) || matches(normalCode(code)))) continue;
-    // No fault: the site file may take a sensor out first, or bring it later, each by a reload of its own.
+    // Not a fault: the site file may remove a sensor first, or add it later, by separate reloads.
     warn({
       place: at("sensors", i),
       problem: `${shown(pattern)} matches no sensor in the site file`,
@@ -54,7 +54,7 @@ export function checkSelect(
     });
     missing += 1;
   }
-  // Told above, and nothing more can be said of an uplink that has no sensor yet.
+  // Already reported, and nothing more can be said about an uplink that has no sensor yet.
   if (missing > 0 && missing === select.sensors.length) isWhole = false;
   for (const key of ["areas", "machines"] as const) {
     const level = key === "areas" ? "area" : "machine";
@@ -95,7 +95,7 @@ function checkValues(
       .map((kind) => ({ sensor, kind })),
   );
   if (chosen.length === 0) {
-    // Where a part of it is wrong, that is the fault.
+    // If a part of it is wrong, that is the fault.
     if (isWhole)
       fault({
         place: `${place}.select`,

@@ -6,7 +6,7 @@ import type {
   WaveformPolicy,
 } from "../core/uplink.ts";
 
-/** An uplink as the file has it, once the schema found no fault. */
+/** An uplink as written in the file, once the schema found no fault. */
 export interface WrittenUplink {
   readonly name: string;
   readonly url: string;

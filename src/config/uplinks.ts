@@ -1,4 +1,7 @@
-/** The uplinks file (plant 10), checked whole: by its published schema, then by what only the meaning can tell. */
+/**
+ * The uplinks file (plant section 10), fully checked: first by its published schema, then by the rules the schema
+ * cannot express.
+ */
 import { dirname, resolve } from "node:path";
 import { Ajv } from "ajv";
 import uplinksSchema from "#uplinks-schema";
@@ -14,22 +17,22 @@ import { checkUplinks } from "./uplinks-meaning.ts";
 import { type PendingFiles, readCredentials } from "./uplinks-secrets.ts";
 import type { WrittenUplink } from "./uplinks-written.ts";
 
-/** Records in one historical Sparkplug message, as many as a lease takes. */
+/** Records in one historical Sparkplug message, as many as a lease contains. */
 const HISTORY_BATCH_MAX = 256;
 
 export interface LoadedUplinks {
-  /** Null when there are faults. */
+  /** Null if there are faults. */
   readonly uplinks: readonly Uplink[] | null;
   readonly faults: readonly Fault[];
   readonly warnings: readonly Fault[];
 }
 
 export interface UplinksContext {
-  /** Null where the site file has faults: what depends on it is not checked then. */
+  /** Null if the site file has faults: rules that depend on it are not checked then. */
   readonly site: Site | null;
-  /** Null where there is no MQTT_URL, or settings have faults. */
+  /** Null without MQTT_URL, or if settings have faults. */
   readonly main: Uplink | null;
-  /** MQTT_URL is given, though faults elsewhere may leave `main` null. */
+  /** MQTT_URL is given, although faults elsewhere may leave `main` null. */
   readonly hasMainUrl?: boolean;
   readonly commandsEnabled: boolean;
   /** SETUP_ENABLED: uplinks may be added later, in the browser. */
@@ -37,7 +40,7 @@ export interface UplinksContext {
   readonly pending?: PendingFiles;
 }
 
-/** `path` is absolute; it is shown before every place, and relative files lie beside it. */
+/** `path` is absolute; it is shown before every location, and relative files are beside it. */
 export function loadUplinks(text: string, path: string, context: UplinksContext): LoadedUplinks {
   const parsed = parseJsonText(text.replace(/^\uFEFF/, ""));
   if ("fault" in parsed) {
@@ -80,7 +83,7 @@ export function loadUplinks(text: string, path: string, context: UplinksContext)
   };
 }
 
-/** Whether the topics go together is known once they are made of the site's sensors. */
+/** Topic collisions can be checked once topics are made from the site's sensors. */
 function topicsOf(uplink: Uplink, index: number, { site }: UplinksContext): Fault[] {
   if (site === null) return [];
   const place = `uplinks[${index}].topics`;
@@ -140,7 +143,7 @@ function asUplink(
   };
 }
 
-/** The uplink that the settings describe; null where MQTT_URL is not given. */
+/** The uplink that the settings describe; null if MQTT_URL is not given. */
 export function mainUplink(settings: Settings): Uplink | null {
   if (settings.mqttUrls.length === 0) return null;
   return {
@@ -182,7 +185,10 @@ export function mainUplink(settings: Settings): Uplink | null {
   };
 }
 
-/** Whether a Sparkplug session is asked for, and whether the site's name is its group; for the site file, which is checked first. */
+/**
+ * Whether a Sparkplug session is configured, and whether the site's name is its group; for the site file, which is
+ * checked first.
+ */
 export function sparkplugHints(text: string): {
   readonly sparkplug: boolean;
   readonly isSparkplugGroup: boolean;

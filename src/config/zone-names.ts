@@ -1,13 +1,13 @@
-/** Names of time zones that are accepted and mean something else than most people take them for. */
+/** Time zone names that are accepted but mean something else than most people expect. */
 
 const MINUTES_PER_HOUR = 60;
-/** An instant of northern winter and one of summer: where they differ, the zone has daylight-saving time. */
+/** An instant of northern winter and one of summer: if they differ, the zone has daylight-saving time. */
 const WINTER_MS = Date.UTC(2026, 0, 15);
 const SUMMER_MS = Date.UTC(2026, 6, 15);
-/** Short names that are no riddle: UTC itself, European zones with their summer time, and countries. */
+/** Unambiguous short names: UTC itself, European zones with their summer time, and countries. */
 const PLAIN = new Set(["UTC", "UCT", "CET", "EET", "MET", "WET", "PRC", "ROC", "ROK"]);
 
-/** What a name of letters alone, or one with its sign turned round, stands for; null where the name says what it is. */
+/** The meaning of an abbreviation, or of a name with inverted sign; null if the name is clear. */
 export function zoneDoubt(
   name: string,
   system: string,
@@ -34,7 +34,7 @@ export function zoneDoubt(
   };
 }
 
-/** Other zones that people write the same letters for. */
+/** Other zones with the same abbreviation. */
 const MEANINGS: Readonly<Record<string, string>> = {
   CST: "China (Asia/Shanghai) or Cuba (America/Havana)",
   BST: "British Summer Time (Europe/London)",

@@ -12,13 +12,13 @@ export interface BodyFlow {
 }
 
 /**
- * The body of an answer on its way from the socket to one reader, with back-pressure. A piece is good until the next one
- * is asked for: its memory is then received into again.
+ * The body of a response on its way from the socket to one reader, with back-pressure. A piece is valid until the next
+ * one is requested: its memory is then reused.
  */
 export class AnswerBody implements AsyncIterableIterator<Uint8Array> {
   readonly #flow: BodyFlow;
   readonly #pieces: Uint8Array[] = [];
-  /** What the reader is at. */
+  /** The piece the reader is processing. */
   #lent: Uint8Array | null = null;
   #waitingBytes = 0;
   #isPaused = false;
@@ -46,7 +46,7 @@ export class AnswerBody implements AsyncIterableIterator<Uint8Array> {
     this.#notify();
   }
 
-  /** No more bytes come; with a failure the reader gets it after the bytes that did come. */
+  /** No more bytes come; after a failure the reader gets it after the bytes that did arrive. */
   finish(failure: Error | null): void {
     if (this.#isEnded) return;
     this.#isEnded = true;

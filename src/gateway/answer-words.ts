@@ -5,19 +5,19 @@ import { decodedBody } from "./decoded-body.ts";
 import type { ExchangeHead } from "./exchange.ts";
 import { headerText, retryAfter } from "./response-headers.ts";
 
-/** Answers of settings operations, and pages of failures, are far smaller. */
+/** Responses of settings operations, and error pages, are far smaller. */
 export const SMALL_BODY_BYTES_MAX = 1_048_576;
 const SNIPPET_BYTES = 4_096;
-/** What is shown of a service's own words, characters. */
+/** How much of a service's own text is shown, characters. */
 const DESCRIPTION_MAX = 500;
 
-/** What a service said in the envelope of a small answer. */
+/** The content of the envelope of a small response. */
 export interface SmallAnswer {
   readonly statusNumber: number;
   readonly description: string;
 }
 
-/** Reads small answers and refusals, and tells of them in words that hold none of our secrets. */
+/** Reads small responses and errors, and describes them in text that contains none of our secrets. */
 export class AnswerWords {
   readonly #gate: SecretGate;
 
@@ -25,7 +25,7 @@ export class AnswerWords {
     this.#gate = gate;
   }
 
-  /** The status of a 2xx answer; throws a CallFailure where it tells none. */
+  /** The status of a 2xx response; throws a CallFailure if it has none. */
   async outcome(head: ExchangeHead): Promise<SmallAnswer> {
     const bytes = await whole(decodedBody(head, SMALL_BODY_BYTES_MAX));
     try {
@@ -45,12 +45,12 @@ export class AnswerWords {
     });
   }
 
-  /** The failure that an answer other than 2xx is; `nowMs` is the wall clock, for Retry-After. */
+  /** The failure for a response other than 2xx; `nowMs` is the wall clock, for Retry-After. */
   async refusal(head: ExchangeHead, nowMs: number): Promise<CallFailure> {
     const { status, headers } = head;
     const start = await firstBytes(decodedBody(head, SMALL_BODY_BYTES_MAX), SNIPPET_BYTES);
     const snippet = this.#snippet(start);
-    // Of a web server's page the words; its mark-up would fill the line.
+    // Only the text of a web server's page; its HTML would fill the line.
     const words = snippet
       .replace(/<[^>]*(>|$)/g, " ")
       .replace(/\s+/g, " ")
@@ -80,7 +80,7 @@ async function whole(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-/** The start of a body, however badly the rest of it ends. */
+/** The start of a body, even if the rest of it fails. */
 async function firstBytes(body: AsyncIterable<Uint8Array>, count: number): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;

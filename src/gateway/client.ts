@@ -27,7 +27,9 @@ import {
 import { gatewayTime, headerText } from "./response-headers.ts";
 import { WakeUp } from "./wake-up.ts";
 
-/** A gateway that has not been asked for this long may have to be started by the call (services 8, fault 1). */
+/**
+ * A gateway that has not been called for this long may have to be started by the call (services section 8, fault 1).
+ */
 const IDLE_MS = 15 * 60_000;
 const WAKE_UP_FACTOR = 3;
 const CONNECT_MS = 5_000;
@@ -47,7 +49,7 @@ export interface GatewayClientOptions {
   readonly timeoutMs: number;
   readonly concurrency: number;
   readonly bodyBytesMax: number;
-  /** What must not be shown, whatever echoes it; its own headers unless given. */
+  /** Values that must not be shown, whatever echoes them; its own headers unless given. */
   readonly gate?: SecretGate;
   /** For tests. */
   readonly deadlines?: Partial<CallDeadlines>;
@@ -59,7 +61,7 @@ export interface GatewayClientParts {
   readonly metrics: Metrics;
 }
 
-/** What a settings operation answered. Status 0 means queued. */
+/** The outcome of a settings operation. Status 0 means queued. */
 export interface PostAnswer extends SmallAnswer {
   readonly gatewayTimeMs: number | null;
 }
@@ -139,8 +141,8 @@ export class GatewayClient implements RecordSource, StateSource {
   }
 
   /**
-   * What it fails with says nothing of the reads that gather records, so `state` does not tell of it: a gateway may lack the
-   * operation and be well.
+   * Its failures say nothing about the reads that collect records, so they do not change `state`: a gateway may lack
+   * the operation and work.
    */
   async readState(request: StateRequest, signal: AbortSignal): Promise<DayAnswer> {
     const { sensor, operation, date } = request;
@@ -155,7 +157,7 @@ export class GatewayClient implements RecordSource, StateSource {
       const head = await this.#answer(operation, names.toWire(fields), bytesMax, true, signal);
       return {
         gatewayTimeMs: gatewayTime(head.headers),
-        // Its end says nothing of the gateway's state.
+        // Its end says nothing about the gateway's state.
         body: this.#counted(decodedBody(head, bytesMax), (error) => this.#countedFailure(error)),
       };
     } catch (error) {
@@ -164,8 +166,9 @@ export class GatewayClient implements RecordSource, StateSource {
   }
 
   /**
-   * A small operation, such as saveSettings; fields under neutral names. Resolves with whatever status the service gave,
-   * rejects with a CallFailure when it gave none. Never repeated here: what a lost answer means is the caller's business.
+   * A small operation, such as saveSettings; fields under neutral names. Resolves with whatever status the service
+   * gave, rejects with a CallFailure if it gave none. Never repeated here: the caller decides what a lost response
+   * means.
    */
   async post(
     operation: string,
@@ -187,7 +190,7 @@ export class GatewayClient implements RecordSource, StateSource {
     await this.#connections.close();
   }
 
-  /** One call up to the head of a 2xx answer; the gateway's state records how it went. */
+  /** One call up to the head of a 2xx response; the gateway's state records the result. */
   async #call(
     operation: string,
     fields: Readonly<Record<string, unknown>>,
@@ -217,8 +220,8 @@ export class GatewayClient implements RecordSource, StateSource {
     const answered = await this.#wakeUp.pass(signal, async (isWakeUp) => {
       const firstByteMs = isWakeUp ? timeoutMs * WAKE_UP_FACTOR : timeoutMs;
       const request = { path, body, firstByteMs, bodyBytesMax, signal };
-      // A connection that the gateway closed while it was idle says nothing about the gateway. What must not be sent
-      // twice gets a new one from the start, or it would be lost on such a connection.
+      // A connection that the gateway closed while it was idle says nothing about the gateway. A request that must not
+      // be sent twice gets a new one from the start, or it would be lost on such a connection.
       const first = await this.#exchange(request, !isRepeatable);
       const isStale = first.wasReused && isLost(first.answer);
       return isRepeatable && isStale ? (await this.#exchange(request, true)).answer : first.answer;
@@ -251,7 +254,7 @@ export class GatewayClient implements RecordSource, StateSource {
         wasReused = connection.noteRequest();
       },
       onOver: (isReusable) => {
-        // A connection that a call was broken off on may still carry bytes of it.
+        // A connection whose call was aborted may still carry bytes of it.
         if (!isReusable) connection.drop().catch(() => {});
         this.#connections.giveBack(connection);
       },
@@ -264,7 +267,7 @@ export class GatewayClient implements RecordSource, StateSource {
     }
   }
 
-  /** Counts the body's bytes, and how it ends; `failed` makes the error of one that ends badly. */
+  /** Counts the bytes of the body, and how it ends; `failed` makes the error of one that ends badly. */
   async *#counted(
     body: AsyncIterable<Uint8Array>,
     failed: (error: unknown) => unknown,
@@ -312,7 +315,7 @@ export class GatewayClient implements RecordSource, StateSource {
     return clean;
   }
 
-  /** What a peer or a library says may repeat what we sent. */
+  /** Texts of a peer or a library may repeat what we sent. */
   #redacted(failure: CallFailure): CallFailure {
     const message = this.#gate.redact(failure.message);
     if (message === failure.message) return failure;
@@ -328,10 +331,10 @@ export class GatewayClient implements RecordSource, StateSource {
     });
   }
 
-  /** An answer that turned out to be of no use; also for callers who found that out while reading it. */
+  /** Records a response that turned out to be unusable; also for callers who found that out while reading it. */
   note(failureClass: FailureClass, message: string): void {
     const { metrics } = this.#parts;
-    // A status number is an answer: the gateway is well, the question was not to its liking.
+    // A status number is a response: the gateway works, it rejected the request.
     const isUp = failureClass === "service_status";
     this.#state = {
       ...this.#state,
@@ -359,7 +362,7 @@ function requestHeaders(
   return { ...own, ...Object.fromEntries(lowered) };
 }
 
-/** A user and password in the address become a header, so that neither is ever shown with it. */
+/** A user and password in the URL become a header, so that neither is ever shown with it. */
 function basicAuthorization(url: URL): Record<string, string> {
   if (url.username === "" && url.password === "") return {};
   const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;

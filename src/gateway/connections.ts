@@ -4,7 +4,7 @@ import { withPublicAuthorities } from "../lib/authorities.ts";
 import { proxyAgent } from "../lib/proxy.ts";
 import { ReceiveBuffers } from "./receive-buffers.ts";
 
-/** How long an unused connection is kept when the gateway does not say; its servers close theirs after 120 s. */
+/** How long an unused connection is kept if the gateway does not say; its servers close theirs after 120 s. */
 const KEEP_ALIVE_MS = 90_000;
 
 export interface ConnectionOptions {
@@ -16,7 +16,7 @@ export interface ConnectionOptions {
   readonly proxy: string | null;
 }
 
-/** One connection at a time to the gateway. undici opens it when needed and resolves the name anew each time. */
+/** One connection at a time to the gateway. undici opens it when needed and resolves the name again each time. */
 export class Connection {
   readonly #options: ConnectionOptions;
   #client: Dispatcher | null = null;
@@ -27,7 +27,7 @@ export class Connection {
     this.#options = options;
   }
 
-  /** Where the bytes of its answers lie. */
+  /** The memory that holds the bytes of its responses. */
   get received(): ReceiveBuffers {
     return this.#received;
   }
@@ -40,7 +40,7 @@ export class Connection {
     return client;
   }
 
-  /** What comes through a proxy comes in memory of its own. */
+  /** Data through a proxy arrives in memory of its own. */
   #proxied(proxy: string): Dispatcher {
     const { connectMs, ca } = this.#options;
     this.#received = new ReceiveBuffers();
@@ -72,7 +72,7 @@ export class Connection {
     const connect = buildConnector({
       timeout: connectMs,
       ...(ca === null ? {} : { ca: withPublicAuthorities(ca) }),
-      // Under TLS the bytes come from the decoder, into memory of its own.
+      // Under TLS the bytes come from the decoder, in memory of its own.
       ...(target.protocol === "http:" ? { onread: received.onread } : {}),
     });
     connect(target, (error, socket) => {
@@ -83,7 +83,7 @@ export class Connection {
     });
   };
 
-  /** A request goes out; true when this connection has carried one before. */
+  /** A request is sent; true if this connection has carried one before. */
   noteRequest(): boolean {
     this.#received.expectHead();
     this.#served += 1;

@@ -4,10 +4,10 @@ import { CallFailure } from "../core/failure.ts";
 import type { ExchangeHead } from "./exchange.ts";
 import { headerText } from "./response-headers.ts";
 
-/** Larger pieces than zlib's own cost half the CPU time. */
+/** Larger pieces than zlib's default cost half the CPU time. */
 const INFLATE_PIECE_BYTES = 262_144;
 
-/** The body with its content encoding undone; we ask for none, but some servers compress anyway. */
+/** The body with its content encoding removed; we request none, but some servers compress anyway. */
 export function decodedBody(head: ExchangeHead, bytesMax: number): AsyncIterable<Uint8Array> {
   const encoding = headerText(head.headers, "content-encoding")?.trim().toLowerCase() ?? "";
   if (encoding === "" || encoding === "identity") return head.body;
@@ -27,14 +27,14 @@ async function* inflate(
   decoder: Transform,
   bytesMax: number,
 ): AsyncGenerator<Uint8Array> {
-  // The pipeline hands errors of either side to the loop below, and closes both when the reader leaves.
+  // The pipeline passes errors of either side to the loop below, and closes both when the reader leaves.
   const source = Readable.from(copies(head.body), { objectMode: false });
   pipeline(source, decoder, () => {});
   let bytes = 0;
   try {
     for await (const piece of decoder as AsyncIterable<Uint8Array>) {
       bytes += piece.length;
-      // A small body can unpack to any size.
+      // A small body can expand to any size.
       if (bytes > bytesMax) {
         throw new CallFailure({
           message: `the answer exceeds ${bytesMax} bytes`,
@@ -58,7 +58,7 @@ async function* inflate(
   }
 }
 
-/** The decoder asks for the next piece before it is done with one. */
+/** The decoder requests the next piece before it is done with one. */
 async function* copies(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const piece of body) yield Buffer.from(piece);
 }

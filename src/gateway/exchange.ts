@@ -8,11 +8,11 @@ import type { ReceiveBuffers } from "./receive-buffers.ts";
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Deadlines of one call (services 5, "Timeouts"); tests shorten them. */
+/** Deadlines of one call (services section 5, "Timeouts"); tests shorten them. */
 export interface CallDeadlines {
   readonly gapMs: number;
   readonly totalMs: number;
-  /** From then on the answer must have come with `bytesPerSecondMin` on average. */
+  /** From then on the response must have arrived with `bytesPerSecondMin` on average. */
   readonly slowAfterMs: number;
   readonly bytesPerSecondMin: number;
 }
@@ -39,7 +39,7 @@ export interface ExchangeRequest {
   readonly received: () => ReceiveBuffers;
   /** Called once, when the exchange is over: whether its connection can carry another one. */
   readonly onOver: (isReusable: boolean) => void;
-  /** Called when the request goes onto its connection. */
+  /** Called when the request is sent on its connection. */
   readonly onStart: () => void;
 }
 
@@ -49,7 +49,7 @@ export interface ExchangeHead {
   readonly body: AnswerBody;
 }
 
-/** One POST over one connection, watched by its deadlines. */
+/** One POST over one connection, limited by its deadlines. */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #request: ExchangeRequest;
   readonly #head: Promise<ExchangeHead>;
@@ -97,7 +97,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     else this.#leave = aborts.add(signal, this.#onAbort);
   }
 
-  /** Sends it; resolves when the head has come. */
+  /** Sends it; resolves when the response head has arrived. */
   send(client: Dispatcher): Promise<ExchangeHead> {
     if (!this.#isOver) {
       const { origin, path, headers, body } = this.#request;
@@ -166,7 +166,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#slow = setTimeout(() => this.#checkRate(), Math.min(1_000, slowAfterMs));
   }
 
-  // A reader that takes its time is not the gateway's fault: no deadline between bytes runs meanwhile.
+  // A slow reader is not the gateway's fault: no deadline between bytes runs meanwhile.
   #pause(): void {
     clear(this.#gap);
     this.#pausedAt = this.#request.now();
@@ -181,7 +181,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#controller?.resume();
   }
 
-  /** A deadline: before the head it is an outage, after it the answer is cut. */
+  /** A deadline: before the response head it is an outage, after it the response is truncated. */
   #cut(code: FailureCode, message: string): void {
     this.#fail(this.#hasHead ? "truncated" : "transient", code, message);
   }

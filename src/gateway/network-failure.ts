@@ -14,7 +14,7 @@ const CODES: Readonly<Record<string, FailureCode>> = {
   EAI_FAIL: "name_resolution",
   EPROTO: "tls",
 };
-/** What the operator can look for; the code stays for those who know it. */
+/** What the operator can check; the code stays for those who know it. */
 const WORDS: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nothing accepts connections at its address and port",
   EHOSTUNREACH: "no way through the network to its address",
@@ -28,7 +28,7 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 const TLS_CODE = /^(?:ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|HOSTNAME_MISMATCH)/;
 
-/** What a failed connection means; once the head of an answer has come, whatever ends the body has cut it. */
+/** The meaning of a failed connection; once the response head has arrived, whatever ends the body has truncated it. */
 export function networkFailure(error: unknown, hasHead: boolean): CallFailure {
   if (error instanceof CallFailure) return error;
   const cause = error instanceof Error ? error : new Error(String(error));
@@ -53,7 +53,7 @@ export function networkFailure(error: unknown, hasHead: boolean): CallFailure {
   });
 }
 
-/** TLS spoken to a plain port, and the other way round: what the libraries say of it helps nobody. */
+/** TLS to a plain port, and the reverse: the libraries' messages help nobody. */
 function otherProtocol(systemCode: string): string | undefined {
   if (
     /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|RECORD_LAYER_FAILURE)/.test(systemCode)

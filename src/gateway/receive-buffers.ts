@@ -1,44 +1,45 @@
 import type { OnReadOpts, Socket } from "node:net";
 
 const BUFFER_BYTES = 65_536;
-/** A reader that lags lets this many fill up; what comes beyond is left to the collector, as without them. */
+/** A reader that lags lets this many fill up; further data is left to the garbage collector, as without them. */
 const BUFFERS_MAX = 8;
 /** The socket is paused above this much that the parser has not taken, bytes. */
 const WAITING_BYTES_MAX = 262_144;
 
 /**
- * The memory that one connection receives into, used again and again. A day is read anew at every poll and dropped almost
- * whole: a fresh buffer for each 64 KB of it made the collector mark the heap once a round, a third of the round's CPU.
+ * The memory that one connection receives into, used again and again. A day is read again at every poll and dropped
+ * almost completely: a new buffer for each 64 KB of it made the collector mark the heap once a round, a third of the
+ * round's CPU.
  *
- * A buffer is free again once the parser has taken all that was received (nothing waits in the stream), no piece of its
- * bytes is held by a reader, and the head of the answer is complete: until then the parser keeps views of the header
- * lines it has seen, in whatever buffer each of them arrived.
+ * A buffer is free again once the parser has taken everything received (nothing waits in the stream), no reader holds a
+ * piece of its bytes, and the response head is complete: until then the parser keeps views of the header lines it has
+ * seen, in whatever buffer each of them arrived.
  */
 export class ReceiveBuffers {
   readonly onread: OnReadOpts = {
     buffer: () => this.#free.pop() ?? Buffer.allocUnsafeSlow(BUFFER_BYTES),
     callback: (bytes, buffer) => this.#received(bytes, buffer),
   };
-  /** The connection's socket; bytes come once it is there. */
+  /** The connection's socket; bytes arrive once it exists. */
   socket: Socket | null = null;
   readonly #free: Uint8Array[] = [];
-  /** Handed to the stream and perhaps still needed. */
+  /** Passed to the stream and perhaps still needed. */
   #filled: Uint8Array[] = [];
   #isHeadComplete = false;
-  /** Pieces that readers hold, by the memory they lie in. */
+  /** Pieces that readers hold, by the memory that contains them. */
   readonly #held = new Map<ArrayBufferLike, number>();
 
-  /** A request goes out: the next bytes are the head of its answer. */
+  /** A request is sent: the next bytes are the head of its response. */
   expectHead(): void {
     this.#isHeadComplete = false;
   }
 
-  /** The head was read, and its headers are text of their own. */
+  /** The head was read, and its headers are copied into strings. */
   headRead(): void {
     this.#isHeadComplete = true;
   }
 
-  /** This piece of an answer must stay as it is until released. */
+  /** This piece of a response must stay unchanged until released. */
   hold({ buffer }: Uint8Array): void {
     if (!this.#filled.some((filled) => filled.buffer === buffer)) return;
     this.#held.set(buffer, (this.#held.get(buffer) ?? 0) + 1);

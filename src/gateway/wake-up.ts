@@ -2,8 +2,8 @@ import type { Clock } from "../core/ports.ts";
 import type { AbortCallbacks } from "../lib/abort-callbacks.ts";
 
 /**
- * A service that was never called, or not for a while, may take a minute to start. Its first call is let through alone
- * and with more time; the others wait for how it ends, because a second one would only slow the start down.
+ * A service that was never called, or not for a while, may take a minute to start. Its first call runs alone and with
+ * more time; the others wait until it ends, because a second one would only slow the start down.
  */
 export class WakeUp {
   readonly #clock: Clock;
@@ -18,7 +18,9 @@ export class WakeUp {
     this.#idleMs = idleMs;
   }
 
-  /** Runs a call when it may go; it resolves to an Error when there was no answer. Null when aborted while waiting. */
+  /**
+   * Runs a call when it may start; it resolves to an Error if there was no response. Null when aborted while waiting.
+   */
   async pass<T extends object>(
     signal: AbortSignal,
     call: (isWakeUp: boolean) => Promise<T>,
