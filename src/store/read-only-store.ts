@@ -14,7 +14,7 @@ export interface ReadOnlyStore {
 
 /** For `export`, also while the agent runs. Throws StoreFailure. */
 export function openReadOnly(dataDir: string, nativeBinding?: string): ReadOnlyStore {
-  const db = new Database({ dataDir, nativeBinding, checkpointPages: 0 });
+  const db = new Database({ dataDir, nativeBinding, checkpointBytes: 0 });
   db.openReadOnly();
   const streams = new Streams(db);
   streams.load();
@@ -35,7 +35,7 @@ export function laneChangesAhead(
   wanted: readonly WantedLanes[],
   nativeBinding?: string,
 ): readonly LaneChange[] {
-  const db = new Database({ dataDir, nativeBinding, checkpointPages: 0 });
+  const db = new Database({ dataDir, nativeBinding, checkpointBytes: 0 });
   db.openReadOnly();
   try {
     // A store of 0.1 is migrated by the next start.

@@ -164,7 +164,7 @@ class SqliteStore implements Store {
     const db = new Database({
       dataDir: options.dataDir,
       nativeBinding: options.nativeBinding,
-      checkpointPages: this.#limits.checkpointPages,
+      checkpointBytes: this.#limits.checkpointBytes,
     });
     this.#db = db;
     this.#queue = new WriteQueue({

@@ -11,10 +11,15 @@ export interface DatabaseOptions {
   readonly dataDir: string;
   /** Path of better_sqlite3.node; undefined lets the package find it. */
   readonly nativeBinding?: string | undefined;
-  /** Pages between automatic checkpoints. */
-  readonly checkpointPages: number;
+  /** Size of the -wal at which it is checkpointed, bytes. */
+  readonly checkpointBytes: number;
 }
 
+/**
+ * Page size of new files. A commit writes every page that it touches as a whole, so small pages cost a memory card much less; below
+ * 1 kB the chains of sample pages grow long. Files that have other pages keep them.
+ */
+const PAGE_BYTES = 1024;
 /** Left as a -wal of at most this size by a checkpoint, bytes. */
 const JOURNAL_SIZE_LIMIT = 1 << 20;
 /** Above this size an unclean stop checks only the tables that rule delivery: a full check would hold the start. */
@@ -32,7 +37,9 @@ export class Database {
   readonly #reads = new Map<string, Statement<unknown>>();
   #writer: Sqlite.Database | null = null;
   #reader: Sqlite.Database | null = null;
-  #pagesMax = 0;
+  /** Of the open file. */
+  #pageBytes = PAGE_BYTES;
+  #bytesMax = 0;
   #isShut = false;
   /** Device and inode of the file that the connections have open. */
   #place = "";
@@ -88,7 +95,7 @@ export class Database {
       for (const suffix of ["-wal", "-shm"]) rmSync(this.path + suffix, { force: true });
       const db = this.#connection(fresh, false);
       try {
-        db.pragma("page_size = 4096");
+        db.pragma(`page_size = ${PAGE_BYTES}`);
         db.pragma("auto_vacuum = INCREMENTAL");
         db.pragma(`application_id = ${APPLICATION_ID}`);
         migrate(db, this.path);
@@ -121,7 +128,9 @@ export class Database {
     writer.pragma("journal_mode = WAL");
     // better-sqlite3 is compiled with NORMAL for WAL: without this a power cut takes acknowledged commits.
     writer.pragma("synchronous = FULL");
-    writer.pragma(`wal_autocheckpoint = ${this.#options.checkpointPages}`);
+    this.#pageBytes = Number(writer.pragma("page_size", { simple: true }));
+    const checkpointPages = Math.floor(this.#options.checkpointBytes / this.#pageBytes);
+    writer.pragma(`wal_autocheckpoint = ${checkpointPages}`);
     writer.pragma(`journal_size_limit = ${JOURNAL_SIZE_LIMIT}`);
     writer.pragma("mmap_size = 0");
     writer.pragma("temp_store = MEMORY");
@@ -138,7 +147,7 @@ export class Database {
     }
     migrate(writer, this.path);
     this.#place = placeOf(this.path);
-    this.capPages(this.#pagesMax);
+    this.#cap();
     this.#reader = this.#connection(this.path, true);
     this.#reader.pragma("mmap_size = 0");
     this.#reader.pragma("cache_size = -2000");
@@ -200,12 +209,21 @@ export class Database {
     return statement as Statement<Row>;
   }
 
-  /** The file grows no further than this many pages; 0 leaves it free. */
+  /** Page size of the open file, bytes: files of earlier versions have larger pages. */
+  get pageBytes(): number {
+    return this.#pageBytes;
+  }
+
+  /** The file grows no further than this many of its pages; 0 leaves it free. */
   capPages(pagesMax: number): void {
-    this.#pagesMax = pagesMax;
-    if (pagesMax > 0 && this.#writer !== null) {
-      this.#writer.pragma(`max_page_count = ${Math.floor(pagesMax)}`);
-    }
+    // In bytes: a damaged file may be replaced by one with other pages.
+    this.#bytesMax = pagesMax * this.#pageBytes;
+    if (this.#writer !== null) this.#cap();
+  }
+
+  #cap(): void {
+    if (this.#bytesMax <= 0) return;
+    this.writer.pragma(`max_page_count = ${Math.floor(this.#bytesMax / this.#pageBytes)}`);
   }
 
   /** For good. */

@@ -1,6 +1,7 @@
 /**
  * The migrations backwards, so that an older package can be put back. Later steps only added: taking what they added out again leaves
- * the store as the older program made it, needs no room on the disk, and keeps every reading taken since the upgrade.
+ * the store as the older program made it, and keeps every reading taken since the upgrade. That needs no room on the disk, unless the
+ * file has pages of another size than older programs reckon with: then it is copied, which needs as much room as it takes itself.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -22,6 +23,8 @@ const RELEASED_NUMBERS_SQL = LANE_TABLES.flatMap((table) =>
       `UPDATE ${table} SET lane = ${lane} WHERE lane <> ${lane} AND lane = (${MAINS} AND format = '${format}');`,
   ),
 ).join("\n");
+/** Programs before schema 5 cap the file by counting pages of this size: smaller ones would leave them a part of BUFFER_MAX_MB. */
+const OLD_PAGE_BYTES = 4096;
 /** Kinds that 0.1 does not know: their rows would go out as readings of a kind that nobody expects. */
 const LATER_KINDS = "SELECT stream FROM streams WHERE kind IN ('event', 'node')";
 
@@ -95,11 +98,25 @@ function stepBack(db: Sqlite.Database, path: string, to: number): Rollback {
   const from = requireKnownVersion(db, path);
   // A power cut must leave one version or the other.
   db.pragma("synchronous = FULL");
+  if (from > to) repage(db);
   db.transaction(() => {
     for (let version = from; version > to; version--) db.exec(stepFrom(version, path));
     if (from > to) db.pragma(`user_version = ${to}`);
   }).immediate();
   return { from, to: Math.min(from, to) };
+}
+
+/** Copies a file with other pages than older programs expect. A power cut leaves the copy or the original; both programs read both. */
+function repage(db: Sqlite.Database): void {
+  if (Number(db.pragma("page_size", { simple: true })) === OLD_PAGE_BYTES) return;
+  // In WAL mode the size of pages cannot change.
+  db.pragma("journal_mode = DELETE");
+  try {
+    db.pragma(`page_size = ${OLD_PAGE_BYTES}`);
+    db.exec("VACUUM");
+  } finally {
+    db.pragma("journal_mode = WAL");
+  }
 }
 
 /** What takes a store from `version` to the one before. */

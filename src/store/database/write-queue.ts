@@ -64,8 +64,8 @@ const LIGHT_ROWS = 50;
 const SLICE_MS = 10;
 /** How often room is made for one job: an answer may be larger than what is freed in one go. */
 const ROOM_ROUNDS_MAX = 16;
-const PAGE_BYTES = 4096;
-const FRAME_BYTES = PAGE_BYTES + 24;
+/** What the -wal holds beside each page. */
+const FRAME_HEAD_BYTES = 24;
 
 export class WriteQueue {
   readonly #parts: WriteQueueParts;
@@ -315,7 +315,7 @@ export class WriteQueue {
     const pages = isNewLog
       ? state.checkpointed
       : Math.max(0, state.checkpointed - before.checkpointed);
-    statistics.bytesWritten += frames * FRAME_BYTES + pages * PAGE_BYTES;
+    statistics.bytesWritten += frames * (db.pageBytes + FRAME_HEAD_BYTES) + pages * db.pageBytes;
     this.#frames = { log: state.log, checkpointed: state.checkpointed };
   }
 }

@@ -1,16 +1,16 @@
 const MIB = 1 << 20;
-export const PAGE_BYTES = 4096;
 
 /** How BUFFER_MAX_MB is shared out, so that all files together stay below it. */
 export interface BufferLimits {
   readonly totalBytes: number;
-  /** max_page_count of the database file. */
-  readonly pagesMax: number;
+  /** Size of the database file. */
+  readonly fileBytesMax: number;
   /** Size of the file that is given up so that a full disk can be worked out of. */
   readonly ballastBytes: number;
   /** What the -wal may need. */
   readonly walBytes: number;
-  readonly checkpointPages: number;
+  /** Size of the -wal at which it is copied into the file. The longer it is, the more versions of a page one copy covers. */
+  readonly checkpointBytes: number;
   /** What identities of removed readings may take. */
   readonly forgottenBytes: number;
   /** Commands kept: a twentieth of the buffer at 1500 bytes each. */
@@ -30,16 +30,17 @@ export function recognisedReadings(totalBytes: number): number {
 }
 
 export function shareBuffer(totalBytes: number): BufferLimits {
-  const ballastBytes = clamp(totalBytes / 32, MIB / 4, 4 * MIB);
+  const ballastBytes = clamp(totalBytes / 32, MIB / 4, 8 * MIB);
   const walBytes = clamp(totalBytes / 8, MIB, 64 * MIB);
   const shmBytes = MIB / 16;
   const fileBytes = totalBytes - ballastBytes - walBytes - shmBytes;
   return {
     totalBytes,
-    pagesMax: Math.floor(fileBytes / PAGE_BYTES),
+    fileBytesMax: fileBytes,
     ballastBytes: Math.floor(ballastBytes),
     walBytes,
-    checkpointPages: Math.floor(clamp(walBytes / PAGE_BYTES / 4, 64, 500)),
+    // The ballast has to hold it and the transaction after it: on a full disk the checkpoint comes before all else.
+    checkpointBytes: ballastBytes / 2,
     forgottenBytes: Math.floor(totalBytes * FORGOTTEN_SHARE),
     commandsMax: Math.floor(totalBytes / 20 / 1500),
   };

@@ -11,7 +11,7 @@ import { dirname, join } from "node:path";
 import type { Clock, Logger } from "../../core/ports.ts";
 import { type Database, sizeOf } from "../database/database.ts";
 import { ballastPath, dropBallast } from "./ballast.ts";
-import { type BufferLimits, PAGE_BYTES } from "./buffer-limits.ts";
+import type { BufferLimits } from "./buffer-limits.ts";
 import type { Growth } from "./growth.ts";
 
 interface MonitorParts {
@@ -44,7 +44,7 @@ export class BufferMonitor {
 
   start(): void {
     this.#tidyDamagedFiles();
-    this.#parts.db.capPages(this.#pagesMax);
+    this.#parts.db.capPages(this.pagesMax);
     this.restoreBallast();
   }
 
@@ -72,8 +72,10 @@ export class BufferMonitor {
     this.#damagedBytes = bytes;
   }
 
-  get #pagesMax(): number {
-    return this.#parts.limits.pagesMax - Math.ceil(this.#damagedBytes / PAGE_BYTES);
+  /** The cap of the file, in its pages. */
+  get pagesMax(): number {
+    const { db, limits } = this.#parts;
+    return Math.floor((limits.fileBytesMax - this.#damagedBytes) / db.pageBytes);
   }
 
   /** All files of the store, bytes. */
@@ -112,18 +114,18 @@ export class BufferMonitor {
   /** It is the disk, not the setting, that keeps the store from growing. */
   isDiskShort(): boolean {
     const { all } = this.pages();
-    return this.diskShortageBytes() > 0 || this.pagesAllowed(all) < this.#pagesMax;
+    return this.diskShortageBytes() > 0 || this.pagesAllowed(all) < this.pagesMax;
   }
 
   /** Pages the file may have now: the cap, or less where the disk has no room for it. */
   pagesAllowed(all: number): number {
     // A checkpoint that cannot write stops everything: its room, and the ballast's, are not for growing into.
-    const { ballastBytes, checkpointPages } = this.#parts.limits;
-    const { path } = this.#parts.db;
+    const { ballastBytes, checkpointBytes } = this.#parts.limits;
+    const { pageBytes, path } = this.#parts.db;
     const held = sizeOf(`${path}-wal`) + sizeOf(this.#ballastPath);
-    const reserve = Math.max(0, ballastBytes + 2 * checkpointPages * PAGE_BYTES - held);
-    const room = Math.floor((-this.diskShortageBytes() - reserve) / PAGE_BYTES);
-    return Math.min(this.#pagesMax, all + Math.max(0, room));
+    const reserve = Math.max(0, ballastBytes + 2 * checkpointBytes - held);
+    const room = Math.floor((-this.diskShortageBytes() - reserve) / pageBytes);
+    return Math.min(this.pagesMax, all + Math.max(0, room));
   }
 
   dropBallast(): boolean {
@@ -170,10 +172,11 @@ export class BufferMonitor {
   /** Hours of outage the free space still holds at the rate of the last day; null until it is known. */
   hoursUntilFull(): number | null {
     if (!this.#parts.db.isOpen) return null;
+    const { pageBytes } = this.#parts.db;
     const bytesPerHour = this.#parts.growth.bytesPerHour();
     if (bytesPerHour === null) return null;
     const { all, free } = this.pages();
-    const roomBytes = (this.pagesAllowed(all) - (all - free) * this.#owedShare) * PAGE_BYTES;
+    const roomBytes = (this.pagesAllowed(all) - (all - free) * this.#owedShare) * pageBytes;
     return Math.max(0, roomBytes / bytesPerHour);
   }
 }

@@ -10,7 +10,7 @@ import { StoreFailure } from "../database/store-failure.ts";
 import type { Streams } from "../database/streams.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
 import { LaneChores } from "../outbox/lane-chores.ts";
-import { type BufferLimits, PAGE_BYTES } from "./buffer-limits.ts";
+import type { BufferLimits } from "./buffer-limits.ts";
 import type { BufferMonitor } from "./buffer-monitor.ts";
 import { DroppedCounts } from "./dropped-counts.ts";
 import { Eviction, type EvictionParts, type Slice, startWalk, type Walk } from "./eviction.ts";
@@ -50,14 +50,14 @@ const OWED_ROWS_MIN = 10;
 /** Shares of the allowed pages: making room begins above the first and ends below the second. */
 const HIGH_WATER = 0.93;
 const LOW_WATER = 0.9;
-/** Free pages that incremental vacuum gives back in one go. */
-const VACUUM_PAGES = 256;
-const VACUUM_PAGES_MIN = 32;
+/** What incremental vacuum gives back in one go, bytes. */
+const VACUUM_BYTES = 1 << 20;
+const VACUUM_BYTES_MIN = 128 << 10;
 /** Share of the file that stays free when the disk wants space back; more than the high-water mark leaves. */
 const FREE_SHARE_KEPT = 0.12;
-/** Share of the file that may lie free before it shrinks. */
+/** Share of the file that may lie free before it shrinks, and bytes. */
 const FREE_SHARE_MAX = 0.25;
-const FREE_PAGES_MIN = 1024;
+const FREE_BYTES_MIN = 4 << 20;
 
 export class Retention {
   readonly #parts: RetentionParts;
@@ -276,7 +276,7 @@ export class Retention {
     const used = all - free;
     if (used > share * monitor.pagesAllowed(all)) return true;
     // A free list that is long enough is given back by `shrink`.
-    return phase !== "owed" && monitor.diskShortageBytes() > free * PAGE_BYTES;
+    return phase !== "owed" && monitor.diskShortageBytes() > free * this.#parts.db.pageBytes;
   }
 
   #evict(phase: Phase, walk: Walk, rowsMax: number): Slice {
@@ -350,11 +350,13 @@ export class Retention {
     const { db, monitor } = this.#parts;
     for (;;) {
       const { all, free } = monitor.pages();
-      const isMuch = free > Math.max(FREE_PAGES_MIN, all * FREE_SHARE_MAX);
-      const isNeeded = all > this.#options.limits.pagesMax || monitor.diskShortageBytes() > 0;
+      const pagesOf = (bytes: number) => bytes / db.pageBytes;
+      const isMuch = free > Math.max(pagesOf(FREE_BYTES_MIN), all * FREE_SHARE_MAX);
+      const fileMax = pagesOf(this.#options.limits.fileBytesMax);
+      const isNeeded = all > fileMax || monitor.diskShortageBytes() > 0;
       // Some stay for new readings: without them the next pass would have to give up owed ones.
-      const pages = Math.min(VACUUM_PAGES, free - Math.ceil(all * FREE_SHARE_KEPT));
-      if (pages < VACUUM_PAGES_MIN || (!isMuch && !isNeeded)) return;
+      const pages = Math.min(pagesOf(VACUUM_BYTES), free - Math.ceil(all * FREE_SHARE_KEPT));
+      if (pages < pagesOf(VACUUM_BYTES_MIN) || (!isMuch && !isNeeded)) return;
       await this.#write(() => {
         db.writer.exec(`PRAGMA incremental_vacuum(${pages})`);
         return null;

@@ -201,7 +201,8 @@ function spoil(directory: string, table: string): void {
   db.close();
   assert.ok(row);
   const bytes = readFileSync(file);
-  bytes.fill(0xa5, (row.rootpage - 1) * 4096, row.rootpage * 4096);
+  const pageBytes = bytes.readUInt16BE(16);
+  bytes.fill(0xa5, (row.rootpage - 1) * pageBytes, row.rootpage * pageBytes);
   writeFileSync(file, bytes);
 }
 

@@ -65,7 +65,7 @@ test("database – a second agent in the directory is refused and the first keep
 test("database – every open uses WAL with full syncs, whatever better-sqlite3 was compiled with", async (t) => {
   const directory = tempDirectory(t);
   await filled(directory, 1);
-  const db = new Database({ dataDir: directory, checkpointPages: 100 });
+  const db = new Database({ dataDir: directory, checkpointBytes: 400 << 10 });
   t.after(() => db.close());
   for (let opened = 0; opened < 2; opened++) {
     db.open();
@@ -73,6 +73,29 @@ test("database – every open uses WAL with full syncs, whatever better-sqlite3 
     assert.equal(db.writer.pragma("journal_mode", { simple: true }), "wal");
     db.close();
   }
+});
+
+test("database – the cap of the file and the distance of checkpoints are in bytes, whatever pages the file has", (t) => {
+  const directory = tempDirectory(t);
+  const db = new Database({ dataDir: directory, checkpointBytes: 400 << 10 });
+  t.after(() => db.close());
+  db.open();
+  const pragma = (name: string) => Number(db.writer.pragma(name, { simple: true }));
+  assert.equal(db.pageBytes, 1024);
+  db.capPages(4096);
+  assert.equal(pragma("max_page_count"), 4096);
+  assert.equal(pragma("wal_autocheckpoint"), 400);
+  db.disconnect();
+  // As an earlier version would have made it.
+  const file = new Sqlite(db.path);
+  file.pragma("journal_mode = DELETE");
+  file.pragma("page_size = 4096");
+  file.exec("VACUUM");
+  file.close();
+  db.open();
+  assert.equal(db.pageBytes, 4096);
+  assert.equal(pragma("max_page_count"), 1024);
+  assert.equal(pragma("wal_autocheckpoint"), 100);
 });
 
 test("database – a clean stop leaves no -wal behind", async (t) => {
@@ -222,7 +245,7 @@ test("database – small values and commands survive the process", async (t) => 
 
 test("database – queries of readings and outbox use indexes", (t) => {
   const directory = tempDirectory(t);
-  const db = new Database({ dataDir: directory, checkpointPages: 100 });
+  const db = new Database({ dataDir: directory, checkpointBytes: 400 << 10 });
   db.open();
   t.after(() => db.close());
   const plan = (sql: string) =>

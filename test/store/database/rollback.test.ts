@@ -82,6 +82,33 @@ test("rollback – a migrated store returns to the form that 0.1 made, with ever
   await again.close();
 });
 
+test("rollback – a store with small pages is copied to the page size of older versions, and keeps its readings", async (t) => {
+  const dataDir = tempDirectory(t);
+  const store = openStore(storeOptions(dataDir));
+  const writer = store.readings.begin(keyOf("1"));
+  for (let i = 0; i < 300; i++) await writer.add(readingOf("1", START_MS + i * 1000));
+  await writer.commit({ checkpoint: null, records: 300 });
+  await store.close();
+  const pragma = (name: string) => {
+    const db = new Sqlite(join(dataDir, "gateside.db"), { readonly: true });
+    try {
+      return db.pragma(name, { simple: true });
+    } finally {
+      db.close();
+    }
+  };
+  assert.equal(pragma("page_size"), 1024);
+  rollBack(dataDir, 1);
+  assert.equal(pragma("page_size"), 4096);
+  assert.equal(pragma("journal_mode"), "wal");
+  assert.equal(pragma("integrity_check"), "ok");
+  // Its pages stay as they are when the newer program comes back.
+  const again = openStore(storeOptions(dataDir));
+  assert.equal(again.outbox.depth("json").readings, 300);
+  await again.close();
+  assert.equal(pragma("page_size"), 4096);
+});
+
 test("rollback – every migration has its reverse: the schema of each version is restored", (t) => {
   assert.ok(SCHEMA_VERSION > 1);
   for (let version = SCHEMA_VERSION; version > 1; version -= 1) {

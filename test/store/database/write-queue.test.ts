@@ -11,7 +11,7 @@ const PACE_MS = 4000;
 const WINDOW_MS = 200;
 
 function open(t: TestContext) {
-  const db = new Database({ dataDir: tempDirectory(t), checkpointPages: 500 });
+  const db = new Database({ dataDir: tempDirectory(t), checkpointBytes: 2 << 20 });
   db.open();
   t.after(() => db.close());
   const clock = new ManualClock();

@@ -9,7 +9,7 @@ import { SqliteGapLog } from "../../../src/store/outbox/gap-log.ts";
 import { START_MS, tempDirectory } from "../../support/temp-database.ts";
 
 test("gap log – additions to a gap while it is being sent are sent afterwards, and counted once", async (t) => {
-  const db = new Database({ dataDir: tempDirectory(t), checkpointPages: 500 });
+  const db = new Database({ dataDir: tempDirectory(t), checkpointBytes: 2 << 20 });
   db.open();
   t.after(() => db.close());
   const lost: number[] = [];

@@ -38,7 +38,7 @@ function openIdentities(db: Database): Identities {
 test("identities – a buffer of 8 MB remembers 130,000 removed readings, also across restarts", async (t) => {
   const dataDir = tempDirectory(t);
   await openStore(storeOptions(dataDir)).close();
-  const db = new Database({ dataDir, nativeBinding: undefined, checkpointPages: 500 });
+  const db = new Database({ dataDir, nativeBinding: undefined, checkpointBytes: 2 << 20 });
   db.open();
   t.after(() => db.close());
   const identities = openIdentities(db);

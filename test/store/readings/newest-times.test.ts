@@ -60,7 +60,7 @@ test("newest times – a reading removed by retention is no longer the newest, a
 });
 
 test("newest times – the search uses the index and never sorts", (t) => {
-  const db = new Database({ dataDir: tempDirectory(t), checkpointPages: 100 });
+  const db = new Database({ dataDir: tempDirectory(t), checkpointBytes: 400 << 10 });
   db.open();
   t.after(() => db.close());
   const { streams: _small, ...walked } = NEWEST_SQL;

@@ -22,7 +22,6 @@ import {
 } from "../../support/temp-database.ts";
 
 const LANES: readonly Lane[] = ["json", "waveform"];
-const PAGE_BYTES = 4096;
 const INTERIOR_PAGES = new Set([2, 5]);
 const READINGS = 400;
 const MEASUREMENTS = 5;
@@ -66,13 +65,14 @@ function spoil(directory: string, name: string): void {
     .get(name);
   db.close();
   const bytes = readFileSync(fileOf(directory));
+  const pageBytes = bytes.readUInt16BE(16);
   let page = row?.rootpage ?? 0;
-  const at = () => (page - 1) * PAGE_BYTES;
+  const at = () => (page - 1) * pageBytes;
   while (INTERIOR_PAGES.has(bytes[at()] ?? 0)) {
     const middle = Math.floor(bytes.readUInt16BE(at() + 3) / 2);
     page = bytes.readUInt32BE(at() + bytes.readUInt16BE(at() + 12 + 2 * middle));
   }
-  bytes.fill(0xa5, at(), at() + PAGE_BYTES);
+  bytes.fill(0xa5, at(), at() + pageBytes);
   writeFileSync(fileOf(directory), bytes);
 }
 

@@ -1,0 +1,239 @@
+/**
+ * What the store writes for 55 sensors with a record a minute each, and into which tables: the load of rows 5 and 5c without the
+ * agent around it, so that a day of it takes seconds.
+ *
+ *   node --import tsx scripts/bench/store-writes.ts [--minutes 60] [--every 4] [--rounds] [--pages]
+ *
+ * `--every` is the distance of commits, s; `--rounds` stores all sensors at once instead; `--pages` shows pages by table.
+ */
+import { closeSync, mkdtempSync, openSync, readSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import Sqlite from "better-sqlite3";
+import type { Lane } from "../../src/core/ports.ts";
+import type { Reading, Waveform } from "../../src/core/reading.ts";
+import { openStore, type Store } from "../../src/store/store.ts";
+import {
+  append,
+  keyOf,
+  mainOf,
+  readingOf,
+  storeOptions,
+} from "../../test/support/temp-database.ts";
+import { writtenBytes } from "./measure.ts";
+
+const SMALL = 50;
+const ACCEL = 5;
+const SAMPLES = 2048;
+const CADENCE_S = 60;
+const LANES: readonly Lane[] = ["json", "waveform"];
+/** Midday, so that hours change as in a day. */
+const START_MS = Math.floor(Date.now() / 86_400_000) * 86_400_000 + 43_200_000;
+/** JSON of a small reading and base64 of a record's floats with what is around them, as they are published. */
+const PAYLOAD_SMALL = 489;
+const PAYLOAD_ACCEL = 34_400;
+
+/** A turning machine with noise, as the other rows have it. */
+function waveformOf(seed: number): Waveform {
+  let state = seed * 2_654_435_761;
+  const random = () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+  const axes = ["H", "V", "A"] as const;
+  return {
+    sampleRateHz: 6400,
+    calibration: 0.000488,
+    recordingReason: 2,
+    channels: axes.map((axis, index) => ({
+      channel: index + 1,
+      axis,
+      samples: Int16Array.from({ length: SAMPLES }, (_, n) =>
+        Math.round(
+          400 * Math.sin((2 * Math.PI * 24.6 * n) / 6400) +
+            (random() + random() + random() - 1.5) * 300,
+        ),
+      ),
+    })),
+  };
+}
+
+const ACCEL_NAMES = ["rms", "peak", "pp", "crest_factor", "kurtosis"].map((n) => `accel_${n}`);
+const VALUE_NAMES = [...ACCEL_NAMES, "vel_rms", "disp_pp", "env_rms", "zone"];
+
+function accelReading(sensor: string, timeMs: number, waveform: Waveform): Reading {
+  const names = [1, 2, 3].flatMap((n) => VALUE_NAMES.map((name) => `channel${n}_${name}`));
+  const values = Object.fromEntries(
+    names.map((name, i) => [name, name.endsWith("zone") ? "B" : Math.sin(timeMs + i) * 3]),
+  );
+  const units = Object.fromEntries(names.map((name) => [name, "G"]));
+  const raw = { temperature: 31.5, calibration: 0.000488, sample_rate: 6400, trigger: 0 };
+  return readingOf(sensor, timeMs, { kind: "accel", values, units, raw, waveform });
+}
+
+function smallReading(sensor: string, timeMs: number): Reading {
+  const values = { rpm: 1480 + (timeMs % 97) / 10, battery: 3.58, module_temperature: 24.5 };
+  const units = { rpm: "rpm", battery: "V", module_temperature: "degC" };
+  const attributes = { battery_type: 2, version: 12, utc_offset: "+0000" };
+  return readingOf(sensor, timeMs, { values, units, attributes, raw: values });
+}
+
+/** Frames that each commit appended to the -wal, by page number. */
+class LogWatch {
+  readonly #path: string;
+  #salt = "";
+  #frames = 0;
+  frames = 0;
+  readonly byPage = new Map<number, number>();
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  look(): void {
+    const file = openSync(this.#path, "r");
+    try {
+      const head = Buffer.alloc(32);
+      readSync(file, head, 0, 32, 0);
+      const frameBytes = head.readUInt32BE(8) + 24;
+      const salt = head.toString("hex", 16, 24);
+      if (salt !== this.#salt) this.#frames = 0;
+      this.#salt = salt;
+      const all = Math.floor((statSync(this.#path).size - 32) / frameBytes);
+      const frame = Buffer.alloc(24);
+      for (; this.#frames < all; this.#frames++) {
+        readSync(file, frame, 0, 24, 32 + this.#frames * frameBytes);
+        if (frame.toString("hex", 8, 16) !== salt) break;
+        const page = frame.readUInt32BE(0);
+        this.byPage.set(page, (this.byPage.get(page) ?? 0) + 1);
+        this.frames += 1;
+      }
+    } finally {
+      closeSync(file);
+    }
+  }
+}
+
+/** Delivers all that is owed; outcomes wait for the next commit. */
+function deliver(store: Store): void {
+  for (const lane of LANES) {
+    for (;;) {
+      const entries = [
+        ...store.outbox.lease(lane, "live", 100),
+        ...store.outbox.lease(lane, "backlog", 100),
+      ];
+      if (entries.length === 0) break;
+      void store.outbox.settle(
+        lane,
+        entries.map((entry) => ({ entry, outcome: "sent" as const })),
+      );
+    }
+  }
+}
+
+const CHECKPOINT = (n: number) =>
+  JSON.stringify([
+    1,
+    "rpm sensor",
+    20_000 + n * 160,
+    "89abcdef01234567",
+    190,
+    "0123456789abcdef",
+    n,
+    "1:Value:0",
+  ]);
+
+async function main(): Promise<void> {
+  const { values: flags } = parseArgs({
+    options: {
+      minutes: { type: "string", default: "60" },
+      every: { type: "string", default: "4" },
+      rounds: { type: "boolean", default: false },
+      pages: { type: "boolean", default: false },
+    },
+  });
+  const [minutes, every] = [Number(flags.minutes), flags.rounds ? CADENCE_S : Number(flags.every)];
+  const directory = mkdtempSync(join(tmpdir(), "gateside-writes-"));
+  const store = openStore(
+    storeOptions(directory, {
+      uplinks: mainOf(...LANES),
+      commitWindowMs: 1e8,
+      commitPaceMs: 1e8,
+      bufferMaxMb: 2048,
+    }),
+  );
+  const watch = new LogWatch(join(directory, "gateside.db-wal"));
+  const waveforms = Array.from({ length: 24 }, (_, n) => waveformOf(n + 1));
+  const sensors = SMALL + ACCEL;
+  const counts = new Map<number, number>();
+  let [readings, payload] = [0, 0];
+  /** All records of the sensors that are due between two moments, s, in one commit. */
+  const step = async (fromS: number, toS: number) => {
+    const work: Promise<unknown>[] = [];
+    for (let s = 0; s < sensors; s++) {
+      const offset = flags.rounds ? 0 : ((s * 977) % (CADENCE_S * 1000)) / 1000;
+      const next = Math.ceil((fromS - offset) / CADENCE_S) * CADENCE_S + offset;
+      if (next >= toS) continue;
+      const timeMs = START_MS + Math.round(next * 1000);
+      const isAccel = s >= SMALL;
+      const n = (counts.get(s) ?? 0) + 1;
+      counts.set(s, n);
+      const waveform = waveforms[(n * 7 + s) % waveforms.length] as Waveform;
+      const reading = isAccel
+        ? accelReading(`${90_000 + s}`, timeMs, waveform)
+        : smallReading(`${10_000 + s}`, timeMs);
+      const day = new Date(timeMs).toISOString().slice(0, 10);
+      work.push(append(store, [reading], keyOf(reading.sensor, reading.kind, day), CHECKPOINT(n)));
+      readings += 1;
+      payload += isAccel ? PAYLOAD_ACCEL : PAYLOAD_SMALL;
+    }
+    // append() has queued its work once its own turns are over.
+    for (let turn = 0; turn < 4; turn++) await new Promise((resolve) => setImmediate(resolve));
+    await store.readings.flush();
+    await Promise.all(work);
+    watch.look();
+    deliver(store);
+  };
+  const seconds = minutes * 60;
+  const warmUp = 15 * 60;
+  for (let s = 0; s < warmUp; s += every) await step(s, s + every);
+  [readings, payload] = [0, 0];
+  watch.frames = 0;
+  watch.byPage.clear();
+  const [disk, commits] = [writtenBytes(process.pid), store.statistics.commits];
+  const cpu = process.cpuUsage();
+  for (let s = warmUp; s < warmUp + seconds; s += every) await step(s, s + every);
+  const bytes = writtenBytes(process.pid) - disk;
+  const { user, system } = process.cpuUsage(cpu);
+  const made = store.statistics.commits - commits;
+  console.log(
+    `${readings} readings, ${made} commits, ${(bytes / 1e6).toFixed(2)} MB written: ${(bytes / payload).toFixed(2)} a payload byte, ${(bytes / readings / 1000).toFixed(2)} kB a reading, ${(((bytes / minutes) * 1440) / 1e6).toFixed(0)} MB a day; ${(watch.frames / made).toFixed(1)} frames a commit; CPU ${((user + system) / 1000 / readings).toFixed(2)} ms a reading`,
+  );
+  await store.close();
+  if (flags.pages) showPages(join(directory, "gateside.db"), watch, made);
+  rmSync(directory, { recursive: true, force: true });
+}
+
+function showPages(path: string, watch: LogWatch, commits: number): void {
+  const db = new Sqlite(path, { readonly: true });
+  const owners = new Map<number, string>(
+    (
+      db.prepare("SELECT pageno, name, pagetype FROM dbstat").raw().all() as [
+        number,
+        string,
+        string,
+      ][]
+    ).map(([page, name, type]) => [page, `${name} ${type}`]),
+  );
+  db.close();
+  const sums = new Map<string, number>();
+  for (const [page, frames] of watch.byPage) {
+    const owner = page === 1 ? "header" : (owners.get(page) ?? "map or free");
+    sums.set(owner, (sums.get(owner) ?? 0) + frames);
+  }
+  for (const [owner, frames] of [...sums].sort((a, b) => b[1] - a[1]))
+    console.log(`  ${(frames / commits).toFixed(2).padStart(6)}  ${owner}`);
+}
+
+await main();
