@@ -1,10 +1,12 @@
-/** What answers of an analytics service are made of, read tolerantly (services 2). */
+/** Parts of an analytics service's responses, read tolerantly (services section 2). */
 import { API_TABLE, ENVELOPE } from "../core/wire/names.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";
 
 export type Dict = Readonly<Record<string, unknown>>;
 
-/** `[{Key,Value}]`, `{Key,Value}`, either under `<Operation>Result`, or a bare list (services 2, rules 2 and 4). */
+/**
+ * `[{Key,Value}]`, `{Key,Value}`, either under `<Operation>Result`, or a bare list (services section 2, rules 2 and 4).
+ */
 export function envelopes(answer: unknown, names: WireNames, operation: string): Dict[] {
   if (Array.isArray(answer)) {
     const parts = answer.filter(isDict);

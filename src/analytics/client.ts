@@ -20,7 +20,7 @@ const CONNECT_MS = 10_000;
 const KEEP_ALIVE_MS = 30_000;
 /** A list of thousands of devices is a few megabytes. */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
-/** Whoever answers before a log-in may be anybody. */
+/** Anybody may be responding before a login. */
 const LOGIN_BYTES_MAX = 64 * 1024;
 /** A level of the tree that is not filtered. */
 const ANY = -1;
@@ -40,17 +40,17 @@ export interface ListedDevice {
 export interface Assignment {
   readonly machine: number;
   readonly point: number;
-  /** 1 H, 2 V, 3 A; null for sensors that measure no vibration, or where the service does not say. */
+  /** 1 H, 2 V, 3 A; null for sensors that measure no vibration, or if the service does not say. */
   readonly axis: number | null;
 }
 
-/** Device, tree and axis lists of a remote analytics service, read tolerantly (services 2 and 4). */
+/** Device, tree and axis lists of a remote analytics service, read tolerantly (services sections 2 and 4). */
 export class AnalyticsClient {
   readonly #base: string;
   #token: string;
-  /** For what is answered. */
+  /** For responses. */
   #gate: SecretGate;
-  /** For what failures tell: the password of a log-in, too, which may be any word of an answer. */
+  /** For failure messages: hides the login password too, which may be any word of a response. */
   #textGate: SecretGate;
   readonly #secrets: readonly string[];
   readonly #names: WireNames;
@@ -77,9 +77,11 @@ export class AnalyticsClient {
     await this.#dispatcher?.destroy();
   }
 
-  /** Opens a session: the token that it gives is used from here on. The password goes into the body of this one call. */
+  /**
+   * Opens a session: the token it returns is used from here on. The password is sent only in the body of this one call.
+   */
   async login(email: string, password: string, signal: AbortSignal): Promise<void> {
-    // A service may echo what it was given; neither may stand in what we tell.
+    // A service may echo its input; neither may appear in our output.
     this.#textGate = new SecretGate([...this.#secrets, password]);
     const values = await this.#call(
       API_OPERATIONS.login,
@@ -190,7 +192,7 @@ export class AnalyticsClient {
         }
       }
       const value = this.#names.member(part, ENVELOPE.value);
-      // An object where an array is expected is a list of one; `[[…]]` is a list within.
+      // An object where an array is expected is a list of one; `[[…]]` is a nested list.
       if (Array.isArray(value)) values.push(...value.flat(1));
       else if (isDict(value)) values.push(value);
     }
@@ -205,7 +207,7 @@ export class AnalyticsClient {
         method: "POST",
         headers: { "content-type": "application/json", accept: "application/json" },
         body,
-        // The token must not go where the service sends us.
+        // The token must not follow a redirect of the service.
         redirect: "error",
         ...(this.#dispatcher === null ? {} : { dispatcher: this.#dispatcher }),
         signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]),
@@ -226,7 +228,7 @@ export class AnalyticsClient {
       throw new AnalyticsFailure("http_status", operation, detail, response.status);
     }
     try {
-      // Lists of names are written into the site file: they must not hold the token either.
+      // Lists of names are written into the site file: they must not contain the token either.
       return this.#gate.redactValue(JSON.parse(new TextDecoder().decode(bytes)));
     } catch {
       throw new AnalyticsFailure("not_json", operation, "the answer is not JSON", null);
@@ -234,7 +236,7 @@ export class AnalyticsClient {
   }
 }
 
-/** Where to look when the answer is not the service's. */
+/** What to check if the response is not the service's. */
 function remedyOf(status: number): string {
   if (status === 404)
     return "; is --url the service's base address, and --wire-word the word that its operations carry?";
@@ -268,7 +270,7 @@ function reasonOf(error: unknown): string {
   return `${cause.message}${UNREACHED[String(Reflect.get(cause, "code"))] ?? ""}`;
 }
 
-/** What to look at, by the code of a connection that did not come about. */
+/** What to check, by the error code of a failed connection. */
 const UNREACHED: Readonly<Record<string, string>> = {
   ECONNREFUSED: "; nothing listens there: does the service run, and is the port in --url right?",
   ENOTFOUND: "; is the host name in --url right?",

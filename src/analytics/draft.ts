@@ -1,9 +1,9 @@
-/** What a survey of an analytics service tells, as a draft of the site file (pure). */
+/** Turns a survey of an analytics service into a draft of the site file (pure). */
 import { normalCode, POLLED_KINDS, type PolledKind } from "../core/sensor.ts";
 import { sayOnce } from "./say-once.ts";
 import { placeKey, type Survey, type SurveyedDevice } from "./survey.ts";
 
-/** What the operator adds to what the service cannot tell. */
+/** What the operator adds because the service does not have it. */
 export interface DraftHints {
   readonly site: string | null;
   /** Kinds by sensor type code. */
@@ -12,7 +12,7 @@ export interface DraftHints {
   readonly clamp: number | null;
   /** Unit and range for every loop channel. */
   readonly loop: { readonly unit: string; readonly low: number; readonly high: number } | null;
-  /** True where they come from a form, not from flags: notes name its fields then. */
+  /** True if they come from a form, not from flags: notes then name its fields. */
   readonly isForm?: boolean;
 }
 
@@ -34,7 +34,7 @@ const CURRENT_CHANNELS: Readonly<Partial<Record<PolledKind, number>>> = {
 };
 const LOOP_CHANNELS = 4;
 
-/** Adds what was found to `existing` (a parsed site file), or to nothing. What is there is never changed. */
+/** Adds what was found to `existing` (a parsed site file), or to nothing. Existing content is never changed. */
 export function draftSite(
   found: Survey,
   existing: Readonly<Record<string, unknown>> | null,
@@ -57,7 +57,7 @@ export function draftSite(
     const present = byCode.get(code);
     if (present !== undefined) {
       counts.kept += 1;
-      // A place that was never given may be filled in; nothing that a person wrote is touched.
+      // A location that was never given may be filled in; nothing that a person wrote is changed.
       if (location !== null && !("location" in present)) present["location"] = location;
       continue;
     }
@@ -77,7 +77,10 @@ export function draftSite(
   return { site: { ...head, sensors }, ...counts, notes: sayOnce(notes) };
 }
 
-/** Given by the operator, or seen: a type of which one sensor has axes measures vibration. Nothing is known beforehand. */
+/**
+ * Given by the operator, or observed: a type of which one sensor has axes measures vibration. Nothing is known
+ * beforehand.
+ */
 function learnKinds(
   devices: readonly SurveyedDevice[],
   hints: DraftHints,
@@ -173,7 +176,7 @@ function channelsOf(
   return channels;
 }
 
-/** H, V, A is what an unlisted channel means, so only another order is written. */
+/** An unlisted channel means H, V, A, so only another order is written. */
 function axesOf(
   assignments: SurveyedDevice["assignments"],
   channels: Readonly<Record<string, object>>,
@@ -236,7 +239,7 @@ function locationOf(
   };
 }
 
-/** Empty texts of the service are texts it does not have. */
+/** The service's empty texts are treated as missing. */
 function optional(name: string, value: string): Record<string, string> {
   const text = value.trim().slice(0, NAME_LENGTH_MAX).trim();
   return text === "" ? {} : { [name]: text };

@@ -5,7 +5,7 @@ export type AnalyticsFailureCode =
   | "too_large"
   | "service_status";
 
-/** A call that gave nothing to use. The message names operation and cause, never the token. */
+/** A call without a usable response. The message names operation and cause, never the token. */
 export class AnalyticsFailure extends Error {
   override readonly name = "AnalyticsFailure";
   readonly code: AnalyticsFailureCode;

@@ -1,7 +1,7 @@
-/** Sensors named in one note; a hundred would hide what is said of them. */
+/** Sensors named in one note; a hundred would hide the message. */
 const NAMED_MAX = 8;
 
-/** Notes `subject: what` that say the same of several subjects become one, in the order of their first. */
+/** Notes `subject: what` with the same message for several subjects are joined, in the order of their first. */
 export function sayOnce(notes: readonly string[]): string[] {
   const subjectsOf = new Map<string, string[]>();
   for (const note of notes) {

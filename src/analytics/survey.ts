@@ -6,7 +6,7 @@ import {
 } from "./client.ts";
 import { AnalyticsFailure } from "./failure.ts";
 
-/** Calls that a survey makes at most: a runaway tree must not hammer a service that others use. */
+/** Limit of calls per survey: a runaway tree must not hammer a service that others use. */
 const CALLS_MAX = 20_000;
 
 interface SurveyPlace {
@@ -24,13 +24,16 @@ export interface Survey {
   /** By `machine/point`. */
   readonly places: ReadonlyMap<string, SurveyPlace>;
   readonly companies: readonly ListedNode[];
-  /** What the service did not tell, in plain words. */
+  /** What the service did not provide, in plain words. */
   readonly notes: readonly string[];
 }
 
 export const placeKey = (machine: number, point: number): string => `${machine}/${point}`;
 
-/** Asks an analytics service for its devices, its tree and where each device sits. `progress` hears every step. */
+/**
+ * Queries an analytics service for its devices, its tree and the location of each device. `progress` is called at every
+ * step.
+ */
 export async function survey(
   client: AnalyticsClient,
   progress: (text: string) => void,
@@ -84,7 +87,7 @@ async function walkTree(
   return companies;
 }
 
-/** Where each device sits: asked per device; where the service does not answer that, asked per point. */
+/** Location of each device: queried per device; if the service does not support that, per point. */
 async function assignments(
   client: AnalyticsClient,
   devices: readonly ListedDevice[],
@@ -114,7 +117,7 @@ async function assignments(
     const there = await client.devices(place, signal);
     const codes = there.length === 0 ? [] : await client.axes(machine.id, point.id, signal);
     for (const { code } of there) {
-      // Which of several devices measures the axes cannot be told from the point.
+      // The point does not show which of several devices measures the axes.
       const axes = there.length === 1 && codes.length > 0 ? codes : [null];
       const known = found.get(code) ?? [];
       found.set(code, [...known, ...axes.map((axis) => ({ ...place, axis }))]);

@@ -1,4 +1,7 @@
-/** `agent/cmd/acknowledge`: a message → what a person said of an alarm, or why not. Saying it again changes nothing. */
+/**
+ * `agent/cmd/acknowledge`: turns a message into an action on an alarm, or a reason why not. Repeating it changes
+ * nothing.
+ */
 import { ALARM_WORDS } from "../core/alarm/shown.ts";
 import type { AlarmDesk, AlarmRequest } from "../core/alarm/view.ts";
 import type { Clock, Logger, Message } from "../core/ports.ts";
@@ -15,7 +18,7 @@ export interface AcknowledgeParts {
   readonly logger: Logger;
   /** A flood of requests is not even parsed. */
   readonly pace: CommandGate;
-  /** For what is kept of a request: a broker may put secrets into one. */
+  /** For everything kept of a request: a broker may insert secrets into one. */
   readonly redact: (text: string) => string;
   /** COMMAND_RESPONSE_PREFIX. */
   readonly responsePrefix: string | null;
@@ -32,7 +35,7 @@ interface Answer {
   readonly description: string;
 }
 
-/** Takes an MQTT request and hands the answer to `reply`. Never rejects. */
+/** Executes an MQTT request and passes the response to `reply`. Never rejects. */
 export async function acknowledge(
   parts: AcknowledgeParts,
   message: Omit<CommandMessage, "uplink">,

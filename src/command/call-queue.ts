@@ -9,9 +9,7 @@ import { CallFailure } from "../core/failure.ts";
 import type { Clock } from "../core/ports.ts";
 import { rejectedLocally, resultOfAnswer, resultOfFailure } from "./command-result.ts";
 
-/**
- * At most one call in 10 s (contract 8), as the gateway counts: a call that was long on its way is followed by one that was not.
- */
+/** At most one call per 10 s (contract section 8), as the gateway counts: a slow call may be followed by a fast one. */
 const CALL_SPACING_MS = 10_100;
 export const WAITING_MAX = 10;
 
@@ -21,7 +19,7 @@ export interface CallQueueParts {
   readonly clock: Clock;
 }
 
-/** Calls of the gateway: one at a time, in order of arrival, at most one in ten seconds, over restarts too. */
+/** Calls of the gateway: one at a time, in order of arrival, at most one per ten seconds, also across restarts. */
 export class CallQueue {
   readonly #parts: CallQueueParts;
   readonly #operation: SettingsOperation;
@@ -31,7 +29,7 @@ export class CallQueue {
   /** Commands accepted and not answered; of these, the ones whose first call has not begun. */
   #accepted = 0;
   #waiting = 0;
-  /** Monotonic, ms; null until the log was asked for the call before our start. */
+  /** Monotonic, ms; null until the log was queried for the last call before our start. */
   #lastCallAt: number | null = null;
 
   constructor(parts: CallQueueParts, operation: SettingsOperation) {
@@ -44,22 +42,22 @@ export class CallQueue {
     this.#lastCallAt ??= this.#lastCallBeforeStart();
   }
 
-  /** Whether a command that comes now would wait for others or for the spacing. */
+  /** Whether a command that arrives now would wait for others or for the spacing. */
   get mustWait(): boolean {
     return this.#accepted > 0 || this.#parts.clock.monotonic() < this.#nextCallAt();
   }
 
-  /** Nothing more may wait. */
+  /** Accepts no further waits. */
   get isFull(): boolean {
     return this.#waiting >= WAITING_MAX;
   }
 
-  /** Ends waits and calls; what was under way is answered. */
+  /** Ends waits and calls; commands in progress are answered. */
   stop(): void {
     this.#stop.abort();
   }
 
-  /** @param mustWait as it was when the command was accepted */
+  /** @param mustWait its value when the command was accepted */
   async call(settings: SensorSettings, mustWait: boolean): Promise<CommandResult> {
     const before = this.#turn;
     let done = () => {};
@@ -97,12 +95,12 @@ export class CallQueue {
     return (this.#lastCallAt ?? Number.NEGATIVE_INFINITY) + CALL_SPACING_MS;
   }
 
-  /** The spacing holds over a restart. A wall clock that jumped can only make us wait one spacing too long. */
+  /** The spacing holds across a restart. A wall clock that jumped can only make us wait one spacing too long. */
   #lastCallBeforeStart(): number {
     const { log, clock } = this.#parts;
     const call = log.lastCall();
     if (call === null) return Number.NEGATIVE_INFINITY;
-    // A command waits its turn, so its call is nearer to its end; one that a crash cut short may have waited longest.
+    // A command waits its turn, so its call is closer to its end; one interrupted by a crash may have waited longest.
     const at = call.finishedAtMs ?? call.receivedAtMs + WAITING_MAX * CALL_SPACING_MS;
     return clock.monotonic() - Math.max(0, clock.now() - at);
   }

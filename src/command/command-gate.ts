@@ -1,11 +1,11 @@
 import type { Clock, Logger } from "../core/ports.ts";
 
-/** Messages looked at in one second; a person sends one, a script that configures a site ten. */
+/** Messages examined per second; a person sends one, a script that configures a site ten. */
 const LOOKED_AT_PER_S = 20;
 /** At most one warning about dropped commands per this time, ms. */
 const WARN_EVERY_MS = 10_000;
 
-/** Keeps a flood of requests from holding the loop: beyond its rate they are counted and not even parsed. */
+/** Keeps a flood of requests from blocking the loop: beyond its rate they are counted and not even parsed. */
 export class CommandGate {
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -19,7 +19,7 @@ export class CommandGate {
     this.#logger = logger;
   }
 
-  /** True where the next message may be looked at. */
+  /** True if the next message may be examined. */
   pass(): boolean {
     const now = this.#clock.monotonic();
     const second = Math.floor(now / 1_000);

@@ -1,8 +1,8 @@
-/** What became of a command: refused here, answered by the service, or unknown. */
+/** The result of a command: refused here, answered by the service, or unknown. */
 import { type CommandResult, INTERRUPTED, type LoggedOutcome } from "../core/command.ts";
 import type { CallFailure } from "../core/failure.ts";
 
-/** The outcome of a request that was made before. */
+/** The outcome of an earlier, identical request. */
 export function remembered({ outcome, statusNumber, description }: LoggedOutcome): CommandResult {
   if (outcome === null)
     return { ok: false, outcome: "unknown", statusNumber: null, description: INTERRUPTED };
@@ -28,8 +28,8 @@ export function resultOfAnswer(answer: {
 }
 
 /**
- * The service said no, for good; or there is no answer (a timeout, a reset), whether it has acted or not. The gateway
- * is called once (contract 8): to repeat a lost one, with other correlation data, is the sender's decision.
+ * The service refused, for good; or there is no response (a timeout, a reset), whether it has acted or not. The gateway
+ * is called once (contract section 8): repeating a lost call, with other correlation data, is the sender's decision.
  */
 export function resultOfFailure(failure: CallFailure): CommandResult {
   const { statusNumber, failureClass, code, message } = failure;

@@ -1,6 +1,6 @@
 /**
- * Sensor settings, once only and one at a time: checked, logged before the gateway is called, called at most once in
- * ten seconds, answered. A request that comes again gets the first outcome; it never acts twice, over restarts too,
+ * Sensor settings, once only and one at a time: checked, logged before the gateway is called, called at most once
+ * per ten seconds, answered. A repeated request gets the first outcome; it never acts twice, also across restarts,
  * because its entry is durable before the call.
  */
 import type {
@@ -33,9 +33,9 @@ export interface DispatcherParts {
   readonly logger: Logger;
   /** Counts outcomes: metrics.commands.inc({ outcome }). */
   readonly counter: { inc(labels: { outcome: string }): void };
-  /** For what is kept, logged and answered of a request: a broker may put secrets into one. */
+  /** For everything kept, logged and answered of a request: a broker may insert secrets into one. */
   readonly redact?: (text: string) => string;
-  /** Of what came over MQTT; the HTTP side keeps its own in the audit log. */
+  /** For commands over MQTT; the HTTP server keeps its own audit log entries. */
   readonly audit?: (who: string, what: string, outcome: string, detail: string) => void;
 }
 export interface DispatcherOptions {
@@ -52,7 +52,7 @@ export class Dispatcher {
   readonly #gate: CommandGate;
   readonly #refusals: Refusals;
   readonly #calls: CallQueue;
-  /** Requests under way by key, so that a redelivery joins its first. */
+  /** Requests in progress by key, so that a redelivery joins its original. */
   readonly #running = new Map<string, Promise<CommandResult>>();
 
   constructor(parts: DispatcherParts, options: DispatcherOptions) {
@@ -63,7 +63,7 @@ export class Dispatcher {
     this.#calls = new CallQueue(parts, options.operation);
   }
 
-  /** Executes an MQTT request and hands the answer to `reply`; null where too many come to look at. Never rejects. */
+  /** Executes an MQTT request and passes the response to `reply`; null if too many arrive to examine. Never rejects. */
   async handleMessage(
     message: CommandMessage,
     reply: (answer: Message) => Promise<unknown> | void,
@@ -78,7 +78,7 @@ export class Dispatcher {
     return result;
   }
 
-  /** Executes a request of the HTTP side or the command line. Never rejects. @param asked by whom and how, where nobody else audits it */
+  /** Executes a request from HTTP or the command line. Never rejects. @param asked by whom and how, if nobody else audits it */
   execute(
     request: Readonly<Record<string, unknown>>,
     source: "http" | "cli" = "http",
@@ -91,7 +91,7 @@ export class Dispatcher {
     return this.#parts.log.lastQueued(sensor)?.finishedAtMs ?? null;
   }
 
-  /** Ends waits and calls; what was under way is answered. */
+  /** Ends waits and calls; commands in progress are answered. */
   async close(): Promise<void> {
     this.#calls.stop();
     await Promise.allSettled(this.#running.values());
@@ -151,7 +151,7 @@ export class Dispatcher {
     try {
       log.finish(command, result, clock.now());
     } catch (error) {
-      // The gateway has answered: that answer counts, whatever the disk says.
+      // The gateway has responded: that response counts, whatever the disk says.
       logger.error({ err: error, command }, "outcome of a command could not be stored");
     }
     return result;
@@ -163,7 +163,7 @@ export class Dispatcher {
     this.#parts.audit?.(asked.who, asked.what, outcome, `${entry.sensor.slice(0, 64)}${status}`);
   }
 
-  /** What is to be called, or why nothing is. */
+  /** The call to make, or why there is none. */
   #decide(
     request: Request,
   ): CommandResult | { readonly settings: SensorSettings; readonly mustWait: boolean } {

@@ -3,7 +3,7 @@ import type { Clock, Logger } from "../core/ports.ts";
 
 /** Refusals within this time are written in one transaction and logged in one line, ms. */
 const GROUP_MS = 1_000;
-/** More wait for nobody: the rate of the gate is far below. */
+/** Limit of refusals waiting to be written; the rate of the gate is far below. */
 const WAITING_MAX = 256;
 
 interface Refusal {
@@ -18,7 +18,7 @@ export interface RefusalsParts {
   readonly logger: Logger;
 }
 
-/** Requests refused on sight: the first is kept at once, those that follow within a second together. */
+/** Requests refused at once: the first is recorded immediately, others within a second together. */
 export class Refusals {
   readonly #parts: RefusalsParts;
   #waiting: Refusal[] = [];
@@ -49,7 +49,7 @@ export class Refusals {
     return found?.result ?? null;
   }
 
-  /** Writes what waits. */
+  /** Writes waiting refusals. */
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#timer;

@@ -1,4 +1,4 @@
-/** The answer to a command over MQTT: where it goes, and the message. */
+/** The response to a command over MQTT: its topic and message. */
 import type { Message } from "../core/ports.ts";
 
 interface Asked {
@@ -7,12 +7,12 @@ interface Asked {
   readonly correlationData?: Uint8Array;
 }
 
-/** Topics of Sparkplug and of the broker itself: an answer there would be taken for theirs. */
+/** Topics of Sparkplug and of the broker itself: a response there would be taken for theirs. */
 const RESERVED = /^(spBv1\.0\/|STATE\/|\$)/;
 
 /**
- * Where an answer goes: where the request asked, if that is a topic to publish on, outside everything that this agent publishes, and
- * below COMMAND_RESPONSE_PREFIX where one is set. Else beside the command.
+ * The topic of a response: the requested one, if it can be published to, is outside everything that this agent
+ * publishes, and is below COMMAND_RESPONSE_PREFIX if one is set. Otherwise beside the command.
  */
 function replyTopic(
   { topic, responseTopic }: Pick<Asked, "topic" | "responseTopic">,
@@ -20,7 +20,7 @@ function replyTopic(
 ): string {
   const beside = `${topic}/result`;
   if (!responseTopic || /[+#\0]/.test(responseTopic) || RESERVED.test(responseTopic)) return beside;
-  // …/{site}/agent/cmd/saveSettings: all below the site is the agent's own.
+  // …/{site}/agent/cmd/saveSettings: everything below the site is the agent's own.
   const own = topic.replace(/agent\/cmd\/[^/]*$/, "");
   if (own !== "" && responseTopic.startsWith(own)) return beside;
   if (responseTopic === topic) return beside;

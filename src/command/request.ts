@@ -1,11 +1,11 @@
-/** A request to set a sensor, as it came: its body, or why it is refused, and the key by which it is known when it comes again. */
+/** A request to set a sensor as it arrived: its body, or why it is refused, and the key that identifies a repetition. */
 import { createHash } from "node:crypto";
 import type { CommandEntry } from "../core/command.ts";
 import { namedSensor } from "./save-settings.ts";
 
 const CORRELATION_MEMORY_MS = 24 * 3_600_000;
 const PAYLOAD_MEMORY_MS = 60_000;
-/** What of a request is kept, characters; a valid one has about 130. */
+/** Characters of a request that are kept; a valid one has about 130. */
 const LOGGED_PAYLOAD_MAX = 1024;
 /** A larger request is not parsed, bytes. */
 export const REQUEST_BYTES_MAX = 16_384;
@@ -13,7 +13,7 @@ export const REQUEST_BYTES_MAX = 16_384;
 /** As the audit log calls it. */
 const COMMAND_NAME = "agent/cmd/saveSettings";
 
-/** Who speaks over an uplink, as the audit log calls them. */
+/** The sender of a command over an uplink, as the audit log calls it. */
 export function mqttActor(uplink = ""): string {
   return `MQTT ${uplink}`.trim();
 }
@@ -24,24 +24,24 @@ export interface CommandMessage {
   readonly payload: Uint8Array;
   readonly responseTopic?: string;
   readonly correlationData?: Uint8Array;
-  /** The broker kept it from earlier: it would act again on every connection. */
+  /** The broker retained it from earlier: it would act again on every connection. */
   readonly retain?: boolean;
-  /** Name of the uplink it came over. */
+  /** Name of the uplink it arrived on. */
   readonly uplink?: string;
 }
 
 export interface Request {
   readonly entry: CommandEntry;
-  /** Who asked and how, for the audit log; null where others keep it there. */
+  /** Who asked and how, for the audit log; null if it is recorded elsewhere. */
   readonly asked: { readonly who: string; readonly what: string } | null;
   readonly memoryMs: number;
-  /** A person who asks again after a failure means it; what asks again over MQTT is a redelivery. */
+  /** A person who asks again after a failure means it; a repetition over MQTT is a redelivery. */
   readonly isRedelivered: boolean;
   readonly body: unknown;
   readonly refused: string | null;
 }
 
-/** What reading a request takes besides the request. */
+/** Everything needed to read a request besides the request. */
 export interface RequestContext {
   readonly receivedAtMs: number;
   readonly wireWord: string;
@@ -61,7 +61,7 @@ export function requestOfMessage(message: CommandMessage, context: RequestContex
       refused ??= "the request is not valid JSON";
     }
   }
-  // Empty data does not distinguish one request from another.
+  // Empty correlation data does not distinguish requests.
   const correlation = message.correlationData?.length ? message.correlationData : null;
   const key = correlation
     ? `mqtt-correlation:${digest(correlation)}`
@@ -76,7 +76,7 @@ export function requestOfMessage(message: CommandMessage, context: RequestContex
   };
 }
 
-/** A request of the HTTP side or the command line. */
+/** A request from HTTP or the command line. */
 export function requestOfBody(
   body: Readonly<Record<string, unknown>>,
   source: "http" | "cli",

@@ -1,4 +1,7 @@
-/** A message or a command line → checked, bounded sensor settings, or every reason why not (services 3.7; pure). */
+/**
+ * Turns a message or a command line into checked sensor settings within their limits, or every reason why not (services
+ * section 3.7; pure).
+ */
 import {
   type CommandResult,
   type SensorSettings,
@@ -8,12 +11,12 @@ import {
 import { type JsonValue } from "../core/record.ts";
 import { type Sensor, sameCode } from "../core/sensor.ts";
 
-/** Documented numbers for what is refused here as the service would (services 3.9). */
+/** Documented numbers for refusals that the service would make too (services section 3.9). */
 const STATUS = { range: 502, intervalSendData: 503, intervalRms: 504, alarm: 505 } as const;
 
 export interface WhyNot {
   readonly problem: string;
-  /** The documented number that says the same; null where there is none. */
+  /** The documented number with the same meaning; null if there is none. */
   readonly statusNumber: number | null;
 }
 export type CheckedSettings =
@@ -23,8 +26,9 @@ export type CheckedSettings =
 const NUMBERS = ["IntervalSendData", "Range", "IntervalRMS", "alarm1", "alarm2", "alarm3"] as const;
 
 /**
- * The fields of contract 8. `wireWord` is understood in place of `sensor`, as in every request to us.
- * `operation` brings its own bounds and numbers. All eight fields that go out come from these seven and the sensor's type, which the site file knows.
+ * The fields of contract section 8. `wireWord` is accepted in place of `sensor`, as in every request to us.
+ * `operation` brings its own limits and numbers. All eight fields sent come from these seven and the sensor's type in
+ * the site file.
  */
 export function checkSettings(
   request: unknown,
@@ -46,9 +50,9 @@ export function checkSettings(
     unit: string,
   ) => {
     const { min, max } = settingsBounds(operation, name);
-    // UpdateConfig knows 505 alone.
+    // UpdateConfig knows only 505.
     const status = operation === "saveSettings" ? documented : null;
-    // 502 says that a range is invalid, in whatever way; the others that a value is too low.
+    // 502 means any invalid range; the others mean that a value is too low.
     const otherwise = name === "Range" ? status : null;
     const value = numberOf(fields, name, refuse, otherwise);
     if (value === null) return 0;
@@ -82,7 +86,7 @@ export function checkSettings(
   return { settings: { code: sensor.code, type: sensor.type, ...settings } };
 }
 
-/** How a refusal is answered: every reason in words, and the first documented number among them. */
+/** The response to a refusal: every reason in words, and the first documented number among them. */
 export function refusal(whyNots: readonly WhyNot[]): CommandResult {
   return {
     ok: false,
@@ -92,7 +96,7 @@ export function refusal(whyNots: readonly WhyNot[]): CommandResult {
   };
 }
 
-/** The sensor as a request names it, for the audit; empty where it names none. */
+/** The sensor named by a request, for the audit log; empty if it names none. */
 export function namedSensor(request: unknown, wireWord: string): string {
   if (typeof request !== "object" || request === null) return "";
   const fields: Readonly<Record<string, JsonValue>> = { ...request };

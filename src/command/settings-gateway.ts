@@ -14,7 +14,7 @@ export interface SettingsPoster {
   ): Promise<{ readonly statusNumber: number; readonly description: string }>;
 }
 
-/** Puts settings into the fields of the two operations; in both, all of them always go out. */
+/** Converts settings to the fields of the two operations; both always send all of them. */
 export function createSettingsGateway(poster: SettingsPoster): SettingsGateway {
   return {
     queueSettings(operation, settings, signal) {
@@ -23,7 +23,8 @@ export function createSettingsGateway(poster: SettingsPoster): SettingsGateway {
       const [alarm1, alarm2, alarm3] = settings.alarms;
       const fields = {
         ...(isSave ? { [SAVE_SETTINGS_REQUEST.type]: settings.type } : {}),
-        // The serial is an integer here and a text there (services 3.7, 3.8); 15 digits are always exact.
+        // The serial number is an integer here and a text there (services sections 3.7, 3.8); 15 digits are always
+        // exact.
         [names.code]: isSave ? Number(settings.code) : settings.code,
         [names.intervalSendData]: settings.intervalSendDataMin,
         [names.range]: settings.rangeG,

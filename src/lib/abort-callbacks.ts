@@ -1,11 +1,11 @@
 /**
- * Many calls that wait on one signal, as all reads of a poller do: the signal gets one listener while at least one of
- * them waits, and none after. A listener each is what Node warns of as a leak from the eleventh on.
+ * Many calls may wait on one signal, as all reads of a poller do: the signal gets one listener while at least one of
+ * them waits, and none after. From the eleventh listener on, Node warns of a leak.
  */
 export class AbortCallbacks {
   readonly #waiting = new WeakMap<AbortSignal, Waiting>();
 
-  /** Calls back once, when the signal aborts; not for one that has aborted already. Answers how to take it back. */
+  /** Calls back once, when the signal aborts; not if it has aborted already. Returns a function that cancels it. */
   add(signal: AbortSignal, callback: () => void): () => void {
     const waiting = this.#waiting.get(signal) ?? this.#listen(signal);
     waiting.callbacks.add(callback);

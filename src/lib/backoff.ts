@@ -1,4 +1,4 @@
-/** Exponential back-off with full jitter on the upper half, so that twenty boxes do not knock at once. */
+/** Exponential back-off with full jitter on the upper half, so that twenty boxes do not retry at once. */
 export class Backoff {
   readonly #minMs: number;
   readonly #maxMs: number;

@@ -1,7 +1,7 @@
 import type { Clock } from "../core/ports.ts";
 import { AbortCallbacks } from "./abort-callbacks.ts";
 
-/** Who sleeps until a signal, kept by the signal: many do on the one that ends the agent. */
+/** Sleepers by their signal: many wait on the one that ends the agent. */
 const sleepers = new AbortCallbacks();
 
 /** The machine's clock. */

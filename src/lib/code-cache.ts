@@ -1,6 +1,7 @@
 /**
- * V8's code cache for the bundle: bytecode of the functions that a start and a first read use, so that they need not be parsed and compiled
- * again. A cache is code. It is used only if it is as well protected as the program itself; see docs/operations.md.
+ * V8's code cache for the bundle: bytecode of the functions that a start and a first read use, so that they need not be
+ * parsed and compiled again. A cache is code. It is used only if it is as well protected as the program itself; see
+ * docs/operations.md.
  */
 import {
   closeSync,
@@ -40,7 +41,10 @@ interface Source {
   readonly uid: number;
 }
 
-/** Runs the bundle at `program`, with the cache in `cacheFile` if that fits; without it, more slowly, if not. NODE_DEBUG=gateside says which. */
+/**
+ * Runs the bundle at `program`, with the cache in `cacheFile` if that is valid; otherwise without it, more slowly.
+ * NODE_DEBUG=gateside says which.
+ */
 export function runWithCache(program: string, cacheFile: string): void {
   const source = readSource(program);
   const cachedData = readCache(cacheFile, source);
@@ -51,8 +55,8 @@ export function runWithCache(program: string, cacheFile: string): void {
 }
 
 /**
- * Runs the bundle without a cache and, when the process ends with exit code 0, writes what was compiled meanwhile to `cacheFile`. Otherwise
- * no file remains there.
+ * Runs the bundle without a cache and, if the process ends with exit code 0, writes what was compiled meanwhile to
+ * `cacheFile`. Otherwise no file remains there.
  */
 export function runAndCache(program: string, cacheFile: string): void {
   rmSync(cacheFile, { force: true });
@@ -104,7 +108,7 @@ function readCache(path: string, source: Source): Buffer | undefined {
   }
   try {
     const { size, uid, mode } = fstatSync(file);
-    // Whoever can write the cache can change what runs.
+    // Anyone who can write the cache can change the running code.
     if (uid !== source.uid || (mode & 0o022) !== 0) return undefined;
     const content = Buffer.allocUnsafeSlow(size);
     if (readSync(file, content, 0, size, 0) !== size) return undefined;

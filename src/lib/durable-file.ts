@@ -12,12 +12,15 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 
-/** Who may read a file that was not there before: it may hold what a configuration does. */
+/** Mode of a file that did not exist before: it may contain the secrets of a configuration. */
 const NEW_FILE_MODE = 0o640;
 
-/** Files that a power cut leaves whole: the old one or the new one. Handed in, so that tests can cut between two steps. */
+/**
+ * Files that a power cut leaves complete: the old one or the new one. Passed in, so that tests can cut between two
+ * steps.
+ */
 export interface DurableFiles {
-  /** Null where there is no such file. Throws the system's error for any other trouble. */
+  /** Null if there is no such file. Throws the system's error for any other problem. */
   read(path: string): string | null;
   write(path: string, text: string): void;
   remove(path: string): void;
@@ -33,7 +36,7 @@ export const durableFiles: DurableFiles = {
     }
   },
 
-  /** Under another name first, synced, then renamed; the directory is synced last. Mode and owner stay as they were. */
+  /** Written under another name, synced, then renamed; the directory is synced last. Mode and owner are kept. */
   write(path, text) {
     const known = statSync(path, { throwIfNoEntry: false });
     const fresh = `${path}.new`;
@@ -61,7 +64,7 @@ export const durableFiles: DurableFiles = {
   },
 };
 
-/** Only root may give files away; what the agent writes is its own then. */
+/** Only root may change a file's owner; otherwise the file belongs to the agent. */
 function tryToGive(file: number, uid: number, gid: number): void {
   try {
     fchownSync(file, uid, gid);

@@ -1,4 +1,4 @@
-/** What the system says of a file, in words; the operator reads the path next to it. */
+/** The system's file errors, in words; the operator reads the path next to them. */
 const WORDS: Readonly<Record<string, string>> = {
   ENOENT: "does not exist",
   ENOTDIR: "is below something that is not a directory",
@@ -7,7 +7,7 @@ const WORDS: Readonly<Record<string, string>> = {
   ENAMETOOLONG: "is too long for a file name",
 };
 
-/** Goes behind the path: `/etc/site.json does not exist`. Never throws, whatever was thrown. */
+/** Follows the path: `/etc/site.json does not exist`. Never throws, whatever was thrown. */
 export function fileTrouble(error: unknown, wish: "read" | "written" = "read"): string {
   const code: unknown = error instanceof Error ? Reflect.get(error, "code") : null;
   if (code === "EACCES" || code === "EPERM") return `may not be ${wish} by this user`;

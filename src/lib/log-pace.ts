@@ -1,4 +1,4 @@
-/** Lets one log line a minute through for each class of a trouble, and counts what it holds back meanwhile. */
+/** Lets one log line a minute through for each class of a problem, and counts those it suppresses. */
 const LINE_MS = 60_000;
 /** Classes remembered: kinds of topics and reasons, of which there are few. */
 const CLASSES_MAX = 100;
@@ -11,7 +11,9 @@ export class LogPace {
     this.#clock = clock;
   }
 
-  /** Null where a line of this class went out less than a minute ago; else how many were held back since that one. */
+  /**
+   * Null if a line of this class was logged less than a minute ago; otherwise how many were suppressed since that one.
+   */
   next(name: string): { readonly heldBack: number } | null {
     const now = this.#clock.monotonic();
     const known = this.#classes.get(name);

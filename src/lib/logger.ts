@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import type { Logger } from "../core/ports.ts";
 
-/** Lines kept while stdout takes none, bytes; what comes then is lost. */
+/** Lines buffered while stdout accepts none, bytes; further lines are lost. */
 const UNWRITTEN_MAX = 1 << 20;
 
 /** JSON lines to stdout, synchronously and with no worker thread (engineering.md part 2.1). Secrets never get here. */

@@ -2,8 +2,8 @@ import { mkdirSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 
 /**
- * Makes a directory and what is missing above it, step by step: Node's own recursive mkdir never ends where the system
- * says ENOENT below a parent that is there (/proc). Throws the system's error for the first that cannot be made.
+ * Creates a directory and missing parents, step by step: Node's own recursive mkdir never ends if the system reports
+ * ENOENT below an existing parent (/proc). Throws the system's error for the first that cannot be created.
  */
 export function makeDirectory(path: string, mode = 0o777): void {
   const missing: string[] = [];
@@ -12,13 +12,13 @@ export function makeDirectory(path: string, mode = 0o777): void {
     try {
       mkdirSync(directory, { mode });
     } catch (error) {
-      // Somebody else was quicker.
+      // Somebody else was faster.
       if (codeOf(error) !== "EEXIST" || !isThere(directory)) throw error;
     }
   }
 }
 
-/** False where there is nothing, or a file where a parent should be: then the parent is asked next. */
+/** False if there is nothing, or a file in place of a parent: then the parent is tried next. */
 function isThere(path: string): boolean {
   try {
     const about = statSync(path);

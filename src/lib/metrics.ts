@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { RejectReason } from "../core/record.ts";
 
-/** Every metric the agent keeps, by contract name (contract 7). Rooms get this object and touch what is theirs. */
+/** Every metric of the agent, by contract name (contract section 7). Rooms get this object and update their own. */
 export function createMetrics() {
   const registry = new Registry();
   const registers = [registry];
@@ -105,7 +105,7 @@ export function createMetrics() {
     residentMemory: gauge("resident_memory_bytes", "Resident memory of the process."),
     buildInfo: gauge("build_info", "1; version and Node as labels.", ["version", "node"]),
   };
-  // From 0 on, so that a rule on an increase sees the first one.
+  // From 0 on, so that an alert rule on an increase sees the first one.
   for (const reason of ["buffer_full", "disk_full"]) metrics.dropped.inc({ reason }, 0);
   for (const reason of REJECT_REASONS) metrics.rejected.inc({ reason }, 0);
   return metrics;
@@ -125,13 +125,13 @@ const REJECT_REASONS: readonly RejectReason[] = [
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** A counter or gauge as a part that knows nothing of uplinks touches it. */
+/** A counter or gauge for a part that knows nothing about uplinks. */
 interface Count<L extends string> {
   inc(labels: Partial<Record<L, string>>, value?: number): void;
   inc(value?: number): void;
 }
 
-/** What one destination counts. */
+/** Metrics of one destination. */
 export interface UplinkMetrics {
   readonly delivered: Count<never>;
   readonly laneDelivered: Count<"lane">;
@@ -141,7 +141,7 @@ export interface UplinkMetrics {
   readonly freshness: { observe(value: number): void };
 }
 
-/** The same metrics, with the uplink's name on everything. */
+/** The same metrics, labelled with the uplink's name. */
 export function uplinkMetrics(metrics: Metrics, uplink: string): UplinkMetrics {
   const counting = <L extends string>(counter: Counter<L | "uplink">): Count<L> => ({
     inc(labels?: number | Partial<Record<L, string>>, value?: number) {
@@ -150,7 +150,7 @@ export function uplinkMetrics(metrics: Metrics, uplink: string): UplinkMetrics {
       counter.inc(named, typeof labels === "object" ? value : labels);
     },
   });
-  // From 0 on, so that a rule on an increase sees the first one.
+  // From 0 on, so that an alert rule on an increase sees the first one.
   for (const reason of ["lost", "oversize"]) metrics.deliveryFailures.inc({ reason, uplink }, 0);
   for (const reason of ["buffer_full", "disk_full"])
     metrics.uplinkDropped.inc({ reason, uplink }, 0);

@@ -18,8 +18,8 @@ export function editDistance(a: string, b: string): number {
 }
 
 /**
- * The known name closest to what was written, letter case aside; null where nothing is known. One that goes on where
- * the written one ends counts as nearer: an end is easily left off (MQTT_USER and MQTT_CA are no MQTT_URL).
+ * The known name closest to the given one, ignoring letter case; null if there are no known names. A name that
+ * continues the given one counts as nearer: an end is easily left off (MQTT_USER and MQTT_CA are not MQTT_URL).
  */
 export function nearest(written: string, known: readonly string[]): string | null {
   let best: string | null = null;
@@ -36,7 +36,10 @@ export function nearest(written: string, known: readonly string[]): string | nul
   return best;
 }
 
-/** The known name that was probably meant: the start of one, or one with at most every other letter wrong; else null. */
+/**
+ * The known name that was probably meant: one that starts with the given text, or one with at most every other letter
+ * wrong; otherwise null.
+ */
 export function likely(written: string, known: readonly string[]): string | null {
   if (written === "") return null;
   const folded = written.toLowerCase();

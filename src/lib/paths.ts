@@ -1,4 +1,4 @@
-/** Where the files beside the program lie: next to the bundle once built, in the project's dist while developing. */
+/** Where the files beside the program are: next to the bundle once built, in the project's dist during development. */
 import { join, resolve } from "node:path";
 
 /** Set by scripts/build.ts. */
@@ -6,17 +6,17 @@ declare const __BUNDLED__: boolean | undefined;
 
 const isBundled: boolean = typeof __BUNDLED__ !== "undefined" && __BUNDLED__;
 
-/** A file shipped beside the bundle; null while developing, where packages find their own. */
+/** A file shipped beside the bundle; null during development, when packages find their own. */
 export function besideBundle(name: string): string | null {
   return isBundled ? join(__dirname, name) : null;
 }
 
-/** The program itself: the bundle, or while developing the source that starts it. */
+/** The program itself: the bundle, or during development the source that starts it. */
 export function programPath(): string {
   return besideBundle("gateside.js") ?? resolve("src", "main.ts");
 }
 
-/** Absolute path for better-sqlite3's `nativeBinding`; undefined lets the package look itself. */
+/** Absolute path for better-sqlite3's `nativeBinding`; undefined lets the package search itself. */
 export function nativeBinding(): string | undefined {
   return besideBundle("better_sqlite3.node") ?? undefined;
 }
@@ -26,7 +26,7 @@ export function dashboardDirectory(): string {
   return besideBundle("dashboard") ?? resolve("dist", "dashboard");
 }
 
-/** The sd_notify module; only packages bring it. */
+/** The sd_notify module; only packages contain it. */
 export function sdNotifyPath(): string {
   return besideBundle("sdnotify.node") ?? resolve("dist", "sdnotify.node");
 }

@@ -4,15 +4,15 @@ import { ProxyAgent } from "undici";
 export interface ProxyOptions {
   /** http(s)://[user:password@]host:port */
   readonly proxy: string;
-  /** PEM of authorities for the far end, beside the public ones; null for these alone. */
+  /** PEM of CAs for the far end, in addition to the public ones; null for the public ones only. */
   readonly ca: readonly string[] | null;
   readonly connectMs: number;
   readonly keepAliveMs: number;
 }
 
 /**
- * https goes through a tunnel (CONNECT), so that the proxy sees no content. Plain http is asked of the proxy as a whole address:
- * many proxies allow CONNECT to port 443 alone.
+ * https uses a tunnel (CONNECT), so that the proxy sees no content. Plain http is requested from the proxy by its
+ * absolute URL: many proxies allow CONNECT only to port 443.
  */
 export function proxyAgent({ proxy, ca, connectMs, keepAliveMs }: ProxyOptions): ProxyAgent {
   const { origin, username, password } = new URL(proxy);

@@ -8,14 +8,17 @@ interface NativeNotify {
 }
 
 export interface SystemdNotifier {
-  /** Start-up is over: queue open, loops running. */
+  /** Start-up is complete: queue open, loops running. */
   ready(status: string): void;
   /** A reload begins; `ready` ends it. */
   reloading(): void;
   stopping(): void;
-  /** Feeds the watchdog; call it only while everything is well. */
+  /** Feeds the watchdog; call it only while everything works. */
   alive(): void;
-  /** Long work gets on that holds up all else: neither start-up limit nor watchdog is to end it within the next minutes. */
+  /**
+   * Long work that blocks everything else makes progress: neither start-up limit nor watchdog may end it within the
+   * next minutes.
+   */
   working(): void;
   /** How often `alive` is due, ms; null when the unit has no watchdog. */
   readonly aliveEveryMs: number | null;
@@ -30,13 +33,13 @@ const NONE: SystemdNotifier = {
   aliveEveryMs: null,
 };
 
-/** Far more than one step of such work takes on the slowest disk. */
+/** Far longer than one step of such work takes on the slowest disk. */
 const WORKING_US = 300_000_000;
 
 /**
- * Speaks sd_notify where systemd asked for it (NOTIFY_SOCKET), else does nothing. The small native module is used where
- * it was built; otherwise `systemd-notify`, which needs NotifyAccess=all.
- * @param nativePath where sdnotify.node lies
+ * Sends sd_notify messages if systemd asked for them (NOTIFY_SOCKET), otherwise does nothing. The small native module
+ * is used if it was built; otherwise `systemd-notify`, which needs NotifyAccess=all.
+ * @param nativePath path of sdnotify.node
  */
 export function createSystemdNotifier(
   env: { readonly [name: string]: string | undefined },
@@ -50,7 +53,7 @@ export function createSystemdNotifier(
   const watchdogUs = Number(env["WATCHDOG_USEC"]);
   return {
     ready: (status) => send(`READY=1\nSTATUS=${status}`),
-    // The time is what Type=notify-reload wants; older managers pass it over.
+    // Type=notify-reload requires the time; older managers ignore it.
     reloading: () => send(`RELOADING=1\nMONOTONIC_USEC=${process.hrtime.bigint() / 1000n}`),
     stopping: () => send("STOPPING=1"),
     alive: () => send("WATCHDOG=1"),
@@ -63,7 +66,7 @@ function nativeSender(nativePath: string, socket: string): (text: string) => voi
   // The bundle is CommonJS and the sources are modules: a require of our own serves both.
   const native = createRequire(nativePath)(nativePath) as NativeNotify;
   return (text) => {
-    native.send(socket, text); // A lagging manager drops a ping; the next one comes.
+    native.send(socket, text); // A slow manager loses a ping; the next one follows.
   };
 }
 

@@ -1,20 +1,21 @@
-/** Shown in a secret's place. */
+/** Shown in place of a secret. */
 const MASK = "***";
-/** So much of a secret's beginning is known again: less than that is any word. */
+/** A beginning of a secret is recognised from this length on: a shorter one could be any word. */
 const PREFIX_MIN = 8;
 /** Shorter secrets cannot be distinguished from ordinary text. */
 const SECRET_MIN = 4;
-/** Longer texts are cut before they are looked through: what is shown is far shorter. */
+/** Longer texts are truncated before they are searched: what is shown is far shorter. */
 const TEXT_MAX = 65_536;
 
 /**
- * The one gate for text that comes from elsewhere (a gateway, a broker, a service, a record) and is shown anywhere: log, status,
- * API, doctor, probe, support bundle, statistics, Sparkplug. It knows every configured secret as it is, in base64 (at each of the
- * three alignments, with either alphabet), percent-encoded, in hexadecimal, as JSON and HTML escape it, and every beginning of eight
- * characters or more of any of these. Texts are cut to their length after they went through the gate, never before.
+ * The one gate for text that comes from elsewhere (a gateway, a broker, a service, a record) and is shown anywhere:
+ * log, status, API, doctor, probe, support bundle, statistics, Sparkplug. It knows every configured secret as it is, in
+ * base64 (at each of the three alignments, with either alphabet), percent-encoded, in hexadecimal, as JSON and HTML
+ * escape it, and every beginning of eight characters or more of any of these. Texts are truncated after they passed the
+ * gate, never before.
  */
 export class SecretGate {
-  /** By the first characters that give it away; in lower case. */
+  /** By their first characters; in lower case. */
   readonly #forms: ReadonlyMap<string, readonly string[]>;
   readonly #starts: readonly string[];
 
@@ -40,7 +41,7 @@ export class SecretGate {
   redact(text: string): string {
     if (this.#starts.length === 0 || text === "") return text;
     const given = text.length > TEXT_MAX ? text.slice(0, TEXT_MAX) : text;
-    // Letter by letter, so that places in both are the same.
+    // Letter by letter, so that positions in both are the same.
     const folded = fold(given);
     const hidden: [number, number][] = [];
     for (const start of this.#starts) {
@@ -71,10 +72,10 @@ export class SecretGate {
   }
 }
 
-/** Knows no secrets, for tests and for what has none. */
+/** Knows no secrets, for tests and for parts that have none. */
 export const openGate = new SecretGate([]);
 
-/** Case folding that keeps every place: some letters get longer by toLowerCase. */
+/** Case folding that keeps every position: toLowerCase makes some letters longer. */
 function fold(text: string): string {
   const folded = text.toLowerCase();
   return folded.length === text.length
@@ -101,7 +102,7 @@ function masked(text: string, hidden: [number, number][]): string {
   return clean + text.slice(shownTo);
 }
 
-/** Every way in which others write a text; folded, and long enough to be told from other text. */
+/** Every encoding that others use for a text; folded, and long enough to be distinguished from other text. */
 function formsOf(secret: string): string[] {
   const bytes = Buffer.from(secret, "utf8");
   const hex = bytes.toString("hex");
@@ -123,9 +124,9 @@ function formsOf(secret: string): string[] {
     units.map((unit) => `&#x${unit.toString(16)};`).join(""),
     htmlEscaped(secret, "&#39;"),
     htmlEscaped(secret, "&#x27;"),
-    // 16-bit text read as 8-bit shows a blank between its letters.
+    // 16-bit text read as 8-bit shows a space between its letters.
     Array.from(secret).join(" "),
-    // 8-bit text of another character set than was meant.
+    // 8-bit text decoded with the wrong character set.
     bytes.toString("latin1"),
     ...[0, 1, 2].flatMap((shift) => alignedBase64(bytes, shift)),
   ];
@@ -149,13 +150,13 @@ function htmlEscaped(text: string, apostrophe: string): string {
     .replaceAll("'", apostrophe);
 }
 
-/** The characters that depend on the secret alone where `shift` bytes modulo 3 stand before it. */
+/** The characters that depend only on the secret if `shift` bytes modulo 3 precede it. */
 function alignedBase64(bytes: Buffer, shift: number): string[] {
   const text = Buffer.concat([Buffer.alloc(shift), bytes])
     .toString("base64")
     .replace(/=+$/, "");
   const rest = (bytes.length + shift) % 3;
-  // The first characters hold bits of what stands before, the last one of what comes behind.
+  // The first characters contain bits of what precedes, the last one bits of what follows.
   const own = text.slice([0, 2, 3][shift], rest === 0 ? text.length : -1);
   const urlOwn = own.replaceAll("+", "-").replaceAll("/", "_");
   return [own, urlOwn, own.replaceAll("/", "\\/"), encoded(own)].filter(

@@ -1,11 +1,11 @@
-/** A self-signed certificate in DER (RFC 5280, X.690): node:crypto reads certificates and makes none. */
+/** A self-signed certificate in DER (RFC 5280, X.690): node:crypto reads certificates but does not create any. */
 import { createHash, type KeyObject, randomBytes, sign } from "node:crypto";
 import { isIP } from "node:net";
 
 export interface CertificateRequest {
   /** Common name of subject and issuer, at most 64 characters. */
   readonly name: string;
-  /** Host names and addresses that the certificate is good for. */
+  /** Host names and addresses that the certificate is valid for. */
   readonly hosts: readonly string[];
   readonly notBefore: Date;
   readonly notAfter: Date;
@@ -33,7 +33,7 @@ export function selfSignedCertificate(
     tagged(
       0xa3,
       sequence(
-        // Not a CA: it vouches for this box and for nothing else.
+        // Not a CA: it certifies this box and nothing else.
         extension("2.5.29.19", sequence(), true),
         // digitalSignature
         extension("2.5.29.15", tagged(0x03, Buffer.from([7, 0x80])), true),
@@ -53,7 +53,7 @@ export function selfSignedCertificate(
   return `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`;
 }
 
-/** Positive, of 16 bytes: a browser that has seen another certificate with the same number refuses this one. */
+/** Positive, of 16 bytes: a browser that has seen another certificate with the same number rejects this one. */
 function serialNumber(): Buffer {
   const bytes = randomBytes(16);
   bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x40;
@@ -105,7 +105,7 @@ function hostName(host: string): Buffer {
 }
 
 function ipv6(address: string): Buffer {
-  // The URL parser writes it with numbers alone, and at most one `::`.
+  // The URL parser writes it only with numbers, and at most one `::`.
   const plain = new URL(`http://[${address}]`).hostname.slice(1, -1);
   const [head = "", tail] = plain.split("::");
   const groups = (text: string) => (text === "" ? [] : text.split(":"));

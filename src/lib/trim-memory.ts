@@ -5,19 +5,20 @@ interface NativeMemory {
   trim?(): void;
 }
 
-/** After the first round of polls; then often enough that a backfill's heap does not stay for good. */
+/** After the first round of polls; then often enough that memory used by a backfill is not kept for good. */
 const FIRST_MS = 30_000;
 const EVERY_MS = 10 * 60_000;
 
 /**
- * Gives the kernel back, now and then, free heap and those pages of the program that only the start needed: about 25 MB on a small board.
- * Does nothing without the native module, which only packages bring. Answers a way to end it.
- * @param nativePath where sdnotify.node lies
+ * Returns unused memory to the kernel from time to time: free heap, and pages of the program that only the start
+ * needed; about 25 MB on a small board. Does nothing without the native module, which only packages contain. Returns a
+ * function that stops it.
+ * @param nativePath path of sdnotify.node
  */
 export function trimMemoryRegularly(nativePath: string): () => void {
   if (!existsSync(nativePath)) return () => {};
   const { trim } = createRequire(nativePath)(nativePath) as NativeMemory;
-  // A module of an earlier version has none.
+  // A module of an earlier version lacks it.
   if (trim === undefined) return () => {};
   const first = setTimeout(() => trim(), FIRST_MS);
   const later = setInterval(() => trim(), EVERY_MS);

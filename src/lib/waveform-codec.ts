@@ -1,16 +1,17 @@
 /**
- * How samples of a waveform lie in the store.
+ * Storage format of waveform samples.
  *
  * 0  little-endian int16 as they are
  * 1  zigzag values, all low bytes then all high bytes, raw deflate level 1
- * 2  the same of the differences between neighbours (modulo 65536)
+ * 2  the same for the differences between neighbours (modulo 65536)
  *
  * Plain deflate saves little on int16 noise. Split into byte planes, with the sign folded into the lowest bit, the high
- * bytes of small numbers are zeros: 1.4 to 2.4 times smaller on plausible machines for about 45 µs per 4096 samples, and
- * nothing where the signal fills the range (then the raw form is kept). What is not written does not wear the SD card.
+ * bytes of small numbers are zeros: 1.4 to 2.4 times smaller on plausible machines for about 45 µs per 4096 samples,
+ * and nothing if the signal fills the range (then the raw form is kept). Bytes that are not written do not wear the SD
+ * card.
  *
- * Deflate is used for its Huffman codes: in noise there are no repeats worth looking for (Z_RLE finds the flat stretches),
- * but each plane wants a code of its own, so its blocks are made as long as a plane.
+ * Deflate is used for its Huffman codes: noise contains no repeats worth searching for (Z_RLE finds the flat
+ * stretches), but each plane needs a code of its own, so its blocks are made as long as a plane.
  */
 import { constants, deflateRawSync, inflateRawSync } from "node:zlib";
 
@@ -18,7 +19,7 @@ const RAW = 0;
 const PLANES = 1;
 const DELTA_PLANES = 2;
 
-/** Packed forms that save less than this share are not worth their decoding. */
+/** Packed forms that save less than this share are not worth decoding. */
 const SAVING_MIN = 0.1;
 
 /** An upper limit of one blob's samples, so that a damaged row cannot ask for gigabytes. */
@@ -29,13 +30,13 @@ export interface EncodedSamples {
   readonly bytes: Buffer;
 }
 
-/** The stored bytes do not hold the samples they should. */
+/** The stored bytes do not contain the expected samples. */
 export class WaveformDamage extends Error {
   override readonly name = "WaveformDamage";
   readonly code = "waveform_damaged";
 }
 
-/** Packs samples in the smaller of the raw and the better packed form. The bytes never alias `samples`. */
+/** Packs samples in the smaller of the raw and the better packed form. The returned bytes never alias `samples`. */
 export function encodeSamples(samples: Int16Array): EncodedSamples {
   const encoding = differencesAreSmaller(samples) ? DELTA_PLANES : PLANES;
   const packed = deflateRawSync(toPlanes(samples, encoding === DELTA_PLANES), {
@@ -47,14 +48,17 @@ export function encodeSamples(samples: Int16Array): EncodedSamples {
   return { encoding: RAW, bytes: toLittleEndian(samples) };
 }
 
-/** zlib ends a block after 2^(memLevel + 6) symbols: the planes of a power of two end with one, others within half of one. */
+/**
+ * zlib ends a block after 2^(memLevel + 6) symbols: planes whose length is a power of two end with one, others within
+ * half of one.
+ */
 function blockLevel(count: number): number {
   const bits = Math.floor(Math.log2(Math.max(1, count)));
   const isWhole = count === 2 ** bits;
   return Math.max(1, Math.min(9, bits - (isWhole ? 6 : 7)));
 }
 
-/** Unpacks `count` samples. Throws WaveformDamage when the bytes do not hold exactly that many. */
+/** Unpacks `count` samples. Throws WaveformDamage if the bytes do not contain exactly that many. */
 export function decodeSamples(encoding: number, bytes: Uint8Array, count: number): Int16Array {
   if (!Number.isInteger(count) || count < 0 || count > COUNT_MAX) {
     throw new WaveformDamage(`waveform of ${count} samples; 0 to ${COUNT_MAX} are possible`);
@@ -79,7 +83,7 @@ function exactly(bytes: Uint8Array, count: number): Uint8Array {
 
 function inflate(bytes: Uint8Array, count: number): Uint8Array {
   try {
-    // One byte more than due is allowed, so that a longer content is told from a right one.
+    // One byte more than expected is allowed, so that longer content is detected.
     return inflateRawSync(bytes, {
       maxOutputLength: count * 2 + 1,
       finishFlush: constants.Z_FINISH,
@@ -89,7 +93,7 @@ function inflate(bytes: Uint8Array, count: number): Uint8Array {
   }
 }
 
-/** Low frequencies have small differences; noise has larger ones than itself. */
+/** Low frequencies have small differences; the differences of noise are larger than the noise. */
 function differencesAreSmaller(samples: Int16Array): boolean {
   let values = 0;
   let differences = 0;

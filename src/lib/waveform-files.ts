@@ -1,12 +1,15 @@
-/** A series of samples as the files that other programs open: WAV, NumPy and CSV. */
+/** A series of samples in the formats of other programs: WAV, NumPy and CSV. */
 
 const WAV_HEADER_BYTES = 58;
 const FLOAT_BYTES = 4;
 const DOUBLE_BYTES = 8;
-/** Microsoft's number for IEEE floats; such a file carries a fact chunk and an empty format extension. */
+/** Microsoft's number for IEEE floats; such a file has a fact chunk and an empty format extension. */
 const WAVE_FORMAT_IEEE_FLOAT = 3;
 
-/** One channel of 32-bit floats, so that no amplitude is clipped or scaled. The rate is whole: that is what the header holds. */
+/**
+ * One channel of 32-bit floats, so that no amplitude is clipped or scaled. The rate is an integer, because the header
+ * holds one.
+ */
 export function wavBytes(samples: Float64Array, sampleRateHz: number): Buffer {
   const rate = Math.round(sampleRateHz);
   const dataBytes = samples.length * FLOAT_BYTES;
@@ -43,7 +46,7 @@ export function npyBytes(samples: Float64Array): Buffer {
   return Buffer.concat([head, data]);
 }
 
-/** Time in s and the value, a line per sample. */
+/** Time in s and the value, one line per sample. */
 export function csvBytes(samples: Float64Array, sampleRateHz: number, unit: string): Buffer {
   const lines = Array.from(samples, (value, n) => `${n / sampleRateHz},${value}`);
   return Buffer.from(`time_s,acceleration_${unit}\n${lines.join("\n")}\n`);

@@ -2,11 +2,11 @@ import { accessSync, constants, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileTrouble } from "./file-trouble.ts";
 
-/** Why this process could not replace a file, with the path that is in the way; null where it could. Writes nothing. */
+/** Why this process could not replace a file, with the path that prevents it; null if it could. Writes nothing. */
 export function replaceTrouble(path: string): string | null {
   const directory = dirname(path);
   try {
-    // Written beside it and renamed: the directory is what counts.
+    // Written beside it and renamed: the directory's permissions count.
     accessSync(directory, constants.W_OK | constants.X_OK);
   } catch (error) {
     return `the directory ${directory} ${fileTrouble(error, "written")}`;
@@ -15,7 +15,7 @@ export function replaceTrouble(path: string): string | null {
   if (file === undefined) return null;
   if (file.isDirectory()) return `${path} is a directory`;
   try {
-    // Replaced unread, it would be lost unseen.
+    // If it were replaced without being read, its content would be lost unseen.
     accessSync(path, constants.R_OK);
     return null;
   } catch (error) {

@@ -1,7 +1,7 @@
 import createXxhash from "xxhash-wasm";
 import type { ByteHashing, Hasher } from "../core/decode/hashing.ts";
 
-/** The wasm memory holds the largest piece ever hashed, so pieces are kept small enough for the CPU cache too. */
+/** The wasm memory holds the largest piece ever hashed, so pieces are kept small, also for the CPU cache. */
 const PIECE_BYTES = 65_536;
 
 /** xxhash64 in WebAssembly. Load once, at start. */

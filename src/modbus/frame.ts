@@ -2,9 +2,9 @@
 
 /** Transaction, protocol, length, unit. */
 const HEADER_BYTES = 7;
-/** Most bytes that the length field may count: unit and the largest PDU. */
+/** The largest value of the length field: unit and the largest PDU. */
 const LENGTH_MAX = 254;
-/** Most registers that one answer can carry. */
+/** Most registers that one response can carry. */
 const COUNT_MAX = 125;
 
 const READ_HOLDING_REGISTERS = 3;
@@ -15,20 +15,20 @@ const ILLEGAL_DATA_ADDRESS = 2;
 const ILLEGAL_DATA_VALUE = 3;
 const DEVICE_FAILURE = 4;
 
-/** Reads registers; null where one of them does not exist. */
+/** Reads registers; null if one of them does not exist. */
 export type ReadRegisters = (address: number, count: number) => readonly number[] | null;
 
-/** The first frame of `received`: its bytes, null while it is not whole, `invalid` where this cannot be Modbus. */
+/** The first frame of `received`: its bytes, null while it is incomplete, `invalid` if this cannot be Modbus. */
 export function takeFrame(received: Buffer): Buffer | null | "invalid" {
   if (received.length < 6) return null;
   const length = received.readUInt16BE(4);
-  // Unit and function are the least; anything else means that we have lost the client's rhythm, or never had it.
+  // Unit and function are the minimum; anything else means that we have lost the client's framing, or never had it.
   if (received.readUInt16BE(2) !== 0 || length < 2 || length > LENGTH_MAX) return "invalid";
   const bytes = 6 + length;
   return received.length < bytes ? null : received.subarray(0, bytes);
 }
 
-/** The response to a whole frame. */
+/** The response to a complete frame. */
 export function respond(frame: Buffer, read: ReadRegisters): Buffer {
   const code = frame.readUInt8(HEADER_BYTES);
   if (code !== READ_HOLDING_REGISTERS && code !== READ_INPUT_REGISTERS) {
@@ -42,7 +42,7 @@ export function respond(frame: Buffer, read: ReadRegisters): Buffer {
   try {
     registers = read(address, count);
   } catch {
-    // The store cannot be read now. The client hears so and asks again.
+    // The store cannot be read now. The client is told and asks again.
     return exception(frame, code, DEVICE_FAILURE);
   }
   if (registers === null) return exception(frame, code, ILLEGAL_DATA_ADDRESS);

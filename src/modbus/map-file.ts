@@ -15,8 +15,8 @@ export function mapFilePath(dataDir: string): string {
 }
 
 /**
- * The blocks as they were given out before; none where there is no file yet.
- * Throws MapFileFailure where the file cannot be read: giving addresses out anew would turn a PLC's values into others.
+ * The blocks as they were assigned before; none if there is no file yet.
+ * Throws MapFileFailure if the file cannot be read: assigning addresses again would turn a PLC's values into others.
  */
 export function readMapFile(path: string): SavedBlock[] {
   let text: string;
@@ -37,7 +37,7 @@ export function readMapFile(path: string): SavedBlock[] {
   return blocks;
 }
 
-/** Written beside and renamed, so that a power cut leaves the old one or the new one. */
+/** Written under another name and renamed, so that a power cut leaves the old one or the new one. */
 export function writeMapFile(path: string, blocks: readonly SavedBlock[]): void {
   const temporary = `${path}.new`;
   const file = openSync(temporary, "w", 0o600);

@@ -1,4 +1,4 @@
-/** What the registers hold at the moment of asking; nothing is kept between two questions. */
+/** The content of the registers at the moment of a request; nothing is kept between requests. */
 import type { JsonValue } from "../core/record.ts";
 import type { Kind } from "../core/sensor.ts";
 import {
@@ -10,7 +10,7 @@ import {
   type RegisterMap,
 } from "./register-map.ts";
 
-/** Version of the layout that register 0 tells; a change that moves a register is a new one. */
+/** Version of the layout, in register 0; a change that moves a register is a new one. */
 const MAP_FORMAT = 1;
 /** A status register is quality × 16384 + age: two bits and fourteen. */
 const QUALITY_SHIFT = 14;
@@ -33,11 +33,11 @@ export interface SensorCondition {
   readonly batteryV: number | null;
 }
 
-/** What the registers are filled from. */
+/** The source of the register values. */
 export interface RegisterSource {
   /** The gateway's clock, ms: ages are measured by it. */
   now(): number;
-  /** Seconds since the agent's start. */
+  /** Seconds since the agent started. */
   uptimeS(): number;
   isGatewayUp(): boolean;
   sensors(): number;
@@ -62,7 +62,7 @@ export class RegisterImage {
     this.#wordOrder = wordOrder;
   }
 
-  /** `count` registers from `address`; null where one of them does not exist. */
+  /** `count` registers from `address`; null if one of them does not exist. */
   read(address: number, count: number): number[] | null {
     const end = address + count;
     if (end > this.#map.end) return null;
@@ -131,7 +131,7 @@ export class RegisterImage {
   }
 }
 
-/** Contacts are 0 and 1, zones A–D 1 to 4; null where a register cannot say it. */
+/** Contacts are 0 and 1, zones A–D 1 to 4; null if a register cannot represent it. */
 function numberOf(name: string, value: JsonValue): number | null {
   if (typeof value === "number") return Number.isFinite(Math.fround(value)) ? value : null;
   if (typeof value === "boolean") return value ? 1 : 0;

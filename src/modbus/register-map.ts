@@ -1,6 +1,7 @@
 /**
- * Which register holds what. The map only ever grows at its end: a sensor or value that is added gets the next free block, one that is
- * removed keeps its block, so that a PLC program written once stays right. Everything is a block of four registers.
+ * Which register contains what. The map only ever grows at its end: an added sensor or value gets the next free block,
+ * a removed one keeps its block, so that a PLC program written once stays right. Everything is a block of four
+ * registers.
  */
 import { kindValues } from "../core/kind-values.ts";
 import { type Kind, readingKinds, type Sensor, type Site } from "../core/sensor.ts";
@@ -11,12 +12,12 @@ export const BLOCK_REGISTERS = 4;
 /** Addresses are 16 bits. */
 const BLOCKS_MAX = Math.floor((65_536 - HEADER_REGISTERS) / BLOCK_REGISTERS);
 
-/** What a block tells: a sensor's state, or the newest value of one of its kinds. */
+/** The content of a block: a sensor's state, or the newest value of one of its kinds. */
 export type Block =
   | { readonly sensor: string; readonly kind: null; readonly value: null }
   | { readonly sensor: string; readonly kind: Kind; readonly value: string };
 
-/** A block as it is kept between starts: sensor, kind, value; the last two empty for a sensor's state. */
+/** A block as stored between starts: sensor, kind, value; the last two empty for a sensor's state. */
 export type SavedBlock = readonly [sensor: string, kind: string, value: string];
 
 /** Protocol address (from 0) of a block's first register. */
@@ -27,10 +28,10 @@ export function addressOf(index: number): number {
 export class RegisterMap {
   readonly #blocks: Block[] = [];
   readonly #known = new Set<string>();
-  /** Blocks that the address space has no room for. */
+  /** Blocks that do not fit into the address space. */
   #left = 0;
 
-  /** The map as saved, completed by what the site has gained since. */
+  /** The saved map, completed with what the site has gained since. */
   constructor(saved: readonly SavedBlock[], site: Site) {
     for (const [sensor, kind, value] of saved.slice(0, BLOCKS_MAX)) {
       this.#append(
@@ -44,7 +45,7 @@ export class RegisterMap {
     return this.#blocks;
   }
 
-  /** Values of the site for which no address is left. */
+  /** Values of the site that have no address because there is no room. */
   get left(): number {
     return this.#left;
   }
@@ -54,7 +55,7 @@ export class RegisterMap {
     return addressOf(this.#blocks.length);
   }
 
-  /** Appends what the site has and the map has not; true where that was anything. */
+  /** Appends what the site has and the map lacks; true if there was anything. */
   extend(site: Site): boolean {
     const before = this.#blocks.length;
     this.#left = 0;
@@ -89,7 +90,7 @@ function valueBlocks(sensor: Sensor): Block[] {
   );
 }
 
-/** Zones are the one text that a register can say: A–D as 1–4. */
+/** Zones are the only text that a register can represent: A–D as 1–4. */
 export function isZone(value: string): boolean {
   return value.endsWith("_zone");
 }

@@ -3,13 +3,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../core/ports.ts";
 import { type ReadRegisters, respond, takeFrame } from "./frame.ts";
 
-/** Clients at once; the next one is turned away. Each costs a few kB. */
+/** Clients at once; the next one is refused. Each costs a few kB. */
 const CLIENTS_MAX = 64;
-/** A client that asks for nothing so long is taken for gone: its place is another's. */
+/** A client that requests nothing for this long is considered gone, and its slot is freed. */
 const IDLE_MS = 600_000;
-/** Answers that a client does not fetch; one that lets so many wait is cut off. */
+/** Unread responses; a client that accumulates this many is disconnected. */
 const UNREAD_BYTES_MAX = 64 * 1024;
-/** A taken port is tried again this often. */
+/** Interval of retries for a port in use. */
 const RETRY_MS = 15_000;
 
 export interface ModbusServerOptions {
@@ -24,7 +24,7 @@ interface ModbusServerParts {
   readonly logger: Logger;
 }
 
-/** Read-only Modbus TCP over a register image. A bad frame ends its own connection and nothing else. */
+/** Read-only Modbus TCP over a register image. A bad frame closes its own connection and nothing else. */
 export class ModbusServer {
   readonly #parts: ModbusServerParts;
   readonly #options: ModbusServerOptions;
@@ -52,7 +52,7 @@ export class ModbusServer {
     return this.#lastError;
   }
 
-  /** Listens until aborted. A port that cannot be had is tried again: it costs Modbus clients their values, nobody else anything. */
+  /** Listens until aborted. A port in use is retried: only Modbus clients are affected. */
   async run(signal: AbortSignal): Promise<void> {
     const { logger } = this.#parts;
     const { retryMs = RETRY_MS } = this.#options;
@@ -81,7 +81,7 @@ export class ModbusServer {
       server.once("error", reject);
       server.listen({ host, port }, () => {
         server.off("error", reject);
-        // Out of file descriptors, say: those connected stay.
+        // Out of file descriptors, say: existing connections stay.
         server.on("error", (err) => this.#parts.logger.warn({ err }, "modbus connection failed"));
         this.#server = server;
         resolve();

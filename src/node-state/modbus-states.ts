@@ -1,4 +1,4 @@
-/** States of nodes from Modbus TCP registers (plant 13). Loaded only where the site file names such a source. */
+/** States of nodes from Modbus TCP registers (plant section 13). Loaded only if the site file names such a source. */
 import { connect, type Socket } from "node:net";
 import ModbusClient from "modbus-serial";
 import type { ModbusStateRead } from "../core/sensor.ts";
@@ -7,12 +7,12 @@ import { type StateSample, sampleOfRegisters } from "../core/state/state-sample.
 
 export interface ModbusDeadlines {
   readonly connectMs: number;
-  /** For one answer. */
+  /** For one response. */
   readonly answerMs: number;
 }
 const DEADLINES: ModbusDeadlines = { connectMs: 5_000, answerMs: 5_000 };
 const PORT = 502;
-/** Names of the exceptions (Modbus application protocol 7). */
+/** Names of the exceptions (Modbus application protocol section 7). */
 const EXCEPTIONS: Readonly<Record<number, string>> = {
   1: "it does not know this function",
   2: "it does not know these addresses",
@@ -24,12 +24,12 @@ const EXCEPTIONS: Readonly<Record<number, string>> = {
   11: "the unit behind its gateway does not answer",
 };
 
-/** A device that gave no registers. */
+/** A device that returned no registers. */
 export class ModbusFailure extends Error {
   override readonly name = "ModbusFailure";
   /** The device itself cannot be reached: other reads of it would fail, too. */
   readonly isDeviceAway: boolean;
-  /** The number of the exception that the device answered; null where it answered none. */
+  /** The number of the device's exception; null if it returned none. */
   readonly exception: number | null;
 
   constructor(message: string, isDeviceAway: boolean, exception: number | null = null) {
@@ -65,14 +65,14 @@ export class ModbusStates {
     try {
       return await this.#words(read, signal);
     } catch (error) {
-      // Devices close what is idle, which shows only when it is used: that says nothing of the device.
+      // Devices close idle connections, which shows only on the next use: that says nothing about the device.
       const isStale = isReused && error instanceof ModbusFailure && error.isDeviceAway;
       if (!isStale || signal.aborted) throw error;
       return await this.#words(read, signal);
     }
   }
 
-  /** Ends all connections but those of `urls`. */
+  /** Closes all connections except those to `urls`. */
   keep(urls: ReadonlySet<string>): void {
     for (const url of this.#sessions.keys()) if (!urls.has(url)) this.#drop(url);
   }
@@ -112,7 +112,7 @@ export class ModbusStates {
     { address, count }: RegisterBlock,
   ): Promise<readonly number[]> {
     let ended: () => void = () => {};
-    // The library waits its whole time for an answer that a closed connection can no longer bring.
+    // The library waits its whole timeout for a response that a closed connection can no longer deliver.
     const closed = new Promise<never>((_, reject) => {
       ended = () => reject(new ModbusFailure("it closed the connection", true));
       if (socket.destroyed) ended();

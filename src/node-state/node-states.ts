@@ -1,33 +1,36 @@
-/** Keeps the state reads of all sensors going: one at a time for each source, after the day's records, and in a small share of the time. */
+/** Runs the state reads of all sensors: one at a time per source, after the day's records, and in a small share of the time. */
 import { CallFailure } from "../core/failure.ts";
 import { isRead, type Site } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { type ReadStateParts, readState } from "./read-state.ts";
 import { createJob, isModbus, keyOf, type StateJob } from "./state-job.ts";
 
-/** Records come first; but a gateway that does not give them all is asked for states after so long, ms. */
+/** Records come first; but a gateway that does not return them all is asked for states after this long, ms. */
 const FIRST_WAIT_MAX_MS = 60_000;
 const LOOK_MS = 1_000;
-/** Nothing due: new reads and the end come with a wake-up, the rest can wait so long, ms. */
+/** Nothing due: new reads and the end wake the loop, the rest can wait this long, ms. */
 const IDLE_MS = 30_000;
-/** Sources read at the same time. */
+/** Sources read in parallel. */
 const LANES_MAX = 8;
 /** Intervals are shortened at random by up to this share, so that sensors and boxes spread out. */
 const JITTER = 0.1;
-/** The gateway may be being redeployed: what it calls a wrong request is asked again after so long, ms. */
+/** The gateway may be being redeployed: an operation that it calls a wrong request is retried after this long, ms. */
 const REQUEST_RETRY_MS = 300_000;
-/** After a read without an interval of its own its source rests so many times as long as the read took: records have the rest. */
+/**
+ * After a read without an interval of its own, its source pauses for this many times the duration of the read: records
+ * have the rest.
+ */
 const REST = 9;
-/** So many intervals without a good read, and what is shown of the node is no longer current. */
+/** After this many intervals without a good read, what is known of the node is no longer current. */
 const STALE_INTERVALS = 3;
-/** The same for what an earlier process has read: an unchanged state is published once a day. */
+/** The same for reads of an earlier process: an unchanged state is published once a day. */
 const STALE_STORED_MS = 27 * 3_600_000;
 
 export interface NodeStatesParts extends Omit<ReadStateParts, "inTurn"> {
   readonly site: SiteSource;
-  /** POLL_INTERVAL_S, ms: how often a state is read where neither the read nor its sensor says. */
+  /** POLL_INTERVAL_S, ms: how often a state is read if neither the read nor its sensor says so. */
   readonly pollIntervalMs: number;
-  /** True once the day's records of all sensors were asked for. */
+  /** True once the day's records of all sensors were requested. */
   readonly isPolled: () => boolean;
   /** Time of the newest stored reading of kind `node`, ms; null when none. */
   readonly newestTimeMs: (sensor: string) => number | null;
@@ -35,7 +38,7 @@ export interface NodeStatesParts extends Omit<ReadStateParts, "inTurn"> {
   readonly random?: () => number;
 }
 
-/** How the state reads of a sensor go. */
+/** The condition of a sensor's state reads. */
 export interface NodeCondition {
   readonly lastReadingMs: number | null;
   readonly lastReadAtMs: number | null;
@@ -57,7 +60,7 @@ export class NodeStates {
   readonly #running = new Set<Promise<void>>();
   #hasModbus = false;
   #wake: () => void = () => {};
-  /** Ends with the last piece of work that was begun. */
+  /** Resolves when the last piece of work that was started ends. */
   #turn: Promise<void> = Promise.resolve();
 
   constructor(parts: NodeStatesParts) {
@@ -66,7 +69,7 @@ export class NodeStates {
     this.#take(parts.site.current);
   }
 
-  /** Reads until aborted; reads under way are awaited. */
+  /** Reads until aborted; reads in progress are awaited. */
   async run(signal: AbortSignal): Promise<void> {
     const endWatch = this.#parts.site.onChange((site) => this.#take(site));
     await this.#untilPolled(signal);
@@ -100,14 +103,14 @@ export class NodeStates {
     };
   }
 
-  /** A read that stays as it is keeps its place and what it knows; a new one is due at once. */
+  /** An unchanged read keeps its place and its state; a new one is due at once. */
   #take({ sensors }: Site): void {
     const known = new Map(this.#jobs.map((job) => [job.key, job]));
     const now = this.#parts.clock.monotonic();
     this.#jobs = sensors.filter(isRead).flatMap((sensor) =>
       (sensor.stateReads ?? []).map((read) => {
         const job = known.get(keyOf(sensor, read));
-        // The same object goes on, for a read may be under way.
+        // The same object is kept, because a read may be in progress.
         return job !== undefined && job.sensor.code === sensor.code
           ? job
           : createJob(sensor, read, now, this.#random, this.#parts.pollIntervalMs);
@@ -163,7 +166,7 @@ export class NodeStates {
     const isFirst = job.lastGoodAtMs === null;
     const startedAtMs = clock.monotonic();
     try {
-      // By code: after a reload a read that stayed and one that came have the sensor of two site files.
+      // By code: after a reload, an old read and a new one have the sensor objects of two site files.
       const siblings = this.#jobs.filter(({ sensor }) => sensor.code === job.sensor.code);
       const inTurn = (work: () => Promise<void>) => {
         const done = this.#turn.then(work);
@@ -210,7 +213,7 @@ export class NodeStates {
   }
 }
 
-/** As it is logged: the operation, or the device. */
+/** Its name in the log: the operation, or the device. */
 function sourceOf({ read }: StateJob): string {
   return isModbus(read) ? read.url : read.operation;
 }
@@ -236,7 +239,7 @@ function retryIn(error: unknown, job: StateJob): number {
   return Math.max(own(), error.retryAfterMs ?? 0);
 }
 
-/** True where every other read of the same source would fail the same way. */
+/** True if every other read of the same source would fail the same way. */
 function isSourceAway(error: unknown): boolean {
   if (error instanceof CallFailure) return error.isGatewayFault;
   return error instanceof Error && "isDeviceAway" in error && error.isDeviceAway === true;

@@ -1,4 +1,4 @@
-/** One state read: from the question to the commit. */
+/** One state read, from the request to the commit. */
 import type { Clock, Logger, ReadingLog, StoredReading } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
 import type { Timestamp } from "../core/record.ts";
@@ -40,7 +40,7 @@ export interface ReadStateParts {
 }
 
 /**
- * Rejects with the failure of the source or the store; what is known of the job is then as before.
+ * Rejects with the failure of the source or the store; the state of the job is then unchanged.
  * `siblings` are all reads of the sensor.
  */
 export async function readState(
@@ -76,13 +76,13 @@ async function readService(
   const answer = await service.read(job.sensor, read, today, signal);
   const samples = [...answer.samples];
   let { records } = answer;
-  // The end of the day before comes with it once; so does a day before that alone has something.
+  // The end of the day before is read with it once; so is a day before that alone has records.
   const isNewDay = job.lastDay !== null && job.lastDay !== today;
   if (isNewDay || (job.lastDay === null && records === 0)) {
     const before = isNewDay ? (job.lastDay ?? today) : addDays(today, -1);
     const earlier = await service.read(job.sensor, read, before, signal);
     records += earlier.records;
-    // Without a time of its own a record of that day is older than what today says.
+    // A record of that day without a time of its own is older than today's.
     const dated = earlier.samples.filter(({ time }) => time !== null || answer.records === 0);
     samples.unshift(...dated);
   }
@@ -91,7 +91,7 @@ async function readService(
   job.lastDay = today;
 }
 
-/** Records without one of the fields are an answer that the site file does not fit. */
+/** Records that lack all configured fields are a response that does not match the site file. */
 function checkGiven(records: number, samples: number, read: ServiceStateRead): void {
   if (records === 0 || samples > 0) return;
   const wanted = Object.values(read.fields).map(({ from }) => from);
@@ -120,7 +120,7 @@ async function storeNews(
   const day = dayOf(gatewayNowMs, parts.zone);
   const writer = parts.log.begin({ sensor: sensor.code, kind: "node", day });
   const added: Reading[] = [];
-  // Compared one by one with what the ones before have changed; the job's own memory follows the commit.
+  // Compared one by one with changes made by earlier ones; the job's own memory follows the commit.
   const draft = series.copy();
   const carried = others.flatMap(({ current }) => current ?? []);
   const add = async (reading: Reading) => {
@@ -138,11 +138,11 @@ async function storeNews(
         offsetMinutes: null,
       };
       const time = sample.time ?? answered;
-      // The newest reading is the whole state of the node; a late record tells of itself alone.
+      // The newest reading is the whole state of the node; a late record contains only its own values.
       const isNewest = newestMs === null || time.ms > newestMs;
       await add(stateReading(sensor.code, sample, time, gatewayNowMs, isNewest ? carried : []));
       if (time.ms <= gatewayNowMs + UNCHANGED_MS) draft.add(time.ms, content);
-      // News that are older than what another source has told: the whole state as it is known now follows.
+      // Older than news from another source: the whole state as known now follows.
       if (isNewest || sample !== samples.at(-1) || carried.length === 0) continue;
       const whole = { ...sample, time: null };
       await add(stateReading(sensor.code, whole, answered, gatewayNowMs, carried));

@@ -1,4 +1,4 @@
-/** States of nodes from further read operations of the gateway's service (plant 14). */
+/** States of nodes from further read operations of the gateway's service (plant section 14). */
 import { Oddities } from "../core/decode/scalars.ts";
 import type { DayAnswer, StateSource } from "../core/ports.ts";
 import type { JsonValue } from "../core/record.ts";
@@ -19,9 +19,9 @@ export interface ServiceStatesParts {
 }
 
 export interface ServiceAnswer {
-  /** By time; at the end the last one of those that carry none. */
+  /** By time; at the end the last one of those without a time. */
   readonly samples: readonly StateSample[];
-  /** Records that came, of use or not. */
+  /** Records received, usable or not. */
   readonly records: number;
   /** The gateway's clock, ms UTC; null where it sent none. */
   readonly gatewayTimeMs: number | null;
@@ -34,7 +34,7 @@ export class ServiceStates {
     this.#parts = parts;
   }
 
-  /** One answer. Rejects with a CallFailure. `date` null asks without a day. */
+  /** One response. Rejects with a CallFailure. `date` null asks without a day. */
   async read(
     sensor: Sensor,
     read: ServiceStateRead,
@@ -83,12 +83,12 @@ function inOrder(samples: readonly StateSample[]): StateSample[] {
     sample.time === null ? [] : [{ sample, timeMs: sample.time.ms }],
   );
   const untimed = samples.findLast(({ time }) => time === null);
-  // Stable: records of one time stay in the order of the answer.
+  // Stable: records of one time keep their order in the response.
   const sorted = timed.sort((a, b) => a.timeMs - b.timeMs).map(({ sample }) => sample);
   return untimed === undefined ? sorted : [...sorted, untimed];
 }
 
-/** The client bounds it. Pieces are copied: their memory is used again. */
+/** The client limits its size. Pieces are copied: their memory is reused. */
 async function wholeBody({ body }: DayAnswer): Promise<Buffer> {
   const pieces: Buffer[] = [];
   for await (const piece of body) pieces.push(Buffer.from(piece));

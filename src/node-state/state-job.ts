@@ -2,29 +2,29 @@ import { normalCode, type Sensor, type StateRead } from "../core/sensor.ts";
 import type { StateContent, StateSeries } from "../core/state/state-reading.ts";
 import { Backoff } from "../lib/backoff.ts";
 
-/** Retries of what failed: from here up to the interval, or up to an hour where the read has none of its own. */
+/** Retries after a failure: from here up to the interval, or up to an hour if the read has none of its own. */
 const RETRY_MIN_MS = 10_000;
 const RETRY_MAX_MS = 3_600_000;
 /** Reads of the service share this lane; every Modbus device has its own. */
 const SERVICE_LANE = "service";
 
-/** One state read of one sensor, as it is kept going. */
+/** One state read of one sensor and its schedule. */
 export interface StateJob {
   readonly key: string;
   readonly sensor: Sensor;
   readonly read: StateRead;
-  /** What must not be read at the same time. */
+  /** Reads with the same source must not overlap. */
   readonly lane: string;
   readonly intervalMs: number;
-  /** Longest time between two tries; a node that gave nothing in three of it is not current. */
+  /** Longest time between two tries; a node that returned nothing in three of it is not current. */
   readonly patienceMs: number;
-  /** True without `intervalS`: read with the polls, and less often where its source is slow. */
+  /** True without `intervalS`: read with the polls, and less often if its source is slow. */
   readonly isPaced: boolean;
   readonly names: ReadonlySet<string>;
   readonly backoff: Backoff;
-  /** Null until the store was asked. */
+  /** Null until the store was queried. */
   series: StateSeries | null;
-  /** What it said last; null before that. */
+  /** Its last state; null before that. */
   current: StateContent | null;
   /** Monotonic, ms. */
   dueAtMs: number;
@@ -47,7 +47,7 @@ function valueNames(read: StateRead): string[] {
   return isModbus(read) ? read.registers.map(({ value }) => value) : Object.keys(read.fields);
 }
 
-/** Equal for a read that is asked and understood as before. */
+/** Equal for a read with the same request and interpretation as before. */
 export function keyOf(sensor: Sensor, read: StateRead): string {
   const { code, type, pollIntervalS = "" } = sensor;
   return `${normalCode(code)} ${type} ${pollIntervalS} ${JSON.stringify(read)}`;

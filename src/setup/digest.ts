@@ -4,13 +4,13 @@ import type { Site } from "../core/sensor.ts";
 import { canonicalJson } from "../core/site-difference.ts";
 import type { Uplink } from "../core/uplink.ts";
 
-/** Digits that are shown of a configuration. */
+/** Digits of a configuration id that are shown. */
 const SHOWN_DIGITS = 12;
 
 /**
- * The name of a configuration: the first 12 hex digits of the SHA-256 over the canonical JSON (sorted members, no blanks) of
- * `{settings, site, uplinks}`: settings as `check` shows them, without secrets, the site with its defaults filled in, and
- * the uplinks of UPLINKS_FILE without user names, passwords and keys.
+ * The id of a configuration: the first 12 hex digits of the SHA-256 over the canonical JSON (sorted members, no spaces)
+ * of `{settings, site, uplinks}`: settings as `check` shows them, without secrets, the site with its defaults filled
+ * in, and the uplinks of UPLINKS_FILE without user names, passwords and keys.
  */
 export function configurationDigest(
   settings: Readonly<Record<string, string>>,
@@ -25,18 +25,18 @@ export function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** New with each process. */
+/** New for each process. */
 const MARK_KEY = randomBytes(32);
 
 /**
- * Tells one text of a file from another, and is shown over HTTP: 64 hex digits, good while the process lives. A plain hash would let who may only look
- * try out what secrets the file holds.
+ * Distinguishes two texts of a file, and is shown over HTTP: 64 hex digits, valid while the process lives. With a plain
+ * hash, a view token could be used to guess the secrets in the file.
  */
 export function fileMark(text: string): string {
   return createHmac("sha256", MARK_KEY).update(text).digest("hex");
 }
 
-/** Settings compared without being told: equal for equal values under one nonce, and good for nothing else. */
+/** Compares settings without revealing them: equal for equal values under one nonce, and of no other use. */
 export function settingDigest(nonce: string, name: string, value: string): string {
   return createHmac("sha256", nonce).update(`${name}=${value}`).digest("hex");
 }

@@ -1,4 +1,4 @@
-/** What differs between the two files that set-up edits: what of them is shown, how a browser's content becomes text, and which rules hold. */
+/** The differences between the two files that set-up edits: what is shown, how a browser's content becomes text, and which rules apply. */
 import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import {
@@ -20,23 +20,23 @@ import type { PendingSecrets, TypedSecrets } from "./typed-secrets.ts";
 
 interface WrittenPart {
   readonly text: string;
-  /** What was typed beside it, and goes into files that the text names. */
+  /** Typed values that go into files named by the text. */
   readonly secrets?: PendingSecrets;
 }
 
 export interface EditedPart {
   readonly setting: "SITE_FILE" | "UPLINKS_FILE";
   readonly path: string;
-  /** The file as it is; null where there is none. */
+  /** The current file; null if there is none. */
   text(): string | null;
-  /** What may be told of a text of this file. */
+  /** What may be shown of a text of this file. */
   shown(text: string | null): Pick<EditedFile, "text" | "content">;
-  /** The text that a browser's content becomes; faults where that names what it may not. */
+  /** The text made from a browser's content; faults if that names something it may not. */
   written(content: unknown): WrittenPart | { readonly faults: readonly ConfigurationFault[] };
   check(text: string, secrets?: PendingSecrets): FileCheck;
-  /** Where secrets that were typed are kept; absent for a file that names none. */
+  /** Where typed secrets are stored; absent for a file that names none. */
   readonly secrets?: TypedSecrets;
-  /** Faults without what the file keeps secret. */
+  /** Faults without the file's secrets. */
   safe(faults: readonly ConfigurationFault[], text?: string): readonly ConfigurationFault[];
 }
 
@@ -146,7 +146,7 @@ function isFile(besides: string, path: string): boolean {
   }
 }
 
-/** Null for what is no JSON. */
+/** Null if it is not JSON. */
 function parse(text: string | null): unknown {
   try {
     return JSON.parse((text ?? "null").replace(/^\uFEFF/, ""));

@@ -19,7 +19,7 @@ export interface FileEditorParts {
   readonly files: DurableFiles;
   readonly reloader: Pick<Reloader, "reload">;
   readonly versions: FileVersions;
-  /** True while a signed document is on trial: it may be taken back, and this change with it. */
+  /** True while a signed document is on trial: it may be reverted, and this change with it. */
   readonly isTrialRunning: () => boolean;
   /** Shared by the editors of one agent: one change at a time. */
   readonly turn: { isTaken: boolean };
@@ -27,7 +27,7 @@ export interface FileEditorParts {
   readonly logger: Logger;
 }
 
-/** One change at a time. The file stays one that people and configuration management may edit: what they changed is never overwritten unseen. */
+/** One change at a time. People and configuration management may also edit the file: their changes are never overwritten unseen. */
 export class FileEditor implements FileEditing {
   readonly #parts: FileEditorParts;
   readonly #part: EditedPart;
@@ -59,7 +59,7 @@ export class FileEditor implements FileEditing {
   }
 
   async save(content: unknown, expected: string, by: string): Promise<SaveOutcome> {
-    // What is hidden from the browser is filled in from the file: it must be the one that was seen.
+    // What is hidden from the browser is filled in from the file, so the file must be the version that the browser saw.
     const before = this.read();
     if (before.hash !== expected) return this.#changedElsewhere(before);
     const written = this.#part.written(content);
@@ -100,14 +100,14 @@ export class FileEditor implements FileEditing {
     }
   }
 
-  /** Also what a save that a power cut ended has left behind. */
+  /** Also removes what an interrupted save left behind. */
   #pruneSecrets(): void {
     const { versions, logger } = this.#parts;
     const { secrets } = this.#part;
     if (secrets === undefined) return;
     try {
       const text = this.#part.text();
-      // One that cannot be read now may name any of them.
+      // A version that cannot be read now may name any of them.
       if (text === null && existsSync(this.#part.path)) return;
       const kept = versions.list().map(({ version }) => versions.text(version));
       secrets.prune([text, ...kept]);
@@ -143,7 +143,7 @@ export class FileEditor implements FileEditing {
     }
     const report = await reloader.reload(by);
     if (report.outcome === "refused") {
-      // What could not be applied must not wait in the file for the next start.
+      // A change that could not be applied must not wait in the file for the next start.
       if (this.#part.text() === text) this.#putBack(before);
       return { outcome: "faults", faults: this.#part.safe(report.faults) };
     }
@@ -177,7 +177,9 @@ export class FileEditor implements FileEditing {
   }
 }
 
-/** What is there and cannot be read now is not replaced: nobody has seen it, and no version of it could be kept. */
+/**
+ * A file that exists but cannot be read now is not replaced: nobody has seen it, and no version of it could be kept.
+ */
 function unread(path: string): string {
   return `${replaceTrouble(path) ?? `${path} cannot be read`}; it is not replaced unread: give the agent's user the right to read it`;
 }

@@ -1,6 +1,6 @@
 /**
- * Which files may be named over HTTP: those of the credentials directory and of the configuration directory, and not the agent's own
- * secrets among them. A browser must not make the agent read, or send to a broker, what only lies on the same disk.
+ * Which files may be named over HTTP: those in the credentials directory and the configuration directory, except the
+ * agent's own secrets. A browser must not make the agent read, or send to a broker, other files on the same disk.
  */
 import { realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
@@ -17,21 +17,21 @@ const FILE_KEYS = [
 ] as const;
 
 /**
- * The agent's own, by their names in both directories: settings, its store, and every credential that the unit hands over
- * (`mqtt.password`, `alarm.email.url`, …), under its own name or as it lies in /etc/credstore (`gateside.mqtt.password`).
- * Authorities are no secret.
+ * The agent's own files, by their names in both directories: settings, its store, and every credential that the unit
+ * passes on (`mqtt.password`, `alarm.email.url`, …), under its own name or its name in /etc/credstore
+ * (`gateside.mqtt.password`). CA certificates are not secret.
  */
 const OWN_FILES =
   /^(.*\.env|.*(http\.(view\.)?token|http\.key(\.pem)?|gateway\.(headers|proxy))|(alarm|analytics|collect|config|gateway|http|modbus|mqtt|query|sparkplug)\.(?!ca$).*|gateside\.(?!(mqtt|gateway)\.ca$).*|(site|uplinks)([.-].*)?\.json)$/;
 
 interface PolicyOptions {
-  /** Relative paths begin here. */
+  /** Relative paths start here. */
   readonly base: string;
-  /** Absolute: files below one of them may be named. */
+  /** Absolute: files below these may be named. */
   readonly directories: readonly string[];
-  /** Absolute: files that may not, wherever they lie. */
+  /** Absolute: files that may not be named, wherever they are. */
   readonly own: readonly string[];
-  /** Absolute: what the agent keeps of configurations. */
+  /** Absolute: the agent's own copies of configurations. */
   readonly ownDirectory: string;
 }
 
@@ -43,8 +43,8 @@ export class FilePolicy {
   }
 
   /**
-   * Looks at names alone, and opens nothing. @param current the file as it is: who wrote it chose its paths
-   * @param given members that are looked at elsewhere, as `index.member`
+   * Checks names only, and opens nothing. @param current the current file: its author chose its paths
+   * @param given members that are checked elsewhere, as `index.member`
    */
   faults(content: unknown, current: unknown, given: ReadonlySet<string>): ConfigurationFault[] {
     const known = new Map(uplinksOf(current).map((uplink) => [uplink["name"], uplink]));
@@ -63,7 +63,7 @@ export class FilePolicy {
   #problem(path: string): Pick<ConfigurationFault, "problem" | "remedy"> | null {
     const { base, directories, own, ownDirectory } = this.#options;
     const wanted = resolve(base, path);
-    // Where a link leads is what counts; for what is not there, its directory.
+    // The target of a link counts; for a file that does not exist, its directory.
     const real = realPath(wanted);
     const isAllowed = directories.some(
       (directory) => isBelow(wanted, directory) && isBelow(real, realPath(directory)),
@@ -94,7 +94,7 @@ function realPath(path: string): string {
   try {
     return realpathSync(path);
   } catch {
-    // What is not there yet: where it would lie.
+    // A file that does not exist yet: its future location.
     try {
       return join(realpathSync(dirname(path)), basename(path));
     } catch {

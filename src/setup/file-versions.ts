@@ -1,4 +1,4 @@
-/** Files that were replaced over the HTTP side, each in a file of its own below DATA_DIR. */
+/** Files that were replaced over HTTP, each in a file of its own below DATA_DIR. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { FileVersion } from "../core/setup.ts";
@@ -6,7 +6,7 @@ import type { DurableFiles } from "../lib/durable-file.ts";
 import { makeDirectory } from "../lib/make-directory.ts";
 import { fileMark } from "./digest.ts";
 
-/** plant.md 12: the last ten. */
+/** plant.md section 12: the last ten. */
 const VERSIONS_MAX = 10;
 
 interface Kept {
@@ -68,7 +68,7 @@ export class FileVersions {
       .sort((a, b) => b - a);
   }
 
-  /** Null for one that a disk has spoiled. */
+  /** Null for one damaged on disk. */
   #read(version: number): Kept | null {
     try {
       const value: unknown = JSON.parse(this.#files.read(this.#path(version)) ?? "null");

@@ -1,13 +1,14 @@
 /**
- * What the two files may hold that nobody is to read over HTTP. Shown is what the published schema knows, in the form that it has there; of
- * everything else (user names, which are tokens at some brokers, credentials and queries of addresses, members that the schema does not
- * know, such as a password that was written there by mistake, and values of another form) the name alone.
+ * What nobody may read in the two files over HTTP. A member that the published schema knows is shown if its value has
+ * the form given there; of everything else (user names, which are tokens at some brokers, credentials and queries of
+ * URLs, members that the schema does not know, such as a password written there by mistake, and values of another form)
+ * only the name is shown.
  */
 import siteSchema from "#site-schema";
 import uplinksSchema from "#uplinks-schema";
 import type { ConfigurationFault } from "../core/configuration.ts";
 
-/** Stands for what is not shown and stays as it is in the file. */
+/** Placeholder for a value that is hidden and stays unchanged in the file. */
 const HIDDEN = "********";
 
 type Dict = Readonly<Record<string, unknown>>;
@@ -25,14 +26,14 @@ interface Schema {
   readonly definitions?: Readonly<Record<string, Schema>>;
 }
 
-/** What is shown instead of a member's value; null where the schema alone decides. */
+/** Shown instead of a member's value; null if the schema alone decides. */
 type Special = (key: string, value: unknown) => string | null;
 
 class Veil {
-  /** What was hidden, for the gate that texts about the file go through. */
+  /** Hidden values, for the secret gate that texts about the file pass. */
   readonly hidden: string[] = [];
   readonly #whole: Schema;
-  /** Null: what stands under a known member is shown, whatever its type. */
+  /** Null: the value of a known member is shown, whatever its type. */
   readonly #special: Special | null;
 
   constructor(whole: Schema, special: Special | null) {
@@ -68,7 +69,7 @@ class Veil {
   }
 
   #note(value: unknown): void {
-    // An address as a whole begins like every other one.
+    // The start of a URL reveals nothing.
     if (typeof value === "string" && value.includes("://"))
       this.hidden.push(...partsOfAddresses(value));
     else if (typeof value === "string") this.hidden.push(value);
@@ -105,7 +106,7 @@ function hasForm(value: unknown, { type, enum: words }: Schema): boolean {
   return types.includes(typeof value);
 }
 
-/** User names, passwords and queries in a list of addresses. */
+/** User names, passwords and queries in a list of URLs. */
 function partsOfAddresses(text: string): string[] {
   const pairs = [...text.matchAll(/\/\/(.*?)@/g)].flatMap(([, pair = ""]) => pair.split(":"));
   const queries = [...text.matchAll(/\?([^,#]*)/g)].flatMap(([, query = ""]) =>
@@ -114,10 +115,10 @@ function partsOfAddresses(text: string): string[] {
   return [...pairs, ...queries].filter((part) => part !== "");
 }
 
-/** Scheme, user name and password, host and path, query. Where a sign is not in its place, a password may be read as a host or a path. */
+/** Scheme, user name and password, host and path, query. If a separator is missing, a password may be parsed as a host or a path. */
 const ADDRESS = /^((?:mqtts?|wss?):\/\/)(?:[^\s/?#@]*@)?([^\s/?#@]+(?:\/[^\s?#@]*)?)(?:[?#].*)?$/i;
 
-/** Addresses of one cluster as they may be shown. */
+/** Addresses of one cluster in the form that may be shown. */
 function publicAddresses(text: string): string {
   const shown = text.split(/\s*,\s*(?=[a-z][a-z0-9+.-]*:\/\/)/i).map((url) => {
     const [, scheme, rest] = ADDRESS.exec(url.trim()) ?? [];
@@ -126,7 +127,7 @@ function publicAddresses(text: string): string {
   return shown.includes(HIDDEN) ? HIDDEN : shown.join(",");
 }
 
-/** Whether a path looks like one, or names a file that is there: anything else may be the secret itself. */
+/** Whether a value looks like a path, or names an existing file: anything else may be the secret itself. */
 export type IsPath = (path: string) => boolean;
 
 const uplinksSpecial =
@@ -145,14 +146,17 @@ export function hideSecrets(content: unknown, isPath: IsPath): unknown {
   return new Veil(uplinksSchema, uplinksSpecial(isPath)).shown(content);
 }
 
-/** Every secret of such a file, for the gate that texts about it go through. */
+/** Every secret of such a file, for the secret gate that texts about it pass. */
 export function secretsIn(content: unknown, isPath: IsPath): string[] {
   const veil = new Veil(uplinksSchema, uplinksSpecial(isPath));
   veil.shown(content);
   return veil.hidden;
 }
 
-/** A site file, which has no place for secrets, without what does not belong into it; and whether that is all of it. */
+/**
+ * A site file, which has no place for secrets, without members that do not belong there; and whether anything was
+ * removed.
+ */
 export function shownSite(content: unknown): {
   readonly content: unknown;
   readonly isWhole: boolean;
@@ -161,7 +165,7 @@ export function shownSite(content: unknown): {
   return { content: veil.shown(content), isWhole: veil.hidden.length === 0 };
 }
 
-/** A browser's content with what was hidden from it put back, from the uplink of the same name and address. */
+/** A browser's content with its hidden values restored, from the uplink of the same name and address. */
 export function withSecrets(
   content: unknown,
   current: unknown,
@@ -175,14 +179,14 @@ export function withSecrets(
     const shown = hideSecrets({ uplinks: [before] }, isPath);
     const url = uplinksOf(shown)[0]?.["url"];
     const isSameAddress = before["url"] !== undefined && given["url"] === url;
-    // The query of a WebSocket address goes back to it; what is a fault in an address goes.
+    // The query of a WebSocket URL is restored; one that is a fault in a URL is dropped.
     const isQuery =
       isSameAddress && url !== HIDDEN && !/@|mqtts?:[^,]*[?#]/i.test(String(before["url"]));
     const uplink = isQuery ? { ...given, url: before["url"] } : given;
     return Object.fromEntries(
       Object.entries(uplink).map(([key, member]) => {
         if (member !== HIDDEN) return [key, member];
-        // A user name may be a token: it does not go to an address that nobody gave it for.
+        // A user name may be a token: it is not sent to an address that it was not given for.
         if (isSameAddress && url !== HIDDEN && before[key] !== undefined) return [key, before[key]];
         faults.push({
           place: `uplinks[${index}].${key}`,
@@ -199,7 +203,7 @@ export function withSecrets(
   return { value, faults };
 }
 
-/** The content with each uplink changed; what is no uplink stays. */
+/** The content with each uplink changed; entries that are not uplinks stay. */
 export function mapUplinks(content: unknown, change: (uplink: Dict) => Dict): unknown {
   if (!isDict(content) || !Array.isArray(content["uplinks"]))
     return isDict(content) ? content : null;

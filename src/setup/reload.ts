@@ -1,6 +1,6 @@
 /**
- * Takes changed files into the running agent: read and checked in whole first, then applied by difference. One reload at a
- * time. A fault leaves everything as it was, and is told until a reload succeeds.
+ * Applies changed files to the running agent: read and checked completely first, then applied by difference. One reload
+ * at a time. A fault leaves everything as it was, and is reported until a reload succeeds.
  */
 import {
   type ConfigurationChanges,
@@ -23,13 +23,13 @@ import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import { sha256 } from "./digest.ts";
 import type { PendingSecrets } from "./typed-secrets.ts";
 
-/** The texts of the files; null where there is none, or it cannot be read. */
+/** The texts of the files; null if there is none, or it cannot be read. */
 export interface ConfigurationTexts {
   readonly site: string | null;
   readonly uplinks: string | null;
 }
 
-/** Settings and files as they are now, beside the running ones. */
+/** Current settings and files, next to the running ones. */
 interface Examined {
   /** Null with faults. */
   readonly site: Site | null;
@@ -40,29 +40,29 @@ interface Examined {
 }
 
 export interface ConfigurationFiles {
-  /** Reads everything anew; `proposed` texts and `pending` secrets stand in for files, to be checked before they are written. */
+  /** Reads everything again; `proposed` texts and `pending` secrets replace files, to be checked before they are written. */
   examine(proposed?: Partial<ConfigurationTexts>, pending?: PendingSecrets): Examined;
-  /** Cheap: the files' texts alone. */
+  /** Cheap: only the files' texts. */
   texts(): ConfigurationTexts;
-  /** Settings of the environment, and of the file it comes from, that differ from the running ones. */
+  /** Settings of the environment, and of the file it is set from, that differ from the running ones. */
   pendingRestart(): readonly string[];
   compare(
     nonce: string,
     digests: Readonly<Record<string, string>>,
     withSecrets: boolean,
   ): readonly string[];
-  /** One sensor as it would stand in the site file, checked by itself. */
+  /** One sensor as it would be in the site file, checked on its own. */
   sensor(written: unknown): Checked<Sensor>;
-  /** One uplink as it would stand in the uplinks file, checked by itself. */
+  /** One uplink as it would be in the uplinks file, checked on its own. */
   uplink(written: unknown, pending?: PendingSecrets): Checked<Uplink>;
 }
 
 type Checked<T> = { readonly value: T } | { readonly faults: readonly ConfigurationFault[] };
 
-/** Where uplinks come into effect and leave it. */
+/** Adds, removes and renews uplinks. */
 export interface RunningUplinks {
   readonly current: readonly Uplink[];
-  /** Opens, closes and renews the uplinks that differ, and no other; `main` stays as it is unless it is among them. */
+  /** Opens, closes and renews the uplinks that differ, and no others; `main` stays as it is unless it is among them. */
   replace(uplinks: readonly Uplink[]): Promise<void>;
 }
 
@@ -80,7 +80,7 @@ export class Reloader {
   #faults: readonly string[] = [];
   #pendingRestart: readonly string[] = [];
   #pendingReload: readonly string[] = [];
-  /** Digests of the texts that were last taken, or refused. */
+  /** Digests of the texts that were last applied, or refused. */
   #seen: { readonly site: string; readonly uplinks: string };
   #digest: string;
 
@@ -100,7 +100,7 @@ export class Reloader {
     };
   }
 
-  /** Looks whether files or environment differ from what is running; changes nothing. */
+  /** Checks whether files or environment differ from the running configuration; changes nothing. */
   look(): void {
     const { files } = this.#parts;
     const now = digestsOf(files.texts());
@@ -111,7 +111,7 @@ export class Reloader {
     this.#pendingRestart = files.pendingRestart();
   }
 
-  /** Never rejects for what stands in the files. */
+  /** Never rejects because of the files' content. */
   reload(by: string): Promise<ReloadReport> {
     const turn = this.#turn.then(() => this.#reload(by));
     this.#turn = turn.catch(() => {});
@@ -135,7 +135,7 @@ export class Reloader {
     }
     this.#faults = [];
     const next = othersOf(examined.uplinks);
-    // Topics and client ids, those of `main` too, are made of the name that the first site file brings.
+    // Topics and client ids, including those of `main`, contain the name that the first site file brings.
     const isFirst = isUnnamed(site.current) && !isUnnamed(examined.site);
     const difference = siteDifference(site.current, examined.site);
     const changes = changesOf(difference, uplinksDifference(uplinks.current, next));
@@ -177,15 +177,15 @@ export class Reloader {
   }
 }
 
-/** Changes told in one log line. */
+/** Changes listed in one log line. */
 const LINES_MAX = 50;
 
-/** `main` is the environment's: it changes with a restart alone. */
+/** `main` comes from the environment: it changes only with a restart. */
 function othersOf(uplinks: readonly Uplink[]): Uplink[] {
   return uplinks.filter(({ name }) => name !== MAIN_UPLINK);
 }
 
-/** Why a reload refuses this site file, whole as it is: another name than the one that runs. */
+/** Why a reload refuses this valid site file: its name differs from the running one. */
 export function renamed(before: Site, after: Site | null): ConfigurationFault[] {
   if (after === null || after.site === before.site || isUnnamed(before)) return [];
   if (isUnnamed(after))

@@ -1,4 +1,7 @@
-/** Takes signed documents: verified, checked in whole, written, applied by difference, and tried; what fails is taken back. */
+/**
+ * Applies signed documents: verified, fully checked, written, applied by difference, and tried; one that fails is
+ * reverted.
+ */
 import type { KeyObject } from "node:crypto";
 import { faultText } from "../core/configuration.ts";
 import type { AgentStatus, Clock, Logger } from "../core/ports.ts";
@@ -19,21 +22,24 @@ import {
   type TrialJournal,
 } from "./trial-journal.ts";
 
-/** Before this a box without a clock chip has not heard the time yet: nobody knows whether a document has ended. */
+/**
+ * Before this time a box without a clock chip does not know the time yet, so it cannot tell whether a document has
+ * expired.
+ */
 const PLAUSIBLE_SINCE_MS = Date.UTC(2024, 0, 1);
 
-/** As it is answered on the response topic, or on `agent/cmd/site/result`. */
+/** As published on the response topic, or on `agent/cmd/site/result`. */
 export interface DocumentAnswer {
   readonly ok: boolean;
   readonly outcome: "trial" | "applied" | "rolled_back" | "refused";
   readonly version: number | null;
   readonly reason: RefusalReason | "trial" | null;
   readonly detail: string;
-  /** What is in effect now. */
+  /** The configuration now in effect. */
   readonly configuration: string;
 }
 
-/** `isRepeated`: a document that was taken before is only told again what became of it. */
+/** `isRepeated`: a document that was accepted before only gets its earlier result again. */
 export type AnswerDocument = (answer: DocumentAnswer, reply: ReplyTo, isRepeated: boolean) => void;
 
 export interface RemoteParts {
@@ -65,12 +71,12 @@ export class RemoteConfiguration {
     return this.#isBusy;
   }
 
-  /** Ends a trial under way with the agent; the next start takes the document back. */
+  /** Ends a running trial with the agent; the next start reverts the document. */
   endWith(signal: AbortSignal): void {
     this.#signal = signal;
   }
 
-  /** One document. Answers `refused`, or `trial` and later what became of it. Never rejects. */
+  /** One document. Answers `refused`, or `trial` and later its result. Never rejects. */
   async take(bytes: Uint8Array, reply: ReplyTo, answer: AnswerDocument): Promise<void> {
     const { logger, clock, journal, keys, site } = this.#parts;
     const tell = (told: Omit<DocumentAnswer, "configuration">, isRepeated = false) => {
@@ -116,7 +122,7 @@ export class RemoteConfiguration {
           },
           version,
         );
-      // Last: a document that is wrong in itself is told so, whatever goes on here.
+      // Last: a document that is invalid in itself is refused for that, whatever else is going on.
       if (this.#isBusy)
         return refuse(
           { reason: "trial_running", detail: "another document is on trial; wait for its end" },
@@ -160,7 +166,7 @@ export class RemoteConfiguration {
     }
   }
 
-  /** The texts of before and after, once everything is known to be right; a refusal leaves no trace. */
+  /** The texts of before and after, once everything is known to be valid; a refusal leaves no trace. */
   #prepare({
     content,
   }: SignedDocument):
@@ -210,7 +216,7 @@ export class RemoteConfiguration {
     return { reason: "content", detail: report.faults.map(faultText).join("\n") };
   }
 
-  /** What went worse, by name; empty where the document stays; null where the agent ended first. */
+  /** What became worse, by name; empty if the document stays; null if the agent ended first. */
   async #end(trial: Trial, before: Wellness): Promise<readonly string[] | null> {
     const { journal, paths, reloader, clock, configuration } = this.#parts;
     const worse = await runTrial(before, this.#parts, this.#trialMs, this.#signal);

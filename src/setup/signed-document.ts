@@ -1,5 +1,5 @@
 /**
- * A configuration that was signed elsewhere: `{"payload": "<base64 of JSON>", "signature": "<base64, 64 bytes>"}`, an Ed25519
+ * A configuration signed elsewhere: `{"payload": "<base64 of JSON>", "signature": "<base64, 64 bytes>"}`, an Ed25519
  * signature over exactly the payload's bytes. The payload is
  * `{"v":1,"site":"plant-7","version":12,"notAfter":"2026-12-01T00:00:00Z","content":{"site":{…},"uplinks":{…}}}`.
  */
@@ -7,10 +7,10 @@ import { createPublicKey, type KeyObject, sign, verify } from "node:crypto";
 import { DEPTH_MAX, isDeeper } from "../core/depth.ts";
 import { sha256 } from "./digest.ts";
 
-/** What a session takes in one packet (1 MB), less its topic and properties: some 2,000 sensors. */
+/** The largest packet of a session (1 MB), less its topic and properties: some 2,000 sensors. */
 export const DOCUMENT_BYTES_MAX = 1_000_000;
 const SIGNATURE_BYTES = 64;
-/** Keys in one file: the present one and those it takes turns with. */
+/** Keys in one file: the current one and others for rotation. */
 const KEYS_MAX = 10;
 
 export type RefusalReason =
@@ -30,34 +30,34 @@ export type RefusalReason =
 
 export interface Refusal {
   readonly reason: RefusalReason;
-  /** What was seen, and what to do. */
+  /** What was found, and what to do. */
   readonly detail: string;
 }
 
 export interface SignedContent {
-  /** As in the files; what is left out stays as it is. */
+  /** As in the files; an omitted one stays unchanged. */
   readonly site?: object;
   readonly uplinks?: object;
 }
 
 export interface SignedDocument {
   readonly site: string;
-  /** Rises with every document of a site. */
+  /** Increases with every document of a site. */
   readonly version: number;
   readonly notAfterMs: number;
   readonly content: SignedContent;
-  /** SHA-256 of the payload: tells a replayed document from another one of the same version. */
+  /** SHA-256 of the payload: distinguishes a replayed document from another one of the same version. */
   readonly digest: string;
 }
 
 export interface Expectation {
   readonly site: string;
   readonly nowMs: number;
-  /** Of the last document that was taken in, whatever became of it; 0 where there was none. */
+  /** Of the last accepted document, whatever its result; 0 if there was none. */
   readonly version: number;
 }
 
-/** Ed25519 public keys of a PEM file. Throws an Error in words for what is none. */
+/** Ed25519 public keys of a PEM file. Throws a readable Error for anything else. */
 export function readPublicKeys(pem: string): KeyObject[] {
   const blocks = pem.match(/-----BEGIN PUBLIC KEY-----[^-]+-----END PUBLIC KEY-----/g) ?? [];
   if (blocks.length === 0 || blocks.length > KEYS_MAX)
@@ -84,7 +84,7 @@ export function signDocument(
   });
 }
 
-/** The signature comes first: nothing of an unsigned payload is looked at. */
+/** The signature is checked first: nothing in an unsigned payload is read. */
 export function openDocument(
   bytes: Uint8Array,
   keys: readonly KeyObject[],

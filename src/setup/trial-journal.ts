@@ -1,8 +1,10 @@
 /**
- * What is on disk around a trial, so that a power cut between any two steps leaves the old configuration or the new one, whole:
- *   1. `trial.json` names both, before a file is touched    2. the files are written    3. the trial
- *   4. `accepted.json` says what became of it: from here on it is settled    5. `trial.json` goes
- * A start that finds `trial.json` without its `accepted.json` puts the old files back: a trial that did not end is no success.
+ * What is on disk around a trial, so that a power cut between any two steps leaves the old configuration or the new
+ * one, complete:
+ * 1. `trial.json` contains both, before a file is touched    2. the files are written    3. the trial
+ * 4. `accepted.json` records the result: from here on it is settled    5. `trial.json` is deleted
+ * A start that finds `trial.json` without its `accepted.json` restores the old files: a trial that did not end is no
+ * success.
  */
 import { join } from "node:path";
 import type { DurableFiles } from "../lib/durable-file.ts";
@@ -12,11 +14,11 @@ import type { ConfigurationTexts } from "./reload.ts";
 
 export interface ConfigurationPaths {
   readonly site: string;
-  /** Null where UPLINKS_FILE is not set. */
+  /** Null if UPLINKS_FILE is not set. */
   readonly uplinks: string | null;
 }
 
-/** Where the answer to a document goes. */
+/** Where the response to a document goes. */
 export interface ReplyTo {
   readonly responseTopic: string | null;
   /** Base64. */
@@ -32,7 +34,7 @@ export interface Trial {
   readonly reply: ReplyTo;
 }
 
-/** What became of the last document that was taken in. */
+/** The result of the last document that was accepted. */
 export interface Accepted {
   readonly version: number;
   readonly digest: string;
@@ -72,12 +74,12 @@ export class TrialJournal {
     this.#files.remove(this.#trialPath);
   }
 
-  /** The old files are back, and the document counts as never taken. */
+  /** The old files are restored, and the document counts as never accepted. */
   abandon(): void {
     this.#files.remove(this.#trialPath);
   }
 
-  /** A part of the new configuration, or of the old one, in its place. */
+  /** Puts a part of the new configuration, or of the old one, in its place. */
   write(paths: ConfigurationPaths, texts: ConfigurationTexts, seen: ConfigurationTexts): void {
     for (const part of ["site", "uplinks"] as const) {
       const path = paths[part];
@@ -87,8 +89,8 @@ export class TrialJournal {
   }
 
   /**
-   * Puts the old files back; one that was not there goes again. A file that is neither the old nor the new one was changed by somebody since and stays: its
-   * path is answered.
+   * Restores the old files; one that did not exist is deleted. A file that is neither the old nor the new one was
+   * changed by somebody since and stays: its path is returned.
    */
   restore({ before, after }: Trial, paths: ConfigurationPaths): string[] {
     const kept: string[] = [];
@@ -105,7 +107,7 @@ export class TrialJournal {
     return kept;
   }
 
-  /** Before the files are read at a start. Null where no trial was cut short. */
+  /** Before the files are read at a start. Null if no trial was interrupted. */
   recover(paths: ConfigurationPaths, nowMs: number): Accepted | null {
     const trial = this.trial;
     if (trial === null) {
@@ -133,7 +135,7 @@ export class TrialJournal {
   }
 }
 
-/** Null for what is no JSON object: a disk that spoils it must not keep the agent from starting. */
+/** Null if it is not a JSON object: damage on disk must not keep the agent from starting. */
 function parse(text: string | null): object | null {
   if (text === null) return null;
   try {

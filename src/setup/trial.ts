@@ -1,10 +1,10 @@
 import type { AgentStatus, Clock } from "../core/ports.ts";
 
-/** A trial is won when links and reads have been at least as well as before for so long without a break, ms. */
+/** A trial is won when links and reads have been at least as good as before for this long without a break, ms. */
 const STEADY_MS = 60_000;
 const LOOK_MS = 500;
 
-/** What went well at a moment: links by name, reads by sensor and kind. */
+/** What works at a moment: links by name, reads by sensor and kind. */
 export interface Wellness {
   readonly links: ReadonlySet<string>;
   readonly reads: ReadonlySet<string>;
@@ -15,7 +15,7 @@ export function wellnessOf(status: AgentStatus): Wellness {
     links: new Set(status.links.flatMap((link) => (link.isConnected ? [linkName(link)] : []))),
     reads: new Set(
       status.sensors.flatMap(({ code, kinds }) =>
-        // An answer without records is no error, and what a wrong code or type gives.
+        // A response without records is not an error, but it is also what a wrong code or type gives.
         kinds.flatMap(({ kind, lastReadAtMs, lastError, hasRecords }) => [
           ...(lastReadAtMs !== null && lastError === null ? [`${code} ${kind}`] : []),
           ...(hasRecords === true ? [`records of ${code} ${kind}`] : []),
@@ -25,7 +25,7 @@ export function wellnessOf(status: AgentStatus): Wellness {
   };
 }
 
-/** What went well before, is still configured, and does not go well now; empty: at least as well as before. */
+/** What worked before, is still configured, and does not work now; empty: at least as good as before. */
 function worseThan(before: Wellness, status: AgentStatus): string[] {
   const now = wellnessOf(status);
   const links = new Set(status.links.map(linkName));
@@ -45,7 +45,7 @@ function worseThan(before: Wellness, status: AgentStatus): string[] {
   ];
 }
 
-/** Resolves with what went worse at the end; empty: the trial is won. Null once aborted. */
+/** Resolves with what became worse by the end; empty: the trial is won. Null once aborted. */
 export async function runTrial(
   before: Wellness,
   parts: { readonly clock: Clock; readonly status: () => AgentStatus },

@@ -1,6 +1,6 @@
 /**
- * Passwords of uplinks that are typed into a form. The uplinks file holds none: each becomes a file of its own below DATA_DIR, which the
- * uplink names from then on, and nobody reads it over HTTP.
+ * Passwords of uplinks that are typed into a form. The uplinks file contains none: each is written to a file of its own
+ * below DATA_DIR, which the uplink names from then on, and nobody can read it over HTTP.
  */
 import { randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
@@ -10,15 +10,15 @@ import type { DurableFiles } from "../lib/durable-file.ts";
 import { makeDirectory } from "../lib/make-directory.ts";
 import { mapUplinks, uplinksOf } from "./hidden-secrets.ts";
 
-/** What may be typed, and the member that names its file. */
+/** Members that may be typed, and the member that names the file of each. */
 const TYPED = { password: "passwordFile", sasKey: "sasKeyFile" } as const;
 const KEYS = ["password", "sasKey"] as const;
-/** With what a write that was cut short leaves. */
+/** Includes files that an interrupted write left. */
 const NAME = /^[0-9a-f]{32}(\.new)?$/;
-/** A line or two; the same bound as of a file that holds one. */
+/** A line or two; the same limit as for a secret file. */
 const LENGTH_MAX = 16_384;
 
-/** Members that forms have beside those of the published schema. */
+/** Members that forms have in addition to the published schema. */
 export const TYPED_SCHEMA = {
   password: {
     title: "Password",
@@ -37,13 +37,13 @@ export const TYPED_SCHEMA = {
   },
 } as const;
 
-/** By absolute path: what files will hold once they are written. */
+/** By absolute path: the future content of files. */
 export type PendingSecrets = ReadonlyMap<string, string>;
 
 interface Taken {
   readonly value: unknown;
   readonly secrets: PendingSecrets;
-  /** Members that name one of its files, as `index.member`: it has looked at them. */
+  /** Members that name one of its files, as `index.member`: it has checked them. */
   readonly own: ReadonlySet<string>;
   readonly faults: readonly ConfigurationFault[];
 }
@@ -57,7 +57,7 @@ export class TypedSecrets {
     this.#directory = join(dataDir, "configuration", "secrets");
   }
 
-  /** A browser's content with files in the place of what was typed; nothing is written yet. */
+  /** A browser's content with files in place of typed values; nothing is written yet. */
   take(content: unknown, current: unknown): Taken {
     const secrets = new Map<string, string>();
     const own = new Set<string>();
@@ -82,7 +82,7 @@ export class TypedSecrets {
         if (typeof path !== "string" || dirname(path) !== this.#directory) continue;
         own.add(`${index}.${file}`);
         const before = known.get(uplink["name"]);
-        // It goes to no address that it was not typed for.
+        // It is not sent to an address that it was not typed for.
         if (before?.[file] === path && before["url"] === uplink["url"]) continue;
         faults.push({
           place: `uplinks[${index}].${key}`,
@@ -101,7 +101,7 @@ export class TypedSecrets {
     for (const [path, secret] of secrets) this.#files.write(path, `${secret}\n`);
   }
 
-  /** Those that none of the texts names go. */
+  /** Files that none of the texts names are deleted. */
   prune(texts: readonly (string | null)[]): void {
     for (const name of this.#names())
       if (!texts.some((text) => text?.includes(name)))

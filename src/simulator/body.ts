@@ -7,9 +7,9 @@ import type { ActiveFault, FaultSet } from "./faults.ts";
 import { chance } from "./random.ts";
 import type { Item } from "./record-faults.ts";
 
-/** Smaller answers carry a Content-Length, larger ones are chunked, as the service's buffering has it. */
+/** Smaller responses have a Content-Length, larger ones are chunked, as the service's buffering does it. */
 const BUFFERED_BYTES_MAX = 65_536;
-/** Where a fault strikes inside a body is chosen within this much of it. */
+/** A fault inside a body strikes within this much of it. */
 const STRIKE_BYTES_MAX = 262_144;
 const RESET_PAUSE_MS = 10;
 
@@ -19,13 +19,13 @@ interface Chunk {
 }
 
 export interface Delivery {
-  /** True when the whole body was handed to the connection unharmed. */
+  /** True if the whole body was passed to the connection unaltered. */
   readonly isComplete: boolean;
   /** Records that may have arrived. */
   readonly items: readonly Item[];
 }
 
-/** Gathers pieces into chunks of bytes, encoded as the faults want it. */
+/** Collects pieces into chunks of bytes, encoded as the faults require. */
 function* chunksOf(pieces: Iterable<Piece>, faults: FaultSet): Generator<Chunk> {
   const encoding = faults.has("utf16") ? "utf16le" : "utf8";
   let text = encoding === "utf16le" || faults.has("bom") ? "\ufeff" : "";
@@ -41,7 +41,7 @@ function* chunksOf(pieces: Iterable<Piece>, faults: FaultSet): Generator<Chunk> 
   if (text !== "") yield { bytes: Buffer.from(text, encoding), items };
 }
 
-/** Compressed bytes no longer tell where a record ends: all count with the first chunk. */
+/** Compressed bytes no longer show where a record ends: all count with the first chunk. */
 async function* gzipped(chunks: Generator<Chunk>): AsyncGenerator<Chunk> {
   const items: Item[] = [];
   function* source() {
@@ -57,7 +57,7 @@ async function* gzipped(chunks: Generator<Chunk>): AsyncGenerator<Chunk> {
 export interface BodyParts {
   readonly response: ServerResponse;
   readonly clock: Clock;
-  /** Aborted when the connection or the simulator goes. */
+  /** Aborted when the connection or the simulator closes. */
   readonly signal: AbortSignal;
 }
 
@@ -137,14 +137,14 @@ async function strikeBody(
       else signal.addEventListener("abort", () => resolve(), { once: true });
     });
   } else if (name === "reset") {
-    // A reset that overtakes the bytes before it would look like an end to some clients.
+    // A reset that overtakes earlier bytes would look like an end to some clients.
     await new Promise((resolve) => setTimeout(resolve, RESET_PAUSE_MS));
     response.socket?.resetAndDestroy();
   } else response.socket?.end();
   return { isComplete: false, items };
 }
 
-/** False when the connection went before the bytes did. */
+/** False if the connection closed before the bytes were sent. */
 async function write(bytes: Buffer, faults: FaultSet, parts: BodyParts): Promise<boolean> {
   const drip = faults.get("drip");
   if (!drip) return writeOut(bytes, parts);

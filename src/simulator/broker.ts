@@ -15,10 +15,10 @@ export interface DemoBroker {
   close(): Promise<void>;
 }
 
-/** What a client may send before its session stands; more ends the connection. */
+/** What a client may send before its session is established; more ends the connection. */
 const QUEUED_BEFORE_CONNECT_MAX = 42;
 
-/** A small MQTT 3.1.1 broker for `demo`, in this process and on loopback only. It is not for plants. */
+/** A small MQTT 3.1.1 broker for `demo`, in this process and only on loopback. It is not for plants. */
 export async function startBroker(options: DemoBrokerOptions = {}): Promise<DemoBroker> {
   const broker = await Aedes.createBroker({
     queueLimit: QUEUED_BEFORE_CONNECT_MAX,

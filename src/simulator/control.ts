@@ -1,4 +1,7 @@
-/** The simulator's own side under /sim/: faults, truth and what was shown, for a campaign in another process. */
+/**
+ * The simulator's control interface under /sim/: faults, the truth and what was served, for a campaign in another
+ * process.
+ */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { POLLED_KINDS, type PolledKind } from "../core/sensor.ts";
 import { FAULTS, parseFault } from "./faults.ts";
@@ -8,7 +11,7 @@ import type { Simulator } from "./simulator.ts";
 
 const HOURS_DEFAULT_MS = 86_400_000;
 
-/** Answers a request under /sim/. Throws BadRequest for what it does not understand. */
+/** Answers a request under /sim/. Throws BadRequest for an invalid one. */
 export async function handleControl(
   simulator: Simulator,
   url: URL,
@@ -126,7 +129,7 @@ function json(response: ServerResponse, status: number, value: unknown): void {
   response.end(`${JSON.stringify(value)}\n`);
 }
 
-/** One JSON object a line, as fast as the other side takes them. */
+/** One JSON object per line, as fast as the client reads. */
 async function lines(response: ServerResponse, values: Iterable<object>): Promise<void> {
   response.setHeader("Content-Type", "application/x-ndjson");
   let text = "";

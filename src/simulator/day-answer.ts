@@ -1,4 +1,4 @@
-/** From a question for a day to the records that answer it, faults included. */
+/** From a request for a day to the records of its response, faults included. */
 import type { PolledKind } from "../core/sensor.ts";
 import type { FaultBook, FaultSet } from "./faults.ts";
 import type { PlainRecord } from "./plain-record.ts";
@@ -27,11 +27,11 @@ export interface TruthRecord {
   readonly sensor: string;
   readonly kind: PolledKind;
   readonly n: number;
-  /** The time that a reading of it carries, on the gateway's clock, ms. */
+  /** The time in its reading, on the gateway's clock, ms. */
   readonly timeMs: number;
-  /** The gateway's calendar day that holds it. */
+  /** The gateway's calendar day that contains it. */
   readonly day: string;
-  /** When the gateway had it, the plant's true time, ms. */
+  /** When the gateway received it, the plant's true time, ms. */
   readonly visibleAtMs: number;
   readonly record: PlainRecord;
 }
@@ -57,7 +57,7 @@ export class DayAnswers {
     this.#faults = faults;
   }
 
-  /** Whose records answer to a serial: a swapped sensor's successor speaks for its machine. */
+  /** Whose records a serial number selects: the successor of a swapped sensor reports for its machine. */
   sensorOf(code: string): PlantSensor | undefined {
     const own = this.#plant.byCode.get(code);
     if (own) return own;
@@ -67,7 +67,7 @@ export class DayAnswers {
     return swap && this.#plant.byCode.get(swap.spec.sensor ?? "");
   }
 
-  /** Place of a serial in the plant's list; -1 for one that is not in it. */
+  /** Index of a serial number in the plant's list; -1 if it is not in it. */
   placeOf(code: string): number {
     return this.#plant.sensors.findIndex((sensor) => sensor.code === code);
   }
@@ -95,7 +95,7 @@ export class DayAnswers {
     return big && model ? this.#grown(sensor, items, model, day, kind, big.spec.megabytes) : items;
   }
 
-  /** Further records at even distances over the day so far; made one by one, so that none has to be held. */
+  /** Additional records at even distances over the day so far; generated one by one, so that none has to be held. */
   *#grown(
     sensor: PlantSensor,
     items: readonly Item[],
@@ -152,7 +152,7 @@ export class DayAnswers {
   }
 }
 
-/** About how many bytes a record is on the wire. */
+/** Approximate size of a record on the wire, bytes. */
 function textLength(record: PlainRecord): number {
   const plain = (_: string, value: unknown) => (value instanceof Int16Array ? [...value] : value);
   return JSON.stringify(record, plain).length;

@@ -3,7 +3,7 @@ import type { EmptyDay } from "./options.ts";
 import type { Item } from "./record-faults.ts";
 import { writeString } from "./wire-writer.ts";
 
-/** A stretch of an answer's text; `item` is the record that ends with it. */
+/** A piece of a response's text; `item` is the record that ends with it. */
 export interface Piece {
   readonly text: string;
   readonly item: Item | null;
@@ -13,7 +13,7 @@ export function keyText(status: number | string, description: string): string {
   return `{"Description":${writeString(description)},"StatusNumber":${typeof status === "string" ? `"${status}"` : status}}`;
 }
 
-/** The answer of a read operation, piece by piece: members in ordinal order unless a fault says otherwise. */
+/** The response of a read operation, piece by piece: members in ordinal order unless a fault says otherwise. */
 export function* envelopePieces(
   operation: string,
   items: Iterable<Item>,
@@ -85,7 +85,7 @@ function* element(
     yield { text: `${before}"Value":${emptyDay === "null" ? "null" : "[]"}${after}`, item: null };
 }
 
-/** The Value member where a fault takes the records away; "" = no member at all, null = records as usual. */
+/** The Value member if a fault removes the records; "" = no member at all, null = records as usual. */
 function valueInPlaceOfRecords(faults: FaultSet): string | null {
   if (faults.has("value-null")) return '"Value":null';
   if (faults.has("value-missing")) return "";

@@ -1,9 +1,9 @@
-/** Every fault the simulator can show (services 8), where each applies, and the book of those that are switched on. */
+/** Every fault the simulator can show (services section 8), where each applies, and the list of active ones. */
 import type { PolledKind } from "../core/sensor.ts";
 import { likely } from "../lib/nearest.ts";
 import { chance, seedOf } from "./random.ts";
 
-/** Before an answer's head: the connection, the status line, pages instead of data. */
+/** Before the response head: the connection, the status line, pages instead of data. */
 const HEAD_FAULTS = {
   refused: "port closed for `forMs` (default 5000 ms), then open again on the same port",
   "never-answer": "connection stays open, nothing comes",
@@ -49,7 +49,7 @@ const ENVELOPE_FAULTS = {
   "two-elements": "the records spread over two array elements",
 } as const;
 
-/** What the records say. Those of ALTERING make other records than the truth knows. */
+/** The content of the records. ALTERING lists those that change records. */
 const RECORD_FAULTS = {
   duplicates: "records come twice",
   "same-time-other-content": "a second record of the same time with other content",
@@ -84,7 +84,7 @@ const RECORD_FAULTS = {
   "big-day": "the day grown to about `megabytes` (default 120) by further records",
 } as const;
 
-/** How things are spelt; the content stays what it is. */
+/** The spelling; the content stays the same. */
 const SPELLING_FAULTS = {
   "numbers-as-strings": "numbers quoted",
   "decimal-commas": "fractions as quoted text with a comma",
@@ -99,7 +99,7 @@ const SPELLING_FAULTS = {
   gzip: "gzip where the request accepts it",
 } as const;
 
-/** What becomes of the body on its way. */
+/** The body on its way. */
 const BODY_FAULTS = {
   cut: "body ends at `fraction`, connection closed as if all were well",
   reset: "connection reset at `fraction` of the body",
@@ -130,14 +130,14 @@ export interface FaultSpec {
   /** Calls of the same operation, sensor and day, counted from when the fault was added: first and last, from 1. */
   readonly fromCall?: number;
   readonly toCall?: number;
-  /** Ends after so many answers. */
+  /** Ends after this many responses. */
   readonly times?: number;
-  /** Of a call being hit; drawn from the seeded source. */
+  /** Probability of a call being hit; drawn from the seeded source. */
   readonly probability?: number;
-  /** Switched off by itself after so many ms of real time. */
+  /** Ends by itself after this many ms of real time. */
   readonly forMs?: number;
-  /* Options; what each means stands in FAULTS. */
-  /** Share of the records (record faults; 1 unless said otherwise) or of the body (body faults; seeded). */
+  /* Options; FAULTS describes each. */
+  /** Share of the records (record faults; 1 unless given) or of the body (body faults; seeded). */
   readonly fraction?: number;
   readonly ms?: number;
   readonly seconds?: number;
@@ -158,11 +158,11 @@ export interface CallPlace {
 export interface ActiveFault {
   readonly id: number;
   readonly spec: FaultSpec;
-  /** For what this fault draws; depends on the simulator's seed and the fault's place in the book. */
+  /** For this fault's random choices; depends on the simulator's seed and the fault's position in the list. */
   readonly seed: number;
-  /** True plant time when it was switched on, ms. */
+  /** True plant time when it was activated, ms. */
   readonly sinceMs: number;
-  /** Answers it has spoilt. */
+  /** Responses it has altered. */
   readonly hits: number;
 }
 
@@ -173,7 +173,7 @@ interface Entry {
   readonly calls: Map<string, number>;
 }
 
-/** Places remembered per fault; a campaign over more starts counting anew. */
+/** Call counters kept per fault; a campaign over more starts counting again. */
 const PLACES_MAX = 100_000;
 const NAMES: ReadonlySet<string> = new Set(Object.keys(FAULTS));
 const STRINGS = ["operation", "kind", "sensor", "day", "text"] as const;
@@ -199,7 +199,7 @@ export class FaultBook {
     this.#onChange = onChange;
   }
 
-  /** Switches a fault on; the answer switches it off again. */
+  /** Activates a fault; the returned function deactivates it. */
   add(spec: FaultSpec): { readonly id: number; readonly remove: () => boolean } {
     const id = this.#nextId++;
     const seed = seedOf(this.#seed, `${id} ${spec.name}`);
@@ -209,7 +209,7 @@ export class FaultBook {
     return { id, remove: () => this.remove(id) };
   }
 
-  /** False when it was off already. */
+  /** False if it was not active. */
   remove(id: number): boolean {
     const entry = this.#entries.get(id);
     if (!entry) return false;
@@ -226,7 +226,7 @@ export class FaultBook {
     return [...this.#entries.values()].map(({ fault, hits }) => ({ ...fault, hits }));
   }
 
-  /** The faults that strike this call. Counts the call. */
+  /** The faults that hit this call. Counts the call. */
   strike(place: CallPlace): FaultSet {
     const struck: ActiveFault[] = [];
     for (const entry of this.#entries.values()) {
@@ -266,7 +266,7 @@ function isAt(spec: FaultSpec, place: CallPlace): boolean {
   return (
     (spec.operation === undefined || spec.operation === place.operation) &&
     (spec.kind === undefined || spec.kind === place.kind) &&
-    // A swapped sensor is asked for under either serial.
+    // A swapped sensor is requested under either serial number.
     (spec.sensor === undefined ||
       spec.sensor === place.sensor ||
       (spec.name === "sensor-swapped" && spec.text === place.sensor)) &&
@@ -274,7 +274,7 @@ function isAt(spec: FaultSpec, place: CallPlace): boolean {
   );
 }
 
-/** Checks a fault that came from outside; answers the fault or what is wrong with it. */
+/** Validates a fault from outside; returns the fault or what is wrong with it. */
 export function parseFault(value: unknown): FaultSpec | string {
   if (typeof value !== "object" || value === null) return "a fault is an object with a name";
   const given = value as Record<string, unknown>;
@@ -298,7 +298,7 @@ export function parseFault(value: unknown): FaultSpec | string {
   return spec as unknown as FaultSpec;
 }
 
-/** The form of the command line: NAME[:key=value,key=value]. */
+/** The command line form: NAME[:key=value,key=value]. */
 export function parseFaultFlag(text: string): FaultSpec | string {
   const colon = text.indexOf(":");
   const spec: Record<string, unknown> = { name: colon < 0 ? text : text.slice(0, colon) };

@@ -1,6 +1,6 @@
 /**
- * Machines with known faults, for trials of diagnosis: what physics would show of each, seeded, so that whoever asks knows the
- * truth. Shares nothing with the analysis: frequencies, impacts and tones are made here from the mechanics.
+ * Machines with known faults, for testing diagnosis: what physics would show of each, seeded, so that the tester knows
+ * the truth. Shares nothing with the analysis: frequencies, impacts and tones are derived here from the mechanics.
  */
 
 import { chance, mix, RandomSequence } from "./random.ts";
@@ -25,11 +25,11 @@ export type FaultKind =
 export interface FaultyMachine {
   readonly seed: number;
   readonly speedRpm: number;
-  /** Share of the speed that a drive takes away and gives back over hours; 0 on the mains. */
+  /** Share of the speed that a drive varies over hours; 0 on the mains. */
   readonly speedSwing: number;
   readonly lineHz: number;
   readonly blades: number;
-  /** The first wheel sits on the measured shaft; none: no gear. */
+  /** The first wheel is on the measured shaft; none: no gear. */
   readonly teeth: readonly number[];
   readonly bearing: {
     readonly balls: number;
@@ -37,7 +37,7 @@ export interface FaultyMachine {
     readonly pitchMm: number;
     readonly angleDeg: number;
   };
-  /** Velocity at which zone D begins, mm/s RMS: severity 1 of a fault reaches it. */
+  /** Velocity at which zone D begins, mm/s RMS: a fault of severity 1 reaches it. */
   readonly zoneD: number;
 }
 
@@ -47,9 +47,9 @@ export interface Condition {
   readonly severity: number;
   /** Share of the rated load. */
   readonly load: number;
-  /** The sensor was knocked: turned on its base, held worse, and dull for high frequencies. */
+  /** The sensor was knocked: turned on its base, loosely attached, and insensitive to high frequencies. */
   readonly isKnocked?: boolean;
-  /** A bad day of the process: cavitation, rubble, surges; the machine is as it was. */
+  /** A bad day of the process: cavitation, rubble, surges; the machine is unchanged. */
   readonly isBadDay?: boolean;
 }
 
@@ -109,7 +109,7 @@ export function faultyRecord(
   return { channels: [h, v, a], speedRpm, calibration: shape.rangeG / (COUNTS_MAX + 1) };
 }
 
-/** What a healthy machine shows: remaining unbalance and misalignment, blade pass, mesh and mains, each a little. */
+/** Vibration of a healthy machine: residual unbalance and misalignment, blade pass, mesh and mains, each a little. */
 function residual(machine: FaultyMachine, add: Add, hz: number, load: number): void {
   const { seed, zoneD, lineHz, blades, teeth } = machine;
   const own = (salt: number, low: number, high: number) =>
@@ -150,7 +150,7 @@ function shaftFault(
       add(3 * hz, 0.2 * s, 0.2 * s, 0.15 * s);
       return;
     case "looseness":
-      // Truncated motion: halves of the order and a long row of harmonics.
+      // Clipped motion: halves of the order and a long series of harmonics.
       for (const [order, level] of LOOSE) {
         const own = level * (0.8 + 0.4 * chance(machine.seed, 30, 2 * order)) * wander * s;
         add(order * hz, own, 0.8 * own, 0.3 * own);
@@ -179,7 +179,7 @@ function shaftFault(
     case "inner_race":
     case "rolling_element":
     case "cage":
-      // Play lets the shaft move, late.
+      // Clearance lets the shaft move, late.
       add(hz, 0.75 * s * severity, 0.6 * s * severity, 0.25 * s * severity);
       for (const order of [2, 3, 4]) {
         const level = (0.6 * s * severity) / order;
@@ -205,10 +205,10 @@ const LOOSE: readonly (readonly [order: number, level: number])[] = [
   [8, 0.12],
 ];
 
-/** Peak acceleration of a strike at severity 1, G, and what the smallest damage gives. */
+/** Peak acceleration of an impact at severity 1, G, and that of the smallest damage. */
 const STRIKE_G = 7;
 
-/** Strikes that ring the housing: in turns of the shaft, with slip, modulated by the load that the damage meets. */
+/** Impacts that ring the housing: in turns of the shaft, with slip, modulated by the load on the damage. */
 function impactFault(
   machine: FaultyMachine,
   { fault, severity, load }: Condition,
@@ -219,11 +219,11 @@ function impactFault(
 ): void {
   const { balls, ballMm, pitchMm, angleDeg } = machine.bearing;
   const ratio = (ballMm / pitchMm) * Math.cos((angleDeg * Math.PI) / 180);
-  // A loaded bearing's elements slip: the cage is slower or quicker than rolling alone would have it.
+  // The elements of a loaded bearing slip: the cage is slower or faster than pure rolling would make it.
   const slip = 1 + 0.03 * (chance(machine.seed, 40) - 0.5);
   const cageTurns = ((1 - ratio) / 2) * slip;
   const spinTurns = (pitchMm / (2 * ballMm)) * (1 - ratio * ratio) * slip;
-  // Damage is heard from early on: its strikes grow with the root of its area.
+  // Damage is audible early: its impacts grow with the square root of its area.
   const g = STRIKE_G * Math.sqrt(severity) * severity ** 0.25 * (0.7 + 0.3 * load);
   if (!(g > 0)) return;
   const inZone = (turns: number) => 0.08 + 0.92 * Math.max(0, Math.cos(TURN * turns)) ** 1.5;
@@ -233,7 +233,7 @@ function impactFault(
   } else if (fault === "inner_race") {
     impacts(strike, balls * (1 - cageTurns), (turns) => g * inZone(turns));
   } else if (fault === "rolling_element") {
-    // Each turn of the element strikes both races, one harder.
+    // Each turn of the element hits both races, one harder.
     const side = (n: number) => (n % 2 === 0 ? 1 : 0.75);
     impacts(strike, 2 * spinTurns, (turns, n) => g * inZone(cageTurns * turns) * side(n));
   } else if (fault === "cage") impacts(strike, cageTurns, () => 1.3 * g);
@@ -274,12 +274,12 @@ function impacts(
         if (own !== undefined) own[k] = (own[k] ?? 0) + gain * ring;
       }
     }
-    // Random slip adds up from strike to strike.
+    // Random slip accumulates from impact to impact.
     at += period * (1 + 0.006 * random.noise());
   }
 }
 
-/** Strikes at random times: cavitation, gravel in the pump. */
+/** Impacts at random times: cavitation, gravel in the pump. */
 function rubble(signals: readonly Float64Array[], random: RandomSequence, rateHz: number): void {
   const [signal] = signals;
   if (signal === undefined) return;
@@ -293,7 +293,7 @@ function rubble(signals: readonly Float64Array[], random: RandomSequence, rateHz
   }
 }
 
-/** Two axes turn into each other, high frequencies are lost, and the base rattles a little. */
+/** Two axes mix, high frequencies are lost, and the base rattles a little. */
 function knock(signals: readonly Float64Array[], random: RandomSequence): void {
   const [h, v, a] = signals;
   if (h === undefined || v === undefined || a === undefined) return;

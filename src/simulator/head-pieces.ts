@@ -8,8 +8,8 @@ const HEAD_END = Buffer.from("\r\n\r\n");
 type Written = (error?: Error | null) => void;
 
 /**
- * Lets the head of this answer leave in pieces of its own, each a TCP segment, with a pause between them. What follows
- * the head waits until it is out and then goes as it comes. `bytes` absent = a piece for each line.
+ * Sends the head of this response in pieces of its own, each a TCP segment, with a pause between them. Data after the
+ * head waits until it is sent and then follows directly. `bytes` absent = a piece for each line.
  */
 export function sendHeadInPieces(
   response: ServerResponse,
@@ -41,7 +41,7 @@ export function sendHeadInPieces(
     encoding?: BufferEncoding | Written,
     callback?: Written | null,
   ) => {
-    // Node passes null where nobody waits for the write.
+    // Node passes null if nobody waits for the write.
     const done = typeof encoding === "function" ? encoding : (callback ?? undefined);
     const bytes =
       typeof chunk === "string"

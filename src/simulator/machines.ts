@@ -1,6 +1,6 @@
 /**
- * The physics of the simulated plant. Everything is a pure function of machine and time, so that the past can be asked
- * for in any order and two processes agree on it.
+ * The physics of the simulated plant. Everything is a pure function of machine and time, so that the past can be
+ * queried in any order and two processes agree on it.
  */
 import type { Machine, PlantSensor } from "./plant.ts";
 import { chance, mix } from "./random.ts";
@@ -29,7 +29,7 @@ export function machineState(machine: Machine, ms: number): MachineState {
     machine.cycleMs * (machine.runFraction + 0.04 * (chance(machine.seed, cycle, 7) - 0.5));
   const isRunning = within < runMs;
   const sinceMs = isRunning ? within : within - runMs;
-  // Motors are up in seconds and coast for longer.
+  // Motors start in seconds and coast for longer.
   const turning = isRunning ? 1 - Math.exp(-sinceMs / 4000) : Math.exp(-sinceMs / 25_000);
   const load = isRunning ? loadAt(machine, ms) * (1 - Math.exp(-sinceMs / 20_000)) : 0;
   const warm = isRunning
@@ -45,7 +45,7 @@ export function machineState(machine: Machine, ms: number): MachineState {
   };
 }
 
-/** What the process asks for, whether the machine runs or not: a daily swing, the process' own cycle, and unrest. */
+/** Demand of the process, whether the machine runs or not: a daily variation, the process' own cycle, and noise. */
 function loadAt(machine: Machine, ms: number): number {
   const phase = TURN * chance(machine.seed, 8);
   const unrest = chance(machine.seed, Math.floor(ms / MINUTE_MS), 9) - 0.5;
@@ -57,7 +57,7 @@ function loadAt(machine: Machine, ms: number): number {
   );
 }
 
-/** Slow at first, then fast, as bearings go; after growthMs it is repaired. */
+/** Slow at first, then fast, as bearings fail; after growthMs it is repaired. */
 function severityAt(machine: Machine, ms: number): number {
   const age = ms / machine.growthMs + machine.growthPhase;
   return (age - Math.floor(age)) ** 2.5;
@@ -71,7 +71,7 @@ function ambientC(ms: number): number {
   );
 }
 
-/** Phase currents, A. The third phase carries a little less, the neutral the unbalance. */
+/** Phase currents, A. The third phase carries a little less, the neutral the imbalance. */
 export function phaseCurrentsA(
   machine: Machine,
   ms: number,
@@ -80,7 +80,7 @@ export function phaseCurrentsA(
   const noise = (phase: number) =>
     1 + 0.02 * (chance(machine.seed, Math.floor(ms / 1000), 20 + phase) - 0.5);
   if (!isRunning) return [0.02 * noise(1), 0.02 * noise(2), 0.02 * noise(3), 0.01 * noise(4)];
-  // The magnetising current is there even without load.
+  // The magnetising current flows even without load.
   const amps = machine.ratedA * Math.hypot(0.32, load);
   return [
     amps * noise(1),
@@ -90,7 +90,7 @@ export function phaseCurrentsA(
   ];
 }
 
-/** The counter of a module restarts every few days; ampere-hours since then, by steps of an hour. */
+/** The counter of a module restarts every few days; ampere-hours since then, in steps of an hour. */
 export function accumulatedAh(
   machine: Machine,
   ms: number,
@@ -119,7 +119,7 @@ export function tankLevel(machine: Machine, ms: number): number {
   return 0.12 + 0.78 * level + ripple;
 }
 
-/** One hour in two hundred, some loop's wire is off for a few minutes. */
+/** In one hour out of two hundred, the wire of some loop is broken for a few minutes. */
 export function isWireBroken(sensor: PlantSensor, channel: number, ms: number): boolean {
   const hour = Math.floor(ms / HOUR_MS);
   if (chance(sensor.seed, hour, 30 + channel) >= 0.005) return false;
@@ -135,7 +135,7 @@ export function isDoorOpen(sensor: PlantSensor, ms: number): boolean {
   return ms >= startMs && ms < startMs + (1 + 3 * chance(sensor.seed, slot, 52)) * MINUTE_MS;
 }
 
-/** Lithium cells: flat for most of their life, then down; lower when cold, and under the load of sending. */
+/** Lithium cells: flat for most of their life, then falling; lower when cold, and under the load of sending. */
 export function batteryV(sensor: PlantSensor, ms: number): number {
   const lifeMs = YEARS_PER_BATTERY * 365 * DAY_MS * (0.8 + 0.4 * chance(sensor.seed, 60));
   const lives = ms / lifeMs + chance(sensor.seed, 61);

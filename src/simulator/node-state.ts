@@ -1,4 +1,4 @@
-/** What a simulated node says of itself: its battery, firmware, signal and own RMS, in operations and in registers. */
+/** Status of a simulated node: its battery, firmware, signal and own RMS, in operations and in registers. */
 import type { PlainRecord } from "./plain-record.ts";
 
 const STATE_QUANTITIES = [
@@ -12,7 +12,7 @@ const STATE_QUANTITIES = [
 ] as const;
 type StateQuantity = (typeof STATE_QUANTITIES)[number];
 
-/** A further read operation: its name, and its record's fields by the name that the gateway gives them. */
+/** An additional read operation: its name, and its record's fields by their names at the gateway. */
 export interface StateOperation {
   readonly name: string;
   readonly fields: Readonly<Record<string, StateQuantity>>;
@@ -28,10 +28,10 @@ const DEFAULT_FIELDS: StateOperation["fields"] = {
   Sleeping: "sleeping",
 };
 const HOUR_MS = 3_600_000;
-/** Registers of one sensor; those of the sensor at place n of the list begin at n times this. */
+/** Registers of one sensor; those of the sensor at index n of the list begin at n times this. */
 const REGISTERS_PER_SENSOR = 10;
 
-/** `getVibrationState` or `getVibrationState:Battery=battery,FW=firmware`; a sentence where it is neither. */
+/** `getVibrationState` or `getVibrationState:Battery=battery,FW=firmware`; an error message if it is neither. */
 export function parseStateOperation(text: string): StateOperation | string {
   const [name = "", written] = text.split(":", 2);
   if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name)) return `${name} is not the name of an operation`;
@@ -47,7 +47,7 @@ export function parseStateOperation(text: string): StateOperation | string {
   return { name, fields: Object.fromEntries(fields) };
 }
 
-/** The state of the sensor at a place of the plant's list; it changes by the hour, the firmware never. */
+/** The state of the sensor at an index of the plant's list; it changes hourly, the firmware never. */
 function quantity(what: StateQuantity, place: number, nowMs: number): number | string | boolean {
   const hour = Math.floor(nowMs / HOUR_MS);
   switch (what) {
@@ -68,7 +68,7 @@ function quantity(what: StateQuantity, place: number, nowMs: number): number | s
   }
 }
 
-/** The newest state as the gateway has it, with the time of the hour. */
+/** The newest state that the gateway has, with the time of the hour. */
 export function stateRecord(
   { fields }: StateOperation,
   code: string,

@@ -11,21 +11,21 @@ export interface SimulatorOptions {
   readonly clock?: Clock;
   /** Loopback unless given. */
   readonly host?: string;
-  /** 0 = any free one. */
+  /** 0 = any free port. */
   readonly port?: number;
   readonly seed?: number;
   readonly sensors?: number;
-  /** How many times faster than ours the plant's time runs. */
+  /** How many times faster than real time the plant's time runs. */
   readonly speed?: number;
   /** IANA zone of the gateway. */
   readonly zone?: string;
-  /** The vendor's word where the contract says sensor. */
+  /** The vendor's word for which the contract says sensor. */
   readonly word?: string;
   readonly servicePath?: string;
   readonly generation?: 1 | 2;
   /** Plant time at the start, ms UTC; now unless given. */
   readonly startMs?: number;
-  /** How wrong the gateway's clock is, ms. */
+  /** Error of the gateway's clock, ms. */
   readonly clockOffsetMs?: number;
   readonly historyDays?: number;
   /** Seconds between two records, by kind. */
@@ -35,20 +35,20 @@ export interface SimulatorOptions {
   readonly growthDays?: number;
   readonly dayRule?: "time_data" | "realnodetime";
   readonly emptyDay?: EmptyDay;
-  /** A string where an integer is due, and the reverse, answers 400. */
+  /** A string where an integer is expected, and the reverse, gives 400. */
   readonly strictTypes?: boolean;
-  /** Status of the page for a fault in the handler. */
+  /** Status of the error page for an exception in the handler. */
   readonly faultStatus?: 400 | 500;
-  /** Memory for waveforms kept ready, MB. */
+  /** Memory for prepared waveforms, MB. */
   readonly cacheMb?: number;
-  /** Further read operations, for the states of nodes. */
+  /** Additional read operations, for the states of nodes. */
   readonly stateOperations?: readonly StateOperation[];
   readonly settings?: {
-    /** One JSON file per sensor is written here; in memory only without it. */
+    /** One JSON file per sensor is written here; without it, only in memory. */
     readonly dir?: string;
     readonly order?: readonly (502 | 503 | 504 | 505 | 506)[];
     readonly ranges?: readonly number[];
-    /** Type codes that take settings. */
+    /** Type codes that accept settings. */
     readonly types?: readonly number[];
     readonly answer?: SettingsAnswer;
   };

@@ -1,4 +1,4 @@
-/** The HTML pages that stand where data was due. */
+/** The HTML pages returned instead of data. */
 export function page(title: string, text: string): string {
   return `<?xml version="1.0" encoding="utf-8"?>\r\n<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN" "http://www.w3.org/TR/xhtml1/DTD/xhtml1-transitional.dtd">\r\n<html xmlns="http://www.w3.org/1999/xhtml"><head><title>${title}</title></head><body><div id="content"><p class="heading1">${title}</p><p>${text}</p></div></body></html>`;
 }

@@ -1,4 +1,4 @@
-/** An instant with the writer's offset, before it becomes text. */
+/** An instant with the writer's offset, before it is formatted. */
 export interface PlainTime {
   readonly ms: number;
   readonly offsetMinutes: number | null;
@@ -19,7 +19,9 @@ export function isTime(value: PlainValue): value is PlainTime {
   return typeof value === "object" && value !== null && "ms" in value;
 }
 
-/** For the control side: times stay objects, samples become base64 of little-endian 16-bit counts, NaN its name. */
+/**
+ * For the control interface: times stay objects, samples become base64 of little-endian 16-bit counts, NaN its name.
+ */
 export function toTransport(record: PlainRecord, withSamples: boolean): Record<string, unknown> {
   // Not by assignment: one fault adds a member named __proto__.
   return Object.fromEntries(

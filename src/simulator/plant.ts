@@ -3,7 +3,7 @@ import { chance, mix } from "./random.ts";
 
 type Defect = "bearing" | "unbalance" | "misalignment" | "looseness";
 
-/** A machine of the simulated plant. What it does at a time follows from this alone (machines.ts). */
+/** A machine of the simulated plant. Its behaviour follows from this alone (machines.ts). */
 export interface Machine {
   readonly id: number;
   readonly seed: number;
@@ -16,7 +16,7 @@ export interface Machine {
   readonly cycleMs: number;
   readonly ratedA: number;
   readonly defect: Defect;
-  /** From healthy to severe; then it is repaired and the defect starts anew. */
+  /** From healthy to severe; then it is repaired and the defect starts again. */
   readonly growthMs: number;
   readonly growthPhase: number;
 }
@@ -39,7 +39,7 @@ export interface PlantSensor {
 export interface PlantOptions {
   readonly seed: number;
   readonly sensors: number;
-  /** Sensors with waveforms at most; the rest of a large plant is scalar. */
+  /** Maximum number of sensors with waveforms; the rest of a large plant is scalar. */
   readonly accelSensorsMax: number;
   /** Days a defect takes from healthy to severe. */
   readonly growthDays: number;
@@ -85,7 +85,7 @@ interface Fitting {
   readonly channels: Readonly<Record<string, ChannelConfig>>;
 }
 
-/** What is fitted to every machine, in this order: seven sensors that speak all seven kinds. */
+/** Fitted to every machine, in this order: seven sensors that cover all seven kinds. */
 const FITTINGS: readonly Fitting[] = [
   {
     type: SENSOR_TYPES.triaxial,
@@ -205,7 +205,7 @@ function createMachine(index: number, options: PlantOptions): Machine {
   };
 }
 
-/** The site file for this plant (contract 4): with it an agent needs nothing else to be commissioned. */
+/** The site file for this plant (contract section 4): an agent needs nothing else to be commissioned. */
 export function plantSite(plant: Plant, site = "simulated-plant"): Site {
   return {
     site,

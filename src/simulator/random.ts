@@ -1,6 +1,6 @@
 /**
- * Randomness that can be asked for out of order: a value is a hash of what it belongs to (seed, sensor, record number),
- * so any record of any day comes out the same whoever asks, and whenever.
+ * Random numbers that can be read in any order: a value is a hash of its context (seed, sensor, record number), so any
+ * record of any day is the same for every reader at any time.
  */
 
 /** Mixes two whole numbers into 32 bits. */
@@ -25,7 +25,7 @@ export function chance(seed: number, n: number, salt = 0): number {
   return mix(mix(seed, salt), n) / 4294967296;
 }
 
-/** A repeatable sequence, for what is drawn in order. */
+/** A repeatable sequence, for values drawn in order. */
 export class RandomSequence {
   #state: number;
 
@@ -41,7 +41,7 @@ export class RandomSequence {
     this.#state = x;
     return (x >>> 0) / 4294967296;
   }
-  /** Near enough to a normal distribution for noise: mean 0, standard deviation 1. */
+  /** Close enough to a normal distribution for noise: mean 0, standard deviation 1. */
   noise(): number {
     return (this.next() + this.next() + this.next() - 1.5) * 2;
   }

@@ -1,26 +1,26 @@
-/** What record faults make of records. Each is pure, so that whoever compares can work the shown record out again. */
+/** The effects of record faults. Each is pure, so that a checker can recompute the served record. */
 import type { PolledKind } from "../core/sensor.ts";
 import type { ActiveFault, FaultName, FaultSet } from "./faults.ts";
 import { isTime, type PlainRecord, type PlainTime, type PlainValue } from "./plain-record.ts";
 import { chance, mix } from "./random.ts";
 import type { RecordRef } from "./sensor-history.ts";
 
-/** One change to a record: what, drawn from which seed, with which parameter. */
+/** One change to a record: which, drawn from which seed, with which parameter. */
 export type Step = readonly [name: FaultName, seed: number, parameter: number | string];
 
-/** One record of an answer: which, and what was done to it. No steps = as the truth has it. */
+/** One record of a response: which, and its alterations. No steps = the truth. */
 export interface Item {
   readonly ref: RecordRef;
   readonly steps: readonly Step[];
 }
 
 const DAY_MS = 86_400_000;
-/** What .NET writes for a time that was never set. */
+/** .NET's text for a time that was never set. */
 const UNSET_MS = -62_135_596_800_000;
 const YEAR_2106_MS = 4_294_967_295_000;
 const NO_STEPS: readonly Step[] = [];
 
-/** Faults that change single records in place. What each does stands in ALTERATIONS. */
+/** Faults that change single records in place. ALTERATIONS describes each. */
 const CHANGING: ReadonlySet<FaultName> = new Set<FaultName>([
   ...([
     "changed-field",
@@ -34,7 +34,7 @@ const CHANGING: ReadonlySet<FaultName> = new Set<FaultName>([
   ...(["calibration-zero", "calibration-negative", "nan-tokens", "null-fields"] as const),
   ...(["missing-fields", "unknown-members", "unknown-values", "restored-from-backup"] as const),
 ]);
-/** Faults that put further records beside. */
+/** Faults that add further records. */
 const ADDING: ReadonlySet<FaultName> = new Set<FaultName>([
   "duplicates",
   "same-time-other-content",
@@ -42,19 +42,19 @@ const ADDING: ReadonlySet<FaultName> = new Set<FaultName>([
   "other-day",
 ]);
 
-/** Whether a fault concerns this record: the same records are concerned at every call while it lasts. */
+/** Whether a fault affects this record: the same records are affected at every call while it lasts. */
 function concerns(fault: ActiveFault, n: number): boolean {
   const share = fault.spec.fraction ?? (fault.spec.name === "vanished" ? 0.2 : 1);
   return share >= 1 || chance(fault.seed, n) < share;
 }
 
-/** How much later than true a record shows up, ms. */
+/** How much later than usual a record becomes visible, ms. */
 export function extraDelay(faults: FaultSet): ((n: number) => number) | undefined {
   const late = faults.get("late");
   return late && ((n) => (concerns(late, n) ? (late.spec.ms ?? 1_800_000) : 0));
 }
 
-/** The day's records as the faults leave them. */
+/** The day's records after the faults. */
 export function applyRecordFaults(refs: readonly RecordRef[], faults: FaultSet): Item[] {
   let items: Item[] = refs.map((ref) => ({ ref, steps: NO_STEPS }));
   for (const fault of faults.all) {
@@ -92,7 +92,7 @@ function shuffled(items: readonly Item[], seed: number): Item[] {
     .map(({ item }) => item);
 }
 
-/** True when no reading can come of such a record: it has no time, or names another sensor. */
+/** True if such a record can give no reading: it has no time, or names another sensor. */
 export function isRejected(steps: readonly Step[], kind: PolledKind): boolean {
   return steps.some(
     ([name]) =>
@@ -103,7 +103,7 @@ export function isRejected(steps: readonly Step[], kind: PolledKind): boolean {
   );
 }
 
-/** The record with everything done to it. */
+/** The record with every alteration applied. */
 export function applySteps(record: PlainRecord, steps: readonly Step[]): PlainRecord {
   return steps.reduce((changing, step) => applyStep(changing, step), record);
 }
@@ -129,7 +129,7 @@ const moveChannels =
   (record, seed) =>
     mapChannels(record, (samples, i) => map(samples, i, seed));
 
-/** What a fault does to one record. */
+/** The effect of a fault on one record. */
 const ALTERATIONS: Readonly<Partial<Record<FaultName, Alteration>>> = {
   "changed-field": (record, seed) => withOtherContent(record, seed, 0.11),
   "restored-from-backup": (record, seed) => withOtherContent(record, seed, 0.23),
@@ -138,7 +138,7 @@ const ALTERATIONS: Readonly<Partial<Record<FaultName, Alteration>>> = {
   "sensor-swapped": (record, seed, code) =>
     setWhere("sensor_code", String(code))(record, seed, code),
   "other-day": moveTimes(({ ms, offsetMinutes }) => ({ ms: ms - 2 * DAY_MS, offsetMinutes })),
-  // A further record: its own time, on the samples of another.
+  // An additional record: its own time, with the samples of another.
   "big-day": (record, _, atMs) =>
     mapTimes(record, ({ offsetMinutes }) => ({ ms: Number(atMs), offsetMinutes })),
   "time-unset": moveTimes(() => ({ ms: UNSET_MS, offsetMinutes: 0 })),
@@ -163,7 +163,7 @@ const ALTERATIONS: Readonly<Partial<Record<FaultName, Alteration>>> = {
     const numbers = numericFields(record);
     return Object.fromEntries(Object.entries(record).filter(([field]) => !numbers.includes(field)));
   },
-  // JSON.parse is the one way to write an own member of that name.
+  // JSON.parse is the only way to create an own member of that name.
   "unknown-members": (record) => ({
     ...record,
     ...(JSON.parse('{"__proto__":1,"constructor":"x"}') as PlainRecord),
@@ -206,7 +206,7 @@ function replaced(samples: Int16Array, seed: number, value: number): readonly nu
   return out;
 }
 
-/** The measured numbers: what a reading is made of, and the battery. */
+/** The measured numbers: those of a reading, and the battery. */
 function numericFields(record: PlainRecord): string[] {
   const isMeasured = /current|voltage|^RPM$|^battery$|temperature/;
   return Object.keys(record).filter((f) => typeof record[f] === "number" && isMeasured.test(f));
@@ -223,12 +223,12 @@ function mapNumbers(
   return out;
 }
 
-/** Other content at the same time: one measured number moved a little. */
+/** Other content at the same time: one measured number is changed a little. */
 function withOtherContent(record: PlainRecord, seed: number, shift: number): PlainRecord {
   const numbers = numericFields(record);
   const field = numbers[seed % Math.max(1, numbers.length)];
   if (field === undefined) {
-    // Contacts have no number but the firmware's.
+    // Contacts have no number except the firmware's.
     return { ...record, version: Number(record["version"] ?? 0) + Math.round(shift * 100) };
   }
   const value = Number(record[field]) + shift + (seed % 97) / 1000;

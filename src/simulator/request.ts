@@ -3,7 +3,7 @@ import { wireName } from "./wire-writer.ts";
 
 const BODY_BYTES_MAX = 1_048_576;
 
-/** The request cannot be understood: an HTML page with this status. */
+/** An invalid request: an HTML page with this status. */
 export class BadRequest extends Error {
   readonly status: number;
 
@@ -24,13 +24,13 @@ export async function readText(request: IncomingMessage): Promise<string> {
   return Buffer.concat(parts).toString("utf8");
 }
 
-/** The fields of a request as a data contract would bind them: names to the letter, absent numbers 0. */
+/** The fields of a request as a data contract would bind them: names case-sensitive, absent numbers 0. */
 export class RequestFields {
   readonly #fields: Readonly<Record<string, unknown>>;
   readonly #word: string;
   readonly #isStrict: boolean;
 
-  /** Throws BadRequest when the text is no JSON object. */
+  /** Throws BadRequest if the text is not a JSON object. */
   constructor(text: string, word: string, isStrict: boolean) {
     let value: unknown;
     try {
@@ -72,7 +72,7 @@ export class RequestFields {
     return value;
   }
 
-  /** What a request names its sensor, before it is known which type its operation wants. */
+  /** The sensor named by a request, before the type that its operation expects is known. */
   sensor(name: string): string {
     const value = this.#get(name);
     return typeof value === "string" || typeof value === "number" ? String(value) : "";

@@ -20,35 +20,35 @@ import { synthesise, type WaveformShape } from "./waveform.ts";
 export interface HistoryOptions {
   /** Time between two records, ms. */
   readonly cadenceMs: Readonly<Record<PolledKind, number>>;
-  /** How far back the gateway's memory goes before the start, ms. */
+  /** How far the gateway's memory goes back before the start, ms. */
   readonly historyMs: number;
   readonly waveform: WaveformShape;
-  /** Which time puts a waveform into a day. */
+  /** Which time assigns a waveform to a day. */
   readonly dayRule: "time_data" | "realnodetime";
-  /** Most memory for waveforms kept ready, bytes. */
+  /** Most memory for prepared waveforms, bytes. */
   readonly cacheBytesMax: number;
 }
 
-/** One record of a sensor, not yet worked out. */
+/** One record of a sensor, not yet computed. */
 export interface RecordRef {
   readonly n: number;
   /** When it was measured, the plant's true time, ms. */
   readonly trueMs: number;
-  /** When the gateway has it, true time, ms. */
+  /** When the gateway received it, true time, ms. */
   readonly visibleMs: number;
 }
 
-/** Which of the two vibration trips and schedules made the sensor record. */
+/** Which of the two vibration triggers and schedules made the sensor record. */
 const REASON_REQUESTED = 1;
 const REASON_SCHEDULED = 2;
 const REASON_ALARM = 3;
 const SLACK_MS = 3_600_000;
-/** Counts as JSON text take about this many bytes each, beside their own two. */
+/** Counts take about this many bytes each as JSON text, in addition to their own two. */
 const BYTES_PER_SAMPLE = 10;
 
 /**
- * What every sensor ever sent. Record n of a sensor is a pure function of seed, sensor, kind and n: it can be asked for
- * at any time, in any order, and worked out again by whoever checks the agent.
+ * Everything each sensor ever sent. Record n of a sensor is a pure function of seed, sensor, kind and n: it can be
+ * requested at any time, in any order, and recomputed by a checker of the agent.
  */
 export class SensorHistory {
   readonly #clock: SimulatedClock;
@@ -79,7 +79,7 @@ export class SensorHistory {
     return { n, trueMs, visibleMs: Math.ceil(visibleMs) };
   }
 
-  /** Records measured in [from, to) of true time that the gateway's memory reaches back to; in order, visible or not. */
+  /** Records measured in [from, to) of true time that are within the gateway's memory; in order, visible or not. */
   *between(
     sensor: PlantSensor,
     kind: PolledKind,
@@ -95,7 +95,7 @@ export class SensorHistory {
     }
   }
 
-  /** Records whose stamp lies in a calendar day of the gateway and that it has by now, in order. */
+  /** Records whose timestamp is in a calendar day of the gateway and that it has by now, in order. */
   day(
     sensor: PlantSensor,
     kind: PolledKind,
@@ -118,14 +118,14 @@ export class SensorHistory {
     return refs;
   }
 
-  /** The stamp that puts a record into a day, on the gateway's clock, ms. */
+  /** The timestamp that assigns a record to a day, on the gateway's clock, ms. */
   dayStampMs(sensor: PlantSensor, kind: PolledKind, ref: RecordRef): number {
     const isMeasured = kind !== "accel" || this.#options.dayRule === "realnodetime";
     const stamp = ref.trueMs + this.#clock.offsetAt(ref.trueMs);
     return isMeasured ? stamp : stamp + this.#transferMs(streamSeed(sensor, kind), kind, ref.n);
   }
 
-  /** First moment after `ms` at which something of this sensor reaches the gateway, true time. */
+  /** First moment after `ms` at which something from this sensor reaches the gateway, true time. */
   nextContactMs(sensor: PlantSensor, ms: number): number {
     let next = Number.POSITIVE_INFINITY;
     for (const kind of sensor.kinds) {
@@ -270,7 +270,7 @@ function clampFactor(sensor: PlantSensor, n: number): number {
   return (sensor.channels[`current${n}`]?.clamp ?? 100) / 100;
 }
 
-/** Minimum, maximum and average since the last message, from a few looks in between. */
+/** Minimum, maximum and average since the last message, from a few samples in between. */
 function currentSpread(sensor: PlantSensor, trueMs: number, cadenceMs: number): PlainRecord {
   const looks = [0, 1, 2, 3, 4, 5].map((i) =>
     phaseCurrentsA(sensor.machine, trueMs - (i * cadenceMs) / 6),

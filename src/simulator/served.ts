@@ -2,13 +2,13 @@ import type { PolledKind } from "../core/sensor.ts";
 import type { Item, Step } from "./record-faults.ts";
 
 /**
- * complete: shown in an answer that ended well with Key 0 · partial: only ever in answers that were cut or refused to
- * end. A client must have every complete one and may have a partial one.
+ * complete: served in a response that ended well with Key 0 · partial: only in responses that were cut or aborted. A
+ * client must have every complete one and may have a partial one.
  */
 export type ShownState = "complete" | "partial";
 
 export interface Shown {
-  /** The serial it was asked under. */
+  /** The serial number it was requested under. */
   readonly sensor: string;
   readonly kind: PolledKind;
   readonly n: number;
@@ -16,10 +16,10 @@ export interface Shown {
   readonly state: ShownState;
 }
 
-/** Altered records remembered; a campaign that alters more is told so by `isOverflown`. */
+/** Altered records remembered; a campaign that alters more learns so from `isOverflown`. */
 const ALTERED_MAX = 1_000_000;
 
-/** Record numbers as few long spans, since a day is shown again and again. */
+/** Record numbers as few long spans, because a day is served again and again. */
 class Spans {
   readonly #spans: [from: number, to: number][] = [];
 
@@ -54,7 +54,7 @@ interface Stream {
   readonly partial: Spans;
 }
 
-/** Every record the simulator ever showed anyone. */
+/** Every record the simulator ever served. */
 export class ServedLog {
   readonly #streams = new Map<string, Stream>();
   readonly #altered = new Map<string, Shown>();

@@ -47,7 +47,7 @@ class Gateway implements Simulator {
 
   constructor(config: SimulatorConfig) {
     this.#config = config;
-    // One for each fault that is on and each answer that waits; they go with them.
+    // One for each active fault and each delayed response; they are removed with them.
     setMaxListeners(0, this.#closing.signal);
     this.#port = config.port;
     this.zone = new TimeZone(config.zone);
@@ -164,7 +164,7 @@ class Gateway implements Simulator {
     if (!server) return;
     this.#server = null;
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    // Whoever switched this on over HTTP gets the answer first.
+    // Whoever requested this over HTTP gets the response first.
     setImmediate(() => setTimeout(() => this.#dropConnections(), 50));
     const reopen = async () => {
       await this.#config.clock.sleep(forMs, this.#closing.signal);
@@ -194,7 +194,7 @@ class Gateway implements Simulator {
         ...shown,
         timeMs: ref.trueMs + this.clock.offsetAt(ref.trueMs),
         expect: expectationOf(item, shown.kind),
-        // Worked out when it is asked for: a campaign of hours asks for each once.
+        // Computed on request: a campaign of hours requests each once.
         get record() {
           return answers.record(sensor, shown.kind, item);
         },

@@ -1,4 +1,4 @@
-/** The SensorService itself: one request in, one answer out, with whatever fault is due. */
+/** The SensorService itself: one request in, one response out, with any active fault. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { PolledKind } from "../core/sensor.ts";
 import { isDay } from "../core/time-zone.ts";
@@ -115,7 +115,7 @@ export class Service {
     const pieces = faults.get("head-in-pieces");
     if (pieces) sendHeadInPieces(response, pieces.spec, config.clock, signal);
     if (this.#pageInstead(response, faults)) return;
-    // A settings call takes effect even where its answer is lost.
+    // A settings call takes effect even if its response is lost.
     const outcome = isRead ? null : this.#settle(operation, fields);
     const isReused = this.#used.has(request.socket);
     this.#used.add(request.socket);
@@ -167,7 +167,7 @@ export class Service {
     return envelopePieces(operation, items, render, faults, config.emptyDay);
   }
 
-  /** One record of the sensor as it is now; none for a serial that the plant does not have. */
+  /** One record of the sensor as it is now; none for a serial number that is not in the plant. */
   #stateText(operation: StateOperation, code: string, faults: FaultSet): string {
     const { answers, clock } = this.#parts;
     const place = answers.placeOf(code.trim().replace(/^0+(?=\d)/, ""));
@@ -220,7 +220,7 @@ export class Service {
     this.calls.push({ operation, sensor, day, atMs: this.#parts.clock.now(), faults: names });
   }
 
-  /** Statuses and pages in the answer's place. */
+  /** Statuses and pages instead of the response. */
   #pageInstead(response: ServerResponse, faults: FaultSet): boolean {
     const seconds = (name: "too-many-requests" | "unavailable") =>
       String(faults.get(name)?.spec.seconds ?? 2);
@@ -251,7 +251,7 @@ export class Service {
     return true;
   }
 
-  /** Delays and lost connections; false when there will be no answer. */
+  /** Delays and lost connections; false if there will be no response. */
   async #mayAnswer(
     response: ServerResponse,
     faults: FaultSet,
@@ -274,7 +274,7 @@ export class Service {
   }
 }
 
-/** Whether a shown record must become a reading of some client, or must not. */
+/** Whether a served record must become a reading of some client, or must not. */
 export function expectationOf(item: Pick<Item, "steps">, kind: PolledKind): "reading" | "reject" {
   return isRejected(item.steps, kind) ? "reject" : "reading";
 }

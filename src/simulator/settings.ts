@@ -14,7 +14,7 @@ export interface SensorSettings {
 export interface SettingsState {
   /** Waiting for the sensor's next contact. */
   readonly queued: SensorSettings | null;
-  /** What the sensor works with. */
+  /** The settings in effect at the sensor. */
   readonly applied: SensorSettings | null;
 }
 
@@ -38,7 +38,7 @@ const DESCRIPTIONS: Readonly<Record<number, string>> = {
   506: "This type of sensor takes no settings",
 };
 
-/** Settings wait in the gateway until the sensor asks for them; the last write wins. */
+/** Settings wait in the gateway until the sensor requests them; the last write wins. */
 export class SettingsBox {
   readonly #config: SimulatorConfig["settings"];
   readonly #entries = new Map<string, Entry>();
@@ -55,7 +55,7 @@ export class SettingsBox {
     this.#nextContactMs = nextContactMs;
   }
 
-  /** saveSettings: checks in the configured order; the first that fails is the answer. */
+  /** saveSettings: checks in the configured order; the first that fails is the response. */
   save(fields: RequestFields): Outcome {
     const type = fields.integer("sensorType");
     const code = String(fields.integer("sensorCode"));
@@ -75,7 +75,7 @@ export class SettingsBox {
     return this.#finish(code, settings, this.#config.order.find((status) => isWrong[status]) ?? 0);
   }
 
-  /** UpdateConfig of the first generation knows the alarm bound alone. */
+  /** UpdateConfig of the first generation knows only the alarm limit. */
   update(fields: RequestFields): Outcome {
     const settings: SensorSettings = {
       intervalSendDataMin: fields.integer("intervalSendData"),

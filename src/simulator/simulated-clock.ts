@@ -6,8 +6,8 @@ interface Segment {
 }
 
 /**
- * Two times: the plant's (true: what physics and sensors follow, perhaps speeded up) and the gateway's own clock, which
- * may be wrong and may be set. A record keeps the stamp that the gateway's clock showed when the record was taken.
+ * Two times: the plant's (true: used by physics and sensors, perhaps faster than real time) and the gateway's own
+ * clock, which may be wrong and may be set. A record keeps the gateway's time at which it was taken.
  */
 export class SimulatedClock {
   readonly #clock: Clock;
@@ -30,13 +30,13 @@ export class SimulatedClock {
       this.#startMs + (this.#clock.monotonic() - this.#startMonotonic) * this.#speed,
     );
   }
-  /** From now on the plant runs so many times as fast as we do. */
+  /** From now on the plant runs this many times faster than real time. */
   setSpeed(speed: number): void {
     this.#startMs = this.trueNow();
     this.#startMonotonic = this.#clock.monotonic();
     this.#speed = speed;
   }
-  /** What the gateway's clock shows, ms UTC. */
+  /** The time on the gateway's clock, ms UTC. */
   now(): number {
     return this.trueNow() + this.offsetMs;
   }
@@ -50,7 +50,7 @@ export class SimulatedClock {
     }
     return 0;
   }
-  /** Somebody sets the gateway's clock: from now on it is wrong by this much. */
+  /** Sets the gateway's clock: from now on it is wrong by this much. */
   setOffset(offsetMs: number): void {
     this.#segments.push({ fromMs: this.trueNow(), offsetMs });
   }

@@ -10,11 +10,11 @@ import type { SimulatedClock } from "./simulated-clock.ts";
 import type { TimeZone } from "./time-zone.ts";
 
 export interface ShownRecord extends Shown {
-  /** Reading time of the record as the truth has it, gateway's clock, ms. */
+  /** Time of the unaltered record, gateway's clock, ms. */
   readonly timeMs: number;
-  /** Whether a reading must come of it, or none may. */
+  /** Whether it must give a reading, or none may come from it. */
   readonly expect: "reading" | "reject";
-  /** The record as it was shown. */
+  /** The record as it was served. */
   readonly record: PlainRecord;
 }
 
@@ -29,7 +29,7 @@ export interface Simulator {
   readonly calls: readonly CallNote[];
   /** Records measured in [fromMs, toMs) on the gateway's clock and visible by now; no fault applied. */
   truth(sensor: string, kind: PolledKind, fromMs: number, toMs: number): TruthRecord[];
-  /** Every record ever shown to anyone, as it was shown. */
+  /** Every record ever served, as it was served. */
   served(): Generator<ShownRecord>;
   settings(sensor: string): SettingsState;
   siteFile(site?: string): Site;

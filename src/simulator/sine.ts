@@ -1,7 +1,7 @@
 /** One turn, rad. */
 export const TURN = 2 * Math.PI;
 
-/** Adds a sine by turning a vector, which costs no call per sample. */
+/** Adds a sine by rotating a vector, which costs no call per sample. */
 export function addSine(
   signal: Float64Array,
   hz: number,

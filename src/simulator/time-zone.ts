@@ -1,6 +1,6 @@
 import { isDay } from "../core/time-zone.ts";
 
-/** Offsets move on quarter hours of UTC at the finest, so one look-up serves a whole quarter. */
+/** Offsets change at quarter hours of UTC at the finest, so one look-up serves a whole quarter. */
 const QUARTER_MS = 900_000;
 const CACHED_QUARTERS_MAX = 50_000;
 const DAY_MS = 86_400_000;
@@ -51,14 +51,14 @@ export class TimeZone {
     return new Date(ms + this.offsetMinutes(ms) * 60_000).toISOString().slice(0, 10);
   }
 
-  /** First instant of a calendar day, ms; NaN when it is no day. */
+  /** First instant of a calendar day, ms; NaN if it is not a day. */
   startOf(day: string): number {
     const midnight = isDay(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN;
     if (Number.isNaN(midnight)) return Number.NaN;
-    // Two rounds: the first guess may carry the offset of the other side of a change.
+    // Two rounds: the first guess may use the offset from the other side of a change.
     let start = midnight - this.offsetMinutes(midnight) * 60_000;
     start = midnight - this.offsetMinutes(start) * 60_000;
-    // A midnight that does not exist or exists twice: step to the day's real edge.
+    // A midnight that does not exist or exists twice: move to the day's real edge.
     while (this.dayOf(start) < day) start += QUARTER_MS;
     while (this.dayOf(start - QUARTER_MS) >= day) start -= QUARTER_MS;
     return start;

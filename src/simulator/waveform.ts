@@ -31,8 +31,8 @@ function toneOf(hz: number, mms: number): Tone {
 const AXIS_GAIN = [1, 0.75, 0.45] as const;
 
 /**
- * What an accelerometer on the machine's bearing feels: unbalance (1x), misalignment (2x, axial), looseness (halves and
- * many harmonics), a bearing that goes (impacts that ring a resonance, modulated by the shaft), and noise; signed 16-bit.
+ * Acceleration at the machine's bearing: unbalance (1x), misalignment (2x, axial), looseness (halves and many
+ * harmonics), a failing bearing (impacts that ring a resonance, modulated by the shaft), and noise; signed 16-bit.
  */
 export function synthesise(
   sensor: PlantSensor,
@@ -69,7 +69,7 @@ export function synthesise(
 function tonesOf(machine: Machine, hz: number, severity: number, axis: number): Tone[] {
   const grown = (defect: Machine["defect"], mms: number) =>
     machine.defect === defect ? mms * severity : 0;
-  // A bad bearing gives play, so the shaft's own vibration rises with it.
+  // A worn bearing has clearance, so the shaft's own vibration rises with it.
   const unbalance = 0.7 + grown("unbalance", 6.5) + grown("bearing", 3.2);
   const misalignment = (0.2 + grown("misalignment", 6)) * (axis === 2 ? 1.8 : 1);
   const looseness = grown("looseness", 3.5) + grown("bearing", 1.4);
@@ -85,7 +85,7 @@ function addTone(signal: Float64Array, hz: number, g: number, phase: number, rat
   if (hz < rateHz / 2) addSine(signal, hz, g, phase, rateHz);
 }
 
-/** Rolling elements strike the damage; each strike rings the housing's resonance for a few milliseconds. */
+/** Rolling elements hit the damage; each impact rings the housing's resonance for a few milliseconds. */
 function addImpacts(
   signal: Float64Array,
   shaftHz: number,

@@ -1,11 +1,12 @@
 /**
- * Writes JSON the way a .NET data contract serialiser does: members in ordinal order of their wire names, `\/` for every
- * slash inside strings, /Date(ms+hhmm)/ times, null members written. It shares nothing with the reader it is used to test.
+ * Writes JSON as a .NET data contract serialiser does: members in ordinal order of their wire names, `\/` for every
+ * slash inside strings, /Date(ms+hhmm)/ times, null members written. It shares nothing with the reader it is used to
+ * test.
  */
 import type { PlainRecord, PlainTime, PlainValue } from "./plain-record.ts";
 import { isTime } from "./plain-record.ts";
 
-/** Deviations in how values are spelt; none of them changes what the record says. */
+/** Deviations in the spelling of values; none of them changes the content of the record. */
 export interface Spelling {
   readonly numbersAsStrings?: boolean;
   readonly decimalCommas?: boolean;
@@ -16,7 +17,7 @@ export interface Spelling {
   readonly quotedTokens?: boolean;
 }
 
-/** Puts the vendor's word in the place of `sensor`, keeping letter case. */
+/** Replaces `sensor` by the vendor's word, keeping letter case. */
 export function wireName(neutral: string, word: string): string {
   if (word === "sensor") return neutral;
   const capital = word.charAt(0).toUpperCase() + word.slice(1);
@@ -26,7 +27,7 @@ export function wireName(neutral: string, word: string): string {
 export class WireWriter {
   readonly #word: string;
   readonly #spelling: Spelling;
-  /** Fields of a kind come in the same set each time, so their order is worked out once. */
+  /** Fields of a kind come in the same set each time, so their order is computed once. */
   readonly #orders = new Map<string, readonly { readonly name: string; readonly key: string }[]>();
   readonly #samples: WeakMap<Int16Array, string>;
 
