@@ -16,6 +16,7 @@ import { extname, join } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { build, type Metafile, type Plugin } from "esbuild";
 import { bundledFolders } from "./bundled.ts";
+import { compiledSchemas } from "./compiled-schemas.ts";
 import { bundledComponents, type LockPackages } from "./sbom.ts";
 
 const DIST = "dist";
@@ -55,7 +56,7 @@ async function bundleProgram(source: string, name: string): Promise<Metafile> {
     banner: { js: "#!/usr/bin/env node" },
     define: { __BUNDLED__: "true" },
     metafile: true,
-    plugins: [onlyTheClient],
+    plugins: [onlyTheClient, compiledSchemas],
     // pg asks for its native client only where that is chosen.
     external: ["pg-native"],
     logLevel: "warning",

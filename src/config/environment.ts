@@ -127,12 +127,15 @@ function readEnvFile(cwd: string, envFile: string | null, faults: Fault[]): Envi
 function unknownName(name: string): Fault | null {
   const known = [...SETTING_NAMES, ...FILE_NAMES];
   if (known.includes(name)) return null;
-  const closest = nearest(name, known);
-  if (closest === null) return null;
   const isOurs = OUR_PREFIXES.some((prefix) => name.startsWith(prefix));
   // Other prefixes (HTTP_, DATA_, LOG_ …) are common (HTTP_PROXY), so only a near match is taken for a typing error.
-  const isSlip = name.length >= 8 && editDistance(name, closest) <= (name.length >= 12 ? 2 : 1);
-  if (!isOurs && !isSlip) return null;
+  const slips = name.length < 8 ? -1 : name.length >= 12 ? 2 : 1;
+  // Lengths first: most of an environment is not ours, and the distances to all names took milliseconds of each start.
+  const isNear = (other: string) =>
+    Math.abs(other.length - name.length) <= slips && editDistance(name, other) <= slips;
+  if (!isOurs && !known.some(isNear)) return null;
+  const closest = nearest(name, known);
+  if (closest === null || !(isOurs || isNear(closest))) return null;
   const bare = name.endsWith("_FILE") ? name.slice(0, -"_FILE".length) : "";
   if (isSettingName(bare)) {
     return {

@@ -12,6 +12,9 @@ import { parseJsonText } from "./json-text.ts";
 import { schemaFault } from "./schema-fault.ts";
 import { checkMeaning } from "./site-meaning.ts";
 
+/** The bundle holds the schema compiled with these (scripts/compiled-schemas.ts). */
+export const SITE_SCHEMA_OPTIONS = { allErrors: true, verbose: true, strict: true } as const;
+
 export interface LoadedSite {
   /** Null if there are faults. */
   readonly site: Site | null;
@@ -59,7 +62,7 @@ export function loadSite(text: string, path: string, options: SiteOptions = {}):
   }));
   const warnings: Fault[] = [];
 
-  const validate = new Ajv({ allErrors: true, verbose: true, strict: true }).compile(siteSchema);
+  const validate = new Ajv(SITE_SCHEMA_OPTIONS).compile(siteSchema);
   if (!validate(parsed.value)) {
     for (const error of validate.errors ?? []) {
       const isNoSensors = error.keyword === "minItems" && error.instancePath === "/sensors";

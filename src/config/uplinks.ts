@@ -17,6 +17,14 @@ import { checkUplinks } from "./uplinks-meaning.ts";
 import { type PendingFiles, readCredentials } from "./uplinks-secrets.ts";
 import type { WrittenUplink } from "./uplinks-written.ts";
 
+/** The bundle holds the schema compiled with these (scripts/compiled-schemas.ts). */
+export const UPLINKS_SCHEMA_OPTIONS = {
+  allErrors: true,
+  verbose: true,
+  strict: true,
+  allowUnionTypes: true,
+} as const;
+
 /** Records in one historical Sparkplug message, as many as a lease contains. */
 const HISTORY_BATCH_MAX = 256;
 
@@ -57,8 +65,7 @@ export function loadUplinks(text: string, path: string, context: UplinksContext)
     problem,
     remedy: "keep one",
   }));
-  const validate = new Ajv({ allErrors: true, verbose: true, strict: true, allowUnionTypes: true });
-  const check = validate.compile(uplinksSchema);
+  const check = new Ajv(UPLINKS_SCHEMA_OPTIONS).compile(uplinksSchema);
   if (!check(parsed.value)) {
     for (const error of check.errors ?? [])
       faults.push(

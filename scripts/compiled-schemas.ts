@@ -1,0 +1,134 @@
+/**
+ * For the bundle: the schemas of settings, site and uplinks files become code when it is built, not at each start, where that took a fifth
+ * of the CPU time. What is validated and what is said about it is the same: ajv writes the code in both cases.
+ */
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join, resolve } from "node:path";
+import { Ajv, type AnySchema, type Options } from "ajv";
+import standaloneCode from "ajv/dist/standalone/index.js";
+import type { Plugin } from "esbuild";
+import { settingsSchema } from "../src/config/settings-table.ts";
+import { SITE_SCHEMA_OPTIONS } from "../src/config/site.ts";
+import { UPLINKS_SCHEMA_OPTIONS } from "../src/config/uplinks.ts";
+
+/** Who gets the compiled schemas where it asks for ajv. */
+const IMPORTERS = [
+  "node_modules/env-schema/index.js",
+  "src/config/site.ts",
+  "src/config/uplinks.ts",
+];
+const NAMESPACE = "compiled-schemas";
+
+interface Wanted {
+  readonly options: Options;
+  readonly schema: AnySchema;
+}
+
+export const compiledSchemas: Plugin = {
+  name: "schemas are compiled",
+  setup(build) {
+    const wanted = [...ofEnvSchema(), ...ofFiles()];
+    const root = process.cwd();
+    build.onResolve({ filter: /^ajv$/ }, ({ importer }) =>
+      IMPORTERS.some((path) => importer === resolve(path))
+        ? { path: "ajv", namespace: NAMESPACE }
+        : null,
+    );
+    build.onResolve({ filter: /^compiled-schema:\d+$/ }, ({ path }) => ({
+      path,
+      namespace: NAMESPACE,
+    }));
+    build.onLoad({ filter: /^ajv$/, namespace: NAMESPACE }, () => ({
+      contents: standIn(wanted),
+      resolveDir: root,
+    }));
+    build.onLoad({ filter: /:\d+$/, namespace: NAMESPACE }, ({ path }) => {
+      const one = wanted[Number(path.slice(path.indexOf(":") + 1))];
+      if (one === undefined) throw new Error(path);
+      const ajv = new Ajv({ ...one.options, code: { source: true } });
+      return { contents: standaloneCode(ajv, ajv.compile(one.schema)), resolveDir: root };
+    });
+  },
+};
+
+/** Same options and same schema, same code. */
+function keyOf({ options, schema }: Wanted): string {
+  return JSON.stringify([options, schema]);
+}
+
+/** The part of ajv that the importers use. A schema that was not known when the bundle was built is compiled as ever. */
+function standIn(wanted: readonly Wanted[]): string {
+  const compiled = wanted.map(
+    (one, index) => `[${JSON.stringify(keyOf(one))}, () => require("compiled-schema:${index}")]`,
+  );
+  return `const compiled = new Map([${compiled.join(",\n")}]);
+    class Ajv {
+      constructor(options) { this.options = options; this.errors = null; this.real = null; }
+      get ajv() {
+        require("node:util").debuglog("gateside")("a schema is compiled at run time");
+        return this.real ??= new (require("ajv").Ajv)(this.options);
+      }
+      compile(schema) {
+        return compiled.get(JSON.stringify([this.options, schema]))?.() ?? this.ajv.compile(schema);
+      }
+      validate(schema, data) {
+        const validate = this.compile(schema);
+        const isValid = validate(data);
+        this.errors = validate.errors;
+        return isValid;
+      }
+      errorsText(errors, options) { return require("ajv").Ajv.prototype.errorsText(errors, options); }
+    }
+    module.exports = Ajv;
+    module.exports.Ajv = Ajv;`;
+}
+
+/** What env-schema asks of ajv, found by asking it: the options of its own instance are nowhere to be read. */
+function ofEnvSchema(): Wanted[] {
+  const wanted = new Map<string, Wanted>();
+  class Recorder {
+    readonly ajv: Ajv;
+    readonly options: Options;
+    errors: unknown = null;
+    constructor(options: Options) {
+      this.options = options;
+      this.ajv = new Ajv(options);
+    }
+    compile(schema: AnySchema) {
+      const one = { options: this.options, schema: structuredClone(schema) };
+      wanted.set(keyOf(one), one);
+      return this.ajv.compile(schema);
+    }
+    validate(schema: AnySchema, data: unknown) {
+      return this.compile(schema)(data);
+    }
+  }
+  const path = resolve("node_modules", "env-schema", "index.js");
+  const real = createRequire(path);
+  const module = { exports: {} as (options: object) => unknown };
+  const load = new Function(
+    "require",
+    "module",
+    "exports",
+    "__dirname",
+    readFileSync(path, "utf8"),
+  );
+  load(
+    (name: string) => (name === "ajv" ? Recorder : real(name)),
+    module,
+    module.exports,
+    dirname(path),
+  );
+  module.exports({ schema: settingsSchema(), data: { GATEWAY_URL: "http://g" }, env: false });
+  return [...wanted.values()];
+}
+
+function ofFiles(): Wanted[] {
+  const read = (name: string) =>
+    JSON.parse(readFileSync(join("config", name), "utf8")) as AnySchema;
+  return [
+    { options: SITE_SCHEMA_OPTIONS, schema: read("site.schema.json") },
+    { options: UPLINKS_SCHEMA_OPTIONS, schema: read("uplinks.schema.json") },
+  ];
+}
