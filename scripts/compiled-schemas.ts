@@ -4,7 +4,8 @@
  */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
+import { compileFunction } from "node:vm";
 import { Ajv, type AnySchema, type Options } from "ajv";
 import standaloneCode from "ajv/dist/standalone/index.js";
 import type { Plugin } from "esbuild";
@@ -107,19 +108,8 @@ function ofEnvSchema(): Wanted[] {
   const path = resolve("node_modules", "env-schema", "index.js");
   const real = createRequire(path);
   const module = { exports: {} as (options: object) => unknown };
-  const load = new Function(
-    "require",
-    "module",
-    "exports",
-    "__dirname",
-    readFileSync(path, "utf8"),
-  );
-  load(
-    (name: string) => (name === "ajv" ? Recorder : real(name)),
-    module,
-    module.exports,
-    dirname(path),
-  );
+  const load = compileFunction(readFileSync(path, "utf8"), ["require", "module", "exports"]);
+  load((name: string) => (name === "ajv" ? Recorder : real(name)), module, module.exports);
   module.exports({ schema: settingsSchema(), data: { GATEWAY_URL: "http://g" }, env: false });
   return [...wanted.values()];
 }
