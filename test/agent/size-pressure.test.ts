@@ -94,6 +94,11 @@ describe("a buffer smaller than the outage", { skip, timeout: deadlineMs(120_000
     const shown = () => truthOf(simulator, START_MS - 3 * HOUR_MS);
     await seen.waitFor(shown(), 30_000);
     await untilMetric(agent, "gateside_outbox_readings", (value) => value === 0);
+    // A reading whose waveform is pending is not history yet.
+    await until("the waveforms", async () => {
+      const { lanes } = await bufferOf(agent);
+      return lanes.waveform.readings === 0 || undefined;
+    });
     const delivered = new Set(seen.byId.keys());
 
     relay.shut();
