@@ -45,7 +45,7 @@ export function readingRow(item: ReadingItem): ReadingRow {
       continue;
     }
     taken += 1;
-    fields.push(typeof value === "string" ? copyText(value) : JSON.stringify(value));
+    fields.push(typeof value === "string" ? copyText(value) : String(value));
   }
   return {
     item,

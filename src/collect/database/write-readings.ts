@@ -24,19 +24,20 @@ export async function writeReadings(
   client: ClientBase,
   rows: readonly NumberedRow[],
 ): Promise<number> {
+  // Tables and rows in one order everywhere: two collectors with the same readings wait for each other in line, not in a circle.
+  const sorted = [...rows].sort(inOrder);
   const byTable = new Map<ReadingTable, NumberedRow[]>();
-  for (const row of rows) {
+  for (const row of sorted) {
     const list = byTable.get(row.row.table);
     if (list === undefined) byTable.set(row.row.table, [row]);
     else list.push(row);
   }
   let stored = 0;
-  // Tables and rows in one order everywhere: two collectors with the same readings wait for each other in line, not in a circle.
   for (const table of READING_TABLES) {
     const list = byTable.get(table);
-    if (list !== undefined) stored += await writeTable(client, table, list.sort(inOrder));
+    if (list !== undefined) stored += await writeTable(client, table, list);
   }
-  if (rows.length > 0) await writeLatest(client, rows);
+  await writeLatest(client, sorted);
   return stored;
 }
 
@@ -69,20 +70,18 @@ function isFromFuture({ row }: NumberedRow): boolean {
   return Array.isArray(flags) && flags.includes("time_in_future");
 }
 
+/** `rows` are in order, so the newest of a stream is the last of its run. */
 async function writeLatest(client: ClientBase, rows: readonly NumberedRow[]): Promise<void> {
-  const newest = new Map<number, NumberedRow>();
-  for (const row of rows) {
-    const known = newest.get(row.numbers.stream);
-    if ((known === undefined || inOrder(known, row) < 0) && !isFromFuture(row))
-      newest.set(row.numbers.stream, row);
-  }
-  if (newest.size === 0) return;
   let lines = "";
-  for (const { row, numbers } of [...newest.values()].sort(inOrder)) {
-    const { timeMs, id, values, quality } = row.item;
-    const valuesText = copyText(JSON.stringify(values));
-    lines += `${numbers.stream}\t${copyTime(timeMs)}\t${id}\t${valuesText}\t${copyText(row.unitsText)}\t${copyJson(quality)}\n`;
+  let newest: NumberedRow | null = null;
+  for (const row of rows) {
+    if (isFromFuture(row)) continue;
+    if (newest !== null && newest.numbers.stream !== row.numbers.stream)
+      lines += copyLatest(newest);
+    newest = row;
   }
+  if (newest === null) return;
+  lines += copyLatest(newest);
   await copyIn(
     client,
     `COPY stage_latest (stream, time, id, "values", units, quality) FROM STDIN`,
@@ -94,4 +93,9 @@ async function writeLatest(client: ClientBase, rows: readonly NumberedRow[]): Pr
      SET time = excluded.time, id = excluded.id, "values" = excluded."values", units = excluded.units, quality = excluded.quality
      WHERE (l.time, l.id) < (excluded.time, excluded.id)`,
   );
+}
+
+function copyLatest({ row, numbers }: NumberedRow): string {
+  const { timeMs, id, values, quality } = row.item;
+  return `${numbers.stream}\t${copyTime(timeMs)}\t${id}\t${copyText(JSON.stringify(values))}\t${copyText(row.unitsText)}\t${copyJson(quality)}\n`;
 }

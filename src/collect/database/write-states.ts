@@ -6,7 +6,7 @@ import type {
   ReadingItem,
   SensorStateItem,
 } from "../parse/item.ts";
-import { parseInstant } from "../parse/members.ts";
+import { isObject, parseInstant } from "../parse/members.ts";
 import type { NumberedRow } from "./write-readings.ts";
 
 /** An item with when it came, for what says no time of its own. */
@@ -145,17 +145,22 @@ const REMEMBERED_MAX = 200_000;
 interface Described {
   readonly stream: number;
   readonly item: ReadingItem;
-  /** JSON of the location, null where there is none. */
-  readonly location: string | null;
 }
+
+/** Without making texts of both, which every reading would pay for. Null where there is no location. */
+function isSameLocation(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (!isObject(a) || !isObject(b)) return false;
+  for (const name in a) if (a[name] !== b[name]) return jsonOf(a) === jsonOf(b);
+  return Object.keys(a).length === Object.keys(b).length;
+}
+
+const jsonOf = (location: unknown) => (location === null ? null : JSON.stringify(location));
 
 /** Name and place of sensors as their readings tell them, written when they differ from the last ones. */
 export class Descriptions {
   /** By stream. */
-  readonly #known = new Map<
-    number,
-    { name: string | null; location: string | null; timeMs: number }
-  >();
+  readonly #known = new Map<number, { name: string | null; location: unknown; timeMs: number }>();
 
   /** What `remember` is to be told once the transaction is committed. */
   async write(
@@ -168,12 +173,16 @@ export class Descriptions {
       const { item } = row;
       const known = this.#known.get(numbers.stream);
       if (known !== undefined && known.timeMs >= item.timeMs) continue;
-      const location = item.location === null ? null : JSON.stringify(item.location);
-      if (known !== undefined && known.name === item.name && known.location === location) continue;
+      if (
+        known !== undefined &&
+        known.name === item.name &&
+        isSameLocation(known.location, item.location)
+      )
+        continue;
       const key = `${item.site}\0${item.sensor}`;
       const other = changed.get(key);
       if (other === undefined || other.item.timeMs < item.timeMs)
-        changed.set(key, { stream: numbers.stream, item, location });
+        changed.set(key, { stream: numbers.stream, item });
     }
     if (changed.size === 0) return [];
     const rows = [...changed.entries()]
@@ -190,7 +199,7 @@ export class Descriptions {
         items.map(({ site }) => site),
         items.map(({ sensor }) => sensor),
         items.map(({ name }) => name),
-        rows.map(({ location }) => location),
+        items.map(({ location }) => jsonOf(location)),
         items.map(({ timeMs }) => new Date(timeMs)),
         received,
       ],
@@ -205,8 +214,12 @@ export class Descriptions {
 
   remember(rows: readonly Described[]): void {
     if (this.#known.size > REMEMBERED_MAX) this.#known.clear();
-    for (const { stream, item, location } of rows)
-      this.#known.set(stream, { name: item.name, location, timeMs: item.timeMs });
+    for (const { stream, item } of rows)
+      this.#known.set(stream, {
+        name: item.name,
+        location: item.location,
+        timeMs: item.timeMs,
+      });
   }
 }
 
