@@ -1,5 +1,6 @@
 import type { ClientBase } from "pg";
 import { READINGS } from "./migrations/001-readings.ts";
+import { NAMES } from "./migrations/002-names.ts";
 
 interface Step {
   readonly number: number;
@@ -8,7 +9,10 @@ interface Step {
 }
 
 /** In order; a step is never edited once released. */
-const STEPS: readonly Step[] = [{ number: 1, name: "readings", sql: READINGS }];
+const STEPS: readonly Step[] = [
+  { number: 1, name: "readings", sql: READINGS },
+  { number: 2, name: "names", sql: NAMES },
+];
 
 export const SCHEMA_VERSION = STEPS.length;
 
@@ -100,7 +104,7 @@ BEGIN
     EXECUTE format('GRANT INSERT, UPDATE ON ALL TABLES IN SCHEMA %s TO gateside_writer', here);
     EXECUTE format('REVOKE INSERT, UPDATE ON %s.gateside_schema FROM gateside_writer', here);
     EXECUTE format('GRANT DELETE ON %1$s.rejected, %1$s.collector_session TO gateside_writer', here);
-    EXECUTE format('GRANT EXECUTE ON FUNCTION %1$s.gateside_make_partitions(timestamptz), %1$s.gateside_drop_partitions(timestamptz) TO gateside_writer', here);
+    EXECUTE format('GRANT EXECUTE ON FUNCTION %1$s.gateside_make_partitions(timestamptz), %1$s.gateside_drop_partitions(timestamptz), %1$s.gateside_join_names(text[]) TO gateside_writer', here);
   END IF;
-  EXECUTE format('REVOKE EXECUTE ON FUNCTION %1$s.gateside_make_partitions(timestamptz), %1$s.gateside_drop_partitions(timestamptz) FROM PUBLIC', here);
+  EXECUTE format('REVOKE EXECUTE ON FUNCTION %1$s.gateside_make_partitions(timestamptz), %1$s.gateside_drop_partitions(timestamptz), %1$s.gateside_join_names(text[]) FROM PUBLIC', here);
 END $$`;

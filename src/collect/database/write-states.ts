@@ -7,6 +7,7 @@ import type {
   SensorStateItem,
 } from "../parse/item.ts";
 import { isObject, parseInstant } from "../parse/members.ts";
+import { joinNames } from "./names.ts";
 import type { NumberedRow } from "./write-readings.ts";
 
 /** An item with when it came, for what says no time of its own. */
@@ -209,6 +210,7 @@ export class Descriptions {
       "INSERT INTO box (site, received) SELECT site, $2 FROM unnest($1::text[]) site ON CONFLICT DO NOTHING",
       [sites, received],
     );
+    await joinNames(client, items);
     return rows;
   }
 

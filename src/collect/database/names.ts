@@ -1,0 +1,79 @@
+import type { ClientBase } from "pg";
+import { topicLevel } from "../../core/topic-level.ts";
+import type { Received } from "./write-states.ts";
+
+interface Named {
+  readonly site: string;
+  readonly sensor?: string;
+}
+
+/**
+ * The names that stand behind the levels of a topic: states carry none, and a level has `_` where a name has `/` and its like. A name is known once
+ * a reading has borne it.
+ */
+export class Names {
+  readonly #sites: ReadonlyMap<string, string>;
+  readonly #sensors: ReadonlyMap<string, string>;
+
+  private constructor(sites: ReadonlyMap<string, string>, sensors: ReadonlyMap<string, string>) {
+    this.#sites = sites;
+    this.#sensors = sensors;
+  }
+
+  /** Of these items; within the transaction that writes them. */
+  static async of(client: ClientBase, items: readonly Received<Named>[]): Promise<Names> {
+    const sites = new Map<string, string>();
+    const sensors = new Map<string, string>();
+    const names = new Names(sites, sensors);
+    if (items.length === 0) return names;
+    const levels = [...new Set(items.map(({ item }) => item.site))];
+    const boxes = await client.query<{ level: string; site: string }>(
+      `SELECT gateside_level(site) AS level, min(site) AS site FROM box
+       WHERE gateside_level(site) = ANY($1::text[]) AND gateside_level(site) <> site
+         AND NOT EXISTS (SELECT FROM stream s WHERE s.site = gateside_level(box.site))
+       GROUP BY 1`,
+      [levels],
+    );
+    for (const { level, site } of boxes.rows) sites.set(level, site);
+    const ofSensors = items.filter(({ item }) => item.sensor !== undefined);
+    if (ofSensors.length === 0) return names;
+    const { rows } = await client.query<{ site: string; level: string; sensor: string }>(
+      `SELECT n.site, t.level, min(n.sensor) AS sensor FROM unnest($1::text[], $2::text[]) t(site, level)
+       JOIN sensor n ON n.site = t.site AND gateside_level(n.sensor) = t.level AND gateside_level(n.sensor) <> n.sensor
+       WHERE NOT EXISTS (SELECT FROM stream s WHERE s.site = t.site AND s.sensor = t.level)
+       GROUP BY 1, 2`,
+      [
+        ofSensors.map(({ item }) => names.#site(item.site)),
+        ofSensors.map(({ item }) => item.sensor),
+      ],
+    );
+    for (const { site, level, sensor } of rows) sensors.set(`${site}\0${level}`, sensor);
+    return names;
+  }
+
+  #site(level: string): string {
+    return this.#sites.get(level) ?? level;
+  }
+
+  /** The items under their names. */
+  named<T extends Named>(items: readonly Received<T>[]): readonly Received<T>[] {
+    return items.map((received) => {
+      const { item } = received;
+      const site = this.#site(item.site);
+      if (item.sensor === undefined) return { ...received, item: { ...item, site } };
+      const sensor = this.#sensors.get(`${site}\0${item.sensor}`) ?? item.sensor;
+      return { ...received, item: { ...item, site, sensor } };
+    });
+  }
+}
+
+/** Called where names are written: what came under their levels before moves to their rows. */
+export async function joinNames(
+  client: ClientBase,
+  named: readonly Required<Named>[],
+): Promise<void> {
+  const levels = new Set<string>();
+  for (const { site, sensor } of named)
+    if (topicLevel(site) !== site || topicLevel(sensor) !== sensor) levels.add(topicLevel(site));
+  if (levels.size > 0) await client.query("SELECT gateside_join_names($1)", [[...levels]]);
+}
