@@ -45,7 +45,11 @@ export function readingRow(item: ReadingItem): ReadingRow {
       continue;
     }
     taken += 1;
-    fields.push(typeof value === "string" ? copyText(value) : String(value));
+    fields.push(
+      typeof value === "number"
+        ? String(value)
+        : copyText(typeof value === "string" ? value : JSON.stringify(value)),
+    );
   }
   return {
     item,
