@@ -177,6 +177,7 @@ export class FindingEngine {
           state,
           thresholds,
           isHeld: (key) => (before.states.get(key)?.stands ?? null) !== null,
+          fullRpm: (key) => before.states.get(key)?.fullRpm ?? null,
         },
       );
       const { id, timeMs } = reading;

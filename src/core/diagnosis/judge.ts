@@ -3,13 +3,9 @@ import type { Bearing, Machine } from "../machine.ts";
 import type { ChannelTones } from "../reading.ts";
 import type { Sensor } from "../sensor.ts";
 import { VELOCITY_LIMITS } from "../signal/severity.ts";
-import {
-  type BearingFault,
-  bearingFault,
-  faultsOf,
-  leadingHarmonic,
-  withoutEchoes,
-} from "./bearing-rules.ts";
+import type { ToneList } from "../signal/tones.ts";
+import { type BearingFault, faultsOf, isVisible, leadingHarmonic } from "./bearing-families.ts";
+import { bearingFault, isOfElement, withoutEchoes } from "./bearing-rules.ts";
 import {
   type Cannot,
   type CannotReason,
@@ -44,6 +40,8 @@ export interface Circumstances {
   /** `unknown` where the machine names a signal and that says nothing. */
   readonly state: "running" | "standing" | "unknown";
   readonly isHeld: (key: string) => boolean;
+  /** See `Look`. */
+  readonly fullRpm?: (key: string) => number | null;
   readonly thresholds?: Thresholds;
 }
 
@@ -82,6 +80,7 @@ export function judge(measured: Measured, around: Circumstances): Judgement {
     limits: limits ?? DEFAULT_LIMITS,
     thresholds,
     isHeld,
+    fullRpm: around.fullRpm ?? (() => null),
   };
   const rest = new Rest();
   bearingFaults(look, bearingsOf(around), rest);
@@ -192,7 +191,10 @@ function processFaults(look: Look, rest: Rest): void {
     const hz = blades * look.shaftHz;
     if (hz > topHz)
       rest.cannotTell("blade_pass", null, "sample_rate_low", beyond("Blade pass", hz, topHz));
-    else rest.say("blade_pass", bladePass(look, isMains));
+    else if (isMains(hz)) {
+      const text = `Blade pass (${hz.toFixed(2)} Hz) and twice the mains frequency are closer than ${APART_LINES} lines of ${resolutionHz.toFixed(2)} Hz.`;
+      rest.cannotTell("blade_pass", null, "resolution_coarse", text);
+    } else rest.say("blade_pass", bladePass(look));
   }
   if (teeth.length > 0) {
     const lowest = Math.min(...teeth) * look.shaftHz;
@@ -224,24 +226,60 @@ function bearingFaults(
   const envelope = look.axes.find((axis) => axis.envelope !== null)?.envelope ?? null;
   for (const [name, bearing] of bearings) {
     const orders = bearingOrders(bearing);
+    const faults = faultsOf(orders);
     const found: Verdict[] = [];
-    for (const fault of faultsOf(orders)) {
+    for (const fault of faults) {
+      const cannotTell = (reason: CannotReason, text: string) =>
+        rest.cannotTell(fault.finding, name, reason, text);
       if (envelope === null) {
-        const text = "The sample rate gives no envelope.";
-        rest.cannotTell(fault.finding, name, "no_envelope", text);
+        cannotTell("no_envelope", "The sample rate gives no envelope.");
         continue;
       }
       const why = unresolved(look, fault, envelope);
       if (why !== null) {
-        rest.cannotTell(fault.finding, name, ...why);
+        cannotTell(...why);
+        continue;
+      }
+      const { verdict, onOrderHz } = bearingFault(look, fault, name, orders.ftf);
+      const element = faults.find(({ finding }) => finding === "rolling_element");
+      const isElements =
+        verdict?.finding === "cage" &&
+        element !== undefined &&
+        isOfElement(look, element, orders.ftf ?? 0);
+      const hidden = verdict === null ? hiddenBy(look, fault, envelope, name, onOrderHz) : null;
+      if (hidden !== null) {
+        cannotTell(...hidden);
         continue;
       }
       rest.judged.push(findingKey(fault.finding, name));
-      const verdict = bearingFault(look, fault, name, orders.ftf);
-      if (verdict !== null) found.push(verdict);
+      if (verdict !== null && !isElements) found.push(verdict);
     }
     rest.verdicts.push(...withoutEchoes(look, found, orders.ftf));
   }
+}
+
+/** Why a fault that shows no lines of its own may be there nevertheless; null: it is not there. */
+function hiddenBy(
+  { shaftHz, isHeld }: Look,
+  { finding, name, order }: BearingFault,
+  envelope: ToneList,
+  bearing: string,
+  onOrderHz: number | null,
+): readonly [CannotReason, string] | null {
+  if (onOrderHz !== null) {
+    const at = `${Math.round(onOrderHz / shaftHz)}x (${onOrderHz.toFixed(1)} Hz)`;
+    return [
+      "resolution_coarse",
+      `The line at ${at} may be ${name}, which slip can move there, or a multiple of the shaft frequency.`,
+    ];
+  }
+  const hz = order * shaftHz;
+  // What stands has been seen at this frequency: it ends once it is seen no more.
+  if (isVisible(hz, envelope) || isHeld(findingKey(finding, bearing))) return null;
+  return [
+    "sample_rate_low",
+    `${name} at ${hz.toFixed(0)} Hz shows no line, but above ${(envelope.topHz / 2).toFixed(0)} Hz the envelope of this sample rate may miss it.`,
+  ];
 }
 
 function unresolved(

@@ -33,6 +33,8 @@ export interface Look {
   readonly thresholds: Thresholds;
   /** True for findings that stand: their limits are lower. */
   readonly isHeld: (key: string) => boolean;
+  /** Speed at which a finding was seen against its full limit, r/min; null where the last reading did not show it. */
+  readonly fullRpm: (key: string) => number | null;
 }
 
 /** Speed readings and records are not of one moment: the shaft is looked for this far around the measured speed. */
@@ -160,6 +162,19 @@ export function middleOfB({ limits, thresholds }: Look): number {
 /** A limit, lowered for what stands. */
 export function heldLimit(look: Look, key: string, limit: number): number {
   return look.isHeld(key) ? limit * look.thresholds.hold : limit;
+}
+
+/** Drives that run slower than this share of the speed at which a fault was seen say nothing of it. */
+const SPEED_SHARE_MIN = 0.6;
+
+/**
+ * The same for forces that grow with the square of the speed (unbalance, flow). What was seen at one speed is held at a lower
+ * one against a limit lowered likewise: a drive that slows down has not mended its machine.
+ */
+export function forceLimit(look: Look, key: string, limit: number): number {
+  const fullRpm = look.fullRpm(key);
+  const share = fullRpm === null ? 1 : (60 * look.measuredHz) / fullRpm;
+  return heldLimit(look, key, limit) * Math.min(1, Math.max(SPEED_SHARE_MIN, share) ** 2);
 }
 
 export function stageOf(level: number, second: number, third: number): 1 | 2 | 3 {

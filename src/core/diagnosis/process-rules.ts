@@ -2,6 +2,7 @@
 import type { EvidenceLine, SideBand, Verdict } from "./finding.ts";
 import {
   type AxisLook,
+  forceLimit,
   heldLimit,
   highOrderReach,
   type Look,
@@ -35,10 +36,15 @@ function lineAt(look: Look, axis: AxisLook, order: number, name: string): Eviden
   return velocityLine(look, axis, name, tone);
 }
 
-export function bladePass(look: Look, isMains: (hz: number) => boolean): Verdict | null {
+/** Not where blade pass lies on twice the mains frequency. */
+export function bladePass(look: Look): Verdict | null {
   const { blades } = look.machine;
-  if (blades === undefined || isMains(blades * look.shaftHz)) return null;
-  const limit = heldLimit(look, "blade_pass", BLADE_SHARE * look.limits[1] * look.thresholds.level);
+  if (blades === undefined) return null;
+  const limit = forceLimit(
+    look,
+    "blade_pass",
+    BLADE_SHARE * look.limits[1] * look.thresholds.level,
+  );
   let best: Verdict | null = null;
   for (const axis of look.axes) {
     const first = lineAt(look, axis, blades, `${blades}x`);

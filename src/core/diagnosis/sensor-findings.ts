@@ -22,6 +22,8 @@ export interface FindingState {
   /** Null until it stands. */
   readonly stands: { readonly id: string; readonly sinceMs: number } | null;
   readonly worstStage: 1 | 2 | 3;
+  /** Highest speed at which the row showed it, r/min; states of earlier versions have none. */
+  readonly fullRpm?: number;
   /** The newest reading that showed it. */
   readonly last: {
     readonly readingId: string;
@@ -110,7 +112,8 @@ function raise(
   const worstStage = old !== undefined && old.worstStage > stage ? old.worstStage : stage;
   const last = { readingId: id, timeMs, speedRpm: speedRpm ?? 0, verdict };
   const sinceMs = old?.inRow ? old.sinceMs : timeMs;
-  return { finding, bearing, inRow, missed: 0, sinceMs, stands, worstStage, last };
+  const fullRpm = Math.max(old?.fullRpm ?? 0, speedRpm ?? 0);
+  return { finding, bearing, inRow, missed: 0, sinceMs, stands, worstStage, fullRpm, last };
 }
 
 interface SavedFindings {

@@ -5,7 +5,7 @@
 import type { EvidenceLine, Verdict } from "./finding.ts";
 import {
   type AxisLook,
-  heldLimit,
+  forceLimit,
   isRadial,
   type Look,
   levelOf,
@@ -51,7 +51,7 @@ export function unbalance(look: Look): Verdict | null {
   const firsts = radial.map((axis) => orderLine(look, axis, 1));
   const best = strongest(firsts);
   const axis = look.axes.find(({ channel }) => channel === best?.channel);
-  const limit = heldLimit(look, "unbalance", middleOfB(look));
+  const limit = forceLimit(look, "unbalance", middleOfB(look));
   if (best === null || axis === undefined || best.amplitude < limit) return null;
   const second = at(orderLine(look, axis, 2));
   const axial = look.axes.filter((other) => !isRadial(other));
@@ -77,7 +77,7 @@ export function unbalance(look: Look): Verdict | null {
 /** Not for machines of two blades: their 2x is blade pass. */
 export function misalignment(look: Look): Verdict | null {
   if (look.machine.blades === 2) return null;
-  const limit = heldLimit(look, "misalignment", middleOfB(look));
+  const limit = forceLimit(look, "misalignment", middleOfB(look));
   const radial = look.axes.filter(isRadial);
   const pair = (axis: AxisLook) => [orderLine(look, axis, 1), orderLine(look, axis, 2)] as const;
   const across = radial.map(pair).toSorted((a, b) => at(b[1]) - at(a[1]))[0];
@@ -105,7 +105,7 @@ export function misalignment(look: Look): Verdict | null {
 
 export function looseness(look: Look, isMachinesOwn: (hz: number) => boolean): Verdict | null {
   const middle = middleOfB(look);
-  const limit = heldLimit(look, "looseness", 0.5 * middle);
+  const limit = forceLimit(look, "looseness", 0.5 * middle);
   let best: Verdict | null = null;
   for (const axis of look.axes) {
     const all = (orders: readonly number[]) =>

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FindingEngine } from "../../../src/core/diagnosis/engine.ts";
-import { engineOf, MACHINE, readingOf, recordOf, siteOf } from "./support.ts";
+import { engineOf, MACHINE, PLANT, readingOf, recordOf, siteOf } from "./support.ts";
 
 const FAULT = { fault: "outer_race", severity: 0.3 } as const;
 const fault = (n: number) => recordOf(FAULT, n);
@@ -27,6 +27,35 @@ test("one reading without the fault restarts the count", () => {
   follow(recordOf({}, 5), 5);
   for (let hour = 6; hour <= 9; hour++) assert.deepEqual(follow(fault(hour), hour).events, []);
   assert.equal(engine.of("10234").states.get(KEY)?.inRow, 4);
+});
+
+test("a drive that slows down does not break the row, and at no speed does a row begin below the full limit", () => {
+  const at = (share: number, hour: number) =>
+    recordOf({ fault: "misalignment", severity: 0.7 }, hour, 8192, {
+      ...PLANT,
+      speedRpm: 1480 * share,
+      zoneD: 4.5 * share ** 2,
+    });
+  const { engine, follow, world } = engineOf();
+  const run = (share: number, hour: number) => {
+    const record = at(share, hour);
+    world.speedRpm = record.speedRpm;
+    return follow(record, hour).events;
+  };
+  for (let hour = 1; hour <= 6; hour++) assert.deepEqual(run(0.8, hour), []);
+  for (const [i, share] of [1, 0.8, 0.85, 0.8].entries()) assert.deepEqual(run(share, 7 + i), []);
+  assert.deepEqual(
+    run(0.8, 11).map(({ value }) => value),
+    ["misalignment"],
+  );
+  // The highest speed of the row is remembered across a restart.
+  const [saved] = engine.saved();
+  assert.ok(saved?.text != null);
+  const again = engineOf();
+  again.engine.load([{ sensor: saved.sensor, text: saved.text }]);
+  again.world.speedRpm = at(0.8, 12).speedRpm;
+  again.follow(at(0.8, 12), 12);
+  assert.equal(again.engine.of("10234").states.get("misalignment")?.inRow, 6);
 });
 
 test("a repaired machine ends the finding after five readings, with an event", () => {

@@ -60,6 +60,34 @@ test("a resolution too coarse to separate the mains from the shaft is reported",
   assert.equal(own?.reason, "resolution_coarse");
 });
 
+test("blade pass on twice the mains frequency cannot be told", () => {
+  const plant = { ...PLANT, speedRpm: 1190, blades: 5 };
+  const machine = { ...MACHINE, blades: 5 };
+  const record = recordOf({ fault: "blade_pass", severity: 0.9 }, 1, 4096, plant);
+  const { cannot, verdicts, judged } = judge(record, around(record.speedRpm, { machine }));
+  assert.ok(!verdicts.some(({ finding }) => finding === "blade_pass"));
+  assert.ok(!judged.includes("blade_pass"));
+  const own = cannot.find(({ finding }) => finding === "blade_pass");
+  assert.equal(own?.reason, "resolution_coarse");
+});
+
+test("what was seen at full speed is held at a lower one against a limit lowered with its square", () => {
+  const slow = recordOf({ fault: "misalignment", severity: 0.7 }, 1, 8192, {
+    ...PLANT,
+    speedRpm: 1480 * 0.8,
+    zoneD: 4.5 * 0.8 ** 2,
+  });
+  assert.deepEqual(found(slow), []);
+  assert.deepEqual(found(slow, { fullRpm: () => 1480 }), ["misalignment"]);
+  // One that falls faster than the forces do is mended.
+  const mended = recordOf({ fault: "misalignment", severity: 0.7 }, 1, 8192, {
+    ...PLANT,
+    speedRpm: 1480 * 0.8,
+    zoneD: 4.5 * 0.4,
+  });
+  assert.deepEqual(found(mended, { fullRpm: () => 1480 }), []);
+});
+
 test("a line exactly at twice the mains frequency is distinguished from an order one line away, and an order is not mains", () => {
   // Lines of 1.56 Hz: 4x lies at 98.5 Hz, one of them below.
   assert.deepEqual(found(recordOf({ fault: "electrical", severity: 0.9 }, 1, 4096)), [

@@ -60,8 +60,8 @@ export function recordOf(
   n = 1,
   samples = 8192,
   machine: FaultyMachine = PLANT,
+  sampleRateHz = 6400,
 ): Record {
-  const sampleRateHz = 6400;
   const shape = { sampleRateHz, samples, rangeG: 16 };
   const whole = { fault: null, severity: 0, load: 0.8, ...condition };
   const { channels, calibration, speedRpm } = faultyRecord(machine, whole, n, shape);
