@@ -50,7 +50,7 @@ test("a drive that slows down does not break the row, and at no speed does a row
   );
   // The highest speed of the row is remembered across a restart.
   const [saved] = engine.saved();
-  assert.ok(saved?.text != null);
+  assert.ok(saved !== undefined && saved.text !== null);
   const again = engineOf();
   again.engine.load([{ sensor: saved.sensor, text: saved.text }]);
   again.world.speedRpm = at(0.8, 12).speedRpm;
