@@ -15,7 +15,6 @@ interface PlantSensor {
 interface Answer {
   readonly findings: readonly {
     readonly finding: string;
-    readonly inRow: number;
     readonly evidence: readonly { readonly name: string; readonly order: number }[];
     readonly text: string;
   }[];
@@ -60,11 +59,12 @@ test("findings – a developing bearing fault is reported once and shown with it
   assert.equal(event?.["value"], "bearing_outer_race/6205");
   assert.equal(event?.["sensor"], accel.code);
   assert.equal(event?.["state"], "active");
+  // Not what the list says now: a machine that has just stopped has readings without its lines.
+  assert.match(String(event["text"]), /5 readings in a row/);
   const ask = async (): Promise<Answer> =>
     (await fetch(`${address}/api/v1/machines/${id}/findings`)).json() as Promise<Answer>;
   const [finding] = (await ask()).findings;
   assert.equal(finding?.finding, "bearing_outer_race");
-  assert.ok(finding.inRow >= 5);
   assert.ok(
     finding.evidence.some(({ name, order }) => name === "BPFO" && Math.abs(order - 3.585) < 0.08),
   );
@@ -72,7 +72,7 @@ test("findings – a developing bearing fault is reported once and shown with it
   const list = await (await fetch(`${address}/api/v1/machines`)).text();
   assert.match(list, /"name":"Pump 1"/);
   assert.equal((await fetch(`${address}/api/v1/machines/999/findings`)).status, 404);
-  assert.equal(told().length, 1, "told once");
+  assert.equal(told().filter(({ value }) => value === event["value"]).length, 1, "told once");
 
   await agent.stop();
   write({ name: "Pump 1", bearings: [bearing] });
