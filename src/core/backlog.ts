@@ -2,15 +2,15 @@ import { isWaveform, parseLaneName } from "./lane-plan.ts";
 import type { Lane, LaneDepth } from "./ports.ts";
 
 export interface Backlog {
-  /** Readings not yet delivered: those of the lane that has most, for one reading waits in several lanes at once. */
+  /** Readings not yet delivered: those of the longest lane, because one reading is pending in several lanes at once. */
   readonly readings: number;
-  /** Time of the oldest of them, ms, as the gateway dated it; null when nothing waits. */
+  /** Time of the oldest of them, ms, as the gateway dated it; null if nothing is pending. */
   readonly oldestTimeMs: number | null;
 }
 
 /**
- * What sites alarm on. Waveforms do not count: one that is too large for the broker waits for a broker that takes more, and
- * would look like readings that do not get through. `isMeant` chooses lanes; all unless given.
+ * The figure that sites alarm on. Waveforms do not count: one that is too large for the broker waits for a broker that
+ * accepts more, and would look like readings that are not delivered. `isMeant` selects lanes; all unless given.
  */
 export function backlogOf(
   lanes: Readonly<Record<string, LaneDepth>>,

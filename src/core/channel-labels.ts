@@ -1,14 +1,14 @@
 import { accelChannels, loopChannels } from "./convert/channels.ts";
 import type { ChannelConfig, Kind, Sensor } from "./sensor.ts";
 
-/** What a person calls a channel, as far as the site file says it. */
+/** The site file's names for a channel, if it gives any. */
 export interface ChannelLabel {
   readonly name?: string;
-  /** Of vibration alone. */
+  /** Only for vibration. */
   readonly axis?: "H" | "V" | "A";
 }
 
-/** The word of a kind's channels in the site file; kinds that are not here have none. */
+/** The site file's word for a kind's channels; kinds that are not here have none. */
 const WORDS: Readonly<Partial<Record<Kind, string>>> = {
   current: "current",
   currentV2: "current",
@@ -16,7 +16,7 @@ const WORDS: Readonly<Partial<Record<Kind, string>>> = {
   dryContact: "input",
 };
 
-/** The channels of a kind that the site file lists, by their names there, in rising order. */
+/** The channels of a kind that the site file lists, by their names there, in ascending order. */
 export function listedChannels(
   sensor: Sensor,
   kind: Kind,
@@ -31,7 +31,7 @@ export function listedChannels(
   return Object.fromEntries(names.sort().map((name) => [name, sensor.channels[name] ?? {}]));
 }
 
-/** Name and axis of each channel of a kind where the site file says either; null where it says neither of any. */
+/** Name and axis of each channel of a kind if the site file gives either; null if it gives neither for any. */
 export function channelLabels(
   sensor: Sensor,
   kind: Kind,

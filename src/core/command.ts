@@ -1,8 +1,8 @@
-/** Sensor settings on their way to the gateway (contract 8): the nouns, and the sockets of the command room. */
+/** Sensor settings on their way to the gateway (contract section 8): the types, and the ports of the command room. */
 
 type CommandOutcome = "rejected_local" | "rejected_service" | "queued" | "unknown";
 
-/** The answer to a command. Status 0 means queued, never applied; null where no documented number fits. */
+/** The response to a command. Status 0 means queued, never applied; null if no documented number fits. */
 export interface CommandResult {
   readonly ok: boolean;
   readonly outcome: CommandOutcome;
@@ -10,7 +10,7 @@ export interface CommandResult {
   readonly description: string;
 }
 
-/** Checked and bounded: what one call of the gateway carries. */
+/** Checked and within limits: the content of one call of the gateway. */
 export interface SensorSettings {
   /** Serial number, 1 to 15 digits. */
   readonly code: string;
@@ -26,14 +26,14 @@ export interface SensorSettings {
   readonly alarms: readonly [number, number, number];
 }
 
-/** What is told of a command that the agent was stopped in. */
+/** Reported for a command during which the agent stopped. */
 export const INTERRUPTED =
   "the agent stopped before this request was answered; it is not executed again";
 
-/** The service's integers have 32 bits; its own upper bounds are not known. */
+/** The service's integers have 32 bits; its own upper limits are not known. */
 const INTEGER_MAX = 2_147_483_647;
 
-/** What the fields of a request to saveSettings may be, both ends included; all but the alarms are whole numbers. */
+/** Valid fields of a request to saveSettings, both ends included; all except the alarms are integers. */
 export const SETTINGS_BOUNDS = {
   IntervalSendData: { min: 10, max: INTEGER_MAX },
   Range: { min: 1, max: INTEGER_MAX },
@@ -41,14 +41,14 @@ export const SETTINGS_BOUNDS = {
   alarm: { min: 0.5, max: 1_000_000 },
 } as const;
 
-/** UpdateConfig exists on generation 1 alone, where saveSettings works too. */
+/** UpdateConfig exists only on generation 1, where saveSettings works too. */
 export const SETTINGS_OPERATION_NAMES = ["saveSettings", "UpdateConfig"] as const;
 export type SettingsOperation = (typeof SETTINGS_OPERATION_NAMES)[number];
 
-/** The least interval where no rule is known: UpdateConfig checks the alarms alone (services 3.8). */
+/** The minimum interval if no rule is known: UpdateConfig only checks the alarms (services section 3.8). */
 const INTERVAL_MIN = 1;
 
-/** The bounds of one field; the minima of the intervals are those of saveSettings. */
+/** The limits of one field; the minima of the intervals are those of saveSettings. */
 export function settingsBounds(
   operation: SettingsOperation,
   field: keyof typeof SETTINGS_BOUNDS,
@@ -60,7 +60,7 @@ export function settingsBounds(
 
 /** One POST that queues settings. */
 export interface SettingsGateway {
-  /** Resolves with the answer's Key, whatever its number; rejects with a CallFailure (core/failure.ts) when there is none. */
+  /** Resolves with the response's Key, whatever its number; rejects with a CallFailure (core/failure.ts) if there is none. */
   queueSettings(
     operation: SettingsOperation,
     settings: SensorSettings,
@@ -69,29 +69,29 @@ export interface SettingsGateway {
 }
 
 export interface CommandEntry {
-  /** When it came, ms (our clock). */
+  /** When it arrived, ms (our clock). */
   readonly receivedAtMs: number;
   /** Equal for a request and its redelivery. */
   readonly key: string;
-  /** As the request names it; empty where it names none. */
+  /** As the request names it; empty if it names none. */
   readonly sensor: string;
   readonly source: "mqtt" | "http" | "cli";
-  /** The request as it came, shortened. */
+  /** The request as received, truncated. */
   readonly payload: string;
 }
 
-/** Every command with its time and outcome: the audit, and the memory that keeps a redelivery from acting twice. */
+/** Every command with its time and outcome: the audit log, and the memory that keeps a redelivery from acting twice. */
 export interface CommandLog {
-  /** Durable when it returns, which is before the gateway is called. Answers the entry's number. */
+  /** Durable when it returns, which is before the gateway is called. Returns the entry's number. */
   begin(entry: CommandEntry): number;
   finish(command: number, result: Omit<CommandResult, "ok">, finishedAtMs: number): void;
   /** Requests with their outcomes, none of which called the gateway; in one transaction. */
   refused(group: readonly RefusedCommand[]): void;
-  /** The newest entry of this key received at `sinceMs` or later; its outcome is null where the agent stopped before it. */
+  /** The newest entry of this key received at `sinceMs` or later; its outcome is null if the agent stopped before it. */
   findByKey(key: string, sinceMs: number): LoggedOutcome | null;
   /** The newest command that queued settings of this sensor. */
   lastQueued(sensor: string): { readonly finishedAtMs: number | null } | null;
-  /** Times of the newest command that may have called the gateway, ms (our clock); null when there was none. */
+  /** Times of the newest command that may have called the gateway, ms (our clock); null if there was none. */
   lastCall(): CallTimes | null;
 }
 
@@ -103,7 +103,7 @@ export interface RefusedCommand {
 
 export interface CallTimes {
   readonly receivedAtMs: number;
-  /** Null where the agent stopped before the answer: the call, if there was one, came later than the request. */
+  /** Null if the agent stopped before the response: the call, if there was one, came later than the request. */
   readonly finishedAtMs: number | null;
 }
 

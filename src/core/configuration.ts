@@ -1,4 +1,7 @@
-/** What is in effect, what a reload would change or has changed, and what keeps it from doing so (plant 12 and 16). */
+/**
+ * The configuration in effect, what a reload would change or has changed, and what prevents it (plant sections 12 and
+ * 16).
+ */
 
 import { publicUrl } from "./public-url.ts";
 import type { Site } from "./sensor.ts";
@@ -7,22 +10,22 @@ import { canonicalJson, changedFields } from "./site-difference.ts";
 import type { Uplink } from "./uplink.ts";
 import { MAIN_UPLINK } from "./uplink.ts";
 
-/** One thing that is wrong with settings or files, where it stands, and what to do about it. */
+/** One fault in settings or files, with its location and remedy. */
 export interface ConfigurationFault {
   readonly place: string;
   readonly problem: string;
   readonly remedy: string;
 }
 
-/** As `status`, `agent/state` and the statistics show it. */
+/** As shown by `status`, `agent/state` and the statistics. */
 export interface ConfigurationState {
-  /** First 12 hex digits of the SHA-256 of what is in effect. */
+  /** First 12 hex digits of the SHA-256 of the configuration in effect. */
   readonly configuration: string;
   /** Settings of the environment that differ from the running ones, by name. */
   readonly pendingRestart: readonly string[];
-  /** Settings whose files differ from what the agent last took from them. */
+  /** Settings whose files differ from what the agent last read from them. */
   readonly pendingReload: readonly string[];
-  /** Why the last reload was refused, a line per fault; empty where it was not. */
+  /** Why the last reload was refused, a line per fault; empty if it was not. */
   readonly configurationFaults: readonly string[];
 }
 
@@ -55,13 +58,16 @@ export interface ReloadReport {
   readonly pendingRestart: readonly string[];
 }
 
-/** What the HTTP side offers of it. */
+/** The part that HTTP offers. */
 export interface ConfigurationControl {
-  /** The site and the uplinks without `main` and without secrets, as they are in effect. */
+  /** The site and the uplinks in effect, without `main` and without secrets. */
   inEffect(): { readonly site: Site; readonly uplinks: readonly PublicUplink[] };
-  /** Reads the files again and applies the difference. `by` says who asked, for the log. */
+  /** Reads the files again and applies the difference. `by` is who asked, for the log. */
   reload(by: string): Promise<ReloadReport>;
-  /** Names of settings whose keyed digests differ from those of the running agent; such as are not given are not compared, nor secrets unless `withSecrets`: who may only look could try them out. */
+  /**
+   * Names of settings whose keyed digests differ from those of the running agent; settings that are not given are not
+   * compared, nor secrets unless `withSecrets`: a view token could be used to guess them.
+   */
   compare(
     nonce: string,
     digests: Readonly<Record<string, string>>,
@@ -129,7 +135,7 @@ export function hasChanges({ sensors, site, uplinks }: ConfigurationChanges): bo
   return lists.some((list) => list.length > 0);
 }
 
-/** What a difference means, a line each, for a person. */
+/** The meaning of a difference, a line each, for people. */
 export function changeLines({ sensors, site, uplinks }: ConfigurationChanges): string[] {
   return [
     ...sensors.added.map((code) => `sensor ${code} is added; it is read as on a first start`),

@@ -1,6 +1,6 @@
 import type { Site } from "./sensor.ts";
 
-/** What an agent runs with before anybody has said what there is: no name, so no topics and no sessions. Set-up over HTTP begins with it. */
+/** The site of an agent that has no site file yet: no name, so no topics and no sessions. Set-up over HTTP starts from it. */
 export const EMPTY_SITE: Site = { site: "", sensors: [] };
 
 /** True before the first site file: the name comes with it. */

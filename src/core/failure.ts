@@ -1,6 +1,6 @@
 import type { FailureClass } from "./ports.ts";
 
-/** What exactly went wrong with a call; the class says how to treat it. */
+/** What exactly went wrong with a call; its class determines the treatment. */
 export type FailureCode =
   | "connect"
   | "name_resolution"
@@ -23,25 +23,25 @@ export type FailureCode =
   | "too_large"
   | "aborted";
 
-/** Nothing of the gateway was reached, so every other call would fail the same way. */
+/** The gateway was not reached at all, so every other call would fail the same way. */
 const GATEWAY_FAULTS: ReadonlySet<FailureCode> = new Set(["connect", "name_resolution", "tls"]);
 
 export interface FailureFacts {
   readonly message: string;
   readonly failureClass: FailureClass;
-  /** The class's own name unless given. */
+  /** The default of the class unless given. */
   readonly code?: FailureCode;
-  /** Wait that the service asked for (Retry-After), ms; never above 10 minutes. */
+  /** Wait that the service requested (Retry-After), ms; never above 10 minutes. */
   readonly retryAfterMs?: number | null;
   readonly httpStatus?: number | null;
-  /** Key.StatusNumber. Not an HTTP status, whatever the number looks like (services 1, trap). */
+  /** Key.StatusNumber. Not an HTTP status, whatever the number looks like (services section 1). */
   readonly statusNumber?: number | null;
-  /** Start of the answer's text, for a person to read. */
+  /** Start of the response's text, for people. */
   readonly snippet?: string | null;
   readonly cause?: unknown;
 }
 
-/** A call to a service that gave nothing usable. Lives in core so that rooms can catch it without knowing the caller. */
+/** A call to a service without a usable result. In core, so that rooms can catch it without knowing the caller. */
 export class CallFailure extends Error {
   override readonly name = "CallFailure";
   readonly failureClass: FailureClass;
@@ -61,29 +61,29 @@ export class CallFailure extends Error {
     this.snippet = facts.snippet ?? null;
   }
 
-  /** True when the back-off belongs to the gateway, false when to this sensor, kind and day alone. */
+  /** True if the back-off applies to the gateway, false if only to this sensor, kind and day. */
   get isGatewayFault(): boolean {
     return GATEWAY_FAULTS.has(this.code) || this.retryAfterMs !== null;
   }
 
-  /** False only where trying again cannot help before somebody changes something. */
+  /** False only if retrying cannot help before somebody changes something. */
   get isRetryable(): boolean {
     return this.failureClass !== "configuration" && this.failureClass !== "aborted";
   }
 }
 
-/** True for a typed error of any room that says the same call may work later (a disk, a line that comes back). */
+/** True for a typed error of any room that says the same call may work later (a disk, a connection that returns). */
 export function mayHeal(error: unknown): boolean {
   return error instanceof Error && "isRetryable" in error && error.isRetryable === true;
 }
 
-/** How many characters of a strange answer are shown. */
+/** How many characters of an unexpected response are shown. */
 const SNIPPET_CHARACTERS_MAX = 200;
 
-/** So many bytes of an answer are kept for a snippet: more than it shows, for secrets are taken out before it is cut. */
+/** Bytes of a response kept for a snippet: more than it shows, because secrets are removed before it is truncated. */
 export const SNIPPET_BYTES = 4_096;
 
-/** The start of an answer as one line of printable text; `redact` takes secrets out before anything is cut off. */
+/** The start of a response as one line of printable text; `redact` removes secrets before anything is cut off. */
 export function snippetOf(
   bytes: Uint8Array,
   redact: (text: string) => string = (text) => text,
@@ -93,11 +93,11 @@ export function snippetOf(
     .replace(/\p{Cc}+/gu, " ")
     .replace(/\s+/g, " ")
     .trim();
-  // Once more: a secret in 16-bit text shows only now.
+  // Again: a secret in 16-bit text is only visible now.
   return redact(line).slice(0, SNIPPET_CHARACTERS_MAX);
 }
 
-/** Class of an HTTP status that is not 2xx (services 5, "HTTP classes"). */
+/** Class of an HTTP status that is not 2xx (services section 5, "HTTP classes"). */
 export function classOfHttpStatus(status: number): FailureClass {
   if (status >= 300 && status < 400) return "configuration";
   if (status === 401 || status === 403 || status === 407) return "configuration";

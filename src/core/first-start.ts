@@ -1,10 +1,10 @@
-/** What a first start reads and sends, shown before it does: thousands of messages for each sensor. */
+/** What a first start reads and sends, shown in advance: thousands of messages per sensor. */
 import { isRead, type PolledKind, type Site } from "./sensor.ts";
 import { createSelector, type Uplink } from "./uplink.ts";
 
 const DAY_S = 86_400;
 
-/** Records a day and bytes of a JSON message with its topic, as the simulator's plant has them: how often real sensors send is unknown. */
+/** Records a day and bytes of a JSON message with its topic, as in the simulator's plant: how often real sensors send is unknown. */
 const USUAL: Readonly<Record<PolledKind, { readonly perDay: number; readonly bytes: number }>> = {
   accel: { perDay: DAY_S / 600, bytes: 2_040 },
   current: { perDay: DAY_S / 60, bytes: 680 },
@@ -18,14 +18,15 @@ const USUAL: Readonly<Record<PolledKind, { readonly perDay: number; readonly byt
 export interface FirstStart {
   readonly uplink: string;
   readonly messages: number;
-  /** Without waveforms. Sparkplug payloads count as JSON, which are larger. */
+  /** Without waveforms. Sparkplug payloads are counted as JSON, which is larger. */
   readonly bytes: number;
-  /** How long that takes at least, s; null where the uplink has no backlogRate. */
+  /** How long that takes at least, s; null if the uplink has no backlogRate. */
   readonly seconds: number | null;
 }
 
 /**
- * For each uplink that is sent history, the most that the days before today and the running one come to. `days` as BACKFILL_DAYS.
+ * For each uplink that receives history, the maximum for the days before today and the current one. `days` as
+ * BACKFILL_DAYS.
  */
 export function firstStartOf(
   site: Site,

@@ -1,6 +1,6 @@
 /**
- * Patterns of names in configuration files: `*` stands for any run of characters, `?` for one; every other character is
- * itself. Letter case counts.
+ * Name patterns in configuration files: `*` stands for any run of characters, `?` for one; every other character is
+ * itself. Case-sensitive.
  */
 export type Glob = (text: string) => boolean;
 

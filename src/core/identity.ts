@@ -3,7 +3,7 @@ import type { JsonValue, RawRecord, Reject, TimeField, Timestamp } from "./recor
 import type { PolledKind } from "./sensor.ts";
 import { normalCode, sameCode } from "./sensor.ts";
 
-/** Farther than this from time_data, realnodetime is not believed (contract 5). */
+/** Farther than this from time_data, realnodetime is not trusted (contract section 5). */
 const NODE_TIME_DISTANCE_MAX_MS = 24 * 3_600_000;
 const ID_HEX_DIGITS = 32;
 
@@ -12,14 +12,14 @@ export interface ReadingTime {
   readonly source: TimeField;
 }
 
-/** The time of the reading that a record becomes (contract 5); null when it carries none to go by. */
+/** The time of the reading made from a record (contract section 5); null if it has none. */
 export function readingTime(record: RawRecord): ReadingTime | null {
   const { time_data: stored, realnodetime: measured } = record.times;
   if (record.kind === "accCurrent") {
     return timeFrom(record, "endPeriod") ?? timeFrom(record, "startPeriod");
   }
   if (record.kind === "accel" && measured && record.fields.hasrealtime !== false) {
-    // Without a time_data there is nothing to doubt it by, and the record would be lost.
+    // Without a time_data there is nothing to compare it with, and the record would be lost.
     const isNear = !stored || Math.abs(measured.ms - stored.ms) <= NODE_TIME_DISTANCE_MAX_MS;
     if (isNear) return timeFrom(record, "realnodetime");
   }
@@ -31,7 +31,7 @@ function timeFrom(record: RawRecord, source: TimeField): ReadingTime | null {
   return time ? { time, source } : null;
 }
 
-/** Why a whole record is of no use to the sensor that was asked for; null when it is. */
+/** Why a whole record cannot be used for the sensor that was requested; null if it can. */
 export function findReject(record: RawRecord, sensorCode: string): Reject | null {
   if (record.sensorCode !== null && !sameCode(record.sensorCode, sensorCode)) {
     return { reason: "foreign_record", detail: `names sensor ${record.sensorCode}` };
@@ -77,7 +77,7 @@ function canonicalText(
   }
   for (const name of Object.keys(record.extra).sort()) {
     const value = record.extra[name];
-    // Null and missing mean the same (services 2, rule 6).
+    // Null and missing are equivalent (services section 2, rule 6).
     if (value !== undefined && value !== null) {
       text += `extra ${JSON.stringify(name)} ${canonicalJson(value)}\n`;
     }

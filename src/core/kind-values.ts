@@ -2,13 +2,13 @@ import { ACCEL_VALUES, hasZone, publishedChannels } from "./convert/accel.ts";
 import { currentChannels, loopChannels } from "./convert/channels.ts";
 import type { ChannelConfig, Kind, Sensor } from "./sensor.ts";
 
-/** A value that readings of a sensor's kind can carry. */
+/** A value that readings of a sensor's kind can contain. */
 export interface KindValue {
   readonly name: string;
   /** Null for booleans and texts, which have none. */
   readonly unit: string | null;
   readonly type: "number" | "boolean" | "string";
-  /** Lowest and highest value of the configured range, where there is one. */
+  /** Lowest and highest value of the configured range, if there is one. */
   readonly range?: readonly [number, number];
 }
 
@@ -56,7 +56,9 @@ export function kindValues(sensor: Sensor, kind: Kind): KindValue[] {
   }
 }
 
-/** As the site file maps them. Values without a unit may be numbers, booleans or texts: only the answer tells. */
+/**
+ * As the site file maps them. Values without a unit may be numbers, booleans or texts: only the response shows which.
+ */
 function nodeValues(sensor: Sensor): KindValue[] {
   const mapped = (sensor.stateReads ?? []).flatMap((read) =>
     "registers" in read

@@ -1,11 +1,11 @@
-/** What becomes of the lanes of the outbox when uplinks and formats change. Pure: also says beforehand what a change would do. */
+/** What happens to the outbox's lanes when uplinks and formats change. Pure: also predicts the effect of a change. */
 import { LANES, type Lane } from "./ports.ts";
 import { MAIN_UPLINK, type Uplink } from "./uplink.ts";
 
 export interface KnownLane {
   readonly uplink: string;
   readonly lane: Lane;
-  /** Waiting to be delivered. */
+  /** Pending readings. */
   readonly readings: number;
 }
 
@@ -20,9 +20,9 @@ interface Change {
   readonly lane: Lane;
 }
 /**
- * added: it begins with everything stored (an uplink that is new and wants it), else with what comes · carried: what an old
- * format owed is owed in the new one; `newest`: of each sensor and kind the newest alone, which is all that plain holds ·
- * format_off and uplink_removed: what is owed is given up.
+ * added: starts with everything stored (a new uplink that wants it), otherwise with new readings · carried: what was
+ * pending in an old format is pending in the new one; `newest`: only the newest of each sensor and kind, which is all
+ * that plain holds · format_off and uplink_removed: pending readings are given up.
  */
 export type LaneChange =
   | (Change & { readonly what: "added"; readonly from: "stored" | "now" })
@@ -34,7 +34,7 @@ export type LaneChange =
     })
   | (Change & { readonly what: "format_off" | "uplink_removed"; readonly readings: number });
 
-/** The lanes of an uplink, in their right of way. */
+/** The lanes of an uplink, by priority. */
 export function lanesOf({ formats, waveforms }: Pick<Uplink, "formats" | "waveforms">): Lane[] {
   const lanes: Lane[] = [...formats];
   if (waveforms === "never") return lanes;
@@ -43,12 +43,12 @@ export function lanesOf({ formats, waveforms }: Pick<Uplink, "formats" | "wavefo
   return lanes;
 }
 
-/** How a lane is called where all uplinks' lie together: those of `main` as in 0.1. */
+/** Name of a lane among those of all uplinks: those of `main` as in 0.1. */
 export function laneName(uplink: string, lane: Lane): string {
   return uplink === MAIN_UPLINK ? lane : `${uplink}/${lane}`;
 }
 
-/** The parts of such a name; null for a text that is none. */
+/** The parts of such a name; null for any other text. */
 export function parseLaneName(
   name: string,
 ): { readonly uplink: string; readonly lane: Lane } | null {
@@ -58,7 +58,7 @@ export function parseLaneName(
   return { uplink: slash < 0 ? MAIN_UPLINK : name.slice(0, slash), lane };
 }
 
-/** Lanes that hold whole backlogs of the same things, and can take over from each other. */
+/** Lanes that hold whole backlogs of the same content, and can take over from each other. */
 const CARRIERS: readonly (readonly Lane[])[] = [
   ["json", "sparkplug"],
   ["waveform", "sparkplugWaveform"],
@@ -99,7 +99,7 @@ export function planLanes(
 
 function heirOf(lane: Lane, added: ReadonlySet<Lane>, had: readonly KnownLane[]): Lane | null {
   if (lane === "plain") {
-    // One of a whole backlog comes first; what plain held is part of it.
+    // A lane with a whole backlog comes first; the content of plain is part of it.
     const isTaken = had.some((one) => one.lane === "json" || one.lane === "sparkplug");
     return isTaken
       ? null

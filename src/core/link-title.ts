@@ -1,11 +1,11 @@
 import type { LinkStatus } from "./ports.ts";
 
-/** Tells the sessions of all uplinks apart. */
+/** Identifies a session among those of all uplinks. */
 export function linkKey({ uplink, name }: Pick<LinkStatus, "uplink" | "name">): string {
   return `${uplink}/${name}`;
 }
 
-/** How a link is called: those of `main` as in 0.1, others by their uplink. */
+/** The name of a link: those of `main` as in 0.1, others by their uplink. */
 export function linkTitle(
   { uplink, name }: Pick<LinkStatus, "uplink" | "name">,
   links: readonly Pick<LinkStatus, "uplink" | "name">[],

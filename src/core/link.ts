@@ -1,10 +1,10 @@
-/** The MQTT session as formats use it. `src/link` provides it; formats in `src/publish` know only these types. */
+/** The MQTT session as formats use it. `src/link` implements it; formats in `src/publish` know only these types. */
 import type { LinkState, Message, MessageLink } from "./ports.ts";
 
-/** Largest remaining length that four bytes can say (MQTT 1.5.5): no packet can be larger, whatever the broker takes. */
+/** Largest remaining length in four bytes (MQTT 1.5.5): no packet can be larger, whatever the broker accepts. */
 export const REMAINING_LENGTH_MAX = 268_435_455;
 
-/** The message the broker publishes for us when the session ends without our word. */
+/** The message the broker publishes for us if the session ends unexpectedly. */
 export interface Will {
   readonly topic: string;
   readonly payload: string | Uint8Array;
@@ -31,37 +31,37 @@ export interface Subscription {
   readonly qos: 0 | 1;
 }
 
-/** What a CONNACK granted. */
+/** The limits granted by a CONNACK. */
 export interface SessionInfo {
   readonly session: number;
-  /** Announced limits; null where the broker named none (MQTT 3.1.1 never does). */
+  /** Announced limits; null if the broker named none (MQTT 3.1.1 never does). */
   readonly receiveMaximum: number | null;
   readonly maximumPacketSize: number | null;
   readonly retainAvailable: boolean;
 }
 
 export interface LinkHooks {
-  /** The transport stands and the CONNECT with the will asked for last goes out. */
+  /** The connection is open, and the CONNECT is sent with the will requested last. */
   onConnectSent?(): void;
-  /** `ready` lets publishers through once this has resolved: births and states go out first. */
+  /** `ready` lets publishers continue once this has resolved: births and states are sent first. */
   onConnected?(info: SessionInfo): void | Promise<void>;
   onMessage?(message: InboundMessage): void;
   /** Once per session that was open. */
   onDisconnected?(reason: string): void;
 }
 
-/** What a format that opens its own sessions asks of its link. */
+/** What a format with sessions of its own needs from its link. */
 export interface LinkWishes {
   readonly hooks: LinkHooks;
   /**
-   * Asked once for each CONNECT, before it. `isUnused` is true when the last will never left because that attempt ended
-   * before a CONNECT could be sent (a refused TCP connection does not use up a Sparkplug bdSeq).
+   * Called once before each CONNECT. `isUnused` is true if the last will was never sent because that attempt ended
+   * before a CONNECT could be sent (a refused TCP connection does not use a Sparkplug bdSeq).
    */
   readonly will: (isUnused: boolean) => Will;
   readonly subscriptions: readonly Subscription[];
 }
 
-/** A link to publish with QoS 0 over: what was written is proven by an answer to a later question. */
+/** A link for QoS 0: delivery is proven by the response to a later request. */
 export interface SessionLink extends MessageLink {
   readonly state: LinkState;
   /** Keeps a session open until aborted or closed. */

@@ -1,16 +1,16 @@
 import type { Kind } from "./sensor.ts";
 
-/** What says whether a machine runs: a value of a sensor, compared with one bound. */
+/** Shows whether a machine runs: a value of a sensor, compared with one limit. */
 export interface RunningSignal {
   /** Sensor code. */
   readonly sensor: string;
   readonly kind: Kind;
   readonly value: string;
-  /** It runs while the value is above this, in the value's unit. */
+  /** The machine runs while the value is above this, in the value's unit. */
   readonly above?: number;
-  /** It runs while the value is below this, in the value's unit. */
+  /** The machine runs while the value is below this, in the value's unit. */
   readonly below?: number;
-  /** A contact: it runs while the contact says this. */
+  /** A contact: the machine runs while the contact has this state. */
   readonly is?: boolean;
 }
 
@@ -22,7 +22,7 @@ interface SpeedSource {
 
 /** A rolling bearing: by its geometry or by the ratios of its frequencies to the shaft's. */
 export interface Bearing {
-  /** The measuring point it is heard at (`location.point`). */
+  /** The measuring point where it is measured (`location.point`). */
   readonly point: number;
   readonly name?: string;
   /** Rolling elements. */

@@ -1,6 +1,4 @@
-/**
- * The sockets the rooms plug into. Rooms speak these types and know no other room; agent.ts joins them.
- */
+/** The ports of the rooms. Rooms use these types and know no other room; src/agent connects them. */
 
 import type { ConfigurationState } from "./configuration.ts";
 import type { Reading, Waveform } from "./reading.ts";
@@ -8,13 +6,13 @@ import type { Kind, PolledKind, Sensor } from "./sensor.ts";
 import type { DaySetAside } from "./set-aside.ts";
 import type { Selector, WaveformPolicy } from "./uplink.ts";
 
-/** Time as a part takes it, so that tests can turn it by hand. */
+/** Time as an interface, so that tests can control it. */
 export interface Clock {
   /** Wall clock, ms since 1970 UTC. May jump. */
   now(): number;
   /** Monotonic, ms; for every interval and timeout. */
   monotonic(): number;
-  /** Resolves after `ms`, or at once when aborted (it never rejects). */
+  /** Resolves after `ms`, or at once if aborted (it never rejects). */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
@@ -35,12 +33,12 @@ export interface DayRequest {
   readonly date: string;
 }
 
-/** An answer whose head has arrived with a 2xx status; the body follows as it comes. */
+/** A response whose head has arrived with a 2xx status; the body follows as it arrives. */
 export interface DayAnswer {
-  /** The gateway's clock: HTTP `Date`, ms UTC; null where it sent none. */
+  /** The gateway's clock: HTTP `Date`, ms UTC; null if it sent none. */
   readonly gatewayTimeMs: number | null;
-  /** Decoded bytes (gzip undone). Throws CallFailure when cut, stalled, too slow or too large. */
-  /** A piece is good until the next one is asked for: its memory is used again. */
+  /** Decoded bytes (gzip removed). Throws CallFailure if truncated, stalled, too slow or too large. */
+  /** A piece is valid until the next one is requested: its memory is reused. */
   readonly body: AsyncIterable<Uint8Array>;
 }
 
@@ -53,7 +51,7 @@ export interface StateRequest {
   readonly sensor: Pick<Sensor, "code" | "type">;
   /** Neutral name of the operation. */
   readonly operation: string;
-  /** yyyy-MM-dd; null for an operation that is asked without a day. */
+  /** yyyy-MM-dd; null for an operation without a day. */
   readonly date: string | null;
 }
 
@@ -63,9 +61,9 @@ export interface StateSource {
 }
 
 /**
- * How the failure of a call is to be treated (services 5 "HTTP classes").
- * transient: back off and retry · request: retry at 5 min · configuration: slow retry, hands needed ·
- * service_status: Key.StatusNumber ≠ 0, retry at the normal interval · too_large: what was complete is kept.
+ * How the failure of a call is treated (services section 5 "HTTP classes").
+ * transient: back off and retry · request: retry after 5 min · configuration: slow retry, needs an operator ·
+ * service_status: Key.StatusNumber ≠ 0, retry at the normal interval · too_large: complete records are kept.
  */
 export type FailureClass =
   | "transient"
@@ -86,27 +84,28 @@ export interface DayKey {
   readonly day: string;
 }
 
-/** What is remembered of a day's last good read. Small, and written only when something was new. */
+/** What is remembered of a day's last good read. Small, and written only if something was new. */
 export interface DayProgress {
-  /** Decoder checkpoint (core/decode/day-reader.ts): how far the bytes are known, and their hash. Opaque to the store. */
+  /** Decoder checkpoint (core/decode/day-reader.ts): how many bytes are known, and their hash. Opaque to the store. */
   readonly checkpoint: string | null;
   /** Records of the day seen in its last full read. */
   readonly records: number;
 }
 
 export interface AppendResult {
-  /** Readings that are new; where the buffer is full the oldest of them may have been given up at once. */
+  /** New readings; if the buffer is full the oldest of them may have been given up at once. */
   readonly stored: number;
   /** Readings skipped because their identity was stored before (or dropped before). */
   readonly duplicates: number;
 }
 
 /**
- * Takes the readings of ONE answer; they and the poll progress become durable together, in one transaction, or not at all.
- * Large answers spill their samples to disk on the way, so memory stays flat; a discarded or crashed answer leaves nothing.
+ * Takes the readings of ONE response; they and the poll progress become durable together, in one transaction, or not at
+ * all. Large responses spill their samples to disk during the read, so memory stays flat; a discarded or crashed
+ * response leaves nothing.
  */
 export interface AnswerWriter {
-  /** True when this identity is stored, was stored and removed since, or was added to this writer already. */
+  /** True if this identity is stored, was stored and removed since, or was added to this writer already. */
   isKnown(timeMs: number, id: string): boolean;
   /** The reading must not be known. Resolves when the writer can take the next one (back-pressure while spilling). */
   add(reading: Reading): void | Promise<void>;
@@ -119,21 +118,21 @@ export interface AnswerWriter {
 export interface ReadingLog {
   progress(key: DayKey): DayProgress | null;
   begin(key: DayKey): AnswerWriter;
-  /** Newest stored reading time of a sensor and kind, ms; null when none. Readings flagged time_in_future do not count. */
+  /** Newest stored reading time of a sensor and kind, ms; null if none. Readings flagged time_in_future do not count. */
   newestTimeMs(sensor: string, kind: Kind): number | null;
 }
 
 /* ---------- store → publish ---------- */
 
 /**
- * One queue of the outbox. Every lane has its own delivery state over the same stored readings, so that one lagging does
- * not hold another: json (live + history topics), plain (live only), waveform (JSON waveform messages), sparkplug, and
+ * One queue of the outbox. Every lane has its own delivery state over the same stored readings, so that a slow one does
+ * not delay another: json (live + history topics), plain (live only), waveform (JSON waveform messages), sparkplug, and
  * sparkplugWaveform (Bytes metrics).
  */
 export const LANES = ["json", "plain", "waveform", "sparkplug", "sparkplugWaveform"] as const;
 export type Lane = (typeof LANES)[number];
 
-/** A reading as stored: the JSON members are texts ready to be pasted into a payload. */
+/** A reading as stored: the JSON members are texts ready to be inserted into a payload. */
 export interface StoredReading {
   /** Storage order; never reused. */
   readonly seq: number;
@@ -150,7 +149,7 @@ export interface StoredReading {
   readonly quality: string;
   readonly attributes: string;
   readonly raw: string;
-  /** File ids of stored waveform channels, by channel number; empty when none was stored. */
+  /** File ids of stored waveform channels, by channel number; empty if none was stored. */
   readonly waveforms: readonly WaveformRef[];
 }
 
@@ -173,16 +172,17 @@ export interface StoredWaveform extends Omit<Waveform, "channels"> {
 export interface OutboxEntry {
   readonly reading: StoredReading;
   /**
-   * True: newest pending of its sensor and kind, newer than everything published live before, and not flagged
-   * time_in_future. It goes to the live topic (Sparkplug: not historical). Everything else is history.
+   * True: the newest pending reading of its sensor and kind, newer than everything published live before, and not
+   * flagged time_in_future. It goes to the live topic (Sparkplug: not historical). Everything else is history.
    */
   readonly live: boolean;
 }
 
 /**
- * sent: the broker took it; the row leaves · kept: unknown or transient, try again · refused: the broker said no; the
- * sensor and kind back off in this lane, others go on · oversize: larger than the link's limit; parked until the
- * limit changes (`unpark`), counted once · skipped: nothing to send in this lane (a history reading on plain); leaves.
+ * sent: the broker acknowledged it; the row is deleted · kept: unknown or transient, try again · refused: the broker
+ * rejected it; the sensor and kind back off in this lane, others continue · oversize: larger than the link's limit;
+ * parked until the limit changes (`unpark`), counted once · skipped: nothing to send in this lane (a history reading on
+ * plain); deleted.
  */
 export type DeliveryOutcome = "sent" | "kept" | "refused" | "oversize" | "skipped";
 
@@ -197,20 +197,20 @@ export interface Outbox {
     lane: Lane,
     outcomes: readonly { readonly entry: OutboxEntry; readonly outcome: DeliveryOutcome }[],
   ): Promise<void>;
-  /** The link is gone: every lease of the lane is pending again. */
+  /** The connection is gone: every lease of the lane is pending again. */
   release(lane: Lane): void;
-  /** A new connection may allow more: oversize entries and refused backs-off are tried again. */
+  /** A new connection may allow more: oversize and refused entries are tried again. */
   unpark(lane: Lane): void;
-  /** Resolves when something may have become leasable in this lane, or when aborted. */
+  /** Resolves when something may have become leasable in this lane, or on abort. */
   changed(lane: Lane, signal: AbortSignal): Promise<void>;
   depth(lane: Lane): LaneDepth;
-  /** Time of the newest reading that went live in a lane, ms; null when none did. */
+  /** Time of the newest reading that went live in a lane, ms; null if none did. */
   liveMark(lane: Lane, sensor: string, kind: Kind): number | null;
-  /** Makes durable what is settled and waits for company. Never rejects: each settlement hears its own end. */
+  /** Makes waiting settlements durable. Never rejects: each settlement gets its own result. */
   flush(): Promise<void>;
 }
 
-/** What the store must know of an uplink to file what it owes to it. */
+/** What the store must know about an uplink to queue its readings. */
 export interface OutboxUplink {
   readonly name: string;
   readonly lanes: readonly Lane[];
@@ -224,12 +224,12 @@ export interface OutboxUplink {
 
 export interface LaneDepth {
   readonly readings: number;
-  /** Reading time of the oldest pending one, ms; null when empty. */
+  /** Reading time of the oldest pending one, ms; null if empty. */
   readonly oldestTimeMs: number | null;
 }
 
 export interface WaveformReader {
-  /** Null when the samples are gone (retention) or never were. */
+  /** Null if the samples are gone (retention) or never existed. */
   read(fileId: number): StoredWaveform | null;
 }
 
@@ -242,7 +242,7 @@ export interface Gap {
   readonly toMs: number;
   readonly count: number;
   readonly reason: string;
-  /** Whose loss it is, where there are several uplinks, or that one is gone. */
+  /** The uplink that loses them, if there are several, or that one was removed. */
   readonly uplink?: string;
 }
 export interface GapLog {
@@ -263,7 +263,10 @@ export interface Message {
   readonly correlationData?: Uint8Array;
 }
 
-/** delivered: PUBACK < 0x80 (QoS 0: written) · refused: PUBACK ≥ 0x80 or no subscriber where one is required · oversize: not sent · lost: link gone first. */
+/**
+ * delivered: PUBACK < 0x80 (QoS 0: written) · refused: PUBACK ≥ 0x80 or no subscriber although one is required ·
+ * oversize: not sent · lost: the connection ended first.
+ */
 export type PublishOutcome =
   | { readonly result: "delivered" }
   | { readonly result: "refused"; readonly code: number }
@@ -289,7 +292,7 @@ export interface LinkState {
   readonly isConnected: boolean;
   /** The address in use, or tried next. */
   readonly url: string;
-  /** When it last connected or disconnected, ms; null where it was never connected. */
+  /** When it last connected or disconnected, ms; null if it was never connected. */
   readonly since: number | null;
   readonly lastError: string | null;
   /** Whether the broker keeps retained messages; null without a session. */
@@ -298,16 +301,16 @@ export interface LinkState {
   readonly addresses?: readonly { readonly url: string; readonly lastError: string | null }[];
   /** Sparkplug with a primary host: whether it is online. */
   readonly hostOnline?: boolean | null;
-  /** What is odd about that host's STATE; null while nothing is. */
+  /** What is wrong with that host's STATE; null if nothing is. */
   readonly hostDoubt?: string | null;
 }
 
-/** A link as it is shown: its session, and what went over it. */
+/** A link for display: its session, and its counts. */
 export interface LinkStatus extends LinkState {
   readonly uplink: string;
-  /** Readings that wait for it. */
+  /** Readings pending for it. */
   readonly pending: number;
-  /** Time of the oldest of them, ms, as the gateway dated it; null when nothing waits. */
+  /** Time of the oldest of them, ms, as the gateway dated it; null if nothing is pending. */
   readonly oldestTimeMs: number | null;
   /** Acknowledged since the agent's start: messages on mqtt, readings and measurements on sparkplug. */
   readonly delivered: number;
@@ -321,7 +324,7 @@ export interface GatewayState {
   readonly lastAnswerAtMs: number | null;
   readonly lastError: string | null;
   readonly lastErrorClass: FailureClass | null;
-  /** Gateway clock minus ours, ms; null when it sends no Date. */
+  /** Gateway clock minus ours, ms; null if it sends no Date. */
   readonly skewMs: number | null;
 }
 
@@ -331,13 +334,13 @@ export interface SensorState {
   /** Newest reading time over its kinds, ms. */
   readonly lastReadingMs: number | null;
   readonly batteryV: number | null;
-  /** As the node's own state tells it (state reads), or the version of its records. */
+  /** From the node's own state (state reads), or the version in its records. */
   readonly firmware?: string | number | null;
-  /** Radio signal of the node, dBm; null without a state read that tells it. */
+  /** Radio signal of the node, dBm; null without a state read that reports it. */
   readonly signalDbm?: number | null;
-  /** As the site file has it. */
+  /** From the site file. */
   readonly name?: string | null;
-  /** A to D, of the newest vibration reading; null where no class is set. */
+  /** A to D, of the newest vibration reading; null if no class is set. */
   readonly zone?: string | null;
   readonly kinds: readonly {
     readonly kind: Kind;
@@ -348,12 +351,12 @@ export interface SensorState {
     /** True once a read by this process found records. */
     readonly hasRecords?: boolean;
     readonly lastError: string | null;
-    /** It has missed three expected intervals: what is shown of it is no longer live. */
+    /** It has missed three expected intervals: its values are no longer live. */
     readonly isSilent?: boolean;
   }[];
 }
 
-/** The Modbus server as it is shown. */
+/** The Modbus server for display. */
 export interface ModbusState {
   /** host:port; null while it does not listen. */
   readonly address: string | null;
@@ -368,7 +371,7 @@ export interface BufferState {
   readonly databaseBytes: number;
   readonly limitBytes: number;
   readonly diskFreeBytes: number | null;
-  /** Hours of outage the free space still holds at the recent rate; null while unknown. */
+  /** Hours of outage that fit into the free space at the recent rate; null while unknown. */
   readonly hoursUntilFull: number | null;
   readonly dropped: Readonly<Record<string, number>>;
   readonly alarm: string | null;
@@ -385,20 +388,20 @@ export interface AgentStatus extends ConfigurationState {
   readonly links: readonly LinkStatus[];
   readonly buffer: BufferState;
   readonly sensors: readonly SensorState[];
-  /** The links' together. */
+  /** Of all links together. */
   readonly delivered: number;
   readonly clock: { readonly skewMs: number | null; readonly isPlausible: boolean };
   /** Null unless MODBUS_PORT is set. */
   readonly modbus?: ModbusState | null;
-  /** Days that ended the process while they were read. */
+  /** Days that ended the process while they were being read. */
   readonly daysSetAside?: readonly DaySetAside[];
   readonly http: HttpState;
 }
 
-/** The agent's own HTTP side. */
+/** The agent's own HTTP server. */
 interface HttpState {
   /** Base address; null while it does not listen, and with HTTP_PORT=off. */
   readonly address: string | null;
-  /** Why it does not listen, though it should; it is tried again. */
+  /** Why it does not listen although it should; it is retried. */
   readonly lastError: string | null;
 }

@@ -1,4 +1,4 @@
-/** Our qualities in the words of SCADA systems (signal-definitions 10). */
+/** Our qualities in SCADA terms (signal-definitions section 10). */
 import type { Doubt, Quality, Reason } from "./quality.ts";
 import type { Kind } from "./sensor.ts";
 
@@ -9,7 +9,7 @@ export interface ScadaQuality {
   readonly sparkplug: 0 | 192 | 500;
 }
 
-/** Stale: no new data in three expected intervals; the last value stands. */
+/** Stale: no new data in three expected intervals; the last value is kept. */
 export const SCADA_QUALITY: Readonly<Record<Quality | "stale", ScadaQuality>> = {
   good: { opcUaStatus: 0x00000000, opcUaName: "Good", sparkplug: 192 },
   uncertain: { opcUaStatus: 0x40000000, opcUaName: "Uncertain", sparkplug: 192 },

@@ -5,7 +5,7 @@ import type { AxisTones } from "./signal/tones.ts";
 
 export type Value = number | string | boolean | null;
 
-/** Raw samples of one axis, to be stored beside the reading. */
+/** Raw samples of one axis, stored beside the reading. */
 export interface WaveformChannel {
   /** 1…3, as in the wire's channel{n}. */
   readonly channel: number;
@@ -29,7 +29,7 @@ export interface ChannelTones {
   readonly axis: "H" | "V" | "A";
   /** Length of the record, s. */
   readonly durationS: number;
-  /** An overloaded sensor makes harmonics of its own. */
+  /** An overloaded sensor creates harmonics of its own. */
   readonly isClipped: boolean;
   /** Null: the record is too short or has no signal. */
   readonly tones: AxisTones | null;
@@ -53,7 +53,7 @@ export interface Reading {
   readonly raw: Readonly<Record<string, JsonValue>>;
   /** Null for scalar kinds and for accel records whose samples could not be kept. */
   readonly waveform: Waveform | null;
-  /** Where they were asked for, by axis. */
+  /** If requested, by axis. */
   readonly tones?: readonly ChannelTones[] | null;
 }
 

@@ -1,4 +1,4 @@
-/** MQTT 5 reason codes ≥ 0x80 and 0x10 as metric labels; MQTT 3.1.1 knows none of them in a PUBACK. */
+/** MQTT 5 reason codes ≥ 0x80 and 0x10 as metric labels; MQTT 3.1.1 has none of them in a PUBACK. */
 const REASON_NAMES: Readonly<Record<number, string>> = {
   0x10: "no_subscriber",
   0x80: "unspecified",

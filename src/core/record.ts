@@ -8,7 +8,7 @@ export type JsonValue =
   | readonly JsonValue[]
   | { readonly [key: string]: JsonValue };
 
-/** An instant, with the writer's UTC offset where the wire gave it. The offset never shifts the instant. */
+/** An instant, with the writer's UTC offset if the wire had it. The offset never shifts the instant. */
 export interface Timestamp {
   readonly ms: number;
   readonly offsetMinutes: number | null;
@@ -19,14 +19,14 @@ export type ChannelSamples =
   | { readonly state: "absent" }
   | { readonly state: "ok"; readonly samples: Int16Array }
   | {
-      /** Not convertible: a sample is not an integer, or does not fit 16 bits, or this is no array. */
+      /** Not convertible: a sample is not an integer, or does not fit into 16 bits, or this is not an array. */
       readonly state: "damaged";
       readonly reason: "sample_out_of_range" | "sample_not_integer" | "not_an_array";
-      /** Stands in for the samples in the record's identity. */
+      /** Represents the samples in the record's identity. */
       readonly digest: string;
     };
 
-/** A field that could not be read. It spoils itself alone (services 2, rule 9). */
+/** A field that could not be read. It affects only itself (services section 2, rule 9). */
 export interface FieldFault {
   readonly field: string;
   readonly reason: "not_a_number" | "wrong_type" | "bad_time" | "time_implausible" | "iso_time";
@@ -36,17 +36,17 @@ export type TimeField = "time_data" | "realnodetime" | "startPeriod" | "endPerio
 
 /**
  * A record as decoded: raw counts and wire fields under their neutral names (core/wire/names.ts), nothing converted.
- * "Not given" (null, missing) is an absent key; a number field whose text was no finite number is NaN.
+ * "Not given" (null, missing) is an absent key; a number field whose text was not a finite number is NaN.
  */
 export interface RawRecord {
   readonly kind: PolledKind;
-  /** `sensor_code` as trimmed text; null where the record carries none. */
+  /** `sensor_code` as trimmed text; null if the record has none. */
   readonly sensorCode: string | null;
   /** Known scalar fields other than times and sensor_code, by neutral name, with no prototype. */
   readonly fields: Readonly<Record<string, number | string | boolean>>;
   /** Plausible times only (services 3.2). */
   readonly times: Readonly<Partial<Record<TimeField, Timestamp>>>;
-  /** The same times as they were written, also those that could not be used: for PUBLISH_RAW, never for the identity. */
+  /** The same times as received, including unusable ones: for PUBLISH_RAW, never for the identity. */
   readonly timeTexts?: Readonly<Partial<Record<TimeField, string>>>;
   /** accel only: channel1…channel3. */
   readonly channels: readonly ChannelSamples[];

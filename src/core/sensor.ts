@@ -1,7 +1,7 @@
 import type { AlarmRule } from "./alarm/rule.ts";
 import type { Machine } from "./machine.ts";
 
-/** The kinds that a read operation of the gateway gives, in the order of the contract's table (contract 5). */
+/** The kinds returned by the gateway's read operations, in the order of the contract's table (contract section 5). */
 export const POLLED_KINDS = [
   "accel",
   "current",
@@ -12,11 +12,11 @@ export const POLLED_KINDS = [
   "rpm",
 ] as const;
 export type PolledKind = (typeof POLLED_KINDS)[number];
-/** Every kind of reading: `node` comes from a sensor's state reads (plant 14). */
+/** Every kind of reading: `node` comes from a sensor's state reads (plant section 14). */
 export const KINDS = [...POLLED_KINDS, "node"] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** One configured channel of a sensor. Which members matter depends on the kind (contract 4). */
+/** One configured channel of a sensor. Which members apply depends on the kind (contract section 4). */
 export interface ChannelConfig {
   readonly name?: string;
   /** accel: the direction this channel measures. */
@@ -29,11 +29,11 @@ export interface ChannelConfig {
   readonly high?: number;
   /** loop: shunt in ohm; 100 unless given. */
   readonly resistorOhm?: number;
-  /** dryContact: true publishes the opposite of what the wire says. */
+  /** dryContact: true publishes the opposite of the wire's value. */
   readonly invert?: boolean;
 }
 
-/** Ids are the ones the query service answers with. */
+/** Ids are the ones that the query service returns. */
 export interface SensorLocation {
   readonly company: number;
   readonly area: number;
@@ -47,7 +47,7 @@ export interface SensorLocation {
   };
 }
 
-/** A value of kind `node`: the field of the answer that holds it, and its unit where it is a number with one. */
+/** A value of kind `node`: its field in the response, and its unit if it is a number with one. */
 export interface StateField {
   readonly from: string;
   readonly unit?: string;
@@ -63,10 +63,10 @@ export const REGISTER_WORDS: Readonly<Record<RegisterType, 1 | 2>> = {
   int32: 2,
   float32: 2,
 };
-/** Protocol addresses go from 0 up to here, exclusive. */
+/** Protocol addresses range from 0 up to here, exclusive. */
 export const REGISTERS_END = 65_536;
 
-/** A value of kind `node` that registers of a Modbus device hold: value = register × scale + offset. */
+/** A value of kind `node` from registers of a Modbus device: value = register × scale + offset. */
 export interface StateRegister {
   /** Protocol address, from 0. */
   readonly address: number;
@@ -83,7 +83,7 @@ export interface StateRegister {
 export interface ServiceStateRead {
   readonly via?: "service";
   readonly operation: string;
-  /** date: asked as the read operations are, for today · none: without a date. date unless given. */
+  /** date: requested like the read operations, for today · none: without a date. date unless given. */
   readonly request?: "date" | "none";
   /** By the value's name. */
   readonly fields: Readonly<Record<string, StateField>>;
@@ -91,7 +91,7 @@ export interface ServiceStateRead {
   readonly intervalS?: number;
 }
 
-/** Registers that the gateway serves of its nodes. */
+/** Registers with node states, served by the gateway. */
 export interface ModbusStateRead {
   readonly via: "modbus";
   /** tcp://host:port; port 502 unless given. */
@@ -107,7 +107,7 @@ export interface ModbusStateRead {
   readonly intervalS?: number;
 }
 
-/** Where readings of kind `node` come from (plant 13 and 14). */
+/** Where readings of kind `node` come from (plant sections 13 and 14). */
 export type StateRead = ServiceStateRead | ModbusStateRead;
 
 export type MachineClass =
@@ -121,17 +121,17 @@ export type MachineClass =
   | "class4";
 
 export interface Sensor {
-  /** Serial number: trimmed decimal text, as the site file has it. */
+  /** Serial number: trimmed decimal text, as written in the site file. */
   readonly code: string;
-  /** The vendor's sensor type code, passed through unread. */
+  /** The vendor's sensor type code, passed through uninterpreted. */
   readonly type: number;
   readonly name?: string;
   readonly description?: string;
   readonly model?: string;
   readonly kinds: readonly PolledKind[];
-  /** What else is read of the node itself: its battery, firmware, signal, own RMS. */
+  /** Reads of the node itself: its battery, firmware, signal, own RMS. */
   readonly stateReads?: readonly StateRead[];
-  /** False: kept in lists, history and dashboard, and not read. */
+  /** False: kept in lists, history and dashboard, but not read. */
   readonly enabled?: boolean;
   /** Overrides POLL_INTERVAL_S for this sensor, s. */
   readonly pollIntervalS?: number;
@@ -139,15 +139,15 @@ export interface Sensor {
   /** By channel name: channel1…4 (accel, loop), current1…4, input1…4. */
   readonly channels: Readonly<Record<string, ChannelConfig>>;
   readonly machineClass?: MachineClass;
-  /** Own zone limits [A/B, B/C, C/D], mm/s, rising; replace the class's table. */
+  /** Configured zone limits [A/B, B/C, C/D], mm/s, ascending; replace the class's table. */
   readonly limits?: readonly [number, number, number];
   /** True also applies the displacement limits of signal-definitions 8 (group classes only). */
   readonly checkDisplacement?: boolean;
   /** Nominal shaft speed, r/min: marks harmonics, and below 600 lowers the velocity band to 2 Hz. */
   readonly speedRpm?: number;
-  /** Counts at which this sensor clips when below the 16-bit limit. */
+  /** Counts at which this sensor clips if below the 16-bit limit. */
   readonly fullScaleCounts?: number;
-  /** Battery type code that the query service answers (1–4); never copied from `battery_type`. */
+  /** Battery type code that the query service returns (1–4); never copied from `battery_type`. */
   readonly batteryType?: number;
   /** Low-battery limit, V; a lower voltage is shown as a warning. */
   readonly batteryLowV?: number;
@@ -167,7 +167,7 @@ export function isRead(sensor: Pick<Sensor, "enabled">): boolean {
   return sensor.enabled !== false;
 }
 
-/** The kinds of readings that a sensor gives: those that are polled, and `node` where it has state reads. */
+/** The kinds of readings of a sensor: the polled ones, and `node` if it has state reads. */
 export function readingKinds(sensor: Pick<Sensor, "kinds" | "stateReads">): Kind[] {
   return (sensor.stateReads?.length ?? 0) === 0 ? [...sensor.kinds] : [...sensor.kinds, "node"];
 }

@@ -1,6 +1,6 @@
 import type { DayKey } from "./ports.ts";
 
-/** A day that ended the process while it was read, and is left alone for a while. */
+/** A day that ended the process while it was being read, and is set aside for a while. */
 export interface DaySetAside extends DayKey {
   /** How often in a row. */
   readonly times: number;
@@ -9,11 +9,11 @@ export interface DaySetAside extends DayKey {
   readonly untilMs: number;
 }
 
-/** Remembers over the end of the process which large days were being read. */
+/** Remembers across the end of the process which large days were being read. */
 export interface ReadingMarks {
-  /** Marks a day; the function clears the mark, and with `true` says that the day was read whole. */
+  /** Marks a day; the returned function clears the mark, and with `true` confirms that the day was read completely. */
   begin(key: DayKey): (isRead: boolean) => void;
-  /** How long a day is still to be left alone, ms; 0 = it may be read. */
+  /** How long a day is still set aside, ms; 0 = it may be read. */
   waitMs(key: DayKey): number;
   readonly setAside: readonly DaySetAside[];
 }

@@ -1,16 +1,16 @@
-/** Set-up over the HTTP side (plant 12): the files as they are edited, reads and sessions that are tried before they are saved, discovery. */
+/** Set-up over HTTP (plant section 12): the files being edited, reads and sessions tested before saving, discovery. */
 import type { ConfigurationFault, ReloadReport } from "./configuration.ts";
 import type { PolledKind } from "./sensor.ts";
 
 /** A file as it is now, whoever wrote it last. */
 export interface EditedFile {
-  /** Null where there is none, and where the file may hold secrets. */
+  /** Null if there is none, or if the file may contain secrets. */
   readonly text: string | null;
-  /** What it holds, secrets hidden; null where that is no JSON. */
+  /** Its content, secrets hidden; null if it is not JSON. */
   readonly content: unknown;
-  /** Told from another text by it: what a change must name to be taken. 64 hex digits, new with each start of the agent. */
+  /** Identifies this text: a change must name it to be accepted. 64 hex digits, new with each start of the agent. */
   readonly hash: string;
-  /** There is none, or nothing stands in it. */
+  /** It does not exist, or is empty. */
   readonly isBlank: boolean;
 }
 
@@ -32,24 +32,24 @@ export interface FileCheck {
 
 export type SaveOutcome =
   | { readonly outcome: "saved"; readonly file: EditedFile; readonly report: ReloadReport }
-  /** The file is not what the editor saw: somebody else changed it. Nothing was written. */
+  /** The file differs from the editor's version: somebody else changed it. Nothing was written. */
   | {
       readonly outcome: "changed_elsewhere";
       readonly file: EditedFile;
-      /** What the file has that is not running yet. */
+      /** Changes in the file that are not running yet. */
       readonly changes: readonly string[];
     }
   | { readonly outcome: "faults"; readonly faults: readonly ConfigurationFault[] }
   | { readonly outcome: "busy" | "unknown_version" | "not_writable"; readonly detail: string };
 
-/** One of the two files: checked whole, kept in versions, applied by difference. */
+/** One of the two files: fully checked, kept in versions, applied by difference. */
 export interface FileEditing {
   /** Absolute. */
   readonly path: string;
-  /** Why it cannot be saved; null where it can. */
+  /** Why it cannot be saved; null if it can. */
   readonly trouble: string | null;
   read(): EditedFile;
-  /** Faults and warnings of a content that is not written, and what a reload would change. */
+  /** Faults and warnings of content that is not written, and what a reload would change. */
   check(content: unknown): FileCheck;
   /** @param expected hash of the file that the change was made from */
   save(content: unknown, expected: string, by: string): Promise<SaveOutcome>;
@@ -61,7 +61,7 @@ export interface FileEditing {
   restore(version: number, expected: string, by: string): Promise<SaveOutcome>;
 }
 
-/** What is wrong with a request, by its places; or why it cannot be done now. */
+/** What is wrong with a request, by location; or why it cannot be done now. */
 export type Refused =
   | { readonly faults: readonly ConfigurationFault[] }
   | { readonly busy: string };
@@ -72,7 +72,7 @@ export interface ProbeReport {
   /** Records of the day that became readings. */
   readonly records: number;
   readonly durationMs: number;
-  /** Why nothing could be read; null where the gateway answered. */
+  /** Why nothing could be read; null if the gateway responded. */
   readonly error: string | null;
   /** The newest, null where there is none. */
   readonly reading: {
@@ -83,7 +83,7 @@ export interface ProbeReport {
     readonly quality: Readonly<Record<string, unknown>>;
     readonly raw: unknown;
   } | null;
-  /** What `main` would publish; long payloads are cut. */
+  /** What `main` would publish; long payloads are truncated. */
   readonly messages: readonly {
     readonly topic: string;
     readonly qos: number;
@@ -94,19 +94,19 @@ export interface ProbeReport {
 
 /** One state read of a sensor that need not be in the site file; nothing is stored. */
 export interface ProbedState {
-  /** The operation, or the device and the order of its words. */
+  /** The operation, or the device and its word order. */
   readonly source: string;
-  /** Null where the answer has no time of its own. */
+  /** Null if the response has no time of its own. */
   readonly time: string | null;
   readonly values: readonly {
     readonly name: string;
     readonly value: unknown;
     readonly unit: string | null;
     readonly quality: string;
-    /** What a 32-bit register would be with its words swapped; null for no number. */
+    /** The value of a 32-bit register with its words swapped; null if it is not a number. */
     readonly otherOrder?: number | null;
   }[];
-  /** Why it gave nothing; null where it did. */
+  /** Why it failed; null if it did not. */
   readonly error: string | null;
 }
 
@@ -126,7 +126,7 @@ export interface DiscoveryRequest {
   readonly wireWord: string | null;
 }
 
-/** What a person adds to what the service cannot tell. */
+/** What a person adds because the service does not have it. */
 export interface DiscoveryHints {
   /** By sensor type code. */
   readonly kinds: Readonly<Record<string, readonly PolledKind[]>>;
@@ -137,17 +137,17 @@ export interface DiscoveryHints {
 
 export interface DiscoveryState {
   readonly state: "none" | "running" | "failed" | "found";
-  /** What it is doing, or why it failed. */
+  /** Current step, or why it failed. */
   readonly detail: string;
   readonly devices: number;
 }
 
 export interface DiscoveryDraft {
-  /** Sensors that the site file does not have yet, as they would stand in it. */
+  /** Sensors that are not in the site file yet, in its format. */
   readonly sensors: readonly unknown[];
-  /** Found, and in the file already. */
+  /** Found, and already in the file. */
   readonly kept: number;
-  /** What could not be known, a line each. */
+  /** What could not be determined, a line each. */
   readonly notes: readonly string[];
   /** The type codes that were found. */
   readonly types: readonly {
@@ -157,20 +157,20 @@ export interface DiscoveryDraft {
   }[];
 }
 
-/** What the HTTP side offers while SETUP_ENABLED is true. */
+/** The HTTP operations available while SETUP_ENABLED is true. */
 export interface SetupDesk {
   readonly site: FileEditing;
-  /** Null where UPLINKS_FILE is not set. */
+  /** Null if UPLINKS_FILE is not set. */
   readonly uplinks: FileEditing | null;
-  /** The published schemas, which forms are made of. */
+  /** The published schemas, from which forms are generated. */
   readonly schemas: { readonly site: unknown; readonly uplinks: unknown };
   /** @param day yyyy-MM-dd in the gateway's zone; null: today */
   probe(sensor: unknown, kind: PolledKind, day: string | null): Promise<ProbeReport | Refused>;
   /** Each of the sensor's state reads once. */
   probeStates(sensor: unknown): Promise<readonly ProbedState[] | Refused>;
-  /** Opens one session at each address and leaves it at once. */
+  /** Opens one session at each address and closes it at once. */
   tryUplink(uplink: unknown): Promise<readonly AddressReport[] | Refused>;
-  /** Logs in and asks in the background. False while another one runs. */
+  /** Logs in and queries in the background. False while another one runs. */
   discover(request: DiscoveryRequest): boolean;
   readonly discovery: DiscoveryState;
   /** Null before something was found. */

@@ -1,4 +1,4 @@
-/** What a new site file changes, sensor by sensor: what a reload applies, and what `check --diff` and the versions show. */
+/** What a new site file changes, sensor by sensor: applied by a reload, and shown by `check --diff` and the versions. */
 import type { Sensor, Site } from "./sensor.ts";
 
 interface SensorChange {
@@ -12,11 +12,11 @@ export interface SiteDifference {
   readonly added: readonly Sensor[];
   readonly removed: readonly Sensor[];
   readonly changed: readonly SensorChange[];
-  /** What else of the file differs, as paths such as `machines`. */
+  /** Other differences in the file, as paths such as `machines`. */
   readonly fields: readonly string[];
 }
 
-/** Sensors are the same by their code as it is written: the code is a level of their topics. */
+/** Sensors are matched by their code as written: the code is a level of their topics. */
 export function siteDifference(before: Site, after: Site): SiteDifference {
   const known = new Map(before.sensors.map((sensor) => [sensor.code, sensor]));
   const stays = new Set(after.sensors.map(({ code }) => code));
@@ -35,7 +35,7 @@ export function siteDifference(before: Site, after: Site): SiteDifference {
   };
 }
 
-/** Paths of what differs between two JSON values; a list differs as a whole. */
+/** Paths of the differences between two JSON values; a list differs as a whole. */
 export function changedFields(before: unknown, after: unknown, path = ""): string[] {
   if (isObject(before) && isObject(after)) {
     const names = new Set([...Object.keys(before), ...Object.keys(after)]);
@@ -46,7 +46,7 @@ export function changedFields(before: unknown, after: unknown, path = ""): strin
   return canonicalJson(before) === canonicalJson(after) ? [] : [path];
 }
 
-/** JSON with sorted members and no blanks: equal for equal content, however it was written. */
+/** JSON with sorted members and no spaces: equal for equal content, however it was written. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (!isObject(value)) return JSON.stringify(value) ?? "null";

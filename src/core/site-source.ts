@@ -1,20 +1,20 @@
 import type { Site } from "./sensor.ts";
 
-/** The site file in effect. Rooms ask for it when they need it and capture none: a reload replaces it while they run. */
+/** The site file in effect. Rooms read it when they need it and keep no copy: a reload replaces it while they run. */
 export interface SiteSource {
   readonly current: Site;
-  /** Calls the listener after each replacement. Returns what ends that. */
+  /** Calls the listener after each replacement. Returns a function that removes it. */
   onChange(listener: SiteListener): () => void;
 }
 
 export type SiteListener = (site: Site, before: Site) => void;
 
-/** A site that stays as it is: what a command that does its work once has, and most tests. */
+/** A site that never changes: for commands that run once, and most tests. */
 export function fixedSite(site: Site): SiteSource {
   return { current: site, onChange: () => () => {} };
 }
 
-/** The agent's: `replace` is the one place where a site comes into effect. */
+/** The agent's: `replace` is the only place where a site comes into effect. */
 export class ReplaceableSite implements SiteSource {
   readonly #listeners = new Set<SiteListener>();
   #current: Site;
@@ -32,7 +32,7 @@ export class ReplaceableSite implements SiteSource {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Every listener is called before this returns, in the order in which they came. */
+  /** Every listener is called before this returns, in order of registration. */
   replace(site: Site): void {
     const before = this.#current;
     this.#current = site;
@@ -40,7 +40,9 @@ export class ReplaceableSite implements SiteSource {
   }
 }
 
-/** What is made of the site, made anew at the first use after each replacement: a cache that needs no listener. */
+/**
+ * A value derived from the site, recomputed at the first use after each replacement: a cache that needs no listener.
+ */
 export function fromSite<T>(source: SiteSource, make: (site: Site) => T): () => T {
   let made: { readonly site: Site; readonly value: T } | null = null;
   return () => {

@@ -23,7 +23,10 @@ function formatter(zone: string): Intl.DateTimeFormat {
   return found;
 }
 
-/** A zone's offset is asked for a span of this length at a time, ms: asking costs as much as parsing a small answer. */
+/**
+ * A zone's offset is looked up for a span of this length at a time, ms: a look-up costs as much as parsing a small
+ * response.
+ */
 const SPAN_MS = 900_000;
 
 /** Spans and days remembered per zone: those of a year's days, and of the minutes around now. */
@@ -34,7 +37,7 @@ const spans = new Map<string, Map<number, number>>();
 /** First instants of days, ms, by zone and day. */
 const dayStarts = new Map<string, Map<string, number>>();
 
-/** Keeps a map within its bound; what is dropped is asked for again. */
+/** Keeps a map within its limit; what is dropped is looked up again. */
 function remember<K, V>(table: Map<string, Map<K, V>>, zone: string, key: K, value: V): V {
   let known = table.get(zone);
   if (known === undefined) table.set(zone, (known = new Map()));
@@ -43,7 +46,7 @@ function remember<K, V>(table: Map<string, Map<K, V>>, zone: string, key: K, val
   return value;
 }
 
-/** What a wall clock in the zone shows at an instant, as if it were UTC, ms. */
+/** The time on a wall clock in the zone at an instant, as if it were UTC, ms. */
 export function wallClockMs(ms: number, zone: string): number {
   const span = Math.floor(ms / SPAN_MS);
   const known = spans.get(zone)?.get(span);
@@ -70,17 +73,17 @@ export function zoneOffsetMs(ms: number, zone: string): number {
   return wallClockMs(ms, zone) - ms;
 }
 
-/** The calendar day, yyyy-MM-dd, that holds an instant. */
+/** The calendar day, yyyy-MM-dd, that contains an instant. */
 export function dayOf(ms: number, zone: string): string {
   return new Date(wallClockMs(ms, zone)).toISOString().slice(0, 10);
 }
 
-/** The day `count` calendar days later (earlier when negative). */
+/** The day `count` calendar days later (earlier if negative). */
 export function addDays(day: string, count: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + count * 86_400_000).toISOString().slice(0, 10);
 }
 
-/** First instant of a calendar day, ms. Where midnight does not exist, the first instant after the gap. */
+/** First instant of a calendar day, ms. If midnight does not exist, the first instant after the gap. */
 export function dayStartMs(day: string, zone: string): number {
   const known = dayStarts.get(zone)?.get(day);
   return known ?? remember(dayStarts, zone, day, firstInstantOf(day, zone));
@@ -88,12 +91,12 @@ export function dayStartMs(day: string, zone: string): number {
 
 function firstInstantOf(day: string, zone: string): number {
   const wall = Date.parse(`${day}T00:00:00Z`);
-  // The offset before and after the change that may lie near this midnight; the earliest instant of the day wins.
+  // The offset before and after a change near this midnight; the earliest instant of the day counts.
   const candidates = [wall - 86_400_000, wall, wall + 86_400_000]
     .map((near) => wall - zoneOffsetMs(near, zone))
     .filter((instant) => wallClockMs(instant, zone) === wall);
   if (candidates.length > 0) return Math.min(...candidates);
-  // Midnight falls into a gap: walk to the first instant that the day holds.
+  // Midnight falls into a gap: step to the first instant of the day.
   let low = wall - 15 * 3_600_000 - 86_400_000;
   let high = wall + 15 * 3_600_000;
   while (high - low > 1) {
@@ -109,7 +112,7 @@ export function dayEndMs(day: string, zone: string): number {
   return dayStartMs(addDays(day, 1), zone);
 }
 
-/** True for a day that exists, written yyyy-MM-dd. */
+/** True for an existing day, written yyyy-MM-dd. */
 export function isDay(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
   const ms = Date.parse(`${text}T00:00:00Z`);

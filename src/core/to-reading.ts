@@ -1,6 +1,6 @@
 /**
- * The heart: a raw record of a sensor becomes a reading with engineering values, units and quality (contract 5). Pure and
- * total: every record that was decoded gives a reading, and every value in it is finite or null.
+ * The heart: a raw record of a sensor becomes a reading with engineering values, units and quality (contract section
+ * 5). Pure and total: every decoded record gives a reading, and every value in it is finite or null.
  */
 import { accelSteps } from "./convert/accel.ts";
 import { convertAccumulatedCurrent } from "./convert/accumulated-current.ts";
@@ -14,18 +14,18 @@ import type { JsonValue, RawRecord, TimeField, Timestamp } from "./record.ts";
 import type { Sensor } from "./sensor.ts";
 import type { DftPlans } from "./signal/fft.ts";
 
-/** What is known of a record besides its content. */
+/** Context of a record besides its content. */
 export interface ReadingContext {
   /** Identity (core/identity.ts). */
   readonly id: string;
-  /** The time that rules, and the field it came from. */
+  /** The time of the reading, and the field it came from. */
   readonly time: Timestamp;
   readonly timeSource: TimeField;
-  /** The gateway's clock, else ours, ms UTC. */
+  /** The gateway's clock, otherwise ours, ms UTC. */
   readonly gatewayNowMs: number;
-  /** Flags the reader of the answer found, such as partial_answer. */
+  /** Flags set by the reader of the response, such as partial_answer. */
   readonly flags?: Iterable<Flag>;
-  /** Transform tables to reuse between records; without them each acceleration record makes its own. */
+  /** Transform tables to reuse between records; without them each acceleration record creates its own. */
   readonly plans?: DftPlans;
   /** True also keeps the tones of acceleration records, for diagnosis. */
   readonly tones?: boolean;
@@ -33,7 +33,7 @@ export interface ReadingContext {
 
 const FUTURE_MS = 24 * 3_600_000;
 
-/** Converts in steps: one between two acceleration channels, so that the caller can give the event loop a turn. */
+/** Converts in steps: one between two acceleration channels, so that the caller can yield to the event loop. */
 export function* readingSteps(
   record: RawRecord,
   sensor: Sensor,
@@ -100,7 +100,7 @@ function* convertSteps(
   }
 }
 
-/** State of the transmitter itself, where the record carries it. */
+/** State of the transmitter itself, if the record contains it. */
 function putHealth(record: RawRecord, sheet: ValueSheet): void {
   const battery = numberField(record, "battery");
   if (battery.value !== null) sheet.number("battery", "V", battery);
@@ -154,7 +154,7 @@ function rawOf(record: RawRecord): Record<string, JsonValue> {
   for (const [name, time] of Object.entries(record.times)) {
     entries.push([name, new Date(time.ms).toISOString()]);
   }
-  // As they came: what a raw value says must not depend on how we read it.
+  // As received: a raw value must not depend on how we parse it.
   entries.push(...Object.entries(record.timeTexts ?? {}));
   // fromEntries defines members; a member named __proto__ stays plain data.
   return Object.fromEntries(entries);

@@ -1,6 +1,6 @@
 /**
- * An uplink: one destination of the readings, with a session, a choice of readings and a pace of its own. `main` is made
- * from the settings MQTT_*, PUBLISH_* and SPARKPLUG_*; others come from the uplinks file.
+ * An uplink: one destination of readings, with its own session, selection of readings and pace. `main` is configured by
+ * the settings MQTT_*, PUBLISH_* and SPARKPLUG_*; others by the uplinks file.
  */
 import { anyGlob } from "./glob.ts";
 import { type Kind, normalCode, type Sensor } from "./sensor.ts";
@@ -22,7 +22,7 @@ export type Profile = (typeof PROFILES)[number];
 const WAVEFORM_POLICIES = ["always", "alarm", "never"] as const;
 export type WaveformPolicy = (typeof WAVEFORM_POLICIES)[number];
 
-/** Own topics instead of those of the contract, with `{placeholders}`; absent: the contract's. */
+/** Own topics instead of the contract's, with `{placeholders}`; absent: the contract's. */
 export interface TopicTemplates {
   readonly reading?: string;
   readonly history?: string;
@@ -59,7 +59,7 @@ export interface Uplink {
   readonly urls: readonly string[];
   readonly version: 4 | 5;
   readonly clientId: string;
-  /** Secret: some brokers take a token here. */
+  /** Secret: some brokers expect a token here. */
   readonly username: string | null;
   /** Secret. */
   readonly password: string | null;
@@ -69,7 +69,7 @@ export interface Uplink {
     readonly certFile: string | null;
     readonly keyFile: string | null;
   };
-  /** Secret: the key that SAS tokens are made with (profile azure-iot). */
+  /** Secret: the key that signs SAS tokens (profile azure-iot). */
   readonly sasKey: string | null;
   readonly formats: readonly UplinkFormat[];
   readonly profile: Profile;
@@ -81,7 +81,7 @@ export interface Uplink {
   readonly waveforms: WaveformPolicy;
   /** Older backlog is given up, h; null keeps all. */
   readonly maxAgeHours: number | null;
-  /** What an uplink that is added later begins with: everything stored, or its first new reading. */
+  /** What a later-added uplink starts with: everything stored, or its first new reading. */
   readonly startFrom: "stored" | "now";
   readonly inflight: number;
   /** Most backlog messages a second; 0 = as fast as the broker acknowledges. */
@@ -89,28 +89,31 @@ export interface Uplink {
   readonly requireSubscriber: boolean;
   readonly retain: boolean;
   readonly withRaw: boolean;
-  /** Whether commands to sensors are taken from this broker. */
+  /** Whether commands to sensors are accepted from this broker. */
   readonly commands: boolean;
-  /** Null where the format is off. */
+  /** Null if the format is off. */
   readonly sparkplug: UplinkSparkplug | null;
 }
 
-/** `alarm` means: recorded for an alarm, or because somebody asked for it. */
+/** `alarm` means: recorded for an alarm, or because somebody requested it. */
 export function isWaveformWanted(policy: WaveformPolicy, recordingReason: number | null): boolean {
   return (
     policy === "always" || (policy === "alarm" && (recordingReason === 3 || recordingReason === 1))
   );
 }
 
-/** A choice of readings as it is asked for each of them. */
+/** A selection of readings, evaluated for each of them. */
 export interface Selector {
-  /** Whether readings of this sensor and kind are chosen at all. */
+  /** Whether readings of this sensor and kind are selected at all. */
   includes(sensor: string, kind: string): boolean;
-  /** Which values are chosen; null: all. */
+  /** Which values are selected; null: all. */
   readonly value: ((name: string) => boolean) | null;
 }
 
-/** Sensors that left the site file have no area and no machine any more; what is stored of them is judged by the rest. */
+/**
+ * Sensors removed from the site file have no area and no machine any more; their stored readings are matched by the
+ * rest.
+ */
 export function createSelector(
   select: Select,
   sensors: readonly Pick<Sensor, "code" | "location">[],
@@ -123,7 +126,7 @@ export function createSelector(
   return {
     includes(sensor, kind) {
       const place = places.get(sensor);
-      // What happened to a chosen sensor is told whichever kind of reading showed it.
+      // Events of a selected sensor are published whichever kind of reading caused them.
       const isKind = kinds.length === 0 || kind === "event" || kinds.some((one) => one === kind);
       return (
         isKind &&
@@ -137,8 +140,8 @@ export function createSelector(
 }
 
 /**
- * Client ids of an uplink's sessions: the JSON and plain one's, and the edge node's. The configured id stands as it is
- * where there is only one.
+ * Client ids of an uplink's sessions: the one for JSON and plain, and the edge node's. The configured id is used
+ * unchanged if there is only one.
  */
 export function clientIdsOf({ clientId, formats }: Pick<Uplink, "clientId" | "formats">): {
   readonly mqtt: string | null;

@@ -1,9 +1,10 @@
 /**
- * What is normal for one value of one machine: median and median absolute deviation of the readings while it was learned.
+ * The normal range of one value of one machine: median and median absolute deviation of the readings while it was
+ * learned.
  *
- * - The first one learned is kept for good. A slow one beside it follows seasons and wear, and may move the limit away from
- *   the first by half its margin at most, so a machine that drifts does not become normal.
- * - The limit is never above zone B/C of the machine class. A level that lies in zone C or D is reported, not used.
+ * - The first baseline is kept for good. A slow one beside it follows seasons and wear, and may move the limit away
+ * from the first by at most half its margin, so a machine that drifts does not become normal.
+ * - The limit is never above zone B/C of the machine class. A level in zone C or D is reported, not used.
  */
 import type { BaselineTest } from "./compile.ts";
 import type { BaselineStatus } from "./shown.ts";
@@ -11,7 +12,7 @@ import type { Bounds } from "./watch-state.ts";
 
 /** A normal distribution's standard deviation by its median absolute deviation. */
 const SIGMA_PER_MAD = 1.4826;
-/** A spread is taken as at least this share of the median: readings of a very steady machine differ by rounding alone. */
+/** A spread is taken as at least this share of the median: readings of a very steady machine differ only by rounding. */
 const SPREAD_MIN = 0.02;
 /** The slow baseline takes this many learning periods to move by one standard deviation. */
 const SLOW_PERIODS = 10;
@@ -62,7 +63,7 @@ export function learn(
   test: Pick<BaselineTest, "readings" | "zone">,
   seen: { readonly value: number; readonly timeMs: number; readonly zone: string | null },
 ): BaselineState {
-  // What a transaction added that was undone goes.
+  // Drops what an undone transaction added.
   samples.length = state.count;
   samples.push(seen.value);
   const next = {
@@ -76,7 +77,7 @@ export function learn(
   return { ...next, first, slow: first, learnedMs: seen.timeMs };
 }
 
-/** Moves the slow baseline a little towards a normal reading. @param weight readings that this one stands for */
+/** Moves the slow baseline a little towards a normal reading. @param weight readings that this one represents */
 export function follow(
   state: BaselineState,
   test: Pick<BaselineTest, "readings">,
@@ -91,7 +92,7 @@ export function follow(
   return { ...state, slow: { median, mad: Math.max(0, mad) } };
 }
 
-/** Limits by the baseline; null while there is none to go by. */
+/** Limits by the baseline; null while there is none. */
 export function baselineBounds(state: BaselineState, test: BaselineTest): Bounds | null {
   const { first, slow } = state;
   if (first === null || slow === null || baselineStatus(state) !== "learned") return null;
@@ -112,7 +113,7 @@ export function baselineBounds(state: BaselineState, test: BaselineTest): Bounds
   };
 }
 
-/** Standard deviation that a level stands for, never quite nothing. */
+/** Standard deviation for a level, never quite zero. */
 function sigmaOf({ median, mad }: Level): number {
   return Math.max(SIGMA_PER_MAD * mad, SPREAD_MIN * Math.abs(median), Number.MIN_VALUE);
 }

@@ -1,4 +1,4 @@
-/** From the site file's rules and the built-in ones to what is watched: one watch per (rule, sensor, value). */
+/** Compiles the site file's rules and the built-in ones into watches: one per (rule, sensor, value). */
 import { hasZone } from "../convert/accel.ts";
 import { type Kind, normalCode, readingKinds, type Sensor, type Site } from "../sensor.ts";
 import { VELOCITY_LIMITS, type ZoneLimits } from "../signal/severity.ts";
@@ -21,7 +21,7 @@ export interface Limits {
 
 export type WatchTest =
   | { readonly type: "limits"; readonly limits: Limits; readonly hysteresis: number }
-  /** `zone` is the value that says the zone; the limits are those of the machine class, mm/s. */
+  /** `zone` is the name of the zone value; the limits are those of the machine class, mm/s. */
   | { readonly type: "zone"; readonly zone: string; readonly limits: Limits }
   | BaselineTest;
 
@@ -31,11 +31,11 @@ export interface BaselineTest {
   readonly deviations: number;
   /** Null: one standard deviation. */
   readonly hysteresis: number | null;
-  /** A fall is watched as well: everything but vibration. */
+  /** A fall is watched as well: for everything except vibration. */
   readonly isTwoSided: boolean;
   /** Never looser than this, in the value's unit: zone B/C of the class; null without one. */
   readonly cap: number | null;
-  /** The zone of the same channel, where it has one. */
+  /** The zone of the same channel, if it has one. */
   readonly zone: string | null;
 }
 
@@ -44,25 +44,25 @@ export interface Watch {
   readonly sensor: string;
   readonly kind: Kind;
   readonly value: string;
-  /** `alarm/value`: what tells the alarms of one sensor apart. */
+  /** `alarm/value`: unique among the alarms of one sensor. */
   readonly key: string;
   readonly unit: string | null;
   readonly test: WatchTest;
   readonly delay: WatchDelay;
   readonly onlyRunning: boolean;
-  /** A standing machine says nothing of it. */
+  /** Ignored while the machine is stopped. */
   readonly isVibration: boolean;
 }
 
-/** A value is watched in the order of its own kind's readings, or, where any kind may carry it, of all the sensor's. */
+/** A value is watched in the order of its own kind's readings or, if any kind may carry it, of all the sensor's. */
 export const SHARED_VALUES: readonly string[] = ["battery", "module_temperature"];
 
-/** How far below a zone's boundary a value must fall to leave it, as a share of the boundary: chatter stays inside. */
+/** How far below a zone's boundary a value must fall to leave it, as a share of the boundary: prevents chatter. */
 export const ZONE_HYSTERESIS = 0.1;
 /** The same for a battery, which recovers a little when it is warm, as a share of its limit. */
 const BATTERY_HYSTERESIS = 0.02;
 const ONE_READING: AlarmDelay = { readings: 1 };
-/** One outlier in thousands of readings is no change of the machine. */
+/** One outlier in thousands of readings is not a change of the machine. */
 const BASELINE_DELAY: AlarmDelay = { readings: 3 };
 
 export interface CompiledSensor {
@@ -71,7 +71,7 @@ export interface CompiledSensor {
   readonly byKey: ReadonlyMap<string, Watch>;
 }
 
-/** What is watched, by normal sensor code. */
+/** What is watched, by normalised sensor code. */
 export function compileAlarms(site: Site): ReadonlyMap<string, CompiledSensor> {
   const rules = site.alarms ?? [];
   return new Map(

@@ -6,17 +6,17 @@ import type { MachineState } from "./follow-up.ts";
 import type { MachineWatch } from "./machine-watch.ts";
 import type { AlarmStates } from "./states.ts";
 
-/** What the parts of the alarm engine share: the site file compiled, and what is remembered. */
+/** Shared by the parts of the alarm engine: the compiled site file, and the remembered state. */
 export interface AlarmContext {
   readonly site: Site;
-  /** By normal code. */
+  /** By normalised code. */
   readonly sensors: ReadonlyMap<string, CompiledSensor>;
   readonly machines: MachineWatch;
   readonly states: AlarmStates;
   readonly samples: BaselineSamples;
 }
 
-/** Whether the machine of a sensor ran at a time, ms; null while that is unknown, or if no signal shows it. */
+/** Whether the machine of a sensor was running at a time, ms; null while that is unknown, or if no signal shows it. */
 export function machineStateAt(
   { sensors, machines }: AlarmContext,
   sensor: string,

@@ -1,7 +1,7 @@
 /**
- * The alarm engine: readings in order of their time in, transitions out. It does no I/O: every method that changes a state
- * returns what has to be written, and the caller writes it in the transaction that stores the readings. `committed` makes
- * the change the state of the engine, `undone` drops it.
+ * The alarm engine: takes readings in the order of their arrival, returns transitions. It does no I/O: every method
+ * that changes a state returns what must be written, and the caller writes it in the transaction that stores the
+ * readings. `committed` makes the change the state of the engine, `undone` drops it.
  */
 import type { SensorState } from "../ports.ts";
 import { type Kind, normalCode, type Site } from "../sensor.ts";
@@ -63,7 +63,7 @@ export class AlarmEngine implements ReadingFollower {
     return this.#context.site;
   }
 
-  /* ---------- what the store holds ---------- */
+  /* ---------- content of the store ---------- */
 
   /** Replaces every state with those of the store. Texts that cannot be read are skipped; returns their sensors. */
   load(saved: SavedAlarms): readonly string[] {
@@ -147,7 +147,9 @@ export class AlarmEngine implements ReadingFollower {
     return this.machineState(sensor, timeMs);
   }
 
-  /** Whether the machine of a sensor ran at a time, ms; null while that is unknown, or if no signal shows it. */
+  /**
+   * Whether the machine of a sensor was running at a time, ms; null while that is unknown, or if no signal shows it.
+   */
   machineState(sensor: string, timeMs: number): MachineState | null {
     return machineStateAt(this.#context, sensor, timeMs);
   }
@@ -180,8 +182,8 @@ export class AlarmEngine implements ReadingFollower {
   }
 
   /**
-   * Applies what a person did to an alarm, and reports it while the alarm is active.
-   * @param word what was done, as part of the event's id
+   * Applies an operator's action to an alarm, and reports it while the alarm is active.
+   * @param word the action, as part of the event's id
    */
   change(
     found: FoundAlarm,
@@ -204,7 +206,7 @@ export class AlarmEngine implements ReadingFollower {
     return findAlarm(this.#context, id);
   }
 
-  /** The same alarm with its state of now. */
+  /** The same alarm with its current state. */
   refreshed(found: FoundAlarm): FoundAlarm {
     return refreshed(this.#context, found);
   }

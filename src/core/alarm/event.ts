@@ -1,11 +1,11 @@
-/** What is said of an alarm (plant 11): one event per transition, its id, and its payload. */
+/** Alarm events (plant section 11): one per transition, with its id and payload. */
 import { createHash } from "node:crypto";
 import { type Kind, normalCode } from "../sensor.ts";
 import type { Worst } from "./watch-state.ts";
 
 export type Severity = "warning" | "alarm";
 
-/** The kind under which events are stored and sent; no poll and no query knows it. */
+/** The kind under which events are stored and sent; no poll and no query uses it. */
 export const EVENT_KIND = "event";
 
 export function isEvent({ kind }: { readonly kind: string }): boolean {
@@ -21,7 +21,7 @@ export interface Acknowledgement {
 export interface Shelf {
   readonly by: string;
   readonly timeMs: number;
-  /** It ends by itself at this time, ms. */
+  /** It expires at this time, ms. */
   readonly untilMs: number;
   readonly note: string | null;
 }
@@ -34,7 +34,7 @@ export interface AlarmEvent {
   readonly alarm: string;
   readonly severity: Severity;
   readonly state: "active" | "cleared";
-  /** Time of the reading that caused it; of a word of a person or of the silence, that moment. */
+  /** Time of the reading that caused it; for an operator's action or silence, the moment it happened. */
   readonly timeMs: number;
   readonly limit: number | null;
   readonly hysteresis: number | null;
@@ -54,7 +54,7 @@ export interface AlarmEvent {
 
 const ID_HEX_DIGITS = 32;
 
-/** 128 bits of SHA-256 over what makes two transitions the same: rule, sensor, value, reading and transition. */
+/** 128 bits of SHA-256 over what identifies a transition: rule, sensor, value, reading and transition. */
 export function eventId(
   alarm: string,
   sensor: string,
@@ -96,20 +96,20 @@ export function eventText(event: AlarmEvent): string {
   });
 }
 
-/** `acknowledged` as payloads and answers show it. */
+/** `acknowledged` as payloads and responses show it. */
 function acknowledgedMember(acknowledged: Acknowledgement | null): object | null {
   if (acknowledged === null) return null;
   const { by, timeMs, note } = acknowledged;
   return { by, time: iso(timeMs), note };
 }
 
-/** `shelved` as payloads and answers show it. */
+/** `shelved` as payloads and responses show it. */
 export function shelvedMember(shelf: Shelf | null): object | null {
   if (shelf === null) return null;
   return { by: shelf.by, time: iso(shelf.timeMs), until: iso(shelf.untilMs), note: shelf.note };
 }
 
-/** The payload of plant 11, from the text the store keeps. */
+/** The payload of plant section 11, from the text in the store. */
 export function eventPayload(id: string, site: string, text: string): string {
   return `{"v":1,"id":"${id}","site":${JSON.stringify(site)},${text.slice(1)}`;
 }

@@ -1,11 +1,11 @@
-/** The alarms that people see, active or shelved: how one is found, and its event as it stands. */
+/** The visible alarms, active or shelved: finds one, and its current event. */
 import type { Sensor } from "../sensor.ts";
 import type { AlarmContext } from "./context.ts";
 import { type AlarmEvent, eventId } from "./event.ts";
 import { type AlarmState, eventMembers, normalAlarm } from "./sensor-alarms.ts";
 
 export interface FoundAlarm {
-  /** Normal sensor code. */
+  /** Normalised sensor code. */
   readonly code: string;
   readonly key: string;
   readonly state: AlarmState;
@@ -30,13 +30,13 @@ export function findAlarm(context: AlarmContext, id: string): FoundAlarm | null 
   return null;
 }
 
-/** The same alarm with its state of now. */
+/** The same alarm with its current state. */
 export function refreshed({ states }: AlarmContext, found: FoundAlarm): FoundAlarm {
   const state = states.of(found.code).live.get(found.key) ?? normalAlarm(found.state);
   return { ...found, state };
 }
 
-/** Id under which an alarm is shown that is shelved and not active. */
+/** The displayed id of an alarm that is shelved and not active. */
 export function shelfId({ code, key }: Pick<FoundAlarm, "code" | "key">): string {
   return eventId("shelf", code, key, "", "");
 }
@@ -53,7 +53,7 @@ export function currentEvent({ code, state, sensor }: FoundAlarm): AlarmEvent | 
 }
 
 /**
- * An event that no reading caused: a person, the passing of time or the site file did.
+ * An event that no reading caused, but an operator, the passing of time or the site file.
  * @param transition what happened, as part of the event's id
  */
 export function eventOfState(

@@ -6,7 +6,7 @@ import type { SensorAlarms } from "./sensor-alarms.ts";
 import { addPoint, numberOf, type SignalPoint, type SignalPoints, valueAt } from "./signal.ts";
 
 interface Signal {
-  /** Normal code. */
+  /** Normalised code. */
   readonly sensor: string;
   readonly kind: Kind;
   readonly value: string;
@@ -53,7 +53,7 @@ export class MachineWatch {
     return this.#signals.some((signal) => signal.sensor === code && signal.kind === kind);
   }
 
-  /** Remembers what a reading says of the machines. */
+  /** Remembers what a reading says about the machines. */
   note(state: SensorAlarms, code: string, kind: Kind, reading: FollowedReading): void {
     for (const signal of this.#signals) {
       if (signal.sensor !== code || signal.kind !== kind) continue;
@@ -69,7 +69,7 @@ export class MachineWatch {
     return this.#runningOf(sensor) !== undefined;
   }
 
-  /** Whether readings of this sensor and kind say when the machine of `sensor` runs. */
+  /** Whether readings of this sensor and kind show when the machine of `sensor` runs. */
   isRunningSignal(sensor: Sensor, code: string, kind: Kind): boolean {
     const running = this.#runningOf(sensor);
     return running?.kind === kind && normalCode(running.sensor) === code;

@@ -1,4 +1,4 @@
-/** What people change: acknowledge, shelve, note, and baselines that are learned again. */
+/** Changes by operators: acknowledge, shelve, note, and relearning of baselines. */
 import { normalCode } from "../sensor.ts";
 import { UNLEARNED } from "./baseline.ts";
 import type { AlarmContext } from "./context.ts";
@@ -11,7 +11,7 @@ import { NORMAL } from "./watch-state.ts";
 /**
  * Stages another state of an alarm. Returns the event that reports it; null while the alarm is not active.
  * @param word what happened to it, as part of the event's id
- * @param mark distinguishes it from the same word at another time, ms
+ * @param mark distinguishes it from the same action at another time, ms
  */
 export function restate(
   { sensors, states }: AlarmContext,
@@ -33,7 +33,7 @@ export function restate(
   return event;
 }
 
-/** Stages what a person did to an alarm, and reports it while the alarm is active. */
+/** Stages an operator's action on an alarm, and reports it while the alarm is active. */
 export function applyOperatorChange(
   context: AlarmContext,
   found: FoundAlarm,
@@ -46,7 +46,7 @@ export function applyOperatorChange(
   return context.states.followUp([code], event === null ? [] : [event]);
 }
 
-/** Starts the baselines of a watch again and clears an alarm by the old ones. Null if the watch has no baseline. */
+/** Restarts the baselines of a watch and clears an alarm based on the old ones. Null if the watch has no baseline. */
 export function relearn(
   { sensors, states }: AlarmContext,
   sensor: string,

@@ -1,4 +1,4 @@
-/** The sockets between the alarm engine, the store, and those who show alarms. */
+/** Interfaces between the alarm engine, the store, and the displays of alarms. */
 import type { FollowUp, LearningSample, ReadingFollower } from "./follow-up.ts";
 import type { AlarmAction } from "./shown.ts";
 
@@ -10,23 +10,24 @@ export interface SavedAlarms {
 export interface StoredEvent {
   readonly seq: number;
   readonly storedAtMs: number;
-  /** The payload of plant 11, as it is sent. */
+  /** The payload of plant section 11, as it is sent. */
   readonly payload: string;
 }
 
-/** What the alarms keep on disk. Reads and writes throw StoreFailure. */
+/** Persistent state of the alarms. Reads and writes throw StoreFailure. */
 export interface AlarmStore {
-  /** What follows the readings into the store; null where alarms are off. */
+  /** Follows readings into the store; null if alarms are disabled. */
   follower: ReadingFollower | null;
   saved(): SavedAlarms;
   /**
-   * Runs `make` inside a transaction and writes what it answers; resolves once durable, with whether it answered anything.
-   * @param isUrgent somebody waits for it
+   * Runs `make` inside a transaction and writes what it returns; resolves once durable, with whether it returned
+   * anything.
+   * @param isUrgent somebody is waiting for it
    */
   apply(what: string, make: () => FollowUp | null, isUrgent: boolean): Promise<boolean>;
   audit(action: AlarmAction): void;
   /** Newest first. */
   actions(max: number): readonly AlarmAction[];
-  /** Newest first. @param before older than this `seq` only */
+  /** Newest first. @param before only those older than this `seq` */
   events(before: number | null, max: number): readonly StoredEvent[];
 }

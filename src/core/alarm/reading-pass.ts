@@ -1,4 +1,7 @@
-/** New readings of one sensor and kind on their way through the alarms, with those of other sensors that waited for them. */
+/**
+ * New readings of one sensor and kind on their way through the alarms, with readings of other sensors that waited for
+ * them.
+ */
 import { type Kind, normalCode } from "../sensor.ts";
 import type { CompiledSensor } from "./compile.ts";
 import { type AlarmContext, machineStateAt } from "./context.ts";
@@ -17,7 +20,7 @@ export class ReadingPass {
     this.#context = context;
   }
 
-  /** Judges the readings in order of time; those dated into the future say nothing about the present. */
+  /** Evaluates the readings in order of time; those dated in the future say nothing about the present. */
   take(compiled: CompiledSensor, kind: Kind, readings: readonly FollowedReading[]): FollowUp {
     const { machines, states } = this.#context;
     const code = normalCode(compiled.sensor.code);
@@ -62,8 +65,9 @@ export class ReadingPass {
   }
 
   /**
-   * Judges the readings from `fromMs` to before `untilMs` that waited for this signal and whose machine state is known now.
-   * Sensors are polled one after the other, so readings of what a machine drives may well be stored before its speed.
+   * Evaluates the readings from `fromMs` to before `untilMs` that waited for this signal and whose machine state is
+   * known now. Sensors are polled one after the other, so readings of a driven machine may well be stored before its
+   * speed.
    */
   #judgeWaiting(signal: string, signalKind: Kind, fromMs: number, untilMs: number): void {
     const { machines, sensors, states } = this.#context;

@@ -1,4 +1,4 @@
-/** What one reading does to the alarms of its sensor. */
+/** The effect of one reading on the alarms of its sensor. */
 import type { Kind, Sensor, Site } from "../sensor.ts";
 import { baselineBounds, follow as followBaseline, learn, UNLEARNED } from "./baseline.ts";
 import {
@@ -26,7 +26,7 @@ export interface Surroundings {
   readonly site: Site;
   readonly sensor: Sensor;
   readonly watches: readonly Watch[];
-  /** Whether the sensor's machine says when it runs. */
+  /** Whether some signal shows when the sensor's machine runs. */
   readonly hasRunning: boolean;
   readonly machine: MachineState | null;
   /** Learning samples of this sensor so far, by baseline. */
@@ -43,7 +43,7 @@ export interface ReadingOutcome {
 
 /** Readings of a sensor and kind that wait for the state of their machine: most of a day of one a minute. */
 const WAITING_MAX = 1000;
-/** One reading in this many moves the slow baseline, chosen by its id: so seldom is it a reason to write. */
+/** One reading in this many moves the slow baseline, selected by its id, so that it rarely causes a write. */
 const SLOW_EVERY = 16;
 
 export class ReadingStep {
@@ -80,7 +80,7 @@ export class ReadingStep {
     return { events: this.#events, learned: this.#learned };
   }
 
-  /** The same for a reading that waited, by the watches it waited for; the others have judged it when it came. */
+  /** The same for a reading that waited, by the watches it waited for; the others evaluated it when it arrived. */
   takeWaiting(isLate: boolean): ReadingOutcome {
     if (isLate) this.#enterPast();
     for (const watch of this.#around.watches) {
@@ -131,7 +131,7 @@ export class ReadingStep {
     this.#state.isChanged = true;
   }
 
-  /** Late readings of a day come in order; one that goes back begins another run. */
+  /** Late readings of a day arrive in order; one that goes back starts another run. */
   #enterPast(): void {
     const { past, pastMs } = this.#state;
     const before = pastMs.get(this.#kind);
@@ -179,7 +179,7 @@ export class ReadingStep {
 
   #baselineBounds(watch: Watch, test: BaselineTest, value: number, isLate: boolean): Bounds | null {
     const { hasRunning, machine } = this.#around;
-    // Running and standing are two normals; while it is unknown which one applies there is none.
+    // Running and stopped have separate baselines; while the state is unknown, neither applies.
     if (hasRunning && machine === null) return null;
     const key = baselineKey(watch.key, machine);
     const { baselines, live } = this.#state;
@@ -211,7 +211,7 @@ export class ReadingStep {
     this.#learned[key] = [value, zone];
   }
 
-  /** `bad_quality`: values that are bad in this reading, and such as were and are not. */
+  /** `bad_quality`: values that are bad in this reading, and those that were bad and are not any more. */
   #quality(isLate: boolean): void {
     const { quality, values, id, timeMs } = this.#reading;
     const cause: Cause = { readingId: id, timeMs, measured: null };
@@ -256,7 +256,7 @@ export class ReadingStep {
 
 const BAD_QUALITY = "bad_quality";
 
-/** The baseline of a watch in one running state; where nothing says whether the machine runs there is one for all. */
+/** The baseline of a watch in one running state; if nothing shows whether the machine runs, there is one for all. */
 function baselineKey(watch: string, machine: MachineState | null): string {
   return `${watch}@${machine ?? "any"}`;
 }
@@ -265,7 +265,7 @@ function pick<T>(from: Readonly<Record<string, T>>, names: readonly string[]): R
   return Object.fromEntries(Object.entries(from).filter(([name]) => names.includes(name)));
 }
 
-/** Null where the reading says no zone. */
+/** Null if the reading has no zone. */
 function zoneRank(zone: unknown): Rank | null {
   switch (zone) {
     case "A":

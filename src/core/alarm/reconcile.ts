@@ -1,4 +1,4 @@
-/** What another site file changes: alarms that it no longer defines end, and their baselines are forgotten. */
+/** The effect of another site file: alarms that it no longer defines end, and their baselines are forgotten. */
 import { readingKinds } from "../sensor.ts";
 import type { CompiledSensor } from "./compile.ts";
 import type { AlarmContext } from "./context.ts";

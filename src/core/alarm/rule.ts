@@ -1,6 +1,6 @@
 import { type Kind, normalCode, readingKinds, type Sensor } from "../sensor.ts";
 
-/** Which readings a rule looks at. What is not given or empty selects all. */
+/** Which readings a rule evaluates. An omitted or empty member selects all. */
 export interface AlarmSelect {
   readonly kinds?: readonly Kind[];
   /** Sensor codes; `*` stands for any characters. */
@@ -13,7 +13,7 @@ export interface AlarmSelect {
   readonly values?: readonly string[];
 }
 
-/** How long a limit must be passed before an alarm is raised: one of the two. */
+/** How long a limit must be exceeded before an alarm is raised: one of the two. */
 export interface AlarmDelay {
   /** Consecutive readings. */
   readonly readings?: number;
@@ -21,9 +21,9 @@ export interface AlarmDelay {
   readonly seconds?: number;
 }
 
-/** A delay as a watch keeps it. */
+/** A delay in the form that a watch uses. */
 export interface WatchDelay extends AlarmDelay {
-  /** Readings in a row that make an alarm, where these differ from those of a warning. */
+  /** Consecutive readings that raise an alarm, if these differ from those of a warning. */
   readonly alarmReadings?: number;
 }
 
@@ -49,7 +49,7 @@ export interface AlarmRule {
   /** How far back from the limit a value must be to end the alarm. */
   readonly hysteresis?: number;
   readonly delay?: AlarmDelay;
-  /** Readings taken while the machine stands, or may stand, are passed over. */
+  /** Readings taken while the machine is stopped, or may be, are skipped. */
   readonly onlyRunning?: boolean;
   readonly baseline?: BaselineRule;
 }
@@ -73,18 +73,18 @@ export function matchesGlob(pattern: string, text: string): boolean {
   return text.endsWith(last) && text.length - last.length >= at;
 }
 
-/** Whether one of some patterns matches; no patterns match all. */
+/** Whether one of several patterns matches; no patterns match all. */
 export function matchesAny(patterns: readonly string[] | undefined, text: string): boolean {
   if (patterns === undefined || patterns.length === 0) return true;
   return patterns.some((pattern) => matchesGlob(pattern, text));
 }
 
-/** Whether a pattern names this sensor: leading zeros of a plain serial number do not count. */
+/** Whether a pattern selects this sensor: leading zeros of a plain serial number do not count. */
 export function matchesCode(pattern: string, code: string): boolean {
   return matchesGlob(normalCode(pattern), normalCode(code)) || matchesGlob(pattern, code);
 }
 
-/** Whether a rule looks at a sensor at all. */
+/** Whether a rule applies to a sensor at all. */
 export function selectsSensor(select: AlarmSelect | undefined, sensor: Sensor): boolean {
   if (select === undefined) return true;
   const { sensors = [], areas = [], machines = [] } = select;
@@ -96,7 +96,7 @@ export function selectsSensor(select: AlarmSelect | undefined, sensor: Sensor): 
   return machines.length === 0 || (location !== undefined && machines.includes(location.machine));
 }
 
-/** Kinds of a sensor that a rule looks at. */
+/** Kinds of a sensor that a rule evaluates. */
 export function selectedKinds(select: AlarmSelect | undefined, sensor: Sensor): readonly Kind[] {
   const kinds = select?.kinds ?? [];
   const own = readingKinds(sensor);

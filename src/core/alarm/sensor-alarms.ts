@@ -1,4 +1,4 @@
-/** All that is remembered of the alarms of one sensor, and its text on disk. Its size follows the sensor, not its history. */
+/** The remembered alarm state of one sensor, and its text on disk. Its size depends on the sensor, not on its history. */
 import type { Kind } from "../sensor.ts";
 import { type BaselineState, UNLEARNED } from "./baseline.ts";
 import type { Acknowledgement, Shelf } from "./event.ts";
@@ -31,7 +31,7 @@ export interface AlarmState {
   readonly reason: string | null;
   readonly acknowledged: Acknowledgement | null;
   readonly shelved: Shelf | null;
-  /** The newest note that was not said with an acknowledgement. */
+  /** The newest note that was not part of an acknowledgement. */
   readonly note: Acknowledgement | null;
 }
 
@@ -42,13 +42,13 @@ export function normalAlarm({ alarm, kind, value, unit }: AlarmKey): AlarmState 
   return { alarm, kind, value, unit, watch: NORMAL, ...rest };
 }
 
-/** What every event of the alarm says of it. */
+/** Common to all events of the alarm. */
 export function eventMembers(state: AlarmState): Omit<AlarmState, "watch" | "raised"> {
   const { alarm, kind, value, unit, reason, acknowledged, shelved, note } = state;
   return { alarm, kind, value, unit, reason, acknowledged, shelved, note };
 }
 
-/** True when there is nothing to remember of it. */
+/** True if there is nothing to remember of it. */
 export function isNothing({ watch, raised, shelved }: AlarmState): boolean {
   return watch.passing === null && watch.active === null && raised === null && shelved === null;
 }
@@ -59,10 +59,10 @@ interface Newest {
   readonly id: string;
 }
 
-/** A reading that came before the signal that says whether its machine ran. */
+/** A reading that arrived before the signal that shows whether its machine was running. */
 export interface WaitingReading {
   readonly reading: FollowedReading;
-  /** It was late when it came, or a newer one has been judged meanwhile. */
+  /** It was late when it arrived, or a newer one has been evaluated meanwhile. */
   readonly isLate: boolean;
 }
 
@@ -71,12 +71,12 @@ export interface SensorAlarms {
   readonly newest: Map<Kind, Newest>;
   /** By watch key. */
   readonly live: Map<string, AlarmState>;
-  /** The same for late readings: a second run over the past, begun anew whenever time goes back. */
+  /** The same for late readings: a second run over the past, restarted whenever time goes back. */
   readonly past: Map<string, AlarmState>;
   readonly pastMs: Map<Kind, number>;
   /** By `watch key@running state`. */
   readonly baselines: Map<string, BaselineState>;
-  /** By `kind/value`, where machines look at them. */
+  /** By `kind/value`, if machines use them. */
   readonly signals: Map<string, SignalPoints>;
   /** Readings that wait for the state of their machine, in order of time. */
   readonly waiting: Map<Kind, readonly WaitingReading[]>;
@@ -114,7 +114,7 @@ export function copySensor(from: SensorAlarms): SensorAlarms {
   };
 }
 
-/** Waiting readings of a sensor and kind that survive a restart: each reading that waits writes them. */
+/** Waiting readings of a sensor and kind that survive a restart: each waiting reading is written with them. */
 const SAVED_WAITING = 32;
 
 interface SavedSensor {
@@ -126,11 +126,11 @@ interface SavedSensor {
   readonly baselines: [string, BaselineState][];
 }
 
-/** What has to be on disk; null when that is nothing. Times of the newest readings alone are no reason to write. */
+/** What must be on disk; null if that is nothing. Times of the newest readings alone are no reason to write. */
 export function saveSensor(sensor: SensorAlarms): string | null {
   const baselines = [...sensor.baselines].flatMap(([key, state]): [string, BaselineState][] => {
     if (state.first !== null) return [[key, state]];
-    // What is being learned is made again from the samples.
+    // What is being learned is rebuilt from the samples.
     return state.from === 0 ? [] : [[key, { ...UNLEARNED, from: state.from }]];
   });
   const { live, past, pastMs, waiting } = sensor;
@@ -148,7 +148,7 @@ export function saveSensor(sensor: SensorAlarms): string | null {
   return JSON.stringify(saved);
 }
 
-/** The other way. A text that cannot be read counts as none: what lasts is raised again by the next reading. */
+/** The reverse. A text that cannot be read counts as none: a lasting condition is raised again by the next reading. */
 export function loadSensor(text: string): SensorAlarms {
   const sensor = emptySensor();
   const saved = JSON.parse(text) as SavedSensor;

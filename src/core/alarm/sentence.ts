@@ -1,4 +1,4 @@
-/** The sentence of an event, for a person on shift. */
+/** The sentence of an event, for an operator. */
 import type { Sensor, Site } from "../sensor.ts";
 import type { Active } from "./watch-state.ts";
 
@@ -21,7 +21,7 @@ const PLAIN: Readonly<Record<string, string>> = {
 };
 const PARTS: Readonly<Record<string, string>> = { min: "minimum", max: "maximum", avg: "average" };
 
-/** A value as people call it: by its channel's name where it has one. */
+/** A value by the name of its channel, if it has one. */
 function valueLabel(sensor: Sensor, value: string): string {
   const plain = PLAIN[value];
   if (plain !== undefined) return plain;
@@ -36,7 +36,7 @@ function valueLabel(sensor: Sensor, value: string): string {
   return `${label}, ${PARTS[suffix] ?? suffix}`;
 }
 
-/** Where the sensor sits, as people call it. */
+/** Where the sensor is mounted, by the site file's names. */
 function sensorLabel(sensor: Sensor, site: Site): string {
   const own = sensor.name ?? `sensor ${sensor.code}`;
   const { location } = sensor;

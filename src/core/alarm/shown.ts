@@ -1,4 +1,4 @@
-/** What people and programs are shown of alarms; free of Node, for the dashboard has it too. */
+/** Alarms as shown to people and programs; free of Node, because the dashboard uses it too. */
 import type { Kind } from "../sensor.ts";
 
 export type BaselineStatus = "learning" | "learned" | "zone_c" | "zone_d";
@@ -8,20 +8,20 @@ export interface BaselineView {
   readonly alarm: string;
   readonly value: string;
   readonly unit: string | null;
-  /** any: nothing says whether the machine runs. */
+  /** any: no signal shows whether the machine runs. */
   readonly machineState: "running" | "standing" | "any";
   readonly status: BaselineStatus;
   readonly learned: number;
   readonly wanted: number;
   readonly median: number | null;
   readonly mad: number | null;
-  /** The slow one beside the first. */
+  /** The slow baseline beside the first. */
   readonly slow: { readonly median: number; readonly mad: number } | null;
   readonly high: number | null;
   readonly low: number | null;
 }
 
-/** How many alarms there are, for a badge. Shelved ones are counted there alone, acknowledged ones in no severity. */
+/** Number of alarms, for a badge. Shelved ones are counted only there, acknowledged ones in no severity. */
 export interface AlarmCounts {
   readonly alarm: number;
   readonly warning: number;
@@ -29,7 +29,7 @@ export interface AlarmCounts {
   readonly shelved: number;
 }
 
-/** The fixed limits that one value of a sensor is watched by; those of a baseline are with the baselines. */
+/** The fixed limits of one value of a sensor; those of a baseline are with the baselines. */
 export interface LimitView {
   readonly alarm: string;
   readonly kind: Kind;
@@ -54,7 +54,7 @@ export interface AlarmAction {
   readonly what: string;
   /** The alarm, as `sensor/alarm/value`. */
   readonly subject: string;
-  /** What was said with it, JSON. */
+  /** Comment or details of the action, JSON. */
   readonly detail: string;
   /** `done`, or why not. */
   readonly outcome: string;

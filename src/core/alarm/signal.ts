@@ -1,4 +1,4 @@
-/** What is remembered of a signal that tells a machine's state or speed: its newest readings, in order of time. */
+/** What is remembered of a signal that shows a machine's state or speed: its newest readings, in order of time. */
 import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../silence.ts";
 
 export interface SignalPoint {
@@ -7,9 +7,9 @@ export interface SignalPoint {
   readonly value: number | null;
 }
 
-/** Readings kept of a signal, a day of one a minute: late readings of other sensors look back as far as this. */
+/** Readings kept of a signal, a day of one a minute: late readings of other sensors can look back this far. */
 const SIGNAL_POINTS = 1440;
-/** Steps between readings that tell the interval. */
+/** Steps between readings from which the interval is derived. */
 const STEPS = 9;
 
 /** In order of time; never altered in place. */
@@ -31,7 +31,9 @@ function intervalMs(points: SignalPoints): number {
   return steps.length < 2 ? UNKNOWN_CADENCE_MS : (steps[Math.floor(steps.length / 2)] ?? 0);
 }
 
-/** The value at a time: that of the newest reading at or before it, if no older than three intervals; null else. */
+/**
+ * The value at a time: that of the newest reading at or before it, if no older than three intervals; otherwise null.
+ */
 export function valueAt(points: SignalPoints, timeMs: number): number | null {
   const point = points.findLast((candidate) => candidate.timeMs <= timeMs);
   if (point === undefined) return null;
@@ -39,7 +41,7 @@ export function valueAt(points: SignalPoints, timeMs: number): number | null {
   return isFresh ? point.value : null;
 }
 
-/** A value of a reading as a number; null where it has none. */
+/** A value of a reading as a number; null if it has none. */
 export function numberOf(value: unknown): number | null {
   if (typeof value === "boolean") return value ? 1 : 0;
   return typeof value === "number" && Number.isFinite(value) ? value : null;

@@ -1,6 +1,7 @@
 /**
- * What the alarms remember of each sensor, in two layers: as committed, and as the running transaction leaves it. Sensors
- * go by their normal code. Texts are what the store holds; a text is written only when it differs from the last one.
+ * The alarm state of each sensor, in two layers: as committed, and as the running transaction leaves it. Sensors are
+ * identified by their normalised code. Texts are the content of the store; a text is written only if it differs from
+ * the last one.
  */
 import { normalCode } from "../sensor.ts";
 import { boundSamples } from "./baseline-samples.ts";
@@ -50,17 +51,17 @@ export class AlarmStates {
     return [...texts].map(([sensor, text]) => ({ sensor, text }));
   }
 
-  /** The sensors of which anything is remembered. */
+  /** The sensors with remembered state. */
   codes(): ReadonlySet<string> {
     return new Set([...this.#committed.keys(), ...this.#staged.keys()]);
   }
 
-  /** To read only: the state of a sensor as the running transaction leaves it. */
+  /** Read-only: the state of a sensor as the running transaction leaves it. */
   of(code: string): SensorAlarms {
     return this.#staged.get(code) ?? this.#committed.get(code) ?? NO_SENSOR;
   }
 
-  /** To change within the running transaction: a copy that `commit` makes the state and `undo` drops. */
+  /** For changes within the running transaction: a copy that `commit` makes the state and `undo` drops. */
   edit(code: string): SensorAlarms {
     const staged = this.#staged.get(code);
     if (staged !== undefined) return staged;
@@ -69,7 +70,7 @@ export class AlarmStates {
     return copy;
   }
 
-  /** To change at once, outside of any transaction: for what is read back from the store. */
+  /** For immediate changes outside any transaction: for state read back from the store. */
   committed(code: string): SensorAlarms {
     const state = this.#committed.get(code) ?? emptySensor();
     this.#committed.set(code, state);
@@ -118,7 +119,7 @@ export class AlarmStates {
     return this.#texts.get(code) ?? null;
   }
 
-  /** What was staged is durable. Returns its events in order. */
+  /** The staged changes are durable. Returns their events in order. */
   commit(): readonly AlarmEvent[] {
     for (const [code, state] of this.#staged) this.#committed.set(code, state);
     for (const [code, text] of this.#stagedTexts) this.#texts.set(code, text);
@@ -127,7 +128,7 @@ export class AlarmStates {
     return events;
   }
 
-  /** Drops what was staged. */
+  /** Drops the staged changes. */
   undo(): void {
     this.#staged.clear();
     this.#stagedTexts.clear();

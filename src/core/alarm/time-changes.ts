@@ -1,4 +1,4 @@
-/** What the passing of time changes: sensors that fall silent or report again, and shelves that end. */
+/** Changes caused by the passing of time: sensors that fall silent or report again, and shelves that end. */
 import type { SensorState } from "../ports.ts";
 import { normalCode, type Sensor } from "../sensor.ts";
 import type { AlarmContext } from "./context.ts";

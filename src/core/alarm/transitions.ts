@@ -1,4 +1,4 @@
-/** From what changed to the event that says so, and to the state that remembers it. */
+/** From a change to its event, and to the state that remembers it. */
 import type { Sensor, Site } from "../sensor.ts";
 import type { WatchTest } from "./compile.ts";
 import { type AlarmEvent, eventId, type Severity } from "./event.ts";
@@ -13,7 +13,7 @@ import {
 } from "./sentence.ts";
 import { type Change, NORMAL, type WatchState } from "./watch-state.ts";
 
-/** The reading, or the moment, that a transition goes back to. */
+/** The reading, or the moment, that caused a transition. */
 export interface Cause {
   readonly readingId: string;
   readonly timeMs: number;
@@ -23,7 +23,7 @@ export interface Cause {
 export interface Subject {
   readonly site: Site;
   readonly sensor: Sensor;
-  /** How the limit came about; null for alarms without one. */
+  /** The derivation of the limit; null for alarms without one. */
   readonly type: WatchTest["type"] | null;
   readonly isHistorical: boolean;
 }
@@ -35,7 +35,7 @@ export interface Transition {
 
 const severityOf = (rank: 1 | 2): Severity => (rank === 2 ? "alarm" : "warning");
 
-/** Takes over a watch's next state; where that is a transition, with its event. */
+/** Adopts a watch's next state, with its event if that is a transition. */
 export function transit(
   before: AlarmState,
   watch: WatchState,
@@ -104,7 +104,7 @@ function seenIn(cause: Cause): Pick<Raised, "readingId" | "seenMs" | "measured">
   return { readingId: cause.readingId, seenMs: cause.timeMs, measured: cause.measured };
 }
 
-/** Readings in a row that make a bad value an alarm (plant 11). */
+/** Consecutive bad readings that raise an alarm (plant section 11). */
 const BAD_READINGS = 3;
 
 /** A value that is bad in this reading. */

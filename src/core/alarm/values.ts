@@ -1,23 +1,23 @@
 import { type KindValue, kindValues } from "../kind-values.ts";
 import type { Kind, Sensor } from "../sensor.ts";
 
-/** What the transmitter says of itself, where a record of any kind carries it. */
+/** Values of the transmitter itself, in records of any kind. */
 const HEALTH: readonly KindValue[] = [
   { name: "battery", unit: "V", type: "number" },
   { name: "module_temperature", unit: "degC", type: "number" },
 ];
 
-/** Every value that a rule can look at in readings of a sensor's kind. */
+/** Every value that a rule can use in readings of a sensor's kind. */
 export function alarmValues(sensor: Sensor, kind: Kind): readonly KindValue[] {
   const values = kindValues(sensor, kind);
   const missing = HEALTH.filter(({ name }) => !values.some((value) => value.name === name));
   return [...values, ...missing];
 }
 
-/** Current beyond which a loop value is bad and has no number (signal-definitions 9), mA. */
+/** Current beyond which a loop value is bad and has no number (signal-definitions section 9), mA. */
 const LOOP_MA: readonly [number, number] = [3.6, 21];
 
-/** Lowest and highest number a value can have; infinite where nothing is known of it. */
+/** Lowest and highest possible value; infinite if nothing is known. */
 export function possibleRange(value: KindValue): readonly [number, number] {
   if (value.type === "boolean") return [0, 1];
   if (value.range !== undefined) {

@@ -1,11 +1,14 @@
-/** Alarms and baselines as people and programs are shown them. */
+/** Alarms and baselines in the form shown to people and programs. */
 import { baselineBounds, baselineStatus } from "./baseline.ts";
 import type { AlarmEngine } from "./engine.ts";
 import { eventText, shelvedMember } from "./event.ts";
 import { currentEvent, type FoundAlarm, shelfId } from "./found-alarm.ts";
 import type { AlarmAction, AlarmCounts, AlarmWord, BaselineView, LimitView } from "./shown.ts";
 
-/** Payload members of plant 11, without `v` and `site`; `state` is `normal` for a shelved alarm that is not active. */
+/**
+ * Payload members of plant section 11, without `v` and `site`; `state` is `normal` for a shelved alarm that is not
+ * active.
+ */
 export type AlarmView = Readonly<Record<string, unknown>> & {
   readonly id: string;
   readonly sensor: string;
@@ -22,7 +25,7 @@ export interface AlarmLists {
   readonly shelved: readonly AlarmView[];
   /** Payloads of events, newest first. */
   readonly history: readonly unknown[];
-  /** Position to ask for older events from; null at the end. */
+  /** Position to request older events from; null at the end. */
   readonly before: number | null;
 }
 
@@ -40,12 +43,12 @@ export type AlarmOutcome =
   | { readonly ok: true; readonly alarm: AlarmView }
   | { readonly ok: false; readonly reason: "unknown" | "invalid"; readonly detail: string };
 
-/** What the HTTP side, the command line and MQTT need of the alarms. */
+/** What HTTP, the command line and MQTT need of the alarms. */
 export interface AlarmDesk {
   lists(history: { readonly limit: number; readonly before: number | null }): AlarmLists;
   counts(): AlarmCounts;
   limits(sensor: string): readonly LimitView[];
-  /** Never rejects for what a person did wrong; rejects with StoreFailure. */
+  /** Never rejects because of an operator's mistake; rejects with StoreFailure. */
   act(request: AlarmRequest): Promise<AlarmOutcome>;
   baselines(sensor: string | null): readonly BaselineView[];
   relearn(
@@ -55,7 +58,7 @@ export interface AlarmDesk {
   ): Promise<{ readonly ok: boolean; readonly detail: string }>;
   /** The audit, newest first. */
   actions(max: number): readonly AlarmAction[];
-  /** As severities are counted by the query service: 4 alarm, 3 warning, 1 watched and neither, null not watched. */
+  /** Severities as the query service counts them: 4 alarm, 3 warning, 1 watched and neither, null not watched. */
   severity(sensor: string, isMeant: (value: string) => boolean): 1 | 3 | 4 | null;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The state machine of one alarm: normal → active (warning or alarm) → normal. Pure: a state and an observation give the
- * next state and what changed. States are never altered in place, so that a transaction that fails costs nothing.
+ * The state machine of one alarm: normal → active (warning or alarm) → normal. Pure: a state and an observation give
+ * the next state and the change. States are never altered in place, so a transaction that fails has no effect.
  */
 import type { Limits } from "./compile.ts";
 import type { WatchDelay } from "./rule.ts";
@@ -9,7 +9,7 @@ type Side = "high" | "low";
 /** 0 normal, 1 warning, 2 alarm. */
 export type Rank = 0 | 1 | 2;
 
-/** Limits as they apply now, with the hysteresis that belongs to each. */
+/** Current limits, with the hysteresis of each. */
 export interface Bounds {
   readonly limits: Limits;
   /** In the value's unit, for a limit of these. */
@@ -19,11 +19,13 @@ export interface Bounds {
 export interface Observation {
   readonly timeMs: number;
   readonly value: number;
-  /** Where something other than the limits says how bad it is (the zone): at least this. */
+  /** If something other than the limits determines the severity (the zone): at least this. */
   readonly rank?: Rank;
 }
 
-/** A limit that is being passed, until the delay is over and after. Times are those of the first reading beyond it. */
+/**
+ * A limit that is being exceeded, until the delay is over and after. Times are those of the first reading beyond it.
+ */
 interface Passing {
   readonly side: Side;
   readonly sinceMs: number;
@@ -47,7 +49,7 @@ export interface Active {
 export interface WatchState {
   readonly passing: Passing | null;
   readonly active: Active | null;
-  /** Of the whole passing, from its first reading on; null while normal. */
+  /** The most extreme value since the first reading beyond the limit; null while normal. */
   readonly worst: Worst | null;
 }
 
@@ -64,7 +66,7 @@ export interface Step {
   readonly change: Change | null;
 }
 
-/** Follows one good reading. */
+/** Processes one good reading. */
 export function step(
   state: WatchState,
   bounds: Bounds,
@@ -88,7 +90,7 @@ export function step(
   return { state: next, change: isSame ? null : "changed" };
 }
 
-/** How bad a value is by its limits alone. A value on a limit has not passed it. */
+/** The severity of a value by its limits alone. A value on a limit has not exceeded it. */
 function judge(limits: Limits, { value, rank }: Observation): { side: Side; rank: Rank } {
   const { highHigh, high, low, lowLow } = limits;
   if (rank !== undefined) return { side: "high", rank };
@@ -120,7 +122,7 @@ function enteredRank(passing: Passing, delay: WatchDelay, timeMs: number): Rank 
   return isOver(sinceMs, readings, needed) ? 1 : 0;
 }
 
-/** What stays by its hysteresis, or is worse by what was entered. */
+/** The severity kept by the hysteresis, or a worse one that was entered. */
 function nextActive(
   before: Active | null,
   bounds: Bounds,
@@ -149,7 +151,7 @@ function heldRank(before: Active, { limits, hysteresis }: Bounds, seen: Observat
   return Math.min(rank, before.rank) as Rank;
 }
 
-/** A rank whose own limit the rule does not give (a change of configuration) takes the other one. */
+/** A rank without a limit of its own in the rule (after a configuration change) uses the other one. */
 function activeAt(
   rank: 1 | 2,
   side: Side,
@@ -161,7 +163,7 @@ function activeAt(
   const own = (rank === 2 ? outer : inner) ?? inner ?? outer ?? null;
   if (own === null) return { rank, side, limit: null, hysteresis: null };
   const back = hysteresis(own);
-  // The zone may come from the displacement: then no velocity limit was passed.
+  // The zone may come from the displacement: then no velocity limit was exceeded.
   const isOther = seen.rank !== undefined && seen.value <= own - back;
   return { rank, side, limit: isOther ? null : own, hysteresis: isOther ? null : back };
 }

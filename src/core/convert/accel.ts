@@ -1,4 +1,4 @@
-/** Acceleration records: every value of each axis, by signal-definitions (contract 5, services 3.4). */
+/** Acceleration records: every value of each axis, by signal-definitions (contract section 5, services section 3.4). */
 import type { Doubt, Graded, Reason } from "../quality.ts";
 import { bad } from "../quality.ts";
 import type { Flag, Waveform, WaveformChannel } from "../reading.ts";
@@ -27,7 +27,9 @@ export interface AccelChannel {
   readonly isConfigured: boolean;
 }
 
-/** Channels to publish: those the site file lists, else 1 and 2, and 3 where the data have it (biaxial nodes do not). */
+/**
+ * Channels to publish: those the site file lists, otherwise 1 and 2, and 3 if the data have it (biaxial nodes do not).
+ */
 export function publishedChannels(sensor: Sensor, hasThird: boolean): AccelChannel[] {
   const configured = accelChannels(sensor);
   if (configured.length > 0) {
@@ -48,7 +50,7 @@ function axisOfChannel(number: number): Axis {
   return DEFAULT_AXES[number - 1] ?? "A";
 }
 
-/** Damage that spoils a whole channel, in the contract's words. */
+/** Damage that makes a whole channel bad, in the contract's words. */
 const DAMAGE_REASONS: Readonly<
   Record<Extract<ChannelSamples, { state: "damaged" }>["reason"], Reason>
 > = {
@@ -103,7 +105,7 @@ export function* accelSteps(
       kept.push({ channel: channel.number, axis: channel.axis, samples: data.samples });
     }
   }
-  // A listed value: a node that stops telling it must not leave an old one standing.
+  // A listed value: if a node stops reporting it, the old one must not remain.
   sheet.number("temperature", "degC", numberField(record, "temperature"));
   flagChannels(record, channels, hasThird, sheet);
   putAttributes(record, sheet);
@@ -126,7 +128,7 @@ function lossReason(data: Exclude<ChannelSamples, { state: "ok" }>): Reason {
   return data.state === "absent" ? "missing" : DAMAGE_REASONS[data.reason];
 }
 
-/** The numbers of one channel: suffix, unit, and where the analysis has them. */
+/** The numbers of one channel: suffix, unit, and their place in the analysis. */
 export const ACCEL_VALUES = [
   ["accel_rms", "G", "accelRms"],
   ["accel_peak", "G", "accelPeak"],
@@ -161,12 +163,12 @@ function putNothing(sheet: ValueSheet, number: number, withZone: boolean, doubt:
   if (withZone) sheet.text(`channel${number}_zone`, nothing);
 }
 
-/** A zone needs a machine class or own limits; it is never guessed. */
+/** A zone needs a machine class or configured limits; it is never guessed. */
 export function hasZone(sensor: Sensor): boolean {
   return sensor.limits !== undefined || sensor.machineClass !== undefined;
 }
 
-/** Zone of one axis, with the quality of the velocity it judges; the displacement check can only make it worse. */
+/** Zone of one axis, with the quality of its velocity; the displacement check can only make it worse. */
 function axisZone(
   analysis: Pick<AxisAnalysis, "velocityRms" | "displacementRms">,
   sensor: Sensor,
@@ -175,7 +177,7 @@ function axisZone(
   const velocityLimits = limits ?? (machineClass && VELOCITY_LIMITS[machineClass]);
   const { value, doubt } = analysis.velocityRms;
   if (velocityLimits === undefined || value === null) return { value: null, doubt };
-  // A velocity past the largest number is published as bad, so its zone is too.
+  // A velocity beyond the largest number is published as bad, so its zone is too.
   if (!Number.isFinite(value)) return bad("not_a_number");
   const displacementLimits =
     sensor.checkDisplacement === true && machineClass !== undefined
@@ -201,7 +203,7 @@ function flagChannels(
     else if (data.state === "damaged") sheet.flags.add(data.reason satisfies Flag);
   }
   if (lengths.size > 1) sheet.flags.add("channel_length_mismatch");
-  // Listing 1 and 2 says biaxial, listing 3 says triaxial. One listed channel says nothing about the node.
+  // Listing 1 and 2 means biaxial, listing 3 means triaxial. One listed channel says nothing about the node.
   const listed = channels.filter(({ isConfigured }) => isConfigured).map(({ number }) => number);
   const saysTriaxial = listed.includes(3);
   const saysBiaxial = listed.length === 2 && !saysTriaxial;

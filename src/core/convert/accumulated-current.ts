@@ -4,7 +4,7 @@ import { isPublished } from "./channels.ts";
 import type { ValueSheet } from "./value-sheet.ts";
 import { numberField } from "./value-sheet.ts";
 
-/** Ampere-hours as received: the service states them in Ah, so no clamp factor applies (services 3.5). */
+/** Ampere-hours as received: the service sends them in Ah, so no clamp factor applies (services section 3.5). */
 export function convertAccumulatedCurrent(
   record: RawRecord,
   sensor: Sensor,

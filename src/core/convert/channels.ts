@@ -20,7 +20,7 @@ function listed(sensor: Sensor, prefix: string, count: number): ConfiguredChanne
 const isLoopEntry = ({ unit, low, high }: ChannelConfig) =>
   unit !== undefined || low !== undefined || high !== undefined;
 
-/** channel1…4 of 4–20 mA. On a node that also measures vibration only the entries with a range are meant. */
+/** channel1…4 of 4–20 mA. On a node that also measures vibration, only the entries with a range count. */
 export function loopChannels(sensor: Sensor): ConfiguredChannel[] {
   const all = listed(sensor, "channel", 4);
   return sensor.kinds.includes("accel") ? all.filter(({ config }) => isLoopEntry(config)) : all;
@@ -38,7 +38,10 @@ export function currentChannels(sensor: Sensor, count: 3 | 4): ConfiguredChannel
   return listed(sensor, "current", count);
 }
 
-/** Which of four values a kind publishes that needs no channels: the listed ones; all where none is listed (contract 4). */
+/**
+ * Which of four values a kind without required channels publishes: the listed ones; all if none is listed (contract
+ * section 4).
+ */
 export function isPublished(sensor: Sensor, prefix: string, number: number): boolean {
   const own = listed(sensor, prefix, 4);
   return own.length === 0 || own.some((channel) => channel.number === number);

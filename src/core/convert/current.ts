@@ -8,7 +8,7 @@ import { decimal } from "./decimal.ts";
 import type { ValueSheet } from "./value-sheet.ts";
 import { numberField } from "./value-sheet.ts";
 
-/** A = reading · rating/100, for the clamps that exist. */
+/** A = reading · rating/100, for clamps with a known rating. */
 const CLAMP_FACTORS: ReadonlyMap<number, number> = new Map([
   [50, 0.5],
   [100, 1],
@@ -16,7 +16,7 @@ const CLAMP_FACTORS: ReadonlyMap<number, number> = new Map([
   [500, 5],
 ]);
 
-/** Amperes of one reading; undefined clamp or one that is not made is no calibration. */
+/** Amperes of one reading; a missing clamp, or one of unknown rating, is no calibration. */
 export function clampValue(reading: Graded, clamp: number | undefined): Graded {
   const factor = clamp === undefined ? undefined : CLAMP_FACTORS.get(clamp);
   if (clamp === undefined || factor === undefined) return bad("no_calibration");
@@ -32,7 +32,7 @@ export interface CurrentParts {
   readonly avg: Graded;
 }
 
-/** Minimum, maximum and average, each on its own; if all are there they must be in order. */
+/** Minimum, maximum and average, each independently; if all are present they must be in order. */
 export function clampParts(readings: CurrentParts, clamp: number | undefined): CurrentParts {
   const parts = {
     min: clampValue(readings.min, clamp),

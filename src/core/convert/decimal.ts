@@ -1,19 +1,19 @@
 /** Significant digits that a double carries through a calculation. */
 const DIGITS = 15;
-/** What toFixed takes. */
+/** The most that toFixed accepts. */
 const DECIMALS_MAX = 100;
 
 /**
- * The number without the noise of binary fractions past its fifteenth significant digit, where a double's own end:
+ * The number without binary rounding noise beyond its fifteenth significant digit, where a double's own precision ends:
  * 24.9 · 2.5 is 62.25 and not 62.24999999999999. It moves a value by less than 1e-14 of itself.
  *
- * `scale`: largest number that the value was calculated from, where that is larger: a difference of two large numbers is no more
- * precise than they are. The value then moves by less than 1e-14 of `scale`.
+ * `scale`: largest number that the value was calculated from, if that is larger: a difference of two large numbers is
+ * no more precise than they are. The value then moves by less than 1e-14 of `scale`.
  */
 export function decimal(value: number, scale = 0): number {
   const decimals = DIGITS - 1 - Math.floor(Math.log10(scale));
   const isDifference = scale > Math.abs(value) && decimals >= 0 && decimals <= DECIMALS_MAX;
-  // Adding zero leaves no negative one.
+  // Adding zero turns -0 into 0.
   const rounded = isDifference
     ? Number(value.toFixed(decimals)) + 0
     : Number(value.toPrecision(DIGITS));

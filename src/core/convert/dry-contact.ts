@@ -6,7 +6,7 @@ import { isPublished } from "./channels.ts";
 import type { ValueSheet } from "./value-sheet.ts";
 import { isCarried } from "./value-sheet.ts";
 
-/** 0 or 1, also as a boolean, and its opposite where the channel is inverted. */
+/** 0 or 1, also as a boolean, and the opposite if the channel is inverted. */
 function contactValue(wire: unknown, invert: boolean): Graded<boolean> {
   if (wire === undefined || wire === null) return bad("missing");
   if (wire === true || wire === 1) return good(!invert);
@@ -19,7 +19,7 @@ export function convertDryContact(record: RawRecord, sensor: Sensor, sheet: Valu
     const name = `input${n}`;
     if (!isPublished(sensor, "input", n)) continue;
     const config = Object.hasOwn(sensor.channels, name) ? sensor.channels[name] : undefined;
-    // A field that could not be read is there, and is no contact state.
+    // A field that could not be read is present, but is not a contact state.
     const wire = record.fields[name] ?? (isCarried(record, name) ? Number.NaN : null);
     sheet.boolean(name, contactValue(wire, config?.invert === true));
   }

@@ -42,7 +42,7 @@ export function loopValue(volts: Graded, config: ChannelConfig): LoopValue {
     return { milliamps: nothing, value: nothing, state: "CONFIG_INVALID" };
   }
   if (volts.value === null) return { milliamps: volts, value: volts, state: "NO_DATA" };
-  // Rounded before comparing: 0.38 V over 100 ohm is 3.8 mA, whatever binary fractions make of it.
+  // Rounded before comparing: 0.38 V over 100 ohm is 3.8 mA, despite binary rounding.
   const nanoamps = Math.round((volts.value / resistorOhm) * 1e9);
   const current = nanoamps / 1e6;
   const milliamps = good(current);
@@ -50,7 +50,7 @@ export function loopValue(volts: Graded, config: ChannelConfig): LoopValue {
     return { milliamps, value: bad("no_calibration"), state: "CONFIG_INVALID" };
   }
   const state = loopState(current);
-  // In whole nanoamperes and with one division, so that a value near zero has no more noise than any other.
+  // In whole nanoamperes and with one division, so that a value near zero has no more rounding noise than any other.
   const linear = decimal(
     (low * (NANOAMPS_HIGH - nanoamps) + high * (nanoamps - NANOAMPS_LOW)) / NANOAMPS_SPAN,
     Math.max(Math.abs(low), Math.abs(high)),

@@ -3,7 +3,7 @@ import { bad } from "../quality.ts";
 import type { ChannelTones, Flag, Value } from "../reading.ts";
 import type { RawRecord } from "../record.ts";
 
-/** Where the converters of one record write: values with their units and doubts, and flags. */
+/** Output of the converters of one record: values with their units and quality, and flags. */
 export class ValueSheet {
   readonly values: Record<string, Value> = {};
   readonly units: Record<string, string> = {};
@@ -11,10 +11,10 @@ export class ValueSheet {
   readonly flags = new Set<Flag>();
   /** Extra attributes that belong to a kind. */
   readonly attributes: Record<string, number | string | boolean> = {};
-  /** Where they were asked for. */
+  /** If requested. */
   tones: ChannelTones[] | null = null;
 
-  /** A number; never NaN or infinite, whatever the arithmetic gave. */
+  /** A number; never NaN or infinite, whatever the arithmetic returned. */
   number(name: string, unit: string, graded: Graded): void {
     const isUsable = graded.value === null || Number.isFinite(graded.value);
     this.#put(name, isUsable ? graded : bad("not_a_number"));
@@ -43,7 +43,7 @@ export function numberField(record: RawRecord, name: string): Graded {
   return bad(isUnreadable ? "not_a_number" : "missing");
 }
 
-/** Whether the record says anything about a field, readable or not. */
+/** Whether the record contains a field, readable or not. */
 export function isCarried(record: RawRecord, name: string): boolean {
   return record.fields[name] !== undefined || record.faults.some((fault) => fault.field === name);
 }

@@ -1,8 +1,8 @@
 const LARGE_BYTES = 1_048_576;
 
 /**
- * The bytes of an answer that are still needed. A piece that leaves nothing over is never copied; what is left over is
- * kept and the next piece is put behind it.
+ * The bytes of a response that are still needed. A piece that is fully consumed is never copied; a remainder is kept
+ * and the next piece is appended to it.
  */
 export class ByteWindow {
   #kept: Buffer = Buffer.alloc(0);
@@ -25,7 +25,7 @@ export class ByteWindow {
   /** Keeps joined[from..) for the next call. */
   keep(joined: Buffer, from: number): void {
     const length = joined.length - from;
-    // What a large record needed is not kept for small ones.
+    // Memory for a large record is not kept for small ones.
     if (this.#kept.length > LARGE_BYTES && length <= LARGE_BYTES / 4) {
       const rest = Buffer.from(joined.subarray(from));
       this.#kept = Buffer.allocUnsafeSlow(LARGE_BYTES / 4);

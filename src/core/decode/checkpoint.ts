@@ -1,19 +1,19 @@
-/** How far a day's answer is known: enough to hash a prefix, drop it, and go on reading behind it. */
+/** The known part of a day's response: enough to hash a prefix, drop it, and continue reading after it. */
 export interface Checkpoint {
   /** Bytes up to the end of the last record. */
   readonly bytes: number;
   /** Hash of those bytes. */
   readonly hash: bigint;
-  /** The same for the first record, so that an answer in another order is recognised at once. */
+  /** The same for the first record, so that a response in another order is recognised at once. */
   readonly firstBytes: number;
   readonly firstHash: bigint;
   /** Records within. */
   readonly records: number;
-  /** The envelope walker's place. */
+  /** The envelope walker's state. */
   readonly place: string;
 }
 
-/** Another number whenever the same bytes would be read as other records. */
+/** Changes whenever the same bytes would be read as other records. */
 const VERSION = 1;
 
 /** `reading` names what the reader's results depend on besides the bytes: the kind and the wire word. */
@@ -31,7 +31,7 @@ export function writeCheckpoint(checkpoint: Checkpoint, reading: string): string
   ]);
 }
 
-/** Null when the text is no checkpoint of this reading: the day is then read from its start. */
+/** Null if the text is not a checkpoint for this reader: the day is then read from its start. */
 export function readCheckpoint(text: string, reading: string): Checkpoint | null {
   let parts: unknown;
   try {

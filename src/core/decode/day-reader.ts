@@ -24,7 +24,7 @@ import { Oddities } from "./scalars.ts";
  * together with the readings. A caller that gets `prefix_changed` reads again with no checkpoint.
  */
 
-/** Limits of services 5 "Parsing". */
+/** Limits of services section 5 "Parsing". */
 export interface DayLimits extends RecordBounds {
   readonly recordBytesMax: number;
   readonly recordsMax: number;
@@ -41,14 +41,14 @@ export interface DayReaderOptions {
   readonly hashing: ByteHashing;
   /** From an earlier DayResult of the same sensor, kind and day; null reads everything. */
   readonly checkpoint: string | null;
-  /** Hashes (`DayItem.bytesHash`) of records that are stored: those are skipped undecoded. */
+  /** Hashes (`DayItem.bytesHash`) of stored records: those are skipped without decoding. */
   readonly isKnownBytes?: ((bytesHash: bigint) => boolean) | null;
   readonly limits?: Partial<DayLimits>;
-  /** Takes secrets out of what is shown of the answer. */
+  /** Removes secrets from displayed parts of the response. */
   readonly redact?: (text: string) => string;
 }
 
-/** A record, or why one element of Value is none. `bytesHash` is of its bytes as they were sent. */
+/** A record, or the reason why one element of Value is not. `bytesHash` is of its bytes as received. */
 export type DayItem =
   | { readonly record: RawRecord; readonly bytesHash: bigint }
   | { readonly reject: Reject; readonly bytesHash: bigint };
@@ -56,22 +56,25 @@ export type DayItem =
 interface Common {
   /** Tolerated deviations by name, with their counts. */
   readonly oddities: Readonly<Record<string, number>>;
-  /** True when a Key that is not 0 was read: nothing of this answer may be used. */
+  /** True if a Key that is not 0 was read: nothing in this response may be used. */
   readonly sawNonZeroKey: boolean;
   /** Records that `isKnownBytes` recognised. */
   readonly known: number;
 }
 
-/** How an answer ended. Items count only with `complete` (the caller may bend this for cut answers: services 5). */
+/**
+ * How a response ended. Items count only with `complete` (the caller may relax this for truncated responses: services
+ * section 5).
+ */
 export type DayResult = Common &
   (
     | {
         readonly outcome: "complete";
-        /** To be given to the next read of this day; null when the day has no records. */
+        /** For the next read of this day; null if the day has no records. */
         readonly checkpoint: string | null;
-        /** Records of the day, those of the known prefix included. */
+        /** Records of the day, including those of the known prefix. */
         readonly records: number;
-        /** True when nothing came that the checkpoint did not cover: there is nothing to store. */
+        /** True if the response contained nothing beyond the checkpoint: there is nothing to store. */
         readonly unchanged: boolean;
       }
     | {
@@ -82,12 +85,12 @@ export type DayResult = Common &
     | { readonly outcome: "truncated" }
     | { readonly outcome: "not_json"; readonly snippet: string }
     | { readonly outcome: "malformed"; readonly detail: string }
-    /** The known prefix is not there as it was: read again with checkpoint null. */
+    /** The known prefix has changed: read again with checkpoint null. */
     | { readonly outcome: "prefix_changed" }
     | { readonly outcome: "too_large"; readonly detail: string }
   );
 
-/** Is fed the bytes of one answer and gives its records; never reads by itself, holds one record at a time. */
+/** Receives the bytes of one response and returns its records; never reads by itself, holds one record at a time. */
 export class DayReader {
   readonly #options: DayReaderOptions;
   readonly #limits: DayLimits;
@@ -97,13 +100,13 @@ export class DayReader {
   readonly #hasher: Hasher;
   readonly #oddities = new Oddities();
   readonly #window = new ByteWindow();
-  /** Prefix still being hashed; null once the walker is at work. */
+  /** Prefix still being hashed; null once the walker is active. */
   #prefix: Checkpoint | null;
   readonly #resumed: Checkpoint | null;
   #prefixChanged = false;
-  /** Answer offset of the first byte of the window. */
+  /** Offset in the response of the first byte of the window. */
   #windowAt = 0;
-  /** Answer offset up to which bytes went into the hash. */
+  /** Offset in the response up to which bytes were hashed. */
   #hashedTo = 0;
   #items: DayItem[] = [];
   #first: { bytes: number; hash: bigint } | null = null;
@@ -147,7 +150,7 @@ export class DayReader {
     return this.#window.keptBytes;
   }
 
-  /** Takes the next bytes and gives the items they complete, in wire order. The bytes are not kept. */
+  /** Takes the next bytes and returns the items they complete, in wire order. The bytes are not kept. */
   push(piece: Uint8Array): DayItem[] {
     this.#collectStart(piece);
     if (this.isOver) return [];
@@ -158,7 +161,7 @@ export class DayReader {
     return items;
   }
 
-  /** The answer has ended, well or not. */
+  /** The response has ended, normally or not. */
   end(): DayResult {
     const { verdict } = this.#walker;
     const common: Common = {
@@ -167,7 +170,7 @@ export class DayReader {
       known: this.#known,
     };
     if (this.#prefixChanged) return { ...common, outcome: "prefix_changed" };
-    // A day that shrank ends inside the prefix; so does one that was cut, and reading again tells which.
+    // A day that shrank ends inside the prefix; so does a truncated one, and reading again shows which.
     if (this.#prefix !== null) {
       return { ...common, outcome: this.#hashedTo === 0 ? "truncated" : "prefix_changed" };
     }
@@ -189,7 +192,7 @@ export class DayReader {
     };
   }
 
-  /** Hashes what belongs to the prefix; returns the bytes behind it. */
+  /** Hashes the bytes of the prefix; returns those after it. */
   #hashPrefix(piece: Uint8Array): Uint8Array {
     const prefix = this.#prefix;
     if (prefix === null) return piece;

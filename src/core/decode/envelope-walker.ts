@@ -20,7 +20,7 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 const BOM = [0xef, 0xbb, 0xbf];
-/** Envelopes within wrappers within envelopes: no server writes more. */
+/** Envelopes within wrappers within envelopes: no server writes more levels. */
 const FRAMES_MAX = 8;
 
 const STATES = [
@@ -63,13 +63,13 @@ export type WalkVerdict =
       readonly description: string;
     };
 
-/** Takes the elements of Value arrays: bytes[start..end), nested `depth` deep inside the answer. */
+/** Receives the elements of Value arrays: bytes[start..end), nested `depth` deep inside the response. */
 type ItemSink = (bytes: Buffer, start: number, end: number, nesting: number) => void;
 
 export interface WalkerOptions {
   readonly onItem: ItemSink;
   readonly oddities: Oddities;
-  /** Names of the member that may wrap the whole answer, in lower case. */
+  /** Names of the member that may wrap the whole response, in lower case. */
   readonly wrapperNames: readonly string[];
 }
 
@@ -87,11 +87,11 @@ export class EnvelopeWalker {
     this.#options = options;
   }
 
-  /** What ended the walk before its time; null while nothing did. */
+  /** Why the walk ended early; null while it has not. */
   get verdict(): WalkVerdict | null {
     return this.#verdict;
   }
-  /** True once the answer has ended well; only white space may follow. */
+  /** True once the response has ended normally; only white space may follow. */
   get isComplete(): boolean {
     return this.#state === "end" && this.#verdict === null;
   }
@@ -115,7 +115,7 @@ export class EnvelopeWalker {
     return [this.#state, ...frames].join(" ");
   }
 
-  /** Takes up at a snapshot; false when the text is none. */
+  /** Continues at a snapshot; false if the text is not one. */
   restore(snapshot: string): boolean {
     const [state, ...marks] = snapshot.split(" ");
     if (state !== "afterItem" && state !== "afterMember") return false;
@@ -128,8 +128,8 @@ export class EnvelopeWalker {
   }
 
   /**
-   * Goes on at bytes[from], up to `end`. Returns the index of the first byte that must be there again, at `from`, in
-   * the next call: the start of an unfinished value, or `end`.
+   * Continues at bytes[from], up to `end`. Returns the index of the first byte that must be present again, at `from`,
+   * in the next call: the start of an unfinished value, or `end`.
    */
   walk(bytes: Buffer, from: number, end: number): number {
     let at = from;
@@ -148,12 +148,12 @@ export class EnvelopeWalker {
     return at;
   }
 
-  /** The unfinished item is too large to keep: it is only walked past from here. */
+  /** The unfinished item is too large to keep: it is only skipped from here. */
   forgetItem(bytes: Buffer, from: number, end: number): void {
     this.#scanner.forget(bytes, from, end);
   }
 
-  /** Takes one structural byte; true when it is used up, false when a value begins with it (or the walk is over). */
+  /** Takes one structural byte; true if it is consumed, false if a value begins with it (or the walk is over). */
   #step(byte: number): boolean {
     switch (this.#state) {
       case "start":
@@ -237,7 +237,7 @@ export class EnvelopeWalker {
       return;
     }
     if (token === "item") {
-      // The state moves on first: the sink may take a snapshot.
+      // The state advances first: the sink may take a snapshot.
       this.#state = this.#top().type === "items" ? "afterItem" : "afterMember";
       this.#options.onItem(bytes, start, end, this.#frames.length + this.#scanner.deepest);
       return;
@@ -358,7 +358,7 @@ export class EnvelopeWalker {
   }
 
   #unexpected(byte: number, wanted: string): false {
-    // A zero byte between structural characters is how 16-bit text looks.
+    // A zero byte between structural characters indicates 16-bit text.
     if (byte === 0) return this.#end({ outcome: "not_json" });
     return this.#end({ outcome: "malformed", detail: `byte ${byte} where ${wanted} should be` });
   }
@@ -403,7 +403,7 @@ export function memberOf(value: JsonValue, name: string): JsonValue | undefined 
   return found === undefined ? undefined : members[found];
 }
 
-/** A status number, also as text; null when it is none. */
+/** A status number, also as text; null if it is not one. */
 export function readStatus(value: JsonValue | undefined, oddities: Oddities): number | null {
   if (typeof value === "string") oddities.add("status_as_text");
   const status = readNumber(value, oddities);

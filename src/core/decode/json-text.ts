@@ -1,11 +1,11 @@
 import type { JsonValue } from "../record.ts";
 import { NODES_PER_OBJECT, type RecordBudget } from "./record-bounds.ts";
 
-/** Deeper nesting is malformed (services 2, rule 11). */
+/** Deeper nesting is malformed (services section 2, rule 11). */
 export const NESTING_MAX = 32;
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-/** Words that some servers write bare where a number has no value (services 2, rule 7). */
+/** Words that some servers write bare if a number has no value (services section 2, rule 7). */
 const NOT_A_NUMBER = new Set(["NaN", "-NaN", "INF", "-INF", "Infinity", "-Infinity"]);
 
 const QUOTE = 0x22;
@@ -18,17 +18,17 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /**
- * Reads JSON from bytes, as strictly as JSON.parse but for the bare words that mean "not a number", which become NaN.
- * Objects have no prototype. Throws SyntaxError, as JSON.parse does.
+ * Reads JSON from bytes, as strictly as JSON.parse except for the bare words that mean "not a number", which become
+ * NaN. Objects have no prototype. Throws SyntaxError, as JSON.parse does.
  */
 export class JsonText {
   readonly #bytes: Buffer;
   readonly #end: number;
   readonly #budget: RecordBudget | null;
-  /** Index of the next byte; a reader of special values moves it on. */
+  /** Index of the next byte; a reader of special values advances it. */
   at: number;
 
-  /** With a budget, throws BoundExceeded as soon as the text holds more than that. */
+  /** With a budget, throws BoundExceeded as soon as the text exceeds it. */
   constructor(bytes: Buffer, start: number, end: number, budget: RecordBudget | null = null) {
     this.#bytes = bytes;
     this.at = start;
@@ -98,7 +98,7 @@ export class JsonText {
   #string(): string {
     const start = this.at;
     let isPlain = true;
-    // A text that is too long is given up where that shows.
+    // A text that is too long is abandoned as soon as that is known.
     const limit = start + (this.#budget?.textLeft ?? this.#end) + 2;
     for (let at = start + 1; at < this.#end; at += 1) {
       if (at > limit) this.#budget?.text(at - start);
@@ -155,7 +155,7 @@ export class JsonText {
   }
 }
 
-/** White space of JSON. */
+/** JSON white space. */
 export function isSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }

@@ -12,8 +12,9 @@ export interface Outcome {
 }
 
 /**
- * Reads a small answer, of the operations that store settings, in every form of services 2 rule 2. Of several envelopes
- * the first that is not 0 counts. Null when it is JSON that tells no outcome; throws SyntaxError when it is no JSON.
+ * Reads a small response, of the operations that store settings, in every form of services section 2 rule 2. Of several
+ * envelopes the first that is not 0 counts. Null if it is JSON without an outcome; throws SyntaxError if it is not
+ * JSON.
  */
 export function readOutcome(answer: Uint8Array): Outcome | null {
   const bytes = asBuffer(answer);

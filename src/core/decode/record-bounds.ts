@@ -1,13 +1,13 @@
 import type { RejectReason } from "../record.ts";
 
 /**
- * How much one record may hold. A record of a sensor has some twenty members and three channels; these bounds lie far above that
- * and far below what the heap of the packages (128 MB) can take. A record beyond one of them is rejected alone.
+ * Limits of one record. A sensor's record has some twenty members and three channels; these limits are far above that
+ * and far below the heap of the packages (128 MB). Only a record that exceeds one of them is rejected.
  */
 export interface RecordBounds {
   /** Members of all its objects together. */
   readonly membersMax: number;
-  /** Values in it, channels apart; an object counts as eight, for it takes as much memory. */
+  /** Values in it, without channels; an object counts as eight, because it takes as much memory. */
   readonly nodesMax: number;
   /** Bytes of all its names and texts. */
   readonly textBytesMax: number;
@@ -20,16 +20,16 @@ export const RECORD_BOUNDS: RecordBounds = {
   textBytesMax: 262_144,
   samplesMax: 262_144,
 };
-/** A quoted sample; what is longer counts as several. */
+/** A quoted sample; a longer one counts as several. */
 const QUOTED_BYTES_MAX = 32;
-/** Samples of a channel that is not all 16-bit integers: they are read one by one, which takes its time. */
+/** Samples of a channel that is not all 16-bit integers: they are read one by one, which is slow. */
 export const ODD_SAMPLES_MAX = 65_536;
 /** Members named for a channel, repeated ones included. */
 const CHANNELS_MAX = 16;
-/** What an object takes in memory, in values. */
+/** Memory of an object, in values. */
 export const NODES_PER_OBJECT = 8;
 
-/** Thrown while a record is read that holds more than it may. */
+/** Thrown while reading a record that exceeds a limit. */
 export class BoundExceeded extends Error {
   override readonly name = "BoundExceeded";
   readonly reason: RejectReason;
@@ -40,13 +40,13 @@ export class BoundExceeded extends Error {
   }
 }
 
-/** What is left of a record's bounds while it is read. */
+/** The remaining limits of a record while it is read. */
 export class RecordBudget {
   readonly #bounds: RecordBounds;
   #members = 0;
   #nodes = 0;
   #textBytes = 0;
-  /** Where a channel is read value by value, its values count as samples. */
+  /** If a channel is read value by value, its values count as samples. */
   #channelNodes: number | null = null;
   #channels = 0;
 
@@ -80,7 +80,7 @@ export class RecordBudget {
     if (this.#nodes > nodesMax) throw new BoundExceeded("too_many_values", nodesMax, "values");
   }
 
-  /** Bytes of text that may still come. */
+  /** Bytes of text that may still follow. */
   get textLeft(): number {
     return this.#bounds.textBytesMax - this.#textBytes;
   }

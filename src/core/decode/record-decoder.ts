@@ -18,11 +18,11 @@ import { SampleReader } from "./samples.ts";
 import { type Oddities, readBoolean, readNumber } from "./scalars.ts";
 
 const CHANNELS = 3;
-/** A record this short cannot hold more than a record may. */
+/** A record this short cannot exceed a limit. */
 const UNCOUNTED_BYTES_MAX = 16_384;
 const ABSENT: ChannelSamples = { state: "absent" };
 
-/** A channel on its way through the member list; a class, so that no JSON value can be taken for one. */
+/** A channel during decoding of the members; a class, so that no JSON value can be mistaken for one. */
 class ReadChannel {
   readonly samples: ChannelSamples;
   constructor(samples: ChannelSamples) {
@@ -42,7 +42,7 @@ interface Draft {
   readonly faults: FieldFault[];
 }
 
-/** Turns the text of one record into a RawRecord, field by field, so that a bad field spoils itself alone. */
+/** Turns the text of one record into a RawRecord, field by field, so that a bad field affects only itself. */
 export class RecordDecoder {
   readonly #kind: PolledKind;
   readonly #lookup: FieldLookup;
@@ -80,7 +80,7 @@ export class RecordDecoder {
       try {
         return JSON.parse(bytes.toString("utf8", start, end));
       } catch {
-        // Perhaps a bare NaN: read again by the tolerant reader, which knows what else is wrong.
+        // Perhaps a bare NaN: read again by the tolerant reader, which finds any other fault.
       }
     }
     const budget = new RecordBudget(this.#bounds);
@@ -119,7 +119,7 @@ export class RecordDecoder {
     return { kind: this.#kind, ...draft };
   }
 
-  /** Exact names were read first; these are other spellings of fields, or members we do not know. */
+  /** Exact names were read first; these are other spellings of fields, or unknown members. */
   #readOthers(others: string[], members: { [name: string]: MemberValue }, draft: Draft): void {
     const taken = new Set(
       Object.keys(members).map((name) => this.#lookup.exact.get(name)?.name ?? ""),
@@ -161,7 +161,7 @@ export class RecordDecoder {
         else draft.faults.push({ field: name, reason: "wrong_type" });
         return;
       case "code": {
-        // Whatever is no text or number stays visible, as a code that no sensor has.
+        // Anything that is not a text or number stays visible, as a code that no sensor has.
         const code = typeof value === "string" ? value.trim() : canonicalJson(value);
         draft.sensorCode = code === "" ? null : code;
         return;

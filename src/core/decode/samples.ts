@@ -14,7 +14,7 @@ const OPEN_OBJECT = 0x7b;
 const QUOTE = 0x22;
 const DIGEST_HEX_DIGITS = 32;
 
-/** Reads channel arrays from text straight into 16-bit integers. Keeps one scratch array, so use one per answer. */
+/** Reads channel arrays from text directly into 16-bit integers. Keeps one scratch array, so use one per response. */
 export class SampleReader {
   readonly #samplesMax: number;
   #scratch = new Int16Array(4_096);
@@ -26,8 +26,8 @@ export class SampleReader {
   }
 
   /**
-   * The channel whose value starts at text.at; moves past it. Throws SyntaxError where the text is no JSON, BoundExceeded
-   * where it has more samples than a channel may.
+   * The channel whose value starts at text.at; advances past it. Throws SyntaxError if the text is not JSON,
+   * BoundExceeded if it has more samples than a channel may.
    */
   read(bytes: Buffer, end: number, text: JsonText): ChannelSamples {
     if (bytes[text.at] === OPEN_ARRAY) {
@@ -49,7 +49,7 @@ export class SampleReader {
   #readPlain(bytes: Buffer, from: number, end: number): number {
     const close = bytes.indexOf(CLOSE_ARRAY, from);
     if (close < 0 || close >= end) return -1;
-    // Every sample but the first takes two bytes at least; what is beyond the limit is counted and not kept.
+    // Every sample but the first takes at least two bytes; those beyond the limit are counted and not kept.
     const capacity = Math.min(((close - from) >> 1) + 1, this.#samplesMax);
     if (this.#scratch.length < capacity) this.#scratch = new Int16Array(capacity);
     const count = readIntegers(bytes, from, close, this.#scratch);
@@ -58,7 +58,10 @@ export class SampleReader {
     return count;
   }
 
-  /** A flat array of JSON numbers, read by the engine: value by value a long one would hold the loop. Null for any other. */
+  /**
+   * A flat array of JSON numbers, parsed by the engine: value by value a long one would block the loop. Null for any
+   * other.
+   */
   #readNumbers(bytes: Buffer, from: number, end: number): number[] | null {
     if (bytes[from] !== OPEN_ARRAY) return null;
     const close = bytes.indexOf(CLOSE_ARRAY, from);
@@ -100,9 +103,9 @@ export class SampleReader {
 }
 
 /**
- * The fast way: nothing but integers that fit, commas and spaces, up to the `]` at `close`. Returns how many, or -1 to leave
- * it to the slow way, which reads everything that this one refuses and says what is wrong with it. The digits are unrolled,
- * for a loop over them costs a third more. No index is checked: a byte is looked at only behind one that is not `]`.
+ * The fast path: only integers that fit, commas and spaces, up to the `]` at `close`. Returns how many, or -1 to leave
+ * it to the slow path, which reads everything that this one rejects and names the fault. The digits are unrolled,
+ * because a loop over them costs a third more. No index is checked: a byte is read only after one that is not `]`.
  */
 function readIntegers(bytes: Buffer, from: number, close: number, out: Int16Array): number {
   let count = 0;
@@ -110,7 +113,7 @@ function readIntegers(bytes: Buffer, from: number, close: number, out: Int16Arra
   if (at === close) return 0;
   for (;;) {
     let byte = bytes[at]!;
-    // All bits of a negative sample are turned, and one added.
+    // Two's complement: all bits of a negative sample are inverted, and one is added.
     let sign = 0;
     if (byte === MINUS) {
       sign = -1;
@@ -163,7 +166,7 @@ function damaged(
   reason: (ChannelSamples & { state: "damaged" })["reason"],
   value: JsonValue,
 ): ChannelSamples {
-  // For numbers alone the engine writes the same text, and a hundred times faster.
+  // For numbers the engine writes the same text, a hundred times faster.
   const isFlat = Array.isArray(value) && value.every((item) => Number.isFinite(item));
   const canonical = isFlat ? JSON.stringify(value) : canonicalJson(value);
   const digest = createHash("sha256").update(canonical).digest("hex");

@@ -1,6 +1,6 @@
 import type { JsonValue } from "../record.ts";
 
-/** Counts deviations of an answer that were tolerated. */
+/** Counts tolerated deviations of a response. */
 export class Oddities {
   readonly counts: Record<string, number> = {};
   add(oddity: Oddity): void {
@@ -27,7 +27,7 @@ const POINT_NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 const COMMA_NUMBER = /^[+-]?\d*,\d+(?:[eE][+-]?\d+)?$/;
 const NO_NUMBER = /^[+-]?(?:nan|inf|infinity)$/i;
 
-/** A number however it is spelled (services 2, rule 7); NaN when it is none; undefined when nothing was given. */
+/** A number in any spelling (services section 2, rule 7); NaN if it is not one; undefined if it is absent. */
 export function readNumber(value: JsonValue | undefined, oddities: Oddities): number | undefined {
   if (typeof value === "number") {
     if (Number.isNaN(value)) oddities.add("not_a_number_token");
@@ -51,7 +51,7 @@ export function readNumber(value: JsonValue | undefined, oddities: Oddities): nu
 
 const finite = (value: number) => (Number.isFinite(value) ? value : Number.NaN);
 
-/** A truth value however it is spelled (services 2, rule 8); undefined when it is none. */
+/** A boolean in any spelling (services section 2, rule 8); undefined if it is not one. */
 export function readBoolean(value: JsonValue, oddities: Oddities): boolean | undefined {
   if (typeof value === "boolean") return value;
   oddities.add("boolean_as_other");

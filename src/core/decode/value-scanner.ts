@@ -7,23 +7,23 @@ const CLOSE_OBJECT = 0x7d;
 const COMMA = 0x2c;
 
 /**
- * Finds where one JSON value ends, in bytes that arrive in pieces; it cuts and does not judge what it cut.
+ * Finds the end of one JSON value, in bytes that arrive in pieces; it splits without validating.
  *
- * Arrays inside an object are jumped over with one search for `]`. That is right for flat arrays of numbers, which is
- * what fills a waveform; whether the jumped part was flat is checked, and anything else is walked byte by byte.
+ * Arrays inside an object are skipped with one search for `]`. That is right for flat arrays of numbers, which is what
+ * fills a waveform; the skipped part is checked to be flat, and anything else is scanned byte by byte.
  */
 export class ValueScanner {
-  /** Bytes of the value looked at so far. */
+  /** Bytes of the value examined so far. */
   #offset = 0;
   #depth = 0;
   #deepest = 0;
   #inString = false;
   #isEscaped = false;
-  /** Offset of the `[` being jumped over; -1 when none. */
+  /** Offset of the `[` being skipped; -1 if none. */
   #jump = -1;
   #jumps = true;
 
-  /** Deepest nesting met in this value. */
+  /** Deepest nesting in this value. */
   get deepest(): number {
     return this.#deepest;
   }
@@ -39,8 +39,8 @@ export class ValueScanner {
   }
 
   /**
-   * Looks at bytes[start..end), where `start` is the value's first byte in this buffer (it may have moved since the
-   * last call). Returns the index just past the value, or -1 when it goes on in bytes still to come.
+   * Examines bytes[start..end), where `start` is the value's first byte in this buffer (it may have moved since the
+   * last call). Returns the index just past the value, or -1 if it continues in bytes that are still to come.
    */
   scan(bytes: Buffer, start: number, end: number): number {
     for (;;) {
@@ -52,7 +52,7 @@ export class ValueScanner {
     }
   }
 
-  /** The bytes given so far are dropped by the caller: the value's next byte is the first of the next call's. */
+  /** The caller drops the bytes given so far: the value's next byte is the first of the next call. */
   forget(bytes: Buffer, start: number, end: number): void {
     if (this.#jump >= 0) {
       this.#jumps = false;
@@ -64,10 +64,10 @@ export class ValueScanner {
     this.#offset = 0;
   }
 
-  /** True when the array was passed, or is to be walked; false when its end has not arrived. */
+  /** True if the array was skipped, or must be scanned; false if its end has not arrived. */
   #finishJump(bytes: Buffer, start: number, end: number): boolean {
     const close = indexOf(bytes, CLOSE_ARRAY, start + this.#offset, end);
-    // Looked at as it arrives, so that a long array that is not flat is walked piece by piece, too.
+    // Checked as it arrives, so that a long array that is not flat is scanned piece by piece, too.
     const isFlat = !hasStructure(bytes.subarray(start + this.#offset, close < 0 ? end : close));
     if (isFlat && close < 0) {
       this.#offset = end - start;
@@ -76,7 +76,7 @@ export class ValueScanner {
     if (isFlat) this.#offset = close + 1 - start;
     else {
       this.#offset = this.#jump;
-      this.#jumps = false; // Walked from here on, so that no nesting makes the search quadratic.
+      this.#jumps = false; // Scanned from here on, so that no nesting makes the search quadratic.
     }
     this.#jump = -1;
     return true;
@@ -163,7 +163,7 @@ export class ValueScanner {
   }
 }
 
-/** True where the inside of an array holds texts, arrays or objects. */
+/** True if the array contains texts, arrays or objects. */
 function hasStructure(inside: Buffer): boolean {
   return (
     inside.indexOf(QUOTE) >= 0 ||
@@ -172,7 +172,7 @@ function hasStructure(inside: Buffer): boolean {
   );
 }
 
-/** Index of a byte in bytes[from..end), else -1. */
+/** Index of a byte in bytes[from..end), otherwise -1. */
 function indexOf(bytes: Buffer, byte: number, from: number, end: number): number {
   if (end === bytes.length) return bytes.indexOf(byte, from);
   const found = bytes.subarray(from, end).indexOf(byte);

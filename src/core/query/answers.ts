@@ -1,4 +1,4 @@
-/** The shapes of the query service's answers (services 4.2 and 6). Unknown is null, never 0. */
+/** The shapes of the query service's responses (services sections 4.2 and 6). Unknown is null, never 0. */
 
 import type { StoredReading } from "../ports.ts";
 import { isRead, type Sensor } from "../sensor.ts";
@@ -20,7 +20,7 @@ import type { UnitEntry } from "./units.ts";
 
 export type Cell = string | number | boolean | null;
 
-/** A stored reading with its JSON texts read once. */
+/** A stored reading with its JSON texts parsed once. */
 export interface OpenReading {
   readonly reading: StoredReading;
   readonly values: Readonly<Record<string, unknown>>;
@@ -39,7 +39,7 @@ function numberOf(values: Readonly<Record<string, unknown>>, name: string): numb
   return typeof value === "number" && Number.isFinite(value) ? value : null;
 }
 
-/** `[{"Key":…,"Configs":[],"Value":` and what closes it. */
+/** `[{"Key":…,"Configs":[],"Value":` and its closing text. */
 export function envelopeHead(statusNumber: number, description: string): string {
   const key = JSON.stringify({
     [ENVELOPE.statusNumber]: statusNumber,
@@ -58,7 +58,7 @@ export function nodeAnswer(node: TreeNode): object {
   };
 }
 
-/** True where the reading has this channel: a biaxial sensor has no third. */
+/** True if the reading has this channel: a biaxial sensor has no third. */
 export function hasChannel(open: OpenReading, channel: number): boolean {
   return Object.hasOwn(open.values, `channel${channel}_accel_rms`);
 }
@@ -66,7 +66,7 @@ export function hasChannel(open: OpenReading, channel: number): boolean {
 /** The history operations write labels, the current measures codes as text (services 4.2). */
 const UNIT_FORMS = { label: ["G", "mm/s", "GE"], code: ["0", "2", "6"] } as const;
 
-/** What is past has no active alarm. */
+/** Past readings have no active alarm. */
 const NO_ALARMS = { accel: null, envelope: null } as const;
 
 export function processedReading(
@@ -123,7 +123,9 @@ export function historyRows(open: OpenReading, place: AxisPlace, time: LocalTime
 
 const INTERNAL_RMS = 7;
 
-/** Rows of what the node measures itself, for `getRMS`: in the same columns, with the reason for internal RMS. */
+/**
+ * Rows of values that the node measures itself, for `getRMS`: in the same columns, with the reason for internal RMS.
+ */
 export function internalRmsRows(open: OpenReading, place: AxisPlace, time: LocalTime): Cell[][] {
   const { machine, point, axis, channel } = place;
   const head = [machine, point, axis, time.dashed(open.reading.timeMs)];
@@ -138,7 +140,7 @@ export function internalRmsRows(open: OpenReading, place: AxisPlace, time: Local
   ]);
 }
 
-/** Nested as machines > points > axes; the entries come in that order. */
+/** Nested as machines > points > axes; the entries are sorted that way. */
 export function currentMeasures(
   entries: readonly { readonly place: AxisPlace; readonly signal: object }[],
 ): object[] {
@@ -159,7 +161,7 @@ export function currentMeasures(
   }));
 }
 
-/** Which stored value a channel object or extra value shows: the main ones, not every minimum and peak. */
+/** Which stored value a channel object or extra value shows: only the main ones, not every minimum and peak. */
 export function mainValue(name: string): { readonly channel: number | null } | null {
   const channel =
     /^(?:channel([1-4])(?:_(?:accel_rms|vel_rms|env_rms|ma))?|current([1-4])(?:_avg)?|accumulated_current([1-4])|input([1-4]))$/.exec(
@@ -171,7 +173,7 @@ export function mainValue(name: string): { readonly channel: number | null } | n
   return name === "rpm" ? { channel: 1 } : null;
 }
 
-/** Values of the sensor itself, and the displacement: extra values only. */
+/** Values of the sensor itself, and the displacement: only as extra values. */
 const EXTRA = /^(battery|temperature|module_temperature|channel[1-3]_disp_pp)$/;
 export function isExtraValue(name: string): boolean {
   return EXTRA.test(name) || mainValue(name) !== null;
@@ -206,12 +208,12 @@ export function extraValue(date: string, unit: UnitEntry, value: number | null):
   };
 }
 
-/** What the newest records of a sensor tell of itself. */
+/** What the newest records of a sensor say about it. */
 export interface DeviceFacts {
   readonly batteryV: number | null;
   readonly temperatureC: number | null;
   readonly firmware: number | null;
-  /** dBm as a rule: in the unit of the site file. */
+  /** Usually dBm: in the unit of the site file. */
   readonly signal: number | null;
 }
 export function deviceFacts(readings: readonly OpenReading[]): DeviceFacts {
@@ -235,21 +237,24 @@ export function deviceFacts(readings: readonly OpenReading[]): DeviceFacts {
   };
 }
 
-/** The device list's firmware is an integer: a name such as 2.1 is none. */
+/** The device list's firmware is an integer: a name such as 2.1 is not. */
 function wholeNumber(firmware: string | number | null): number | null {
   if (firmware === null || firmware === "") return null;
   const number = Number(firmware);
   return Number.isInteger(number) ? number : null;
 }
 
-/** `axes`: how many the sensor measures vibration on. */
+/** `axes`: the number of axes on which the sensor measures vibration. */
 function channelCount(sensor: Sensor, axes: number): number {
   const listed = Object.keys(sensor.channels).length;
   const fixed = sensor.kinds.includes("rpm") ? 1 : 4;
   return axes > 0 ? axes : listed > 0 ? listed : fixed;
 }
 
-/** The device's number: its serial where that is one (32 bits, as typed clients read it), else one made of the text. */
+/**
+ * The device's number: its serial number if that is numeric (32 bits, as typed clients read it), otherwise one derived
+ * from the text.
+ */
 function deviceId(code: string): number {
   const number = Number(code);
   if (/^\d+$/.test(code) && number > 0 && number <= 0x7fffffff) return number;

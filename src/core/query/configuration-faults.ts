@@ -1,4 +1,4 @@
-/** What of the configuration, and of the agent's own HTTP side, is not as the operator wants it. */
+/** Faults of the configuration, and of the agent's own HTTP server. */
 import type { AgentStatus } from "../ports.ts";
 import type { Fault } from "./faults.ts";
 

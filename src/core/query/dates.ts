@@ -1,10 +1,10 @@
-/** Zone-less dates of the query service: read in the gateway's zone, and written in it (services 4.1 and 6). */
+/** Query-service dates without a zone: read and written in the gateway's zone (services sections 4.1 and 6). */
 import { dayEndMs, dayStartMs, isDay, wallClockMs, zoneOffsetMs } from "../time-zone.ts";
 
 const DAY_MS = 86_400_000;
 const INSTANT = /^(\d{4}-\d{2}-\d{2}) (\d{2}):(\d{2}):(\d{2})$/;
 
-/** What a date field says: a whole day, or what a wall clock shows (as if it were UTC). */
+/** The content of a date field: a whole day, or the time on a wall clock (as if it were UTC). */
 export type QueryDate =
   | { readonly form: "day"; readonly day: string }
   | { readonly form: "instant"; readonly wallMs: number };
@@ -21,8 +21,8 @@ export function readDate(text: string): QueryDate | null {
 }
 
 /**
- * The instant at which a wall clock of the zone shows this. A time that occurs twice is the earlier or the later one as
- * asked; one that does not exist is shifted forward by the gap.
+ * The instant at which a wall clock of the zone shows this time. A time that occurs twice is the earlier or the later
+ * one as requested; one that does not exist is shifted forward by the gap.
  */
 export function instantOf(wallMs: number, zone: string, which: "earlier" | "later"): number {
   const offsetBefore = zoneOffsetMs(wallMs - DAY_MS, zone);
@@ -39,8 +39,8 @@ export function startMs(date: QueryDate, zone: string): number {
 }
 
 /**
- * First instant after a range that ends with this date, ms. Instants include both ends, and a second is the whole
- * second: answers show no milliseconds, so the date of an answered row finds that row again.
+ * First instant after a range that ends with this date, ms. Ranges of instants include both ends, and a second is the
+ * whole second: responses show no milliseconds, so the date of a returned row finds that row again.
  */
 export function endMs(date: QueryDate, zone: string): number {
   return date.form === "day"
@@ -48,19 +48,21 @@ export function endMs(date: QueryDate, zone: string): number {
     : instantOf(date.wallMs, zone, "later") + 1000;
 }
 
-/** True where the dates as they are written leave no time between them, whatever the zone's clock does then. */
+/** True if the dates as written leave no time between them, whatever the zone's clock does then. */
 export function isWrittenAfter(start: QueryDate, end: QueryDate): boolean {
   const startWallMs = start.form === "day" ? Date.parse(start.day) : start.wallMs;
   const endWallMs = end.form === "day" ? Date.parse(end.day) + DAY_MS - 1 : end.wallMs;
   return startWallMs > endWallMs;
 }
 
-/** Offsets hold for a quarter of an hour at least, wherever clocks are changed. */
+/** Offsets are constant for at least a quarter of an hour in every zone. */
 const OFFSET_SLOT_MS = 900_000;
 /** Slots remembered: a year of quarter hours is 35,000. */
 const SLOTS_MAX = 5_000;
 
-/** Writes local times; remembers offsets, because asking the zone's rules for every row would cost more than the row. */
+/**
+ * Writes local times; caches offsets, because looking up the zone's rules for every row would cost more than the row.
+ */
 export class LocalTime {
   readonly #zone: string;
   readonly #offsets = new Map<number, number>();

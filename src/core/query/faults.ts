@@ -1,4 +1,4 @@
-/** What is wrong now, in plain words with the remedy: what the dashboard and `status` show. */
+/** Current faults in plain words with the remedy: what the dashboard and `status` show. */
 import type { AgentStatus, FailureClass, LinkStatus, SensorState } from "../ports.ts";
 import type { Site } from "../sensor.ts";
 import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../silence.ts";
@@ -9,7 +9,7 @@ export interface Fault {
   /** Stable name, for tests and links. */
   readonly code: string;
   readonly severity: "error" | "warning";
-  /** What it is about: gateway, broker, buffer, clock, configuration, http, or a sensor's code. */
+  /** The component: gateway, broker, buffer, clock, configuration, http, or a sensor's code. */
   readonly subject: string;
   readonly what: string;
   readonly remedy: string;
@@ -17,7 +17,7 @@ export interface Fault {
   readonly sinceMs: number | null;
 }
 
-/** Past this the gateway's clock is said to be wrong (services 5 "Clock"). */
+/** Beyond this the gateway's clock is reported as wrong (services section 5 "Clock"). */
 const SKEW_MAX_MS = 5 * 60_000;
 const HOURS_LEFT_MIN = 24;
 
@@ -70,7 +70,7 @@ const LINK_WORDS: Readonly<Record<LinkStatus["name"], string>> = {
   sparkplug: "Sparkplug",
 };
 
-/** Those of main as people know them, others by their uplink. */
+/** Those of main by their short names, others with their uplink. */
 function wordOf({ uplink, name }: LinkStatus): string {
   return uplink === "main" ? LINK_WORDS[name] : `${uplink} ${LINK_WORDS[name]}`;
 }
@@ -201,8 +201,8 @@ function clockFaults({ clock }: AgentStatus): Fault[] {
 }
 
 /**
- * While the gateway does not answer nobody knows what a sensor sends: one that was overdue before is told of; one that fell
- * due since is not, or the gateway's outage would send people to every sensor's battery.
+ * While the gateway does not respond, it is unknown what a sensor sends: one that was overdue before is reported; one
+ * that became due since is not, or the gateway's outage would send people to every sensor's battery.
  */
 function isSilenceKnown({ gateway }: AgentStatus, sensor: SensorState): boolean {
   if (gateway.isUp || gateway.lastAnswerAtMs === null) return true;

@@ -1,6 +1,6 @@
 /**
- * Several histories as one, oldest first: what the history operations answer. They are walked in step, so that memory holds
- * one page of each, whatever the range holds.
+ * Several histories merged into one, oldest first: the result of the history operations. They are read in step, so that
+ * memory holds one page of each, whatever the range contains.
  */
 import type { StoredReading } from "../ports.ts";
 import type { Kind } from "../sensor.ts";
@@ -23,7 +23,7 @@ export interface MergedRange {
   readonly toMs: number;
 }
 
-/** `pause` runs between pages, so that polling and publishing go on; where it throws, the walk ends. */
+/** `pause` runs between pages, so that polling and publishing continue; if it throws, the walk ends. */
 export async function* mergedReadings(
   history: HistoryReader,
   { streams, fromMs, toMs }: MergedRange,
@@ -44,7 +44,7 @@ export async function* mergedReadings(
   };
   for (const index of walks.keys()) {
     await pull(index);
-    // A walk pauses behind its first page, which is not at its end yet: thousands of them would hold everything else up.
+    // A walk pauses after its first page, before its end: thousands of them would block everything else.
     await pause();
   }
   for (let head = heads.takeOldest(); head !== null; head = heads.takeOldest()) {
@@ -55,7 +55,7 @@ export async function* mergedReadings(
 
 interface Head {
   readonly reading: StoredReading;
-  /** Of the walk it came from. */
+  /** Index of the walk it came from. */
   readonly index: number;
 }
 
@@ -101,7 +101,10 @@ class Heads {
   }
 }
 
-/** Readings of the range, without reading them. Once `isEnough` says so, those of the streams left are taken to be as many. */
+/**
+ * Number of readings in the range, without reading them. Once `isEnough` says so, the remaining streams are assumed to
+ * have as many.
+ */
 export async function countReadings(
   history: HistoryReader,
   { streams, fromMs, toMs }: MergedRange,

@@ -1,4 +1,4 @@
-/** The operations that the query service answers, and the fields of their requests (services 4.1, contract 7). */
+/** The operations of the query service, and the fields of their requests (services section 4.1, contract section 7). */
 import { API_OPERATIONS, API_REQUEST } from "../wire/names.ts";
 
 /** filter: an integer where −1, null and missing mean "any" · code: text, or a number for it. */
@@ -9,7 +9,7 @@ export interface FieldSpec {
   readonly name: string;
   readonly type: FieldType;
   readonly isRequired: boolean;
-  /** The only values allowed, where there is a set. */
+  /** The only values allowed, if the set is limited. */
   readonly values?: readonly number[];
 }
 export interface OperationSpec {
@@ -17,7 +17,7 @@ export interface OperationSpec {
   readonly fields: readonly FieldSpec[];
   /** Everything but Login. */
   readonly needsToken: boolean;
-  /** `Value` of a failure: an object for GetFFT_Base64, else an array. */
+  /** `Value` of a failure: an object for GetFFT_Base64, otherwise an array. */
   readonly isObject: boolean;
 }
 

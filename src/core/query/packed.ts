@@ -3,7 +3,7 @@
 /** Floats packed at a time; a multiple of 3 so that the pieces' base64 can be joined. */
 const PIECE = 12 * 1024;
 
-/** The base64 text in pieces, so that a long record never needs its whole text at once. */
+/** The base64 text in pieces, so that the whole text of a long record is never in memory. */
 export function* packFloats(values: ArrayLike<number>): Generator<string> {
   const bytes = Buffer.alloc(Math.min(PIECE, values.length) * 4);
   for (let from = 0; from < values.length; from += PIECE) {

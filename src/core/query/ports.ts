@@ -1,13 +1,13 @@
 /**
- * What the HTTP side needs from the rest of the agent. The store, the poller and the command room satisfy these;
- * agent.ts joins them.
+ * What the HTTP room needs from the rest of the agent. The store, the poller and the command room implement these;
+ * src/agent connects them.
  */
 import type { AgentStatus, Gap, StoredReading, StoredWaveform, WaveformReader } from "../ports.ts";
 import type { Doubt } from "../quality.ts";
 import type { Kind, Sensor } from "../sensor.ts";
 import type { SignalUnit } from "../unit.ts";
 
-/** A place in a history: just after this reading, in the direction of the walk. */
+/** A position in a history: just after this reading, in the direction of the walk. */
 export interface HistoryPosition {
   readonly timeMs: number;
   readonly seq: number;
@@ -23,17 +23,17 @@ export interface HistoryRange {
   readonly order: "ascending" | "descending";
   /** Null starts at the range's edge. */
   readonly after: HistoryPosition | null;
-  /** Most readings of this page; the caller walks on with `after`. */
+  /** Most readings of this page; the caller continues with `after`. */
   readonly limit: number;
 }
 
-/** Stored readings of one sensor and kind, by time. A page is one short indexed query, so no read ever stays open. */
+/** Stored readings of one sensor and kind, by time. A page is one short indexed query, so no read stays open. */
 export interface HistoryReader {
   latest(sensor: string, kind: Kind): StoredReading | null;
   page(range: HistoryRange): readonly StoredReading[];
-  /** Time that all stored readings lie in; null while nothing is stored. */
+  /** The time span of all stored readings; null while nothing is stored. */
   extent(): { readonly fromMs: number; readonly toMs: number } | null;
-  /** Readings of a range, from an index alone. */
+  /** Number of readings in a range, from an index only. */
   count(range: Pick<HistoryRange, "sensor" | "kind" | "fromMs" | "toMs">): number;
 }
 
@@ -42,15 +42,15 @@ export interface GapReader {
   recent(max: number): readonly (Gap & { readonly recordedAtMs?: number })[];
 }
 
-/** One part whose work `/healthz` vouches for. */
+/** One component that `/healthz` checks. */
 export interface HealthPart {
   readonly name: string;
   readonly isWell: boolean;
-  /** Plain words; empty while well. */
+  /** Plain words; empty while it works. */
   readonly detail: string;
 }
 export interface HealthSource {
-  /** The loops and the database, as they are now. Cheap: it is called for every probe. */
+  /** The current state of the loops and the database. Cheap: it is called for every probe. */
   parts(): readonly HealthPart[];
 }
 
@@ -71,7 +71,7 @@ export interface BackfillProgress {
   readonly reads: { readonly done: number; readonly failed: number; readonly total: number };
   readonly stored: number;
   readonly duplicates: number;
-  /** Days refused because their identities are forgotten, and failed reads, in plain words; bounded. */
+  /** Days refused because their identities are forgotten, and failed reads, in plain words; limited in number. */
   readonly notes: readonly string[];
 }
 export type BackfillStart =
@@ -83,7 +83,7 @@ export interface BackfillJobs {
   current(): BackfillProgress | null;
 }
 
-/** Outcome of a sensor-setting command, as contract 8 names it. */
+/** Outcome of a sensor-setting command, as contract section 8 names it. */
 interface SettingsOutcome {
   readonly ok: boolean;
   readonly outcome: "rejected_local" | "rejected_service" | "queued" | "unknown";
@@ -91,9 +91,9 @@ interface SettingsOutcome {
   readonly description: string;
 }
 export interface SettingsCommands {
-  /** Checks, logs and executes the command of contract 8. Never rejects. */
+  /** Checks, logs and executes the command of contract section 8. Never rejects. */
   execute(request: Readonly<Record<string, unknown>>): Promise<SettingsOutcome>;
-  /** Time of the last settings that the gateway queued for this sensor, ms; null when never. */
+  /** Time of the last settings that the gateway queued for this sensor, ms; null if never. */
   lastQueuedAtMs(sensor: string): number | null;
 }
 
@@ -102,7 +102,7 @@ export type LiveEvent =
   | { readonly type: "reading"; readonly reading: StoredReading }
   | { readonly type: "gap"; readonly gap: Gap };
 export interface LiveSource {
-  /** Calls back after each commit; returns the way to stop. The listener must be quick and must not throw. */
+  /** Calls back after each commit; returns a function that stops it. The listener must be quick and must not throw. */
   subscribe(listener: (event: LiveEvent) => void): () => void;
 }
 
@@ -110,23 +110,23 @@ export interface StatusSource {
   status(): AgentStatus;
 }
 
-/** Samples go before their readings do (WAVEFORM_DAYS): a file id that a reading names may have none any more. */
+/** Samples are deleted before their readings (WAVEFORM_DAYS): a file id in a reading may have none any more. */
 export interface WaveformFiles extends WaveformReader {
   has(fileId: number): boolean;
 }
 
 export interface SignalSeries {
-  /** Empty where the record cannot give this quantity. */
+  /** Empty if the record does not have this quantity. */
   readonly values: Float64Array;
   /** s between samples, or Hz between lines. */
   readonly step: number;
-  /** Index of the record's sample that the first value belongs to (velocity, displacement and GE lack tapered ends); 0 for spectra. */
+  /** Index in the record of the first value (velocity, displacement and GE lack tapered ends); 0 for spectra. */
   readonly firstIndex: number;
   readonly doubt: Doubt | null;
 }
-/** A waveform to look at beside the overall value that the agent publishes for it. */
+/** A waveform for display beside the overall value that the agent publishes for it. */
 export interface SignalWaveform extends SignalSeries {
-  /** In the waveform's unit: RMS, for displacement peak-to-peak. Null where the record cannot give it. */
+  /** In the waveform's unit: RMS, for displacement peak-to-peak. Null if the record does not have it. */
   readonly overall: { readonly value: number; readonly detection: "rms" | "pp" } | null;
 }
 interface SpectrumPeak {
@@ -134,10 +134,10 @@ interface SpectrumPeak {
   readonly amplitude: number;
 }
 interface SignalSpectrum extends SignalSeries {
-  /** Largest first, at most five (signal-definitions 4). */
+  /** Largest first, at most five (signal-definitions section 4). */
   readonly peaks: readonly SpectrumPeak[];
 }
-/** Computes series from stored samples; `sensor` gives speed and full scale where it is still configured. */
+/** Computes series from stored samples; `sensor` supplies speed and full scale if it is still configured. */
 export interface SeriesMaker {
   waveform(stored: StoredWaveform, unit: SignalUnit, sensor: Sensor | null): SignalWaveform;
   spectrum(stored: StoredWaveform, unit: SignalUnit, sensor: Sensor | null): SignalSpectrum;

@@ -1,4 +1,4 @@
-/** Machine zone of a vibration reading's values: the worst over its axes (signal-definitions 8); null where none is known. */
+/** Machine zone of a vibration reading: the worst of its axes (signal-definitions section 8); null if none is known. */
 export function readingZone(values: Readonly<Record<string, unknown>>): string | null {
   let worst: string | null = null;
   for (const [name, value] of Object.entries(values)) {

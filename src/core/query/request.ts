@@ -1,9 +1,9 @@
-/** Requests of the query service: read tolerantly in names, strictly in values (services 6). */
+/** Requests of the query service: tolerant of names, strict about values (services section 6). */
 import type { WireNames } from "../wire/wire-names.ts";
 import { type QueryDate, readDate } from "./dates.ts";
 import type { FieldSpec, OperationSpec } from "./operations.ts";
 
-/** Our status numbers, away from the documented ones (services 6). */
+/** Our own status numbers, distinct from the documented ones (services section 6). */
 export const QUERY_STATUS = {
   ok: 0,
   tokenWrong: 9001,
@@ -18,7 +18,7 @@ export const QUERY_STATUS = {
 
 export interface QueryFault {
   readonly statusNumber: number;
-  /** Never holds a value of the request: it could be the token. */
+  /** Never contains a value of the request: it could be the token. */
   readonly description: string;
 }
 
@@ -56,7 +56,7 @@ export class QueryFields {
 
 export type QueryBody = Readonly<Record<string, unknown>>;
 
-/** Fields in the order of checks: all that are missing first, then types and sets, then dates. */
+/** Fields in the order of checks: first all missing ones, then types and sets, then dates. */
 export function readFields(
   operation: OperationSpec,
   body: QueryBody,
@@ -95,7 +95,7 @@ export function isFault(value: object): value is QueryFault {
 const WRONG = Symbol("of the wrong type or out of its set");
 const BAD_DATE = Symbol("no date");
 
-/** Null: given, but empty, which a date may be. */
+/** Null: given but empty, which is allowed for a date. */
 function readField(
   spec: FieldSpec,
   value: unknown,

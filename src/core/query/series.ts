@@ -1,4 +1,4 @@
-/** Spectra and waveforms computed from stored samples when they are asked for (signal-definitions 4, 6, 7). */
+/** Spectra and waveforms computed from stored samples on request (signal-definitions sections 4, 6, 7). */
 import type { StoredWaveform } from "../ports.ts";
 import type { Graded } from "../quality.ts";
 import type { Sensor } from "../sensor.ts";
@@ -40,7 +40,7 @@ export function createSeriesMaker(plans: DftPlans): SeriesMaker {
   };
 }
 
-/** The published overall value of a unit's quantity: the waveform is for viewing and its RMS is another figure. */
+/** The published overall value of a unit's quantity: the waveform is for viewing and its RMS differs. */
 function overallOf(analysis: AxisAnalysis, unit: SignalUnit): SignalWaveform["overall"] {
   const of = ({ value }: Graded, by: number, detection: "rms" | "pp") =>
     value === null ? null : { value: value * by, detection };
@@ -64,7 +64,7 @@ function overallOf(analysis: AxisAnalysis, unit: SignalUnit): SignalWaveform["ov
   }
 }
 
-/** The limits that the agent's own values were computed with, as far as the sensor is still configured. */
+/** The limits that the agent's own values were computed with, if the sensor is still configured. */
 function axisOptions(stored: StoredWaveform, sensor: Sensor | null, plans: DftPlans): AxisOptions {
   return {
     sampleRateHz: stored.sampleRateHz,

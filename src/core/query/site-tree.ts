@@ -36,7 +36,7 @@ const LEVEL_TYPES = {
   point: "Point",
 } as const;
 
-/** Channels of an acceleration sensor with their axes: those listed, or H, V, A where none is (contract 4). */
+/** Channels of an acceleration sensor with their axes: those listed, or H, V, A if none is (contract section 4). */
 export function axisChannels(sensor: Sensor): { channel: number; axis: AxisCode }[] {
   if (!sensor.kinds.includes("accel")) return [];
   const listed = accelChannels(sensor).map(({ number, config }) => ({ number, axis: config.axis }));
@@ -73,7 +73,7 @@ export class SiteTree {
     return this.#byCode.get(normalCode(code)) ?? null;
   }
 
-  /** Sensors whose place passes the filter; those without a place only where nothing is filtered. */
+  /** Sensors whose location passes the filter; those without a location only if nothing is filtered. */
   sensors(filter: TreeFilter): Sensor[] {
     return this.#sensors.filter(({ location }) => passes(location, filter));
   }
@@ -85,10 +85,10 @@ export class SiteTree {
       if (location === undefined) continue;
       const id = location[level];
       const given = location.names?.[level];
-      // Points are numbered anew on every machine; the other levels' numbers are the whole site's.
+      // Points are numbered separately on every machine; the other levels' numbers are unique within the site.
       const key = level === "point" ? `${location.machine}/${id}` : `${id}`;
       const known = nodes.get(key);
-      // Any sensor of the place may be the one that names it.
+      // Any sensor at the location may be the one that names it.
       if (known !== undefined && (known.description !== "" || given === undefined)) continue;
       const type = LEVEL_TYPES[level];
       nodes.set(key, { id, name: given ?? `${type} ${id}`, description: given ?? "", type });
@@ -96,7 +96,7 @@ export class SiteTree {
     return [...nodes.values()].sort((a, b) => a.id - b.id);
   }
 
-  /** What that level of a sensor's place is called; empty where it has no place. */
+  /** The name of that level of a sensor's location; empty if it has none. */
   nameOf({ location }: Sensor, level: "machine" | "point"): string {
     if (location === undefined) return "";
     const { machine, point } = location;

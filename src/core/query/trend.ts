@@ -1,9 +1,9 @@
 import type { StoredReading } from "../ports.ts";
 
-/** One value over time, thinned: the lowest and highest of every bucket that has any, so that no spike is lost. */
+/** One value over time, downsampled: the lowest and highest of every bucket that has any, so that no spike is lost. */
 export interface TrendSeries {
   readonly unit: string | null;
-  /** Middle of each bucket, or the reading's own time where a bucket holds one, ms. */
+  /** Middle of each bucket, or the reading's own time if a bucket contains one, ms. */
   readonly timesMs: number[];
   readonly min: number[];
   readonly max: number[];
@@ -15,7 +15,7 @@ export interface TrendResult {
   readonly fromMs: number;
   readonly toMs: number;
   readonly bucketMs: number;
-  /** Readings looked at. */
+  /** Readings examined. */
   readonly readings: number;
   readonly series: Readonly<Record<string, TrendSeries>>;
 }
@@ -24,7 +24,7 @@ export interface Trend extends TrendResult {
   readonly kind: string;
 }
 
-/** Values a sensor has at most are about thirty; this bounds what a hostile site file could ask for. */
+/** A sensor has at most about thirty values; this limits what a malicious site file could cause. */
 const SERIES_MAX = 64;
 
 const GOOD: Readonly<Record<string, unknown>> = {};
@@ -112,7 +112,7 @@ export class TrendBuckets {
   #close(entry: { series: TrendSeries; open: Bucket | null }): void {
     const { series, open } = entry;
     entry.open = null;
-    // A bucket of bad values alone is a hole in the line, never a zero.
+    // A bucket with only bad values is a gap in the line, never a zero.
     if (open === null || open.count === 0) return;
     const middle = this.#fromMs + (open.index + 0.5) * this.#bucketMs;
     series.timesMs.push(open.count === 1 ? open.timeMs : Math.round(middle));

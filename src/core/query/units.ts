@@ -12,7 +12,7 @@ export const UNIT_LABELS: Readonly<Record<SignalUnit, string>> = {
   6: "GE",
 };
 
-/** Our own codes, clear of the vendor's small numbers (contract 7: degC, V, A, Ah, mA, rpm). */
+/** Our own codes, distinct from the vendor's small numbers (contract section 7: degC, V, A, Ah, mA, rpm). */
 const OWN_UNITS = [
   [101, "degC"],
   [102, "V"],
@@ -31,7 +31,7 @@ export interface UnitEntry {
   readonly label: string;
 }
 
-/** One spelling for what is the same unit: `mm/s^2`, `mm/s2`; both micro signs and `um`; letter case (services 4.2). */
+/** One spelling for the same unit: `mm/s^2`, `mm/s2`; both micro signs and `um`; letter case (services section 4.2). */
 function normalUnit(label: string): string {
   return label
     .trim()
@@ -40,20 +40,20 @@ function normalUnit(label: string): string {
     .replace(/[\u00b5\u03bc]/g, "u");
 }
 
-/** How many of a unit one of another is; the stored units of vibration are G, mm/s and um. */
+/** How many of a unit equal one of another; the stored units of vibration are G, mm/s and um. */
 const FACTORS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   g: { "mm/s2": MM_S2_PER_G },
   "mm/s": { "in/s": 1 / MM_PER_INCH },
   um: { mils: 1 / UM_PER_MIL },
 };
 
-/** What a value in the unit `from` is multiplied by to be in the unit `to`; null where they measure different things. */
+/** Factor from the unit `from` to the unit `to`; null if they measure different quantities. */
 export function unitFactor(from: string, to: string): number | null {
   const [stored, wanted] = [normalUnit(from), normalUnit(to)];
   return stored === wanted ? 1 : (FACTORS[stored]?.[wanted] ?? null);
 }
 
-/** The units this site can answer with, each with its code. */
+/** The units available at this site, each with its code. */
 export class UnitTable {
   readonly entries: readonly UnitEntry[];
   readonly #byLabel: ReadonlyMap<string, UnitEntry>;

@@ -1,21 +1,22 @@
 import type { StoredReading } from "../ports.ts";
 import type { HistoryPosition, HistoryRange, HistoryReader } from "./ports.ts";
 
-/** Readings fetched by one query: short enough that a write never waits for it noticeably. */
+/** Readings fetched by one query: few enough that a write never waits noticeably. */
 export const PAGE_ROWS = 200;
 /**
- * A range is walked window by window, because an empty stretch costs a seek per stored hour: a month of them is a few
+ * A range is read window by window, because an empty stretch costs a seek per stored hour: a month of them is a few
  * milliseconds, after which other work gets its turn.
  */
 const WINDOW_MS = 30 * 86_400_000;
-/** No reading is older (services 3.2), nor newer: the wire's clocks end in 2106. */
+/** No reading is older (services section 3.2), nor newer: the wire's clocks end in 2106. */
 const EARLIEST_MS = Date.UTC(2000, 0, 1);
 const LATEST_MS = Date.UTC(2107, 0, 1);
 
 export type Walk = Omit<HistoryRange, "after" | "limit">;
 
 /**
- * Walks the stored part of a range page by page. `pause` runs between pages, so that polling and publishing go on, and memory holds one page.
+ * Reads the stored part of a range page by page. `pause` runs between pages, so that polling and publishing continue,
+ * and memory holds one page.
  */
 export async function* walk(
   history: HistoryReader,

@@ -34,9 +34,9 @@ export interface AxisAnalysis {
   readonly flags: readonly SignalFlag[];
   /** Null is good. */
   readonly doubts: Readonly<Record<Group, Doubt | null>>;
-  /** Samples at full scale; null where the record could not be looked at. */
+  /** Samples at full scale; null if the record could not be examined. */
   readonly clipCount: number | null;
-  /** Where they were asked for and the record has a spectrum. */
+  /** If requested, and the record has a spectrum. */
   readonly tones: AxisTones | null;
 }
 

@@ -1,4 +1,4 @@
-/** What a calculation on one axis is given, and the frequency limits that follow (signal-definitions 1 and 7). */
+/** Input of a calculation on one axis, and the resulting frequency limits (signal-definitions sections 1 and 7). */
 import type { DftPlans } from "./fft.ts";
 
 export interface AxisOptions {
@@ -15,13 +15,13 @@ export interface AxisOptions {
   /** Envelope band; 500 to 10 000 Hz. */
   readonly envLoHz?: number | undefined;
   readonly envHiHz?: number | undefined;
-  /** True also looks for tones, for diagnosis. */
+  /** True also searches for tones, for diagnosis. */
   readonly tones?: boolean | undefined;
-  /** Transform tables to reuse between calls; made anew for this call when absent. */
+  /** Transform tables to reuse between calls; created for this call if absent. */
   readonly plans?: DftPlans | undefined;
 }
 
-/** Slow machines shake at their speed, below 10 Hz (ISO 10816-3, 20816-3). */
+/** Slow machines vibrate at their speed, below 10 Hz (ISO 10816-3, 20816-3). */
 const SLOW_SPEED_RPM = 600;
 const F_LO_HZ = 10;
 const F_LO_SLOW_HZ = 2;
@@ -29,7 +29,7 @@ const F_HI_HZ = 1000;
 const ENV_LO_HZ = 500;
 const ENV_HI_HZ = 10_000;
 const ENV_LOW_PASS_HZ = 1000;
-/** Guard in line numbers, so that a limit on a line counts as the line. */
+/** Tolerance in line numbers, so that a limit on a line counts as the line. */
 const LINE_GUARD = 1e-9;
 /** Anti-alias filters are flat to fs/2.56. */
 export const USABLE_RATE = 2.56;
@@ -38,7 +38,7 @@ export interface Bands {
   readonly fLoHz: number;
   readonly fHiHz: number;
   readonly envLoHz: number;
-  /** Upper limit asked for; the usable one is `envTopHz`. */
+  /** Configured upper limit; the usable one is `envTopHz`. */
   readonly envTopHz: number;
   /** First and last line of the velocity band; empty when first > last. */
   readonly lineMin: number;

@@ -11,7 +11,7 @@ type Effects = Readonly<Partial<Record<Group, "uncertain" | "bad">>>;
 
 const ALL_BAD: Effects = { accel: "bad", velocity: "bad", displacement: "bad", envelope: "bad" };
 
-/** In the order of the table: of several flags of the worst quality the first gives the reason. */
+/** In the order of the table: among flags of the worst quality, the first gives the reason. */
 const FLAG_TABLE = {
   CONFIG_INVALID: { reason: "no_calibration", effects: ALL_BAD },
   NO_DATA: { reason: "missing", effects: ALL_BAD },
@@ -47,7 +47,7 @@ export interface RecordChecks {
   readonly flags: readonly SignalFlag[];
   /** Null is good. */
   readonly doubts: Readonly<Record<Group, Doubt | null>>;
-  /** Null where CONFIG_INVALID kept the counts from being looked at. */
+  /** Null if CONFIG_INVALID prevented examining the counts. */
   readonly facts: CountFacts | null;
   /** Null for records on which nothing is calculated. */
   readonly bands: Bands | null;
@@ -58,7 +58,7 @@ const SIZE_FULL = 256;
 const FULL_SCALE_COUNTS = 32767;
 const ENV_FULL_BAND_HZ = 2500;
 const ENV_STANDARD_LO_HZ = 500;
-/** Rates are compared with this relative guard. */
+/** Rates are compared with this relative tolerance. */
 const GUARD = 1e-9;
 
 const isLess = (a: number, b: number) => a < b - Math.abs(b) * GUARD;
@@ -119,7 +119,7 @@ function graded(
   return { flags, doubts, facts, bands };
 }
 
-/** The worst effect wins; of equal ones the first in table order. */
+/** The worst effect takes precedence; among equal ones the first in table order. */
 function doubtOf(flags: readonly SignalFlag[], group: Group): Doubt | null {
   let doubt: Doubt | null = null;
   for (const flag of flags) {

@@ -5,21 +5,21 @@ export interface Doubles {
   fill(value: number, start?: number, end?: number): unknown;
 }
 
-/** Longer ones lie outside the JavaScript heap, whose size the packages limit; no sensor's record needs them. */
+/** Longer ones are outside the JavaScript heap, whose size the packages limit; no sensor's record needs them. */
 const PLAIN_MAX = 1 << 18;
 /** Makes V8 keep plain doubles from the first element on. */
 const NOT_INTEGER = 0.5;
 
 /**
- * Room for the inner loops of transforms. A plain array of doubles, not a Float64Array: once anything in the process has
- * grown a WebAssembly memory (the HTTP client does, the hashes do), V8 asks at every access of a typed array whether its memory is
- * still there, and a transform takes a third longer. What is in it at first is nothing to rely on.
+ * Memory for the inner loops of transforms. A plain array of doubles, not a Float64Array: once anything in the process
+ * has grown a WebAssembly memory (the HTTP client does, the hashes do), V8 checks at every access of a typed array
+ * whether its memory still exists, and a transform takes a third longer. The initial content is undefined.
  */
 export function doubles(length: number): Doubles {
   if (length > PLAIN_MAX) return new Float64Array(length);
   const grown: number[] = [];
   for (let n = 0; n < length; n++) grown.push(NOT_INTEGER);
   grown.fill(0);
-  // Without the room that growing left over.
+  // Without the spare capacity left by growing.
   return grown.slice();
 }

@@ -15,7 +15,7 @@ import type { DftPlan, DftPlans } from "./fft.ts";
 import { powerOfTwoFrom } from "./fft.ts";
 
 export interface BandPower {
-  /** Its `input` takes q as it is, M real numbers; all beyond must be 0. */
+  /** Its `input` takes q as it is, M real numbers; everything beyond must be 0. */
   readonly plan: DftPlan;
   /** Sum of |Q[k]|², k = 1..K, of the q in the plan's input. */
   sum(): number;
@@ -51,7 +51,7 @@ function weightsOf(plans: DftPlans, size: number, lines: number, half: number): 
     const a = g(i);
     const b = g(half - i);
     const angle = (2 * Math.PI * i) / full;
-    // The middle line is its own partner and is met once.
+    // The middle line is its own partner and occurs once.
     const share = 2 * i === half ? 0.5 : 1;
     weights[3 * i] = 0.5 * (a + b) * share;
     weights[3 * i + 1] = 0.5 * (a - b) * Math.cos(angle) * share;
@@ -63,7 +63,7 @@ function weightsOf(plans: DftPlans, size: number, lines: number, half: number): 
 /** sum of cos(2πkl/M) over k = 1..K, in closed form: (sin((2K+1)x)/sin(x) - 1)/2 with x = πl/M. */
 function dirichlet(l: number, size: number, lines: number): number {
   if (l === 0) return lines;
-  // Whole turns are taken out in integers, so that large products lose no phase.
+  // Whole turns are removed in integers, so that large products lose no phase.
   const x = Math.PI * (l / size);
   const y = (Math.PI * (((2 * lines + 1) * l) % (2 * size))) / size;
   return (Math.sin(y) / Math.sin(x) - 1) / 2;
@@ -97,6 +97,6 @@ function weightedSum(plan: DftPlan, weights: Doubles): number {
       re * (weights[w + 1] ?? 0) -
       im * (weights[w + 2] ?? 0);
   }
-  // Rounding may leave a hair below zero where nothing is in the band.
+  // Rounding may give slightly less than zero if the band is empty.
   return Math.max(0, sum);
 }

@@ -1,7 +1,7 @@
 /**
- * Acceleration envelope, GE (signal-definitions 7): demodulation of the band where rolling bearings ring. The analytic
- * signal of the band is built in the frequency domain; its magnitude without the mean is the envelope. Sources: SKF
- * enveloper bands; MATLAB envspectrum; Randall, Vibration-based Condition Monitoring, ch. 5.
+ * Acceleration envelope, GE (signal-definitions section 7): demodulation of the band in which rolling bearings ring.
+ * The analytic signal of the band is built in the frequency domain; its magnitude without the mean is the envelope.
+ * Sources: SKF enveloper bands; MATLAB envspectrum; Randall, Vibration-based Condition Monitoring, ch. 5.
  */
 import type { AxisOptions, Bands } from "./bands.ts";
 import type { Doubles } from "./doubles.ts";
@@ -45,7 +45,7 @@ function demodulate(plan: DftPlan, bands: Bands, target: Doubles): void {
 export interface EnvelopeOverall {
   /** GE */
   readonly rms: number;
-  /** Where they were asked for. */
+  /** If requested. */
   readonly tones: ToneList | null;
 }
 

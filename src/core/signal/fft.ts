@@ -17,21 +17,21 @@ export interface DftPlan {
   readonly input: Doubles;
   /** X[0..size-1] after `run`, until the plan runs again. */
   readonly output: Doubles;
-  /** Forward transform of `input` into `output`; `input` stays. */
+  /** Forward transform of `input` into `output`; `input` is unchanged. */
   run(): void;
 }
 
-/** Doubles all kept plans may hold: 32 MB, room for every length a site sees in practice. */
+/** Limit of doubles in all cached plans: 32 MB, enough for every length a site has in practice. */
 const KEPT_SIZE_MAX = 1 << 22;
 
 /**
- * Plans and tables by length, made once and kept within a bound; the longest unused goes first. Not to be shared between
- * calculations that interleave: a plan's work space is overwritten by its next use.
+ * Plans and tables by length, created once and cached within a limit; the least recently used goes first. Not to be
+ * shared between calculations that interleave: a plan's work space is overwritten by its next use.
  */
 export class DftPlans {
   readonly #kept = new Map<string, { readonly part: unknown; readonly size: number }>();
   #keptSize = 0;
-  /** The collector may take it: a long record is rare, and its work space is 24 MB. */
+  /** The garbage collector may take it: a long record is rare, and its work space is 24 MB. */
   #long: { readonly size: number; readonly transform: WeakRef<LongTransform> } | null = null;
 
   /** The plan for complex transforms of `size` points; size >= 1. */
@@ -44,14 +44,14 @@ export class DftPlans {
     );
   }
 
-  /** Any table worth keeping, made by `make` where it is not there; `size` in doubles. */
+  /** Any table worth caching, created by `make` if it is missing; `size` in doubles. */
   table<T>(key: string, size: number, make: () => T): T {
     const found = this.#kept.get(key);
     if (found !== undefined) {
       // Maps keep insertion order: putting it back at the end makes the first entry the longest unused.
       this.#kept.delete(key);
       this.#kept.set(key, found);
-      // The key names what was made, so the part has the type its maker gave it.
+      // The key names what was created, so the part has the type that its creator gave it.
       return found.part as T;
     }
     const part = make();
@@ -74,7 +74,7 @@ export class DftPlans {
     return transform;
   }
 
-  /** Doubles held now. */
+  /** Doubles currently cached. */
   get keptSize(): number {
     return this.#keptSize;
   }
@@ -113,7 +113,7 @@ function bluesteinPlan(size: number): DftPlan {
     }
     inner.run();
     const mid = inner.output;
-    // The inverse transform is the forward one of the conjugate, conjugated: one direction serves for both.
+    // The inverse transform is the forward one of the conjugate, conjugated: one direction serves both.
     for (let i = 0; i < work.length; i += 2) {
       const re = mid[i] ?? 0;
       const im = mid[i + 1] ?? 0;

@@ -6,7 +6,7 @@ import { LongTransform } from "./long-transform.ts";
 import { accelTones, longEnvelopeTones } from "./record-tones.ts";
 import type { AxisTones } from "./tones.ts";
 
-/** Numbers worked on between two yields. */
+/** Numbers processed between two yields. */
 const STEP = 65_536;
 
 export interface LongValues {
@@ -16,11 +16,11 @@ export interface LongValues {
   readonly displacementRms: number | null;
   /** GE. */
   readonly envelopeRms: number | null;
-  /** Where they were asked for. */
+  /** If requested. */
   readonly tones: AxisTones | null;
 }
 
-/** See analyse.ts, velocity.ts and envelope.ts for what is calculated; this file only says how. */
+/** See analyse.ts, velocity.ts and envelope.ts for what is calculated; this file only defines how. */
 export function* longValues(
   samples: Int16Array,
   mean: number,

@@ -1,14 +1,17 @@
 /**
- * The exact DFT of records longer than a sensor sends, in steps: no step holds the caller for more than a few
+ * The exact DFT of records longer than a sensor sends, in steps: no step blocks the caller for more than a few
  * milliseconds, and the memory is one work space outside the JavaScript heap, used in place.
  *
- * Any length through Bluestein's chirp transform (fft.ts has the idea), by a radix-2 transform with bit reversal. It takes
- * about twice the time of the plans of fft.ts and a third of their memory; those stay the way for usual records.
+ * Any length through Bluestein's chirp transform (explained in fft.ts), by a radix-2 transform with bit reversal. It
+ * takes about twice the time of the plans of fft.ts and a third of their memory; usual records use those plans.
  */
 
-/** Records up to this length are transformed by fft.ts in one go; making its tables takes the longest, once per length. */
+/**
+ * Records up to this length are transformed by fft.ts in one go; creating its tables takes the longest, once per
+ * length.
+ */
 export const SHORT_SIZE_MAX = 32_768;
-/** Points worked on between two yields: about a millisecond on a small box. */
+/** Points processed between two yields: about a millisecond on a small box. */
 const STEP_POINTS = 32_768;
 const BLOCK_POINTS = 4_096;
 
@@ -22,9 +25,9 @@ export class LongTransform {
   #kernelSize = 0;
   #hasTwiddles = false;
 
-  /** Room for transforms of up to `sizeMax` points. */
+  /** Memory for transforms of up to `sizeMax` points. */
   constructor(sizeMax: number) {
-    // Whatever is shorter than a power of two may need twice its length.
+    // A length that is not a power of two may need twice its size.
     this.#room = powerOfTwoAbove(2 * sizeMax - 1);
     this.data = new Float64Array(2 * this.#room);
     this.#kernel = new Float64Array(2 * this.#room);
@@ -32,7 +35,7 @@ export class LongTransform {
     this.#twiddles = new Float64Array(this.#room);
   }
 
-  /** Replaces data[0..2·size) by its transform; what lies behind is overwritten. */
+  /** Replaces data[0..2·size) by its transform; the rest is overwritten. */
   *run(size: number): Generator<void, void> {
     yield* this.#makeTwiddles();
     const { data } = this;

@@ -14,7 +14,7 @@ interface Stage {
   readonly twiddles: Doubles;
 }
 
-/** X[k] = sum x[n]·exp(-j·2π·k·n/size) from `input` to `output`, which must be two arrays. `input` stays. */
+/** X[k] = sum x[n]·exp(-j·2π·k·n/size) from `input` to `output`, which must be two arrays. `input` is unchanged. */
 export function powerOfTwoTransform(size: number): (output: Doubles, input: Doubles) => void {
   const stages: Stage[] = [];
   let stride = 1;
@@ -29,7 +29,7 @@ export function powerOfTwoTransform(size: number): (output: Doubles, input: Doub
   return (output, input) => {
     if (passes === 0) for (let i = 0; i < 2 * size; i++) output[i] = input[i] ?? 0;
     let from = input;
-    // The arrays take turns, so that the last stage writes the output.
+    // The arrays alternate, so that the last stage writes the output.
     let to = passes % 2 === 1 ? output : work;
     for (const stage of stages) {
       // The last of the radix-4 stages has one group, whose twiddles are all 1.
@@ -106,7 +106,7 @@ function twiddleStage(x: Doubles, y: Doubles, stage: Stage): void {
   }
 }
 
-/** The first stage, whose groups are one butterfly each: the loop over neighbours costs more than what it would repeat. */
+/** The first stage, whose groups are one butterfly each: the loop over neighbours costs more than it would repeat. */
 function firstStage(x: Doubles, y: Doubles, { groups, twiddles }: Stage): void {
   const quarter = 2 * groups;
   for (let a = 0, o = 0, t = 0; a < quarter; a += 2, o += 8, t += 6) {

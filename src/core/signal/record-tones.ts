@@ -1,6 +1,6 @@
 /**
- * The tones of a record from transforms that its overall values need anyway: finding them costs a pass over the lines, no
- * further transform.
+ * The tones of a record, from transforms that its overall values need anyway: finding them costs a pass over the lines,
+ * no further transform.
  */
 import type { Bands } from "./bands.ts";
 import { USABLE_RATE } from "./bands.ts";
@@ -32,7 +32,7 @@ export function accelTones(
     room[k] = Math.sqrt(re * re + im * im);
   }
   const stepHz = sampleRateHz / size;
-  // 2·|Y|/S1, and `room` holds 2·|Y|.
+  // 2·|Y|/S1, and `room` contains 2·|Y|.
   const scale = calibration / s1;
   const line = { stepHz, resolutionHz: stepHz, first: FIRST_LINE };
   return tonesOf({ lines: room, count, scale, ...line });

@@ -33,14 +33,14 @@ export function zoneOf(value: number, limits: ZoneLimits): Zone {
   return value <= limits[2] ? "C" : "D";
 }
 
-/** The worst of some zones; null when there is none. A machine's zone is the worst of its axes. */
+/** The worst of several zones; null if there is none. A machine's zone is the worst of its axes. */
 export function worstZone(zones: Iterable<Zone | null>): Zone | null {
   let worst: Zone | null = null;
   for (const zone of zones) if (zone !== null && (worst === null || zone > worst)) worst = zone;
   return worst;
 }
 
-/** 1–4 for A–D, as the query service counts severities; null for what is no zone. */
+/** 1–4 for A–D, as the query service counts severities; null for anything else. */
 export function zoneNumber(zone: unknown): number | null {
   return typeof zone === "string" && /^[A-D]$/.test(zone) ? "ABCD".indexOf(zone) + 1 : null;
 }

@@ -9,7 +9,7 @@ import { meanFree } from "./time-waveform.ts";
 import { integrationsOf, unitScale } from "./unit-scale.ts";
 import { hann } from "./window.ts";
 
-/** How a line's amplitude is stated: zero-to-peak, RMS (1/sqrt(2) of it) or peak-to-peak (twice). */
+/** How a line's amplitude is expressed: zero-to-peak, RMS (1/sqrt(2) of it) or peak-to-peak (twice). */
 export type Detection = "peak" | "rms" | "pp";
 
 const DETECTION_FACTORS: Readonly<Record<Detection, number>> = {
@@ -19,16 +19,16 @@ const DETECTION_FACTORS: Readonly<Record<Detection, number>> = {
 };
 
 export interface Spectrum {
-  /** Lines 0..floor(N/2) (GE: to the envelope's low-pass), in the unit asked for. Empty where the quality is bad. */
+  /** Lines 0..floor(N/2) (GE: to the envelope's low-pass), in the requested unit. Empty if the quality is bad. */
   readonly amplitudes: Float64Array;
-  /** Line spacing, Hz; 0 where there are no lines. */
+  /** Line spacing, Hz; 0 if there are no lines. */
   readonly stepHz: number;
   readonly unit: SignalUnit;
   readonly detection: Detection;
   readonly doubt: Doubt | null;
 }
 
-/** Single-sided spectrum of one axis, Hann window, window gain undone: a tone of amplitude A on a line reads A. */
+/** Single-sided spectrum of one axis, Hann window, window gain corrected: a tone of amplitude A on a line reads A. */
 export function spectrum(
   samples: Int16Array,
   options: AxisOptions,
@@ -65,7 +65,7 @@ export function powerSpectrum(signal: Float64Array, plans: DftPlans): Float64Arr
   return squares.map((square, k) => (multiplicity(k, size) * square) / (size * s2));
 }
 
-/** Lines 0 and N/2 exist once, all others stand for themselves and their mirror. */
+/** Lines 0 and N/2 exist once, all others represent themselves and their mirror. */
 function multiplicity(k: number, size: number): 1 | 2 {
   return k === 0 || 2 * k === size ? 1 : 2;
 }
@@ -117,7 +117,7 @@ export interface Peak {
 }
 
 const PEAKS_MAX = 5;
-/** Lines below this share of the largest are no peaks. */
+/** Lines below this share of the largest are not peaks. */
 const PEAK_SHARE_MIN = 0.05;
 
 /** The five largest local maxima from line 1 on, largest first. */

@@ -1,4 +1,7 @@
-/** Time waveforms in every unit (signal-definitions 6, GE: 7 step 5). For viewing; overall values never come from them. */
+/**
+ * Time waveforms in every unit (signal-definitions section 6, GE: section 7 step 5). For viewing; overall values never
+ * come from them.
+ */
 import type { Doubt } from "../quality.ts";
 import { GE_UNIT, type SignalUnit } from "../unit.ts";
 import type { AxisOptions, Bands } from "./bands.ts";
@@ -9,9 +12,9 @@ import { integrationsOf, unitScale } from "./unit-scale.ts";
 import { taper } from "./window.ts";
 
 export interface TimeWaveform {
-  /** Empty where the quality is bad. Velocity, displacement and GE lack the tapered ends of the record. */
+  /** Empty if the quality is bad. Velocity, displacement and GE lack the tapered ends of the record. */
   readonly samples: Float64Array;
-  /** Index in the record of the first value: 0 for acceleration, else the samples that the taper takes. */
+  /** Index in the record of the first value: 0 for acceleration, otherwise the number of tapered samples. */
   readonly firstSample: number;
   readonly unit: SignalUnit;
   readonly doubt: Doubt | null;
@@ -58,8 +61,8 @@ export function meanFree(samples: Int16Array, mean: number, scale: number): Floa
 }
 
 /**
- * Integrates once or twice by division with j·w in the frequency domain. The taper brings both ends of the record to zero: the
- * jump between them would be lifted by 1/w and 1/w².
+ * Integrates once or twice by division by j·w in the frequency domain. The taper brings both ends of the record to
+ * zero: the jump between them would be amplified by 1/w and 1/w².
  */
 function integrated(
   accel: Float64Array,
@@ -74,7 +77,7 @@ function integrated(
   const stepRad = (2 * Math.PI * sampleRateHz) / size;
   const tapered = accel.map((value, n) => value * (weights[n] ?? 0));
   return reshaped(tapered, plans, (k, re, im) => {
-    // The line at half the sample rate has no sign of its own, so its integral is not defined.
+    // The line at half the sample rate has no defined sign, so its integral is not defined.
     if (k < bands.lineMin || 2 * k >= size) return [0, 0];
     const w = k * stepRad;
     // 1/(jw) = -j/w; 1/(jw)² = -1/w².
@@ -92,7 +95,7 @@ function filtered(
   return reshaped(signal, plans, (k, re, im) => (k < first || k > last ? [0, 0] : [re, im]));
 }
 
-/** DFT, a change of every line 0..floor(N/2) and of its mirror alike, real inverse DFT. */
+/** DFT, the same change to every line 0..floor(N/2) and its mirror, real inverse DFT. */
 function reshaped(
   signal: Float64Array,
   plans: DftPlans,

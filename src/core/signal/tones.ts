@@ -1,18 +1,21 @@
 /**
- * Tones that stand out of a spectrum's noise: what is kept of a record for diagnosis, a few hundred bytes per spectrum. The
+ * Tones above the noise of a spectrum: what is kept of a record for diagnosis, a few hundred bytes per spectrum. The
  * speed of the machine may become known later than the record; the tones wait for it, the samples need not.
  */
 import type { Doubles } from "./doubles.ts";
 
 /** Numbers per tone in `ToneList.data`: frequency, amplitude, ratio to the noise. */
 const PLACES = 3;
-/** Most tones kept of one spectrum, the most prominent ones: bounds memory by sensor. */
+/** Most tones kept of one spectrum, the most prominent ones: limits the memory per sensor. */
 const TONES_MAX = 64;
-/** A local maximum below this multiple of the noise is no tone: noise reaches it in one line of a thousand (Rayleigh). */
+/**
+ * A local maximum below this multiple of the noise is not a tone: noise reaches it in one line of a thousand
+ * (Rayleigh).
+ */
 const RATIO_MIN = 3;
-/** Lines over which the noise counts as level. */
+/** Lines over which the noise is assumed constant. */
 const BLOCK = 64;
-/** Lines above this multiple of the mean are taken out of the noise; noise alone loses less than 1 % so. */
+/** Lines above this multiple of the mean are excluded from the noise; pure noise loses less than 1 % by that. */
 const NOISE_CUT = 2.5;
 const NOISE_ROUNDS = 5;
 
@@ -20,12 +23,12 @@ export interface Tone {
   readonly hz: number;
   /** Zero-to-peak, in the unit of the spectrum. */
   readonly amplitude: number;
-  /** To the noise around it. */
+  /** Ratio to the surrounding noise. */
   readonly ratio: number;
 }
 
 export interface ToneList {
-  /** 1/duration, Hz: two tones closer than two of these are one. */
+  /** 1/duration, Hz: two tones closer than twice this are one. */
   readonly resolutionHz: number;
   /** Where the spectrum ends, Hz. */
   readonly topHz: number;
@@ -50,7 +53,7 @@ function toneAt({ data }: ToneList, i: number): Tone {
   return { hz: data[at] ?? 0, amplitude: data[at + 1] ?? 0, ratio: data[at + 2] ?? 0 };
 }
 
-/** Number of the first tone at or above a frequency: rules ask hundreds of times for a reading. */
+/** Index of the first tone at or above a frequency: rules look this up hundreds of times per reading. */
 function firstFrom(data: Float32Array, fromHz: number): number {
   let low = 0;
   let high = data.length / PLACES;
@@ -62,7 +65,7 @@ function firstFrom(data: Float32Array, fromHz: number): number {
   return low;
 }
 
-/** The strongest tone in [fromHz, toHz] that is not to be passed over; null where there is none. */
+/** The strongest tone in [fromHz, toHz] that is not excluded; null if there is none. */
 export function strongestIn(
   list: ToneList,
   fromHz: number,
@@ -89,14 +92,15 @@ export interface ToneSpectrum {
   readonly scale: number;
   readonly stepHz: number;
   readonly resolutionHz: number;
-  /** First line that is no residue of the mean. */
+  /** First line that is not a residue of the mean. */
   readonly first: number;
 }
 
 /** Local maxima well above the noise, with frequency and amplitude between the lines (parabola through logarithms). */
 export function tonesOf(spectrum: ToneSpectrum): ToneList {
   const { lines, count, scale, stepHz, resolutionHz, first } = spectrum;
-  // Flat, `PLACES` numbers each, by frequency: two maxima lie two lines apart, and no top moves by more than half a line.
+  // Flat, `PLACES` numbers each, by frequency: two maxima are at least two lines apart, and no top moves by more than
+  // half a line.
   const found: number[] = [];
   for (let from = first; from < count; from += BLOCK) {
     const to = Math.min(count, from + BLOCK);
@@ -117,7 +121,7 @@ export function tonesOf(spectrum: ToneSpectrum): ToneList {
   return { resolutionHz, topHz: (count - 1) * stepHz, data: mostProminent(found) };
 }
 
-/** The `TONES_MAX` of the largest ratio, still by frequency; of equal ones the lower. */
+/** The `TONES_MAX` of the largest ratio, still sorted by frequency; among equal ones the lower. */
 function mostProminent(found: readonly number[]): Float32Array {
   const count = found.length / PLACES;
   if (count <= TONES_MAX) return new Float32Array(found);
@@ -136,7 +140,7 @@ function mostProminent(found: readonly number[]): Float32Array {
   return data;
 }
 
-/** Mean of the lines that are no tones. */
+/** Mean of the lines that are not tones. */
 function noiseOf(lines: Doubles, from: number, to: number): number {
   let cut = Number.POSITIVE_INFINITY;
   let mean = 0;
@@ -154,13 +158,15 @@ function noiseOf(lines: Doubles, from: number, to: number): number {
     if (count === 0) break;
     mean = sum / count;
     cut = NOISE_CUT * mean;
-    // None of them is beyond it: another round would find the same.
+    // None of them exceeds it: another round would find the same.
     if (most < cut) break;
   }
   return mean;
 }
 
-/** Where the parabola through three logarithms has its top, in lines from the middle one, and how far above it. */
+/**
+ * Position of the top of a parabola through three logarithms, in lines from the middle one, and its height above it.
+ */
 function vertex(below: number, here: number, above: number): readonly [number, number] {
   if (!(below > 0) || !(above > 0)) return [0, 1];
   const a = Math.log(below / here);

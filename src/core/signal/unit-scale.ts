@@ -20,7 +20,7 @@ export function unitScale(unit: SignalUnit): number {
   }
 }
 
-/** How often acceleration is integrated to get there. */
+/** How often acceleration is integrated for this unit. */
 export function integrationsOf(unit: SignalUnit): 0 | 1 | 2 {
   if (unit === 2 || unit === 3) return 1;
   return unit === 4 || unit === 5 ? 2 : 0;

@@ -11,7 +11,7 @@ export interface MotionOverall {
   readonly displacementRms: number;
 }
 
-/** Derived peak-to-peak of a tone, 2·sqrt(2)·RMS: how displacement is stated on machines. */
+/** Derived peak-to-peak of a tone, 2·sqrt(2)·RMS: the usual measure of displacement on machines. */
 export function derivedPeakToPeak(rms: number): number {
   return 2 * Math.SQRT2 * rms;
 }

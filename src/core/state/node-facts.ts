@@ -1,4 +1,4 @@
-/** The names of values of kind `node` that the rest of the product knows (docs/node-state.md). */
+/** The names of values of kind `node` with a meaning elsewhere in the product (docs/node-state.md). */
 
 const FIRMWARE = ["firmware", "firmwareVersion", "firmware_version"];
 const SIGNAL = ["signal", "signalStrength", "signal_strength", "signalStrengthValue", "rssi"];
@@ -7,7 +7,7 @@ const RMS = /^(accel|acc|vel|env)_rms([1-3])$/;
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** The firmware that the node tells of, a number or a text; null where it tells none. */
+/** The firmware that the node reports, a number or a text; null if it reports none. */
 export function firmwareOf(values: Values): string | number | null {
   for (const name of FIRMWARE) {
     const value = values[name];
@@ -16,7 +16,7 @@ export function firmwareOf(values: Values): string | number | null {
   return null;
 }
 
-/** The strength of the node's radio signal, in the unit that the site file gives it (dBm as a rule); null where unknown. */
+/** The strength of the node's radio signal, in the unit given in the site file (usually dBm); null if unknown. */
 export function signalOf(values: Values): number | null {
   for (const name of SIGNAL) {
     const value = values[name];
@@ -27,11 +27,11 @@ export function signalOf(values: Values): number | null {
 
 export interface InternalRms {
   readonly quantity: "accel" | "vel" | "env";
-  /** G, mm/s or GE; null where the value is bad. */
+  /** G, mm/s or GE; null if the value is bad. */
   readonly value: number | null;
 }
 
-/** The internal RMS of a channel as the node tells it, acceleration, velocity and envelope in this order. */
+/** The internal RMS of a channel as the node reports it: acceleration, velocity and envelope, in this order. */
 export function internalRms(values: Values, channel: number): InternalRms[] {
   const found: InternalRms[] = [];
   for (const quantity of ["accel", "vel", "env"] as const) {

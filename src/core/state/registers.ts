@@ -1,14 +1,14 @@
-/** Modbus registers as values of a sensor's state: which are asked for together, and what their words say. */
+/** Modbus registers as values of a sensor's state: which are requested together, and how their words are decoded. */
 import { decimal } from "../convert/decimal.ts";
 import { REGISTER_WORDS, type StateRegister } from "../sensor.ts";
 
-/** Registers that one request may ask for (Modbus application protocol 6.3). */
+/** Most registers in one request (Modbus application protocol 6.3). */
 const READ_REGISTERS_MAX = 125;
-/** Decimal digits that tell every float32 from its neighbours, and those that every decimal of that length survives. */
+/** Decimal digits that distinguish every float32, and those that every decimal of that length survives. */
 const FLOAT32_DIGITS_MAX = 9;
 const FLOAT32_DIGITS_MIN = 6;
 
-/** How 32-bit values lie in two registers: big = high word first. */
+/** Word order of 32-bit values in two registers: big = high word first. */
 export type WordOrder = "big" | "little";
 
 /** Adjacent registers, read in one request. */
@@ -18,8 +18,8 @@ export interface RegisterBlock {
 }
 
 /**
- * The requests that read all of them. Only what touches is asked for together: a device answers a request with an exception
- * where one of its addresses is unknown.
+ * The requests that read all of them. Only adjacent registers are requested together: a device returns an exception if
+ * one of the addresses is unknown.
  */
 export function registerBlocks(registers: readonly StateRegister[]): RegisterBlock[] {
   const blocks: { address: number; count: number }[] = [];
@@ -36,7 +36,7 @@ export function registerBlocks(registers: readonly StateRegister[]): RegisterBlo
   return blocks;
 }
 
-/** What the words of a register say, scaled, in the value's unit; NaN where a float32 is none or infinite. */
+/** The words of a register as a scaled value in its unit; NaN if a float32 is NaN or infinite. */
 export function registerValue(
   words: readonly number[],
   { type, scale = 1, offset = 0 }: Pick<StateRegister, "type" | "scale" | "offset">,
@@ -72,7 +72,7 @@ function plainValue(
   }
 }
 
-/** The shortest decimal that is the same float32: 3.61 and not 3.609999895095825. */
+/** The shortest decimal that equals the same float32: 3.61 and not 3.609999895095825. */
 function shortest(value: number): number {
   if (!Number.isFinite(value)) return value;
   for (let digits = FLOAT32_DIGITS_MIN; digits < FLOAT32_DIGITS_MAX; digits += 1) {

@@ -1,4 +1,4 @@
-/** Cuts the records out of an answer of a state read, in every envelope of services.md 2. */
+/** Extracts the records from the response of a state read, in every envelope of services.md section 2. */
 import { asBuffer } from "../decode/byte-window.ts";
 import { EnvelopeWalker } from "../decode/envelope-walker.ts";
 import { JsonText } from "../decode/json-text.ts";
@@ -9,15 +9,15 @@ import type { JsonValue } from "../record.ts";
 import { ENVELOPE } from "../wire/names.ts";
 import type { WireNames } from "../wire/wire-names.ts";
 
-/** More than a node says of itself in a day. */
+/** More states than a node reports in a day. */
 const RECORDS_MAX = 20_000;
-/** What is shown of a service's own words, characters. */
+/** How much of a service's own text is shown, characters. */
 const DESCRIPTION_MAX = 500;
 
 export interface StateAnswer {
-  /** In the order of the answer; each is an object. */
+  /** In the order of the response; each is an object. */
   readonly records: readonly JsonValue[];
-  /** Elements that are no record. */
+  /** Elements that are not records. */
   readonly rejected: number;
 }
 
@@ -30,14 +30,14 @@ export interface AnswerReading {
   readonly redact: (text: string) => string;
 }
 
-/** Throws CallFailure for an answer that is none: of no JSON, cut, or with a status other than 0. */
+/** Throws CallFailure if it is unusable: not JSON, truncated, or with a status other than 0. */
 export function readStateAnswer(body: Uint8Array, reading: AnswerReading): StateAnswer {
   const { operation, names, oddities, emptyStatuses, redact } = reading;
   const bytes = asBuffer(body);
   const records: JsonValue[] = [];
   let rejected = 0;
   const take = (value: JsonValue) => {
-    // An array where an object is expected holds it.
+    // An array where an object is expected contains it.
     if (isArray(value)) for (const inner of value) take(inner);
     else if (typeof value === "object" && value !== null && records.length < RECORDS_MAX)
       records.push(value);

@@ -1,4 +1,4 @@
-/** A node's state as a reading of kind `node`, and which states are worth one (plant 14). */
+/** A node's state as a reading of kind `node`, and which states become one (plant section 14). */
 import { createHash } from "node:crypto";
 import { canonicalJson } from "../identity.ts";
 import type { Reading } from "../reading.ts";
@@ -7,9 +7,9 @@ import { normalCode } from "../sensor.ts";
 import { offsetText } from "../to-reading.ts";
 import type { StateSample } from "./state-sample.ts";
 
-/** What does not change gives a reading once in this time. */
+/** An unchanged state gives one reading per this time. */
 export const UNCHANGED_MS = 24 * 3_600_000;
-/** Farther in the future than this, a time is not believed (services 3.2). */
+/** A time farther in the future than this is not trusted (services section 3.2). */
 const FUTURE_MS = 24 * 3_600_000;
 /** How long readings are remembered, and how many: records of today and yesterday are compared with them. */
 export const REMEMBERED_MS = 3 * 24 * 3_600_000;
@@ -18,14 +18,14 @@ const ID_HEX_DIGITS = 32;
 
 export type StateContent = Pick<StateSample, "values" | "units" | "quality">;
 
-/** Equal for states that say the same. */
+/** Equal for states with the same content. */
 export function contentOf({ values, units, quality }: StateContent): string {
   return canonicalJson({ values, units, quality: quality as unknown as JsonValue });
 }
 
 /**
- * @param gatewayNowMs the gateway's clock, else ours, ms
- * @param others what the sensor's other reads said last: no part of the identity, which is that of the sample
+ * @param gatewayNowMs the gateway's clock, otherwise ours, ms
+ * @param others the last result of the sensor's other reads: not part of the identity, which is that of the sample
  */
 export function stateReading(
   sensor: string,
@@ -66,7 +66,7 @@ interface Remembered {
   readonly content: string;
 }
 
-/** The newest readings of one state read, by time: what a further state is compared with. */
+/** The newest readings of one state read, by time: a new state is compared with them. */
 export class StateSeries {
   #readings: Remembered[] = [];
 
@@ -80,9 +80,9 @@ export class StateSeries {
     return copy;
   }
 
-  /** What was true at an instant as far as it was told; null before all that is known. */
+  /** The known state at an instant; null before the first. */
   #before(timeMs: number): Remembered | null {
-    // Every poll asks this of every record of the day.
+    // Every poll looks this up for every record of the day.
     let [low, high] = [0, this.#readings.length];
     while (low < high) {
       const middle = (low + high) >> 1;
@@ -92,7 +92,7 @@ export class StateSeries {
     return this.#readings[low - 1] ?? null;
   }
 
-  /** True for what differs from the reading before it, or comes a day after that. */
+  /** True for a state that differs from the reading before it, or comes a day after that. */
   isNews(timeMs: number, content: string): boolean {
     const before = this.#before(timeMs);
     if (before === null || before.content !== content) return true;
@@ -114,8 +114,8 @@ export class StateSeries {
 }
 
 /**
- * The time of a state whose answer carries none: that of the answer in steps of the poll. Where the sensor has a reading
- * since the step began, the answer's own second, for it comes after that.
+ * The time of a state whose response has none: the time of the response, rounded down to the poll interval. If the
+ * sensor already has a reading in that interval, the exact second of the response, because it comes later.
  */
 export function answerTimeMs(nowMs: number, stepMs: number, newestMs: number | null): number {
   const step = Math.floor(nowMs / stepMs) * stepMs;
@@ -123,7 +123,7 @@ export function answerTimeMs(nowMs: number, stepMs: number, newestMs: number | n
   return Math.max(Math.floor(nowMs / 1000) * 1000, newestMs + 1);
 }
 
-/** The part of a state that has these names. */
+/** The members of a state that have these names. */
 export function partOf(content: StateContent, names: ReadonlySet<string>): StateContent {
   const part = <T>(members: Readonly<Record<string, T>>): Record<string, T> =>
     Object.fromEntries(Object.entries(members).filter(([name]) => names.has(name)));

@@ -1,4 +1,4 @@
-/** What one answer says of a node: values as the site file maps them, from a record of the service or from registers. */
+/** One response about a node: values as the site file maps them, from a record of the service or from registers. */
 import { memberOf } from "../decode/envelope-walker.ts";
 import { type Oddities, readNumber } from "../decode/scalars.ts";
 import { canonicalJson } from "../identity.ts";
@@ -10,13 +10,13 @@ import { isPlausibleTime, parseIsoTime, parseWireTime } from "../wire/timestamp.
 import type { WireNames } from "../wire/wire-names.ts";
 import { registerValue, type WordOrder } from "./registers.ts";
 
-/** A text that says more than this is cut: firmware names and states are short. */
+/** A longer text is truncated: firmware names and states are short. */
 const TEXT_MAX = 200;
 const TIME_FIELD = "time_data";
 const CODE_FIELD = "sensor_code";
 
 export interface StateSample {
-  /** The record's own; null where it carries no plausible one. */
+  /** The record's own; null if it has no plausible one. */
   readonly time: Timestamp | null;
   readonly values: Readonly<Record<string, Value>>;
   readonly units: Readonly<Record<string, string>>;
@@ -31,7 +31,7 @@ export interface FieldReading {
   readonly redact: (text: string) => string;
 }
 
-/** The sensor that a record names, as text; null where it names none. */
+/** The sensor that a record names, as text; null if it names none. */
 export function codeOf(record: JsonValue, names: WireNames): string | null {
   const code = field(record, CODE_FIELD, names);
   if (code === undefined || code === null || code === "") return null;
@@ -39,8 +39,8 @@ export function codeOf(record: JsonValue, names: WireNames): string | null {
 }
 
 /**
- * A record's values under the names of the site file; null where it carries none of the fields. A field that it does not
- * give is bad with the reason `missing`; one with a unit that is not a number is bad with `not_a_number`.
+ * A record's values under the names of the site file; null if it has none of the fields. A missing field is bad with
+ * the reason `missing`; one with a unit that is not a number is bad with `not_a_number`.
  */
 export function sampleOfRecord(
   record: JsonValue,
@@ -83,7 +83,7 @@ class Sheet {
   readonly #units: [string, string][] = [];
   readonly #quality: [string, Doubt][] = [];
 
-  /** `undefined` was not given, NaN is not a number. */
+  /** `undefined` is absent, NaN is not a number. */
   put(name: string, value: Value | undefined, unit: string | undefined): void {
     const isNumber = typeof value !== "number" || Number.isFinite(value);
     const isBad = value === undefined || value === null || !isNumber;
@@ -103,12 +103,12 @@ class Sheet {
   }
 }
 
-/** The vendor's spelling first, then the name as it is written, each exactly and then in any letter case. */
+/** The vendor's spelling first, then the name as written, each exactly and then in any letter case. */
 function field(record: JsonValue, name: string, names: WireNames): JsonValue | undefined {
   return memberOf(record, names.wire(name)) ?? memberOf(record, name);
 }
 
-/** A value without a unit: a number, truth value or text as it came. */
+/** A value without a unit: a number, boolean or text as received. */
 function plainValue(
   written: JsonValue | undefined,
   { oddities, redact }: FieldReading,
@@ -135,7 +135,7 @@ function timeOf(record: JsonValue, { names, oddities }: FieldReading): Timestamp
   return time !== null && isPlausibleTime(time.ms) ? time : null;
 }
 
-/** The record's simple members; lists and objects within it are left out. */
+/** The record's simple members; lists and objects in it are left out. */
 function rawOf(record: JsonValue, { redact }: FieldReading): Record<string, JsonValue> {
   if (typeof record !== "object" || record === null) return {};
   const members = Object.entries(record as Readonly<Record<string, JsonValue>>);

@@ -1,4 +1,4 @@
-/** What is wrong with the topics of an uplink once they are made of a site's sensors. Pure. */
+/** Faults in the topics of an uplink, once they are made from a site's sensors. Pure. */
 import type { Site } from "../sensor.ts";
 import { topicLevel } from "../topic-level.ts";
 import { type PublishedTopic, publishedTopics, type TopicPlan } from "./published.ts";
@@ -9,7 +9,7 @@ export interface TopicFault {
   readonly remedy: string;
 }
 
-/** One wrong template spoils the topics of every sensor; the first ones say enough. */
+/** One wrong template affects the topics of every sensor; the first few are enough. */
 const FAULTS_MAX = 20;
 /** AWS IoT Core endpoints and quotas, "Message broker and protocol limits": slashes in a topic, and its bytes. */
 const AWS_SLASHES_MAX = 7;
@@ -17,7 +17,7 @@ const AWS_TOPIC_BYTES_MAX = 256;
 /** MQTT 5 section 1.5.4: the length of a text is two bytes. */
 const TOPIC_BYTES_MAX = 65_535;
 
-/** Two streams on one topic, topics of ours that templates run into, and topics that the platform does not take. */
+/** Two streams on one topic, topics of ours that templates collide with, and topics that the platform rejects. */
 export function topicFaults(plan: TopicPlan, site: Site): TopicFault[] {
   const isFixed = plan.profile === "thingsboard" || plan.profile === "azure-iot";
   if (isFixed || plan.formats.every((format) => format === "sparkplug")) return [];
@@ -54,7 +54,7 @@ function sharedTopics(rows: readonly PublishedTopic[]): TopicFault[] {
   return faults;
 }
 
-/** Alarms, commands and what comes later lie below levels that belong to the agent. */
+/** Alarms, commands and future topics are below levels reserved for the agent. */
 function reservedTopics(
   plan: TopicPlan,
   site: Site,
@@ -88,7 +88,7 @@ function longTopics(plan: TopicPlan, rows: readonly PublishedTopic[]): TopicFaul
   const faults: TopicFault[] = [];
   for (const topic of new Set(rows.map((one) => one.topic))) {
     const slashes = topic.split("/").length - 1;
-    // Basic ingest leaves the first three levels out of the count.
+    // Basic ingest does not count the first three levels.
     const slashesMax = topic.startsWith("$aws/rules/") ? AWS_SLASHES_MAX + 3 : AWS_SLASHES_MAX;
     if (plan.profile === "aws-iot" && slashes > slashesMax)
       faults.push({

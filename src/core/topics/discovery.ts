@@ -1,4 +1,4 @@
-/** Where Home Assistant's discovery looks for what there is (home-assistant.io, integrations/mqtt "MQTT Discovery"). Pure. */
+/** Topics of Home Assistant's MQTT discovery (home-assistant.io, integrations/mqtt "MQTT Discovery"). Pure. */
 
 /** Home Assistant's default discovery prefix. */
 export const DISCOVERY = "homeassistant";
@@ -11,12 +11,12 @@ export const AGENT_ENTITIES = {
   backlog: "sensor",
 } as const satisfies Readonly<Record<string, DiscoveryComponent>>;
 
-/** What a discovery topic's levels and ids may hold: letters, digits, `_` and `-`. */
+/** Allowed in a discovery topic's levels and ids: letters, digits, `_` and `-`. */
 export function discoveryId(...parts: readonly string[]): string {
   return parts.join("_").replace(/[^A-Za-z0-9_-]/g, "_");
 }
 
-/** @param node id of the device: the box without a code, else the sensor */
+/** @param node id of the device: the box without a code, otherwise the sensor */
 export function discoveryNode(site: string, code?: string): string {
   return code === undefined ? discoveryId("gateside", site) : discoveryId("gateside", site, code);
 }

@@ -1,4 +1,4 @@
-/** Every topic that an uplink publishes for a site, with what stands in it: for `gateside topics` and the collision check. Pure. */
+/** Every topic that an uplink publishes for a site, with its content: for `gateside topics` and the collision check. Pure. */
 import { channelLabels, channelOfValue } from "../channel-labels.ts";
 import { publishedChannels } from "../convert/accel.ts";
 import { type KindValue, kindValues } from "../kind-values.ts";
@@ -17,16 +17,19 @@ import { createTopics, type Topics } from "./topics.ts";
 
 export interface PublishedTopic {
   readonly format: "json" | "plain" | "sparkplug";
-  /** As it is sent; with names in braces where a level is only known when it happens (alarms). */
+  /** As it is sent; with names in braces if a level is only known at run time (alarms). */
   readonly topic: string;
-  /** What flows here, in words: two different streams must not share a topic. */
+  /** The content in words: two different streams must not share a topic. */
   readonly stream: string;
   readonly sensor: string | null;
   readonly kind: Kind | null;
-  /** Where the value lies in the payload (JSON members, a Sparkplug metric's name); null where the payload is all of it. */
+  /**
+   * Position of the value in the payload (JSON members, a Sparkplug metric's name); null if the payload is only the
+   * value.
+   */
   readonly path: string | null;
   readonly value: string | null;
-  /** The channel's name and axis, as the site file has them. */
+  /** The channel's name and axis in the site file. */
   readonly name: string | null;
   readonly axis: string | null;
   readonly type: "json" | "number" | "boolean" | "string" | "bytes";
@@ -37,7 +40,7 @@ export interface PublishedTopic {
   readonly retained: boolean;
 }
 
-/** `documents`: signed configurations are taken, and answered. `alarms`: ALARMS_ENABLED, true unless given. */
+/** `documents`: signed configurations are accepted, and answered. `alarms`: ALARMS_ENABLED, true unless given. */
 export type TopicPlan = { readonly documents?: boolean; readonly alarms?: boolean } & Pick<
   Uplink,
   | "formats"
@@ -105,7 +108,7 @@ function sessionTopics(
   return own.map((one) => (plan.retain ? one : { ...one, retained: false }));
 }
 
-/** Events and standing alarms go with the format json. */
+/** Events and active alarms are published with the format json. */
 const hasAlarms = ({ alarms, formats }: TopicPlan) => alarms !== false && formats.includes("json");
 
 function agentTopics(plan: TopicPlan, topics: Topics): PublishedTopic[] {
@@ -155,7 +158,7 @@ function sensorTopics(
   ];
 }
 
-/** A value of a reading with what the site file says of its channel. */
+/** A value of a reading with the site file's data on its channel. */
 function described(sensor: Sensor, kind: Kind, select: Selector) {
   const labels = channelLabels(sensor, kind);
   const values = kindValues(sensor, kind).filter(
@@ -238,7 +241,7 @@ function plainTopics(
   );
 }
 
-/** What tells Home Assistant of the box and of every value. */
+/** What announces the box and every value to Home Assistant. */
 function discoveryTopics(
   { site }: Site,
   sensors: readonly Sensor[],
@@ -276,7 +279,7 @@ function discoveryTopics(
   return [...agent, ...values];
 }
 
-/** docs/mqtt.md "Profiles" cites where they are described. */
+/** docs/mqtt.md "Profiles" cites their documentation. */
 const THINGSBOARD: readonly (readonly [topic: string, stream: string])[] = [
   ["v1/gateway/connect", "sensors that are connected"],
   ["v1/gateway/disconnect", "sensors that are disconnected"],
@@ -286,7 +289,7 @@ const THINGSBOARD: readonly (readonly [topic: string, stream: string])[] = [
   ["v1/devices/me/telemetry", "the agent's statistics, gaps"],
 ];
 
-/** Platforms that name their topics themselves; their messages say which sensor they are of. */
+/** Platforms with fixed topics; their messages contain the sensor. */
 function fixedTopics(
   topics: readonly (readonly [topic: string, stream: string])[],
   sensors: readonly Sensor[],

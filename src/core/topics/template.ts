@@ -1,16 +1,18 @@
-/** Topic templates: texts with placeholders that become one topic per stream (plant 10). Pure. */
+/** Topic templates: texts with placeholders that become one topic per stream (plant section 10). Pure. */
 import type { Kind, Sensor } from "../sensor.ts";
 import { topicLevel } from "../topic-level.ts";
 
 const TEMPLATE_NAMES = ["reading", "history", "state", "waveform", "value"] as const;
 export type TemplateName = (typeof TEMPLATE_NAMES)[number];
-/** What is not given has the topics of contract 6; history without its own is the reading's topic + `/history`. */
+/**
+ * Omitted templates use the topics of contract section 6; history without its own is the reading's topic + `/history`.
+ */
 export type TopicTemplates = Readonly<Partial<Record<TemplateName, string>>>;
 
 const PLACES = ["company", "area", "machine", "point"] as const;
 const EVERYWHERE = ["prefix", "site", "sensor", "name", ...PLACES] as const;
 
-/** Which placeholders mean something where. */
+/** Which placeholders are valid where. */
 const PLACEHOLDERS: Readonly<Record<TemplateName, readonly string[]>> = {
   reading: [...EVERYWHERE, "kind"],
   history: [...EVERYWHERE, "kind"],
@@ -33,25 +35,25 @@ export function templateText(templates: TopicTemplates, name: TemplateName): str
   return DEFAULT_TEMPLATES[name];
 }
 
-/** What stands in the place of a level that a sensor does not have: one without a location is nowhere. */
+/** Replaces a level that a sensor does not have, such as the area of a sensor without a location. */
 const NOWHERE = "_";
 
 export interface TopicFields {
-  /** One level or several, used as it is. */
+  /** One level or several, used unchanged. */
   readonly prefix: string;
   readonly site: string;
   readonly code: string;
-  /** Undefined for a sensor that has left the site file: it has no name and no location any more. */
+  /** Undefined for a sensor that was removed from the site file: it has no name and no location any more. */
   readonly sensor: Sensor | undefined;
   readonly kind?: Kind;
   readonly channel?: string;
   readonly value?: string;
 }
 
-/** The topic of one stream. The template is one that `templateFaults` finds nothing in. */
+/** The topic of one stream. The template must have passed `templateFaults`. */
 export function renderTopic(template: string, fields: TopicFields): string {
   const topic = template.replace(/\{(\w+)\}/g, (_, name: string) => fieldText(name, fields));
-  // Topics that begin with $ are the broker's own; a template may say so itself ($aws/rules), a name may not.
+  // Topics that begin with $ are reserved by the broker; a template may use one ($aws/rules), a name may not.
   return topic.startsWith("$") && !template.startsWith("$") ? `_${topic.slice(1)}` : topic;
 }
 
@@ -76,7 +78,7 @@ function fieldText(name: string, fields: TopicFields): string {
   }
 }
 
-/** The name where there is one, else the id. */
+/** The name if there is one, otherwise the id. */
 function placeText(name: string, sensor: Sensor | undefined): string {
   const place = PLACES.find((one) => one === name);
   const location = sensor?.location;
@@ -90,10 +92,10 @@ export interface TemplateFault {
   readonly remedy: string;
 }
 
-/** MQTT 5 section 1.5.4: no UTF-8 text is longer. Names take their share, so templates end well before it. */
+/** MQTT 5 section 1.5.4: no UTF-8 text is longer. Names need part of that, so templates end well before it. */
 const TEMPLATE_LENGTH_MAX = 1000;
 
-/** Everything wrong with the templates themselves, whatever the site holds. */
+/** All faults in the templates themselves, independent of the site. */
 export function templateFaults(templates: TopicTemplates): TemplateFault[] {
   return TEMPLATE_NAMES.flatMap((name) => {
     const text = templates[name];

@@ -2,9 +2,9 @@ import type { Kind, Sensor } from "../sensor.ts";
 import { topicLevel } from "../topic-level.ts";
 import { renderTopic, type TopicFields, type TopicTemplates, templateText } from "./template.ts";
 
-/** Every topic of the formats json and plain on one uplink (contract 6, plant 10, 11 and 16). */
+/** Every topic of the formats json and plain on one uplink (contract section 6, plant sections 10, 11 and 16). */
 export interface Topics {
-  /** `{prefix}/{site}`: agent topics, about and alarms lie below it whatever the templates say. */
+  /** `{prefix}/{site}`: agent topics, about and alarms are below it whatever the templates say. */
   readonly root: string;
   readonly agentState: string;
   readonly agentStats: string;
@@ -13,7 +13,7 @@ export interface Topics {
   readonly saveSettings: string;
   readonly acknowledge: string;
   readonly saveSettingsResult: string;
-  /** Signed site and uplinks files (plant 12). */
+  /** Signed site and uplinks files (plant section 12). */
   readonly siteDocument: string;
   readonly siteDocumentResult: string;
   sensorState(sensor: string): string;
@@ -27,13 +27,13 @@ export interface Topics {
 
 interface TopicRules {
   readonly templates: TopicTemplates;
-  /** The sensor as the site file has it now; undefined once it has left. */
+  /** The sensor as it is now in the site file; undefined once it is removed. */
   sensor(code: string): Sensor | undefined;
 }
 
 const CONTRACT_TOPICS: TopicRules = { templates: {}, sensor: () => undefined };
 
-/** `prefix` may have several levels: it is checked where settings are. */
+/** `prefix` may have several levels: it is checked with the settings. */
 export function createTopics(prefix: string, site: string, rules = CONTRACT_TOPICS): Topics {
   const root = `${prefix}/${topicLevel(site)}`;
   const of = (sensor: string) => `${root}/${topicLevel(sensor)}`;

@@ -13,7 +13,7 @@ export interface Field {
   readonly type: FieldType;
 }
 
-/** Every record may carry these, though the documents list them for some kinds only (services 3.3). */
+/** Every record may contain these, although the documents list them only for some kinds (services section 3.3). */
 const COMMON = {
   sensor_code: "code",
   battery: "number",
@@ -82,7 +82,7 @@ export const READ_OPERATIONS: Readonly<Record<PolledKind, string>> = {
   rpm: "getRPMData",
 };
 
-/** Operations that queue settings of a sensor: both generations; the first generation alone. */
+/** Operations that queue settings of a sensor: both generations; only the first generation. */
 export const SETTINGS_OPERATIONS = {
   saveSettings: "saveSettings",
   updateConfig: "UpdateConfig",
@@ -114,14 +114,14 @@ export const UPDATE_CONFIG_REQUEST = {
   alarm3: "alarm3",
 } as const;
 
-/** Members of every answer, both services. */
+/** Members of every response, in both services. */
 export const ENVELOPE = {
   key: "Key",
   configs: "Configs",
   value: "Value",
   statusNumber: "StatusNumber",
   description: "Description",
-  /** Some servers wrap the answer in a member named for the operation. */
+  /** Some servers wrap the response in a member named for the operation. */
   resultSuffix: "Result",
 } as const;
 
@@ -179,7 +179,7 @@ export const API_REQUEST = {
   hz: "hz",
 } as const;
 
-/** Fields of the analytics service's answers (services 4.2). */
+/** Fields of the analytics service's responses (services section 4.2). */
 export const API_NODE = {
   id: "Id",
   name: "Name",

@@ -8,14 +8,16 @@ const ISO_TIME =
 const INSTANT_MAX_MS = 8.64e15;
 const OFFSET_MAX_MINUTES = 14 * 60;
 
-/** Times before this are how devices write "unset" (services 3.2). */
+/** Devices write earlier times for "unset" (services section 3.2). */
 const EARLIEST_PLAUSIBLE_MS = Date.UTC(2000, 0, 1);
 
 export function isPlausibleTime(ms: number): boolean {
   return ms >= EARLIEST_PLAUSIBLE_MS;
 }
 
-/** Reads `/Date(ms±hhmm)/`; null when it is anything else. The offset never shifts the instant (signal-definitions 9). */
+/**
+ * Reads `/Date(ms±hhmm)/`; null for anything else. The offset never shifts the instant (signal-definitions section 9).
+ */
 export function parseWireTime(text: unknown): Timestamp | null {
   if (typeof text !== "string") return null;
   const match = WIRE_TIME.exec(text);

@@ -8,13 +8,13 @@ import {
 } from "./names.ts";
 
 export interface WireNameOptions {
-  /** What the vendor writes where the neutral name says sensor (WIRE_WORD). */
+  /** The vendor's word for which the neutral name says sensor (WIRE_WORD). */
   readonly word: string;
   /** Path of the gateway service (GATEWAY_SERVICE). */
   readonly service: string;
 }
 
-/** Finds the field that a member of a record is, in two steps (services 2, rule 5). */
+/** Finds the field for a member of a record, in two steps (services section 2, rule 5). */
 export interface FieldLookup {
   /** By the exact name, with either word. */
   readonly exact: ReadonlyMap<string, Field>;
@@ -22,14 +22,14 @@ export interface FieldLookup {
   readonly folded: ReadonlyMap<string, Field>;
 }
 
-/** This operation's name holds the word in every vendor's interface (contract 3). */
+/** The name of this operation contains the word in every vendor's interface (contract section 3). */
 const KEEPS_WORD: ReadonlySet<string> = new Set([API_OPERATIONS.dataBySensor]);
 
 export function createWireNames(options: WireNameOptions): WireNames {
   return new WireNames(options);
 }
 
-/** Neutral names to wire names and back, for one vendor's word. Make one and share it. */
+/** Converts between neutral names and wire names, for one vendor's word. Create one and share it. */
 export class WireNames {
   readonly word: string;
   readonly #lower: string;
@@ -49,11 +49,14 @@ export class WireNames {
   /** The vendor's spelling of a field or operation. */
   wire(neutral: string): string {
     if (KEEPS_WORD.has(neutral)) return neutral;
-    // In one pass: the vendor's word may hold ours, as smartSensor does.
+    // In one pass: the vendor's word may contain ours, as smartSensor does.
     return neutral.replace(/sensor/gi, (found) => (found === "sensor" ? this.#lower : this.#upper));
   }
 
-  /** Which of `neutrals` a wire name is, with either word: the exact one, else by letters alone; undefined when none. */
+  /**
+   * Which of `neutrals` a wire name stands for, with either word: the exact one, otherwise ignoring case; undefined if
+   * none.
+   */
   neutral(wireName: string, neutrals: readonly string[]): string | undefined {
     for (const name of neutrals) if (wireName === name || wireName === this.wire(name)) return name;
     const folded = wireName.toLowerCase();
