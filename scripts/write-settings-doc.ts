@@ -1,5 +1,7 @@
-/** Writes docs/settings.md from the one table of settings, so that the page cannot drift from the program. */
+/** Writes docs/settings.md and config/gateside.env.example from the one table of settings, so that neither drifts from the program. */
 import { writeFileSync } from "node:fs";
+import { envExample } from "./env-example.ts";
 import { settingsPage } from "./settings-page.ts";
 
 writeFileSync("docs/settings.md", settingsPage());
+writeFileSync("config/gateside.env.example", envExample());

@@ -1,12 +1,21 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { envExample } from "../../scripts/env-example.ts";
 import { INSTALLATIONS, settingsPage } from "../../scripts/settings-page.ts";
 
 test("docs – the settings page equals the program's table", () => {
   assert.equal(
     readFileSync("docs/settings.md", "utf8"),
     settingsPage(),
+    "run: node --import tsx scripts/write-settings-doc.ts",
+  );
+});
+
+test("docs – the example settings file equals the program's table", () => {
+  assert.equal(
+    readFileSync("config/gateside.env.example", "utf8"),
+    envExample(),
     "run: node --import tsx scripts/write-settings-doc.ts",
   );
 });
