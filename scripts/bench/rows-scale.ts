@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Waveform } from "../../src/core/reading.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
-import { openStore } from "../../src/store/store.ts";
+import { openStore } from "../../src/store/sqlite-store.ts";
 import { append, mainOf, readingOf } from "../../test/support/temp-database.ts";
 import { cpuMs, median, residentMb, sleep } from "./measure.ts";
 import {

@@ -13,7 +13,8 @@ import { parseArgs } from "node:util";
 import Sqlite from "better-sqlite3";
 import type { Lane } from "../../src/core/ports.ts";
 import type { Reading, Waveform } from "../../src/core/reading.ts";
-import { openStore, type Store } from "../../src/store/store.ts";
+import { openStore } from "../../src/store/sqlite-store.ts";
+import type { Store } from "../../src/store/store.ts";
 import {
   append,
   keyOf,

@@ -5,7 +5,11 @@ import type { Metrics } from "../lib/metrics.ts";
 import { VERSION } from "../lib/version.ts";
 import { loadByteHashing } from "../lib/xxhash.ts";
 import type { AgentOptions } from "./agent-options.ts";
+import { createBase } from "./base.ts";
 import { type AgentParts, buildParts } from "./build-parts.ts";
+import { reportRecovered } from "./configuration.ts";
+import type { Modbus } from "./modbus.ts";
+import { openResources } from "./resources.ts";
 
 /** Contract: a DATA_DIR that is gone is noticed within a minute. */
 const PLACE_LOOK_MS = 15_000;
@@ -28,47 +32,66 @@ export interface Agent {
 
 /** Opens the store (StoreFailure `in_use` where another agent holds it) and the HTTP side; nothing is polled before `run`. */
 export async function openAgent(options: AgentOptions): Promise<Agent> {
-  const parts = buildParts(options, await loadByteHashing());
-  await parts.listening.open();
-  const { failure } = parts.listening;
-  if (options.isPortRequired && failure !== null) {
-    await parts.http.close();
-    await parts.store.close();
-    throw failure;
+  const base = createBase(options, await loadByteHashing());
+  const resources = await openResources(base);
+  try {
+    const parts = buildParts(options, base, resources);
+    const modbus = await openParts(options, parts);
+    return new RunningAgent(parts, modbus);
+  } catch (error) {
+    await resources.store.close();
+    throw error;
   }
-  await openModbus(parts);
-  return new RunningAgent(parts);
+}
+
+/** Reads what the parts need from the store and from files, and listens. Rejects if a required port is not free. */
+async function openParts(options: AgentOptions, parts: AgentParts): Promise<Modbus | null> {
+  const { alarms, documents, http, listening, uplinks, watch } = parts;
+  watch.open();
+  alarms?.engines.open();
+  if (documents !== null && options.recovered) reportRecovered(options.recovered, parts);
+  uplinks.open(documents);
+  await listening.open();
+  if (options.isPortRequired && listening.failure !== null) {
+    await http.close();
+    throw listening.failure;
+  }
+  return await openModbus(parts);
 }
 
 /** Loaded only where it is switched on: its code costs memory nowhere else. */
-async function openModbus(parts: AgentParts): Promise<void> {
+async function openModbus(parts: AgentParts): Promise<Modbus | null> {
   const {
     modbusHost: host,
     modbusPort: port,
     modbusWordOrder: wordOrder,
     dataDir,
   } = parts.settings;
-  if (port === null) return;
+  if (port === null) return null;
   const { openModbus } = await import("./modbus.ts");
-  parts.modbus.current = openModbus(
+  const modbus = openModbus(
     {
       site: parts.site,
       newest: parts.newest,
-      status: parts.status,
+      status: parts.report.current,
       gatewayNow: () => parts.gatewayClock.now(),
       clock: parts.clock,
       logger: parts.logger,
     },
     { host, port, wordOrder, dataDir },
   );
+  parts.report.include({ modbus: () => modbus.state() });
+  return modbus;
 }
 
 class RunningAgent implements Agent {
   readonly metrics: Metrics;
   readonly #parts: AgentParts;
+  readonly #modbus: Modbus | null;
 
-  constructor(parts: AgentParts) {
+  constructor(parts: AgentParts, modbus: Modbus | null) {
     this.#parts = parts;
+    this.#modbus = modbus;
     this.metrics = parts.metrics;
   }
 
@@ -77,7 +100,7 @@ class RunningAgent implements Agent {
   }
 
   status(): AgentStatus {
-    return this.#parts.status();
+    return this.#parts.report.current();
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -115,7 +138,7 @@ class RunningAgent implements Agent {
     const watchdog = this.#parts.watchdog.run(publishing.signal);
     const alarms = this.#parts.alarms?.upkeep.run(publishing.signal) ?? null;
     const deliveries = this.#parts.deliveries.map((delivery) => delivery.run(publishing.signal));
-    const modbus = this.#parts.modbus.current?.run(publishing.signal);
+    const modbus = this.#modbus?.run(publishing.signal);
 
     const failed = await firstFault(
       [polls, retention, ...(alarms === null ? [] : [alarms]), publishers, place],

@@ -13,7 +13,8 @@ import { nativeBinding } from "../lib/paths.ts";
 import { SecretGate } from "../lib/secrets.ts";
 import type { MqttLinkOptions } from "../link/link-options.ts";
 import { azureUsername, SAS_LIFETIME_S, sasToken } from "../publish/formats/azure-sas.ts";
-import { openStore, type Store } from "../store/store.ts";
+import { openStore } from "../store/sqlite-store.ts";
+import type { Store } from "../store/store.ts";
 
 const MIB = 1024 * 1024;
 
@@ -42,14 +43,12 @@ export function openAgentStore(
     /** Name of the site, for events. */
     readonly site?: () => string;
     readonly gatewayNow?: () => number | null;
-    readonly onRecovered?: () => void;
     /** While a damaged store is copied. */
     readonly onProgress?: () => void;
   },
 ): Store {
-  let store: Store | null = null;
   let bytesCounted = 0;
-  store = openStore({
+  return openStore({
     dataDir: settings.dataDir,
     nativeBinding: nativeBinding(),
     historyDays: settings.historyDays,
@@ -62,21 +61,17 @@ export function openAgentStore(
     clock: parts.clock,
     logger: parts.logger,
     commitPaceMs: settings.commitIntervalS * 1000,
-    onCommit(seconds) {
+    onCommit(seconds, bytesWritten) {
       const { metrics } = parts;
       metrics?.commitDuration.observe(seconds);
       metrics?.commits.inc();
-      // The commit being reported is counted in bytes at the next one.
-      const bytesWritten = store?.statistics.bytesWritten ?? 0;
       metrics?.diskWrittenBytes.inc(bytesWritten - bytesCounted);
       bytesCounted = bytesWritten;
     },
-    onRecovered: () => parts.onRecovered?.(),
     onProgress: () => parts.onProgress?.(),
     onDropped: (reason, count) => parts.metrics?.dropped.inc({ reason }, count),
     onLost: (uplink, reason, count) => parts.metrics?.uplinkDropped.inc({ uplink, reason }, count),
   });
-  return store;
 }
 
 export type GatewayClientSettings = Pick<

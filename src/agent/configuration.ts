@@ -13,8 +13,8 @@ import { configurationDigest } from "../setup/digest.ts";
 import { type ConfigurationFiles, Reloader } from "../setup/reload.ts";
 import { RemoteConfiguration } from "../setup/remote.ts";
 import { type Accepted, TrialJournal } from "../setup/trial-journal.ts";
-import type { Store } from "../store/store.ts";
 import type { AgentOptions } from "./agent-options.ts";
+import type { Audit } from "./audit.ts";
 import type { ReadingParts } from "./polling.ts";
 import { Setup } from "./setup.ts";
 import { SiteDocuments } from "./site-documents.ts";
@@ -29,26 +29,6 @@ interface ConfigurationParts {
   readonly logger: Logger;
 }
 
-/** Writes a change that came by another way than HTTP to the audit log; HTTP keeps its own there. */
-export type Audit = (who: string, what: string, outcome: string, detail?: string) => void;
-
-interface AuditParts {
-  readonly store: Pick<Store, "audit">;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
-export function createAudit({ store, clock, logger }: AuditParts): Audit {
-  return (who, what, outcome, detail = "") => {
-    const timeMs = clock.now();
-    try {
-      store.audit.add({ timeMs, who, address: "", what, detail, outcome });
-    } catch (err) {
-      logger.error({ err, who, what, outcome }, "a change could not be written to the audit log");
-    }
-  };
-}
-
 interface ConfigurationWiring {
   readonly settings: Settings;
   readonly site: ReplaceableSite;
@@ -60,39 +40,27 @@ interface ConfigurationWiring {
   readonly reading: ReadingParts;
   /** Reads states of nodes, counted by these metrics. */
   readonly statesOf: (metrics: Metrics) => ServiceStates;
-  /** `documents` is null where no signed document is taken. */
-  readonly createUplinks: (documents: SiteDocuments | null) => Uplinks;
+  readonly uplinks: Uplinks;
 }
 
-interface Configuration {
-  readonly uplinks: Uplinks;
+export interface Configuration {
   readonly reloader: Reloader;
-  /** Null unless signed documents are taken. */
+  /** Null unless signed documents are accepted. */
   readonly remote: RemoteConfiguration | null;
+  /** What brings them in over a session, and publishes their results. */
+  readonly documents: SiteDocuments | null;
   /** Null unless SETUP_ENABLED. */
   readonly setup: Setup | null;
-  /** Null where there are no files to reload. */
-  readonly control: (renewCertificate: () => void) => ConfigurationControl | null;
+  /** Null if there are no files to reload. */
+  readonly control: ConfigurationControl | null;
 }
 
-/** Joins what can change while the agent runs with those who change it. */
-export function openConfiguration(
+/** Connects what can change while the agent runs with the parts that change it. */
+export function createConfiguration(
   wiring: ConfigurationWiring,
   options: AgentOptions,
 ): Configuration {
-  const { settings, site, clock, logger, audit, status } = wiring;
-  const takesDocuments = options.files !== undefined && options.documentKeys !== undefined;
-  const documents = takesDocuments
-    ? openSiteDocuments({
-        remote: () => remote,
-        recovered: options.recovered ?? null,
-        configuration: () => reloader.state.configuration,
-        responsePrefix: settings.commandResponsePrefix,
-        audit,
-        logger,
-      })
-    : null;
-  const uplinks = wiring.createUplinks(documents);
+  const { settings, site, uplinks, clock, logger, status } = wiring;
   const files = options.files ?? NO_FILES;
   const reloader = new Reloader(
     {
@@ -105,53 +73,52 @@ export function openConfiguration(
     },
     files.texts(),
   );
+  if (options.files === undefined)
+    return { reloader, remote: null, documents: null, setup: null, control: null };
   const changing = { settings, files, site, reloader, clock, logger };
   const remote =
-    options.files === undefined || options.documentKeys === undefined
+    options.documentKeys === undefined
       ? null
-      : openRemote(changing, options.documentKeys, status);
-  const setup =
-    options.files === undefined || !settings.setupEnabled
-      ? null
-      : openSetup(changing, options, {
-          uplinks,
-          reading: wiring.reading,
-          gatewayClock: wiring.gatewayClock,
-          statesOf: wiring.statesOf,
-          isTrialRunning: () => remote?.isBusy ?? false,
-        });
+      : createRemote(changing, options.documentKeys, status);
+  const setup = settings.setupEnabled
+    ? createSetup(changing, options, {
+        uplinks,
+        reading: wiring.reading,
+        gatewayClock: wiring.gatewayClock,
+        statesOf: wiring.statesOf,
+        isTrialRunning: () => remote?.isBusy ?? false,
+      })
+    : null;
   return {
-    uplinks,
     reloader,
     remote,
-    setup,
-    control: (renewCertificate) =>
-      options.files === undefined
+    documents:
+      remote === null
         ? null
-        : configurationControl(changing, uplinks, renewCertificate),
+        : new SiteDocuments(
+            remote,
+            options.recovered ?? null,
+            () => reloader.state.configuration,
+            documentAudit(wiring.audit),
+            settings.commandResponsePrefix,
+          ),
+    setup,
+    control: configurationControl(changing, uplinks),
   };
 }
 
-interface DocumentParts {
-  readonly remote: () => RemoteConfiguration | null;
-  /** What became of a trial that the last process left behind. */
-  readonly recovered: Accepted | null;
-  readonly configuration: () => string;
-  readonly responsePrefix: string | null;
-  readonly audit: Audit;
-  readonly logger: Logger;
-}
+const documentAudit =
+  (audit: Audit) =>
+  (detail: string, outcome: string): void =>
+    audit("signed document", "configuration", outcome, detail);
 
-/** What takes the documents, `remote`, is opened later, once there is a reload. */
-function openSiteDocuments(parts: DocumentParts): SiteDocuments {
-  const { remote, recovered, configuration, responsePrefix, logger } = parts;
-  const audit = (detail: string, outcome: string) =>
-    parts.audit("signed document", "configuration", outcome, detail);
-  if (recovered !== null) {
-    logger.warn({ ...recovered, reply: undefined }, "signed configuration rolled back");
-    audit(`version ${recovered.version}`, recovered.outcome);
-  }
-  return new SiteDocuments(remote, recovered, configuration, audit, responsePrefix);
+/** Logs that the trial of a signed document, which the last process left behind, was rolled back. */
+export function reportRecovered(
+  recovered: Accepted,
+  { logger, audit }: { readonly logger: Logger; readonly audit: Audit },
+): void {
+  logger.warn({ ...recovered, reply: undefined }, "signed configuration rolled back");
+  documentAudit(audit)(`version ${recovered.version}`, recovered.outcome);
 }
 
 interface SetupPlaces {
@@ -161,7 +128,7 @@ interface SetupPlaces {
 }
 
 /** Set-up over HTTP; what it tries is read with `reading`, and stored and counted nowhere. */
-function openSetup(
+function createSetup(
   { settings, files, site, reloader, clock, logger }: ConfigurationParts,
   places: SetupPlaces,
   {
@@ -203,7 +170,7 @@ function openSetup(
 }
 
 /** Takes documents signed with one of `keys`. */
-function openRemote(
+function createRemote(
   { settings, files, site, reloader, clock, logger }: ConfigurationParts,
   keys: readonly KeyObject[],
   status: () => AgentStatus,
@@ -227,14 +194,10 @@ function openRemote(
 function configurationControl(
   { files, site, reloader }: ConfigurationParts,
   uplinks: Uplinks,
-  renewCertificate: () => void,
 ): ConfigurationControl {
   return {
     inEffect: () => ({ site: site.current, uplinks: uplinks.current.map(withoutSecrets) }),
-    reload: (by) => {
-      renewCertificate();
-      return reloader.reload(by);
-    },
+    reload: (by) => reloader.reload(by),
     compare: (nonce, digests, withSecrets) => files.compare(nonce, digests, withSecrets),
   };
 }

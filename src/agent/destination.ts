@@ -8,7 +8,7 @@ import { withFields } from "../lib/logger.ts";
 import { type Metrics, uplinkMetrics } from "../lib/metrics.ts";
 import type { Store } from "../store/store.ts";
 import type { Alarms } from "./alarms/alarms.ts";
-import type { Audit } from "./configuration.ts";
+import type { Audit } from "./audit.ts";
 import type { SiteDocuments } from "./site-documents.ts";
 
 export interface Destination {

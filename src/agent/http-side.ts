@@ -35,8 +35,8 @@ interface HttpSideParts {
   readonly poller: Poller;
   readonly gatewayClock: GatewayClock;
   readonly dispatcher: Dispatcher;
-  /** Null where there is nothing to reload. A reload reads the certificate again, too. */
-  readonly configuration: (renewCertificate: () => void) => ConfigurationControl | null;
+  /** Null if there is nothing to reload. */
+  readonly configuration: ConfigurationControl | null;
   readonly setup: Setup | null;
   readonly alarms: Alarms | null;
   readonly metrics: Metrics;
@@ -48,7 +48,7 @@ interface HttpSideParts {
 export function createHttpSide(parts: HttpSideParts): HttpServer {
   const { settings, site, status, watchdog, store, plans, names, gaps, live } = parts;
   const { poller, gatewayClock, dispatcher, setup, alarms, metrics, clock, logger } = parts;
-  const http: HttpServer = createHttpServer(
+  return createHttpServer(
     {
       site,
       status: { status },
@@ -67,7 +67,7 @@ export function createHttpSide(parts: HttpSideParts): HttpServer {
         canReread: (key) => store.readings.canReread(key),
       }),
       settings: dispatcher,
-      configuration: parts.configuration(() => http.renewCertificate()),
+      configuration: parts.configuration,
       findings: alarms?.findingDesk ?? null,
       setup,
       alarms: alarms?.desk ?? null,
@@ -97,5 +97,4 @@ export function createHttpSide(parts: HttpSideParts): HttpServer {
           : null,
     },
   );
-  return http;
 }

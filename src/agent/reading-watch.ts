@@ -18,6 +18,7 @@ interface Latest {
 
 /** Keeps what states show of the newest readings (battery and machine zone), and notifies live subscribers. */
 export class ReadingWatch {
+  readonly #site: SiteSource;
   readonly #history: Latest;
   readonly #hub: LiveHub;
   readonly #batteries = new Map<string, { readonly timeMs: number; readonly volts: number }>();
@@ -27,10 +28,15 @@ export class ReadingWatch {
   readonly #zones = new Map<string, { readonly timeMs: number; readonly zone: string | null }>();
 
   constructor(site: SiteSource, history: Latest, hub: LiveHub) {
+    this.#site = site;
     this.#history = history;
     this.#hub = hub;
-    this.#remember(site.current.sensors);
-    site.onChange(({ sensors }) => this.#remember(sensors));
+  }
+
+  /** Looks up what the store has, and again for the sensors of each other site file. */
+  open(): void {
+    this.#remember(this.#site.current.sensors);
+    this.#site.onChange(({ sensors }) => this.#remember(sensors));
   }
 
   /** What the store knows of sensors and kinds that this process has not looked up yet. */

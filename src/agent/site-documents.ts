@@ -10,7 +10,7 @@ type DocumentTopics = Pick<Topics, "siteDocument">;
 
 /** Signed configurations over one session: where they come in, and where their answers go out. */
 export class SiteDocuments {
-  readonly #remote: () => RemoteConfiguration | null;
+  readonly #remote: RemoteConfiguration;
   readonly #configuration: () => string;
   readonly #audit: (detail: string, outcome: string) => void;
   /** COMMAND_RESPONSE_PREFIX. */
@@ -19,7 +19,7 @@ export class SiteDocuments {
   #recovered: Accepted | null;
 
   constructor(
-    remote: () => RemoteConfiguration | null,
+    remote: RemoteConfiguration,
     recovered: Accepted | null,
     configuration: () => string,
     audit: (detail: string, outcome: string) => void,
@@ -41,7 +41,7 @@ export class SiteDocuments {
       correlation:
         correlationData === undefined ? null : Buffer.from(correlationData).toString("base64"),
     };
-    void this.#remote()?.take(message.payload, reply, (answer, to, isRepeated) => {
+    void this.#remote.take(message.payload, reply, (answer, to, isRepeated) => {
       const { version, reason, outcome } = answer;
       // A document that nobody signed could fill the log as fast as a broker delivers.
       if (version !== null)

@@ -9,6 +9,7 @@ import type { RunningUplinks } from "../setup/reload.ts";
 import { outboxUplink } from "./assemble.ts";
 import type { Destination, DestinationParts } from "./destination.ts";
 import { mqttDestination } from "./mqtt-destination.ts";
+import type { SiteDocuments } from "./site-documents.ts";
 import { sparkplugDestination } from "./sparkplug-destination.ts";
 
 interface Running {
@@ -19,23 +20,34 @@ interface Running {
   done: Promise<void>;
 }
 
+export type UplinkParts = Omit<DestinationParts, "documents">;
+
 export class Uplinks {
-  readonly #parts: DestinationParts;
+  readonly #parts: UplinkParts;
   readonly #running = new Map<string, Running>();
   #uplinks: readonly Uplink[];
+  #documents: SiteDocuments | null = null;
   #signal: AbortSignal | null = null;
   #fail: (error: unknown) => void = () => {};
   /** One change after the other. */
   #changing: Promise<unknown> = Promise.resolve();
 
-  constructor(parts: DestinationParts, uplinks: readonly Uplink[]) {
+  constructor(parts: UplinkParts, uplinks: readonly Uplink[]) {
     this.#parts = parts;
     this.#uplinks = uplinks;
-    // What is owed stays filed; sessions wait for the name that their topics are made of.
-    for (const uplink of this.#isNamed ? uplinks : [])
+  }
+
+  /**
+   * Builds the sessions, which reads the files of their certificates; `run` connects them.
+   * @param documents null if no signed document is accepted
+   */
+  open(documents: SiteDocuments | null): void {
+    this.#documents = documents;
+    // The outbox is filed in any case; sessions wait for the site's name, which their topics are made of.
+    for (const uplink of this.#isNamed ? this.#uplinks : [])
       this.#running.set(uplink.name, this.#build(uplink));
-    // Areas and machines of the choice are the site file's.
-    parts.site.onChange(() => this.#file(this.#uplinks));
+    // An uplink selects by areas and machines of the site file.
+    this.#parts.site.onChange(() => this.#file(this.#uplinks));
   }
 
   get current(): readonly Uplink[] {
@@ -109,10 +121,11 @@ export class Uplinks {
 
   #build(uplink: Uplink): Running {
     const destinations: Destination[] = [];
+    const parts = { ...this.#parts, documents: this.#documents };
     if (uplink.formats.some((format) => format !== "sparkplug"))
-      destinations.push(mqttDestination(uplink, this.#parts));
+      destinations.push(mqttDestination(uplink, parts));
     if (uplink.sparkplug !== null)
-      destinations.push(sparkplugDestination(uplink, uplink.sparkplug, this.#parts));
+      destinations.push(sparkplugDestination(uplink, uplink.sparkplug, parts));
     return { uplink, destinations, stopping: new AbortController(), done: Promise.resolve() };
   }
 

@@ -64,8 +64,11 @@ export interface HttpServer {
 /** The agent's HTTP server (contract section 7). */
 export function createHttpServer(parts: HttpParts, options: HttpOptions): HttpServer {
   const tls = options.tls ? new TlsPort(new ServerCertificate(options.tls, parts.logger)) : null;
-  const app = createApp(parts, options, tls);
   let address: string | null = null;
+  const renewCertificate = () => {
+    if (address !== null) tls?.renew();
+  };
+  const app = createApp(withRenewal(parts, renewCertificate), options, tls);
   const local =
     options.socketPath === null
       ? null
@@ -91,9 +94,7 @@ export function createHttpServer(parts: HttpParts, options: HttpOptions): HttpSe
       address = `${tls === null ? "http" : "https"}://${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}`;
       return address;
     },
-    renewCertificate() {
-      if (address !== null) tls?.renew();
-    },
+    renewCertificate,
     async close() {
       address = null;
       const cut = setTimeout(() => app.cutConnections(), CLOSE_GRACE_MS);
@@ -102,6 +103,23 @@ export function createHttpServer(parts: HttpParts, options: HttpOptions): HttpSe
       } finally {
         clearTimeout(cut);
       }
+    },
+  };
+}
+
+/** A reload by way of HTTP reads the certificate again, too. */
+function withRenewal(parts: HttpParts, renewCertificate: () => void): HttpParts {
+  const { configuration } = parts;
+  if (configuration === null) return parts;
+  return {
+    ...parts,
+    configuration: {
+      inEffect: () => configuration.inEffect(),
+      compare: (nonce, digests, withSecrets) => configuration.compare(nonce, digests, withSecrets),
+      reload(by) {
+        renewCertificate();
+        return configuration.reload(by);
+      },
     },
   };
 }

@@ -11,7 +11,7 @@ import type { Environment } from "../../src/config/environment.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { startSimulator } from "../../src/simulator/server.ts";
-import { openStore } from "../../src/store/store.ts";
+import { openStore } from "../../src/store/sqlite-store.ts";
 import { runCommand } from "../support/run-command.ts";
 import { mainOf } from "../support/temp-database.ts";
 

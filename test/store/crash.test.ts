@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import Sqlite from "better-sqlite3";
 import { SeededRandom } from "../../scripts/chaos/random.ts";
-import { openStore } from "../../src/store/store.ts";
+import { openStore } from "../../src/store/sqlite-store.ts";
 import { buildShim } from "../support/build-shim.ts";
 import { DAY_MS, START_MS, storeOptions, tempDirectory } from "../support/temp-database.ts";
 

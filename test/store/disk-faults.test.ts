@@ -14,7 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { StoreFailure } from "../../src/store/database/store-failure.ts";
-import { openStore } from "../../src/store/store.ts";
+import { openStore } from "../../src/store/sqlite-store.ts";
 import { buildShim } from "../support/build-shim.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { StoreFailure } from "../../src/store/database/store-failure.ts";
-import { openStore } from "../../src/store/store.ts";
+import { openStore } from "../../src/store/sqlite-store.ts";
 import { append, readingOf, START_MS, storeOptions } from "./temp-database.ts";
 
 const readings = (from: number) =>

@@ -5,7 +5,8 @@ import { test } from "node:test";
 import Sqlite from "better-sqlite3";
 import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
 import type { Site } from "../../../src/core/sensor.ts";
-import { openStore, type Store } from "../../../src/store/store.ts";
+import { openStore } from "../../../src/store/sqlite-store.ts";
+import type { Store } from "../../../src/store/store.ts";
 import {
   append,
   DAY_MS,

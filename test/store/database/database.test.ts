@@ -20,7 +20,7 @@ import { StoreFailure } from "../../../src/store/database/store-failure.ts";
 import { OUTBOX_SQL } from "../../../src/store/outbox/leasing.ts";
 import { openReadOnly } from "../../../src/store/read-only-store.ts";
 import { HISTORY_SQL } from "../../../src/store/readings/history.ts";
-import { openStore } from "../../../src/store/store.ts";
+import { openStore } from "../../../src/store/sqlite-store.ts";
 import {
   append,
   DAY_MS,

@@ -10,7 +10,7 @@ import {
 } from "../../../src/store/database/migrate.ts";
 import { sql as released } from "../../../src/store/database/migrations/001-readings.ts";
 import { rollBack } from "../../../src/store/database/rollback.ts";
-import { openStore } from "../../../src/store/store.ts";
+import { openStore } from "../../../src/store/sqlite-store.ts";
 import { runCommand } from "../../support/run-command.ts";
 import {
   keyOf,

@@ -7,7 +7,7 @@ import { checkDisk } from "../../../src/cli/doctor-machine.ts";
 import type { Finding } from "../../../src/cli/finding.ts";
 import { SCHEMA_VERSION } from "../../../src/store/database/migrate.ts";
 import { newerStore, storedVersion } from "../../../src/store/database/stored-version.ts";
-import { openStore } from "../../../src/store/store.ts";
+import { openStore } from "../../../src/store/sqlite-store.ts";
 import { storeOptions, tempDirectory } from "../../support/temp-database.ts";
 
 test("doctor – a store of a newer version is an error with its remedy, and nothing is written beside it", async (t) => {

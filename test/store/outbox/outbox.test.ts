@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DeliveryOutcome, Lane, OutboxEntry } from "../../../src/core/ports.ts";
-import { openStore, type Store } from "../../../src/store/store.ts";
+import { openStore } from "../../../src/store/sqlite-store.ts";
+import type { Store } from "../../../src/store/store.ts";
 import { heapInUse } from "../../support/garbage.ts";
 import {
   append,

@@ -7,7 +7,8 @@ import type { OutboxEntry } from "../../../src/core/ports.ts";
 import { APPLICATION_ID } from "../../../src/store/database/migrate.ts";
 import { sql as RELEASED_SCHEMA } from "../../../src/store/database/migrations/001-readings.ts";
 import { laneChangesAhead } from "../../../src/store/read-only-store.ts";
-import { openStore, type Store } from "../../../src/store/store.ts";
+import { openStore } from "../../../src/store/sqlite-store.ts";
+import type { Store } from "../../../src/store/store.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import {
   append,

@@ -8,7 +8,7 @@ import { Meta } from "../../../src/store/database/meta.ts";
 import { Identities } from "../../../src/store/readings/identities.ts";
 import { hashOf } from "../../../src/store/readings/stored-reading.ts";
 import { shareBuffer } from "../../../src/store/space/buffer-limits.ts";
-import { openStore } from "../../../src/store/store.ts";
+import { openStore } from "../../../src/store/sqlite-store.ts";
 import {
   append,
   readingOf,

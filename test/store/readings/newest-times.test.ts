@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Database } from "../../../src/store/database/database.ts";
 import { NEWEST_SQL } from "../../../src/store/readings/newest-times.ts";
-import { openStore } from "../../../src/store/store.ts";
+import { openStore } from "../../../src/store/sqlite-store.ts";
 import {
   append,
   DAY_MS,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import Sqlite from "better-sqlite3";
 import { StoreFailure } from "../../../src/store/database/store-failure.ts";
-import { openStore } from "../../../src/store/store.ts";
+import { openStore } from "../../../src/store/sqlite-store.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import {
   append,

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import Sqlite from "better-sqlite3";
 import type { Clock, Lane, OutboxEntry } from "../../../src/core/ports.ts";
-import { openStore, type Store } from "../../../src/store/store.ts";
+import { openStore } from "../../../src/store/sqlite-store.ts";
+import type { Store } from "../../../src/store/store.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import { RecordingLogger } from "../../support/recording-logger.ts";
 import {
@@ -77,9 +78,8 @@ function spoil(directory: string, name: string): void {
 }
 
 function reopen(t: Cleanup, directory: string, onRecovered?: () => void): Store {
-  const store = openStore(
-    storeOptions(directory, { uplinks: mainOf(...LANES), ...(onRecovered ? { onRecovered } : {}) }),
-  );
+  const store = openStore(storeOptions(directory, { uplinks: mainOf(...LANES) }));
+  if (onRecovered !== undefined) store.onRecovered(onRecovered);
   t.after(() => store.close());
   return store;
 }

@@ -3,7 +3,8 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Growth } from "../../../src/store/space/growth.ts";
-import { openStore, type Store, type StoreOptions } from "../../../src/store/store.ts";
+import { openStore } from "../../../src/store/sqlite-store.ts";
+import type { Store, StoreOptions } from "../../../src/store/store.ts";
 import { deadlineMs } from "../../support/deadline.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import {

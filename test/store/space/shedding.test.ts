@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { openStore, type Store } from "../../../src/store/store.ts";
+import { openStore } from "../../../src/store/sqlite-store.ts";
+import type { Store } from "../../../src/store/store.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import {
   append,

@@ -1,0 +1,22 @@
+import type { Clock, Logger } from "../core/ports.ts";
+import type { Store } from "../store/store.ts";
+
+/** Writes a change that was not made over HTTP to the audit log; HTTP writes its own entries. */
+export type Audit = (who: string, what: string, outcome: string, detail?: string) => void;
+
+interface AuditParts {
+  readonly store: Pick<Store, "audit">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export function createAudit({ store, clock, logger }: AuditParts): Audit {
+  return (who, what, outcome, detail = "") => {
+    const timeMs = clock.now();
+    try {
+      store.audit.add({ timeMs, who, address: "", what, detail, outcome });
+    } catch (err) {
+      logger.error({ err, who, what, outcome }, "a change could not be written to the audit log");
+    }
+  };
+}

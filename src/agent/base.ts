@@ -1,0 +1,70 @@
+import { secretsOf } from "../config/secrets-of.ts";
+import type { Settings } from "../config/settings.ts";
+import { mainUplink } from "../config/uplinks.ts";
+import type { ByteHashing } from "../core/decode/hashing.ts";
+import type { Clock, Logger } from "../core/ports.ts";
+import { readingKinds, type Site } from "../core/sensor.ts";
+import { DftPlans } from "../core/signal/fft.ts";
+import { ReplaceableSite } from "../core/site-source.ts";
+import type { Uplink } from "../core/uplink.ts";
+import type { WireNames } from "../core/wire/wire-names.ts";
+import { createWireNames } from "../core/wire/wire-names.ts";
+import { systemClock } from "../lib/clock.ts";
+import { createMetrics, type Metrics } from "../lib/metrics.ts";
+import type { SystemdNotifier } from "../lib/sd-notify.ts";
+import { SecretGate } from "../lib/secrets.ts";
+import { VERSION } from "../lib/version.ts";
+import { GatewayClock } from "../poll/gateway-clock.ts";
+import type { AgentOptions } from "./agent-options.ts";
+
+/** What all parts of the agent share. It is made of the options alone. */
+export interface AgentBase {
+  readonly settings: Settings;
+  readonly site: ReplaceableSite;
+  /** The uplinks that the agent starts with. */
+  readonly configured: readonly Uplink[];
+  readonly clock: Clock;
+  readonly gatewayClock: GatewayClock;
+  readonly startedAtMs: number;
+  readonly logger: Logger;
+  readonly notifier: SystemdNotifier | null;
+  readonly metrics: Metrics;
+  readonly gate: SecretGate;
+  readonly names: WireNames;
+  readonly plans: DftPlans;
+  readonly hashing: ByteHashing;
+}
+
+export function createBase(options: AgentOptions, hashing: ByteHashing): AgentBase {
+  const { settings, logger } = options;
+  const site = new ReplaceableSite(options.site);
+  const configured = options.uplinks ?? [mainUplink(settings)].filter((one) => one !== null);
+  const clock = options.clock ?? systemClock;
+  return {
+    settings,
+    site,
+    configured,
+    clock,
+    gatewayClock: new GatewayClock(clock),
+    startedAtMs: clock.now(),
+    logger,
+    notifier: options.notifier ?? null,
+    metrics: createAgentMetrics(site),
+    gate: new SecretGate(secretsOf(settings, configured)),
+    names: createWireNames({ word: settings.wireWord, service: settings.gatewayService }),
+    plans: new DftPlans(),
+    hashing,
+  };
+}
+
+function createAgentMetrics(site: ReplaceableSite): Metrics {
+  const metrics = createMetrics();
+  metrics.buildInfo.set({ version: VERSION, node: process.version }, 1);
+  // From 0 on, so that a rule on a kind that never gave a reading has a series to look at.
+  const countFromZero = ({ sensors }: Site) => {
+    for (const kind of sensors.flatMap(readingKinds)) metrics.readings.inc({ kind }, 0);
+  };
+  countFromZero(site.current);
+  site.onChange(countFromZero);
+  return metrics;
+}

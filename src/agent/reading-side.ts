@@ -1,0 +1,60 @@
+/** The parts that readings pass through: gateway, poller, node states, store, alarms; and those that show what was stored. */
+import type { Reading } from "../core/reading.ts";
+import { createAlarms } from "./alarms/alarms.ts";
+import { createDeliveries } from "./alarms/delivery.ts";
+import { AlarmEngines } from "./alarms/engines.ts";
+import type { AgentBase } from "./base.ts";
+import { GapWatch } from "./gap-watch.ts";
+import { LiveHub } from "./live-hub.ts";
+import { NewestReadings } from "./newest-readings.ts";
+import { createNodeStates } from "./node-states.ts";
+import { createPoller, createReadingParts } from "./polling.ts";
+import { ReadingWatch } from "./reading-watch.ts";
+import type { AgentResources } from "./resources.ts";
+
+export function buildReadingSide(base: AgentBase, { store, marks, gateway }: AgentResources) {
+  const { settings, site, clock, gatewayClock, logger, metrics } = base;
+  const hub = new LiveHub();
+  const newest = new NewestReadings((sensor, kind) => store.history.latest(sensor, kind));
+  const watch = new ReadingWatch(site, store.history, hub);
+  const gaps = new GapWatch(store.gaps, hub);
+  const onStored = (reading: Reading) => {
+    newest.stored(reading);
+    watch.stored(reading);
+  };
+  const engines = settings.alarmsEnabled
+    ? new AlarmEngines({ site, store: store.alarms, history: store.history, logger, metrics })
+    : null;
+  const reading = createReadingParts({ ...base, gateway });
+  const poller = createPoller({
+    ...base,
+    gateway,
+    store,
+    marks,
+    reading,
+    wantsTones: (sensor) => engines?.findings.wantsTones(sensor) ?? false,
+    onStored,
+  });
+  const nodeStates = createNodeStates({ ...base, source: gateway, store, poller, onStored });
+  const alarms =
+    engines === null
+      ? null
+      : createAlarms(engines, {
+          site,
+          store: store.alarms,
+          clock,
+          logger,
+          gatewayNow: () => gatewayClock.now(),
+          sensors: () => poller.sensorStates(),
+          isGatewayUp: () => gateway.state.isUp,
+        });
+  const deliveries = createDeliveries(settings, () => site.current.site, { clock, logger });
+  engines?.onEvents((events) => {
+    for (const delivery of deliveries) delivery.add(events);
+  });
+  store.onRecovered(() => {
+    poller.readAgain();
+    void alarms?.upkeep.rewrite();
+  });
+  return { hub, newest, watch, gaps, reading, poller, nodeStates, alarms, deliveries };
+}

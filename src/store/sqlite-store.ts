@@ -1,0 +1,341 @@
+import type { LaneChange } from "../core/lane-plan.ts";
+import type { BufferState, GapLog, Outbox, OutboxUplink } from "../core/ports.ts";
+import { MAIN_UPLINK } from "../core/uplink.ts";
+import { AlarmLog } from "./alarms/alarm-log.ts";
+import { SqliteAuditLog } from "./audit-log.ts";
+import { CommandLog } from "./command-log.ts";
+import { Database } from "./database/database.ts";
+import { DirectoryLock } from "./database/directory-lock.ts";
+import { Meta } from "./database/meta.ts";
+import { StoreFailure } from "./database/store-failure.ts";
+import { Streams } from "./database/streams.ts";
+import { WriteQueue } from "./database/write-queue.ts";
+import { SqliteGapLog } from "./outbox/gap-log.ts";
+import { SqliteOutbox } from "./outbox/outbox.ts";
+import { History } from "./readings/history.ts";
+import { Identities } from "./readings/identities.ts";
+import { NewestTimes } from "./readings/newest-times.ts";
+import { SqliteReadingLog } from "./readings/reading-log.ts";
+import { Waveforms } from "./readings/waveforms.ts";
+import { openOrRecover, type RecoveryParts } from "./recovery/open-or-recover.ts";
+import { type BufferLimits, shareBuffer } from "./space/buffer-limits.ts";
+import { BufferMonitor } from "./space/buffer-monitor.ts";
+import { Growth } from "./space/growth.ts";
+import { Retention } from "./space/retention.ts";
+import type { Store, StoreOptions } from "./store.ts";
+
+const COMMIT_WINDOW_MS = 200;
+const MIB = 1 << 20;
+
+/** Opens DATA_DIR for one agent. Throws StoreFailure: `in_use` and `schema_newer` are the operator's to solve. */
+export function openStore(options: StoreOptions): Store {
+  const store = new SqliteStore(options);
+  store.open();
+  return store;
+}
+
+/** The store in one SQLite file. The constructor connects its parts; `open` does the work. */
+class SqliteStore implements Store {
+  readonly readings: SqliteReadingLog;
+  readonly outbox: Outbox & { flush(): Promise<void> };
+  readonly gaps: SqliteGapLog;
+  readonly waveforms: Waveforms;
+  readonly history: History;
+  readonly commands: CommandLog;
+  readonly alarms: AlarmLog;
+  readonly audit: SqliteAuditLog;
+  readonly meta: Meta;
+  readonly statistics: { commits: number; bytesWritten: number; commitSeconds(s: number): void };
+  readonly #outbox: SqliteOutbox;
+  readonly #db: Database;
+  readonly #queue: WriteQueue;
+  readonly #streams: Streams;
+  readonly #identities: Identities;
+  readonly #monitor: BufferMonitor;
+  readonly #retention: Retention;
+  readonly #limits: BufferLimits;
+  readonly #recovery: RecoveryParts;
+  readonly #options: StoreOptions;
+  readonly #recovered = new Set<() => void>();
+  #lock: DirectoryLock | null = null;
+  #isSuspected = false;
+  #isClosed = false;
+
+  constructor(options: StoreOptions) {
+    const { clock, logger } = options;
+    this.#options = options;
+    this.#limits = shareBuffer(options.bufferMaxMb * MIB);
+    this.statistics = {
+      commits: 0,
+      bytesWritten: 0,
+      commitSeconds: (seconds) => options.onCommit?.(seconds, this.statistics.bytesWritten),
+    };
+    const db = new Database({
+      dataDir: options.dataDir,
+      nativeBinding: options.nativeBinding,
+      checkpointBytes: this.#limits.checkpointBytes,
+    });
+    this.#db = db;
+    this.#queue = new WriteQueue({
+      db,
+      clock,
+      logger,
+      statistics: this.statistics,
+      paceMs: options.commitPaceMs ?? 0,
+      makeRoom: (oldestMs, isHurried) => this.#retention.makeRoom(oldestMs, isHurried),
+      undone: () => this.#undone(),
+      committed: () => this.gaps.committed(),
+      reopen: (seen) => this.#reopen(seen),
+    });
+    const queue = this.#queue;
+    this.meta = new Meta(db, queue);
+    const streams = new Streams(db);
+    const growth = new Growth();
+    const newest = new NewestTimes(db);
+    this.#streams = streams;
+    this.#identities = new Identities(db, this.meta);
+    this.waveforms = new Waveforms(db, streams, queue, (fileId, err) => {
+      logger.error({ err, fileId }, "stored samples are damaged and count as lost");
+      this.#retention.lost("damaged_samples");
+    });
+    const outbox = new SqliteOutbox(
+      { db, streams, queue, clock, logger, onLost: () => this.#retention.lost("damaged") },
+      options.uplinks,
+    );
+    this.#outbox = outbox;
+    this.outbox = { ...outbox.of(MAIN_UPLINK), flush: () => outbox.flush() };
+    this.alarms = new AlarmLog({
+      db,
+      queue,
+      streams,
+      outbox,
+      clock,
+      logger,
+      site: options.site ?? (() => ""),
+      stored: (count) => {
+        this.readings.count += count;
+      },
+    });
+    this.gaps = new SqliteGapLog({ db, streams, queue, logger, onLost: options.onLost });
+    this.gaps.uplinks = options.uplinks;
+    this.readings = new SqliteReadingLog(
+      {
+        alarms: this.alarms,
+        db,
+        queue,
+        streams,
+        identities: this.#identities,
+        newest,
+        waveforms: this.waveforms,
+        outbox,
+        gaps: this.gaps,
+        full: () => this.#retention,
+        growth,
+        clock,
+      },
+      {
+        commitWindowMs: options.commitWindowMs ?? COMMIT_WINDOW_MS,
+        transactionBytesMax: this.#limits.walBytes / 2,
+      },
+    );
+    this.history = new History(db, streams, newest);
+    this.commands = new CommandLog(db, queue);
+    this.audit = new SqliteAuditLog(db, queue);
+    this.#recovery = {
+      nativeBinding: options.nativeBinding,
+      clock,
+      logger,
+      onProgress: () => options.onProgress?.(),
+      lanes: outbox,
+    };
+    this.#monitor = new BufferMonitor({
+      db,
+      limits: this.#limits,
+      growth,
+      diskFreeMinBytes: options.diskFreeMinMb * MIB,
+      diskFreeBytes: options.diskFreeBytes,
+      clock,
+      logger,
+    });
+    this.#retention = new Retention(
+      {
+        db,
+        queue,
+        outbox,
+        streams,
+        readings: this.readings,
+        waveforms: this.waveforms,
+        identities: this.#identities,
+        gaps: this.gaps,
+        meta: this.meta,
+        monitor: this.#monitor,
+        commands: this.commands,
+        clock,
+        logger,
+      },
+      {
+        historyDays: options.historyDays,
+        gatewayNow: options.gatewayNow,
+        waveformDays: options.waveformDays,
+        limits: this.#limits,
+        onDropped: options.onDropped,
+      },
+    );
+  }
+
+  /** Locks DATA_DIR and opens the file; copies a damaged one first, which may take minutes. Throws StoreFailure. */
+  open(): void {
+    const { dataDir, logger, nativeBinding } = this.#options;
+    const lock = DirectoryLock.take(dataDir, nativeBinding);
+    try {
+      this.#monitor.alarm = openOrRecover(this.#db, this.#recovery, {
+        load: () => {
+          this.#load();
+          this.waveforms.sweepStaged();
+        },
+      });
+      this.#begin();
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
+    this.#lock = lock;
+    try {
+      this.commands.endInterrupted();
+    } catch (error) {
+      // They are reported as unknown all the same; a full disk must not keep the agent from starting.
+      logger.warn({ err: error }, "outcomes of interrupted commands could not be recorded");
+    }
+  }
+
+  #begin(): void {
+    try {
+      this.#monitor.start();
+      this.#retention.begin();
+    } catch (error) {
+      this.#db.close();
+      throw error;
+    }
+  }
+
+  onRecovered(listener: () => void): void {
+    this.#recovered.add(listener);
+  }
+
+  #load(): void {
+    this.#streams.load();
+    this.#identities.load();
+    this.readings.load();
+    this.#outbox.load();
+    this.alarms.load();
+  }
+
+  /** After a failed sync the kernel may have dropped pages it calls written; only a new connection reads the disk. */
+  #reopen(seen: StoreFailure | null): void {
+    this.#db.disconnect();
+    // A disk that fails to read for a moment can look like damage; a damaged page is met again.
+    const isSuspicious = seen?.code === "corrupt";
+    const isDamaged = isSuspicious && this.#isSuspected;
+    this.#isSuspected = isSuspicious && !isDamaged;
+    const alarm = openOrRecover(this.#db, this.#recovery, {
+      load: () => this.#load(),
+      seen: isDamaged ? seen : null,
+    });
+    if (alarm === null) return;
+    this.#monitor.alarm = alarm;
+    this.#monitor.start();
+    for (const listener of this.#recovered) listener();
+  }
+
+  #undone(): void {
+    this.#outbox.rows.insertFailed();
+    this.alarms.follower?.undone();
+    this.gaps.endEpisode();
+    this.#retention.undone();
+  }
+
+  outboxOf(uplink: string): Outbox {
+    return this.#outbox.of(uplink);
+  }
+
+  gapsOf(uplink: string): GapLog {
+    return this.gaps.of(uplink);
+  }
+
+  setUplinks(uplinks: readonly OutboxUplink[]): readonly LaneChange[] {
+    const changes = this.#outbox.configure(uplinks);
+    this.gaps.uplinks = uplinks;
+    if (changes.length > 0) this.#retention.wake();
+    return changes;
+  }
+
+  state(): BufferState {
+    const lanes = Object.fromEntries(
+      this.#outbox.lanes.map(({ name }) => [name, this.#outbox.depth(name)]),
+    );
+    return {
+      lanes,
+      readings: this.readings.count,
+      databaseBytes: this.#monitor.filesBytes(),
+      limitBytes: this.#limits.totalBytes,
+      diskFreeBytes: this.#monitor.diskFreeBytes(),
+      hoursUntilFull: this.#hoursUntilFull(),
+      dropped: this.#retention.dropped,
+      alarm: this.#queue.failure?.message ?? this.#monitor.alarm,
+      isWritable: !this.#isClosed && this.#queue.failure === null,
+    };
+  }
+
+  /** Unknown, too, while the disk cannot be read: those who show it go on. */
+  #hoursUntilFull(): number | null {
+    if (!this.#db.isOpen) return null;
+    try {
+      return this.#queue.read("look at sizes", () => this.#monitor.hoursUntilFull());
+    } catch (error) {
+      if (!(error instanceof StoreFailure)) throw error;
+      return null;
+    }
+  }
+
+  isInPlace(): boolean {
+    return this.#isClosed || this.#db.isInPlace;
+  }
+
+  isAlive(): boolean {
+    if (!this.isInPlace()) return false;
+    try {
+      // Through the file's lock and first page: SELECT 1 would not touch either.
+      return this.#db.read("SELECT count(*) FROM sqlite_schema").all().length === 1;
+    } catch {
+      return false;
+    }
+  }
+
+  runRetention(signal: AbortSignal): Promise<void> {
+    return this.#retention.run(signal);
+  }
+
+  retain(): Promise<void> {
+    return this.#retention.pass();
+  }
+
+  hurry(): void {
+    this.#queue.hurry();
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await this.#outbox.flush();
+    try {
+      this.audit.close();
+    } catch {
+      // The entries themselves are there; a disk that takes no more keeps the counts from them.
+    }
+    this.#outbox.close();
+    this.#queue.close();
+    this.#db.close();
+    this.#monitor.keepRoomToOpen();
+    this.#lock?.release();
+  }
+}
