@@ -6,7 +6,8 @@
 
 import { setTimeout as pause } from "node:timers/promises";
 import mqtt from "mqtt";
-import type { Lane, Message } from "../../src/core/ports.ts";
+import type { Lane } from "../../src/core/delivery.ts";
+import type { Message } from "../../src/core/message.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";

@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import Sqlite from "better-sqlite3";
-import type { Lane } from "../../src/core/ports.ts";
+import type { Lane } from "../../src/core/delivery.ts";
 import type { Reading, Waveform } from "../../src/core/reading.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import type { Store } from "../../src/store/store.ts";

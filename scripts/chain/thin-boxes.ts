@@ -3,9 +3,10 @@
  * encoder. What reaches the broker is what an agent would have sent.
  */
 import { createHash } from "node:crypto";
-import type { Message, StoredReading } from "../../src/core/ports.ts";
+import type { Message } from "../../src/core/message.ts";
 import type { Site } from "../../src/core/sensor.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
+import type { StoredReading } from "../../src/core/stored-reading.ts";
 import { createJsonEncoder } from "../../src/publish/formats/json.ts";
 import { startSimulator } from "../../src/simulator/server.ts";
 import { expectedReading } from "../../test/support/expected-reading.ts";

@@ -1,6 +1,7 @@
 /** One agent from its start to its end: what runs, what is watched meanwhile, and in which order all of it is closed. */
+
+import type { AgentStatus } from "../core/agent-status.ts";
 import { faultText } from "../core/configuration.ts";
-import type { AgentStatus } from "../core/ports.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { VERSION } from "../lib/version.ts";
 import { loadByteHashing } from "../lib/xxhash.ts";

@@ -2,8 +2,9 @@
 import { readFileSync } from "node:fs";
 import { secretsOf } from "../config/secrets-of.ts";
 import type { Settings } from "../config/settings.ts";
+import type { OutboxUplink } from "../core/delivery.ts";
 import { lanesOf } from "../core/lane-plan.ts";
-import type { Clock, Logger, OutboxUplink } from "../core/ports.ts";
+import type { Clock, Logger } from "../core/ports.ts";
 import type { Site } from "../core/sensor.ts";
 import { createSelector, MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";

@@ -1,7 +1,8 @@
 /** The site and its readings as one uplink chooses them. */
-import type { StoredReading } from "../core/ports.ts";
+
 import { readingKinds } from "../core/sensor.ts";
 import { fromSite, type SiteSource } from "../core/site-source.ts";
+import type { StoredReading } from "../core/stored-reading.ts";
 import { createSelector, type Uplink } from "../core/uplink.ts";
 
 /** Whether any reading of a sensor is chosen. Sensors that left the site file are judged by their code alone. */

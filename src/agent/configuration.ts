@@ -1,8 +1,9 @@
 /** What changes the configuration of a running agent: reload, signed documents, set-up. */
 import type { KeyObject } from "node:crypto";
 import type { Settings } from "../config/settings.ts";
+import type { AgentStatus } from "../core/agent-status.ts";
 import { type ConfigurationControl, withoutSecrets } from "../core/configuration.ts";
-import type { AgentStatus, Clock, Logger } from "../core/ports.ts";
+import type { Clock, Logger } from "../core/ports.ts";
 import type { ReplaceableSite, SiteSource } from "../core/site-source.ts";
 import { durableFiles } from "../lib/durable-file.ts";
 import { createMetrics, type Metrics } from "../lib/metrics.ts";

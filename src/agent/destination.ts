@@ -1,7 +1,8 @@
 /** One way out of the buffer, and what it is made of. */
 import type { Dispatcher } from "../command/dispatcher.ts";
 import type { Settings } from "../config/settings.ts";
-import type { AgentStatus, Clock, GapLog, LinkState, Logger } from "../core/ports.ts";
+import type { AgentStatus, LinkState } from "../core/agent-status.ts";
+import type { Clock, GapLog, Logger } from "../core/ports.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import { withFields } from "../lib/logger.ts";

@@ -1,4 +1,5 @@
-import type { Gap, GapLog } from "../core/ports.ts";
+import type { Gap } from "../core/delivery.ts";
+import type { GapLog } from "../core/ports.ts";
 import type { GapReader } from "../core/query/ports.ts";
 import type { LiveHub } from "./live-hub.ts";
 

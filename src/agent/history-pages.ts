@@ -1,6 +1,6 @@
-import type { StoredReading } from "../core/ports.ts";
 import type { HistoryRange, HistoryReader } from "../core/query/ports.ts";
 import type { Kind } from "../core/sensor.ts";
+import type { StoredReading } from "../core/stored-reading.ts";
 
 interface Ranges {
   latest(sensor: string, kind: Kind): StoredReading | null;

@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
 import type { Dispatcher } from "../command/dispatcher.ts";
 import type { Settings } from "../config/settings.ts";
+import type { AgentStatus } from "../core/agent-status.ts";
 import type { ConfigurationControl } from "../core/configuration.ts";
-import type { AgentStatus, Clock, Logger } from "../core/ports.ts";
+import type { Clock, Logger } from "../core/ports.ts";
 import { createSeriesMaker } from "../core/query/series.ts";
 import type { DftPlans } from "../core/signal/fft.ts";
 import type { SiteSource } from "../core/site-source.ts";

@@ -1,5 +1,6 @@
 /** The Modbus server over what the agent knows. This file, and what it imports, is loaded only where MODBUS_PORT is set. */
-import type { AgentStatus, Clock, Logger, ModbusState, SensorState } from "../core/ports.ts";
+import type { AgentStatus, ModbusState, SensorState } from "../core/agent-status.ts";
+import type { Clock, Logger } from "../core/ports.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { MapFileFailure, mapFilePath, readMapFile, writeMapFile } from "../modbus/map-file.ts";
 import { RegisterImage, type WordOrder } from "../modbus/register-image.ts";

@@ -1,7 +1,7 @@
-import type { StoredReading } from "../core/ports.ts";
 import { isFlagged, type Reading } from "../core/reading.ts";
 import type { JsonValue } from "../core/record.ts";
 import type { Kind } from "../core/sensor.ts";
+import type { StoredReading } from "../core/stored-reading.ts";
 
 export interface NewestReading {
   readonly timeMs: number;

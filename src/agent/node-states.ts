@@ -1,6 +1,7 @@
 /** The states of nodes over the rooms of the agent. */
 import type { Settings } from "../config/settings.ts";
-import type { Clock, Logger, SensorState } from "../core/ports.ts";
+import type { SensorState } from "../core/agent-status.ts";
+import type { Clock, Logger } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";

@@ -1,9 +1,11 @@
 /** The messages that one reading would become: what `probe` and the set-up page show. */
 import type { Settings } from "../config/settings.ts";
-import type { Message, StoredReading, StoredWaveform, WaveformReader } from "../core/ports.ts";
+import type { Message } from "../core/message.ts";
+import type { WaveformReader } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
 import type { Site } from "../core/sensor.ts";
 import { fixedSite } from "../core/site-source.ts";
+import type { StoredReading, StoredWaveform } from "../core/stored-reading.ts";
 import { VERSION } from "../lib/version.ts";
 import { createGatesideProfile } from "../publish/formats/gateside.ts";
 import { NodeTopics } from "../publish/sparkplug/topic.ts";

@@ -1,9 +1,9 @@
-import type { StoredReading } from "../core/ports.ts";
 import { readingZone } from "../core/query/reading-zone.ts";
 import type { Reading } from "../core/reading.ts";
 import { type Kind, readingKinds, type Sensor } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { firmwareOf, signalOf } from "../core/state/node-facts.ts";
+import type { StoredReading } from "../core/stored-reading.ts";
 import type { LiveHub } from "./live-hub.ts";
 
 export interface NodeFacts {

@@ -1,6 +1,6 @@
 import { replyTo } from "../command/reply.ts";
 import type { InboundMessage } from "../core/link.ts";
-import type { Message } from "../core/ports.ts";
+import type { Message } from "../core/message.ts";
 import type { Topics } from "../core/topics/topics.ts";
 import type { DocumentAnswer, RemoteConfiguration } from "../setup/remote.ts";
 import type { Accepted, ReplyTo } from "../setup/trial-journal.ts";

@@ -1,6 +1,7 @@
 import type { Settings } from "../config/settings.ts";
+import type { AgentStatus, BufferState, LinkStatus, ModbusState } from "../core/agent-status.ts";
 import type { ConfigurationState } from "../core/configuration.ts";
-import type { AgentStatus, BufferState, Clock, LinkStatus, ModbusState } from "../core/ports.ts";
+import type { Clock } from "../core/ports.ts";
 import type { ReadingMarks } from "../core/set-aside.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { GatewayClient } from "../gateway/client.ts";

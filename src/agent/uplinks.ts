@@ -1,9 +1,10 @@
 /** The running uplinks: sessions by name, that come and go while the agent works. */
 import { isDeepStrictEqual } from "node:util";
+import type { BufferState, LinkStatus } from "../core/agent-status.ts";
 import { backlogOf } from "../core/backlog.ts";
+import type { Lane } from "../core/delivery.ts";
 import { isUnnamed } from "../core/empty-site.ts";
 import { isWaveform, type LaneChange } from "../core/lane-plan.ts";
-import type { BufferState, Lane, LinkStatus } from "../core/ports.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
 import type { RunningUplinks } from "../setup/reload.ts";
 import { outboxUplink } from "./assemble.ts";

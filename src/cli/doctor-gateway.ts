@@ -1,5 +1,5 @@
 import { readOnce } from "../agent/one-read.ts";
-import type { FailureClass } from "../core/ports.ts";
+import type { FailureClass } from "../core/failure.ts";
 import { isRead, type PolledKind, type Sensor } from "../core/sensor.ts";
 import { dayOf } from "../core/time-zone.ts";
 import { systemClock } from "../lib/clock.ts";

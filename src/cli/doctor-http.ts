@@ -1,7 +1,7 @@
 import { createServer } from "node:net";
 import { listenFailure } from "../agent/listen-failure.ts";
 import type { Settings } from "../config/settings.ts";
-import type { ModbusState } from "../core/ports.ts";
+import type { ModbusState } from "../core/agent-status.ts";
 import { MapFileFailure, mapFilePath, readMapFile } from "../modbus/map-file.ts";
 import { AgentFailure, createAgentClient } from "./agent-client.ts";
 import type { Finding } from "./finding.ts";

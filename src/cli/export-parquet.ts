@@ -1,8 +1,8 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { Measurement } from "../collect/main.ts";
-import type { StoredReading } from "../core/ports.ts";
 import type { Doubt } from "../core/quality.ts";
 import type { Value } from "../core/reading.ts";
+import type { StoredReading } from "../core/stored-reading.ts";
 import { loadCollectBundle } from "./collect-bundle.ts";
 import { type TextSink, UsageError } from "./command.ts";
 import { writeOut } from "./write-out.ts";

@@ -2,9 +2,9 @@
 import { appendFileSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
-import type { StoredReading, StoredWaveform } from "../core/ports.ts";
 import type { Site } from "../core/sensor.ts";
 import { meanFree } from "../core/signal/time-waveform.ts";
+import type { StoredReading, StoredWaveform } from "../core/stored-reading.ts";
 import { csvBytes, npyBytes, wavBytes } from "../lib/waveform-files.ts";
 import type { ReadOnlyStore } from "../store/read-only-store.ts";
 import { csvCell, SITE_COLUMNS, siteCells } from "./export-site.ts";

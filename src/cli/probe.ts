@@ -1,6 +1,6 @@
 import { readOnce } from "../agent/one-read.ts";
 import { messagesOf } from "../agent/probe-messages.ts";
-import type { Message } from "../core/ports.ts";
+import type { Message } from "../core/message.ts";
 import { isFlagged, type Reading, type Value } from "../core/reading.ts";
 import { KINDS, type PolledKind, sameCode } from "../core/sensor.ts";
 import { dayOf } from "../core/time-zone.ts";

@@ -1,6 +1,7 @@
 /** The configuration in effect in the agent that holds DATA_DIR, next to what a command finds in settings and files. */
 import { randomBytes } from "node:crypto";
 import { faultLine } from "../config/fault.ts";
+import type { AgentStatus } from "../core/agent-status.ts";
 import {
   type ConfigurationChanges,
   changesOf,
@@ -8,8 +9,8 @@ import {
   uplinksDifference,
   withoutSecrets,
 } from "../core/configuration.ts";
+import type { LaneDepth } from "../core/delivery.ts";
 import { laneChangeText, lanesOf, parseLaneName, planLanes } from "../core/lane-plan.ts";
-import type { AgentStatus, LaneDepth } from "../core/ports.ts";
 import type { Site } from "../core/sensor.ts";
 import { siteDifference } from "../core/site-difference.ts";
 import type { Uplink } from "../core/uplink.ts";

@@ -1,6 +1,6 @@
+import type { AgentStatus, LinkState, LinkStatus } from "../core/agent-status.ts";
 import type { AlarmCounts } from "../core/alarm/shown.ts";
 import { linkTitle } from "../core/link-title.ts";
-import type { AgentStatus, LinkState, LinkStatus } from "../core/ports.ts";
 import { AgentFailure, createAgentClient, givenAddress } from "./agent-client.ts";
 import type { CommandContext } from "./command.ts";
 import { loadProcessSettings } from "./configuration.ts";

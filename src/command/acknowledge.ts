@@ -4,7 +4,8 @@
  */
 import { ALARM_WORDS } from "../core/alarm/shown.ts";
 import type { AlarmDesk, AlarmRequest } from "../core/alarm/view.ts";
-import type { Clock, Logger, Message } from "../core/ports.ts";
+import type { Message } from "../core/message.ts";
+import type { Clock, Logger } from "../core/ports.ts";
 import type { CommandGate } from "./command-gate.ts";
 import { replyTo } from "./reply.ts";
 import { type CommandMessage, REQUEST_BYTES_MAX } from "./request.ts";

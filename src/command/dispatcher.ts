@@ -10,7 +10,8 @@ import type {
   SettingsGateway,
   SettingsOperation,
 } from "../core/command.ts";
-import type { Clock, Logger, Message } from "../core/ports.ts";
+import type { Message } from "../core/message.ts";
+import type { Clock, Logger } from "../core/ports.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { CallQueue, WAITING_MAX } from "./call-queue.ts";
 import { CommandGate } from "./command-gate.ts";

@@ -1,5 +1,5 @@
 /** The response to a command over MQTT: its topic and message. */
-import type { Message } from "../core/ports.ts";
+import type { Message } from "../core/message.ts";
 
 interface Asked {
   readonly topic: string;

@@ -1,5 +1,5 @@
+import type { Lane, LaneDepth } from "./delivery.ts";
 import { isWaveform, parseLaneName } from "./lane-plan.ts";
-import type { Lane, LaneDepth } from "./ports.ts";
 
 export interface Backlog {
   /** Readings not yet delivered: those of the longest lane, because one reading is pending in several lanes at once. */

@@ -1,4 +1,17 @@
-import type { FailureClass } from "./ports.ts";
+/**
+ * How the failure of a call is to be treated (services 5 "HTTP classes").
+ * transient: back off and retry · request: retry at 5 min · configuration: slow retry, hands needed ·
+ * service_status: Key.StatusNumber ≠ 0, retry at the normal interval · too_large: what was complete is kept.
+ */
+export type FailureClass =
+  | "transient"
+  | "request"
+  | "configuration"
+  | "service_status"
+  | "not_json"
+  | "truncated"
+  | "too_large"
+  | "aborted";
 
 /** What exactly went wrong with a call; its class determines the treatment. */
 export type FailureCode =

@@ -1,5 +1,5 @@
 /** What happens to the outbox's lanes when uplinks and formats change. Pure: also predicts the effect of a change. */
-import { LANES, type Lane } from "./ports.ts";
+import { LANES, type Lane } from "./delivery.ts";
 import { MAIN_UPLINK, type Uplink } from "./uplink.ts";
 
 export interface KnownLane {

@@ -1,4 +1,4 @@
-import type { LinkStatus } from "./ports.ts";
+import type { LinkStatus } from "./agent-status.ts";
 
 /** Identifies a session among those of all uplinks. */
 export function linkKey({ uplink, name }: Pick<LinkStatus, "uplink" | "name">): string {

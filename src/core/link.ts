@@ -1,5 +1,7 @@
 /** The MQTT session as formats use it. `src/link` implements it; formats in `src/publish` know only these types. */
-import type { LinkState, Message, MessageLink } from "./ports.ts";
+import type { LinkState } from "./agent-status.ts";
+import type { Message } from "./message.ts";
+import type { MessageLink } from "./ports.ts";
 
 /** Largest remaining length in four bytes (MQTT 1.5.5): no packet can be larger, whatever the broker accepts. */
 export const REMAINING_LENGTH_MAX = 268_435_455;

@@ -1,4 +1,4 @@
-import type { DayKey } from "./ports.ts";
+import type { DayKey } from "./day.ts";
 
 /** A day that ended the process while it was being read, and is set aside for a while. */
 export interface DaySetAside extends DayKey {

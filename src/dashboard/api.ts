@@ -1,5 +1,6 @@
 /** Requests and responses of the agent's /api/v1. */
 
+import type { AgentStatus, SensorState } from "../core/agent-status.ts";
 import type {
   AlarmAction,
   AlarmCounts,
@@ -7,8 +8,8 @@ import type {
   BaselineView,
   LimitView,
 } from "../core/alarm/shown.ts";
+import type { Gap } from "../core/delivery.ts";
 import type { Machine } from "../core/machine.ts";
-import type { AgentStatus, Gap, SensorState } from "../core/ports.ts";
 import type { Doubt } from "../core/quality.ts";
 import type { Fault } from "../core/query/faults.ts";
 import type { Trend } from "../core/query/trend.ts";

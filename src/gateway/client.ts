@@ -1,14 +1,8 @@
+import type { GatewayState } from "../core/agent-status.ts";
+import type { DayRequest, DayResponse, StateRequest } from "../core/day.ts";
+import type { FailureClass } from "../core/failure.ts";
 import { CallFailure } from "../core/failure.ts";
-import type {
-  Clock,
-  DayAnswer,
-  DayRequest,
-  FailureClass,
-  GatewayState,
-  RecordSource,
-  StateRequest,
-  StateSource,
-} from "../core/ports.ts";
+import type { Clock, RecordSource, StateSource } from "../core/ports.ts";
 import { READ_OPERATIONS, READ_REQUEST } from "../core/wire/names.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";
 import { AbortCallbacks } from "../lib/abort-callbacks.ts";
@@ -125,7 +119,7 @@ export class GatewayClient implements RecordSource, StateSource {
     return { url: this.#shownUrl, ...this.#state };
   }
 
-  async read(request: DayRequest, signal: AbortSignal): Promise<DayAnswer> {
+  async read(request: DayRequest, signal: AbortSignal): Promise<DayResponse> {
     const { names, bodyBytesMax } = this.#options;
     const fields = {
       [READ_REQUEST.type]: request.sensor.type,
@@ -144,7 +138,7 @@ export class GatewayClient implements RecordSource, StateSource {
    * Its failures say nothing about the reads that collect records, so they do not change `state`: a gateway may lack
    * the operation and work.
    */
-  async readState(request: StateRequest, signal: AbortSignal): Promise<DayAnswer> {
+  async readState(request: StateRequest, signal: AbortSignal): Promise<DayResponse> {
     const { sensor, operation, date } = request;
     const { names, bodyBytesMax } = this.#options;
     const fields = {

@@ -1,6 +1,6 @@
 import type { Dispatcher } from "undici";
+import type { FailureClass } from "../core/failure.ts";
 import { CallFailure, type FailureCode } from "../core/failure.ts";
-import type { FailureClass } from "../core/ports.ts";
 import type { AbortCallbacks } from "../lib/abort-callbacks.ts";
 import { AnswerBody } from "./answer-body.ts";
 import { networkFailure } from "./network-failure.ts";

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import type { SensorState } from "../core/ports.ts";
+import type { SensorState } from "../core/agent-status.ts";
 import { readingZone } from "../core/query/reading-zone.ts";
 import { isRead, normalCode, readingKinds, type Sensor } from "../core/sensor.ts";
 import { fromSite } from "../core/site-source.ts";

@@ -1,11 +1,11 @@
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply } from "fastify";
-import type { StoredWaveform } from "../core/ports.ts";
 import { packFloats } from "../core/query/packed.ts";
 import type { SignalSeries } from "../core/query/ports.ts";
 import { UNIT_LABELS } from "../core/query/units.ts";
 import { walk } from "../core/query/walk.ts";
 import { normalCode, type Sensor } from "../core/sensor.ts";
+import type { StoredWaveform } from "../core/stored-reading.ts";
 import type { SignalUnit } from "../core/unit.ts";
 import { choice, FILE_ID, INSTANT, instantMs, integer, objectOf, SENSOR } from "./api-schemas.ts";
 import { breathe } from "./breath.ts";

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
+import type { AgentStatus } from "../core/agent-status.ts";
 import { linkTitle } from "../core/link-title.ts";
-import type { AgentStatus } from "../core/ports.ts";
 import type { HttpParts } from "./parts.ts";
 
 interface Readiness {

@@ -1,8 +1,8 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import type { FastifyInstance } from "fastify";
+import type { AgentStatus } from "../core/agent-status.ts";
 import { backlogOf } from "../core/backlog.ts";
 import { parseLaneName } from "../core/lane-plan.ts";
-import type { AgentStatus } from "../core/ports.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { HttpParts } from "./parts.ts";
 import { sensorSeries } from "./sensor-series.ts";

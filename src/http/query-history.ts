@@ -1,6 +1,5 @@
 /** Operations that answer from stored readings over time. */
 
-import type { StoredReading } from "../core/ports.ts";
 import {
   cellOf,
   channelElement,
@@ -17,6 +16,7 @@ import {
 import { isFault, type QueryFault, type QueryFields } from "../core/query/request.ts";
 import type { AxisPlace } from "../core/query/site-tree.ts";
 import { unitFactor } from "../core/query/units.ts";
+import type { StoredReading } from "../core/stored-reading.ts";
 import { API_CHANNEL, API_HISTORY_COLUMNS, API_REQUEST } from "../core/wire/names.ts";
 import { jsonAnswer, type QueryAnswer, type QueryContext, rangeOf } from "./query-context.ts";
 import { tableFrame } from "./query-lists.ts";

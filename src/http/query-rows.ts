@@ -3,9 +3,10 @@
  * while it is sent, so that memory stays flat. A query that is too large for a box is refused with 9007 before the
  * first byte: never less data than requested.
  */
-import type { StoredReading } from "../core/ports.ts";
+
 import { countReadings, type MergedRange, mergedReadings } from "../core/query/merged.ts";
 import { fault, QUERY_STATUS, type QueryFault } from "../core/query/request.ts";
+import type { StoredReading } from "../core/stored-reading.ts";
 import type { QueryAnswer, QueryContext } from "./query-context.ts";
 
 export interface HistoryLimits {

@@ -1,9 +1,10 @@
 /** Spectra and waveforms of the query service, computed from stored samples. */
-import type { StoredWaveform } from "../core/ports.ts";
+
 import { packFloats } from "../core/query/packed.ts";
 import type { SignalSeries } from "../core/query/ports.ts";
 import { fault, QUERY_STATUS, type QueryFault, type QueryFields } from "../core/query/request.ts";
 import type { Sensor } from "../core/sensor.ts";
+import type { StoredWaveform } from "../core/stored-reading.ts";
 import { CPM_PER_HZ, type SignalUnit } from "../core/unit.ts";
 import { API_COORDINATES, API_PACKED, API_REQUEST } from "../core/wire/names.ts";
 import { breathe } from "./breath.ts";

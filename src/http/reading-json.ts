@@ -1,4 +1,4 @@
-import type { StoredReading } from "../core/ports.ts";
+import type { StoredReading } from "../core/stored-reading.ts";
 
 /** A stored reading in the API: the members of contract section 6, joined from the store's own JSON texts. */
 export function readingJson(reading: StoredReading): string {

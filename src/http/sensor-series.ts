@@ -1,4 +1,4 @@
-import type { SensorState } from "../core/ports.ts";
+import type { SensorState } from "../core/agent-status.ts";
 import { BREATH_EVERY, breathe } from "./breath.ts";
 
 const STATES: readonly SensorState["state"][] = ["online", "silent", "unknown"];

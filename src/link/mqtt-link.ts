@@ -1,5 +1,7 @@
+import type { LinkState } from "../core/agent-status.ts";
 import { type LinkHooks, REMAINING_LENGTH_MAX, type SessionLink, type Will } from "../core/link.ts";
-import type { Clock, LinkState, Logger, Message, PublishOutcome } from "../core/ports.ts";
+import type { Message, PublishOutcome } from "../core/message.ts";
+import type { Clock, Logger } from "../core/ports.ts";
 import type { UplinkMetrics } from "../lib/metrics.ts";
 import { type Address, Addresses } from "./addresses.ts";
 import type { LinkFailure } from "./link-errors.ts";

@@ -1,6 +1,6 @@
 import mqtt, { type IConnackPacket, type MqttClient } from "mqtt";
 import type { InboundMessage, SessionInfo, Subscription, Will } from "../core/link.ts";
-import type { Message, PublishOutcome } from "../core/ports.ts";
+import type { Message, PublishOutcome } from "../core/message.ts";
 import { AckWatch, type WatchedSession } from "./ack-watch.ts";
 import { InboundGuard } from "./inbound-guard.ts";
 import {

@@ -1,4 +1,4 @@
-import type { Message } from "../core/ports.ts";
+import type { Message } from "../core/message.ts";
 
 /** Exact bytes of the PUBLISH packet on the wire, as the broker counts them against its maximum packet size. */
 export function publishPacketBytes(message: Message, version: 4 | 5): number {

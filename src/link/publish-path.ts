@@ -1,5 +1,5 @@
 import type { MqttClient } from "mqtt";
-import type { Message } from "../core/ports.ts";
+import type { Message } from "../core/message.ts";
 import { PublishIds } from "./packet-ids.ts";
 import { PublishWriter } from "./publish-writer.ts";
 

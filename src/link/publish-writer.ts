@@ -1,5 +1,5 @@
 import type { Writable } from "node:stream";
-import type { Message } from "../core/ports.ts";
+import type { Message } from "../core/message.ts";
 import { lengthBytes } from "./packet-size.ts";
 
 /** A burst grows to this many bytes before it goes to the stream within its turn. */

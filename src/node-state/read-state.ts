@@ -1,5 +1,5 @@
 /** One state read, from the request to the commit. */
-import type { Clock, Logger, ReadingLog, StoredReading } from "../core/ports.ts";
+import type { Clock, Logger, ReadingLog } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
 import type { Timestamp } from "../core/record.ts";
 import type { ServiceStateRead } from "../core/sensor.ts";
@@ -13,6 +13,7 @@ import {
   UNCHANGED_MS,
 } from "../core/state/state-reading.ts";
 import type { StateSample } from "../core/state/state-sample.ts";
+import type { StoredReading } from "../core/stored-reading.ts";
 import { addDays, dayOf } from "../core/time-zone.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { ModbusStates } from "./modbus-states.ts";

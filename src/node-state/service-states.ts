@@ -1,6 +1,8 @@
 /** States of nodes from further read operations of the gateway's service (plant section 14). */
+
+import type { DayResponse } from "../core/day.ts";
 import { Oddities } from "../core/decode/scalars.ts";
-import type { DayAnswer, StateSource } from "../core/ports.ts";
+import type { StateSource } from "../core/ports.ts";
 import type { JsonValue } from "../core/record.ts";
 import { type Sensor, type ServiceStateRead, sameCode } from "../core/sensor.ts";
 import { readStateAnswer } from "../core/state/state-answer.ts";
@@ -89,7 +91,7 @@ function inOrder(samples: readonly StateSample[]): StateSample[] {
 }
 
 /** The client limits its size. Pieces are copied: their memory is reused. */
-async function wholeBody({ body }: DayAnswer): Promise<Buffer> {
+async function wholeBody({ body }: DayResponse): Promise<Buffer> {
   const pieces: Buffer[] = [];
   for await (const piece of body) pieces.push(Buffer.from(piece));
   return Buffer.concat(pieces);

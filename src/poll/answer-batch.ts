@@ -1,4 +1,5 @@
-import type { AnswerWriter, AppendResult, DayProgress } from "../core/ports.ts";
+import type { AppendResult, DayProgress } from "../core/day.ts";
+import type { AnswerWriter } from "../core/ports.ts";
 import { isFlagged, type Reading } from "../core/reading.ts";
 
 /** While a cut answer may have to be marked, this much of it is held in memory at most. */

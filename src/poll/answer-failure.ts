@@ -1,6 +1,6 @@
 import type { DayResult } from "../core/decode/day-reader.ts";
+import type { FailureClass } from "../core/failure.ts";
 import { CallFailure } from "../core/failure.ts";
-import type { FailureClass } from "../core/ports.ts";
 
 /** What is shown of a service's own words, characters. */
 const DESCRIPTION_MAX = 500;

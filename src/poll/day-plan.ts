@@ -1,4 +1,5 @@
-import type { Clock, DayKey } from "../core/ports.ts";
+import type { DayKey } from "../core/day.ts";
+import type { Clock } from "../core/ports.ts";
 import { addDays, dayOf } from "../core/time-zone.ts";
 import { Backoff } from "../lib/backoff.ts";
 import { type DayRules, openDays } from "./days.ts";

@@ -1,4 +1,4 @@
-import type { FailureClass } from "../core/ports.ts";
+import type { FailureClass } from "../core/failure.ts";
 import type { PolledKind, Sensor } from "../core/sensor.ts";
 
 export interface ReadRequest {

@@ -1,4 +1,6 @@
-import type { Clock, DayKey, Logger, SensorState } from "../core/ports.ts";
+import type { SensorState } from "../core/agent-status.ts";
+import type { DayKey } from "../core/day.ts";
+import type { Clock, Logger } from "../core/ports.ts";
 import type { PolledKind, Sensor } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { BackfillJob } from "./backfill-job.ts";

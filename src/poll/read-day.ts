@@ -1,14 +1,9 @@
+import type { DayKey } from "../core/day.ts";
 import type { DayItem, DayReader, DayResult } from "../core/decode/day-reader.ts";
+import type { FailureClass } from "../core/failure.ts";
 import { CallFailure } from "../core/failure.ts";
 import { findReject, type ReadingTime, readingId, readingTime } from "../core/identity.ts";
-import type {
-  Clock,
-  DayKey,
-  FailureClass,
-  Logger,
-  ReadingLog,
-  RecordSource,
-} from "../core/ports.ts";
+import type { Clock, Logger, ReadingLog, RecordSource } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
 import type { RawRecord } from "../core/record.ts";
 import type { PolledKind } from "../core/sensor.ts";

@@ -1,4 +1,5 @@
-import type { DayKey, Logger } from "../core/ports.ts";
+import type { DayKey } from "../core/day.ts";
+import type { Logger } from "../core/ports.ts";
 import type { RejectReason } from "../core/record.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { SecretGate } from "../lib/secrets.ts";

@@ -1,4 +1,4 @@
-import type { DayKey } from "../core/ports.ts";
+import type { DayKey } from "../core/day.ts";
 
 /** Bodies whose known part changed so often are read whole from then on (newest first, rewritten days). */
 const PREFIX_MISSES_MAX = 3;

@@ -1,4 +1,4 @@
-import type { SensorState } from "../core/ports.ts";
+import type { SensorState } from "../core/agent-status.ts";
 import type { PolledKind, Sensor } from "../core/sensor.ts";
 import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../core/silence.ts";
 import type { Stream } from "./task.ts";

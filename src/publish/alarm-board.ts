@@ -1,5 +1,6 @@
 import { isEvent } from "../core/alarm/event.ts";
-import type { Logger, Message, MessageLink } from "../core/ports.ts";
+import type { Message } from "../core/message.ts";
+import type { Logger, MessageLink } from "../core/ports.ts";
 import type { Topics } from "../core/topics/topics.ts";
 import { clearingMessage, standingMessage } from "./formats/alarm-messages.ts";
 import type { Encode } from "./formats/encoder.ts";

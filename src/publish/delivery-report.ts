@@ -1,12 +1,6 @@
-import type {
-  Clock,
-  DeliveryOutcome,
-  Lane,
-  Logger,
-  Message,
-  OutboxEntry,
-  PublishOutcome,
-} from "../core/ports.ts";
+import type { DeliveryOutcome, Lane, OutboxEntry } from "../core/delivery.ts";
+import type { Message, PublishOutcome } from "../core/message.ts";
+import type { Clock, Logger } from "../core/ports.ts";
 import { reasonName } from "../core/reason-names.ts";
 import { LogPace } from "../lib/log-pace.ts";
 import type { UplinkMetrics } from "../lib/metrics.ts";

@@ -3,7 +3,9 @@
  * they change, and what was said of a sensor that has left is taken back. What may stand at the broker is remembered before
  * it is sent, so that a restart in between takes it back all the same.
  */
-import type { Logger, Message, MessageLink } from "../core/ports.ts";
+
+import type { Message } from "../core/message.ts";
+import type { Logger, MessageLink } from "../core/ports.ts";
 import { type Kind, readingKinds, type Sensor, type Site } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { Profile, RetainedTopics } from "./formats/profile.ts";

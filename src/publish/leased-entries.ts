@@ -1,4 +1,5 @@
-import type { DeliveryOutcome, Lane, Outbox, OutboxEntry } from "../core/ports.ts";
+import type { DeliveryOutcome, Lane, OutboxEntry } from "../core/delivery.ts";
+import type { Outbox } from "../core/ports.ts";
 import type { Encode } from "./formats/encoder.ts";
 
 export interface LaneOptions {

@@ -1,14 +1,7 @@
+import type { AgentStatus, SensorState } from "../core/agent-status.ts";
 import type { Will } from "../core/link.ts";
-import type {
-  AgentStatus,
-  Clock,
-  GapLog,
-  Logger,
-  Message,
-  MessageLink,
-  PublishOutcome,
-  SensorState,
-} from "../core/ports.ts";
+import type { Message, PublishOutcome } from "../core/message.ts";
+import type { Clock, GapLog, Logger, MessageLink } from "../core/ports.ts";
 import type { Descriptions } from "./descriptions.ts";
 import type { Profile } from "./formats/profile.ts";
 import type { RetainedCheck } from "./retained-check.ts";

@@ -1,14 +1,7 @@
+import type { DeliveryOutcome, OutboxEntry } from "../core/delivery.ts";
 import { mayHeal } from "../core/failure.ts";
-import type {
-  Clock,
-  DeliveryOutcome,
-  Logger,
-  Message,
-  MessageLink,
-  Outbox,
-  OutboxEntry,
-  PublishOutcome,
-} from "../core/ports.ts";
+import type { Message, PublishOutcome } from "../core/message.ts";
+import type { Clock, Logger, MessageLink, Outbox } from "../core/ports.ts";
 import type { UplinkMetrics } from "../lib/metrics.ts";
 import { DeliveryReport } from "./delivery-report.ts";
 import { type LaneOptions, LeasedEntries, SETTLE_MS } from "./leased-entries.ts";

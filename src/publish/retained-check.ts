@@ -3,9 +3,12 @@
  * is retained at every broker that it was ever connected to: a broker that has none has forgotten everything, or is a new one.
  * Where the broker does not let us ask, nothing is sent twice on suspicion.
  */
-import type { Clock, Logger, Message, MessageLink, StoredReading } from "../core/ports.ts";
+
+import type { Message } from "../core/message.ts";
+import type { Clock, Logger, MessageLink } from "../core/ports.ts";
 import { type Kind, readingKinds } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
+import type { StoredReading } from "../core/stored-reading.ts";
 import type { Profile } from "./formats/profile.ts";
 
 export interface RetainedCheckParts {

@@ -3,8 +3,9 @@
  * reverted.
  */
 import type { KeyObject } from "node:crypto";
+import type { AgentStatus } from "../core/agent-status.ts";
 import { faultText } from "../core/configuration.ts";
-import type { AgentStatus, Clock, Logger } from "../core/ports.ts";
+import type { Clock, Logger } from "../core/ports.ts";
 import type { ConfigurationFiles, ConfigurationTexts, Reloader } from "./reload.ts";
 import {
   isRefusal,

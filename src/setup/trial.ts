@@ -1,4 +1,5 @@
-import type { AgentStatus, Clock } from "../core/ports.ts";
+import type { AgentStatus } from "../core/agent-status.ts";
+import type { Clock } from "../core/ports.ts";
 
 /** A trial is won when links and reads have been at least as good as before for this long without a break, ms. */
 const STEADY_MS = 60_000;

@@ -1,5 +1,6 @@
+import type { Lane } from "../core/delivery.ts";
 import { type LaneChange, planLanes, type WantedLanes } from "../core/lane-plan.ts";
-import type { Lane, WaveformReader } from "../core/ports.ts";
+import type { WaveformReader } from "../core/ports.ts";
 import { Database } from "./database/database.ts";
 import { Streams } from "./database/streams.ts";
 import { History } from "./readings/history.ts";

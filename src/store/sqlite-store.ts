@@ -1,5 +1,7 @@
+import type { BufferState } from "../core/agent-status.ts";
+import type { OutboxUplink } from "../core/delivery.ts";
 import type { LaneChange } from "../core/lane-plan.ts";
-import type { BufferState, GapLog, Outbox, OutboxUplink } from "../core/ports.ts";
+import type { GapLog, Outbox } from "../core/ports.ts";
 import { MAIN_UPLINK } from "../core/uplink.ts";
 import { AlarmLog } from "./alarms/alarm-log.ts";
 import { SqliteAuditLog } from "./audit-log.ts";

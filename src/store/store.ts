@@ -1,16 +1,10 @@
+import type { BufferState } from "../core/agent-status.ts";
 import type { AlarmStore } from "../core/alarm/ports.ts";
 import type { AuditLog } from "../core/audit.ts";
+import type { DayKey } from "../core/day.ts";
+import type { OutboxUplink } from "../core/delivery.ts";
 import type { LaneChange } from "../core/lane-plan.ts";
-import type {
-  BufferState,
-  Clock,
-  DayKey,
-  GapLog,
-  Logger,
-  Outbox,
-  OutboxUplink,
-  ReadingLog,
-} from "../core/ports.ts";
+import type { Clock, GapLog, Logger, Outbox, ReadingLog } from "../core/ports.ts";
 import type { WaveformFiles } from "../core/query/ports.ts";
 import type { CommandLog } from "./command-log.ts";
 import type { Meta } from "./database/meta.ts";

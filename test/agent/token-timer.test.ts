@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { TokenTimer } from "../../src/agent/token-timer.ts";
-import type { Message } from "../../src/core/ports.ts";
+import type { Message } from "../../src/core/message.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { MqttLink } from "../../src/link/mqtt-link.ts";
 import { sasToken } from "../../src/publish/formats/azure-sas.ts";

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fastClock } from "../../src/cli/demo.ts";
 import { statusText } from "../../src/cli/status.ts";
-import type { LinkStatus } from "../../src/core/ports.ts";
+import type { LinkStatus } from "../../src/core/agent-status.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import { testParts } from "../support/http-parts.ts";
 import { ManualClock } from "../support/manual-clock.ts";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { acknowledge } from "../../src/command/acknowledge.ts";
 import { CommandGate } from "../../src/command/command-gate.ts";
 import type { AlarmRequest } from "../../src/core/alarm/view.ts";
-import type { Message } from "../../src/core/ports.ts";
+import type { Message } from "../../src/core/message.ts";
 import { SecretGate } from "../../src/lib/secrets.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";

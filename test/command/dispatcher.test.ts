@@ -13,7 +13,7 @@ import type {
   SettingsOperation,
 } from "../../src/core/command.ts";
 import { CallFailure } from "../../src/core/failure.ts";
-import type { Message } from "../../src/core/ports.ts";
+import type { Message } from "../../src/core/message.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { ManualClock } from "../support/manual-clock.ts";

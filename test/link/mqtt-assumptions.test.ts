@@ -9,7 +9,7 @@ import { createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import mqtt from "mqtt";
 import { type Packet, parser } from "mqtt-packet";
-import type { Message } from "../../src/core/ports.ts";
+import type { Message } from "../../src/core/message.ts";
 import { clientOptions, type MqttLinkOptions } from "../../src/link/link-options.ts";
 import { publishPacketBytes } from "../../src/link/packet-size.ts";
 import { publishPath } from "../../src/link/publish-path.ts";

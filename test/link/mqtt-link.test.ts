@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { type TestContext, test } from "node:test";
 import type { InboundMessage, LinkHooks } from "../../src/core/link.ts";
-import type { Message } from "../../src/core/ports.ts";
+import type { Message } from "../../src/core/message.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import type { MqttLinkOptions } from "../../src/link/link-options.ts";
 import { MqttLink } from "../../src/link/mqtt-link.ts";

@@ -3,7 +3,7 @@ import { Writable } from "node:stream";
 import { test } from "node:test";
 import fc from "fast-check";
 import { type IPublishPacket, parser } from "mqtt-packet";
-import type { Message } from "../../src/core/ports.ts";
+import type { Message } from "../../src/core/message.ts";
 import { publishPacketBytes } from "../../src/link/packet-size.ts";
 import { PublishWriter } from "../../src/link/publish-writer.ts";
 

@@ -1,7 +1,7 @@
 /** One suite over both ways a format uses the link: QoS 1 with PUBACKs as JSON does, QoS 0 with proof by ping as Sparkplug does. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import type { Message, PublishOutcome } from "../../src/core/ports.ts";
+import type { Message, PublishOutcome } from "../../src/core/message.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
 import type { MqttLinkOptions } from "../../src/link/link-options.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Message, OutboxEntry } from "../../src/core/ports.ts";
+import type { OutboxEntry } from "../../src/core/delivery.ts";
+import type { Message } from "../../src/core/message.ts";
 import { createTopics } from "../../src/core/topics/topics.ts";
 import { AlarmBoard, type StandingAlarms } from "../../src/publish/alarm-board.ts";
 import { eventMessages } from "../../src/publish/formats/alarm-messages.ts";

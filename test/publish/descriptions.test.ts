@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Message, MessageLink, PublishOutcome } from "../../src/core/ports.ts";
+import type { Message, PublishOutcome } from "../../src/core/message.ts";
+import type { MessageLink } from "../../src/core/ports.ts";
 import type { Sensor } from "../../src/core/sensor.ts";
 import { ReplaceableSite } from "../../src/core/site-source.ts";
 import type { TopicTemplates } from "../../src/core/topics/template.ts";

@@ -1,13 +1,9 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import type {
-  AgentStatus,
-  Gap,
-  Message,
-  MessageLink,
-  PublishOutcome,
-  SensorState,
-} from "../../src/core/ports.ts";
+import type { AgentStatus, SensorState } from "../../src/core/agent-status.ts";
+import type { Gap } from "../../src/core/delivery.ts";
+import type { Message, PublishOutcome } from "../../src/core/message.ts";
+import type { MessageLink } from "../../src/core/ports.ts";
 import type { Site } from "../../src/core/sensor.ts";
 import { fixedSite, ReplaceableSite } from "../../src/core/site-source.ts";
 import { silentLogger } from "../../src/lib/logger.ts";

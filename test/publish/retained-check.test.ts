@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Message, PublishOutcome, StoredReading } from "../../src/core/ports.ts";
+import type { Message, PublishOutcome } from "../../src/core/message.ts";
 import type { Kind } from "../../src/core/sensor.ts";
 import { fixedSite, type SiteSource } from "../../src/core/site-source.ts";
+import type { StoredReading } from "../../src/core/stored-reading.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { createGatesideProfile } from "../../src/publish/formats/gateside.ts";
 import { RetainedCheck } from "../../src/publish/retained-check.ts";

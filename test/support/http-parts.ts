@@ -1,10 +1,5 @@
-import type {
-  AgentStatus,
-  Gap,
-  StoredReading,
-  StoredWaveform,
-  WaveformRef,
-} from "../../src/core/ports.ts";
+import type { AgentStatus } from "../../src/core/agent-status.ts";
+import type { Gap } from "../../src/core/delivery.ts";
 import type {
   BackfillJobs,
   HealthPart,
@@ -15,6 +10,7 @@ import type {
 } from "../../src/core/query/ports.ts";
 import type { Kind, Site } from "../../src/core/sensor.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
+import type { StoredReading, StoredWaveform, WaveformRef } from "../../src/core/stored-reading.ts";
 import { createWireNames } from "../../src/core/wire/wire-names.ts";
 import type { HttpOptions, HttpParts } from "../../src/http/parts.ts";
 import { silentLogger } from "../../src/lib/logger.ts";

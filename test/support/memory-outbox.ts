@@ -1,12 +1,6 @@
-import type {
-  Clock,
-  DeliveryOutcome,
-  Lane,
-  LaneDepth,
-  Outbox,
-  OutboxEntry,
-  StoredReading,
-} from "../../src/core/ports.ts";
+import type { DeliveryOutcome, Lane, LaneDepth, OutboxEntry } from "../../src/core/delivery.ts";
+import type { Clock, Outbox } from "../../src/core/ports.ts";
+import type { StoredReading } from "../../src/core/stored-reading.ts";
 import { Backoff } from "../../src/lib/backoff.ts";
 import { ManualClock } from "./manual-clock.ts";
 

@@ -3,9 +3,9 @@ import type { AlarmEngine } from "../../core/alarm/engine.ts";
 import type { FollowedReading } from "../../core/alarm/follow-up.ts";
 import { numberOf, type SignalPoint } from "../../core/alarm/signal.ts";
 import type { FindingEngine } from "../../core/diagnosis/engine.ts";
-import type { StoredReading } from "../../core/ports.ts";
 import type { Value } from "../../core/reading.ts";
 import { type Kind, readingKinds, type Site } from "../../core/sensor.ts";
+import type { StoredReading } from "../../core/stored-reading.ts";
 
 export interface StoredHistory {
   latest(sensor: string, kind: Kind): StoredReading | null;

@@ -1,6 +1,8 @@
 /** What changes alarms without a reading: the passing of time, another site file, and a store that was recreated. */
+
+import type { SensorState } from "../../core/agent-status.ts";
 import type { AlarmStore } from "../../core/alarm/ports.ts";
-import type { Clock, Logger, SensorState } from "../../core/ports.ts";
+import type { Clock, Logger } from "../../core/ports.ts";
 import type { SiteSource } from "../../core/site-source.ts";
 import type { AlarmEngines } from "./engines.ts";
 

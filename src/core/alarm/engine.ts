@@ -3,7 +3,7 @@
  * that changes a state returns what must be written, and the caller writes it in the transaction that stores the
  * readings. `committed` makes the change the state of the engine, `undone` drops it.
  */
-import type { SensorState } from "../ports.ts";
+import type { SensorState } from "../agent-status.ts";
 import { type Kind, normalCode, type Site } from "../sensor.ts";
 import { type BaselineState, learn, UNLEARNED } from "./baseline.ts";
 import { BaselineSamples } from "./baseline-samples.ts";

@@ -1,5 +1,5 @@
 /** Changes caused by the passing of time: sensors that fall silent or report again, and shelves that end. */
-import type { SensorState } from "../ports.ts";
+import type { SensorState } from "../agent-status.ts";
 import { normalCode, type Sensor } from "../sensor.ts";
 import type { AlarmContext } from "./context.ts";
 import type { AlarmEvent } from "./event.ts";

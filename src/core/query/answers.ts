@@ -1,9 +1,9 @@
 /** The shapes of the query service's responses (services sections 4.2 and 6). Unknown is null, never 0. */
 
-import type { StoredReading } from "../ports.ts";
 import { isRead, type Sensor } from "../sensor.ts";
 import { zoneNumber } from "../signal/severity.ts";
 import { firmwareOf, internalRms, signalOf } from "../state/node-facts.ts";
+import type { StoredReading } from "../stored-reading.ts";
 import {
   API_ASSIGNMENT,
   API_CHANNEL,

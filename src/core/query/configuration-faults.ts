@@ -1,5 +1,5 @@
 /** Faults of the configuration, and of the agent's own HTTP server. */
-import type { AgentStatus } from "../ports.ts";
+import type { AgentStatus } from "../agent-status.ts";
 import type { Fault } from "./faults.ts";
 
 /** Fault lines of a refused reload that are shown; the log has them all. */

@@ -1,5 +1,6 @@
 /** Current faults in plain words with the remedy: what the dashboard and `status` show. */
-import type { AgentStatus, FailureClass, LinkStatus, SensorState } from "../ports.ts";
+import type { AgentStatus, LinkStatus, SensorState } from "../agent-status.ts";
+import type { FailureClass } from "../failure.ts";
 import type { Site } from "../sensor.ts";
 import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../silence.ts";
 import { MAIN_UPLINK } from "../uplink.ts";

@@ -2,8 +2,9 @@
  * Several histories merged into one, oldest first: the result of the history operations. They are read in step, so that
  * memory holds one page of each, whatever the range contains.
  */
-import type { StoredReading } from "../ports.ts";
+
 import type { Kind } from "../sensor.ts";
+import type { StoredReading } from "../stored-reading.ts";
 import type { HistoryReader } from "./ports.ts";
 import { PAGE_ROWS, walk } from "./walk.ts";
 

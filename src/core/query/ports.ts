@@ -2,9 +2,12 @@
  * What the HTTP room needs from the rest of the agent. The store, the poller and the command room implement these;
  * src/agent connects them.
  */
-import type { AgentStatus, Gap, StoredReading, StoredWaveform, WaveformReader } from "../ports.ts";
+import type { AgentStatus } from "../agent-status.ts";
+import type { Gap } from "../delivery.ts";
+import type { WaveformReader } from "../ports.ts";
 import type { Doubt } from "../quality.ts";
 import type { Kind, Sensor } from "../sensor.ts";
+import type { StoredReading, StoredWaveform } from "../stored-reading.ts";
 import type { SignalUnit } from "../unit.ts";
 
 /** A position in a history: just after this reading, in the direction of the walk. */

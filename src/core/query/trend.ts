@@ -1,4 +1,4 @@
-import type { StoredReading } from "../ports.ts";
+import type { StoredReading } from "../stored-reading.ts";
 
 /** One value over time, downsampled: the lowest and highest of every bucket that has any, so that no spike is lost. */
 export interface TrendSeries {

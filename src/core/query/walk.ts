@@ -1,4 +1,4 @@
-import type { StoredReading } from "../ports.ts";
+import type { StoredReading } from "../stored-reading.ts";
 import type { HistoryPosition, HistoryRange, HistoryReader } from "./ports.ts";
 
 /** Readings fetched by one query: few enough that a write never waits noticeably. */

@@ -1,5 +1,6 @@
 /** What an alarm's transition is told as (plant 11): the event, and the retained message that stands while it is active. */
-import type { Message, StoredReading } from "../../core/ports.ts";
+import type { Message } from "../../core/message.ts";
+import type { StoredReading } from "../../core/stored-reading.ts";
 import type { Topics } from "../../core/topics/topics.ts";
 
 type AlarmTopics = Pick<Topics, "agentEvent" | "alarm">;

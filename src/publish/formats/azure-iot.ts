@@ -2,7 +2,7 @@
  * Azure IoT Hub (learn.microsoft.com, azure/iot/iot-mqtt-connect-to-iot-hub): MQTT 3.1.1, one topic for everything that a device
  * sends, and a property bag at its end that says what it is. Nothing is retained; the client id is the device id.
  */
-import type { Message } from "../../core/ports.ts";
+import type { Message } from "../../core/message.ts";
 import { compactWaveforms } from "./compact-waveform.ts";
 import { createTimeText, type Encode } from "./encoder.ts";
 import { createGatesideProfile, encodeNothing, isEvent } from "./gateside.ts";

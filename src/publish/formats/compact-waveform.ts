@@ -2,7 +2,9 @@
  * Waveforms for platforms with small messages: 16-bit counts as they were recorded, half the size of floats, in as many parts as
  * fit. G = (count - offset) × scale, which is the mean-free acceleration that the contract's waveform carries.
  */
-import type { Message, StoredWaveform, WaveformReader } from "../../core/ports.ts";
+import type { Message } from "../../core/message.ts";
+import type { WaveformReader } from "../../core/ports.ts";
+import type { StoredWaveform } from "../../core/stored-reading.ts";
 import type { Encode } from "./encoder.ts";
 import { createWaveformHead, eachWaveform, type WaveformEncoderOptions } from "./waveform.ts";
 

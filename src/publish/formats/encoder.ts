@@ -1,4 +1,5 @@
-import type { Message, OutboxEntry } from "../../core/ports.ts";
+import type { OutboxEntry } from "../../core/delivery.ts";
+import type { Message } from "../../core/message.ts";
 
 /**
  * Turns one entry of a lane into the messages that must all be acknowledged before it leaves the outbox; none means the

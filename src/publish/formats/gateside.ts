@@ -1,5 +1,6 @@
+import type { OutboxEntry } from "../../core/delivery.ts";
 import { kindValues } from "../../core/kind-values.ts";
-import type { Message, OutboxEntry } from "../../core/ports.ts";
+import type { Message } from "../../core/message.ts";
 import { readingKinds, type Sensor } from "../../core/sensor.ts";
 import { aboutPayload } from "./about.ts";
 import { eventMessages } from "./alarm-messages.ts";

@@ -5,7 +5,7 @@
  */
 import { channelLabels, channelOfValue } from "../../core/channel-labels.ts";
 import { type KindValue, kindValues } from "../../core/kind-values.ts";
-import type { Message } from "../../core/ports.ts";
+import type { Message } from "../../core/message.ts";
 import { type Kind, readingKinds, type Sensor } from "../../core/sensor.ts";
 import {
   AGENT_ENTITIES,

@@ -1,5 +1,5 @@
 import { channelLabels } from "../../core/channel-labels.ts";
-import type { Message } from "../../core/ports.ts";
+import type { Message } from "../../core/message.ts";
 import type { Kind } from "../../core/sensor.ts";
 import { fromSite } from "../../core/site-source.ts";
 import { createTimeText, type Encode } from "./encoder.ts";

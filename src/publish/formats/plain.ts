@@ -1,4 +1,4 @@
-import type { Message } from "../../core/ports.ts";
+import type { Message } from "../../core/message.ts";
 import type { Value } from "../../core/reading.ts";
 import { fromSite } from "../../core/site-source.ts";
 import type { Encode } from "./encoder.ts";

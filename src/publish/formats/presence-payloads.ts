@@ -1,6 +1,7 @@
+import type { AgentStatus, SensorState } from "../../core/agent-status.ts";
 import { backlogOf } from "../../core/backlog.ts";
+import type { Gap } from "../../core/delivery.ts";
 import { linkTitle } from "../../core/link-title.ts";
-import type { AgentStatus, Gap, SensorState } from "../../core/ports.ts";
 import type { AgentWord } from "./profile.ts";
 
 /** Payloads of the agent's and sensors' own topics (contract 6). */

@@ -2,7 +2,10 @@
  * How an uplink speaks: one object that turns everything there is to say into messages (plant 10 "Profiles"). The publisher
  * sends its lanes' messages, `Presence` the others; neither knows a topic.
  */
-import type { AgentStatus, Gap, Message, WaveformReader } from "../../core/ports.ts";
+import type { AgentStatus } from "../../core/agent-status.ts";
+import type { Gap } from "../../core/delivery.ts";
+import type { Message } from "../../core/message.ts";
+import type { WaveformReader } from "../../core/ports.ts";
 import type { Kind, Sensor } from "../../core/sensor.ts";
 import type { Topics } from "../../core/topics/topics.ts";
 import type { Encode } from "./encoder.ts";

@@ -3,7 +3,9 @@
  * carries the reading's own time in `ts`, so that the backlog lands where it belongs. There is no will: ThingsBoard sees by
  * itself that the session ended.
  */
-import type { Message, OutboxEntry } from "../../core/ports.ts";
+
+import type { OutboxEntry } from "../../core/delivery.ts";
+import type { Message } from "../../core/message.ts";
 import type { Value } from "../../core/reading.ts";
 import { aboutPayload } from "./about.ts";
 import { compactWaveforms } from "./compact-waveform.ts";

@@ -1,4 +1,4 @@
-import type { StoredReading } from "../../core/ports.ts";
+import type { StoredReading } from "../../core/stored-reading.ts";
 
 /** True for the names of values that an uplink wants. */
 export type ValueFilter = (value: string) => boolean;

@@ -1,5 +1,7 @@
 import { channelLabels } from "../../core/channel-labels.ts";
-import type { Message, StoredWaveform, WaveformReader } from "../../core/ports.ts";
+import type { Message } from "../../core/message.ts";
+import type { WaveformReader } from "../../core/ports.ts";
+import type { StoredWaveform } from "../../core/stored-reading.ts";
 import { createTimeText, type Encode } from "./encoder.ts";
 import { createSiteTopics, type Naming, sensorsOf } from "./naming.ts";
 

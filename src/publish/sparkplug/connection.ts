@@ -1,5 +1,5 @@
 import type { SessionLink } from "../../core/link.ts";
-import type { PublishOutcome } from "../../core/ports.ts";
+import type { PublishOutcome } from "../../core/message.ts";
 
 /** One session of the link as the edge node uses it: once it is closed, nothing goes out over a later one. */
 export class NodeConnection {

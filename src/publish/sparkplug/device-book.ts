@@ -1,9 +1,10 @@
+import type { SensorState } from "../../core/agent-status.ts";
 import { type ChannelLabel, channelLabels, channelOfValue } from "../../core/channel-labels.ts";
 import { publishedChannels } from "../../core/convert/accel.ts";
 import { kindValues } from "../../core/kind-values.ts";
-import type { SensorState, StoredReading } from "../../core/ports.ts";
 import { type Kind, normalCode, readingKinds, type Sensor, type Site } from "../../core/sensor.ts";
 import type { SiteSource } from "../../core/site-source.ts";
+import type { StoredReading } from "../../core/stored-reading.ts";
 import { createSelector, SELECT_ALL, type Select, type Selector } from "../../core/uplink.ts";
 import { type AlarmSource, alarmShape } from "./alarm-metrics.ts";
 import {

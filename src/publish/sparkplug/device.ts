@@ -3,10 +3,11 @@
  * `Quality` is sent in births, with every value that is not good, and once more when a value is good again: DATA without
  * the property does not say "good again" to every host.
  */
-import type { StoredReading } from "../../core/ports.ts";
+
 import type { Doubt } from "../../core/quality.ts";
 import { SCADA_QUALITY, sparkplugQuality } from "../../core/quality-map.ts";
 import type { Kind } from "../../core/sensor.ts";
+import type { StoredReading } from "../../core/stored-reading.ts";
 import { ALARM_PREFIX, type AlarmStand, alarmMetricName, alarmShape } from "./alarm-metrics.ts";
 import type { Datatype, Metric, Property } from "./payload.ts";
 import { deviceId } from "./topic.ts";

@@ -1,4 +1,4 @@
-import type { AgentStatus } from "../../core/ports.ts";
+import type { AgentStatus } from "../../core/agent-status.ts";
 import type { Datatype, Metric, MetricValue } from "./payload.ts";
 
 /** One metric of the node itself. The names must not change while the agent runs. */

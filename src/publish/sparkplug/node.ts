@@ -1,14 +1,8 @@
+import type { LinkState } from "../../core/agent-status.ts";
+import type { DeliveryOutcome, OutboxEntry } from "../../core/delivery.ts";
 import { mayHeal } from "../../core/failure.ts";
 import type { LinkWishes, SessionLink, Will } from "../../core/link.ts";
-import type {
-  Clock,
-  DeliveryOutcome,
-  LinkState,
-  Logger,
-  Outbox,
-  OutboxEntry,
-  WaveformReader,
-} from "../../core/ports.ts";
+import type { Clock, Logger, Outbox, WaveformReader } from "../../core/ports.ts";
 import type { Select } from "../../core/uplink.ts";
 import { LogPace } from "../../lib/log-pace.ts";
 import type { UplinkMetrics } from "../../lib/metrics.ts";

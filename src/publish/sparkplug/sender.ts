@@ -1,6 +1,7 @@
 /** Hands messages of one session to the link, one after the other: the single queue that owns seq. */
 import { setImmediate as eventLoopTurn } from "node:timers/promises";
-import type { OutboxEntry, WaveformReader } from "../../core/ports.ts";
+import type { OutboxEntry } from "../../core/delivery.ts";
+import type { WaveformReader } from "../../core/ports.ts";
 import type { NodeConnection } from "./connection.ts";
 import { type Device, type ParsedReading, parseReading } from "./device.ts";
 import type { DeviceBook } from "./device-book.ts";

@@ -2,7 +2,9 @@
  * The life of one session after CONNECT and SUBSCRIBE: wait for the host, births, then turns. One message at a time, and
  * in each turn: a rebirth first, then live readings, then one message of the backlog, waveforms when nothing else waits.
  */
-import type { Clock, DeliveryOutcome, Logger, Outbox, OutboxEntry } from "../../core/ports.ts";
+
+import type { DeliveryOutcome, OutboxEntry } from "../../core/delivery.ts";
+import type { Clock, Logger, Outbox } from "../../core/ports.ts";
 import { isWanted } from "../formats/waveform.ts";
 import type { TokenBucket } from "../token-bucket.ts";
 import { type AlarmNews, alarmMetricName, alarmShape } from "./alarm-metrics.ts";

@@ -1,4 +1,4 @@
-import type { StoredWaveform } from "../../core/ports.ts";
+import type { StoredWaveform } from "../../core/stored-reading.ts";
 import type { MetricShape } from "./device.ts";
 import type { Property } from "./payload.ts";
 

@@ -1,4 +1,5 @@
-import type { Gap, GapLog, Logger, OutboxUplink } from "../../core/ports.ts";
+import type { Gap, OutboxUplink } from "../../core/delivery.ts";
+import type { GapLog, Logger } from "../../core/ports.ts";
 import { MAIN_UPLINK } from "../../core/uplink.ts";
 import type { Database } from "../database/database.ts";
 import { StoreFailure } from "../database/store-failure.ts";

@@ -1,6 +1,7 @@
 /** Which lane has which number, on disk: see lane-plan.ts for what becomes of lanes when uplinks change. */
+
+import type { Lane, OutboxUplink } from "../../core/delivery.ts";
 import { isWaveform, type LaneChange, planLanes } from "../../core/lane-plan.ts";
-import type { Lane, OutboxUplink } from "../../core/ports.ts";
 import type { Database } from "../database/database.ts";
 import { findNewest } from "../readings/newest-times.ts";
 import { hourOf } from "../readings/stored-reading.ts";

@@ -2,8 +2,10 @@
  * What lanes need beside leasing and settling, a slice at a time between the writes of others: rows for what was stored
  * before an uplink came, the end of lanes that are no longer configured, and backlog that is older than its uplink wants.
  */
+
+import type { Lane } from "../../core/delivery.ts";
 import { isWaveform } from "../../core/lane-plan.ts";
-import type { Clock, Lane, Logger } from "../../core/ports.ts";
+import type { Clock, Logger } from "../../core/ports.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 import type { WriteQueue } from "../database/write-queue.ts";

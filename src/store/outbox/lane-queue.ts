@@ -1,5 +1,5 @@
+import type { Lane, OutboxEntry } from "../../core/delivery.ts";
 import { laneName } from "../../core/lane-plan.ts";
-import type { Lane, OutboxEntry } from "../../core/ports.ts";
 import { Backoff } from "../../lib/backoff.ts";
 import type { LaneUplink } from "./lane-uplink.ts";
 

@@ -1,5 +1,5 @@
 import { isEvent } from "../../core/alarm/event.ts";
-import type { Lane, OutboxUplink } from "../../core/ports.ts";
+import type { Lane, OutboxUplink } from "../../core/delivery.ts";
 import { isWaveformWanted } from "../../core/uplink.ts";
 import type { Stream } from "../database/streams.ts";
 import { HOUR_MS } from "../readings/stored-reading.ts";

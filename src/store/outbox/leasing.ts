@@ -1,5 +1,7 @@
 import { isEvent } from "../../core/alarm/event.ts";
-import type { Clock, OutboxEntry, StoredReading } from "../../core/ports.ts";
+import type { OutboxEntry } from "../../core/delivery.ts";
+import type { Clock } from "../../core/ports.ts";
+import type { StoredReading } from "../../core/stored-reading.ts";
 import type { Database, Row } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 import { hourOf, READING_COLUMNS, toStoredReading } from "../readings/stored-reading.ts";

@@ -5,17 +5,16 @@
  * - Rows are keyed by hour first, so that a round's inserts of all sensors share pages.
  * - A lease is memory only: after a crash everything not settled on disk is pending again (at least once).
  */
-import { type LaneChange, laneChangeText, laneName } from "../../core/lane-plan.ts";
+
 import type {
-  Clock,
   DeliveryOutcome,
   Lane,
   LaneDepth,
-  Logger,
-  Outbox,
   OutboxEntry,
   OutboxUplink,
-} from "../../core/ports.ts";
+} from "../../core/delivery.ts";
+import { type LaneChange, laneChangeText, laneName } from "../../core/lane-plan.ts";
+import type { Clock, Logger, Outbox } from "../../core/ports.ts";
 import type { Kind } from "../../core/sensor.ts";
 import type { Database } from "../database/database.ts";
 import { StoreFailure } from "../database/store-failure.ts";

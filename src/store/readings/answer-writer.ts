@@ -1,5 +1,6 @@
 import { setImmediate as immediate } from "node:timers/promises";
-import type { AnswerWriter, AppendResult, DayKey, DayProgress } from "../../core/ports.ts";
+import type { AppendResult, DayKey, DayProgress } from "../../core/day.ts";
+import type { AnswerWriter } from "../../core/ports.ts";
 import type { Reading } from "../../core/reading.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import type { Stream } from "../database/streams.ts";

@@ -1,6 +1,6 @@
 import { isEvent } from "../../core/alarm/event.ts";
-import type { StoredReading } from "../../core/ports.ts";
 import { KINDS, type Kind } from "../../core/sensor.ts";
+import type { StoredReading } from "../../core/stored-reading.ts";
 import type { Database, Row } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 import type { NewestTimes } from "./newest-times.ts";

@@ -1,5 +1,5 @@
-import type { WaveformRef } from "../../core/ports.ts";
 import { type ChannelTones, isFlagged, type Reading } from "../../core/reading.ts";
+import type { WaveformRef } from "../../core/stored-reading.ts";
 import { encodeSamples } from "../../lib/waveform-codec.ts";
 import { hashOf, hourOf } from "./stored-reading.ts";
 

@@ -1,4 +1,5 @@
-import type { AnswerWriter, DayKey, DayProgress, ReadingLog } from "../../core/ports.ts";
+import type { DayKey, DayProgress } from "../../core/day.ts";
+import type { AnswerWriter, ReadingLog } from "../../core/ports.ts";
 import type { Kind } from "../../core/sensor.ts";
 import { SqliteAnswerWriter } from "./answer-writer.ts";
 import type { ReadingLogOptions, ReadingLogParts } from "./reading-log-parts.ts";

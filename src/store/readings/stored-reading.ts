@@ -1,4 +1,4 @@
-import type { StoredReading, WaveformRef } from "../../core/ports.ts";
+import type { StoredReading, WaveformRef } from "../../core/stored-reading.ts";
 import type { Row } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 

@@ -1,5 +1,5 @@
-import type { StoredWaveform } from "../../core/ports.ts";
 import type { WaveformFiles } from "../../core/query/ports.ts";
+import type { StoredWaveform } from "../../core/stored-reading.ts";
 import { decodeSamples, WaveformDamage } from "../../lib/waveform-codec.ts";
 import type { Database, Row } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Clock, DayKey, Logger } from "../../core/ports.ts";
+import type { DayKey } from "../../core/day.ts";
+import type { Clock, Logger } from "../../core/ports.ts";
 import type { DaySetAside, ReadingMarks } from "../../core/set-aside.ts";
 
 const FILE = "gateside.reading";

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { Message, StoredWaveform } from "../../../src/core/ports.ts";
+import type { Message } from "../../../src/core/message.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import { fixedSite, ReplaceableSite } from "../../../src/core/site-source.ts";
+import type { StoredWaveform } from "../../../src/core/stored-reading.ts";
 import { topicLevel } from "../../../src/core/topic-level.ts";
 import { createTopics } from "../../../src/core/topics/topics.ts";
 import { createTimeText } from "../../../src/publish/formats/encoder.ts";

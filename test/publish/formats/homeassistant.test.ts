@@ -2,7 +2,7 @@
 // /integrations/binary_sensor.mqtt/ and /integrations/sensor/ ("Device class") name them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Message } from "../../../src/core/ports.ts";
+import type { Message } from "../../../src/core/message.ts";
 import { publishedTopics, type TopicPlan } from "../../../src/core/topics/published.ts";
 import { SELECT_ALL } from "../../../src/core/uplink.ts";
 import { createHomeAssistantProfile } from "../../../src/publish/formats/homeassistant.ts";

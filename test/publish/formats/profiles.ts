@@ -1,6 +1,6 @@
-import type { StoredReading, StoredWaveform } from "../../../src/core/ports.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import { fixedSite, type SiteSource } from "../../../src/core/site-source.ts";
+import type { StoredReading, StoredWaveform } from "../../../src/core/stored-reading.ts";
 import type { ProfileOptions } from "../../../src/publish/formats/profile.ts";
 import { storedReading } from "../../support/memory-outbox.ts";
 

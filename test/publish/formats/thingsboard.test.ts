@@ -2,7 +2,7 @@
 // "Attributes API", "Telemetry upload API") and /docs/reference/mqtt-api/ ("Telemetry upload API", "Attributes API") give them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Message } from "../../../src/core/ports.ts";
+import type { Message } from "../../../src/core/message.ts";
 import { createThingsBoardProfile } from "../../../src/publish/formats/thingsboard.ts";
 import { LOOP, loopReading, options, TIME, unpackParts, waveformParts } from "./profiles.ts";
 

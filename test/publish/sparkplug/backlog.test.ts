@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { StoredReading, StoredWaveform } from "../../../src/core/ports.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
+import type { StoredReading, StoredWaveform } from "../../../src/core/stored-reading.ts";
 import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
 import { property, rebirth, valueOf } from "./peer.ts";
 import { MOTOR, metric, PUMP, TestSite } from "./site.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Relay } from "../../../scripts/chaos/relay.ts";
-import type { StoredReading } from "../../../src/core/ports.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
+import type { StoredReading } from "../../../src/core/stored-reading.ts";
 import { deadlineMs } from "../../support/deadline.ts";
 import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
 import { append, mainOf, readingOf, tempStore } from "../../support/temp-database.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { LinkState } from "../../../src/core/agent-status.ts";
 import type { LinkWishes, SessionLink } from "../../../src/core/link.ts";
-import type { LinkState } from "../../../src/core/ports.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
 import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
 import { rebirth } from "./peer.ts";

@@ -2,9 +2,10 @@
 
 import type { TestContext } from "node:test";
 import mqtt, { type MqttClient } from "mqtt";
-import type { SensorState, StoredReading, StoredWaveform } from "../../../src/core/ports.ts";
+import type { SensorState } from "../../../src/core/agent-status.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
+import type { StoredReading, StoredWaveform } from "../../../src/core/stored-reading.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { createMetrics } from "../../../src/lib/metrics.ts";
 import type { MqttLinkOptions } from "../../../src/link/link-options.ts";

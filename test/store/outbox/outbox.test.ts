@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { DeliveryOutcome, Lane, OutboxEntry } from "../../../src/core/ports.ts";
+import type { DeliveryOutcome, Lane, OutboxEntry } from "../../../src/core/delivery.ts";
 import { openStore } from "../../../src/store/sqlite-store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { heapInUse } from "../../support/garbage.ts";

@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import Sqlite from "better-sqlite3";
-import type { OutboxEntry } from "../../../src/core/ports.ts";
+import type { OutboxEntry } from "../../../src/core/delivery.ts";
 import { APPLICATION_ID } from "../../../src/store/database/migrate.ts";
 import { sql as RELEASED_SCHEMA } from "../../../src/store/database/migrations/001-readings.ts";
 import { laneChangesAhead } from "../../../src/store/read-only-store.ts";

@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { DayKey, Logger } from "../../../src/core/ports.ts";
+import type { DayKey } from "../../../src/core/day.ts";
+import type { Logger } from "../../../src/core/ports.ts";
 import { openReadingMarks } from "../../../src/store/recovery/reading-marks.ts";
 
 const DAY: DayKey = { sensor: "10234", kind: "accel", day: "2026-11-20" };

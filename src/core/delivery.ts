@@ -1,0 +1,61 @@
+/** What waits for an uplink, lane by lane, and how each delivery ends. */
+import type { Kind } from "./sensor.ts";
+import type { StoredReading } from "./stored-reading.ts";
+import type { Selector, WaveformPolicy } from "./uplink.ts";
+
+/**
+ * One queue of the outbox. Every lane has its own delivery state over the same stored readings, so that a slow one does
+ * not delay another: json (live + history topics), plain (live only), waveform (JSON waveform messages), sparkplug, and
+ * sparkplugWaveform (Bytes metrics).
+ */
+export const LANES = ["json", "plain", "waveform", "sparkplug", "sparkplugWaveform"] as const;
+
+export type Lane = (typeof LANES)[number];
+
+export interface OutboxEntry {
+  readonly reading: StoredReading;
+  /**
+   * True: the newest pending reading of its sensor and kind, newer than everything published live before, and not
+   * flagged time_in_future. It goes to the live topic (Sparkplug: not historical). Everything else is history.
+   */
+  readonly live: boolean;
+}
+
+/**
+ * sent: the broker acknowledged it; the row is deleted · kept: unknown or transient, try again · refused: the broker
+ * rejected it; the sensor and kind back off in this lane, others continue · oversize: larger than the link's limit;
+ * parked until the limit changes (`unpark`), counted once · skipped: nothing to send in this lane (a history reading on
+ * plain); deleted.
+ */
+export type DeliveryOutcome = "sent" | "kept" | "refused" | "oversize" | "skipped";
+
+/** What the store must know about an uplink to queue its readings. */
+export interface OutboxUplink {
+  readonly name: string;
+  readonly lanes: readonly Lane[];
+  readonly selector: Selector;
+  readonly waveforms: WaveformPolicy;
+  /** False: only live readings. */
+  readonly history: boolean;
+  readonly maxAgeHours: number | null;
+  readonly startFrom: "stored" | "now";
+}
+
+export interface LaneDepth {
+  readonly readings: number;
+  /** Reading time of the oldest pending one, ms; null if empty. */
+  readonly oldestTimeMs: number | null;
+}
+
+/** Readings that were given up, to be published on agent/gap (contract 6). */
+export interface Gap {
+  readonly gapId: number;
+  readonly sensor: string;
+  readonly kind: Kind;
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly count: number;
+  readonly reason: string;
+  /** The uplink that loses them, if there are several, or that one was removed. */
+  readonly uplink?: string;
+}

@@ -1,0 +1,39 @@
+import type { Waveform } from "./reading.ts";
+import type { Kind } from "./sensor.ts";
+
+/** A reading as stored: the JSON members are texts ready to be inserted into a payload. */
+export interface StoredReading {
+  /** Storage order; never reused. */
+  readonly seq: number;
+  readonly id: string;
+  readonly sensor: string;
+  readonly kind: Kind;
+  readonly timeMs: number;
+  readonly offsetMinutes: number | null;
+  /** When the agent stored it, ms (our clock). */
+  readonly storedAtMs: number;
+  /** JSON objects as text. */
+  readonly values: string;
+  readonly units: string;
+  readonly quality: string;
+  readonly attributes: string;
+  readonly raw: string;
+  /** File ids of stored waveform channels, by channel number; empty if none was stored. */
+  readonly waveforms: readonly WaveformRef[];
+}
+
+export interface WaveformRef {
+  readonly fileId: number;
+  readonly channel: number;
+  readonly axis: "H" | "V" | "A";
+}
+
+export interface StoredWaveform extends Omit<Waveform, "channels"> {
+  readonly fileId: number;
+  readonly sensor: string;
+  readonly timeMs: number;
+  readonly readingId: string;
+  readonly channel: number;
+  readonly axis: "H" | "V" | "A";
+  readonly samples: Int16Array;
+}
