@@ -28,7 +28,7 @@ const BREAKS: readonly Break[] = [
   },
   {
     what: "a day's progress is committed a second before its readings",
-    file: "src/store/readings/answer-writer.ts",
+    file: "src/store/readings/response-writer.ts",
     from: "    rows.length = 0;\n",
     to: `    rows.length = 0;
     if (progress !== null && readings.length > 0) {

@@ -1,5 +1,5 @@
 /** One read of a sensor's day that stores nothing: what `probe` shows and `doctor` tries. */
-import type { AnswerWriter, ReadingLog } from "../core/ports.ts";
+import type { ReadingLog, ResponseWriter } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
 import type { PolledKind, Sensor } from "../core/sensor.ts";
 import type { DayRead, ReadDay } from "../poll/day-read.ts";
@@ -19,14 +19,14 @@ interface OneRead {
 }
 
 /** Keeps the newest reading and counts the rest: a day of waveforms would not fit. */
-class NewestOnly implements ReadingLog, AnswerWriter {
+class NewestOnly implements ReadingLog, ResponseWriter {
   newest: Reading | null = null;
   count = 0;
 
   progress(): null {
     return null;
   }
-  begin(): AnswerWriter {
+  begin(): ResponseWriter {
     this.discard();
     return this;
   }

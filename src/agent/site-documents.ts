@@ -2,7 +2,7 @@ import { replyTo } from "../command/reply.ts";
 import type { InboundMessage } from "../core/link.ts";
 import type { Message } from "../core/message.ts";
 import type { Topics } from "../core/topics/topics.ts";
-import type { DocumentAnswer, RemoteConfiguration } from "../setup/remote.ts";
+import type { DocumentResult, RemoteConfiguration } from "../setup/remote.ts";
 import type { Accepted, ReplyTo } from "../setup/trial-journal.ts";
 
 type Publish = (message: Message) => Promise<unknown>;
@@ -60,7 +60,7 @@ export class SiteDocuments {
     if (recovered === null) return;
     this.#recovered = null;
     const { version, detail, outcome, reply } = recovered;
-    const answer: DocumentAnswer = {
+    const answer: DocumentResult = {
       ok: false,
       outcome,
       version,
@@ -71,7 +71,7 @@ export class SiteDocuments {
     void publish(this.#messageOf(answer, reply, topics));
   }
 
-  #messageOf(answer: DocumentAnswer, reply: ReplyTo, { siteDocument }: DocumentTopics): Message {
+  #messageOf(answer: DocumentResult, reply: ReplyTo, { siteDocument }: DocumentTopics): Message {
     const { responseTopic, correlation } = reply;
     const asked = {
       topic: siteDocument,

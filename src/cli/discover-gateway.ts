@@ -24,7 +24,7 @@ interface KindsQuestion {
   readonly days: number;
 }
 
-interface KindsAnswer {
+interface KindsFound {
   /** By type code; types for which nothing was found are left out. */
   readonly kinds: ReadonlyMap<number, readonly PolledKind[]>;
   readonly notes: readonly string[];
@@ -59,7 +59,7 @@ export async function askKinds(
   known: { readonly types: ReadonlySet<number>; readonly codes: ReadonlySet<string> },
   progress: (text: string) => void,
   signal: AbortSignal,
-): Promise<KindsAnswer> {
+): Promise<KindsFound> {
   const byType = new Map<number, string[]>();
   for (const { device } of found.devices) {
     const { type, code } = device;

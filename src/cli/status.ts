@@ -104,8 +104,8 @@ function alarmsText(counts: AlarmCounts | null): string {
     [acknowledged, "acknowledged"],
     [shelved, "shelved"],
   ] as const;
-  const told = words.filter(([count]) => count > 0).map(([count, word]) => `${count} ${word}`);
-  return told.length === 0 ? "none" : `${told.join(", ")}; \`gateside alarms\` lists them`;
+  const shown = words.filter(([count]) => count > 0).map(([count, word]) => `${count} ${word}`);
+  return shown.length === 0 ? "none" : `${shown.join(", ")}; \`gateside alarms\` lists them`;
 }
 
 /** Clocks that agree differ by less. */

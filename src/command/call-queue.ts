@@ -7,7 +7,7 @@ import type {
 } from "../core/command.ts";
 import { CallFailure } from "../core/failure.ts";
 import type { Clock } from "../core/ports.ts";
-import { rejectedLocally, resultOfAnswer, resultOfFailure } from "./command-result.ts";
+import { rejectedLocally, resultOfFailure, resultOfResponse } from "./command-result.ts";
 
 /** At most one call per 10 s (contract section 8), as the gateway counts: a slow call may be followed by a fast one. */
 const CALL_SPACING_MS = 10_100;
@@ -84,7 +84,7 @@ export class CallQueue {
     if (signal.aborted) return rejectedLocally("the agent is stopping, the gateway was not called");
     this.#lastCallAt = clock.monotonic();
     try {
-      return resultOfAnswer(await gateway.queueSettings(this.#operation, settings, signal));
+      return resultOfResponse(await gateway.queueSettings(this.#operation, settings, signal));
     } catch (error) {
       if (!(error instanceof CallFailure)) throw error;
       return resultOfFailure(error);

@@ -14,7 +14,7 @@ export function rejectedLocally(description: string): CommandResult {
   return { ok: false, outcome: "rejected_local", statusNumber: null, description };
 }
 
-export function resultOfAnswer(answer: {
+export function resultOfResponse(answer: {
   statusNumber: number;
   description: string;
 }): CommandResult {

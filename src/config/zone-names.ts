@@ -1,6 +1,9 @@
 /** Time zone names that are accepted but mean something else than most people expect. */
 
+import { zoneOffsetMs } from "../core/time-zone.ts";
+
 const MINUTES_PER_HOUR = 60;
+const MS_PER_MINUTE = 60_000;
 /** An instant of northern winter and one of summer: if they differ, the zone has daylight-saving time. */
 const WINTER_MS = Date.UTC(2026, 0, 15);
 const SUMMER_MS = Date.UTC(2026, 6, 15);
@@ -57,14 +60,10 @@ function offsetsOf(zone: string): string {
     : `UTC${winter} in January and UTC${summer} in July`;
 }
 
+/** As +hh:mm or -hh:mm. */
 function offsetAt(zone: string, ms: number): string {
-  const parts = new Intl.DateTimeFormat("en-US", {
-    timeZone: zone,
-    timeZoneName: "longOffset",
-  }).formatToParts(ms);
-  const text = parts.find(({ type }) => type === "timeZoneName")?.value ?? "";
-  const [, sign = "+", hours = "0", minutes = "0"] = /GMT([+-])(\d+):?(\d+)?/.exec(text) ?? [];
-  const total = Number(hours) * MINUTES_PER_HOUR + Number(minutes);
+  const minutes = Math.round(zoneOffsetMs(ms, zone) / MS_PER_MINUTE);
   const digits = (n: number) => String(n).padStart(2, "0");
-  return `${sign}${digits(Math.floor(total / MINUTES_PER_HOUR))}:${digits(total % MINUTES_PER_HOUR)}`;
+  const size = Math.abs(minutes);
+  return `${minutes < 0 ? "-" : "+"}${digits(Math.floor(size / MINUTES_PER_HOUR))}:${digits(size % MINUTES_PER_HOUR)}`;
 }

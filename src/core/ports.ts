@@ -50,7 +50,7 @@ export interface StateSource {
  * all. Large responses spill their samples to disk during the read, so memory stays flat; a discarded or crashed
  * response leaves nothing.
  */
-export interface AnswerWriter {
+export interface ResponseWriter {
   /** True if this identity is stored, was stored and removed since, or was added to this writer already. */
   isKnown(timeMs: number, id: string): boolean;
   /** The reading must not be known. Resolves when the writer can take the next one (back-pressure while spilling). */
@@ -63,7 +63,7 @@ export interface AnswerWriter {
 
 export interface ReadingLog {
   progress(key: DayKey): DayProgress | null;
-  begin(key: DayKey): AnswerWriter;
+  begin(key: DayKey): ResponseWriter;
   /** Newest stored reading time of a sensor and kind, ms; null if none. Readings flagged time_in_future do not count. */
   newestTimeMs(sensor: string, kind: Kind): number | null;
 }

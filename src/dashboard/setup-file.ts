@@ -17,7 +17,7 @@ export type Saved =
   | { readonly outcome: "changed"; readonly file: SetupFile }
   | { readonly outcome: "refused"; readonly message: string };
 
-interface FileAnswer {
+interface FileResponse {
   readonly hash: string;
   readonly isBlank: boolean;
   readonly site?: unknown;
@@ -33,7 +33,7 @@ export class SetupFile {
   /** Nobody has written anything into it yet. */
   readonly #isBlank: boolean;
 
-  constructor(part: Part, { hash, isBlank, site, content }: FileAnswer) {
+  constructor(part: Part, { hash, isBlank, site, content }: FileResponse) {
     this.part = part;
     this.hash = hash;
     this.#isBlank = isBlank;
@@ -47,7 +47,7 @@ export class SetupFile {
   }
 
   static async load(api: Api, part: Part): Promise<SetupFile> {
-    const { status, body } = await api.send<FileAnswer>("GET", `setup/${part}`);
+    const { status, body } = await api.send<FileResponse>("GET", `setup/${part}`);
     if (status !== 200) throw new Error(messageOf(body));
     return new SetupFile(part, body);
   }
@@ -75,7 +75,7 @@ export class SetupFile {
   #became({ status, body }: { readonly status: number; readonly body: unknown }): Saved {
     if (status === 200) return { outcome: "saved" };
     if (status === 412)
-      return { outcome: "changed", file: new SetupFile(this.part, body as FileAnswer) };
+      return { outcome: "changed", file: new SetupFile(this.part, body as FileResponse) };
     if (status === 422)
       return {
         outcome: "faults",

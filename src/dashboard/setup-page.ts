@@ -55,7 +55,7 @@ const PARENTS: Readonly<Record<string, string>> = {
 };
 
 /** The message for the next view. */
-let told = "";
+let message = "";
 
 export function setupPage(parent: HTMLElement, api: Api, model: Model, subject: string): Cleanup {
   const ending = new AbortController();
@@ -88,8 +88,8 @@ export function setupPage(parent: HTMLElement, api: Api, model: Model, subject: 
     ),
     h("section", { class: "panel", "aria-labelledby": "setup-title" }, title(subject), said, place),
   );
-  setText(said, told);
-  told = "";
+  setText(said, message);
+  message = "";
   void open({ api, model, place, signal: ending.signal, go }, subject, ending.signal);
   return () => ending.abort();
 }
@@ -107,7 +107,7 @@ const TITLES: Readonly<Record<string, string>> = {
 };
 
 function go(subject: string, said: string): void {
-  told = said;
+  message = said;
   const hash = `#/setup/${subject}`;
   if (location.hash === hash) window.dispatchEvent(new HashChangeEvent("hashchange"));
   else location.hash = hash;

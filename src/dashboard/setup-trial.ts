@@ -58,7 +58,7 @@ export function trialPanel(
         );
         return onFaults(faults);
       }
-      replace(out, ...answers.flatMap((answer) => shownAnswer(answer, isSensor)));
+      replace(out, ...answers.flatMap((answer) => shownResponse(answer, isSensor)));
     } catch (error) {
       replace(out, h("p", { class: "fault-text" }, (error as Error).message));
     } finally {
@@ -102,7 +102,7 @@ async function probes(view: SetupView, sensor: Dict, kinds: readonly string[]): 
   return answers;
 }
 
-function shownAnswer({ status, body }: Answer, isSensor: boolean): HTMLElement[] {
+function shownResponse({ status, body }: Answer, isSensor: boolean): HTMLElement[] {
   if (status !== 200) return [h("p", { class: "fault-text" }, messageOf(body))];
   if (!isSensor) return shownTried(body as Tried);
   const probed = body as (ProbeReport & { readonly kind: string }) | States;

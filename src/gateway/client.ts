@@ -8,7 +8,6 @@ import type { WireNames } from "../core/wire/wire-names.ts";
 import { AbortCallbacks } from "../lib/abort-callbacks.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { SecretGate } from "../lib/secrets.ts";
-import { AnswerWords, SMALL_BODY_BYTES_MAX, type SmallAnswer } from "./answer-words.ts";
 import { Connections } from "./connections.ts";
 import { decodedBody } from "./decoded-body.ts";
 import {
@@ -19,6 +18,7 @@ import {
   type ExchangeRequest,
 } from "./exchange.ts";
 import { gatewayTime, headerText } from "./response-headers.ts";
+import { ResponseWords, SMALL_BODY_BYTES_MAX, type SmallResponse } from "./response-words.ts";
 import { WakeUp } from "./wake-up.ts";
 
 /**
@@ -56,7 +56,7 @@ export interface GatewayClientParts {
 }
 
 /** The outcome of a settings operation. Status 0 means queued. */
-export interface PostAnswer extends SmallAnswer {
+export interface PostResponse extends SmallResponse {
   readonly gatewayTimeMs: number | null;
 }
 
@@ -78,7 +78,7 @@ export class GatewayClient implements RecordSource, StateSource {
   readonly #shownUrl: string;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #gate: SecretGate;
-  readonly #words: AnswerWords;
+  readonly #words: ResponseWords;
   readonly #aborts = new AbortCallbacks();
   readonly #wakeUp: WakeUp;
   #state: Omit<GatewayState, "url"> = {
@@ -101,7 +101,7 @@ export class GatewayClient implements RecordSource, StateSource {
     this.#gate =
       options.gate ??
       new SecretGate(Object.values({ ...basicAuthorization(url), ...options.headers }));
-    this.#words = new AnswerWords(this.#gate);
+    this.#words = new ResponseWords(this.#gate);
     this.#wakeUp = new WakeUp(parts.clock, this.#aborts, IDLE_MS);
     this.#connections = new Connections(
       {
@@ -168,7 +168,7 @@ export class GatewayClient implements RecordSource, StateSource {
     operation: string,
     fields: Readonly<Record<string, unknown>>,
     signal: AbortSignal,
-  ): Promise<PostAnswer> {
+  ): Promise<PostResponse> {
     const body = this.#options.names.toWire(fields);
     const head = await this.#call(operation, body, SMALL_BODY_BYTES_MAX, false, signal);
     try {

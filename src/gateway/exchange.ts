@@ -2,9 +2,9 @@ import type { Dispatcher } from "undici";
 import type { FailureClass } from "../core/failure.ts";
 import { CallFailure, type FailureCode } from "../core/failure.ts";
 import type { AbortCallbacks } from "../lib/abort-callbacks.ts";
-import { AnswerBody } from "./answer-body.ts";
 import { networkFailure } from "./network-failure.ts";
 import type { ReceiveBuffers } from "./receive-buffers.ts";
+import { ResponseBody } from "./response-body.ts";
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -46,7 +46,7 @@ export interface ExchangeRequest {
 export interface ExchangeHead {
   readonly status: number;
   readonly headers: Headers;
-  readonly body: AnswerBody;
+  readonly body: ResponseBody;
 }
 
 /** One POST over one connection, limited by its deadlines. */
@@ -55,7 +55,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #head: Promise<ExchangeHead>;
   #resolveHead: (head: ExchangeHead) => void = () => {};
   #rejectHead: (failure: CallFailure) => void = () => {};
-  readonly #body: AnswerBody;
+  readonly #body: ResponseBody;
   readonly #startedAt: number;
   #leave: (() => void) | null = null;
   readonly #onAbort = () => this.#fail("aborted", "aborted", "the call was cancelled");
@@ -77,7 +77,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       this.#resolveHead = resolve;
       this.#rejectHead = reject;
     });
-    this.#body = new AnswerBody({
+    this.#body = new ResponseBody({
       pause: () => this.#pause(),
       resume: () => this.#resume(),
       stop: () => this.#over(false),

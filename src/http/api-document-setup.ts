@@ -1,5 +1,5 @@
-import { ANSWER } from "./api-answers.ts";
 import type { Operation } from "./api-operation.ts";
+import { RESPONSE } from "./api-responses.ts";
 import { DISCOVER_BODY, DRAFT_BODY, PROBE_BODY, PROBE_STATES_BODY, TRY_BODY } from "./api-setup.ts";
 import { SETUP_VERSION, SITE_BODY, UPLINKS_BODY } from "./api-setup-files.ts";
 
@@ -25,7 +25,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     summary: "What may be set up here, and what stands in the way.",
     also: SETUP_OFF,
     answer: "The two files.",
-    schema: ANSWER.setup,
+    schema: RESPONSE.setup,
   },
   {
     path: "/api/v1/setup/schemas",
@@ -33,7 +33,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     summary: "The published schemas of both files, which forms are made of.",
     also: SETUP_OFF,
     answer: "JSON Schemas.",
-    schema: ANSWER.setupSchemas,
+    schema: RESPONSE.setupSchemas,
   },
   {
     path: "/api/v1/setup/site",
@@ -41,7 +41,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     summary: "The site file as it is now. Its hash is the ETag, too.",
     also: SETUP_OFF,
     answer: "The file; `site` is null where it is no JSON.",
-    schema: ANSWER.setupSite,
+    schema: RESPONSE.setupSite,
   },
   {
     path: "/api/v1/setup/site/check",
@@ -50,7 +50,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     body: SITE_BODY,
     also: SETUP_OFF,
     answer: "Faults, warnings and changes.",
-    schema: ANSWER.setupCheck,
+    schema: RESPONSE.setupCheck,
   },
   {
     path: "/api/v1/setup/site",
@@ -60,7 +60,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     body: SITE_BODY,
     also: { ...SETUP_OFF, ...SAVE_REFUSED },
     answer: "The new hash, and what was changed.",
-    schema: ANSWER.setupSaved,
+    schema: RESPONSE.setupSaved,
   },
   {
     path: "/api/v1/setup/versions",
@@ -68,7 +68,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     summary: "The last ten site files that were replaced here, newest first.",
     also: SETUP_OFF,
     answer: "The versions.",
-    schema: ANSWER.setupVersions,
+    schema: RESPONSE.setupVersions,
   },
   {
     path: "/api/v1/setup/versions/{version}",
@@ -77,7 +77,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     params: SETUP_VERSION,
     also: { ...SETUP_OFF, 404: "It is not kept." },
     answer: "The file.",
-    schema: ANSWER.setupVersion,
+    schema: RESPONSE.setupVersion,
   },
   {
     path: "/api/v1/setup/versions/{version}/restore",
@@ -86,7 +86,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     params: SETUP_VERSION,
     also: { ...SETUP_OFF, ...SAVE_REFUSED, 404: "It is not kept." },
     answer: "The new hash, and what was changed.",
-    schema: ANSWER.setupSaved,
+    schema: RESPONSE.setupSaved,
   },
   {
     path: "/api/v1/setup/uplinks",
@@ -94,7 +94,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     summary: "The uplinks file as it is now, without secrets. Its hash is the ETag, too.",
     also: NO_UPLINKS,
     answer: "The file; `content` is null where it is no JSON.",
-    schema: ANSWER.setupUplinks,
+    schema: RESPONSE.setupUplinks,
   },
   {
     path: "/api/v1/setup/uplinks/check",
@@ -103,7 +103,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     body: UPLINKS_BODY,
     also: NO_UPLINKS,
     answer: "Faults, warnings and changes.",
-    schema: ANSWER.setupCheck,
+    schema: RESPONSE.setupCheck,
   },
   {
     path: "/api/v1/setup/uplinks",
@@ -113,7 +113,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     body: UPLINKS_BODY,
     also: { ...NO_UPLINKS, ...SAVE_REFUSED },
     answer: "The new hash, and what was changed.",
-    schema: ANSWER.setupSaved,
+    schema: RESPONSE.setupSaved,
   },
   {
     path: "/api/v1/setup/uplinks/versions",
@@ -121,7 +121,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     summary: "The last ten uplinks files that were replaced here, newest first.",
     also: NO_UPLINKS,
     answer: "The versions.",
-    schema: ANSWER.setupVersions,
+    schema: RESPONSE.setupVersions,
   },
   {
     path: "/api/v1/setup/uplinks/versions/{version}",
@@ -130,7 +130,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     params: SETUP_VERSION,
     also: { ...SETUP_OFF, 404: "It is not kept." },
     answer: "The file.",
-    schema: ANSWER.setupUplinksVersion,
+    schema: RESPONSE.setupUplinksVersion,
   },
   {
     path: "/api/v1/setup/uplinks/versions/{version}/restore",
@@ -139,7 +139,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     params: SETUP_VERSION,
     also: { ...SETUP_OFF, ...SAVE_REFUSED, 404: "It is not kept." },
     answer: "The new hash, and what was changed.",
-    schema: ANSWER.setupSaved,
+    schema: RESPONSE.setupSaved,
   },
   {
     path: "/api/v1/setup/probe",
@@ -148,7 +148,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     body: PROBE_BODY,
     also: TRY_REFUSED,
     answer: "The newest reading, and the messages that it would become; or why nothing was read.",
-    schema: ANSWER.setupProbe,
+    schema: RESPONSE.setupProbe,
   },
   {
     path: "/api/v1/setup/probe/states",
@@ -157,7 +157,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     body: PROBE_STATES_BODY,
     also: TRY_REFUSED,
     answer: "The values of each read as they would be stored, or why it gave none.",
-    schema: ANSWER.setupStates,
+    schema: RESPONSE.setupStates,
   },
   {
     path: "/api/v1/setup/uplinks/test",
@@ -167,7 +167,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     body: TRY_BODY,
     also: TRY_REFUSED,
     answer: "What each address said.",
-    schema: ANSWER.setupTried,
+    schema: RESPONSE.setupTried,
   },
   {
     path: "/api/v1/setup/discover",
@@ -178,7 +178,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     also: { ...SETUP_OFF, 409: "It is being asked already." },
     answer: "It began.",
     status: 202,
-    schema: ANSWER.setupDiscovery,
+    schema: RESPONSE.setupDiscovery,
   },
   {
     path: "/api/v1/setup/discover",
@@ -186,7 +186,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     summary: "How far that is.",
     also: SETUP_OFF,
     answer: "Its state.",
-    schema: ANSWER.setupDiscovery,
+    schema: RESPONSE.setupDiscovery,
   },
   {
     path: "/api/v1/setup/discover/draft",
@@ -195,6 +195,6 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     body: DRAFT_BODY,
     also: { ...SETUP_OFF, 404: "Nothing was found yet." },
     answer: "The sensors, and what could not be known.",
-    schema: ANSWER.setupDraft,
+    schema: RESPONSE.setupDraft,
   },
 ];

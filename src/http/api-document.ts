@@ -9,13 +9,13 @@ import {
   RELEARN_BODY,
   WORD_BODIES,
 } from "./api-alarms.ts";
-import { ANSWER, ANSWERS } from "./api-answers.ts";
 import { BACKFILL_BODY, SETTINGS_FORM } from "./api-commands.ts";
 import { COMPARE_BODY } from "./api-configuration.ts";
 import { SETUP_OPERATIONS } from "./api-document-setup.ts";
 import { MACHINE_ID } from "./api-machines.ts";
 import type { Operation } from "./api-operation.ts";
 import { READINGS_QUERY, TREND_QUERY } from "./api-readings.ts";
+import { RESPONSE, RESPONSES } from "./api-responses.ts";
 import { FILE_ID, GAPS_QUERY, objectOf, type Schema, SENSOR } from "./api-schemas.ts";
 import { SENSORS_QUERY } from "./api-sensors.ts";
 import { SERIES_QUERY, WAVEFORMS_QUERY } from "./api-waveforms.ts";
@@ -35,7 +35,7 @@ const OPERATIONS: readonly Operation[] = [
     method: "get",
     summary: "The agent at a glance: gateway, links, buffer, clock, sensors.",
     answer: "The agent's state.",
-    schema: ANSWER.status,
+    schema: RESPONSE.status,
   },
   {
     path: "/api/v1/configuration",
@@ -43,7 +43,7 @@ const OPERATIONS: readonly Operation[] = [
     summary: "What is in effect, and what of settings and files is not.",
     also: { 501: "This agent has none." },
     answer: "Site and uplinks as they are in effect, without secrets.",
-    schema: ANSWER.configuration,
+    schema: RESPONSE.configuration,
   },
   {
     path: "/api/v1/configuration/compare",
@@ -52,7 +52,7 @@ const OPERATIONS: readonly Operation[] = [
     body: COMPARE_BODY,
     also: { 501: "This agent has none." },
     answer: "Names of the settings that differ.",
-    schema: ANSWER.comparison,
+    schema: RESPONSE.comparison,
   },
   {
     path: "/api/v1/reload",
@@ -60,7 +60,7 @@ const OPERATIONS: readonly Operation[] = [
     summary: "Reads site and uplinks files again and applies what differs.",
     also: { 501: "This agent has none." },
     answer: "What was changed, or why the reload was refused; every outcome is answered with 200.",
-    schema: ANSWER.reload,
+    schema: RESPONSE.reload,
   },
   {
     path: "/api/v1/sensors",
@@ -68,7 +68,7 @@ const OPERATIONS: readonly Operation[] = [
     summary: "Sensors by area and machine with state, zone and newest readings.",
     query: SENSORS_QUERY,
     answer: "A page; `next` is its successor's `cursor`, null on the last one.",
-    schema: ANSWER.sensors,
+    schema: RESPONSE.sensors,
   },
   {
     path: "/api/v1/sensors/{code}",
@@ -77,7 +77,7 @@ const OPERATIONS: readonly Operation[] = [
     params: objectOf({ code: SENSOR }, ["code"]),
     also: { 404: "No sensor of this code." },
     answer: "The sensor.",
-    schema: ANSWER.sensor,
+    schema: RESPONSE.sensor,
   },
   {
     path: "/api/v1/readings",
@@ -85,7 +85,7 @@ const OPERATIONS: readonly Operation[] = [
     summary: "Stored readings of a sensor and kind, in pages. The last day where no time is given.",
     query: READINGS_QUERY,
     answer: "A page; `next` is its successor's `cursor`, null on the last one.",
-    schema: ANSWER.readings,
+    schema: RESPONSE.readings,
   },
   {
     path: "/api/v1/trend",
@@ -94,7 +94,7 @@ const OPERATIONS: readonly Operation[] = [
       "The same range thinned to buckets of lowest, highest and mean, so that weeks draw fast and no spike is lost.",
     query: TREND_QUERY,
     answer: "The buckets that hold a value; others are holes.",
-    schema: ANSWER.trend,
+    schema: RESPONSE.trend,
   },
   {
     path: "/api/v1/waveforms",
@@ -102,7 +102,7 @@ const OPERATIONS: readonly Operation[] = [
     summary: "Measurements of a sensor whose samples are stored, newest first.",
     query: WAVEFORMS_QUERY,
     answer: "The measurements.",
-    schema: ANSWER.waveforms,
+    schema: RESPONSE.waveforms,
   },
   {
     path: "/api/v1/waveform/{fileId}",
@@ -112,7 +112,7 @@ const OPERATIONS: readonly Operation[] = [
     query: SERIES_QUERY,
     also: { 404: "No stored samples of this id." },
     answer: "The signal; empty with a `doubt` where the record cannot give it.",
-    schema: ANSWER.waveform,
+    schema: RESPONSE.waveform,
   },
   {
     path: "/api/v1/spectrum/{fileId}",
@@ -123,7 +123,7 @@ const OPERATIONS: readonly Operation[] = [
     query: SERIES_QUERY,
     also: { 404: "No stored samples of this id." },
     answer: "The lines; empty with a `doubt` where the record cannot give them.",
-    schema: ANSWER.spectrum,
+    schema: RESPONSE.spectrum,
   },
   {
     path: "/api/v1/gaps",
@@ -131,21 +131,21 @@ const OPERATIONS: readonly Operation[] = [
     summary: "Dropped readings, newest first.",
     query: GAPS_QUERY,
     answer: "The gaps.",
-    schema: ANSWER.gaps,
+    schema: RESPONSE.gaps,
   },
   {
     path: "/api/v1/faults",
     method: "get",
     summary: "What is wrong now, in plain words, each with its remedy.",
     answer: "The faults; none while all is well.",
-    schema: ANSWER.faults,
+    schema: RESPONSE.faults,
   },
   {
     path: "/api/v1/backfill",
     method: "get",
     summary: "The running or last re-read of past days.",
     answer: "The job, null before the first.",
-    schema: ANSWER.backfill,
+    schema: RESPONSE.backfill,
   },
   {
     path: "/api/v1/backfill",
@@ -159,7 +159,7 @@ const OPERATIONS: readonly Operation[] = [
       501: "Not available in this agent.",
     },
     answer: "The job, null before the first.",
-    schema: ANSWER.backfill,
+    schema: RESPONSE.backfill,
   },
   {
     path: "/api/v1/settings",
@@ -169,7 +169,7 @@ const OPERATIONS: readonly Operation[] = [
     body: SETTINGS_FORM,
     also: { 501: "Not available in this agent." },
     answer: "The outcome, also of a refusal. `queued` is never `applied`.",
-    schema: ANSWER.settings,
+    schema: RESPONSE.settings,
   },
   {
     path: "/api/v1/machines",
@@ -177,7 +177,7 @@ const OPERATIONS: readonly Operation[] = [
     summary: "Machines of the site file with state, speed and how many findings stand.",
     also: ALARMS_OFF,
     answer: "The machines.",
-    schema: ANSWER.machines,
+    schema: RESPONSE.machines,
   },
   {
     path: "/api/v1/machines/{id}/findings",
@@ -186,7 +186,7 @@ const OPERATIONS: readonly Operation[] = [
     params: MACHINE_ID,
     also: { 404: "No machine of this id.", ...ALARMS_OFF },
     answer: "Findings that stand, and what was looked for on each sensor.",
-    schema: ANSWER.findings,
+    schema: RESPONSE.findings,
   },
   {
     path: "/api/v1/alarms",
@@ -195,7 +195,7 @@ const OPERATIONS: readonly Operation[] = [
     query: ALARMS_QUERY,
     also: ALARMS_OFF,
     answer: "The lists; `before` is the next page's `before`, null on the last one.",
-    schema: ANSWER.alarms,
+    schema: RESPONSE.alarms,
   },
   {
     path: "/api/v1/alarms/audit",
@@ -204,7 +204,7 @@ const OPERATIONS: readonly Operation[] = [
     query: AUDIT_QUERY,
     also: ALARMS_OFF,
     answer: "The entries.",
-    schema: ANSWER.audit,
+    schema: RESPONSE.audit,
   },
   {
     path: "/api/v1/alarms/limits",
@@ -213,7 +213,7 @@ const OPERATIONS: readonly Operation[] = [
     query: LIMITS_QUERY,
     also: ALARMS_OFF,
     answer: "The limits; null where there is none on that side.",
-    schema: ANSWER.limits,
+    schema: RESPONSE.limits,
   },
   ...ALARM_WORDS.map(
     (word): Operation => ({
@@ -224,7 +224,7 @@ const OPERATIONS: readonly Operation[] = [
       body: WORD_BODIES[word],
       also: { 404: "No alarm of this id is active or shelved.", ...ALARMS_OFF },
       answer: "The alarm as it stands now.",
-      schema: ANSWER.alarm,
+      schema: RESPONSE.alarm,
     }),
   ),
   {
@@ -234,7 +234,7 @@ const OPERATIONS: readonly Operation[] = [
     query: BASELINES_QUERY,
     also: ALARMS_OFF,
     answer: "The baselines.",
-    schema: ANSWER.baselines,
+    schema: RESPONSE.baselines,
   },
   {
     path: "/api/v1/baselines/{sensor}/{alarm}/{value}/relearn",
@@ -244,7 +244,7 @@ const OPERATIONS: readonly Operation[] = [
     body: RELEARN_BODY,
     also: { 404: "There is no such baseline.", ...ALARMS_OFF },
     answer: "That it was done.",
-    schema: ANSWER.relearned,
+    schema: RESPONSE.relearned,
   },
   ...SETUP_OPERATIONS,
   {
@@ -254,7 +254,7 @@ const OPERATIONS: readonly Operation[] = [
     query: AUDIT_LOG_QUERY,
     also: { 501: "This agent keeps none." },
     answer: "A page; `before` is the next page's `before`, null on the last one.",
-    schema: ANSWER.auditLog,
+    schema: RESPONSE.auditLog,
   },
   {
     path: "/api/v1/events",
@@ -273,7 +273,7 @@ const OPERATIONS: readonly Operation[] = [
     summary: "200 while the agent's loop and database work. Needs no token.",
     alike: { 503: "One of them does not." },
     answer: "Each part.",
-    schema: ANSWER.health,
+    schema: RESPONSE.health,
   },
   {
     path: "/readyz",
@@ -281,7 +281,7 @@ const OPERATIONS: readonly Operation[] = [
     summary: "200 while gateway, broker and buffer are all well.",
     alike: { 503: "At least one is not." },
     answer: "Each one's state.",
-    schema: ANSWER.health,
+    schema: RESPONSE.health,
   },
   {
     path: "/metrics",
@@ -319,7 +319,7 @@ export function apiOperations(version: string): object {
     paths,
     components: {
       securitySchemes: { bearer: { type: "http", scheme: "bearer" } },
-      schemas: ANSWERS,
+      schemas: RESPONSES,
     },
   };
 }
@@ -333,24 +333,24 @@ function describe(operation: Operation): object {
   const answers: Record<string, unknown> = {
     [status]: { description: answer, content },
     ...((query ?? params ?? body) && {
-      400: problemAnswer("A parameter is wrong; the message names it."),
+      400: problemResponse("A parameter is wrong; the message names it."),
     }),
-    403: problemAnswer(
+    403: problemResponse(
       operation.method === "get"
         ? OTHER_ORIGIN
         : `HTTP_VIEW_TOKEN may look and change nothing. ${OTHER_ORIGIN}`,
     ),
     ...(operation.path !== "/healthz" && {
-      401: problemAnswer("Token missing or wrong."),
+      401: problemResponse("Token missing or wrong."),
       429: {
-        ...problemAnswer("Too many wrong tokens from this address."),
+        ...problemResponse("Too many wrong tokens from this address."),
         headers: {
           "Retry-After": { description: "Wait so long, s.", schema: { type: "integer" } },
         },
       },
     }),
   };
-  for (const [code, text] of Object.entries(also ?? {})) answers[code] = problemAnswer(text);
+  for (const [code, text] of Object.entries(also ?? {})) answers[code] = problemResponse(text);
   for (const [code, text] of Object.entries(alike ?? {})) {
     answers[code] = { description: text, content };
   }
@@ -379,10 +379,10 @@ function operationIdOf({ method, path }: Operation): string {
   return method + words.map((word) => (word[0] ?? "").toUpperCase() + word.slice(1)).join("");
 }
 
-function problemAnswer(description: string): object {
+function problemResponse(description: string): object {
   return {
     description,
-    content: { "application/json": { schema: ANSWER.problem } },
+    content: { "application/json": { schema: RESPONSE.problem } },
   };
 }
 

@@ -8,7 +8,7 @@ import { BREATH_EVERY, breathe } from "./breath.ts";
 import type { HttpParts } from "./parts.ts";
 import { problem } from "./problem.ts";
 import { readingJson } from "./reading-json.ts";
-import { isGone, type SharedAnswers, tooMany } from "./shared-answers.ts";
+import { isGone, type SharedResponses, tooMany } from "./shared-responses.ts";
 
 interface SensorsQuery {
   readonly q?: string;
@@ -32,7 +32,7 @@ export const SENSORS_QUERY = objectOf({
 export function registerSensorsApi(
   app: FastifyInstance,
   parts: Pick<HttpParts, "site" | "status" | "history">,
-  answers: SharedAnswers,
+  answers: SharedResponses,
 ): void {
   const ordered = fromSite(parts.site, ({ sensors }) => inOrder(sensors));
   const list = async (query: SensorsQuery) => {

@@ -12,7 +12,7 @@ import { registerSetupApi } from "./api-setup.ts";
 import { registerWaveformApi } from "./api-waveforms.ts";
 import { registerLiveEvents } from "./live-events.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
-import { isGone, type SharedAnswers, tooMany } from "./shared-answers.ts";
+import { isGone, type SharedResponses, tooMany } from "./shared-responses.ts";
 
 const API = "/api/v1";
 const JSON_UTF8 = "application/json; charset=utf-8";
@@ -22,7 +22,7 @@ export function registerApi(
   app: FastifyInstance,
   parts: HttpParts,
   options: HttpOptions,
-  answers: SharedAnswers,
+  answers: SharedResponses,
 ): void {
   const document = apiOperations(options.version);
   app.addHook("onSend", (request, reply, _payload, done) => {

@@ -6,7 +6,7 @@ import { parseLaneName } from "../core/lane-plan.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { HttpParts } from "./parts.ts";
 import { sensorSeries } from "./sensor-series.ts";
-import { isGone, type SharedAnswers, tooMany } from "./shared-answers.ts";
+import { isGone, type SharedResponses, tooMany } from "./shared-responses.ts";
 
 /** The sampler's own timer, ms; it is part of every sample and is subtracted. */
 const RESOLUTION_MS = 200;
@@ -81,7 +81,7 @@ function refreshGauges(metrics: Metrics, status: AgentStatus): void {
 export function registerMetrics(
   app: FastifyInstance,
   parts: Pick<HttpParts, "metrics" | "status">,
-  answers: SharedAnswers,
+  answers: SharedResponses,
 ): void {
   const { metrics, status } = parts;
   const loopDelay = new LoopDelay();

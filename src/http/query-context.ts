@@ -29,13 +29,13 @@ export class AskerGone extends Error {
 }
 
 /** `Value` as pieces of JSON text. Whether the query succeeds is known before the first byte is sent. */
-export interface QueryAnswer {
+export interface QueryResponse {
   readonly pieces: Iterable<string> | AsyncIterable<string>;
   /** Called once the response is sent, or its client is gone. */
   readonly release?: () => void;
 }
 
-export function jsonAnswer(value: unknown): QueryAnswer {
+export function jsonResponse(value: unknown): QueryResponse {
   return { pieces: [JSON.stringify(value)] };
 }
 

@@ -1,5 +1,6 @@
 /** Operations that answer from stored readings over time. */
 
+import { isFault, type QueryFault, type QueryFields } from "../core/query/request.ts";
 import {
   cellOf,
   channelElement,
@@ -12,18 +13,17 @@ import {
   type OpenReading,
   openReading,
   processedReading,
-} from "../core/query/answers.ts";
-import { isFault, type QueryFault, type QueryFields } from "../core/query/request.ts";
+} from "../core/query/responses.ts";
 import type { AxisPlace } from "../core/query/site-tree.ts";
 import { unitFactor } from "../core/query/units.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
 import { API_CHANNEL, API_HISTORY_COLUMNS, API_REQUEST } from "../core/wire/names.ts";
-import { jsonAnswer, type QueryAnswer, type QueryContext, rangeOf } from "./query-context.ts";
+import { jsonResponse, type QueryContext, type QueryResponse, rangeOf } from "./query-context.ts";
 import { tableFrame } from "./query-lists.ts";
-import { type AnswerShape, answerRows, listShape, type Row } from "./query-rows.ts";
+import { answerRows, listShape, type ResponseShape, type Row } from "./query-rows.ts";
 
 const F = API_REQUEST;
-type Outcome = Promise<QueryAnswer | QueryFault>;
+type Outcome = Promise<QueryResponse | QueryFault>;
 
 /** `getRMS` adds the nodes' own RMS if state reads of the site file supply it. */
 export function allHistoryMeasures(context: QueryContext, fields: QueryFields): Outcome {
@@ -44,7 +44,7 @@ export function historyMeasures(context: QueryContext, fields: QueryFields): Out
 async function axisHistory(
   context: QueryContext,
   fields: QueryFields,
-  shape: AnswerShape,
+  shape: ResponseShape,
   rowsOf: (open: OpenReading, place: AxisPlace) => readonly unknown[],
   withNodes = false,
 ): Outcome {
@@ -75,7 +75,7 @@ export async function dataBySensor(context: QueryContext, fields: QueryFields): 
   const range = rangeOf(fields, context);
   if (isFault(range)) return range;
   const sensor = context.tree.sensor(String(fields.integer(F.sensorCode)));
-  if (sensor === null) return jsonAnswer([]);
+  if (sensor === null) return jsonResponse([]);
   const { names, time, units, tree } = context;
   const rowsOf = (reading: StoredReading): Row[] => {
     const labels = JSON.parse(reading.units) as Record<string, string>;
@@ -129,7 +129,7 @@ export async function extraValues(context: QueryContext, fields: QueryFields): O
   const range = rangeOf(fields, context);
   if (isFault(range)) return range;
   const unit = context.units.ofCode(fields.integer(F.unit) ?? -1);
-  if (unit === null) return jsonAnswer([]);
+  if (unit === null) return jsonResponse([]);
   const sensors = context.tree.sensors({
     machine: fields.filter(F.machinecode),
     point: fields.filter(F.pointindex),

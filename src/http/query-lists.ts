@@ -1,19 +1,20 @@
 /** Operations that answer from the site file and the newest readings. */
+
+import { startMs } from "../core/query/dates.ts";
+import type { QueryFields } from "../core/query/request.ts";
 import {
-  assignmentAnswer,
+  assignmentResponse,
   type Cell,
   currentMeasures,
-  deviceAnswer,
   deviceFacts,
+  deviceResponse,
   hasChannel,
   historyRows,
-  nodeAnswer,
+  nodeResponse,
   type OpenReading,
   openReading,
   processedReading,
-} from "../core/query/answers.ts";
-import { startMs } from "../core/query/dates.ts";
-import type { QueryFields } from "../core/query/request.ts";
+} from "../core/query/responses.ts";
 import type { AxisPlace, TreeFilter } from "../core/query/site-tree.ts";
 import { axisNodes } from "../core/query/site-tree.ts";
 import { normalCode, type Sensor } from "../core/sensor.ts";
@@ -26,33 +27,35 @@ import {
   API_TABLE,
 } from "../core/wire/names.ts";
 import { BREATH_EVERY, breathe } from "./breath.ts";
-import { jsonAnswer, type QueryAnswer, type QueryContext, rowPieces } from "./query-context.ts";
+import { jsonResponse, type QueryContext, type QueryResponse, rowPieces } from "./query-context.ts";
 import { factReadings, measuredChannels } from "./query-measured.ts";
 
 const F = API_REQUEST;
 
-export function companies({ tree }: QueryContext): QueryAnswer {
-  return jsonAnswer(tree.nodes("company", {}).map(nodeAnswer));
+export function companies({ tree }: QueryContext): QueryResponse {
+  return jsonResponse(tree.nodes("company", {}).map(nodeResponse));
 }
-export function areas({ tree }: QueryContext, fields: QueryFields): QueryAnswer {
-  return jsonAnswer(tree.nodes("area", { company: fields.filter(F.idcompany) }).map(nodeAnswer));
+export function areas({ tree }: QueryContext, fields: QueryFields): QueryResponse {
+  return jsonResponse(
+    tree.nodes("area", { company: fields.filter(F.idcompany) }).map(nodeResponse),
+  );
 }
-export function machines({ tree }: QueryContext, fields: QueryFields): QueryAnswer {
-  return jsonAnswer(tree.nodes("machine", { area: fields.filter(F.idarea) }).map(nodeAnswer));
+export function machines({ tree }: QueryContext, fields: QueryFields): QueryResponse {
+  return jsonResponse(tree.nodes("machine", { area: fields.filter(F.idarea) }).map(nodeResponse));
 }
-export function points({ tree }: QueryContext, fields: QueryFields): QueryAnswer {
+export function points({ tree }: QueryContext, fields: QueryFields): QueryResponse {
   const machine = fields.filter(F.machinecode);
-  return jsonAnswer(tree.nodes("point", { machine }).map(nodeAnswer));
+  return jsonResponse(tree.nodes("point", { machine }).map(nodeResponse));
 }
-export function axes({ tree, parts }: QueryContext, fields: QueryFields): QueryAnswer {
+export function axes({ tree, parts }: QueryContext, fields: QueryFields): QueryResponse {
   const measured = tree
     .sensors({ machine: fields.filter(F.machinecode), point: fields.filter(F.pointindex) })
     .filter(({ location }) => location !== undefined)
     .flatMap((sensor) => measuredChannels(parts, sensor));
-  return jsonAnswer(axisNodes(measured.map(({ axis }) => axis)).map(nodeAnswer));
+  return jsonResponse(axisNodes(measured.map(({ axis }) => axis)).map(nodeResponse));
 }
-export function units({ units: table }: QueryContext): QueryAnswer {
-  return jsonAnswer(
+export function units({ units: table }: QueryContext): QueryResponse {
+  return jsonResponse(
     table.entries.map(({ code, label }) => ({ [API_NODE.id]: code, [API_NODE.name]: label })),
   );
 }
@@ -60,7 +63,7 @@ export function units({ units: table }: QueryContext): QueryAnswer {
 export async function currentMeasuresOf(
   context: QueryContext,
   fields: QueryFields,
-): Promise<QueryAnswer> {
+): Promise<QueryResponse> {
   const filter: TreeFilter = {
     company: fields.filter(F.companyID),
     area: fields.filter(F.areaID),
@@ -79,7 +82,7 @@ export async function currentMeasuresOf(
       severitiesOf(context, open.reading.sensor, place.channel),
     ),
   }));
-  return jsonAnswer(currentMeasures(entries));
+  return jsonResponse(currentMeasures(entries));
 }
 
 /** The worst active alarm on the acceleration and on the envelope of a channel (plant section 11). */
@@ -94,14 +97,14 @@ function severitiesOf({ parts }: QueryContext, sensor: string, channel: number) 
 export async function allCurrentMeasures(
   context: QueryContext,
   fields: QueryFields,
-): Promise<QueryAnswer> {
+): Promise<QueryResponse> {
   const since = fields.date(F.dateTime);
   const fromMs = since === null ? Number.NEGATIVE_INFINITY : startMs(since, context.timezone);
   const newest = await newestByPlace(context, {}, null);
   const rows = newest
     .filter(({ open }) => open.reading.timeMs >= fromMs)
     .flatMap(({ place, open }) => historyRows(open, place, context.time));
-  return tableAnswer(API_HISTORY_COLUMNS, rows);
+  return tableResponse(API_HISTORY_COLUMNS, rows);
 }
 
 /** The newest reading of each axis; if two sensors share an axis, the later measurement. */
@@ -131,27 +134,27 @@ async function newestByPlace(
   return [...newest.values()];
 }
 
-export async function devices(context: QueryContext, fields: QueryFields): Promise<QueryAnswer> {
+export async function devices(context: QueryContext, fields: QueryFields): Promise<QueryResponse> {
   const sensors = context.tree.sensors({
     company: fields.filter(F.companyId),
     area: fields.filter(F.areaId),
     machine: fields.filter(F.machineCode),
     point: fields.filter(F.pointIndex),
   });
-  return jsonAnswer(await devicesOf(context, sensors));
+  return jsonResponse(await devicesOf(context, sensors));
 }
 export async function devicesByCode(
   context: QueryContext,
   fields: QueryFields,
-): Promise<QueryAnswer> {
+): Promise<QueryResponse> {
   const wanted = new Set(fields.text(F.sensorCodes).split(",").map(normalCode));
   const sensors = context.tree.sensors({}).filter(({ code }) => wanted.has(normalCode(code)));
-  return jsonAnswer(await devicesOf(context, sensors));
+  return jsonResponse(await devicesOf(context, sensors));
 }
-export async function allDevices(context: QueryContext): Promise<QueryAnswer> {
+export async function allDevices(context: QueryContext): Promise<QueryResponse> {
   const columns = Object.values(API_DEVICE);
   const found = await devicesOf(context, context.tree.sensors({}));
-  return tableAnswer(
+  return tableResponse(
     columns,
     found.map((device) => columns.map((column) => device[column] ?? null)),
   );
@@ -167,7 +170,7 @@ async function devicesOf(
     const axisCount = measuredChannels(parts, sensor).length;
     const queuedAtMs = parts.settings?.lastQueuedAtMs(sensor.code) ?? null;
     const lastUpdate = queuedAtMs === null ? "" : time.dashed(queuedAtMs);
-    answers.push(deviceAnswer(sensor, axisCount, facts, lastUpdate));
+    answers.push(deviceResponse(sensor, axisCount, facts, lastUpdate));
     // Each may have searched a page of every kind, which is as much as BREATH_EVERY rows of other queries.
     await breathe();
   }
@@ -181,7 +184,7 @@ async function devicesOf(
 export function assignedMachines(
   { tree, parts, names }: QueryContext,
   fields: QueryFields,
-): QueryAnswer {
+): QueryResponse {
   const code = fields.text(F.code);
   if (code === "") {
     const sensorCode = names.wire(API_CHANNEL.sensorCode);
@@ -190,10 +193,10 @@ export function assignedMachines(
       .flatMap((sensor) =>
         assignments(parts, sensor).map((row) => ({ ...row, [sensorCode]: sensor.code })),
       );
-    return jsonAnswer(all);
+    return jsonResponse(all);
   }
   const sensor = tree.sensor(code);
-  return jsonAnswer(sensor === null ? [] : assignments(parts, sensor));
+  return jsonResponse(sensor === null ? [] : assignments(parts, sensor));
 }
 
 function assignments(parts: QueryContext["parts"], sensor: Sensor): object[] {
@@ -201,10 +204,13 @@ function assignments(parts: QueryContext["parts"], sensor: Sensor): object[] {
   if (location === undefined) return [];
   const channels = measuredChannels(parts, sensor);
   const codes = channels.length > 0 ? channels.map(({ axis }) => axis) : [null];
-  return codes.map((axis) => assignmentAnswer(location.machine, location.point, axis));
+  return codes.map((axis) => assignmentResponse(location.machine, location.point, axis));
 }
 
-function tableAnswer(columns: readonly string[], rows: readonly (readonly Cell[])[]): QueryAnswer {
+function tableResponse(
+  columns: readonly string[],
+  rows: readonly (readonly Cell[])[],
+): QueryResponse {
   const [open, close] = tableFrame(columns);
   return { pieces: rowPieces(open, rows, close) };
 }

@@ -1,6 +1,6 @@
 /** What the stored readings say about the sensors themselves (services sections 6 and 9). */
 import { accelChannels } from "../core/convert/channels.ts";
-import { hasChannel, type OpenReading, openReading } from "../core/query/answers.ts";
+import { hasChannel, type OpenReading, openReading } from "../core/query/responses.ts";
 import { axisChannels } from "../core/query/site-tree.ts";
 import { type Kind, readingKinds, type Sensor } from "../core/sensor.ts";
 import type { QueryContext } from "./query-context.ts";

@@ -7,7 +7,7 @@
 import { countReadings, type MergedRange, mergedReadings } from "../core/query/merged.ts";
 import { fault, QUERY_STATUS, type QueryFault } from "../core/query/request.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
-import type { QueryAnswer, QueryContext } from "./query-context.ts";
+import type { QueryContext, QueryResponse } from "./query-context.ts";
 
 export interface HistoryLimits {
   /** Rows of a response that is built in memory. */
@@ -55,7 +55,7 @@ export interface RowQuestion extends MergedRange {
   readonly rowsOf: (reading: StoredReading) => readonly Row[];
 }
 /** How rows become `Value`. A reading's rows may be in several parts; each part is one list. */
-export interface AnswerShape {
+export interface ResponseShape {
   readonly parts: readonly number[];
   /** Parts without rows are omitted. */
   readonly areEmptyPartsLeftOut: boolean;
@@ -65,7 +65,7 @@ export interface AnswerShape {
   readonly close: string;
 }
 /** One list of rows. */
-export function listShape(open: string, close: string): AnswerShape {
+export function listShape(open: string, close: string): ResponseShape {
   return {
     parts: [0],
     areEmptyPartsLeftOut: false,
@@ -82,8 +82,8 @@ class WorkLimitPassed extends Error {}
 export async function answerRows(
   context: QueryContext,
   question: RowQuestion,
-  shape: AnswerShape,
-): Promise<QueryAnswer | QueryFault> {
+  shape: ResponseShape,
+): Promise<QueryResponse | QueryFault> {
   try {
     return await rowsWithin(context, question, shape);
   } catch (error) {
@@ -99,8 +99,8 @@ export async function answerRows(
 async function rowsWithin(
   context: QueryContext,
   question: RowQuestion,
-  shape: AnswerShape,
-): Promise<QueryAnswer | QueryFault> {
+  shape: ResponseShape,
+): Promise<QueryResponse | QueryFault> {
   const { limits, parts, pause } = context;
   const { history, clock } = parts;
   const startedAtMs = clock.monotonic();
@@ -150,7 +150,7 @@ function beyond(limits: HistoryLimits, bytes: number, workMs: number): QueryFaul
   return fault(QUERY_STATUS.busy, `answer too large: ${about}; ask for a shorter range`);
 }
 
-function* heldPieces(held: readonly Row[], shape: AnswerShape): Generator<string> {
+function* heldPieces(held: readonly Row[], shape: ResponseShape): Generator<string> {
   const byPart = new Map<number, string[]>();
   for (const { part, text } of held) {
     const texts = byPart.get(part);
@@ -180,7 +180,7 @@ function* heldPieces(held: readonly Row[], shape: AnswerShape): Generator<string
 async function* walkedPieces(
   { parts: { history, clock }, pause }: QueryContext,
   question: RowQuestion,
-  shape: AnswerShape,
+  shape: ResponseShape,
 ): AsyncGenerator<string> {
   const endsAtMs = clock.monotonic() + SENDING_MS_MAX;
   const walked: Walked = { readings: null, newestSeq: 0, parts: new Set() };

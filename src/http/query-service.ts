@@ -1,6 +1,5 @@
 import { Readable } from "node:stream";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { ENVELOPE_TAIL, envelopeHead } from "../core/query/answers.ts";
 import { LocalTime } from "../core/query/dates.ts";
 import { OPERATION_KEYS, OPERATIONS, type OperationKey } from "../core/query/operations.ts";
 import {
@@ -12,6 +11,7 @@ import {
   type QueryFields,
   readFields,
 } from "../core/query/request.ts";
+import { ENVELOPE_TAIL, envelopeHead } from "../core/query/responses.ts";
 import { SiteTree } from "../core/query/site-tree.ts";
 import { UnitTable } from "../core/query/units.ts";
 import { fromSite } from "../core/site-source.ts";
@@ -20,7 +20,7 @@ import { FailureLimit, Sessions, TokenCheck } from "./auth.ts";
 import { breathe } from "./breath.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
 import { refusalOf } from "./problem.ts";
-import { AskerGone, jsonAnswer, type QueryAnswer, type QueryContext } from "./query-context.ts";
+import { AskerGone, jsonResponse, type QueryContext, type QueryResponse } from "./query-context.ts";
 import * as history from "./query-history.ts";
 import * as lists from "./query-lists.ts";
 import { outlineOf } from "./query-outline.ts";
@@ -48,7 +48,7 @@ const WRONG_TOKENS_MAX = 60;
 type Handler = (
   context: QueryContext,
   fields: QueryFields,
-) => QueryAnswer | QueryFault | Promise<QueryAnswer | QueryFault>;
+) => QueryResponse | QueryFault | Promise<QueryResponse | QueryFault>;
 
 const HANDLERS: Readonly<Record<Exclude<OperationKey, "login">, Handler>> = {
   companies: lists.companies,
@@ -109,7 +109,7 @@ export function registerQueryService(
     text: string,
     address: string,
     isGone: () => boolean,
-  ): Promise<QueryAnswer | QueryFault | null> => {
+  ): Promise<QueryResponse | QueryFault | null> => {
     if (key === "login") {
       const body = readBody(text);
       return body && gate.login(body, address, parts.site.current.site);
@@ -163,7 +163,7 @@ export function registerQueryService(
       const isGone = () => reply.raw.destroyed && !reply.raw.writableFinished;
       const outcome = await answer(key, text, request.ip, isGone);
       if (outcome === null) return refuse(reply, 400, isObject, "the body must be a JSON object");
-      return isFault(outcome) ? sendFault(reply, isObject, outcome) : sendAnswer(reply, outcome);
+      return isFault(outcome) ? sendFault(reply, isObject, outcome) : sendResponse(reply, outcome);
     });
     scope.route({
       method: ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"],
@@ -207,7 +207,7 @@ class QueryGate {
     return fault(QUERY_STATUS.tokenWrong, `${API_REQUEST.token} is wrong or has ended`);
   }
 
-  login(body: QueryBody, address: string, site: string): QueryAnswer | QueryFault {
+  login(body: QueryBody, address: string, site: string): QueryResponse | QueryFault {
     const fields = readFields(OPERATIONS.login, body, this.#names);
     if (isFault(fields)) return fields;
     const password = fields.text(API_REQUEST.password);
@@ -219,7 +219,7 @@ class QueryGate {
       this.#wrongPasswords.failed(address, password);
       return fault(QUERY_STATUS.tokenWrong, "the password is wrong");
     }
-    return jsonAnswer([
+    return jsonResponse([
       {
         [API_LOGIN.token]: this.#sessions.open(role),
         [API_LOGIN.dataBase]: {
@@ -285,7 +285,7 @@ function sendFault(reply: FastifyReply, isObject: boolean, outcome: QueryFault):
   const head = envelopeHead(outcome.statusNumber, outcome.description);
   return reply.type(JSON_UTF8).send(`${head}${isObject ? "{}" : "[]"}${ENVELOPE_TAIL}`);
 }
-function sendAnswer(reply: FastifyReply, { pieces, release }: QueryAnswer): FastifyReply {
+function sendResponse(reply: FastifyReply, { pieces, release }: QueryResponse): FastifyReply {
   reply.type(JSON_UTF8);
   // Small responses in one write with their length; large ones as fast as the client reads.
   if (Array.isArray(pieces)) {

@@ -8,7 +8,7 @@ import type { StoredWaveform } from "../core/stored-reading.ts";
 import { CPM_PER_HZ, type SignalUnit } from "../core/unit.ts";
 import { API_COORDINATES, API_PACKED, API_REQUEST } from "../core/wire/names.ts";
 import { breathe } from "./breath.ts";
-import type { QueryAnswer, QueryContext } from "./query-context.ts";
+import type { QueryContext, QueryResponse } from "./query-context.ts";
 
 const F = API_REQUEST;
 const SPECTRUM = 1;
@@ -18,7 +18,7 @@ const NUMBERS_PER_PIECE = 2_000;
 export async function fftBase64(
   context: QueryContext,
   fields: QueryFields,
-): Promise<QueryAnswer | QueryFault> {
+): Promise<QueryResponse | QueryFault> {
   const found = findFile(context, fields, fields.integer(F.pointindex));
   if ("statusNumber" in found) return found;
   const { stored, sensor } = found;
@@ -50,7 +50,7 @@ export async function fftBase64(
 export async function fft(
   context: QueryContext,
   fields: QueryFields,
-): Promise<QueryAnswer | QueryFault> {
+): Promise<QueryResponse | QueryFault> {
   const found = findFile(context, fields, null);
   if ("statusNumber" in found) return found;
   const { stored, sensor } = found;

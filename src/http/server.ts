@@ -22,7 +22,7 @@ import { registerMetrics } from "./metrics.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
 import { problem, refusalOf } from "./problem.ts";
 import { refuseUnknown, registerQueryService } from "./query-service.ts";
-import { SharedAnswers } from "./shared-answers.ts";
+import { SharedResponses } from "./shared-responses.ts";
 import { ServerCertificate } from "./tls.ts";
 
 /** Requests to us are small (services section 6). */
@@ -211,7 +211,7 @@ export function createApp(
   );
 
   registerHealth(app, parts);
-  const answers = new SharedAnswers();
+  const answers = new SharedResponses();
   registerMetrics(app, parts, answers);
   registerAudit(app, parts);
   registerApi(app, parts, options, answers);

@@ -5,7 +5,7 @@ import { Oddities } from "../core/decode/scalars.ts";
 import type { StateSource } from "../core/ports.ts";
 import type { JsonValue } from "../core/record.ts";
 import { type Sensor, type ServiceStateRead, sameCode } from "../core/sensor.ts";
-import { readStateAnswer } from "../core/state/state-answer.ts";
+import { readStateResponse } from "../core/state/state-response.ts";
 import { codeOf, type StateSample, sampleOfRecord } from "../core/state/state-sample.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";
 import type { Metrics } from "../lib/metrics.ts";
@@ -20,7 +20,7 @@ export interface ServiceStatesParts {
   readonly emptyStatuses: ReadonlySet<number>;
 }
 
-export interface ServiceAnswer {
+export interface ServiceResponse {
   /** By time; at the end the last one of those without a time. */
   readonly samples: readonly StateSample[];
   /** Records received, usable or not. */
@@ -42,13 +42,13 @@ export class ServiceStates {
     read: ServiceStateRead,
     date: string | null,
     signal: AbortSignal,
-  ): Promise<ServiceAnswer> {
+  ): Promise<ServiceResponse> {
     const { source, names, emptyStatuses, gate, metrics } = this.#parts;
     const { operation } = read;
     const answer = await source.readState({ sensor, operation, date }, signal);
     const oddities = new Oddities();
     const redact = (text: string) => gate.redact(text);
-    const { records, rejected } = readStateAnswer(await wholeBody(answer), {
+    const { records, rejected } = readStateResponse(await wholeBody(answer), {
       operation,
       names,
       oddities,

@@ -11,7 +11,7 @@ export interface ReadRequest {
   readonly gatewayNow: (dateMs: number | null) => number;
   /** True, after `gatewayNow`, where that says that the day is not to be read now: the answer is given up as `aborted`. */
   readonly isVoid?: () => boolean;
-  /** Called when the response is in and only its commit is awaited, with what that commit holds (AnswerBatch.weight). */
+  /** Called when the response is in and only its commit is awaited, with what that commit holds (ResponseBatch.weight). */
   readonly received?: (weight: number) => void;
 }
 

@@ -12,11 +12,11 @@ import type { DftPlans } from "../core/signal/fft.ts";
 import { readingSteps } from "../core/to-reading.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { openGate, type SecretGate } from "../lib/secrets.ts";
-import { AnswerBatch } from "./answer-batch.ts";
 import { failureOf, isCut } from "./answer-failure.ts";
 import type { DayRead, ReadDay, ReadRequest } from "./day-read.ts";
 import { LARGE_RECORD_BYTES, LARGE_RECORD_SAMPLES, LargeRecords } from "./large-records.ts";
 import { RejectLog } from "./reject-log.ts";
+import { ResponseBatch } from "./response-batch.ts";
 import { ScannedDays } from "./scanned-days.ts";
 
 /** A turn of the event loop is given after this much work, ms: acknowledgements and queries wait no longer than this. */
@@ -141,7 +141,7 @@ class OneRead {
     const gatewayNowMs = this.#request.gatewayNow(answer.gatewayTimeMs);
     const isVoid = this.#request.isVoid?.() ?? false;
     const reader = this.#parts.createReader(kind, checkpoint, known && ((hash) => known.has(hash)));
-    const batch = new AnswerBatch(log.begin(this.#key), this.#request.takeCut);
+    const batch = new ResponseBatch(log.begin(this.#key), this.#request.takeCut);
     this.#sliceStartedAt = clock.monotonic();
     let isRead = false;
     try {
@@ -192,7 +192,7 @@ class OneRead {
   }
 
   async #conclude(
-    batch: AnswerBatch,
+    batch: ResponseBatch,
     result: DayResult,
     failure: CallFailure | null,
     checkpoint: string | null,
@@ -243,7 +243,7 @@ class OneRead {
   }
 
   async #commit(
-    batch: AnswerBatch,
+    batch: ResponseBatch,
     checkpoint: string | null,
     records: number,
     known: Set<bigint> | null,
@@ -259,7 +259,7 @@ class OneRead {
     return this.#done(batch, stored, Math.max(0, records - stored));
   }
 
-  #done(batch: AnswerBatch, stored: number, known: number): Outcome {
+  #done(batch: ResponseBatch, stored: number, known: number): Outcome {
     return {
       ok: true,
       stored,
@@ -269,7 +269,7 @@ class OneRead {
     };
   }
 
-  async #take(item: DayItem, batch: AnswerBatch, gatewayNowMs: number): Promise<void> {
+  async #take(item: DayItem, batch: ResponseBatch, gatewayNowMs: number): Promise<void> {
     const { metrics } = this.#parts;
     if ("reject" in item)
       return this.#rejects.add(this.#key, item.reject.reason, item.reject.detail);

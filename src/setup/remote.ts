@@ -30,7 +30,7 @@ import {
 const PLAUSIBLE_SINCE_MS = Date.UTC(2024, 0, 1);
 
 /** As published on the response topic, or on `agent/cmd/site/result`. */
-export interface DocumentAnswer {
+export interface DocumentResult {
   readonly ok: boolean;
   readonly outcome: "trial" | "applied" | "rolled_back" | "refused";
   readonly version: number | null;
@@ -41,7 +41,7 @@ export interface DocumentAnswer {
 }
 
 /** `isRepeated`: a document that was accepted before only gets its earlier result again. */
-export type AnswerDocument = (answer: DocumentAnswer, reply: ReplyTo, isRepeated: boolean) => void;
+export type ReportResult = (result: DocumentResult, reply: ReplyTo, isRepeated: boolean) => void;
 
 export interface RemoteParts {
   readonly reloader: Reloader;
@@ -77,17 +77,17 @@ export class RemoteConfiguration {
     this.#signal = signal;
   }
 
-  /** One document. Answers `refused`, or `trial` and later its result. Never rejects. */
-  async take(bytes: Uint8Array, reply: ReplyTo, answer: AnswerDocument): Promise<void> {
+  /** Processes one document. Reports `refused`, or `trial` and later its result. Never rejects. */
+  async take(bytes: Uint8Array, reply: ReplyTo, report: ReportResult): Promise<void> {
     const { logger, clock, journal, keys, site } = this.#parts;
-    const tell = (told: Omit<DocumentAnswer, "configuration">, isRepeated = false) => {
+    const reportResult = (result: Omit<DocumentResult, "configuration">, isRepeated = false) => {
       const { configuration } = this.#parts.reloader.state;
-      const level = told.ok ? "info" : "warn";
-      logger[level]({ ...told, configuration }, "signed configuration");
-      answer({ ...told, configuration }, reply, isRepeated);
+      const level = result.ok ? "info" : "warn";
+      logger[level]({ ...result, configuration }, "signed configuration");
+      report({ ...result, configuration }, reply, isRepeated);
     };
     const refuse = ({ reason, detail }: Refusal, version: number | null) =>
-      tell({ ok: false, outcome: "refused", version, reason, detail });
+      reportResult({ ok: false, outcome: "refused", version, reason, detail });
     let isOurs = false;
     try {
       const nowMs = clock.now();
@@ -104,7 +104,7 @@ export class RemoteConfiguration {
       const isRepeated = last !== null && document.digest === last.digest;
       if (isRepeated && !this.#isBusy) {
         const { outcome, detail } = last;
-        return tell(
+        return reportResult(
           {
             ok: outcome === "applied",
             outcome,
@@ -143,7 +143,7 @@ export class RemoteConfiguration {
       };
       const failure = await this.#begin(trial);
       if (failure !== null) return refuse(failure, version);
-      tell({
+      reportResult({
         ok: true,
         outcome: "trial",
         version,
@@ -151,7 +151,7 @@ export class RemoteConfiguration {
         detail: `applied; on trial for at most ${Math.round(this.#trialMs / 1000)} s`,
       });
       const ended = await this.#end(trial, wellBefore);
-      if (ended !== null) tell({ ok: ended.length === 0, version, ...outcomeOf(ended) });
+      if (ended !== null) reportResult({ ok: ended.length === 0, version, ...outcomeOf(ended) });
     } catch (error) {
       logger.error({ err: error }, "a signed configuration could not be processed");
       const detail = error instanceof Error ? error.message : String(error);
@@ -247,7 +247,7 @@ export class RemoteConfiguration {
 
 function outcomeOf(
   worse: readonly string[],
-): Pick<DocumentAnswer, "outcome" | "reason" | "detail"> {
+): Pick<DocumentResult, "outcome" | "reason" | "detail"> {
   return worse.length === 0
     ? { outcome: "applied", reason: null, detail: "links and reads are at least as well as before" }
     : {

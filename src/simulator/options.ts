@@ -5,7 +5,7 @@ import type { StateOperation } from "./node-state.ts";
 import type { WaveformShape } from "./waveform.ts";
 
 export type EmptyDay = "empty" | "null" | "missing" | "empty-array" | { readonly status: number };
-type SettingsAnswer = "envelope" | "bare" | "key-only" | "wrapped";
+type SettingsResponse = "envelope" | "bare" | "key-only" | "wrapped";
 
 export interface SimulatorOptions {
   readonly clock?: Clock;
@@ -50,7 +50,7 @@ export interface SimulatorOptions {
     readonly ranges?: readonly number[];
     /** Type codes that accept settings. */
     readonly types?: readonly number[];
-    readonly answer?: SettingsAnswer;
+    readonly answer?: SettingsResponse;
   };
 }
 

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from "node:net";
 import type { PolledKind, Site } from "../core/sensor.ts";
 import { handleControl } from "./control.ts";
-import { DayAnswers, type TruthRecord } from "./day-answer.ts";
+import { DayResponses, type TruthRecord } from "./day-response.ts";
 import { type ActiveFault, FaultBook } from "./faults.ts";
 import { type SimulatorConfig, type SimulatorOptions, withDefaults } from "./options.ts";
 import { NOT_FOUND_PAGE } from "./pages.ts";
@@ -35,7 +35,7 @@ class Gateway implements Simulator {
   readonly zone: TimeZone;
   readonly #config: SimulatorConfig;
   readonly #history: SensorHistory;
-  readonly #answers: DayAnswers;
+  readonly #answers: DayResponses;
   readonly #served = new ServedLog();
   readonly #settings: SettingsBox;
   readonly #service: Service;
@@ -76,7 +76,7 @@ class Gateway implements Simulator {
     const trueNow = () => this.clock.trueNow();
     this.faults = new FaultBook(config.seed, trueNow, (fault, isOn) => this.#onFault(fault, isOn));
     const { plant, clock, faults, zone } = this;
-    this.#answers = new DayAnswers(plant, this.#history, zone, clock, faults);
+    this.#answers = new DayResponses(plant, this.#history, zone, clock, faults);
     this.#settings = new SettingsBox(config.settings, trueNow, (code, afterMs) => {
       const sensor = plant.byCode.get(code);
       return sensor ? this.#history.nextContactMs(sensor, afterMs) : Number.POSITIVE_INFINITY;

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { PolledKind } from "../core/sensor.ts";
 import { isDay } from "../core/time-zone.ts";
 import { sendBody } from "./body.ts";
-import type { DayAnswers } from "./day-answer.ts";
+import type { DayResponses } from "./day-response.ts";
 import { envelopePieces, keyText, type Piece } from "./envelope.ts";
 import type { FaultBook, FaultSet } from "./faults.ts";
 import { sendHeadInPieces } from "./head-pieces.ts";
@@ -42,7 +42,7 @@ export interface CallNote {
 export interface ServiceParts {
   readonly config: SimulatorConfig;
   readonly clock: SimulatedClock;
-  readonly answers: DayAnswers;
+  readonly answers: DayResponses;
   readonly settings: SettingsBox;
   readonly faults: FaultBook;
   readonly served: ServedLog;

@@ -1,5 +1,5 @@
 import type { PolledKind, Site } from "../core/sensor.ts";
-import type { TruthRecord } from "./day-answer.ts";
+import type { TruthRecord } from "./day-response.ts";
 import type { FaultBook } from "./faults.ts";
 import type { PlainRecord } from "./plain-record.ts";
 import type { Plant } from "./plant.ts";

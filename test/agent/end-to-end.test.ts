@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { POLLED_KINDS, type Sensor } from "../../src/core/sensor.ts";
-import type { TruthRecord } from "../../src/simulator/day-answer.ts";
+import type { TruthRecord } from "../../src/simulator/day-response.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { expectedId, expectedReading } from "../support/expected-reading.ts";
 import { type SeenMessage, skipWithoutMosquitto } from "../support/mosquitto.ts";

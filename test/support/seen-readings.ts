@@ -1,6 +1,6 @@
 /** What a subscriber saw of a simulated plant, by id, beside what the plant's truth says it must see. */
 import assert from "node:assert/strict";
-import type { TruthRecord } from "../../src/simulator/day-answer.ts";
+import type { TruthRecord } from "../../src/simulator/day-response.ts";
 import type { Simulator } from "../../src/simulator/simulator.ts";
 import { deadlineMs } from "./deadline.ts";
 import { expectedId } from "./expected-reading.ts";

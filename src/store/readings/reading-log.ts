@@ -1,8 +1,8 @@
 import type { DayKey, DayProgress } from "../../core/day.ts";
-import type { AnswerWriter, ReadingLog } from "../../core/ports.ts";
+import type { ReadingLog, ResponseWriter } from "../../core/ports.ts";
 import type { Kind } from "../../core/sensor.ts";
-import { SqliteAnswerWriter } from "./answer-writer.ts";
 import type { ReadingLogOptions, ReadingLogParts } from "./reading-log-parts.ts";
+import { SqliteResponseWriter } from "./response-writer.ts";
 
 /** A day of any zone lies within this much of its UTC day, and its records may be dated a little outside it. */
 const DAY_SLACK_MS = 26 * 3_600_000;
@@ -43,7 +43,7 @@ export class SqliteReadingLog implements ReadingLog {
     return row ?? null;
   }
 
-  begin(key: DayKey): AnswerWriter {
+  begin(key: DayKey): ResponseWriter {
     const stream = this.#parts.streams.intern(key.sensor, key.kind);
     let waiting = this.#waiting.get(stream.stream);
     if (waiting === undefined) {
@@ -52,7 +52,7 @@ export class SqliteReadingLog implements ReadingLog {
     }
     const unreported = this.#unreported.get(stream.stream) ?? { count: 0 };
     this.#unreported.set(stream.stream, unreported);
-    return new SqliteAnswerWriter(this.#parts, this.#options, {
+    return new SqliteResponseWriter(this.#parts, this.#options, {
       key,
       stream,
       waiting,

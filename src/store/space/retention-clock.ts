@@ -44,7 +44,7 @@ export class RetentionClock {
     if (this.#doubtedSince === null) {
       this.#doubtedSince = at;
       logger.warn(
-        { told: new Date(claimed).toISOString(), expected: new Date(expected).toISOString() },
+        { reported: new Date(claimed).toISOString(), expected: new Date(expected).toISOString() },
         "the clock jumped ahead; history is kept until gateway and box agree on the time, or for an hour",
       );
     }

@@ -1,6 +1,6 @@
 import { setImmediate as immediate } from "node:timers/promises";
 import type { AppendResult, DayKey, DayProgress } from "../../core/day.ts";
-import type { AnswerWriter } from "../../core/ports.ts";
+import type { ResponseWriter } from "../../core/ports.ts";
 import type { Reading } from "../../core/reading.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import type { Stream } from "../database/streams.ts";
@@ -19,7 +19,7 @@ import {
 import type { ReadingLogOptions, ReadingLogParts } from "./reading-log-parts.ts";
 import { formatRefs, hashOf } from "./stored-reading.ts";
 
-export interface AnswerContext {
+export interface ResponseContext {
   readonly key: DayKey;
   readonly stream: Stream;
   /** Identities of this stream that wait for their commit, this answer's included once it does. */
@@ -52,10 +52,10 @@ const PROGRESS_SQL = `INSERT INTO day_progress (day, stream, checkpoint, records
   ON CONFLICT DO UPDATE SET checkpoint = excluded.checkpoint, records = excluded.records`;
 
 /** The readings of one answer on their way into one transaction. */
-export class SqliteAnswerWriter implements AnswerWriter {
+export class SqliteResponseWriter implements ResponseWriter {
   readonly #parts: ReadingLogParts;
   readonly #options: ReadingLogOptions;
-  readonly #context: AnswerContext;
+  readonly #context: ResponseContext;
   readonly #readings: PendingReading[] = [];
   readonly #ids = new Set<string>();
   readonly #staged: number[] = [];
@@ -63,7 +63,7 @@ export class SqliteAnswerWriter implements AnswerWriter {
   #duplicates = 0;
   #isOver = false;
 
-  constructor(parts: ReadingLogParts, options: ReadingLogOptions, context: AnswerContext) {
+  constructor(parts: ReadingLogParts, options: ReadingLogOptions, context: ResponseContext) {
     this.#parts = parts;
     this.#options = options;
     this.#context = context;

@@ -36,7 +36,7 @@ export interface TruthRecord {
   readonly record: PlainRecord;
 }
 
-export class DayAnswers {
+export class DayResponses {
   readonly #plant: Plant;
   readonly #history: SensorHistory;
   readonly #zone: TimeZone;

@@ -12,13 +12,13 @@ const SNIPPET_BYTES = 4_096;
 const DESCRIPTION_MAX = 500;
 
 /** The content of the envelope of a small response. */
-export interface SmallAnswer {
+export interface SmallResponse {
   readonly statusNumber: number;
   readonly description: string;
 }
 
 /** Reads small responses and errors, and describes them in text that contains none of our secrets. */
-export class AnswerWords {
+export class ResponseWords {
   readonly #gate: SecretGate;
 
   constructor(gate: SecretGate) {
@@ -26,7 +26,7 @@ export class AnswerWords {
   }
 
   /** The status of a 2xx response; throws a CallFailure if it has none. */
-  async outcome(head: ExchangeHead): Promise<SmallAnswer> {
+  async outcome(head: ExchangeHead): Promise<SmallResponse> {
     const bytes = await whole(decodedBody(head, SMALL_BODY_BYTES_MAX));
     try {
       const outcome = readOutcome(bytes);

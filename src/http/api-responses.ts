@@ -52,7 +52,7 @@ const SERIES_END = {
 };
 
 /** By their names in the document's components. */
-export const ANSWERS: Readonly<Record<string, Schema>> = {
+export const RESPONSES: Readonly<Record<string, Schema>> = {
   Status: object(
     {
       site: TEXT,
@@ -466,7 +466,7 @@ const SETUP_FILE = object({
 const ANYTHING: Schema = { type: ["object", "null"], additionalProperties: true };
 
 /** Complete responses, by the names that the operations use. */
-export const ANSWER = {
+export const RESPONSE = {
   status: ref("Status"),
   configuration: ref("Configuration"),
   reload: ref("ReloadReport"),

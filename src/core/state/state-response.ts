@@ -14,14 +14,14 @@ const RECORDS_MAX = 20_000;
 /** How much of a service's own text is shown, characters. */
 const DESCRIPTION_MAX = 500;
 
-export interface StateAnswer {
+export interface StateResponse {
   /** In the order of the response; each is an object. */
   readonly records: readonly JsonValue[];
   /** Elements that are not records. */
   readonly rejected: number;
 }
 
-export interface AnswerReading {
+export interface StateResponseOptions {
   readonly operation: string;
   readonly names: WireNames;
   readonly oddities: Oddities;
@@ -31,7 +31,7 @@ export interface AnswerReading {
 }
 
 /** Throws CallFailure if it is unusable: not JSON, truncated, or with a status other than 0. */
-export function readStateAnswer(body: Uint8Array, reading: AnswerReading): StateAnswer {
+export function readStateResponse(body: Uint8Array, reading: StateResponseOptions): StateResponse {
   const { operation, names, oddities, emptyStatuses, redact } = reading;
   const bytes = asBuffer(body);
   const records: JsonValue[] = [];

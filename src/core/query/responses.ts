@@ -49,7 +49,7 @@ export function envelopeHead(statusNumber: number, description: string): string 
 }
 export const ENVELOPE_TAIL = "}]";
 
-export function nodeAnswer(node: TreeNode): object {
+export function nodeResponse(node: TreeNode): object {
   return {
     [API_NODE.id]: node.id,
     [API_NODE.name]: node.name,
@@ -263,7 +263,7 @@ function deviceId(code: string): number {
   return hash & 0x7fffffff || 1;
 }
 
-export function deviceAnswer(
+export function deviceResponse(
   sensor: Sensor,
   axes: number,
   facts: DeviceFacts,
@@ -287,7 +287,7 @@ export function deviceAnswer(
   };
 }
 
-export function assignmentAnswer(machine: number, point: number, axis: number | null): object {
+export function assignmentResponse(machine: number, point: number, axis: number | null): object {
   return {
     [API_ASSIGNMENT.machineCode]: machine,
     [API_ASSIGNMENT.pointIndex]: point,

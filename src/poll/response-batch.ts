@@ -1,5 +1,5 @@
 import type { AppendResult, DayProgress } from "../core/day.ts";
-import type { AnswerWriter } from "../core/ports.ts";
+import type { ResponseWriter } from "../core/ports.ts";
 import { isFlagged, type Reading } from "../core/reading.ts";
 
 /** While a cut answer may have to be marked, this much of it is held in memory at most. */
@@ -11,8 +11,8 @@ const READING_BYTES = 1_000;
 const SAMPLES_PER_WEIGHT = 1_000;
 
 /** The readings of one answer on their way into the store. */
-export class AnswerBatch {
-  readonly writer: AnswerWriter;
+export class ResponseBatch {
+  readonly writer: ResponseWriter;
   /** Hashes of the bytes of the records that this answer showed. */
   readonly hashes: bigint[] = [];
   readonly #hold: boolean;
@@ -25,7 +25,7 @@ export class AnswerBatch {
   #newest: Reading | null = null;
 
   /** @param hold keeps readings back until the end of the response shows whether they must be marked. */
-  constructor(writer: AnswerWriter, hold: boolean) {
+  constructor(writer: ResponseWriter, hold: boolean) {
     this.writer = writer;
     this.#hold = hold;
   }

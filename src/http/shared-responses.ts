@@ -14,7 +14,7 @@ interface Waiting {
  * Computes the large responses of a site one after another, with other work in between. Requests for the same response
  * before its computation starts share it: ten concurrent ones cost two, and none gets a state older than its request.
  */
-export class SharedAnswers {
+export class SharedResponses {
   readonly #waiting = new Map<string, Waiting>();
   #last: Promise<unknown> = Promise.resolve();
 

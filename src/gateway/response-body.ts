@@ -15,7 +15,7 @@ export interface BodyFlow {
  * The body of a response on its way from the socket to one reader, with back-pressure. A piece is valid until the next
  * one is requested: its memory is then reused.
  */
-export class AnswerBody implements AsyncIterableIterator<Uint8Array> {
+export class ResponseBody implements AsyncIterableIterator<Uint8Array> {
   readonly #flow: BodyFlow;
   readonly #pieces: Uint8Array[] = [];
   /** The piece the reader is processing. */
