@@ -1,21 +1,21 @@
-/** The watch looks this often per acknowledgement limit. */
+/** Checks per acknowledgement timeout. */
 const TICKS_PER_TIMEOUT = 4;
-/** One message unanswered for so many limits while others are answered ends the session too. */
+/** One message unanswered for this many timeouts while others are answered ends the session too. */
 const SINGLE_ACK_TIMEOUTS = 4;
 
 export interface WatchedSession {
   /** Publishes answered so far. */
   readonly acks: number;
-  /** Tick in which the oldest publish was sent that has no answer yet; null where there is none. */
+  /** Tick in which the oldest unanswered publish was sent; null if there is none. */
   readonly oldestTick: number | null;
 }
 
-/** What is asked of the broker once in a while, beside publishes. */
+/** Requests to the broker other than publishes. */
 export type Request = "SUBSCRIBE" | "PINGREQ";
 
 /**
- * One timer for all messages: a broker that leaves publishes, SUBSCRIBE or PINGREQ unanswered has lost them, or the link is
- * half open.
+ * One timer for all messages: a broker that does not answer publishes, SUBSCRIBE or PINGREQ has lost them, or the
+ * connection is half open.
  */
 export class AckWatch {
   readonly #timeoutMs: number;
@@ -28,14 +28,14 @@ export class AckWatch {
   #acksSeen = 0;
   #quietTicks = 0;
 
-  /** `onSilence` is told in words what was waited for in vain. */
+  /** `onSilence` gets a description of the response that did not come. */
   constructor(timeoutMs: number, session: WatchedSession, onSilence: (text: string) => void) {
     this.#timeoutMs = timeoutMs;
     this.#session = session;
     this.#onSilence = onSilence;
   }
 
-  /** What a message sent now remembers as its time. */
+  /** The send time to store with a message sent now. */
   get tick(): number {
     return this.#tick;
   }

@@ -1,11 +1,11 @@
 import { publicUrl } from "../core/public-url.ts";
 
-/** One address of the cluster and what became of it last. */
+/** One address of the cluster and its last result. */
 export interface Address {
   readonly url: string;
   /** Without user name, password and query: for logs and states. */
   readonly shown: string;
-  /** Why the last attempt or session there ended; null while it is in order or untried. */
+  /** Why the last attempt or session there ended; null while it works or is untried. */
   lastError: string | null;
 }
 
@@ -19,7 +19,7 @@ export class Addresses {
     this.all = urls.map((url) => ({ url, shown: publicUrl(url), lastError: null }));
   }
 
-  /** In use, or tried now, or tried next. */
+  /** In use, being tried, or next to be tried. */
   get current(): Address {
     const current = this.all[this.#index];
     if (!current) throw new Error("no such address");

@@ -2,12 +2,12 @@
 const LENGTH_BYTES_MAX = 4;
 
 /**
- * Reads along what the broker sends and finds a packet that is too large as soon as its length is known: mqtt.js would gather
- * all of it in memory first, and an MQTT 3.1.1 broker cannot be told a limit.
+ * Monitors the broker's data and detects a packet that is too large as soon as its length is known: mqtt.js would
+ * collect all of it in memory first, and an MQTT 3.1.1 broker cannot be given a limit.
  */
 export class InboundGuard {
   readonly #bytesMax: number;
-  /** Bytes of the current packet's body that are still to come. */
+  /** Remaining bytes of the current packet's body. */
   #rest = 0;
   /** Inside the length of a packet: its bytes so far; -1 before its type. */
   #lengthBytes = -1;
@@ -17,7 +17,7 @@ export class InboundGuard {
     this.#bytesMax = bytesMax;
   }
 
-  /** The length of a packet that exceeds the limit, or null. A length that MQTT cannot say counts as exceeding it. */
+  /** The length of a packet that exceeds the limit, or null. An invalid MQTT length counts as exceeding it. */
   feed(chunk: Uint8Array): number | null {
     let at = 0;
     while (at < chunk.length) {

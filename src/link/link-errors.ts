@@ -1,11 +1,11 @@
-/** How a broker says no, in words an operator can act on. None of them are the broker's own but `said`. */
+/** The broker's refusals in words an operator can act on. Only `said` is the broker's own text. */
 
 /** Why a session was not opened or did not last. */
 export interface LinkFailure {
   readonly text: string;
-  /** True when it will not heal by itself: logged as an error instead of a warning. */
+  /** True if it will not recover by itself: logged as an error instead of a warning. */
   readonly needsHands: boolean;
-  /** The reason string of MQTT 5, as it came: text of somebody else, that may hold what the broker was told. */
+  /** The reason string of MQTT 5, as received: text from outside, which may contain what was sent to the broker. */
   readonly said?: string;
 }
 
@@ -55,7 +55,7 @@ export function connackFailure(code: number, clientId: string): LinkFailure {
   }
 }
 
-/** Members of UPLINKS_FILE, by the settings that say the same of `main`. */
+/** Members of UPLINKS_FILE, by the equivalent settings of `main`. */
 const UPLINK_MEMBERS: Readonly<Record<string, string>> = {
   MQTT_URL: "url",
   MQTT_VERSION: "version",
@@ -163,7 +163,7 @@ export function transportFailure(err: unknown): LinkFailure {
   if (message === "Keepalive timeout") {
     return transient("nothing was heard from the broker within the keep-alive time");
   }
-  // mqtt-packet's words for bytes that are no MQTT: a web server, or TLS on a plain port.
+  // mqtt-packet's message for bytes that are not MQTT: a web server, or TLS on a plain port.
   if (/^(Invalid header flag|Cannot parse|Malformed|Invalid protocol)/.test(message)) {
     return hands(
       "the server at that address does not speak MQTT: check scheme, host and port of MQTT_URL",
@@ -172,7 +172,7 @@ export function transportFailure(err: unknown): LinkFailure {
   return transient(message);
 }
 
-/** `code` of an Error: text of Node's, a number where mqtt.js carries an MQTT reason code. */
+/** `code` of an Error: Node's text, or a number if mqtt.js passes on an MQTT reason code. */
 export function errorCode(err: unknown): string | number | undefined {
   if (typeof err !== "object" || err === null || !("code" in err)) return undefined;
   return typeof err.code === "string" || typeof err.code === "number" ? err.code : undefined;

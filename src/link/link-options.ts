@@ -7,31 +7,31 @@ import type { PublishPathName } from "./publish-path.ts";
 export interface MqttLinkOptions {
   readonly name: "mqtt" | "sparkplug";
   /**
-   * Addresses of one broker cluster, tried in turn: mqtt:, mqtts:, ws: or wss:. User name and password in one are used where
-   * the fields below give none.
+   * Addresses of one broker cluster, tried in turn: mqtt:, mqtts:, ws: or wss:. User name and password in one are used
+   * if the fields below give none.
    */
   readonly urls: readonly string[];
   readonly version: 4 | 5;
   readonly clientId: string;
   readonly username?: string;
-  /** A function is asked before each CONNECT: tokens end. */
+  /** A function is called before each CONNECT, because tokens expire. */
   readonly password?: string | (() => string);
   /** PEM texts. Server certificates are verified in any case. */
   readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
-  /** Asked once for each CONNECT (see `LinkWishes`). */
+  /** Called once before each CONNECT (see `LinkWishes`). */
   readonly will?: (isUnused: boolean) => Will | null;
   readonly subscriptions?: readonly Subscription[];
-  /** A session is of use only with all of its subscriptions: nothing is published before, and one that is refused ends it. */
+  /** A session requires all of its subscriptions: nothing is published before, and a refused one ends it. */
   readonly needsSubscriptions?: boolean;
   /** Name of an uplink of UPLINKS_FILE: failures name its members there. Absent: the settings MQTT_*. */
   readonly uplink?: string;
-  /** MQTT_INFLIGHT: QoS 1 publishes awaiting PUBACK at once. */
+  /** MQTT_INFLIGHT: QoS 1 publishes in flight at once. */
   readonly inflight: number;
   /** MQTT_REQUIRE_SUBSCRIBER: PUBACK 0x10 is a refusal. */
   readonly requireSubscriber?: boolean;
-  /** How PUBLISH packets get onto the wire; `PUBLISH_PATH` unless given. */
+  /** How PUBLISH packets are written; `PUBLISH_PATH` unless given. */
   readonly publishPath?: PublishPathName;
-  /** Takes secrets out of what the broker or a library says before it is shown. */
+  /** Removes secrets from texts of the broker or a library before they are shown. */
   readonly redact?: (text: string) => string;
   readonly keepaliveS?: number;
   readonly connectTimeoutMs?: number;
@@ -41,25 +41,26 @@ export interface MqttLinkOptions {
   readonly backoffMaxMs?: number;
 }
 
-/** A dead peer is noticed after 1.5 × this; also keeps NAT entries of cellular routers alive. */
+/** A dead peer is detected after 1.5 × this; also keeps NAT entries of cellular routers alive. */
 const KEEPALIVE_S = 30;
-/** From the start of the connection to CONNACK: name, TCP, TLS and web socket included. */
+/** From the start of the connection to CONNACK, including name lookup, TCP, TLS and web socket. */
 const CONNECT_TIMEOUT_MS = 20_000;
-/** No PUBACK for this long with publishes in flight: the link is half open, or the broker has lost them. */
+/** No PUBACK for this long with publishes in flight: the connection is half open, or the broker has lost them. */
 export const ACK_TIMEOUT_MS = 30_000;
-/** What we accept from the broker: commands and host states are small, so a flood cannot fill memory. */
+/** Limit for inbound packets: commands and host states are small, so a flood cannot fill memory. */
 export const INBOUND_PACKET_BYTES_MAX = 1_048_576;
 const WEB_SOCKET_BYTES_MAX = 2 * INBOUND_PACKET_BYTES_MAX;
 const INBOUND_RECEIVE_MAXIMUM = 20;
 
 /**
- * GATESIDE_PUBLISH_PATH=library in the environment leaves PUBLISH packets to mqtt.js: the way back, should a version of it break what
- * the direct path relies on (test/link/mqtt-assumptions.test.ts). Not a setting: nobody needs it while that test passes.
+ * GATESIDE_PUBLISH_PATH=library in the environment leaves PUBLISH packets to mqtt.js: a fallback if one of its versions
+ * breaks what the direct path relies on (test/link/mqtt-assumptions.test.ts). Not a setting: nobody needs it while that
+ * test passes.
  */
 export const PUBLISH_PATH: PublishPathName =
   process.env["GATESIDE_PUBLISH_PATH"] === "library" ? "library" : "direct";
 
-/** What mqtt.js needs for one attempt: its own queue, store, reconnect and resubscribe are all off. */
+/** Options of mqtt.js for one attempt: its own queue, store, reconnect and resubscribe are all off. */
 export function clientOptions(
   options: MqttLinkOptions,
   address: string,
@@ -72,7 +73,7 @@ export function clientOptions(
   }
   const isWebSocket = scheme === "ws" || scheme === "wss";
   const isV5 = options.version === 5;
-  // The URL writes IPv6 addresses in brackets, a socket wants them bare.
+  // A URL writes IPv6 addresses in brackets, a socket expects them without.
   const host = isWebSocket ? url.hostname : url.hostname.replace(/^\[(.*)\]$/, "$1");
   const username = options.username ?? (decodeURIComponent(url.username) || undefined);
   const own = typeof options.password === "function" ? options.password() : options.password;
@@ -89,21 +90,21 @@ export function clientOptions(
     reconnectPeriod: 0,
     resubscribe: false,
     queueQoSZero: false,
-    // Identifiers are shared out where publishes are written beside mqtt.js; else all are its own.
+    // Identifiers are divided if publishes are written beside mqtt.js; otherwise all are its own.
     ...((options.publishPath ?? PUBLISH_PATH) === "library"
       ? {}
       : { messageIdProvider: clientPacketIds() }),
-    // A ping every keep-alive interval costs less than to put it off with each acknowledgement.
+    // A ping every keep-alive interval costs less than postponing it with each acknowledgement.
     reschedulePings: false,
-    // A table of 65,536 ready-made packet ids costs 8 MB for as long as the process lives.
+    // A table of 65,536 prepared packet ids costs 8 MB for the life of the process.
     writeCache: false,
-    // mqtt.js traces a dozen lines per message; even switched off they cost a tenth of its time.
+    // mqtt.js traces a dozen lines per message; even disabled they cost a tenth of its time.
     log: () => {},
   };
   if (url.port !== "") connect.port = Number(url.port);
   if (isWebSocket) {
     connect.path = `${url.pathname}${url.search}`;
-    // A message of a web socket is gathered whole before any of it is seen; one may hold several packets.
+    // A web socket message is collected completely before any of it is seen; one may contain several packets.
     connect.wsOptions = { maxPayload: WEB_SOCKET_BYTES_MAX };
   }
   if (username !== undefined) connect.username = username;
@@ -126,7 +127,7 @@ export function clientOptions(
         : {}),
     };
   }
-  // mqtt.js would quietly turn mqtt: into mqtts: when given a certificate, so TLS fields go with TLS schemes alone.
+  // mqtt.js would silently turn mqtt: into mqtts: if given a certificate, so TLS fields are set only with TLS schemes.
   if (scheme === "mqtts" || scheme === "wss") {
     connect.rejectUnauthorized = true;
     if (options.tls?.ca !== undefined) connect.ca = withPublicAuthorities(options.tls.ca);

@@ -18,7 +18,7 @@ export interface MqttLinkParts {
   readonly hooks?: LinkHooks;
 }
 
-/** Longest wait for acknowledgements, and for the DISCONNECT to be taken, when closing. */
+/** Longest wait for acknowledgements, and for the DISCONNECT to be sent, when closing. */
 const CLOSE_INFLIGHT_MS = 5000;
 const CLOSE_DISCONNECT_MS = 1000;
 const CLOSE_FINAL_MS = 1000;
@@ -28,8 +28,9 @@ const NO_RETAIN =
   "this broker keeps no retained messages; states and live readings are published without retain, so a new subscriber waits for the next one";
 
 /**
- * A broker session that is opened again whenever it ends, at the next address, with a new client, a new will and back-off each
- * time. It stores nothing: what was not acknowledged when a session ends is `lost`, and the caller's queue sends it again.
+ * A broker session that is reopened whenever it ends, at the next address, with a new client, a new will and back-off
+ * each time. It stores nothing: what was not acknowledged when a session ends is `lost`, and the caller's queue sends
+ * it again.
  */
 export class MqttLink implements SessionLink {
   readonly #options: MqttLinkOptions;
@@ -92,7 +93,7 @@ export class MqttLink implements SessionLink {
       const end = await this.#runSession(this.#addresses.current, will, mode, signal);
       isWillUnused = !end.connectSent;
       if (signal.aborted || this.#isClosing) break;
-      // The same address again: it has just said how it wants to be asked.
+      // The same address again: it has just shown which kind of CONNECT it needs.
       if (will?.retain === true && this.#retain.ended(end)) continue;
       const pauseMs = this.#history.pauseMs(end);
       await clock.sleep(pauseMs, this.#wake.signal);
@@ -122,7 +123,7 @@ export class MqttLink implements SessionLink {
     return new Promise((resolve) => this.send(message, resolve));
   }
 
-  /** `publish` with a callback, called exactly once, for callers that send by the thousand. */
+  /** `publish` with a callback, called exactly once, for callers that send thousands of messages. */
   send(message: Message, done: Done): void {
     const session = this.#current;
     if (!session?.isOpen) return done({ result: "lost" });
@@ -136,7 +137,10 @@ export class MqttLink implements SessionLink {
     session.send(message, bytes, done);
   }
 
-  /** Awaits what is in flight (5 s at most, `waitedMs` of them gone), publishes `final`, disconnects; `run` ends. */
+  /**
+   * Waits for messages in flight (at most 5 s, of which `waitedMs` are used), publishes `final`, disconnects; `run`
+   * ends.
+   */
   async close(final: readonly Message[] = [], waitedMs = 0): Promise<void> {
     this.#isClosing = true;
     this.#notifyReady();
@@ -166,7 +170,7 @@ export class MqttLink implements SessionLink {
     await this.#current?.disconnect(CLOSE_DISCONNECT_MS, publishWill, reason);
   }
 
-  /** Asks for a topic in the session that is open; false where the broker refuses it or the session ends first. */
+  /** Subscribes to a topic in the open session; false if the broker refuses it or the session ends first. */
   async subscribe(topic: string): Promise<boolean> {
     const session = this.#current;
     if (!session?.isOpen) return false;
@@ -225,8 +229,8 @@ export class MqttLink implements SessionLink {
   }
 
   /**
-   * Subscriptions first, then what the owner has to say, then the publishers. The order on the wire is all it takes for a
-   * command sent upon `online` to find us: readings do not wait for a broker that leaves SUBSCRIBE unanswered.
+   * Subscriptions first, then the owner's messages, then the publishers. The order on the wire ensures that a command
+   * sent in response to `online` reaches us: readings do not wait for a broker that does not answer SUBSCRIBE.
    */
   async #greet(session: MqttSession, address: Address): Promise<void> {
     const { logger, hooks } = this.#parts;

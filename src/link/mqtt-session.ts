@@ -24,35 +24,35 @@ export type Done = (outcome: PublishOutcome) => void;
 
 /** How a session, or the attempt to open one, ended. */
 export interface SessionEnd {
-  /** Null where we left and nothing is wrong. */
+  /** Null if we ended it and nothing is wrong. */
   readonly failure: LinkFailure | null;
   readonly wasOpen: boolean;
-  /** False when no CONNECT can have left this machine. */
+  /** False if no CONNECT can have been sent. */
   readonly connectSent: boolean;
-  /** The CONNECT left, and the broker closed the connection without answering it. */
+  /** The CONNECT was sent, and the broker closed the connection without answering it. */
   readonly isConnectUnanswered: boolean;
   /** Reason code of the broker's DISCONNECT or refusing CONNACK. */
   readonly code: number | null;
-  /** The other side ended it, while QoS 1 publishes awaited their PUBACK. */
+  /** The other side ended it while QoS 1 publishes were in flight. */
   readonly brokeWithInflight: boolean;
   readonly byPeer: boolean;
   /** Bytes of the largest QoS 1 packet that was in flight. */
   readonly largestInflight: number;
-  /** Bytes of the largest QoS 0 packet that no answer of the broker has proven. */
+  /** Bytes of the largest unproven QoS 0 packet. */
   readonly largestUnproven: number;
   /** Publishes and pings answered. */
   readonly acks: number;
 }
 
 export interface SessionTraits {
-  /** One message in flight at a time, to find the one that the broker closes the connection on. */
+  /** One message in flight at a time, to find the one on which the broker closes the connection. */
   readonly isolate: boolean;
-  /** False: the broker is known to refuse whatever is retained. */
+  /** False: the broker is known to refuse retained messages. */
   readonly retain: boolean;
 }
 
 export interface SessionEvents {
-  /** The transport stands and CONNECT goes out. */
+  /** The connection is open and CONNECT is sent. */
   onConnectSent(): void;
   /** Follows the CONNACK. */
   onOpen(): void;
@@ -71,28 +71,31 @@ const NO_SUBSCRIBER = 0x10;
 const MALFORMED_PACKET = 0x81;
 const PACKET_TOO_LARGE = 0x95;
 const DISCONNECT_WITH_WILL = 0x04;
-/** Messages of our own (states, statistics, answers) that wait for a free slot; lanes keep count and never wait here. */
+/**
+ * Messages of our own (states, statistics, responses) that wait for a free slot; lanes keep count and never wait here.
+ */
 const WAITING_MAX = 1024;
 const CLOSED_BY_BROKER: LinkFailure = {
   text: "the broker closed the connection",
   needsHands: false,
 };
-/** In isolation, so many acknowledged one by one let the window open again. */
+/** In isolation, this many messages acknowledged one by one reopen the window. */
 export const ISOLATION_ACKS = 500;
 
 /**
- * One CONNECT and what follows it, over one mqtt.js client that is never used again; publishes take the path the
- * options name. Every publish ends exactly once: by its PUBACK, or lost when the session ends. With `isolate` one message is in flight at a time, so that one on which
- * the broker closes the connection is found and reported refused instead of being tried for ever.
+ * One CONNECT and what follows it, over one mqtt.js client that is never reused; publishes take the path in the
+ * options. Every publish ends exactly once: by its PUBACK, or lost when the session ends. With `isolate` one message is
+ * in flight at a time, so that the one on which the broker closes the connection is found and reported refused instead
+ * of being retried for ever.
  */
 export class MqttSession implements WatchedSession {
   readonly #options: MqttLinkOptions;
   readonly #url: string;
   readonly #traits: SessionTraits;
   readonly #guard = new InboundGuard(INBOUND_PACKET_BYTES_MAX);
-  /** QoS 1 publishes that await their PUBACK, by packet identifier, in the order they were sent. */
+  /** QoS 1 publishes in flight, by packet identifier, in the order they were sent. */
   readonly #pending = new Map<number, Pending>();
-  /** QoS 0 publishes that are not with the kernel yet. */
+  /** QoS 0 publishes that the kernel has not accepted yet. */
   readonly #leaving = new Set<Pending>();
   readonly #pings = new PingQueue();
   readonly #waiting: { message: Message; bytes: number; done: Done }[] = [];
@@ -150,7 +153,7 @@ export class MqttSession implements WatchedSession {
     return this.#connack?.properties?.maximumQoS !== 0;
   }
 
-  /** What the CONNACK granted; `session` is the number of this session. */
+  /** The values granted by the CONNACK; `session` is the number of this session. */
   info(session: number): SessionInfo {
     const { receiveMaximum, maximumPacketSize, retainAvailable } = this;
     return { session, receiveMaximum, maximumPacketSize, retainAvailable };
@@ -165,7 +168,7 @@ export class MqttSession implements WatchedSession {
       try {
         client = mqtt.connect(clientOptions(this.#options, this.#url, will));
       } catch (err) {
-        // Unusable certificates are found when the TLS context is made, before anything is sent.
+        // Unusable certificates are detected when the TLS context is created, before anything is sent.
         this.#end(transportFailure(err));
         return;
       }
@@ -181,7 +184,7 @@ export class MqttSession implements WatchedSession {
         if (packet.cmd === "pingreq") this.#pings.sent();
       });
       client.on("packetreceive", (packet) => {
-        // mqtt.js itself then takes no notice of an acknowledgement for a publish that it has not sent.
+        // mqtt.js then ignores an acknowledgement for a publish that it has not sent.
         if (packet.cmd === "puback") this.#answered(packet.messageId ?? 0, packet.reasonCode ?? 0);
         else if (packet.cmd === "pingresp") this.#pings.answered();
         else if (packet.cmd === "connack" || packet.cmd === "disconnect")
@@ -231,7 +234,7 @@ export class MqttSession implements WatchedSession {
     });
   }
 
-  /** Resolves with the topics that are refused. Left without an answer, the session is ended, and there are none. */
+  /** Resolves with the refused topics. If there is no SUBACK, the session is ended, and there are none. */
   subscribe(subscriptions: readonly Subscription[]): Promise<string[]> {
     const client = this.#client;
     if (!client || subscriptions.length === 0) return Promise.resolve([]);
@@ -244,13 +247,13 @@ export class MqttSession implements WatchedSession {
         const topics = subscriptions.map(({ topic }) => topic);
         const codes = packet?.granted ?? [];
         const refused = topics.filter((_, i) => Number(codes[i]) >= REFUSED_UNSPECIFIED);
-        // An answer that does not say which one is meant refuses all of them.
+        // A response that does not say which one is meant refuses all of them.
         resolve(refused.length > 0 ? refused : topics);
       });
     });
   }
 
-  /** A PINGREQ round trip: true when everything sent before was read; false when the session ended first. */
+  /** A PINGREQ round trip: true if everything sent before was read; false if the session ended first. */
   prove(): Promise<boolean> {
     const client = this.#client;
     if (!client || !this.isOpen || this.#isDisconnecting) return Promise.resolve(false);
@@ -280,7 +283,7 @@ export class MqttSession implements WatchedSession {
     try {
       if (message.qos === 1) this.#pending.set(path.send(message, retain, bytes, null), pending);
       else {
-        // mqtt.js may say within the call that it has left.
+        // mqtt.js may report within the call that it has disconnected.
         this.#leaving.add(pending);
         path.send(message, retain, bytes, () => this.#left(pending));
         this.#pings.wrote(bytes);
@@ -315,15 +318,15 @@ export class MqttSession implements WatchedSession {
     }
   }
 
-  /** Ends without a word to the broker, which then publishes the will. */
+  /** Ends without DISCONNECT; the broker then publishes the will. */
   abort(text: string, needsHands = false): void {
     this.#isLocalEnd = true;
     this.#end({ text, needsHands });
   }
 
   /**
-   * DISCONNECT; gives up after `timeoutMs` on a broker that does not take it. With `publishWill` an MQTT 5 broker publishes the
-   * will; any broker does where publishes still wait for their answer, for then the connection is cut.
+   * DISCONNECT; gives up after `timeoutMs` on a broker that does not accept it. With `publishWill` an MQTT 5 broker
+   * publishes the will; any broker does if publishes are still in flight, because the connection is then cut.
    */
   async disconnect(
     timeoutMs: number,
@@ -349,14 +352,14 @@ export class MqttSession implements WatchedSession {
     this.#end(failure);
   }
 
-  /** Learns whether the transport came up, i.e. whether the CONNECT that mqtt.js has queued was sent. */
+  /** Learns whether the connection opened, i.e. whether the CONNECT queued by mqtt.js was sent. */
   #watchConnect(client: MqttClient): void {
     const scheme = new URL(this.#url).protocol;
     if (scheme === "mqtt:" || scheme === "mqtts:") {
       const event = scheme === "mqtt:" ? "connect" : "secureConnect";
       client.stream.once(event, () => this.#noteConnectSent());
     } else {
-      // A web socket stream does not tell: taken as sent, unless the address could not even be reached.
+      // A web socket stream does not show it: assumed sent, unless the address could not even be reached.
       this.#noteConnectSent();
       client.stream.once("error", (err: unknown) => {
         const code = errorCode(err);
@@ -394,7 +397,7 @@ export class MqttSession implements WatchedSession {
     const isCulprit = this.#traits.isolate && this.inflightMax === 1 && unanswered.length === 1;
     this.#pending.clear();
     this.#leaving.clear();
-    // Destroys the socket and forgets the client; its callbacks find nothing pending any more.
+    // Destroys the socket and releases the client; its callbacks find nothing pending any more.
     this.#client?.end(true);
     this.#client?.stream.destroy();
     const largestUnproven = this.#pings.unprovenBytesMax;

@@ -1,10 +1,10 @@
 import type { IClientOptions } from "mqtt";
 
-/** Packet identifiers (MQTT 2.2.1) from here up are mqtt.js's, for SUBSCRIBE; those below are the publishes'. */
+/** Packet identifiers (MQTT 2.2.1) from here up belong to mqtt.js, for SUBSCRIBE; those below to our publishes. */
 const FIRST_OF_CLIENT = 65_000;
 const LAST = 65_535;
 
-/** The next identifier for a publish that no unanswered one has; more than 64,999 of them are never in flight. */
+/** The next identifier for a publish that no unanswered one uses; more than 64,999 of them are never in flight. */
 export class PublishIds {
   #last = 0;
 
@@ -15,7 +15,7 @@ export class PublishIds {
   }
 }
 
-/** What mqtt.js takes its own identifiers from. */
+/** The source of mqtt.js's own identifiers. */
 export function clientPacketIds(): NonNullable<IClientOptions["messageIdProvider"]> {
   let last = LAST;
   return {

@@ -1,19 +1,20 @@
 import { REMAINING_LENGTH_MAX } from "../core/link.ts";
 import type { Clock } from "../core/ports.ts";
 
-/** So many sessions in a row that end behind a packet of one and the same size: it is the packet. */
+/** This many consecutive sessions that end after a packet of the same size: the packet is the cause. */
 const LOSSES_MAX = 3;
-/** Smaller packets are taken by every broker; what ended the session was something else. */
+/** Every broker accepts smaller packets; another cause ended the session. */
 const SUSPECT_BYTES_MIN = 4_096;
-/** A repeat differs from the first try in its flags and in the digits of its times. */
+/** A repeat differs from the first attempt in its flags and in the digits of its times. */
 const SAME_WITHIN_BYTES = 64;
-/** A limit learned this way is tried again after this long. */
+/** A limit learned this way is retested after this long. */
 const LEARNED_MS = 3_600_000;
 
 /**
- * The largest packet the broker takes, where it does not announce a limit but ends the session on a larger packet: sending
- * that again would end every session to come. Learned from an MQTT 5 DISCONNECT that says so, or from sessions that end
- * without a word behind the same QoS 0 packet. (With QoS 1 the session itself finds the message: see `MqttSession`.)
+ * The largest packet the broker accepts, if it does not announce a limit but ends the session on a larger packet:
+ * sending that again would end every future session. Learned from an MQTT 5 DISCONNECT with that reason, or from
+ * sessions that end silently after the same QoS 0 packet. (With QoS 1 the session itself finds the message: see
+ * `MqttSession`.)
  */
 export class PacketLimit {
   readonly #clock: Pick<Clock, "monotonic">;
@@ -33,13 +34,13 @@ export class PacketLimit {
     return this.#learned.bytes;
   }
 
-  /** The broker said that a packet was too large; `largestBytes` is the largest one it had not answered for. */
+  /** The broker reported that a packet was too large; `largestBytes` is the largest unanswered one. */
   refused(largestBytes: number): void {
     if (largestBytes > 0) this.#learn(largestBytes - 1);
   }
 
   /**
-   * The broker ended a session without a word, with this as its largest unproven packet (0 for none); true when a limit was
+   * The broker ended a session silently, with this as its largest unproven packet (0 for none); true if a limit was
    * learned from it.
    */
   lost(unprovenBytesMax: number): boolean {

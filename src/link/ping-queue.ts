@@ -1,6 +1,6 @@
 /**
- * PINGREQ and PINGRESP matched in order, mqtt.js's own keep-alive pings among them, and the size of what was written
- * with QoS 0 since the last ping that was answered.
+ * PINGREQ and PINGRESP matched in order, including mqtt.js's own keep-alive pings, and the size of what was written
+ * with QoS 0 since the last answered ping.
  */
 export class PingQueue {
   /** One entry for each PINGREQ on the wire. */
@@ -8,12 +8,12 @@ export class PingQueue {
     readonly onEnd: ((isAnswered: boolean) => void) | null;
     readonly bytesBefore: number;
   }[] = [];
-  /** Set until the PINGREQ that was asked for is sent. */
+  /** Set until the requested PINGREQ is sent. */
   #next: ((isAnswered: boolean) => void) | null = null;
   /** Largest packet written since the last PINGREQ. */
   #bytesSince = 0;
 
-  /** The next PINGREQ is asked by someone: `onEnd` is told when it is answered, or that it never will be. */
+  /** The next PINGREQ has a requester: `onEnd` is called when it is answered, or when it never will be. */
   ask(onEnd: (isAnswered: boolean) => void): void {
     this.#next = onEnd;
   }
@@ -29,7 +29,7 @@ export class PingQueue {
   answered(): void {
     this.#awaited.shift()?.onEnd?.(true);
   }
-  /** The session is over: nobody answers any more. */
+  /** The session is over: there will be no more responses. */
   lose(): void {
     const awaited = this.#awaited.splice(0);
     const next = this.#next;
@@ -37,7 +37,7 @@ export class PingQueue {
     next?.(false);
     for (const { onEnd } of awaited) onEnd?.(false);
   }
-  /** Largest packet that no answered PINGREQ followed: the first suspect where a broker hangs up; 0 for none. */
+  /** Largest packet that no answered PINGREQ followed: the first suspect if a broker disconnects; 0 for none. */
   get unprovenBytesMax(): number {
     return this.#awaited.reduce(
       (max, { bytesBefore }) => Math.max(max, bytesBefore),

@@ -5,10 +5,10 @@ import { MqttSession } from "./mqtt-session.ts";
 
 const DISCONNECT_MS = 1_000;
 
-/** What one attempt at one address came to. */
+/** The result of one attempt at one address. */
 export type ProbeResult = { readonly info: SessionInfo } | { readonly failure: LinkFailure };
 
-/** Opens one session at an address, without a will, and leaves it at once. Never rejects; aborting gives the attempt up. */
+/** Opens one session at an address, without a will, and closes it at once. Never rejects; aborting stops the attempt. */
 export async function probeAddress(
   options: MqttLinkOptions,
   url: string,

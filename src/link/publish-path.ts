@@ -3,28 +3,28 @@ import type { Message } from "../core/message.ts";
 import { PublishIds } from "./packet-ids.ts";
 import { PublishWriter } from "./publish-writer.ts";
 
-/** Longest text that MQTT can say (1.5.4), bytes. */
+/** Longest text that MQTT allows (1.5.4), bytes. */
 const TEXT_BYTES_MAX = 65_535;
 
 /**
- * direct: PUBLISH packets are written by `PublishWriter`, beside mqtt.js · library: by mqtt.js's own `publish`, at about twice the CPU
- * per message (docs/benchmarks.md).
+ * direct: PUBLISH packets are written by `PublishWriter`, beside mqtt.js · library: by mqtt.js's own `publish`, at
+ * about twice the CPU per message (docs/benchmarks.md).
  */
 export type PublishPathName = "direct" | "library";
 
-/** How PUBLISH packets of one session get onto the wire. */
+/** How PUBLISH packets of one session are written. */
 export interface PublishPath {
   /**
-   * Sends one message of `bytes` in all (`publishPacketBytes`); returns its packet identifier, 0 with QoS 0. `onWritten` is called
-   * once a message of QoS 0 has left this process, and not if the connection fails first. Throws a RangeError where a
-   * text is longer than MQTT can say; nothing of such a message is written.
+   * Sends one message of `bytes` in all (`publishPacketBytes`); returns its packet identifier, 0 with QoS 0.
+   * `onWritten` is called once a message of QoS 0 has left this process, and not if the connection fails first. Throws
+   * a RangeError if a text is longer than MQTT allows; nothing of such a message is written.
    */
   send(message: Message, retain: boolean, bytes: number, onWritten: (() => void) | null): number;
-  /** Whatever was sent so far goes to the connection before anything that is written after this. */
+  /** Everything sent so far is written to the connection before anything that is written after this. */
   flush(): void;
 }
 
-/** `isTaken` says whether a packet identifier awaits its acknowledgement. */
+/** `isTaken` says whether a packet identifier is in flight. */
 export function publishPath(
   name: PublishPathName,
   client: MqttClient,
@@ -65,7 +65,7 @@ class LibraryPath implements PublishPath {
   }
   send(message: Message, retain: boolean, _bytes: number, onWritten: (() => void) | null): number {
     const { topic, payload, qos, contentType, correlationData, userProperties } = message;
-    // mqtt.js would end the session over it.
+    // mqtt.js would end the session because of it.
     const texts = [topic, contentType ?? "", ...Object.entries(userProperties ?? {}).flat()];
     if (texts.some((text) => Buffer.byteLength(text) > TEXT_BYTES_MAX)) {
       throw new RangeError("a text is longer than 65,535 bytes");

@@ -2,10 +2,10 @@ import type { Writable } from "node:stream";
 import type { Message } from "../core/message.ts";
 import { lengthBytes } from "./packet-size.ts";
 
-/** A burst grows to this many bytes before it goes to the stream within its turn. */
+/** A burst grows to this many bytes before it is written to the stream within its turn. */
 const BURST_BYTES_MAX = 262_144;
 const BURST_BYTES_MIN = 4_096;
-/** Bursts whose memory is used again once the kernel has them: the one being filled and the one being sent. */
+/** Bursts whose memory is reused once the kernel has them: the one being filled and the one being sent. */
 const SPARE_MAX = 2;
 
 const PUBLISH = 0x30;
@@ -16,9 +16,9 @@ const CORRELATION_DATA = 0x09;
 const USER_PROPERTY = 0x26;
 
 /**
- * Writes PUBLISH packets (MQTT 3.1.1 and 5.0, section 3.3) onto a connection whose other packets are mqtt.js's. The packets of one
- * turn of the event loop go out as one piece, in order: mqtt.js's own way (a copy of the options, an entry in its store,
- * five small writes per packet) costs twice as much per message.
+ * Writes PUBLISH packets (MQTT 3.1.1 and 5.0, section 3.3) to a connection whose other packets belong to mqtt.js. The
+ * packets of one turn of the event loop are written as one piece, in order: the path through mqtt.js (a copy of the
+ * options, an entry in its store, five small writes per packet) costs twice as much per message.
  */
 export class PublishWriter {
   readonly #stream: Writable;
@@ -35,9 +35,9 @@ export class PublishWriter {
   }
 
   /**
-   * Goes out with this turn's burst. `packetId` is 0 for QoS 0; `bytes` is what `publishPacketBytes` says; `onWritten` is told
-   * once the stream has handed it on, and not if the stream fails first. Throws a RangeError where a text is longer than
-   * MQTT can say (1.5.4: 65,535 bytes); nothing of such a message is written.
+   * Sent with this turn's burst. `packetId` is 0 for QoS 0; `bytes` is the result of `publishPacketBytes`; `onWritten`
+   * is called once the stream has passed it on, and not if the stream fails first. Throws a RangeError if a text is
+   * longer than MQTT allows (1.5.4: 65,535 bytes); nothing of such a message is written.
    */
   write(
     message: Message,
@@ -63,7 +63,7 @@ export class PublishWriter {
     process.nextTick(() => this.flush());
   }
 
-  /** Hands what is gathered to the stream now. */
+  /** Passes what is collected to the stream now. */
   flush(): void {
     this.#isScheduled = false;
     if (this.#end === 0) return;
@@ -103,7 +103,7 @@ export class PublishWriter {
   #properties(message: Message): void {
     const { contentType, correlationData, userProperties } = message;
     const lengthAt = this.#end;
-    // Nearly always below 128 bytes, whose length is one byte: counted first only where it is not.
+    // Nearly always below 128 bytes, whose length is one byte: counted first only if it is not.
     this.#end += 1;
     if (contentType !== undefined) {
       this.#byte(CONTENT_TYPE);
@@ -149,7 +149,7 @@ export class PublishWriter {
   }
 }
 
-/** Of a packet of so many bytes in all: type byte, length bytes, remaining bytes. */
+/** For a packet of this many bytes in all: type byte, length bytes, remaining bytes. */
 function remainingLength(bytes: number): number {
   let remaining = bytes - 2;
   while (1 + lengthBytes(remaining) + remaining > bytes) remaining -= 1;

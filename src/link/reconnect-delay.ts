@@ -1,17 +1,17 @@
-/** A delay is never shorter than this part of its longest: an attempt that fails at once must not become a busy loop. */
+/** A delay is never shorter than this part of its maximum: an attempt that fails at once must not become a busy loop. */
 const SHORTEST_PART = 0.05;
 
 export interface ReconnectDelayOptions {
   /** Longest pause after a session, ms. */
   readonly firstMs: number;
-  /** Longest pause at all, ms. */
+  /** Longest pause of all, ms. */
   readonly maxMs: number;
   readonly random?: () => number;
 }
 
 /**
- * The pause before each attempt to connect. It is drawn from the whole range up to a ceiling (full jitter), also after a
- * session that was good: when a broker restarts, all its clients lose it in the same moment, and the first pause is what keeps them
+ * The pause before each attempt to connect. It is drawn from the whole range up to a ceiling (full jitter), also after
+ * a good session: when a broker restarts, all its clients lose it in the same moment, and the first pause keeps them
  * from returning in the same second. The ceiling doubles with each attempt, whichever address it goes to.
  */
 export class ReconnectDelay {

@@ -1,29 +1,29 @@
 import type { Clock } from "../core/ports.ts";
 
-/** CONNECTs with a retained will that a 3.1.1 broker closes without a word, in a row, before one without is tried. */
+/** Consecutive CONNECTs with a retained will that a 3.1.1 broker closes silently before one without retain is tried. */
 const SILENT_REFUSALS_MAX = 2;
-/** What was found out holds for this long; then the broker may have learned to keep retained messages. */
+/** The result is valid for this long; then the broker may have been reconfigured to keep retained messages. */
 const LEARNED_MS = 3_600_000;
 const RETAIN_NOT_SUPPORTED = 0x9a;
 
-/** How an attempt with a retained will ended, as far as it says something about retained messages. */
+/** How an attempt with a retained will ended, if that says something about retained messages. */
 export interface AttemptEnd {
   readonly wasOpen: boolean;
   readonly code: number | null;
-  /** The CONNECT left, and the broker closed the connection without answering it. */
+  /** The CONNECT was sent, and the broker closed the connection without answering it. */
   readonly isConnectUnanswered: boolean;
 }
 
 /**
- * retained: the will goes out as it is · probe: without retain, only to see whether the broker takes that; the session is not used ·
- * confirm: with retain again, at once · plain: nothing is retained.
+ * retained: the will is sent unchanged · probe: without retain, only to see whether the broker accepts that; the
+ * session is not used · confirm: with retain again, at once · plain: nothing is retained.
  */
 export type RetainMode = "retained" | "probe" | "confirm" | "plain";
 
 /**
- * Finds out that a broker keeps no retained messages and therefore refuses the CONNECT. MQTT 5 says so (0x9A). An MQTT 3.1.1
- * broker only closes the connection, as many other troubles do: it is believed when it takes a will without retain and then, asked
- * again at once, still not the one with it.
+ * Detects that a broker keeps no retained messages and therefore refuses the CONNECT. MQTT 5 says so (0x9A). An MQTT
+ * 3.1.1 broker only closes the connection, as it does for many other faults: the reason is confirmed if it accepts a
+ * will without retain and then, tried again at once, still refuses the one with it.
  */
 export class RetainSupport {
   readonly #clock: Pick<Clock, "monotonic">;
@@ -35,13 +35,13 @@ export class RetainSupport {
     this.#clock = clock;
   }
 
-  /** For the next CONNECT, whose will is to be retained. */
+  /** For the next CONNECT, whose will should be retained. */
   get mode(): RetainMode {
     if (this.#next === "plain" && this.#clock.monotonic() >= this.#plainUntilMs) this.#assume();
     return this.#next;
   }
 
-  /** Takes note of how that attempt ended; true when the next one should follow at once. */
+  /** Records how that attempt ended; true if the next one should follow at once. */
   ended({ wasOpen, code, isConnectUnanswered }: AttemptEnd): boolean {
     switch (this.#next) {
       case "plain":

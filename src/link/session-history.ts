@@ -7,28 +7,30 @@ import { PacketLimit } from "./packet-limit.ts";
 import { ReconnectDelay } from "./reconnect-delay.ts";
 
 /**
- * Longest pause after a session that was lost: everybody lost it in the same moment. 1,000 boxes then return at 200 a second or
- * slower, which a small broker with TLS takes.
+ * Longest pause after a session that was lost: all clients lost it in the same moment. 1,000 boxes then return at 200 a
+ * second or slower, which a small broker with TLS can handle.
  */
 export const BACKOFF_MIN_MS = 5_000;
-/** An attempt costs next to nothing, and after an outage everybody waits for this one. */
+/** An attempt costs next to nothing, and after an outage everybody waits for it. */
 export const BACKOFF_MAX_MS = 15_000;
-/** After a take-over: two agents with one id must not throw each other out for ever at full speed. */
+/** After a take-over: two agents with one id must not disconnect each other for ever at full speed. */
 const TAKEOVER_BACKOFF_MIN_MS = 30_000;
 const TAKEOVER_BACKOFF_MAX_MS = 600_000;
 /** A session this old was a good one: the next back-off starts small again. */
 const STABLE_SESSION_MS = 30_000;
-/** So many sessions in a row that the broker closed early: something is fighting us, or a message is poison. */
+/**
+ * This many consecutive sessions that the broker closed early: another client uses our id, or a message is the cause.
+ */
 const SHORT_SESSIONS_SUSPICIOUS = 3;
 /** Sessions broken with publishes in flight before one message at a time is tried. */
 const BROKEN_SESSIONS_ISOLATE = 2;
 
 const SESSION_TAKEN_OVER = 0x8e;
 const PACKET_TOO_LARGE = 0x95;
-/** Busy, shutting down, idle, taken over, administrative, use another server, moved: none of these is about a message of ours. */
+/** Busy, shutting down, idle, taken over, administrative, use another server, moved: none of these concerns a message of ours. */
 const CODES_NOT_ABOUT_A_MESSAGE = new Set([0x89, 0x8b, 0x8d, SESSION_TAKEN_OVER, 0x98, 0x9c, 0x9d]);
 
-/** What the sessions and attempts so far teach for the next one. */
+/** What earlier sessions and attempts teach for the next one. */
 export class SessionHistory {
   readonly #clientId: string;
   readonly #uplink: string | null;
@@ -48,16 +50,16 @@ export class SessionHistory {
     });
   }
 
-  /** The next session is to send one message at a time, to find the one that the broker closes the connection on. */
+  /** The next session sends one message at a time, to find the one on which the broker closes the connection. */
   get shouldIsolate(): boolean {
     return this.#brokenSessions >= BROKEN_SESSIONS_ISOLATE;
   }
-  /** Largest packet that the broker takes, as far as was learned, bytes. */
+  /** Largest packet that the broker accepts, if learned, bytes. */
   get packetBytesMax(): number {
     return this.#limit.bytesMax;
   }
 
-  /** Takes note of the end; returns what to tell of it. `livedMs` is null where no session came up. */
+  /** Records the end; returns what to report. `livedMs` is null if no session was established. */
   judge(end: SessionEnd, livedMs: number | null, wasIsolated: boolean): LinkFailure | null {
     if (livedMs !== null) {
       const isShort = livedMs < STABLE_SESSION_MS && end.byPeer;
@@ -82,7 +84,7 @@ export class SessionHistory {
   /** The pause before the next attempt, ms. */
   pauseMs(end: SessionEnd): number {
     if (end.code === SESSION_TAKEN_OVER && end.wasOpen) return this.#takeoverBackoff.next();
-    // Left for a reason of ours that the next session will meet again.
+    // We ended it for a reason that the next session will meet again.
     const isFutile = !end.byPeer && end.failure?.needsHands === true;
     const isGood = end.wasOpen && !isFutile && (end.acks > 0 || this.#shortSessions === 0);
     if (isGood && this.#shortSessions < SHORT_SESSIONS_SUSPICIOUS) this.#delay.reset();

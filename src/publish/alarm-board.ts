@@ -5,13 +5,16 @@ import type { Topics } from "../core/topics/topics.ts";
 import { clearingMessage, standingMessage } from "./formats/alarm-messages.ts";
 import type { Encode } from "./formats/encoder.ts";
 
-/** What the board needs of the alarms. */
+/** The alarms as the board needs them. */
 export interface StandingAlarms {
-  /** False: ALARMS_ENABLED is false. What an earlier run left at the broker is taken back, and nothing else is said. */
+  /**
+   * False: ALARMS_ENABLED is false. Topics left at the broker by an earlier run are cleared, and nothing else is
+   * published.
+   */
   readonly isOn: boolean;
-  /** Payloads of the alarms that are active, or were when alarms were last on, and go to this uplink. */
+  /** Payloads of the alarms of this uplink that are active, or were active when alarms were last enabled. */
   active(): readonly string[];
-  /** Whether an event, by its payload, is the newest of its alarm: only that one says how the alarm stands. */
+  /** Whether an event, by its payload, is the newest of its alarm: only that one shows the alarm's current state. */
   isNewest(payload: string): boolean;
 }
 
@@ -23,8 +26,8 @@ export interface AlarmBoardParts {
 }
 
 /**
- * The retained topics of alarms. Says again in each session what is active: the broker may have forgotten what it retained.
- * Transitions that still wait in the outbox follow, so that the topic ends as the last of them says.
+ * The retained topics of alarms. Publishes active alarms again in each session, because the broker may have lost its
+ * retained messages. Transitions still in the outbox follow, so that the topic ends with the last of them.
  */
 export class AlarmBoard {
   readonly #parts: AlarmBoardParts;
@@ -40,7 +43,7 @@ export class AlarmBoard {
     try {
       messages = alarms.active().map((payload) => say(topics, payload));
     } catch (err) {
-      // With alarms off they are read from the store. The session is of use without them; the next one tries again.
+      // With alarms disabled they are read from the store. The session works without them; the next one tries again.
       logger.warn({ err }, "retained alarm topics are left as they are: the store cannot be read");
     }
     const outcomes = await Promise.all(messages.map((message) => link.publish(message)));
@@ -49,9 +52,9 @@ export class AlarmBoard {
   }
 
   /**
-   * What becomes of events on this uplink. An older event that waited (the broker was away, or refused it) is sent, but leaves
-   * the alarm's own topic alone: that one would go back in time. While alarms are off an event that still waits only
-   * takes its alarm's topic back.
+   * The handling of events on this uplink. A delayed older event (the broker was away, or refused it) is sent, but
+   * leaves the alarm's own topic unchanged, because it would go back in time. While alarms are disabled, a pending
+   * event only clears its alarm's topic.
    */
   encoder(encode: Encode): Encode {
     const { alarms, logger } = this.#parts;

@@ -5,10 +5,10 @@ import { reasonName } from "../core/reason-names.ts";
 import { LogPace } from "../lib/log-pace.ts";
 import type { UplinkMetrics } from "../lib/metrics.ts";
 
-/** Troubles remembered so that each is logged once; older ones make room and may be logged again. */
+/** Problems remembered so that each is logged once; the oldest are forgotten and may be logged again. */
 const REMEMBERED_MAX = 1000;
 
-/** Counts what becomes of messages, and logs each refused topic once, and oversize messages once a minute. */
+/** Counts the outcomes of messages, and logs each refused topic once, and oversize messages once a minute. */
 export class DeliveryReport {
   readonly #parts: {
     readonly logger: Logger;
@@ -18,7 +18,7 @@ export class DeliveryReport {
   readonly #refused = new Map<string, string>();
   readonly #oversize = new Set<string>();
   readonly #oversizeLines: LogPace;
-  /** Delivered in this lane and not yet in the counter: bursts are of one lane, mostly. */
+  /** Delivered in this lane and not yet in the counter: a burst mostly belongs to one lane. */
   #lane: Lane | null = null;
   #laneDelivered = 0;
   delivered = 0;
@@ -97,7 +97,7 @@ export class DeliveryReport {
   }
 }
 
-/** How many more there were since the last line. */
+/** Number of others since the last line. */
 const others = (count: number) => (count === 0 ? {} : { others: count });
 
 function forgetOldest(memory: Map<string, string> | Set<string>): void {

@@ -1,7 +1,7 @@
 /**
- * Keeps what the broker holds about the sensors in step with the site file: descriptions are sent once per session and when
- * they change, and what was said of a sensor that has left is taken back. What may stand at the broker is remembered before
- * it is sent, so that a restart in between takes it back all the same.
+ * Keeps the broker's retained messages about sensors in step with the site file: descriptions are sent once per session
+ * and when they change, and everything published about a removed sensor is cleared. What may be retained at the broker
+ * is recorded before it is sent, so that it is cleared even after a restart in between.
  */
 
 import type { Message } from "../core/message.ts";
@@ -15,23 +15,23 @@ export interface DescriptionsParts {
   readonly logger: Logger;
   readonly profile: Profile;
   readonly site: SiteSource;
-  /** Outlives the process; may throw when the disk does not take it. */
+  /** Survives the process; may throw if the disk does not accept it. */
   readonly memory: { load(): string | null; save(text: string): void };
-  /** Newest stored reading time, ms; null when none. */
+  /** Newest stored reading time, ms; null if none. */
   readonly newestTimeMs: (sensor: string, kind: Kind) => number | null;
 }
 
 export interface DescriptionsOptions {
-  /** Readings of a sensor that has left are cleared with its state. */
+  /** Readings of a removed sensor are cleared with its state. */
   readonly clearReadings: boolean;
-  /** The sensors that this uplink is about. */
+  /** The sensors of this uplink. */
   readonly isSelected: (sensor: Sensor) => boolean;
 }
 
-/** By sensor code: what may be retained of it. */
+/** By sensor code: what may be retained about it. */
 type Standing = Readonly<Record<string, RetainedTopics & { readonly kinds: readonly Kind[] }>>;
 
-/** Messages awaiting their acknowledgement at once: they share the window with readings. */
+/** Messages in flight at once: they share the window with readings. */
 const AT_ONCE = 20;
 
 export class Descriptions {
@@ -39,7 +39,7 @@ export class Descriptions {
   readonly #options: DescriptionsOptions;
   #standing: Standing | null = null;
   #saved = "";
-  /** Topic → payload the broker has taken in this session. */
+  /** Topic → payload that the broker has acknowledged in this session. */
   readonly #published = new Map<string, Message["payload"]>();
   #site: Site | null = null;
   #session = -1;
@@ -49,12 +49,12 @@ export class Descriptions {
     this.#options = options;
   }
 
-  /** All of them again at the next `sync`: a subscriber that keeps none has come back. */
+  /** All of them again at the next `sync`: a subscriber that stores nothing has restarted. */
   renew(): void {
     this.#session = -1;
   }
 
-  /** Sends what is missing or different; cheap when nothing is. What is lost on the way is sent at the next call. */
+  /** Sends what is missing or different; cheap if nothing is. What is lost is sent at the next call. */
   async sync(): Promise<void> {
     const { link, site, profile } = this.#parts;
     const { current } = site;
@@ -105,7 +105,7 @@ export class Descriptions {
     }
   }
 
-  /** False where the disk does not take it: nothing is said then that could not be taken back. */
+  /** False if the disk does not accept it: nothing is published that could not be cleared. */
   #save(standing: Standing): boolean {
     const text = JSON.stringify(standing);
     if (text === this.#saved) return true;
@@ -119,13 +119,13 @@ export class Descriptions {
     return true;
   }
 
-  /** False when the link went. */
+  /** False if the connection ended. */
   async #publish(messages: readonly Message[]): Promise<boolean> {
     const news = messages.filter(({ topic, payload }) => this.#published.get(topic) !== payload);
     return this.#send(news, ({ topic, payload }) => this.#published.set(topic, payload));
   }
 
-  /** A sensor that has left says `removed` to those who listen now; then nothing of it is retained any more. */
+  /** Publishes `removed` for a removed sensor to current subscribers; then nothing of it stays retained. */
   async #takeBack(before: Standing, now: Standing): Promise<boolean> {
     const { profile, newestTimeMs } = this.#parts;
     const kept = new Set(Object.values(now).flatMap(allTopics));
@@ -143,7 +143,7 @@ export class Descriptions {
           lastReadingMs,
           batteryV: null,
         });
-        // Where its state stood then: what the topic is made of may have left with the sensor.
+        // Its former state topic: the parts of the topic may have been removed with the sensor.
         const own = topics.state.flatMap((topic) => words.map((word) => ({ ...word, topic })));
         if (!(await this.#send(own.length > 0 ? own : words))) return false;
         if (!(await this.#send(profile.farewell(code)))) return false;
@@ -182,10 +182,10 @@ const allTopics = ({ state, descriptions, readings }: RetainedTopics): string[] 
   ...readings,
 ];
 
-/** An empty retained payload: the broker forgets what it held there. */
+/** An empty retained payload: the broker deletes its retained message. */
 const cleared = (topic: string): Message => ({ topic, payload: "", qos: 1, retain: true });
 
-/** Both: what stands already and what is about to. */
+/** Both: what is retained already and what is about to be. */
 function merged(before: Standing, now: Standing): Standing {
   const union = (a: readonly string[] = [], b: readonly string[] = []) => [
     ...new Set([...a, ...b]),

@@ -5,21 +5,24 @@ import type { Encode } from "./formats/encoder.ts";
 export interface LaneOptions {
   readonly lane: Lane;
   readonly encode: Encode;
-  /** Waits until every other lane has nothing to send, and takes only a few slots then: big waveforms after scalars. */
+  /** Waits until every other lane has nothing to send, and uses only a few slots then: big waveforms after scalars. */
   readonly isBackground?: boolean;
 }
 
-/** One per sensor and kind at most, so this is a bound for memory, not a rhythm. */
+/** At most one per sensor and kind, so this limits memory, not speed. */
 const LIVE_PAGE = 1000;
 const BACKLOG_PAGE = 500;
 const BACKGROUND_PAGE = 16;
 /** Entries sent or answered whose settlement is not durable yet: a slow disk slows the drain instead of filling memory. */
 const UNSETTLED_MAX = 8192;
-/** Outcomes are handed to the store in batches: large ones make its syncs rare, old ones are not kept waiting. */
+/** Outcomes are passed to the store in batches: large ones make its syncs rare, and old ones do not wait long. */
 const SETTLE_ENTRIES = 1000;
 export const SETTLE_MS = 25;
 
-/** What one lane has leased and not yet settled. Leases in pages ahead of the window, so that the window stays full. */
+/**
+ * The leased entries of one lane that are not settled yet. Leases in pages ahead of the window, so that the window
+ * stays full.
+ */
 export class LeasedEntries {
   readonly lane: Lane;
   readonly encode: Encode;
@@ -48,7 +51,7 @@ export class LeasedEntries {
     this.#page = this.isBackground ? BACKGROUND_PAGE : BACKLOG_PAGE;
   }
 
-  /** Nothing leased waits to be sent, and nothing more can be leased as far as is known. */
+  /** No leased entry waits to be sent, and as far as known nothing more can be leased. */
   get isIdle(): boolean {
     return (
       this.#liveAt === this.#live.length &&
@@ -90,7 +93,7 @@ export class LeasedEntries {
       this.#backlog = this.#outbox.lease(this.lane, "backlog", this.#page);
       this.#backlogAt = 0;
       this.#unsettled += this.#backlog.length;
-      // A short page may be short for fairness or a backed-off sensor: only an empty one ends the search.
+      // A short page may be short for fairness or because of a backed-off sensor: only an empty one ends the search.
       this.#mayHaveBacklog = this.#backlog.length > 0;
     }
     return this.#backlog[this.#backlogAt++] ?? this.#none("backlog");
@@ -134,8 +137,8 @@ export class LeasedEntries {
   }
 
   /**
-   * Calls back once when an idle lane may have work again. True when the watch begins now: what came before it is found
-   * by one more look at the store, which the caller owes.
+   * Calls back once when an idle lane may have work again. Returns true if the watch begins now: for earlier entries,
+   * the caller must check the store once more.
    */
   watch(signal: AbortSignal, wake: () => void): boolean {
     if (this.#isWatching || !this.isIdle) return false;
@@ -149,7 +152,7 @@ export class LeasedEntries {
     return true;
   }
 
-  /** Forgets all leases: the connection is gone, or the store failed. */
+  /** Drops all leases: the connection is gone, or the store failed. */
   release(): void {
     this.#live = [];
     this.#backlog = [];

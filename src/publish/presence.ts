@@ -16,19 +16,19 @@ export interface PresenceParts {
   /** Turns all of it into messages. */
   readonly profile: Profile;
   readonly descriptions: Pick<Descriptions, "sync" | "renew">;
-  /** Not there where nothing is retained. */
+  /** Absent if nothing is retained. */
   readonly retainedCheck?: Pick<RetainedCheck, "begin" | "received" | "look">;
 }
 
-/** Contract 6: statistics every minute, and here also when something comes or goes. */
+/** Contract section 6: statistics every minute, and immediately when something fails or recovers. */
 const STATS_MS = 60_000;
-/** Sensor states are compared, and gaps looked for, this often. */
+/** Interval at which sensor states are compared and gaps are searched. */
 const TICK_MS = 5000;
-/** `lastReading` of an unchanged state is brought up to date this often. */
+/** Interval at which `lastReading` of an unchanged state is updated. */
 const REFRESH_MS = 60_000;
 const GAPS_PER_TICK = 100;
 
-/** What the broker has taken of a sensor in this session. */
+/** What the broker has acknowledged about a sensor in this session. */
 interface Published {
   /** A reload may move it. */
   readonly topic: string;
@@ -52,8 +52,8 @@ export class Presence {
   }
 
   /**
-   * The broker says this when we no longer can; null where the platform takes no will. Its time is the CONNECT's: nobody
-   * knows the end beforehand.
+   * The will; null if the platform accepts none. Its time is that of the CONNECT, because the end is not known in
+   * advance.
    */
   will(): Will | null {
     const timeMs = this.#parts.clock.now();
@@ -65,10 +65,10 @@ export class Presence {
     return this.#state("offline", reason);
   }
 
-  /** For `onConnected`: online, then every sensor's state, for the broker may have forgotten all of them. */
+  /** For `onConnected`: online, then every sensor's state, because the broker may have lost all of them. */
   async online(): Promise<void> {
     this.#published.clear();
-    // Before our own state is published: it would look like an old one.
+    // Before our own state is published: otherwise it would be taken for an old one.
     this.#parts.retainedCheck?.begin();
     const messages = this.#state("online", this.#reason);
     this.#reason = "reconnected";
@@ -76,7 +76,7 @@ export class Presence {
     await this.#publish(messages);
   }
 
-  /** What is in effect has changed, or what waits for a restart has. */
+  /** The configuration in effect has changed, or changes now wait for a restart. */
   async #publishConfiguration(status: AgentStatus): Promise<void> {
     const now = configurationOf(status);
     if (now === this.#publishedConfiguration) return;
@@ -84,7 +84,7 @@ export class Presence {
     await this.#publish(this.#state("online", "reconfigured"));
   }
 
-  /** Every message that comes in. */
+  /** Every inbound message. */
   received(topic: string, payload: Uint8Array, isRetained = false): void {
     const { profile, descriptions, retainedCheck } = this.#parts;
     retainedCheck?.received(topic, isRetained);
@@ -100,7 +100,8 @@ export class Presence {
     while (await link.ready(signal)) {
       const status = this.#parts.status();
       const health = healthOf(status);
-      // A change waits for no minute: what was told last is retained, and would be the first a subscriber hears.
+      // A change does not wait for the minute: the last statistics are retained, and would be the first that a
+      // subscriber sees.
       const isDue = clock.monotonic() - statsAt >= STATS_MS || health !== published;
       if (link.session !== session || isDue) {
         session = link.session;
@@ -137,7 +138,7 @@ export class Presence {
   async #publishSensors(): Promise<void> {
     const { clock, profile } = this.#parts;
     const sensors = this.#parts.sensors();
-    // What is retained of a sensor that left is taken back: should it return, all is said anew.
+    // Retained messages of a removed sensor are cleared: if it returns, everything is published again.
     const codes = new Set(sensors.map(({ code }) => code));
     for (const code of this.#published.keys()) if (!codes.has(code)) this.#published.delete(code);
     await Promise.all(
@@ -154,7 +155,7 @@ export class Presence {
           (last.lastReadingMs === sensor.lastReadingMs || clock.monotonic() - last.at < REFRESH_MS);
         if (isFresh) return;
         const outcomes = await this.#sendAll(profile.sensorState(sensor));
-        // Lost ones are sent again; refused ones would be refused every tick.
+        // Lost ones are sent again; refused ones would be refused at every tick.
         if (outcomes.some(({ result }) => result === "lost")) return;
         this.#published.set(sensor.code, {
           topic,
@@ -184,7 +185,7 @@ export class Presence {
     return Promise.all(messages.map((message) => this.#parts.link.publish(message)));
   }
 
-  /** Says in the log what the broker does not take. */
+  /** Logs what the broker refuses. */
   async #publish(messages: readonly Message[]): Promise<void> {
     const outcomes = await this.#sendAll(messages);
     for (const [i, outcome] of outcomes.entries()) {
@@ -199,7 +200,7 @@ function configurationOf({ configuration, pendingRestart }: AgentStatus): string
   return JSON.stringify([configuration, pendingRestart]);
 }
 
-/** What an operator is called for: it differs when something came or went. */
+/** What an operator is alerted for: it changes if something fails or recovers. */
 function healthOf(status: AgentStatus): string {
   const { gateway, links, buffer, clock, configurationFaults } = status;
   const sessions = links.map((link) => [link.isConnected, link.hostOnline ?? null]);

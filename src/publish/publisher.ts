@@ -9,7 +9,7 @@ import { TokenBucket } from "./token-bucket.ts";
 
 /** A link as the publisher drives it: with a callback instead of a promise per message. */
 interface PublisherLink extends MessageLink {
-  /** QoS 1 publishes awaiting their acknowledgement, everybody's. */
+  /** QoS 1 publishes in flight, of all users of the link. */
   readonly inflight: number;
   send(message: Message, done: (outcome: PublishOutcome) => void): void;
 }
@@ -23,29 +23,29 @@ export interface PublisherParts {
     UplinkMetrics,
     "delivered" | "laneDelivered" | "deliveryFailures" | "freshness"
   >;
-  /** The gateway's clock, ms: what freshness is measured by. */
+  /** The gateway's clock, ms: freshness is measured by it. */
   readonly gatewayNow: () => number;
 }
 
 export interface PublisherOptions {
-  /** In the order of their right of way. */
+  /** In order of priority. */
   readonly lanes: readonly LaneOptions[];
   /** MQTT_BACKLOG_RATE, messages a second; 0 = as fast as the broker acknowledges. */
   readonly backlogRatePerS: number;
 }
 
-/** While a backlog drains, new live readings are looked for this often, and after each window of messages. */
+/** Interval at which new live readings are looked up while a backlog drains; also after each window of messages. */
 const LIVE_CHECK_MS = 100;
-/** An idle publisher looks whether the session is still the same one. */
+/** An idle publisher checks whether the session is still the same one. */
 const IDLE_CHECK_MS = 1000;
-/** In flight when stopping: waited for this long (contract 2). */
+/** How long messages in flight are waited for when stopping (contract section 2). */
 const FINISH_MS = 5000;
-/** The store refused a settlement (disk full): tried again after this pause. */
+/** The store refused a settlement (disk full): retried after this pause. */
 const STORE_PAUSE_MS = 1000;
 /** Waveforms in flight at once: each may be as large as a hundred readings, and a new reading waits behind them. */
 const BACKGROUND_INFLIGHT_MAX = 4;
 
-/** An entry with several messages is settled when all are answered, by the worst answer. */
+/** An entry with several messages is settled when all are answered, by the worst outcome. */
 interface Ticket {
   readonly entry: OutboxEntry;
   readonly queue: LeasedEntries;
@@ -62,9 +62,9 @@ const SEVERITY: Readonly<Record<DeliveryOutcome, number>> = {
 };
 
 /**
- * Drains lanes of the outbox over one link. Right of way: live readings of every lane, then their backlog in turn, then
- * background lanes. Works in bursts: acknowledgements of one turn of the event loop are settled together, and the window
- * is refilled once after them.
+ * Drains lanes of the outbox over one link. Priority: live readings of every lane, then their backlog in turn, then
+ * background lanes. Works in bursts: acknowledgements of one turn of the event loop are settled together, and the
+ * window is refilled once after them.
  */
 export class Publisher {
   readonly #parts: PublisherParts;
@@ -98,7 +98,7 @@ export class Publisher {
   async run(signal: AbortSignal): Promise<void> {
     const { link, clock, outbox } = this.#parts;
     while (await link.ready(signal)) {
-      // The broker may allow now what it refused before.
+      // The broker may now accept what it refused before.
       for (const { lane } of this.#queues) outbox.unpark(lane);
       const { session } = link;
       await this.#drain(session, signal);
@@ -126,7 +126,7 @@ export class Publisher {
     signal.removeEventListener("abort", stop);
   }
 
-  /** Answers still to come are awaited; after a lost link there are none. Then all leases end. */
+  /** Waits for outstanding acknowledgements; after a lost connection there are none. Then all leases end. */
   async #finish(session: number): Promise<void> {
     const { clock, link } = this.#parts;
     const until = clock.monotonic() + FINISH_MS;
@@ -169,7 +169,7 @@ export class Publisher {
     }
   }
 
-  /** Sends while there is room; true when the queue ran dry first. */
+  /** Sends while there is room; true if the queue ran dry first. */
   #sendAll(queue: LeasedEntries, which: "live" | "backlog"): boolean {
     while (this.#hasRoom(queue) && !this.#storeFailed) {
       if (which === "backlog" && !this.#bucket.hasToken) return false;
@@ -187,7 +187,7 @@ export class Publisher {
   #hasRoom(queue: LeasedEntries): boolean {
     const { link } = this.#parts;
     if (queue.isBackground && queue.outstanding >= BACKGROUND_INFLIGHT_MAX) return false;
-    // With the window taken by others and nothing of ours to wake us, one may queue at the link.
+    // If others use the whole window and nothing of ours would wake us, one message may queue at the link.
     return link.inflight < link.inflightMax || this.#outstanding === 0;
   }
 
@@ -214,7 +214,7 @@ export class Publisher {
     }
   }
 
-  /** Null when it is settled already: the disk does not give what is needed, or the stored text is damaged. */
+  /** Null if it is settled already: the disk cannot be read, or the stored text is damaged. */
   #encode(queue: LeasedEntries, entry: OutboxEntry): readonly Message[] | null {
     const { logger } = this.#parts;
     const { lane } = queue;
@@ -260,7 +260,7 @@ export class Publisher {
       if (!settled) continue;
       const tracked = settled
         .catch((err: unknown) => {
-          // What was sent stays leased until released, and is sent again: better twice than lost.
+          // What was sent stays leased until released, and is sent again: a duplicate is better than a loss.
           this.#parts.logger.error({ err, lane: queue.lane }, "deliveries could not be recorded");
           this.#storeFailed = true;
         })
@@ -272,7 +272,7 @@ export class Publisher {
     }
   }
 
-  /** Resolves after this turn of the event loop once something has happened, so that a burst is handled once. */
+  /** Resolves after this turn of the event loop once something has happened, so that a burst is processed once. */
   async #nextEvent(): Promise<void> {
     if (!this.#isWoken) {
       const waitMs = this.#waitMs();

@@ -1,7 +1,7 @@
 /**
- * Notices that a broker has lost its retained messages, and sends the live topics again from the buffer. The agent's own state
- * is retained at every broker that it was ever connected to: a broker that has none has forgotten everything, or is a new one.
- * Where the broker does not let us ask, nothing is sent twice on suspicion.
+ * Detects that a broker has lost its retained messages, and sends the live topics again from the buffer. The agent's
+ * own state is retained at every broker that it was ever connected to: a broker that has none has lost everything, or
+ * is a new one. If the broker does not let us check, nothing is sent twice on suspicion.
  */
 
 import type { Message } from "../core/message.ts";
@@ -13,26 +13,29 @@ import type { Profile } from "./formats/profile.ts";
 
 export interface RetainedCheckParts {
   readonly link: MessageLink & {
-    /** False where the broker refuses it or the session ends first. */
+    /** False if the broker refuses it or the session ends first. */
     subscribe(topic: string): Promise<boolean>;
   };
   readonly profile: Profile;
   readonly site: SiteSource;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Newest stored reading that is not flagged time_in_future; null when none. */
+  /** Newest stored reading that is not flagged time_in_future; null if none. */
   readonly newest: (sensor: string, kind: Kind) => StoredReading | null;
-  /** Time of the newest reading that went live in a format, ms; null where none did. */
+  /** Time of the newest reading that went live in a format, ms; null if none did. */
   readonly liveMark: (format: "json" | "plain", sensor: string, kind: Kind) => number | null;
   /** True while the uplink has never published its sensors to a broker: nothing of it can have been lost there. */
   readonly isNew?: () => boolean;
 }
 
-/** Brokers send what they retain right after SUBACK; this long is waited for it. */
+/** Brokers send retained messages right after SUBACK; they are awaited for this long. */
 const ANSWER_MS = 3000;
-/** Messages awaiting their acknowledgement at once: they share the window with readings. */
+/** Messages in flight at once: they share the window with readings. */
 const AT_ONCE = 20;
-/** Sessions in a row that ended while we asked: this broker ends sessions for it, so it is asked no more. */
+/**
+ * Consecutive sessions that ended during the check: this broker ends sessions because of it, so it is not checked any
+ * more.
+ */
 const STRIKES_MAX = 2;
 
 interface Question {
@@ -54,7 +57,7 @@ export class RetainedCheck {
     this.#parts = parts;
   }
 
-  /** Before anything retained is published in a session: what comes back then was there before. */
+  /** Before anything retained is published in a session: a message that arrives then was retained before. */
   begin(): void {
     const { link, profile, clock } = this.#parts;
     const { marker } = profile;
@@ -74,12 +77,12 @@ export class RetainedCheck {
     });
   }
 
-  /** `isRetained`: the broker had it when we asked; our own messages come back without that flag. */
+  /** `isRetained`: the broker had it when we subscribed; our own messages arrive without that flag. */
   received(topic: string, isRetained: boolean): void {
     if (isRetained && topic === this.#parts.profile.marker) this.#isThere = true;
   }
 
-  /** To be called now and then while a session is open. */
+  /** Called from time to time while a session is open. */
   async look(): Promise<void> {
     const { link, clock, logger } = this.#parts;
     const question = this.#question;
@@ -132,7 +135,7 @@ export class RetainedCheck {
     return count;
   }
 
-  /** Nothing where a newer one has gone live since, or waits in the outbox to go live from there. */
+  /** Nothing if a newer one has gone live since, or is pending in the outbox to go live from there. */
   #messages(sensor: string, kind: Kind, marks: ReadonlyMap<string, number>): Message[] {
     const { newest, liveMark, profile } = this.#parts;
     const formats = FORMATS.filter((format) => marks.has(keyOf(format, sensor, kind)));

@@ -21,12 +21,12 @@ export class TokenBucket {
     this.#fill();
     return this.#tokens >= 1;
   }
-  /** Until the next token, ms; 0 when there is one. */
+  /** Until the next token, ms; 0 if there is one. */
   get waitMs(): number {
     if (this.hasToken) return 0;
     return Math.ceil(((1 - this.#tokens) / this.#ratePerS) * 1000);
   }
-  /** May go below zero: an entry of several messages is sent whole and paid for afterwards. */
+  /** May go below zero: an entry of several messages is sent completely and paid for afterwards. */
   take(count: number): void {
     if (this.#ratePerS !== 0) this.#tokens -= count;
   }

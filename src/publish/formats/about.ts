@@ -1,11 +1,14 @@
-/** What a subscriber would otherwise have to type again: the site file's word on one sensor (plant 16). */
+/**
+ * Information that subscribers would otherwise have to retype: the site file's description of one sensor (plant section
+ * 16).
+ */
 
 import { channelOfValue, listedChannels } from "../../core/channel-labels.ts";
 import { publishedChannels } from "../../core/convert/accel.ts";
 import { kindValues } from "../../core/kind-values.ts";
 import { type ChannelConfig, readingKinds, type Sensor } from "../../core/sensor.ts";
 
-/** One channel as it is published; members are there where they mean something. */
+/** One channel as it is published, with the members that apply to it. */
 interface AboutChannel {
   readonly name?: string;
   readonly axis?: string;
@@ -16,7 +19,7 @@ interface AboutChannel {
   readonly clamp?: number;
 }
 
-/** The payload of `{code}/about`; null where the site file says nothing. */
+/** The payload of `{code}/about`; null if the site file says nothing. */
 export function aboutPayload(site: string, sensor: Sensor): string {
   return JSON.stringify({
     v: 1,
@@ -68,7 +71,7 @@ function about(
   };
 }
 
-/** What the channel measures in; vibration values have units of their own beside it. */
+/** The channel's unit; vibration values have units of their own in addition. */
 function unitOf(kind: Sensor["kinds"][number], { unit }: ChannelConfig): string | undefined {
   switch (kind) {
     case "accel":

@@ -1,11 +1,11 @@
-/** What an alarm's transition is told as (plant 11): the event, and the retained message that stands while it is active. */
+/** Messages for an alarm's transition (plant section 11): the event, and the message retained while the alarm is active. */
 import type { Message } from "../../core/message.ts";
 import type { StoredReading } from "../../core/stored-reading.ts";
 import type { Topics } from "../../core/topics/topics.ts";
 
 type AlarmTopics = Pick<Topics, "agentEvent" | "alarm">;
 
-/** The members of a payload that say where it belongs. */
+/** The members of a payload that identify its origin. */
 interface Addressed {
   readonly sensor: string;
   readonly alarm: string;
@@ -15,8 +15,8 @@ interface Addressed {
 }
 
 /**
- * Every transition in order, never retained; behind it, where it is no history, the alarm's own topic: the payload while it
- * is active, nothing once it is cleared. Both leave the outbox together, in this order on the wire.
+ * Every transition in order, never retained; after it, if it is not historical, the alarm's own topic: the payload
+ * while the alarm is active, empty once it is cleared. Both leave the outbox together, in this order on the wire.
  */
 export function eventMessages(
   topics: AlarmTopics,
@@ -32,17 +32,17 @@ export function eventMessages(
     userProperties: { id, kind: "event" },
   };
   const event = JSON.parse(payload) as Addressed;
-  // Findings are events of a machine, and stand nowhere else.
+  // Findings are events of a machine, and have no other topic.
   if (!retain || event.historical || event.alarm === "finding") return [message];
   return [message, standing(topics, event, payload)];
 }
 
-/** The retained message of an alarm that is active, by its payload. */
+/** The retained message of an active alarm, by its payload. */
 export function standingMessage(topics: AlarmTopics, payload: string): Message {
   return standing(topics, JSON.parse(payload) as Addressed, payload);
 }
 
-/** Takes the retained message of an alarm back, whatever its payload says. */
+/** Clears the retained message of an alarm, whatever its payload says. */
 export function clearingMessage(topics: AlarmTopics, payload: string): Message {
   return standing(topics, { ...(JSON.parse(payload) as Addressed), state: "cleared" }, payload);
 }

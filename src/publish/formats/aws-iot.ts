@@ -1,13 +1,13 @@
 /**
- * AWS IoT Core (docs.aws.amazon.com, general/latest/gr/iot-core.html "Message broker and protocol limits and quotas"): the contract's
- * topics, of which configuration checks the seven slashes, and waveforms in messages of 128 KB. Retained messages need the
- * policy action iot:RetainPublish; an account without it sets `retain` to false.
+ * AWS IoT Core (docs.aws.amazon.com, general/latest/gr/iot-core.html "Message broker and protocol limits and quotas"):
+ * the contract's topics, whose limit of seven slashes is checked with the configuration, and waveforms in messages of
+ * 128 KB. Retained messages need the policy action iot:RetainPublish; an account without it sets `retain` to false.
  */
 import { compactWaveforms } from "./compact-waveform.ts";
 import { createGatesideProfile, encodeNothing } from "./gateside.ts";
 import type { Profile, ProfileOptions, ProfileParts } from "./profile.ts";
 
-/** Quota "Message size": 128 KB with everything in it, so the topic and properties have their share. */
+/** Quota "Message size": 128 KB including topic and properties. */
 const MESSAGE_BYTES_MAX = 128 * 1024 - 2048;
 /** Quota "Publish requests per second per connection": 100; live readings and states need some of it. */
 const AWS_BACKLOG_RATE_PER_S = 80;
@@ -17,7 +17,7 @@ export function createAwsIotProfile(parts: ProfileParts, options: ProfileOptions
   const { waveforms } = options;
   return {
     ...gateside,
-    // A subscription that the policy does not allow ends the session, and AWS keeps retained messages durably.
+    // A subscription that the policy does not allow ends the session, and AWS stores retained messages durably.
     marker: null,
     backlogRateMax: AWS_BACKLOG_RATE_PER_S,
     encode: {

@@ -1,6 +1,7 @@
 /**
- * Azure IoT Hub (learn.microsoft.com, azure/iot/iot-mqtt-connect-to-iot-hub): MQTT 3.1.1, one topic for everything that a device
- * sends, and a property bag at its end that says what it is. Nothing is retained; the client id is the device id.
+ * Azure IoT Hub (learn.microsoft.com, azure/iot/iot-mqtt-connect-to-iot-hub): MQTT 3.1.1, one topic for everything that
+ * a device sends, with a property bag at its end that gives the type. Nothing is retained; the client id is the device
+ * id.
  */
 import type { Message } from "../../core/message.ts";
 import { compactWaveforms } from "./compact-waveform.ts";
@@ -14,9 +15,9 @@ const MESSAGE_BYTES_MAX = 256 * 1024 - 4096;
 type Properties = Readonly<Record<string, string>>;
 
 /**
- * "Sending device-to-cloud messages": `devices/{device-id}/messages/events/{property-bag}`, URL-encoded. System properties:
- * $.ct content type, $.ce content encoding (without both, message routing cannot look into the body), $.mid message id, $.ctime time of
- * creation.
+ * "Sending device-to-cloud messages": `devices/{device-id}/messages/events/{property-bag}`, URL-encoded. System
+ * properties: $.ct content type, $.ce content encoding (without both, message routing cannot read the body), $.mid
+ * message id, $.ctime time of creation.
  */
 export function azureTopic(deviceId: string, properties: Properties): string {
   const all = { "$.ct": "application/json", "$.ce": "utf-8", ...properties };

@@ -1,16 +1,20 @@
 /**
- * The password of a device at Azure IoT Hub: a token that is signed with the device's key and ends (learn.microsoft.com,
- * azure/iot-hub/authenticate-authorize-sas "SAS token structure"). The hub ends the session with the token, so it is renewed before.
+ * The password of a device at Azure IoT Hub: a token that is signed with the device's key and expires
+ * (learn.microsoft.com, azure/iot-hub/authenticate-authorize-sas "SAS token structure"). The hub ends the session when
+ * the token expires, so it is renewed before.
  */
 import { createHmac } from "node:crypto";
 
-/** How long one token is good for, s. */
+/** Lifetime of one token, s. */
 export const SAS_LIFETIME_S = 4 * 3600;
-/** A new session with a new token begins this long before the old one ends, s: clocks differ, and a hub may be away for a while. */
+/**
+ * A new session with a new token starts this long before the old one expires, s: clocks differ, and a hub may be away
+ * for a while.
+ */
 const RENEW_BEFORE_S = 15 * 60;
-/** From a token's making to the session's renewal, ms. */
+/** From the creation of a token to the renewal of the session, ms. */
 export const SAS_RENEW_MS = (SAS_LIFETIME_S - RENEW_BEFORE_S) * 1000;
-/** "Using the MQTT protocol directly": the version of the hub's API that is spoken. */
+/** "Using the MQTT protocol directly": the version of the hub's API. */
 const API_VERSION = "2021-04-12";
 
 /** `SharedAccessSignature sr={URL-encoded resource}&sig={signature}&se={expiry}`; `key` is base64, as the portal shows it. */

@@ -1,6 +1,6 @@
 /**
- * Waveforms for platforms with small messages: 16-bit counts as they were recorded, half the size of floats, in as many parts as
- * fit. G = (count - offset) × scale, which is the mean-free acceleration that the contract's waveform carries.
+ * Waveforms for platforms with small messages: 16-bit counts as recorded, half the size of floats, in as many parts as
+ * needed. G = (count - offset) × scale, which is the mean-free acceleration of the contract's waveform.
  */
 import type { Message } from "../../core/message.ts";
 import type { WaveformReader } from "../../core/ports.ts";
@@ -15,12 +15,12 @@ interface WaveformPart {
 }
 
 export interface CompactOptions {
-  /** Largest payload that the platform takes. */
+  /** Largest payload that the platform accepts. */
   readonly bytesMax: number;
   readonly message: (waveform: StoredWaveform, part: WaveformPart) => Message;
 }
 
-/** For everything of a part beside its samples: names of 200 characters in UTF-8 included. */
+/** For everything in a part besides its samples, including names of 200 characters in UTF-8. */
 const HEAD_BYTES_MAX = 4096;
 const BYTES_PER_SAMPLE = 2;
 

@@ -15,7 +15,7 @@ export interface UplinkVoice {
   readonly clearRemoved: boolean;
 }
 
-/** The profile that an uplink is configured with. The site's name is that of now: another one takes a restart. */
+/** The profile configured for an uplink. The site's name is fixed: another one requires a restart. */
 export function createProfile(uplink: Uplink, parts: ProfileParts, voice: UplinkVoice): Profile {
   const selector = fromSite(voice.site, ({ sensors }) => createSelector(uplink.select, sensors));
   const options: ProfileOptions = {

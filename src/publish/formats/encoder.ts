@@ -3,7 +3,7 @@ import type { Message } from "../../core/message.ts";
 
 /**
  * Turns one entry of a lane into the messages that must all be acknowledged before it leaves the outbox; none means the
- * entry has nothing to send in this lane. Pure but for samples read from the store.
+ * entry has nothing to send in this lane. Pure except for samples read from the store.
  */
 export type Encode = (entry: OutboxEntry) => readonly Message[];
 
@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000;
 /** 00 … 59. */
 const TWO_DIGITS = Array.from({ length: 60 }, (_, i) => String(i).padStart(2, "0"));
 
-/** UTC with milliseconds (contract 6). A backlog is many instants of few days, so the day's text is kept. */
+/** UTC with milliseconds (contract section 6). A backlog has many instants on few days, so the day's text is cached. */
 export function createTimeText(): (timeMs: number) => string {
   let day = Number.NaN;
   let text = "";

@@ -22,12 +22,12 @@ export const encodeNothing: Encode = () => [];
 
 const EVENT: string = "event";
 
-/** Alarms and findings travel in the json lane as rows of their own: their text is ready to be sent. */
+/** Alarms and findings are rows of their own in the json lane: their text is ready to be sent. */
 export function isEvent({ reading }: OutboxEntry): boolean {
   return reading.kind === EVENT;
 }
 
-/** Contract 6: the agent's own topics and payloads. */
+/** Contract section 6: the agent's own topics and payloads. */
 export function createGatesideProfile(parts: ProfileParts, options: ProfileOptions): Profile {
   const { site, version, retain, formats, waveforms } = options;
   const topics = createSiteTopics(options);

@@ -1,7 +1,7 @@
 /**
- * Our units as Home Assistant writes them, with the device class that they are valid for (home-assistant.io, integrations/sensor
- * "Device class"; developers.home-assistant.io, "Available device classes"). A unit that a class does not list makes Home Assistant
- * reject the entity, so a unit without a class that is certain has none.
+ * Our units in Home Assistant's spelling, with the device class that they are valid for (home-assistant.io,
+ * integrations/sensor "Device class"; developers.home-assistant.io, "Available device classes"). Home Assistant rejects
+ * an entity whose unit is not listed for its class, so a unit without a certain class has none.
  */
 export interface Meaning {
   readonly unit_of_measurement?: string;
@@ -37,7 +37,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   um: { unit_of_measurement: "µm" },
 };
 
-/** Ratios have no unit; one that is not known is shown as the site file writes it. */
+/** Ratios have no unit; an unknown one is shown as written in the site file. */
 export function homeAssistantMeaning(unit: string | null): Meaning {
   if (unit === null || unit === "1") return {};
   return Object.hasOwn(MEANINGS, unit) ? (MEANINGS[unit] ?? {}) : { unit_of_measurement: unit };

@@ -20,10 +20,10 @@ import { createGatesideProfile } from "./gateside.ts";
 import { homeAssistantMeaning } from "./homeassistant-units.ts";
 import type { Profile, ProfileOptions, ProfileParts } from "./profile.ts";
 
-/** Where Home Assistant says that it has started. */
+/** Where Home Assistant announces that it has started. */
 const STATUS_TOPIC = `${DISCOVERY}/status`;
 
-/** Values that say how the node is rather than what it measures. */
+/** Values about the node's condition rather than its measurements. */
 const DIAGNOSTIC = new Set(["battery", "module_temperature"]);
 
 interface Entity {
@@ -146,7 +146,7 @@ function entityOf(sensor: Sensor, kind: Kind, value: KindValue, topic: string): 
     const value_template = `{{ 'None' if ${member} is none else ('ON' if ${member} else 'OFF') }}`;
     return { component: componentOf(type), objectId, config: { ...common, value_template } };
   }
-  // A value that a record need not carry leaves the last state as it is: an empty text is passed over.
+  // An optional value that a record lacks leaves the last state unchanged: an empty text is ignored.
   const value_template = DIAGNOSTIC.has(name) ? `{{ ${member} | default('') }}` : `{{ ${member} }}`;
   const meaning =
     type === "string"
@@ -161,7 +161,7 @@ function entityOf(sensor: Sensor, kind: Kind, value: KindValue, topic: string): 
   };
 }
 
-/** `Drive end vel rms`: the channel as the site file calls it; the kind where several of the sensor's kinds carry the value. */
+/** `Drive end vel rms`: the channel's name in the site file; the kind if several of the sensor's kinds have the value. */
 function nameOf(sensor: Sensor, kind: Kind, value: string): string {
   const channel = channelOfValue(kind, value);
   const label = channel === null ? undefined : channelLabels(sensor, kind)?.[channel];
@@ -175,7 +175,7 @@ function nameOf(sensor: Sensor, kind: Kind, value: string): string {
   return isShared ? `${text} (${kind})` : text;
 }
 
-/** The box itself: whether it is connected, and what waits in it. */
+/** The box itself: whether it is connected, and its pending readings. */
 function agentEntities(stateTopic: string, statsTopic: string): Entity[] {
   return [
     {

@@ -9,26 +9,29 @@ import { selectValues, type ValueFilter } from "./value-filter.ts";
 export interface JsonEncoderOptions extends Naming {
   /** PUBLISH_RAW. */
   readonly withRaw: boolean;
-  /** False where the uplink takes no retained messages. */
+  /** False if the uplink does not accept retained messages. */
   readonly retain?: boolean;
-  /** Readings of sensors that have left the site file are not retained. */
+  /** Readings of removed sensors are not retained. */
   readonly clearRemoved?: boolean;
-  /** The values that the uplink wants; all unless given. */
+  /** The values that the uplink selects; all unless given. */
   readonly isWanted?: ValueFilter | null;
 }
 
-/** What all messages of one sensor and kind share. */
+/** Common to all messages of one sensor and kind. */
 interface Frame {
   readonly liveTopic: string;
   readonly historyTopic: string;
   /** From after the id to before the time's text. */
   readonly head: string;
-  /** `,"location":{…},"channels":{…}` as far as the site file has them. */
+  /** `,"location":{…},"channels":{…}` if the site file has them. */
   readonly tail: string;
   readonly isRetained: boolean;
 }
 
-/** The JSON reading of contract 6, joined from the texts the store keeps: nothing is parsed or serialised per reading. */
+/**
+ * The JSON reading of contract section 6, joined from the texts in the store: nothing is parsed or serialised per
+ * reading.
+ */
 export function createJsonEncoder(options: JsonEncoderOptions): Encode {
   const { retain = true, clearRemoved = false, isWanted = null } = options;
   const topics = createSiteTopics(options);
@@ -41,7 +44,7 @@ export function createJsonEncoder(options: JsonEncoderOptions): Encode {
     const key = `${kind} ${code}`;
     const known = frames.get(key);
     if (known) return known;
-    // A sensor that has left the site file still gets its stored readings out, without name and location.
+    // Stored readings of a removed sensor are still sent, without name and location.
     const sensor = sensors().get(code);
     const name = sensor?.name === undefined ? "" : `,"name":${JSON.stringify(sensor.name)}`;
     const labels = sensor ? channelLabels(sensor, kind) : null;

@@ -3,22 +3,22 @@ import { fromSite, type SiteSource } from "../../core/site-source.ts";
 import type { TopicTemplates } from "../../core/topics/template.ts";
 import { createTopics, type Topics } from "../../core/topics/topics.ts";
 
-/** What the topics of an uplink are made from. */
+/** Inputs of an uplink's topics. */
 export interface Naming {
   readonly prefix: string;
   readonly site: string;
   /** Names and locations of the sensors. */
   readonly source: SiteSource;
-  /** Contract 6 where nothing is given. */
+  /** Contract section 6 if nothing is given. */
   readonly templates?: TopicTemplates;
 }
 
-/** The sensors by their codes, as the site file has them now. */
+/** The sensors by their codes, as they are now in the site file. */
 export function sensorsOf(source: SiteSource): () => ReadonlyMap<string, Sensor> {
   return fromSite(source, ({ sensors }) => new Map(sensors.map((sensor) => [sensor.code, sensor])));
 }
 
-/** Topics that follow the site file: what is made of them belongs in caches that are dropped with it. */
+/** Topics that follow the site file: values derived from it belong in caches that are dropped with it. */
 export function createSiteTopics(naming: Naming): Topics {
   const sensors = sensorsOf(naming.source);
   return createTopics(naming.prefix, naming.site, {

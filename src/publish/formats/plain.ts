@@ -6,15 +6,18 @@ import { createSiteTopics, type Naming, sensorsOf } from "./naming.ts";
 import type { ValueFilter } from "./value-filter.ts";
 
 export interface PlainEncoderOptions extends Naming {
-  /** False where the uplink takes no retained messages. */
+  /** False if the uplink does not accept retained messages. */
   readonly retain?: boolean;
-  /** Readings of sensors that have left the site file are not retained. */
+  /** Readings of removed sensors are not retained. */
   readonly clearRemoved?: boolean;
-  /** The values that the uplink wants; all unless given. */
+  /** The values that the uplink selects; all unless given. */
   readonly isWanted?: ValueFilter | null;
 }
 
-/** One retained message with the bare text per value of a live reading; a bad value clears its topic (contract 6). */
+/**
+ * One retained message with the bare text per value of a live reading; a bad value clears its topic (contract section
+ * 6).
+ */
 export function createPlainEncoder(options: PlainEncoderOptions): Encode {
   const { retain = true, clearRemoved = false, isWanted = null } = options;
   const topics = createSiteTopics(options);

@@ -22,7 +22,7 @@ export function agentStatePayload(word: AgentWord, version: string): string {
   });
 }
 
-/** As `SensorState` says it, and `removed` for one that has left the site file. */
+/** The value of `SensorState`, and `removed` for a sensor that was removed from the site file. */
 export type PublishedState = Pick<
   SensorState,
   "code" | "lastReadingMs" | "batteryV" | "firmware" | "signalDbm"
@@ -31,7 +31,7 @@ export type PublishedState = Pick<
 };
 
 export function sensorStatePayload(sensor: PublishedState): string {
-  // Only where a state read tells them.
+  // Only if a state read reports them.
   const { firmware = null, signalDbm = null } = sensor;
   return JSON.stringify({
     state: sensor.state,

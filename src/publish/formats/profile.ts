@@ -1,6 +1,6 @@
 /**
- * How an uplink speaks: one object that turns everything there is to say into messages (plant 10 "Profiles"). The publisher
- * sends its lanes' messages, `Presence` the others; neither knows a topic.
+ * The payload format of an uplink: one object that turns everything into messages (plant section 10 "Profiles"). The
+ * publisher sends the messages of its lanes, `Presence` the others; neither knows a topic.
  */
 import type { AgentStatus } from "../../core/agent-status.ts";
 import type { Gap } from "../../core/delivery.ts";
@@ -20,11 +20,11 @@ export interface ProfileOptions extends Naming {
   readonly withRaw: boolean;
   /** False: nothing is published retained. */
   readonly retain: boolean;
-  /** Readings of sensors that have left the site file are not retained: what they had there is cleared. */
+  /** Readings of removed sensors are not retained: their retained messages are cleared. */
   readonly clearRemoved: boolean;
-  /** The values that the uplink wants; null = all. */
+  /** The values that the uplink selects; null = all. */
   readonly isWanted: ValueFilter | null;
-  /** The sensors and kinds that the uplink wants; all unless given. */
+  /** The sensors and kinds that the uplink selects; all unless given. */
   readonly isChosen?: (sensor: string, kind: Kind) => boolean;
 }
 
@@ -36,37 +36,39 @@ export interface AgentWord {
   readonly state: "online" | "offline";
   readonly timeMs: number;
   readonly reason: string;
-  /** What is in effect; left out of a will, which may be told long after. */
+  /** The configuration in effect; not in a will, which may be published much later. */
   readonly configuration?: string;
   readonly pendingRestart?: readonly string[];
 }
 
 export interface Profile {
-  /** Where commands are taken and answered. */
+  /** Where commands are received and answered. */
   readonly topics: Topics;
-  /** False where the platform has no such topics, and ends sessions that ask for them. */
+  /** False if the platform has no such topics, and ends sessions that subscribe to them. */
   readonly takesCommands: boolean;
-  /** Most backlog messages a second that the platform takes, where it says so. */
+  /** Most backlog messages per second that the platform accepts, if it states a limit. */
   readonly backlogRateMax?: number;
-  /** By format; events of the json lane included. */
+  /** By format; including events of the json lane. */
   readonly encode: Readonly<Record<"json" | "plain" | "waveform", Encode>>;
-  /** What the broker says for us when the link breaks; null where the platform takes none. */
+  /** The will; null if the platform accepts none. */
   will(word: AgentWord): Message | null;
   agentState(word: AgentWord): readonly Message[];
   stats(status: AgentStatus): readonly Message[];
   gap(gap: Gap): readonly Message[];
   sensorState(state: PublishedState): readonly Message[];
-  /** What stands at the broker once per session and changes with the site file: about, discovery, attributes. */
+  /** Published once per session and when the site file changes: about, discovery, attributes. */
   describe(sensor: Sensor): readonly Message[];
   /** The same of the agent itself. */
   describeAgent(): readonly Message[];
-  /** What else is said of a sensor that has left the site file, after its last state. */
+  /** Further messages about a removed sensor, after its last state. */
   farewell(code: string): readonly Message[];
   /** Retained topics of one sensor: its descriptions and state, and its newest readings. */
   retainedTopics(sensor: Sensor): RetainedTopics;
-  /** A retained topic that stands wherever the agent was ever connected; null where nothing is retained or nothing may be read. */
+  /** A retained topic that exists wherever the agent was ever connected; null if nothing is retained or nothing may be read. */
   readonly marker: string | null;
-  /** Topics to listen on; a message for which `wantsDescriptions` is true has all descriptions sent again. */
+  /**
+   * Topics to subscribe to; a message for which `wantsDescriptions` is true causes all descriptions to be sent again.
+   */
   readonly subscriptions: readonly string[];
   wantsDescriptions(topic: string, payload: Uint8Array): boolean;
 }

@@ -1,7 +1,7 @@
 /**
- * ThingsBoard's gateway API (thingsboard.io, docs/reference/gateway-mqtt-api): every sensor is a device behind this gateway. Telemetry
- * carries the reading's own time in `ts`, so that the backlog lands where it belongs. There is no will: ThingsBoard sees by
- * itself that the session ended.
+ * ThingsBoard's gateway API (thingsboard.io, docs/reference/gateway-mqtt-api): every sensor is a device behind this
+ * gateway. Telemetry carries the reading's own time in `ts`, so that the backlog gets its right place. There is no
+ * will: ThingsBoard detects the end of the session by itself.
  */
 
 import type { OutboxEntry } from "../../core/delivery.ts";
@@ -43,7 +43,7 @@ export function createThingsBoardProfile(parts: ProfileParts, options: ProfileOp
       options.isWanted === null ? entry.reading : selectValues(entry.reading, options.isWanted);
     if (reading === null) return [];
     const values: Record<string, Value> = JSON.parse(reading.values);
-    // ThingsBoard takes no null. That a value is bad, and why, stands in `quality`.
+    // ThingsBoard does not accept null. `quality` says that a value is bad, and why.
     const known = Object.entries(values).filter(([, value]) => value !== null);
     const quality: Record<string, unknown> = JSON.parse(reading.quality);
     const isDoubtful = Object.keys(quality).length > 0;
@@ -104,7 +104,7 @@ export function createThingsBoardProfile(parts: ProfileParts, options: ProfileOp
   };
 }
 
-/** Events by their own time, under the device they are of. */
+/** Events by their own time, under their device. */
 function eventTelemetry({ reading }: OutboxEntry): Message {
   const event: object = JSON.parse(reading.values);
   return telemetry(reading.sensor, reading.timeMs, { event });

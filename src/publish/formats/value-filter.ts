@@ -1,9 +1,9 @@
 import type { StoredReading } from "../../core/stored-reading.ts";
 
-/** True for the names of values that an uplink wants. */
+/** True for the names of values that an uplink selects. */
 export type ValueFilter = (value: string) => boolean;
 
-/** The reading with the wanted values alone; null when it has none of them. Throws SyntaxError for a damaged text. */
+/** The reading with only the selected values; null if it has none of them. Throws SyntaxError for a damaged text. */
 export function selectValues(reading: StoredReading, isWanted: ValueFilter): StoredReading | null {
   const values = pick(reading.values, isWanted);
   if (values === null) return null;

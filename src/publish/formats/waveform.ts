@@ -20,7 +20,7 @@ function recordingReasonText(reason: number | null): string {
   return (reason === null ? undefined : RECORDING_REASONS[reason]) ?? "unknown";
 }
 
-/** `alarm` means: recorded for an alarm, or because somebody asked for it. */
+/** `alarm` means: recorded for an alarm, or because somebody requested it. */
 export function isWanted(which: "always" | "alarm", reason: number | null): boolean {
   return which === "always" || reason === 3 || reason === 1;
 }
@@ -57,7 +57,7 @@ export function createWaveformEncoder(
   return eachWaveform(waveforms, options.which, (waveform) => [encode(waveform)]);
 }
 
-/** Everything of a waveform message but its samples, in the contract's order. */
+/** A waveform message without its samples, in the contract's order. */
 export function createWaveformHead(naming: Naming): (waveform: StoredWaveform) => object {
   const sensors = sensorsOf(naming.source);
   const timeText = createTimeText();
@@ -82,7 +82,7 @@ export function createWaveformHead(naming: Naming): (waveform: StoredWaveform) =
   };
 }
 
-/** Encodes every wanted and still stored channel of a measurement. */
+/** Encodes every selected and still stored channel of a measurement. */
 export function eachWaveform(
   waveforms: WaveformReader,
   which: "always" | "alarm",

@@ -1,4 +1,4 @@
-/** Alarms as metrics of their devices: `alarm/{name}/{value}` with the severity as text (plant 11). */
+/** Alarms as metrics of their devices: `alarm/{name}/{value}` with the severity as text (plant section 11). */
 import type { MetricShape } from "./device.ts";
 
 /** `normal`: watched and not active. */
@@ -9,19 +9,19 @@ export interface AlarmName {
   readonly value: string;
 }
 
-/** An alarm as it stands from `timeMs` on. */
+/** The state of an alarm from `timeMs` on. */
 export interface AlarmStand extends AlarmName {
   readonly severity: AlarmSeverity;
   readonly timeMs: number;
 }
 
-/** What the node needs of the alarms. */
+/** The alarms as the node needs them. */
 export interface AlarmSource {
-  /** What the site file has watched of a sensor: born with the device, active or not. */
+  /** What the site file watches of a sensor: in the device's birth, active or not. */
   watched(sensor: string): readonly AlarmName[];
   /** What is active of a sensor now. */
   active(sensor: string): readonly AlarmStand[];
-  /** Called after each transition of a live alarm; the answer ends it. */
+  /** Called after each transition of a live alarm; the returned function ends it. */
   onChange(listener: (sensor: string, stand: AlarmStand) => void): () => void;
 }
 
@@ -37,10 +37,10 @@ interface Change {
   readonly stand: AlarmStand;
 }
 
-/** Transitions kept one by one while something else is sent; beyond it the newest of each alarm is enough. */
+/** Transitions kept individually while something else is sent; beyond it the newest of each alarm is enough. */
 const WAITING_MAX = 1_000;
 
-/** Transitions that the host has not received yet, in their order. */
+/** Transitions that the host has not received yet, in order. */
 export class AlarmNews {
   #waiting: Change[] = [];
 
@@ -59,7 +59,7 @@ export class AlarmNews {
   done(change: Change): void {
     if (this.#waiting[0] === change) this.#waiting.shift();
   }
-  /** Births say how everything stands. */
+  /** Births contain the current state of everything. */
   clear(): void {
     this.#waiting = [];
   }

@@ -21,17 +21,17 @@ import { waveformShape } from "./waveform.ts";
 export type KnownState = Pick<SensorState, "code" | "state" | "lastReadingMs">;
 
 export interface DeviceBookParts {
-  /** Newest stored reading of a sensor and kind that is not flagged time_in_future; null when none. */
+  /** Newest stored reading of a sensor and kind that is not flagged time_in_future; null if none. */
   newest(sensor: string, kind: Kind): StoredReading | null;
-  /** All configured sensors; asked for once a second and at births. */
+  /** All configured sensors; called once a second and at births. */
   sensors(): readonly KnownState[];
-  /** Absent where alarms are off. */
+  /** Absent if alarms are disabled. */
   readonly alarms?: AlarmSource;
 }
 
 export interface DeviceBookOptions {
   readonly site: SiteSource;
-  /** What the uplink chooses: nothing else is declared. Everything unless given. */
+  /** The uplink's selection: nothing else is declared. Everything unless given. */
   readonly select?: Select;
   readonly hasWaveforms: boolean;
   /** COMMANDS_ENABLED: births carry the writable settings. */
@@ -40,7 +40,7 @@ export interface DeviceBookOptions {
 
 const TYPES = { number: "Double", boolean: "Boolean", string: "String" } as const;
 
-/** Every device of the node: the configured sensors, and those that only the backlog still knows. */
+/** Every device of the node: the configured sensors, and those with only a backlog. */
 export class DeviceBook {
   readonly #parts: DeviceBookParts;
   readonly #options: DeviceBookOptions;
@@ -64,30 +64,30 @@ export class DeviceBook {
   isConfigured(device: Device): boolean {
     return this.#configured.has(device);
   }
-  /** True where a reload has changed the site file since the last look. */
+  /** True if a reload has changed the site file since the last check. */
   get isOutdated(): boolean {
     return this.#options.site.current !== this.#site;
   }
 
-  /** Takes the sensors' states, and the site file, as they are now. True where devices were replaced. */
+  /** Updates the sensors' states and the site file. True if devices were replaced. */
   look(): boolean {
     this.#known = new Map(this.#parts.sensors().map((known) => [normalCode(known.code), known]));
     return this.isOutdated && this.#follow();
   }
 
-  /** Devices whose metrics changed since the last call: each is due a birth of its own, and no other device is. */
+  /** Devices whose metrics changed since the last call: only these need a new birth. */
   takeRenewed(): Device[] {
     const renewed = this.#renewed;
     this.#renewed = [];
     return renewed;
   }
 
-  /** A device that is declared as before stays; one that left stays known for the readings that are still owed. */
+  /** A device with the same declaration stays; a removed one stays known while readings of it are pending. */
   #follow(): boolean {
     const { site } = this.#options;
     const before = this.#configured;
     this.#configured = new Map();
-    // Areas and machines of the choice are the site file's.
+    // Areas and machines of the selection come from the site file.
     const selector = createSelector(this.#options.select ?? SELECT_ALL, site.current.sensors);
     for (const sensor of site.current.sensors) {
       if (!readingKinds(sensor).some((kind) => selector.includes(sensor.code, kind))) continue;
@@ -112,7 +112,7 @@ export class DeviceBook {
     const key = normalCode(code);
     let device = this.#devices.get(key);
     if (!device) {
-      // Taken out of the site file with readings still owed: they go out under the device they belong to.
+      // Removed from the site file with pending readings: they are sent under their own device.
       device = new Device(code, []);
       this.#devices.set(key, device);
     }
@@ -122,7 +122,7 @@ export class DeviceBook {
     return [...this.#devices.values()].find((device) => device.id === id);
   }
 
-  /** `isReturning`: born for a live reading, which its state may not tell of yet. */
+  /** `isReturning`: a birth for a live reading that the state may not reflect yet. */
   birthMetrics(device: Device, nowMs: number, isReturning: boolean): Metric[] {
     const isConfigured = this.#known.has(normalCode(device.code));
     const newest = new Map<Kind, ParsedReading>();
@@ -130,7 +130,8 @@ export class DeviceBook {
       const reading = this.#parts.newest(device.code, kind);
       if (!reading) continue;
       const parsed = parseReading(reading);
-      // What a configured sensor once had and the site file lists no more is born only where readings of it are owed.
+      // A former metric of a configured sensor that the site file no longer lists is in the birth only while readings
+      // of it are pending.
       if (!isConfigured) device.learn(parsed);
       newest.set(kind, parsed);
     }
@@ -138,10 +139,10 @@ export class DeviceBook {
     const alarms = this.#parts.alarms?.active(device.code) ?? [];
     return device.birth(nowMs, newest, alarms, isStale);
   }
-  /** A sensor never heard of is not silent: it is born with nulls, so that hosts know its tags from the start. */
+  /** A sensor without any reading is not silent: its birth has nulls, so that hosts know its tags from the start. */
   isSilent(device: Device): boolean {
     const known = this.#known.get(normalCode(device.code));
-    // Not configured any more: nobody listens to it.
+    // Not configured any more: nobody expects data from it.
     return known === undefined || known.state === "silent";
   }
   lastReadingMs(device: Device): number {
@@ -180,7 +181,7 @@ function shapesOf(sensor: Sensor, selector: Selector, options: DeviceBookOptions
   return [...values, ...waveforms, ...(options.hasCommands ? settingShapes() : [])];
 }
 
-/** What the site file calls the channel, so that a host can show it beside the metric. */
+/** The site file's name of the channel, so that a host can show it beside the metric. */
 function labelProperties(label: ChannelLabel | undefined): Property[] {
   return [
     ...(label?.name === undefined ? [] : [textProperty("name", label.name)]),

@@ -1,7 +1,7 @@
 import type { MetricShape } from "./device.ts";
 import type { CommandMetric } from "./payload.ts";
 
-/** Sensor settings that a DCMD may carry (contract 8), as metrics that are written and never read back. */
+/** Sensor settings that a DCMD may contain (contract section 8), as metrics that are written and never read back. */
 const SETTINGS = [
   ["IntervalSendData", "Int32"],
   ["Range", "Int32"],
@@ -11,10 +11,10 @@ const SETTINGS = [
   ["alarm3", "Double"],
 ] as const;
 
-/** What became of the last command, as text. */
+/** The outcome of the last command, as text. */
 export const SETTINGS_OUTCOME = "settings/outcome";
 
-/** Births carry these only where commands are enabled. */
+/** Births contain these only if commands are enabled. */
 export function settingShapes(): MetricShape[] {
   const writable = SETTINGS.map(([field, type]) => ({ name: `settings/${field}`, type }));
   return [...writable, { name: SETTINGS_OUTCOME, type: "String" as const }].map((shape) => ({
@@ -24,13 +24,13 @@ export function settingShapes(): MetricShape[] {
   }));
 }
 
-/** Settings named in a DCMD; null when it names none. Whether they are sound is the command room's to say. */
+/** Settings named in a DCMD; null if it names none. The command room decides whether they are valid. */
 export function settingsOf(metrics: readonly CommandMetric[]): Record<string, number> | null {
   const settings: Record<string, number> = {};
   for (const [field] of SETTINGS) {
     const value = metrics.find((m) => m.name === `settings/${field}`)?.value;
     if (typeof value === "number") settings[field] = value;
-    // A 64-bit number past 2^53 is no setting; it becomes an absurd number that the check refuses.
+    // A 64-bit number beyond 2^53 is not a setting; it becomes a number that the check rejects.
     else if (typeof value === "bigint") settings[field] = Number(value);
   }
   return Object.keys(settings).length === 0 ? null : settings;

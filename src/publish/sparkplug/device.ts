@@ -1,7 +1,7 @@
 /**
- * One sensor as a Sparkplug device: which metrics it has, what its birth says, and what a reading becomes.
- * `Quality` is sent in births, with every value that is not good, and once more when a value is good again: DATA without
- * the property does not say "good again" to every host.
+ * One sensor as a Sparkplug device: its metrics, the content of its birth, and the conversion of readings.
+ * `Quality` is sent in births, with every value that is not good, and once more when a value is good again: DATA
+ * without the property does not mean "good again" to every host.
  */
 
 import type { Doubt } from "../../core/quality.ts";
@@ -17,7 +17,7 @@ export interface MetricShape {
   readonly name: string;
   readonly type: Datatype;
   readonly unit: string | null;
-  /** Where its value comes from; null for metrics that no reading fills (settings, waveforms, alarms). */
+  /** Source of its value; null for metrics that no reading fills (settings, waveforms, alarms). */
   readonly source: { readonly kind: Kind; readonly value: string } | null;
   /** Further properties its birth declares, e.g. the axis of a waveform. */
   readonly properties?: readonly Property[];
@@ -30,7 +30,7 @@ export interface ParsedReading {
   readonly values: Readonly<Record<string, unknown>>;
   readonly units: Readonly<Record<string, unknown>>;
   readonly quality: Readonly<Record<string, Doubt>>;
-  /** False where a stored text was spoiled: what it held is not sent. */
+  /** False if a stored text was damaged: its content is not sent. */
   readonly isWhole: boolean;
 }
 
@@ -48,7 +48,7 @@ export function parseReading(reading: StoredReading): ParsedReading {
   };
 }
 
-/** Null for a text that a failing disk spoiled: its reading must not stop the others for ever. */
+/** Null for a text damaged by a failing disk: its reading must not block the others for ever. */
 export function membersOf<T = unknown>(text: string): Readonly<Record<string, T>> | null {
   try {
     return JSON.parse(text);
@@ -64,7 +64,7 @@ const GOOD = SCADA_QUALITY.good.sparkplug;
 const BAD = SCADA_QUALITY.bad.sparkplug;
 const STALE = SCADA_QUALITY.stale.sparkplug;
 
-/** What hosts last received of a metric: by data that counts as current, and by any message at all. */
+/** What hosts last received of a metric: in data that counts as current, and in any message at all. */
 interface SentQuality {
   current: number;
   last: number;
@@ -84,7 +84,7 @@ export class Device {
     for (const shape of shapes) this.#shapes.set(shape.name, shape);
   }
 
-  /** Kinds its metrics come from. */
+  /** Kinds that its metrics come from. */
   get kinds(): Kind[] {
     return [
       ...new Set([...this.#shapes.values()].flatMap((s) => (s.source ? [s.source.kind] : []))),
@@ -94,13 +94,13 @@ export class Device {
     return this.#shapes.get(name);
   }
 
-  /** True when the metric is new, so that a new birth is due. */
+  /** True if the metric is new, so that a new birth is needed. */
   add(shape: MetricShape): boolean {
     if (this.#shapes.has(shape.name)) return false;
     this.#shapes.set(shape.name, shape);
     return true;
   }
-  /** A message was made and not sent: say every quality again. */
+  /** A message was made and not sent: send every quality again. */
   resendQualities(): void {
     for (const sent of this.#sentQuality.values()) {
       sent.current = BAD;
@@ -108,7 +108,7 @@ export class Device {
     }
   }
 
-  /** Takes in metrics no one announced (the site file changed since the reading); true when a new birth is due. */
+  /** Adds metrics that no birth announced (the site file changed since the reading); true if a new birth is needed. */
   learn(reading: ParsedReading): boolean {
     let hasNew = false;
     for (const [value, content] of Object.entries(reading.values)) {
@@ -127,8 +127,8 @@ export class Device {
   }
 
   /**
-   * Every metric with its newest value, or null where there is none, and the severity of every alarm. `isStale`: the sensor is silent and is born only so
-   * that its backlog can be sent.
+   * Every metric with its newest value, or null if there is none, and the severity of every alarm. `isStale`: the
+   * sensor is silent, and the birth is sent only so that its backlog can follow.
    */
   birth(
     nowMs: number,
@@ -147,7 +147,7 @@ export class Device {
       if (shape.name.startsWith(ALARM_PREFIX)) return this.#severity(shape, nowMs);
       if (source === null) return this.#unfilled(shape, nowMs);
       const reading = newest.get(source.kind);
-      // What was measured in another unit, before the site file changed, is no value of this metric.
+      // A value measured in another unit, before the site file changed, is not a value of this metric.
       const isOurs = otherUnit(shape, reading, source.value) === null;
       const content = isOurs ? scalar(shape.type, reading?.values[source.value]) : null;
       const doubt = (isOurs ? reading?.quality[source.value] : null) ?? null;
@@ -168,7 +168,7 @@ export class Device {
     });
   }
 
-  /** All values of one reading: each record is sent whole, changed or not, so that a recording host misses none. */
+  /** All values of one reading: each record is sent in full, changed or not, so that a recording host misses none. */
   data(reading: ParsedReading, isHistorical: boolean): Metric[] {
     return Object.entries(reading.values).flatMap(([value, raw]) => {
       const shape = this.#shapes.get(metricName(reading.kind, value));
@@ -177,7 +177,7 @@ export class Device {
       const doubt = reading.quality[value] ?? null;
       const quality = content === null ? BAD : sparkplugQuality(doubt);
       const reason = doubt?.reason ?? (content === null ? "missing" : null);
-      // Owed since before the site file changed: history in its own unit, which must not become the current value.
+      // Pending since before the site file changed: history in its own unit, which must not become the current value.
       const unit = otherUnit(shape, reading, value);
       const isPast = isHistorical || unit !== null;
       return [
@@ -196,7 +196,10 @@ export class Device {
     });
   }
 
-  /** A transition of an alarm that was born; null where the host knows the severity already (a word of a person changes none). */
+  /**
+   * A transition of an alarm that was announced; null if the host knows the severity already (an operator's action
+   * changes none).
+   */
   alarm(stand: AlarmStand): Metric | null {
     const name = alarmMetricName(stand);
     const before = this.#severities.get(name)?.severity ?? "normal";
@@ -210,7 +213,7 @@ export class Device {
     return { name, type, timeMs: stand?.timeMs ?? nowMs, value: stand?.severity ?? "normal" };
   }
 
-  /** A value that comes from elsewhere than `values`: waveforms and settings. */
+  /** A value with a source other than `values`: waveforms and settings. */
   other(
     name: string,
     metric: Pick<Metric, "timeMs" | "value" | "isHistorical" | "properties" | "contentType">,
@@ -244,7 +247,7 @@ export class Device {
     };
   }
 
-  /** A birth says every quality anew. */
+  /** A birth contains every quality again. */
   #noteSent(name: string, quality: number, reason: string | null): void {
     const mark = qualityMark(quality, reason);
     this.#sentQuality.set(name, { current: mark, last: mark });
@@ -277,7 +280,7 @@ function qualityProperties(quality: number, reason: string | null): Property[] {
   ];
 }
 
-/** An uncertain value has Quality 192 and a reason; it must be taken back like a bad one. */
+/** An uncertain value has Quality 192 and a reason; it must be cleared like a bad one. */
 function qualityMark(quality: number, reason: string | null): number {
   return reason === null ? quality : BAD;
 }
@@ -286,7 +289,7 @@ function unitProperties(unit: string | null): Property[] {
   return unit === null ? [] : [{ key: "engUnit", type: "String", value: unit }];
 }
 
-/** The unit of a reading's value where it is another than the metric's, else null. */
+/** The unit of a reading's value if it differs from the metric's, otherwise null. */
 function otherUnit(
   shape: MetricShape,
   reading: ParsedReading | undefined,
@@ -296,11 +299,11 @@ function otherUnit(
   return typeof unit === "string" && unit !== shape.unit ? unit : null;
 }
 
-/** Null and anything of another type than the metric's is no value. */
+/** Null, or a value of another type than the metric's, counts as no value. */
 function scalar(type: Datatype, raw: unknown): number | string | boolean | null {
   if (type === "Double") return typeof raw === "number" && Number.isFinite(raw) ? raw : null;
   if (type === "Boolean") return typeof raw === "boolean" ? raw : null;
-  // Of a state without a unit only the answer tells whether it is a text, a number or a truth value.
+  // For a state without a unit, only the response shows whether it is a text, a number or a boolean.
   if (type === "String") return textOf(raw);
   return null;
 }

@@ -10,13 +10,13 @@ export interface InboxParts {
   readonly host: PrimaryHost | null;
   readonly logger: Logger;
   readonly onNews: () => void;
-  /** Settings for a device, by its id; null where commands are not enabled. */
+  /** Settings for a device, by its id; null if commands are disabled. */
   readonly onSettings:
     | ((device: string, settings: Readonly<Record<string, number>>) => void)
     | null;
 }
 
-/** What came in during one session, remembered until the session's own turn. Nothing that arrives can throw. */
+/** Messages received during one session, kept until the session processes them. No message can cause an exception. */
 export class Inbox {
   readonly #parts: InboxParts;
   #isRebirthDue = false;
@@ -31,15 +31,15 @@ export class Inbox {
     this.#isRebirthDue = false;
     return isDue;
   }
-  /** A rebirth request waits: what follows it on the wire is the NBIRTH, and no data. */
+  /** A rebirth request is pending: the next message on the wire is the NBIRTH, not data. */
   get isRebirthDue(): boolean {
     return this.#isRebirthDue;
   }
-  /** The primary host said offline in this session. */
+  /** The primary host reported offline in this session. */
   get hasHostLeft(): boolean {
     return this.#hasHostLeft;
   }
-  /** Births begin: what the host was before does not matter. */
+  /** Births begin: the earlier state of the host does not matter. */
   begin(): void {
     this.#hasHostLeft = false;
     this.#isRebirthDue = false;
@@ -67,7 +67,7 @@ export class Inbox {
         break;
       }
       case "ncmd":
-        // By name and value alone: hosts send it with and without datatype, QoS 0 or 1.
+        // Only by name and value: hosts send it with and without datatype, QoS 0 or 1.
         if (
           !this.#decode(topic, payload).some((m) => m.name === REBIRTH_METRIC && m.value === true)
         ) {

@@ -9,7 +9,7 @@ export interface NodeValue {
   readonly unit?: string;
 }
 
-/** What a SCADA operator asks of the box: the link behind it, how much waits, how long it lasts. */
+/** What a SCADA operator wants to know about the box: its gateway link, its backlog, and how long its buffer lasts. */
 export function nodeValues(status: AgentStatus): NodeValue[] {
   const { buffer, gateway, clock } = status;
   const lane = buffer.lanes.sparkplug;
@@ -38,10 +38,10 @@ export function nodeValues(status: AgentStatus): NodeValue[] {
   ];
 }
 
-/** Numbers drift all the time and go out at most this often; states go out when they change. */
+/** Numbers change all the time and are sent at most this often; states are sent when they change. */
 const NUMBERS_INTERVAL_MS = 60_000;
 
-/** Reports by exception: what a birth or data message said last. */
+/** Reports by exception: remembers the content of the last birth or data message. */
 export class NodeReport {
   #published = new Map<string, MetricValue>();
   #numbersAtMs = 0;
@@ -55,7 +55,7 @@ export class NodeReport {
         value.unit === undefined ? [] : [{ key: "engUnit", type: "String", value: value.unit }],
     }));
   }
-  /** Only what changed, and only what was born. */
+  /** Only what changed, and only metrics in the birth. */
   changes(values: readonly NodeValue[], nowMs: number, monotonicMs: number): Metric[] {
     const areNumbersDue = monotonicMs - this.#numbersAtMs >= NUMBERS_INTERVAL_MS;
     if (areNumbersDue) this.#numbersAtMs = monotonicMs;

@@ -21,7 +21,7 @@ import { type SessionEnd, SessionRunner } from "./session-runner.ts";
 import { NodeTopics } from "./topic.ts";
 import { Wake } from "./wake.ts";
 
-/** Where the number of the last CONNECT is kept over restarts. */
+/** Where the bdSeq of the last CONNECT is stored across restarts. */
 interface BdSeqStore {
   load(): number | null;
   save(bdSeq: number): void;
@@ -37,17 +37,17 @@ export interface SparkplugNodeParts extends DeviceBookParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Pick<UplinkMetrics, "delivered" | "laneDelivered" | "deliveryFailures">;
-  /** A DCMD with settings; resolves with the outcome in words. Absent: commands are not enabled. */
+  /** A DCMD with settings; resolves with the outcome in words. Absent: commands are disabled. */
   readonly onDeviceCommand?: (
     sensor: string,
     settings: Readonly<Record<string, number>>,
   ) => Promise<string>;
-  /** Entries the broker is known to have. */
+  /** Entries proven to have reached the broker. */
   readonly onDelivered?: (lane: SparkplugLane, entries: readonly OutboxEntry[]) => void;
 }
 
 export interface SparkplugNodeOptions extends Pick<DeviceBookOptions, "site"> {
-  /** Messages written before the broker must answer for them. */
+  /** Messages written before a proof is required. */
   readonly inflight: number;
   readonly group: string;
   readonly node: string;
@@ -55,30 +55,30 @@ export interface SparkplugNodeOptions extends Pick<DeviceBookOptions, "site"> {
   /** MQTT_BACKLOG_RATE, messages a second; 0 = as fast as the broker answers. */
   readonly backlogRatePerS: number;
   /** PUBLISH_WAVEFORMS. */
-  /** What the uplink chooses; everything unless given. */
+  /** The uplink's selection; everything unless given. */
   readonly select?: Select;
   readonly waveforms: "always" | "alarm" | "never";
   /** SPARKPLUG_HISTORY_BATCH: most records in one historical message; as many as are leased unless given. */
   readonly historyBatch?: number;
   /** How long a proven message is kept in case the primary host died unnoticed, ms. */
   readonly hostHoldMs?: number;
-  /** How long data waits after a broken session, ms, where no primary host says when it is back. */
+  /** How long data waits after a broken session, ms, if no primary host reports its return. */
   readonly reconnectGraceMs?: number;
 }
 
-/** At shutdown (contract 2: 10 s in all): for the last proof and NDEATH, and for the store. */
+/** At shutdown (contract section 2: 10 s in all): for the last proof and NDEATH, and for the store. */
 const LEAVE_MAX_MS = 3_000;
 const SETTLE_MAX_MS = 2_000;
 const HOST_HOLD_MS = 30_000;
-/** Logged one by one; on a disk with more of them than this the rest adds nothing. */
+/** Logged individually; on a disk with more damage than this the rest adds nothing. */
 const DAMAGED_MAX = 1_000;
-/** A broker that was away is come back to by everyone at once; QoS 0 data would be told to hosts not yet there. */
+/** All clients reconnect at once to a broker that was away; QoS 0 data would be sent before hosts are back. */
 const RECONNECT_GRACE_MS = 3_000;
 const HOLD_ENTRIES_MAX = 2_000;
 const LANES: readonly SparkplugLane[] = ["sparkplug", "sparkplugWaveform"];
 const BDSEQ_COUNT = 256;
 
-/** One CONNECT and the session that may follow it: its number, and what arrives before it is in use. */
+/** One CONNECT and the session that may follow it: its bdSeq, and messages that arrive before it is in use. */
 interface Attempt {
   readonly session: NodeSession;
   readonly connection: NodeConnection;
@@ -86,7 +86,7 @@ interface Attempt {
   readonly wake: Wake;
 }
 
-/** The Sparkplug B edge node: sessions of its link one after the other, each with its own will and bdSeq. */
+/** The Sparkplug B edge node: one session of its link after the other, each with its own will and bdSeq. */
 export class SparkplugNode {
   readonly #parts: SparkplugNodeParts;
   readonly #options: SparkplugNodeOptions;
@@ -141,7 +141,7 @@ export class SparkplugNode {
       hostDoubt: this.#host?.doubt ?? null,
     };
   }
-  /** Readings and measurements the broker is known to have, since the start. */
+  /** Readings and measurements proven to have reached the broker, since the start. */
   get delivered(): number {
     return this.#delivered;
   }
@@ -153,7 +153,7 @@ export class SparkplugNode {
     };
   }
 
-  /** Until aborted; then the node has left with NDEATH and DISCONNECT and what was proven is settled. */
+  /** Runs until aborted; then NDEATH and DISCONNECT are sent and everything proven is settled. */
   async run(signal: AbortSignal): Promise<void> {
     const { outbox } = this.#parts;
     const running = this.#link.run(new AbortController().signal);
@@ -175,7 +175,7 @@ export class SparkplugNode {
     await running;
   }
 
-  /** A CONNECT is about to be tried: everything of the session that may follow is made before its will goes out. */
+  /** Before a CONNECT: everything for the session that may follow is created before its will is sent. */
   #begin(isUnused: boolean): Will {
     const bdSeq = this.#nextBdSeq(isUnused);
     const wake = new Wake();
@@ -311,14 +311,14 @@ export class SparkplugNode {
         entries.map((entry) => ({ entry, outcome })),
       )
       .catch((err: unknown) => {
-        // Stays leased until released, and is sent again: better twice than lost.
+        // Stays leased until released, and is sent again: a duplicate is better than a loss.
         logger.error({ err, lane }, "deliveries could not be recorded");
       })
       .finally(() => this.#settling.delete(settled));
     this.#settling.add(settled);
   }
 
-  /** At the end: what was told to the store is on disk, or its time is up. */
+  /** At the end: waits until settlements are on disk, or time is up. */
   async #settled(): Promise<void> {
     if (this.#settling.size > 0) void this.#parts.outbox.flush();
     const done = new AbortController();
@@ -327,7 +327,7 @@ export class SparkplugNode {
     done.abort();
   }
 
-  /** Once for each reading, however often it is sent again. */
+  /** Once per reading, however often it is sent again. */
   #reportDamaged({ reading: { id, sensor, kind } }: OutboxEntry): void {
     const { logger, metrics } = this.#parts;
     if (this.#damaged.has(id) || this.#damaged.size >= DAMAGED_MAX) return;
@@ -364,13 +364,15 @@ export class SparkplugNode {
     try {
       this.#parts.bdSeq.save(bdSeq);
     } catch (err) {
-      // A full disk must not keep the node away; only a restart would repeat the number.
+      // A full disk must not keep the node offline; only a restart would repeat the number.
       this.#parts.logger.warn({ err, bdSeq }, "bdSeq could not be stored");
     }
   }
 }
 
-/** Once aborted, a broker that does not answer gets little time; then the link is cut and its will speaks. */
+/**
+ * Once aborted, a broker that does not respond gets little time; then the connection is cut and its will is published.
+ */
 function hurry(connection: NodeConnection, signal: AbortSignal): () => void {
   let timer: NodeJS.Timeout | undefined;
   const start = () => {

@@ -1,6 +1,7 @@
 /**
- * Payload bytes (sparkplug.proto): our metrics in, bytes out, and commands back.
- * Only types that every host reads alike are written: no UInt32 (hosts differ in its field), no Float (24 bits).
+ * Encodes our metrics to payload bytes (sparkplug.proto), and decodes commands.
+ * Only types that every host reads in the same way are written: no UInt32 (hosts differ in its field), no Float (24
+ * bits).
  */
 import { create, fromBinary, isFieldSet, toBinary } from "@bufbuild/protobuf";
 import {
@@ -23,7 +24,7 @@ const DATATYPES = {
 export type Datatype = keyof typeof DATATYPES;
 export type MetricValue = number | bigint | boolean | string | Uint8Array | null;
 
-/** Quality, engUnit and the like. `value` null goes out as is_null. */
+/** Quality, engUnit and the like. `value` null is sent as is_null. */
 export interface Property {
   readonly key: string;
   readonly type: "Int32" | "Double" | "String";
@@ -37,7 +38,7 @@ export interface Metric {
   readonly timeMs: number;
   readonly value: MetricValue;
   readonly isHistorical?: boolean;
-  /** Of bytes, e.g. application/octet-stream: metadata say it together with their size. */
+  /** For Bytes, e.g. application/octet-stream: sent as metadata together with the size. */
   readonly contentType?: string;
   readonly properties?: readonly Property[];
 }
@@ -53,7 +54,7 @@ export interface Payload {
 export function encodePayload(payload: Payload): Uint8Array {
   const message = create(PayloadSchema, { timestamp: BigInt(Math.trunc(payload.timeMs)) });
   if (payload.seq !== null) message.seq = BigInt(payload.seq);
-  // Non-historical metrics stand in time order over the whole list; so do historical ones (stable sort).
+  // Non-historical metrics are in time order over the whole list; so are historical ones (stable sort).
   message.metrics = [...payload.metrics].sort((a, b) => a.timeMs - b.timeMs).map(toWire);
   return toBinary(PayloadSchema, message);
 }
@@ -85,7 +86,7 @@ function toWire(metric: Metric): WireMetric {
   return wire;
 }
 
-/** Null where there is no value of that type: null itself, NaN and infinities, and a value of another type. */
+/** Null if there is no value of that type: null itself, NaN and infinities, and a value of another type. */
 function toWireValue(type: Datatype, value: MetricValue): WireMetric["value"] | null {
   switch (type) {
     case "Double":
@@ -125,20 +126,20 @@ function toWireProperty(property: Property): PropertyValue {
   return wire;
 }
 
-/** One metric of a command. Datatype is what the sender said, null where it said nothing. */
+/** One metric of a command. Datatype as sent, null if absent. */
 export interface CommandMetric {
   readonly name: string;
   readonly datatype: number | null;
   readonly value: MetricValue;
 }
 
-/** The named metrics of an NCMD or DCMD; null when the bytes are no payload. Never throws. */
+/** The named metrics of an NCMD or DCMD; null if the bytes are not a payload. Never throws. */
 export function decodeCommand(bytes: Uint8Array): CommandMetric[] | null {
   let metrics: WireMetric[];
   try {
     metrics = fromBinary(PayloadSchema, bytes, { readUnknownFields: false }).metrics;
   } catch {
-    // Anyone may publish anything there; undecodable bytes are the sender's trouble.
+    // Anyone may publish anything there; undecodable bytes are the sender's problem.
     return null;
   }
   return metrics
@@ -154,7 +155,7 @@ function readValue(metric: WireMetric, datatype: number | null): MetricValue {
   if (metric.isNull || value.case === undefined) return null;
   switch (value.case) {
     case "intValue":
-      // Int8, Int16 and Int32 travel as two's complement in 32 bits.
+      // Int8, Int16 and Int32 are sent as two's complement in 32 bits.
       return datatype !== null && datatype >= 1 && datatype <= 3 ? value.value | 0 : value.value;
     case "longValue":
       return datatype === DATATYPES.Int64 || datatype === null

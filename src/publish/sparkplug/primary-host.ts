@@ -1,6 +1,6 @@
 import type { Clock } from "../../core/ports.ts";
 
-/** What a STATE message did: the host came, it went, or the message does not count. */
+/** The effect of a STATE message: the host came online, it went offline, or the message does not count. */
 export type HostChange = "online" | "offline" | "ignored";
 
 interface HostState {
@@ -9,16 +9,18 @@ interface HostState {
 }
 
 /**
- * A host whose clock is set right later would be ignored until its wrong time has come: a time this far ahead of ours
- * counts for its own message, and is not held against the next ones. The specification sets no bound.
+ * A host whose clock is corrected later would be ignored until its wrong time has come: a time this far ahead of ours
+ * counts for its own message, but is not compared with later ones. The specification sets no limit.
  */
 const AHEAD_MAX_MS = 86_400_000;
-/** Before this our own clock is a box's that has not heard the time yet, and says nothing about the host's. */
+/**
+ * Our own clock before this time belongs to a box that does not know the time yet, and says nothing about the host's.
+ */
 const PLAUSIBLE_SINCE_MS = Date.UTC(2024, 0, 1);
 
 /**
- * The primary host's state as STATE messages tell it. Timestamps are kept over reconnects, so that a retained message of
- * an older life of the host never counts; being online is not: every session waits to be told again.
+ * The primary host's state from STATE messages. Timestamps are kept across reconnects, so that a retained message of an
+ * earlier run of the host never counts; being online is not kept: every session waits for a new STATE.
  */
 export class PrimaryHost {
   readonly hostId: string;
@@ -31,7 +33,7 @@ export class PrimaryHost {
     this.hostId = hostId;
     this.#clock = clock;
   }
-  /** What is odd about the times it gives, for the operator; null while they are in order. */
+  /** What is wrong with its times, for the operator; null if nothing is. */
   get doubt(): string | null {
     return this.#doubt;
   }

@@ -2,7 +2,7 @@ import type { OutboxEntry } from "../../core/delivery.ts";
 
 export type SparkplugLane = "sparkplug" | "sparkplugWaveform";
 
-/** One message that was handed to the link and the entries that were whole with it. */
+/** One message that was passed to the link, and the entries that it completed. */
 interface Sent {
   readonly lane: SparkplugLane;
   readonly entries: readonly OutboxEntry[];
@@ -10,9 +10,10 @@ interface Sent {
 }
 
 /**
- * QoS 0 has no receipt. What was written is unproven until the broker answered something that was asked after it. With a
- * primary host, what is proven is held a while longer: a host that died takes what the broker handed it last with it, and
- * its STATE says so only later. What was unproven or held when that happened goes out again, as historical.
+ * QoS 0 has no receipt. A written message is unproven until the broker has answered something requested after it. With
+ * a primary host, proven messages are held for a while: a host that died may have lost what the broker sent it last,
+ * and its STATE says so only later. Messages that were unproven or held when that happened are sent again, as
+ * historical.
  */
 export class ProofWindow {
   readonly #holdMs: number;
@@ -21,10 +22,10 @@ export class ProofWindow {
   #held: Sent[] = [];
   #heldEntries = 0;
   readonly #again = new Set<string>();
-  /** When an entry was first proven: a link that flaps must not start its time anew for ever. */
+  /** When an entry was first proven: a link that flaps must not restart its holding time for ever. */
   readonly #provenAtMs = new Map<string, number>();
 
-  /** `holdMs` 0: proven is delivered. `holdMax` bounds what is held, in entries. */
+  /** `holdMs` 0: proven is delivered. `holdMax` limits the held entries. */
   constructor(holdMs: number, holdMax: number) {
     this.#holdMs = holdMs;
     this.#holdMax = holdMax;
@@ -33,14 +34,14 @@ export class ProofWindow {
   get messages(): number {
     return this.#open.length;
   }
-  /** Monotonic ms at which the oldest unproven was written; null when there is none. */
+  /** Monotonic ms at which the oldest unproven was written; null if there is none. */
   get oldestAtMs(): number | null {
     return this.#open[0]?.atMs ?? null;
   }
   add(lane: SparkplugLane, entries: readonly OutboxEntry[], atMs: number): void {
     this.#open.push({ lane, entries, atMs });
   }
-  /** The first `count` messages are known to have arrived at the broker. */
+  /** The first `count` messages are proven to have reached the broker. */
   prove(count: number, nowMs: number): void {
     for (const sent of this.#open.splice(0, count)) {
       for (const entry of sent.entries) {
@@ -74,9 +75,9 @@ export class ProofWindow {
     }
     return byLane;
   }
-  /** The link broke, or the host went: everything left here may or may not have arrived. */
+  /** The connection broke, or the host went offline: everything left here may or may not have arrived. */
   lose(hasHostLeft: boolean): void {
-    // Proof to a host that died is none.
+    // Proof for a host that died is worthless.
     if (hasHostLeft) this.#provenAtMs.clear();
     for (const { lane, entries } of [...this.#held, ...this.#open]) {
       for (const entry of entries) this.#again.add(key(lane, entry));
@@ -85,7 +86,7 @@ export class ProofWindow {
     this.#held = [];
     this.#heldEntries = 0;
   }
-  /** A host missed something: all that is left here goes out again, as historical. */
+  /** A host missed something: everything left here is sent again, as historical. */
   doubt(): Map<SparkplugLane, OutboxEntry[]> {
     const byLane = new Map<SparkplugLane, OutboxEntry[]>();
     for (const { lane, entries } of [...this.#held, ...this.#open]) {
@@ -94,7 +95,7 @@ export class ProofWindow {
     this.lose(true);
     return byLane;
   }
-  /** True for an entry that may have arrived before: it goes out as historical whatever the outbox says. */
+  /** True for an entry that may have arrived before: it is sent as historical whatever the outbox says. */
   isRepeat(lane: SparkplugLane, entry: OutboxEntry): boolean {
     return this.#again.has(key(lane, entry));
   }

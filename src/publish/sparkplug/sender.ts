@@ -1,4 +1,4 @@
-/** Hands messages of one session to the link, one after the other: the single queue that owns seq. */
+/** Passes the messages of one session to the link, one after the other: the only queue that assigns seq. */
 import { setImmediate as eventLoopTurn } from "node:timers/promises";
 import type { OutboxEntry } from "../../core/delivery.ts";
 import type { WaveformReader } from "../../core/ports.ts";
@@ -15,36 +15,36 @@ import {
   waveformShape,
 } from "./waveform.ts";
 
-/** lost: the session is over; what was in the message is unproven. */
+/** lost: the session is over; the content of the message is unproven. */
 export type SendResult = "sent" | "oversize" | "lost";
 /** held: births or the end of the session come first, and it was not sent. */
 export type DataResult = SendResult | "held";
 
-/** One reading on its way. */
+/** One reading to be sent. */
 interface Item {
   readonly entry: OutboxEntry;
   readonly reading: ParsedReading;
   readonly isHistorical: boolean;
 }
-/** Readings of one device that go out in one message. */
+/** Readings of one device that are sent in one message. */
 export interface Group {
   readonly device: Device;
   readonly items: readonly Item[];
 }
 
-/** What became of a group: whether the session is over, and what was not sent because births come first. */
+/** The result for a group: whether the session is over, and what was not sent because births come first. */
 export interface GroupResult {
   readonly isLost: boolean;
   readonly held: readonly Item[];
 }
 const ALL_SENT: GroupResult = { isLost: false, held: [] };
 
-/** A message stays small enough for every host and broker, and gives way to live data and commands soon. */
+/** A message stays small enough for every host and broker, and soon gives way to live data and commands. */
 const METRICS_MAX = 500;
 
 /**
- * Entries by device, in their order, in messages of bounded size. A message with history in it holds `historyBatch` records
- * at most: stock hosts that key a payload by metric name keep the last of each name alone.
+ * Entries by device, in their order, in messages of limited size. A message with history contains at most
+ * `historyBatch` records: common hosts that key a payload by metric name keep only the last of each name.
  */
 export function groupByDevice(
   entries: readonly OutboxEntry[],
@@ -79,19 +79,19 @@ export interface SenderParts {
   readonly book: DeviceBook;
   readonly waveforms: WaveformReader;
   readonly now: () => number;
-  /** True while no data may be sent: a host asked for births, or is gone. */
+  /** True while no data may be sent: a host requested births, or is gone. */
   readonly isHeld: () => boolean;
-  /** The message was handed to the link, whole, with these entries. */
+  /** The message was passed to the link with these entries complete. */
   readonly onSent: (lane: SparkplugLane, entries: readonly OutboxEntry[]) => void;
-  /** A stored text is spoiled; what of the reading is whole goes out. */
+  /** A stored text is damaged; the undamaged part of the reading is sent. */
   readonly onDamaged: (entry: OutboxEntry) => void;
-  /** A message is larger than the broker takes. */
+  /** A message exceeds the broker's limit. */
   readonly onOversize: (what: string, lane: SparkplugLane, entries: readonly OutboxEntry[]) => void;
 }
 
 export class Sender {
   readonly #parts: SenderParts;
-  /** Devices whose birth the broker does not take: none of their data can be sent in this session. */
+  /** Devices whose birth the broker refuses: none of their data can be sent in this session. */
   readonly #unbirthable = new Set<Device>();
 
   constructor(parts: SenderParts) {
@@ -107,8 +107,8 @@ export class Sender {
   }
 
   /**
-   * What arrived is read before each message of data, and a rebirth request among it holds this one back: once it was received,
-   * nothing but what the socket has already stands between it and the NBIRTH.
+   * Inbound messages are read before each data message, and a rebirth request among them holds this one back: after its
+   * receipt, only data already in the socket can precede the NBIRTH.
    */
   async data(make: () => Outgoing): Promise<DataResult> {
     await eventLoopTurn();
@@ -128,7 +128,7 @@ export class Sender {
     return result;
   }
 
-  /** Answers what was held back, oldest first. Nothing is sent for a device before its birth. */
+  /** Returns what was held back, oldest first. Nothing is sent for a device before its birth. */
   async readings(group: Group): Promise<GroupResult> {
     const { session, now, onSent, onOversize, onDamaged } = this.#parts;
     const { device, items } = group;
@@ -153,11 +153,11 @@ export class Sender {
     }
     const result = await this.data(() => session.ddata(now(), device.id, metrics));
     if (result === "held" || result === "oversize") {
-      // Hosts did not get the qualities of a message that was not sent.
+      // Hosts did not get the qualities in a message that was not sent.
       device.resendQualities();
       return result === "held" ? { isLost: false, held: items } : await this.#halves(group);
     }
-    // Unproven rather than unsent: some of it may have left before the link broke.
+    // Unproven rather than unsent: part of it may have been sent before the connection broke.
     onSent("sparkplug", entries);
     return result === "lost" ? { isLost: true, held: [] } : ALL_SENT;
   }
@@ -176,7 +176,7 @@ export class Sender {
     return await this.readings({ device, items: items.slice(middle) });
   }
 
-  /** The channels of one measurement, a message each; all of them again where one was held back. */
+  /** The channels of one measurement, a message each; all of them again if one was held back. */
   async waveforms(entry: OutboxEntry, isHistorical: boolean): Promise<DataResult> {
     const { session, book, waveforms, now, onSent, onOversize } = this.#parts;
     const device = book.ofSensor(entry.reading.sensor);

@@ -1,6 +1,6 @@
 /**
- * The life of one session after CONNECT and SUBSCRIBE: wait for the host, births, then turns. One message at a time, and
- * in each turn: a rebirth first, then live readings, then one message of the backlog, waveforms when nothing else waits.
+ * One session after CONNECT and SUBSCRIBE: wait for the host, births, then turns. One message at a time, and in each
+ * turn: first a rebirth, then live readings, then one message of the backlog, waveforms if nothing else is pending.
  */
 
 import type { DeliveryOutcome, OutboxEntry } from "../../core/delivery.ts";
@@ -25,16 +25,16 @@ import {
 import type { NodeSession } from "./session.ts";
 import type { Wake } from "./wake.ts";
 
-/** How a session ended; `lost` is everybody's fault but ours. */
+/** How a session ended; `lost` has causes outside this process. */
 export type SessionEnd = "stopped" | "host_offline" | "lost" | "birth_too_large";
 
-/** Device states and node metrics are looked at this often. */
+/** Interval at which device states and node metrics are checked. */
 const TICK_MS = 1_000;
-/** Written longer ago than this, a message is proven even while more waits to be sent. */
+/** A message written longer ago than this is proven even while more waits to be sent. */
 const PROVE_AFTER_MS = 1_000;
 const LIVE_MAX = 256;
 const BACKLOG_MAX = 256;
-/** A silent sensor whose backlog was just told stays born this long, so that the next piece needs no new birth. */
+/** A silent sensor whose backlog was just sent stays born for this long, so that the next piece needs no new birth. */
 const QUIET_MS = 5_000;
 
 export interface RunnerParts {
@@ -61,12 +61,12 @@ export interface RunnerParts {
   readonly onBorn: () => void;
 }
 export interface RunnerOptions {
-  /** Messages written before the broker must answer for them. */
+  /** Messages written before a proof is required. */
   readonly windowMax: number;
   readonly waveforms: "always" | "alarm" | "never";
   /** SPARKPLUG_HISTORY_BATCH: most records in one historical message. */
   readonly historyBatch: number;
-  /** Births go out at once, data only this long after the session began. */
+  /** Births are sent at once, data only this long after the session began. */
   readonly dataAfterMs: number;
 }
 
@@ -108,7 +108,7 @@ export class SessionRunner {
       if (!session.isNodeBorn && !inbox.mayBeBorn) {
         await this.#idle([signal, connection.closed, news], false);
       } else if (!session.isNodeBorn || inbox.takeRebirth()) {
-        // A host asks for births when it has missed messages, too: what it was told last is told again.
+        // A host also requests births when it has missed messages: what it was sent last is sent again.
         if (session.isNodeBorn) this.#doubt();
         else inbox.begin();
         if ((await this.#births()) === "oversize") return await this.#leave("birth_too_large");
@@ -133,17 +133,17 @@ export class SessionRunner {
       if (!book.isSilent(device) && (await sender.birth(device)) === "lost") return "lost";
     }
     onBorn();
-    // Births are no readings, yet a broker that hung up on one must be told from one that did so later.
+    // Births are not readings, yet a broker that disconnected on one must be distinguished from one that did so later.
     await connection.prove();
     return "sent";
   }
 
-  /** Sends what is first in line; false when there is nothing to do now. */
+  /** Sends the first in line; false if there is nothing to do now. */
   async #turn(): Promise<boolean> {
     const { outbox, clock, window, pace, book } = this.#parts;
     if (this.#notices.length > 0) return await this.#sendNotices();
     if (this.#parts.alarmNews.next !== null) return await this.#sendAlarm();
-    // No reading of a sensor that changed goes out before the birth that declares it.
+    // No reading of a changed sensor is sent before the birth that declares it.
     if (book.isOutdated || clock.monotonic() - this.#tickAtMs >= TICK_MS) {
       this.#tickAtMs = clock.monotonic();
       await this.#tick();
@@ -185,7 +185,7 @@ export class SessionRunner {
     return true;
   }
 
-  /** What was held back is the next to go. */
+  /** What was held back is sent next. */
   async #sendBacklog(): Promise<boolean> {
     const group = this.#backlog.shift();
     if (group === undefined) return true;
@@ -205,8 +205,8 @@ export class SessionRunner {
   }
 
   /**
-   * The newest reading of a sensor and kind that a host may have had already is history: it follows its older ones, so that
-   * history is told oldest first. Answers what goes live now.
+   * If a host may already have received the newest reading of a sensor and kind, that reading is history: it follows
+   * the older ones, so that history is sent oldest first. Returns what goes live now.
    */
   #withoutRepeats(lane: SparkplugLane, entries: readonly OutboxEntry[]): OutboxEntry[] {
     const { window } = this.#parts;
@@ -225,7 +225,7 @@ export class SessionRunner {
       .toSorted((a, b) => a.reading.timeMs - b.reading.timeMs);
   }
 
-  /** One measurement, and only when no scalar reading waits. */
+  /** One measurement, and only if no scalar reading is pending. */
   async #sendWaveform(): Promise<boolean> {
     const { outbox, sender, book, clock, window, settle, onDamaged } = this.#parts;
     const { waveforms } = this.#options;
@@ -260,21 +260,21 @@ export class SessionRunner {
     if (session.isMetricBorn(device.id, metric.name)) {
       const news = device.other(metric.name, { timeMs: metric.timeMs, value: metric.value });
       const result = await sender.data(() => session.ddata(clock.now(), device.id, [news]));
-      // It is told after the births, or after the reconnect.
+      // It is sent after the births, or after the reconnect.
       if (result === "held" || result === "lost") return true;
     }
     this.#notices.splice(this.#notices.indexOf(notice), 1);
     return true;
   }
 
-  /** One transition. An alarm that was never born (a bad value may be any) is told by a new birth. */
+  /** One transition. An alarm that was never announced (a bad value may be any) causes a new birth. */
   async #sendAlarm(): Promise<boolean> {
     const { alarmNews, session, sender, book, clock } = this.#parts;
     const change = alarmNews.next;
     if (change === null) return true;
     const device = book.ofSensor(change.sensor);
     if (!session.isDeviceBorn(device.id)) {
-      // Its birth will tell.
+      // Its birth contains it.
       alarmNews.done(change);
       return true;
     }
@@ -286,7 +286,7 @@ export class SessionRunner {
     else if (metric !== null) {
       result = await sender.data(() => session.ddata(clock.now(), device.id, [metric]));
     }
-    // Held back or lost, births come next, and they say how every alarm stands.
+    // Held back or lost, births come next, and they contain the state of every alarm.
     if (result === "sent" || result === "oversize") alarmNews.done(change);
     return true;
   }
@@ -312,14 +312,14 @@ export class SessionRunner {
 
   #settleDelivered(isLeaving: boolean): void {
     const { window, clock, settle, inbox } = this.#parts;
-    // Its STATE comes before the answer that proves: the broker had nobody to hand these messages to.
+    // Its STATE arrives before the response that proves: the broker had nobody to deliver these messages to.
     if (inbox.hasHostLeft) return;
     for (const [lane, entries] of window.delivered(clock.monotonic(), isLeaving)) {
       settle(lane, entries, "sent");
     }
   }
 
-  /** Devices come and go, node metrics change. */
+  /** Devices are added and removed, node metrics change. */
   async #tick(): Promise<void> {
     const { session, sender, book, clock, report, nodeValues } = this.#parts;
     this.#settleDelivered(false);
@@ -339,11 +339,11 @@ export class SessionRunner {
       if ((await sender.birth(device)) === "lost") return;
     }
     const changes = report.changes(nodeValues(), clock.now(), clock.monotonic());
-    // Where it is held back, the NBIRTH says the same.
+    // If it is held back, the NBIRTH contains the same.
     if (changes.length > 0) await sender.data(() => session.ndata(clock.now(), changes));
   }
 
-  /** Groups that wait were made of the devices of their time. */
+  /** Waiting groups were built with the devices of their time. */
   #look(): void {
     const { book } = this.#parts;
     if (!book.look() || this.#backlog.length === 0) return;
@@ -354,7 +354,7 @@ export class SessionRunner {
   #isLost(device: Device): boolean {
     const { book, clock } = this.#parts;
     if (!book.isSilent(device)) return false;
-    // What is known of the sensor may lag behind the reading that was just sent.
+    // The known state of the sensor may lag behind the reading that was just sent.
     if (
       book.isConfigured(device) &&
       (this.#liveTimeMs.get(device) ?? -Infinity) > book.lastReadingMs(device)
@@ -371,14 +371,14 @@ export class SessionRunner {
     if (end === "stopped" && window.messages > 0) await this.#prove();
     if (isBorn) await sender.send(session.ndeath(clock.now()));
     if (end === "stopped") this.#settleDelivered(true);
-    // Nothing was born, nothing dies: the will would be a death without a birth.
+    // Without a birth there is no death: the will would be a death without a birth.
     const failure =
       end === "birth_too_large" ? "the NBIRTH exceeds the broker's packet limit" : null;
     await connection.disconnect(isBorn, failure);
     return end;
   }
 
-  /** Until something happens: a message, a reading, a notice, the next tick or token, the end. */
+  /** Waits for an event: a message, a reading, a notice, the next tick or token, the end. */
   async #idle(ends: readonly AbortSignal[], isBorn: boolean): Promise<void> {
     const { outbox, clock, pace } = this.#parts;
     if (ends.some((end) => end.aborted)) return;
@@ -393,7 +393,8 @@ export class SessionRunner {
       graceMs > 0 ? graceMs : TICK_MS,
     );
     const waits = [clock.sleep(sleepMs, over.signal)];
-    // A lane is only waited for where its readings could be taken: while scalars wait for their token, waveforms are not.
+    // A lane is only waited for if its readings could be sent: while scalars wait for their token, waveforms do not
+    // count.
     if (isBorn && graceMs <= 0) {
       waits.push(outbox.changed("sparkplug", over.signal));
       if (!isPaced) waits.push(outbox.changed("sparkplugWaveform", over.signal));

@@ -1,9 +1,9 @@
 /**
  * One MQTT session of the edge node, without any I/O. Invariants:
- *   - bdSeq is the number in this session's will; births and an own NDEATH repeat it.
- *   - seq is one counter over node and devices: 0 for the NBIRTH, then +1 modulo 256. A number is spent only when its
- *     message was handed to the link (`spend`), so a message that did not fit leaves no gap.
- *   - NBIRTH, then DBIRTHs, then data; no DATA names a metric that its last birth did not carry.
+ * - bdSeq is the number in this session's will; births and the node's own NDEATH repeat it.
+ * - seq is one counter over node and devices: 0 for the NBIRTH, then +1 modulo 256. A number is used only when its
+ * message was passed to the link (`spend`), so a message that was too large leaves no gap.
+ * - NBIRTH, then DBIRTHs, then data; no DATA names a metric that its last birth did not carry.
  */
 import assert from "node:assert/strict";
 import { encodePayload, type Metric } from "./payload.ts";
@@ -12,7 +12,7 @@ import type { NodeTopics } from "./topic.ts";
 export interface Outgoing {
   readonly topic: string;
   readonly payload: Uint8Array;
-  /** To be called once the link took the message, before the next one is made. */
+  /** To be called once the link accepted the message, before the next one is made. */
   readonly spend: () => void;
 }
 
@@ -40,12 +40,12 @@ export class NodeSession {
   get bornDevices(): string[] {
     return [...this.#devices.keys()];
   }
-  /** True when the device's last birth carried this metric. */
+  /** True if the device's last birth carried this metric. */
   isMetricBorn(device: string, name: string): boolean {
     return this.#devices.get(device)?.has(name) ?? false;
   }
 
-  /** Ends every birth of this session: the host will be told everything anew. */
+  /** Invalidates every birth of this session: all births are sent again. */
   nbirth(nowMs: number, metrics: readonly Metric[]): Outgoing {
     const all: Metric[] = [
       bdSeqMetric(this.bdSeq, nowMs),
@@ -88,7 +88,7 @@ export class NodeSession {
       this.#devices.delete(device);
     });
   }
-  /** The NDEATH the node publishes itself; the same bytes but for the time are the will. */
+  /** The NDEATH that the node publishes itself; the same bytes as the will except for the time. */
   ndeath(nowMs: number): Outgoing {
     return { ...will(this.#topics, this.bdSeq, nowMs), spend: () => this.#devices.clear() };
   }

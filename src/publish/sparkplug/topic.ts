@@ -1,12 +1,12 @@
 import { topicLevel } from "../../core/topic-level.ts";
 
-/** Verbs an edge node publishes; the D ones carry a device level. */
+/** Message types of an edge node; the D types have a device level. */
 export type NodeVerb = "NBIRTH" | "NDATA" | "NDEATH";
 export type DeviceVerb = "DBIRTH" | "DDATA" | "DDEATH";
 
 const NAMESPACE = "spBv1.0";
 
-/** What comes in: a command to the node, a command to a device, a state of some host, or nothing of ours. */
+/** Inbound: a command to the node, a command to a device, a state of some host, or a topic that is not ours. */
 export type Incoming =
   | { readonly what: "ncmd" }
   | { readonly what: "dcmd"; readonly device: string }
@@ -34,7 +34,7 @@ export class NodeTopics {
       `${NAMESPACE}/${this.group}/NCMD/${this.node}`,
       `${NAMESPACE}/${this.group}/DCMD/${this.node}/#`,
     ];
-    // STATE last: its retained message may start the births, and the commands must be granted by then.
+    // STATE last: its retained message may start the births, and the commands must be subscribed by then.
     return hostId === null ? commands : [...commands, stateTopic(hostId)];
   }
   parse(topic: string): Incoming {

@@ -4,7 +4,7 @@ import type { Property } from "./payload.ts";
 
 export const waveformMetricName = (channel: number): string => `accel/waveform/channel${channel}`;
 
-/** `name` is the channel's in the site file, where it has one there. */
+/** `name` is the channel's name in the site file, if it has one. */
 export function waveformShape(channel: number, axis: string, name?: string): MetricShape {
   return {
     name: waveformMetricName(channel),
