@@ -54,9 +54,9 @@ export interface SparkplugNodeOptions extends Pick<DeviceBookOptions, "site"> {
   readonly hostId: string | null;
   /** MQTT_BACKLOG_RATE, messages a second; 0 = as fast as the broker answers. */
   readonly backlogRatePerS: number;
-  /** PUBLISH_WAVEFORMS. */
   /** The uplink's selection; everything unless given. */
   readonly select?: Select;
+  /** PUBLISH_WAVEFORMS. */
   readonly waveforms: "always" | "alarm" | "never";
   /** SPARKPLUG_HISTORY_BATCH: most records in one historical message; as many as are leased unless given. */
   readonly historyBatch?: number;
