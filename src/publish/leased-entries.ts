@@ -130,9 +130,11 @@ export class LeasedEntries {
     this.#outcomes = [];
     const hasKept = this.#hasKept;
     this.#hasKept = false;
-    return this.#outbox.settle(this.lane, outcomes).finally(() => {
+    const settled = this.#outbox.settle(this.lane, outcomes);
+    // Those kept are free already; the commit of the others may be minutes away.
+    if (hasKept) this.markChanged();
+    return settled.finally(() => {
       this.#unsettled -= outcomes.length;
-      if (hasKept) this.markChanged();
     });
   }
 

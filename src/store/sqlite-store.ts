@@ -27,6 +27,12 @@ import { Retention } from "./space/retention.ts";
 import type { Store, StoreOptions } from "./store.ts";
 
 const COMMIT_WINDOW_MS = 200;
+const SETTLE_WINDOW_MS = 50;
+/**
+ * With paced commits, outcomes go with the next readings: a round of polls is one commit, not two. Longer than the usual round; until
+ * then a power cut makes what was delivered go again with the same ids, as it does with acknowledgements that are still on their way.
+ */
+const SETTLE_WAIT_MS = 120_000;
 const MIB = 1 << 20;
 
 /** Opens DATA_DIR for one agent. Throws StoreFailure: `in_use` and `schema_newer` are the operator's to solve. */
@@ -101,7 +107,15 @@ class SqliteStore implements Store {
       this.#retention.lost("damaged_samples");
     });
     const outbox = new SqliteOutbox(
-      { db, streams, queue, clock, logger, onLost: () => this.#retention.lost("damaged") },
+      {
+        db,
+        streams,
+        queue,
+        clock,
+        logger,
+        settleWindowMs: (options.commitPaceMs ?? 0) > 0 ? SETTLE_WAIT_MS : SETTLE_WINDOW_MS,
+        onLost: () => this.#retention.lost("damaged"),
+      },
       options.uplinks,
     );
     this.#outbox = outbox;

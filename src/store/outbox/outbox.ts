@@ -34,14 +34,15 @@ interface OutboxParts {
   readonly queue: WriteQueue;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** How long outcomes wait for a commit of readings to share, ms; a page of them goes at once. */
+  readonly settleWindowMs: number;
   /** A delivery that damage made impossible. */
   readonly onLost: () => void;
 }
 
 /** Oversize rows remembered one by one in a lane. */
 const PARKED_MAX = 10_000;
-/** How long outcomes wait for company. */
-const SETTLE_WINDOW_MS = 50;
+/** So many are written at once: it is what a kill makes go again at most. */
 const SETTLE_ROWS = 100;
 
 export class SqliteOutbox {
@@ -427,7 +428,7 @@ export class SqliteOutbox {
       },
     });
     this.#settlement = settlement;
-    this.#parts.queue.enqueue(settlement, SETTLE_WINDOW_MS);
+    this.#parts.queue.enqueue(settlement, this.#parts.settleWindowMs);
     return settlement;
   }
 

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { test } from "node:test";
+import Sqlite from "better-sqlite3";
 import type { DeliveryOutcome, Lane, OutboxEntry } from "../../../src/core/delivery.ts";
 import { openStore } from "../../../src/store/sqlite-store.ts";
 import type { Store } from "../../../src/store/store.ts";
@@ -44,6 +46,45 @@ test("outbox – a late record between sent ones is not deleted with them", asyn
   await append(store, minutes("1", 3));
   await settle(store, page, "sent");
   assert.deepEqual(timesOf(store.outbox.lease("json", "backlog", 10)), times(3));
+});
+
+test("outbox – with paced commits, outcomes are written with the next readings, at a stop, or once they fill a page", async (t) => {
+  const directory = tempDirectory(t);
+  const open = () => openStore(storeOptions(directory, { commitPaceMs: 4000 }));
+  const written = () => {
+    const db = new Sqlite(join(directory, "gateside.db"), { readonly: true });
+    try {
+      return db.prepare<[], number>("SELECT count(*) FROM outbox").pluck().get();
+    } finally {
+      db.close();
+    }
+  };
+  const sent = (store: Store) =>
+    store.outbox.settle(
+      "json",
+      store.outbox
+        .lease("json", "live", 1000)
+        .map((entry) => ({ entry, outcome: "sent" as const })),
+    );
+  const sensors = (count: number, at: number) =>
+    Promise.all(Array.from({ length: count }, (_, i) => append(store, minutes(`${i}`, at))));
+  let store = open();
+  t.after(() => store.close());
+  await sensors(3, 0);
+  const { commits } = store.statistics;
+  const done = sent(store);
+  assert.equal(store.outbox.depth("json").readings, 0, "nobody is owed them any more");
+  await append(store, minutes("new", 1));
+  await done;
+  assert.equal(store.statistics.commits, commits + 1, "one commit for both");
+  assert.equal(written(), 1);
+  void sent(store);
+  await store.close();
+  assert.equal(written(), 0);
+  store = open();
+  await sensors(120, 2);
+  await sent(store);
+  assert.equal(written(), 0);
 });
 
 test("outbox – live only moves forward, also across restarts", async (t) => {
