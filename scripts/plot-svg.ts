@@ -70,7 +70,8 @@ export function plotSvg(plot: Plot): string {
   ].join("\n");
 }
 
-function scale(
+/** Of a value to a coordinate. */
+export function scale(
   [from, to]: readonly [number, number],
   start: number,
   end: number,
@@ -79,8 +80,8 @@ function scale(
 }
 
 /** Round numbers within the range: steps of 1, 2 or 5 times a power of ten. */
-function ticks([from, to]: readonly [number, number]): number[] {
-  const rough = (to - from) / TICKS_MAX;
+export function ticks([from, to]: readonly [number, number], most = TICKS_MAX): number[] {
+  const rough = (to - from) / most;
   const decade = 10 ** Math.floor(Math.log10(rough));
   const step = decade * ([1, 2, 5].find((factor) => factor * decade >= rough) ?? 10);
   const values: number[] = [];
@@ -90,7 +91,7 @@ function ticks([from, to]: readonly [number, number]): number[] {
   return values;
 }
 
-const label = (value: number) => String(Number(value.toPrecision(6)));
+export const label = (value: number) => String(Number(value.toPrecision(6)));
 
-const escaped = (text: string) =>
+export const escaped = (text: string) =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");

@@ -123,8 +123,8 @@ export class Fleet {
   async pace(perSecond: number, seconds: number): Promise<number> {
     let owed = 0;
     let sent = 0;
-    const endAt = Date.now() + seconds * 1000;
-    for (let last = Date.now(); Date.now() < endAt; ) {
+    const startedAt = Date.now();
+    for (let last = startedAt; last < startedAt + seconds * 1000; ) {
       await sleep(TICK_MS);
       const now = Date.now();
       owed += (perSecond * (now - last)) / 1000;
@@ -134,8 +134,9 @@ export class Fleet {
         sent += 1;
       }
     }
+    const rate = (sent * 1000) / (Date.now() - startedAt);
     await this.settled();
-    return sent / seconds;
+    return rate;
   }
 
   async settled(): Promise<void> {

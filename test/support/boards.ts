@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 const GRAFANA = join("deploy", "grafana");
 
-interface Panel {
+export interface Panel {
   readonly id: number;
   readonly type: string;
   readonly title: string;
@@ -15,7 +15,14 @@ interface Panel {
     readonly w: number;
     readonly h: number;
   };
-  readonly fieldConfig: { readonly defaults: { readonly unit?: string } };
+  readonly fieldConfig: {
+    readonly defaults: {
+      readonly unit?: string;
+      readonly thresholds?: {
+        readonly steps: readonly { readonly color: string; readonly value: number | null }[];
+      };
+    };
+  };
   readonly targets: readonly { readonly rawSql?: string; readonly expr?: string }[];
 }
 
