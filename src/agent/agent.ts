@@ -228,7 +228,8 @@ function firstFault(loops: readonly Promise<unknown>[], signal: AbortSignal): Pr
     }),
     ...loops.map((loop) =>
       loop.then(
-        () => (signal.aborted ? new Promise<never>(() => {}) : new Error("a loop ended by itself")),
+        () =>
+          signal.aborted ? new Promise<never>(() => {}) : new Error("a loop ended unexpectedly"),
         (error: unknown) => error,
       ),
     ),

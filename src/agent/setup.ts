@@ -123,7 +123,7 @@ export class Setup implements SetupDesk {
         faults: [
           {
             place: "kind",
-            problem: `is none of this sensor's`,
+            problem: `is not a kind of this sensor`,
             remedy: `give ${sensor.kinds.join(" or ")}`,
           },
         ],

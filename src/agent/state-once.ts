@@ -38,7 +38,7 @@ export async function readServiceState(
   const wanted = Object.values(read.fields).map(({ from }) => from);
   const problem =
     answer.records === 0
-      ? "the gateway answers, and has no record"
+      ? "the gateway responds, but has no record"
       : `${answer.records} records, and none is of this sensor and has one of the fields ${wanted.join(", ")}`;
   return { sample: null, problem };
 }

@@ -136,7 +136,7 @@ export class Uplinks {
     const loops = destinations.map((destination) =>
       destination.run(both).then(
         () => {
-          if (!both.aborted) this.#fail(new Error("a loop ended by itself"));
+          if (!both.aborted) this.#fail(new Error("a loop ended unexpectedly"));
         },
         (error: unknown) => this.#fail(error),
       ),

@@ -187,7 +187,7 @@ export class AnalyticsClient {
           const description = this.#textGate
             .redact(textOf(this.#names.member(key, ENVELOPE.description)))
             .slice(0, 200);
-          const detail = `the service answers number ${status}${description === "" ? "" : ` (${description})`}`;
+          const detail = `the service returned number ${status}${description === "" ? "" : ` (${description})`}`;
           throw new AnalyticsFailure("service_status", operation, detail, status);
         }
       }
@@ -224,14 +224,14 @@ export class AnalyticsClient {
       );
     }
     if (!response.ok) {
-      const detail = `the service answers HTTP ${response.status}${remedyOf(response.status)}`;
+      const detail = `the service returned HTTP ${response.status}${remedyOf(response.status)}`;
       throw new AnalyticsFailure("http_status", operation, detail, response.status);
     }
     try {
       // Lists of names are written into the site file: they must not contain the token either.
       return this.#gate.redactValue(JSON.parse(new TextDecoder().decode(bytes)));
     } catch {
-      throw new AnalyticsFailure("not_json", operation, "the answer is not JSON", null);
+      throw new AnalyticsFailure("not_json", operation, "the response is not JSON", null);
     }
   }
 }

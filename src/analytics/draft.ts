@@ -109,7 +109,7 @@ function draftSensor(
   const { code, type, name } = device;
   const shown = name === "" ? code : `${code} (${name})`;
   if (type === null || type < 0) {
-    notes.push(`${shown}: left out, the service tells no type code`);
+    notes.push(`${shown}: left out, the service has no type code for it`);
     return null;
   }
   const kinds = kindsByType.get(type);

@@ -39,9 +39,13 @@ export function createAgentClient(
 ): AgentClient {
   const send = async (path: string, question: Question): Promise<Answer & { at: string }> => {
     const unreachable = (at: string, hint: string) => (cause: unknown) => {
-      throw new AgentFailure("unreachable", `no agent answers at ${at} (${reason(cause)})${hint}`, {
-        cause,
-      });
+      throw new AgentFailure(
+        "unreachable",
+        `no agent responds at ${at} (${reason(cause)})${hint}`,
+        {
+          cause,
+        },
+      );
     };
     const { dataDir } = settings;
     if (url === null) {

@@ -148,7 +148,7 @@ async function relearn(
   const path = `/api/v1/baselines/${parts.map(encodeURIComponent).join("/")}/relearn`;
   const answer = await client.post(path, { by: whoIs(flags) }, signal);
   stdout.write(
-    flags.has("json") ? `${JSON.stringify(answer)}\n` : "the baseline is learned anew\n",
+    flags.has("json") ? `${JSON.stringify(answer)}\n` : "the baseline is being learned again\n",
   );
   return 0;
 }

@@ -44,13 +44,13 @@ export async function run({ flags, stdout, stderr, signal }: CommandContext): Pr
       stderr,
     );
     stdout.write(
-      `\nGateside demo: a simulated plant of ${site.sensors.length} sensors, ${SPEED} times as fast as life.\n` +
+      `\nGateside demo: a simulated plant of ${site.sensors.length} sensors, ${SPEED} times as fast as real time.\n` +
         `  dashboard  ${agent.address}/\n` +
         `  broker     ${broker.url}  (MQTT 3.1.1, topics gateside/demo/#)\n` +
         `  gateway    ${simulator.url}\n` +
-        `The times below are the plant's own (UTC): they began at the time of the start and run ${SPEED} times as fast, so they\n` +
-        `are ahead of this machine's clock.\n` +
-        `Ctrl-C ends it and leaves nothing behind. Readings as a subscriber sees them:\n\n`,
+        `The times below are plant time (UTC): it began at the real time and runs ${SPEED} times as fast, so it\n` +
+        `is ahead of this machine's clock.\n` +
+        `Press Ctrl-C to stop; nothing is left behind. Readings as a subscriber sees them:\n\n`,
     );
     const subscriber = await subscribe(broker.url, site, stdout);
     await agent.run(ending.signal);
@@ -101,7 +101,7 @@ async function openWithFreePort(port: number, place: DemoPlace, stderr: TextSink
     });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE" || port === 0) throw error;
-    stderr.write(`port ${port} is taken; the dashboard takes another one\n`);
+    stderr.write(`port ${port} is in use; the dashboard uses another one\n`);
     return openAgent({ ...parts, settings: demoSettings(0, place) });
   }
 }

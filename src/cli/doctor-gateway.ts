@@ -70,7 +70,7 @@ export async function checkGateway(
           untried += reads.splice(0).length;
       } else if (!isReached) {
         isReached = true;
-        found({ what: "gateway", state: "ok", detail: `${settings.gatewayUrl} answers` });
+        found({ what: "gateway", state: "ok", detail: `${settings.gatewayUrl} responds` });
       }
       const what = `${sensor.code} ${kind}`;
       if (result.ok) answered += 1;
@@ -115,7 +115,7 @@ export async function checkGateway(
       found({
         what: "sensors",
         state: "failed",
-        detail: `the gateway answers, but its current day has no usable record of any sensor; check WIRE_WORD (the word in the vendor's names) first, then type, kinds and code in the site file; gateside probe shows one response in full`,
+        detail: `the gateway responds, but its current day has no usable record of any sensor; check WIRE_WORD (the word in the vendor's names) first, then type, kinds and code in the site file; gateside probe shows one response in full`,
       });
     checkZone(settings.gatewayTimezone, newestOfEach, found);
     return { skewMs: gateway.clock.skewMs, isLost };

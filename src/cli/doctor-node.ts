@@ -22,9 +22,9 @@ const SHOWN_MAX = 40;
 const EXCEPTION_REMEDIES: Readonly<Record<number, string>> = {
   1: `try the other "function" (3 or 4)`,
   2: `are the addresses counted from 0 (40001 in a manual is address 0), and is "function" the right one (3 or 4)?`,
-  3: `try fewer registers side by side`,
+  3: "try fewer adjacent registers",
   10: `is "unit" the number of this node?`,
-  11: `is "unit" the number of this node, and the node on?`,
+  11: `is "unit" the number of this node, and is the node switched on?`,
 };
 
 interface Source {
@@ -80,7 +80,7 @@ export async function checkNodeStates(
       }
     }
     for (const [name, { skipped }] of sources) {
-      const detail = `${skipped} more of ${name} not tried: fix the gateway or the device, as described above, first`;
+      const detail = `${skipped} more of ${name} not tried: fix the gateway or the device first, as described above`;
       if (skipped > 0) found({ what: "state reads", state: "skipped", detail });
     }
   } finally {
@@ -111,7 +111,7 @@ async function tryService(
   const { operation } = read;
   if (sample === null) {
     const remedy = problem?.startsWith("the gateway")
-      ? `does the node report it yet, and does the operation want a day ("request")?`
+      ? `does the node report it yet, and does the operation need a day ("request")?`
       : `gateside probe --sensor ${sensor.code} --kind node --json, and the vendor's manual, list the names for "from"`;
     return { state: "warning", detail: `${operation}: ${problem}; ${remedy}` };
   }
@@ -145,7 +145,7 @@ async function tryRegisters(
   }
   const empty = values.filter(({ value }) => value === null).map(({ name }) => name);
   if (empty.length === 0) return { state: "ok", detail };
-  return { state: "warning", detail: `${detail}; no number: ${empty.join(", ")}` };
+  return { state: "warning", detail: `${detail}; not a number: ${empty.join(", ")}` };
 }
 
 function valuesText({ values, units }: StateSample): string {
@@ -162,11 +162,11 @@ function failureText(error: unknown, source: string): string {
     const remedy =
       error.exception !== null
         ? (EXCEPTION_REMEDIES[error.exception] ?? "try again later")
-        : `is the device on, "url" its address, and Modbus TCP switched on in it?`;
+        : `is the device switched on, is "url" its address, and is Modbus TCP enabled on it?`;
     return `${message}; ${remedy}`;
   }
   const isUnknown = error instanceof CallFailure && error.httpStatus === 404;
   return isUnknown
-    ? `${source}: ${message}; this gateway has no such operation: compare its name with the vendor's manual, or take it out of stateReads`
+    ? `${source}: ${message}; this gateway has no such operation: compare its name with the vendor's manual, or remove it from stateReads`
     : `${source}: ${message}`;
 }

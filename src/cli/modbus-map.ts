@@ -50,9 +50,9 @@ function headerRows(): Row[] {
     of(0, "version of this layout, 1"),
     of(
       1,
-      "seconds since the agent's start, counting on from 65535 to 0: it stands still when the agent does",
+      "seconds since the agent's start, wrapping from 65535 to 0; it stops when the agent stops",
     ),
-    of(2, "1 while the gateway answers, else 0"),
+    of(2, "1 while the gateway responds, otherwise 0"),
     of(3, "sensors in the site file"),
   ];
 }

@@ -91,7 +91,7 @@ function part(name: "site" | "uplinks", path: string | null, cwd: string): Signe
     value = JSON.parse(readFileSync(resolve(cwd, path), "utf8"));
   } catch (error) {
     const words =
-      error instanceof SyntaxError ? `is no JSON: ${error.message}` : fileTrouble(error);
+      error instanceof SyntaxError ? `is not JSON: ${error.message}` : fileTrouble(error);
     throw new UsageError(`--${name}-file ${path} ${words}`);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value))

@@ -33,7 +33,8 @@ export async function run(context: CommandContext): Promise<number> {
     const siteOut = flags.text("site-out");
     if (siteOut !== null) await writeSite(resolve(cwd, siteOut), simulator);
     stdout.write(startText(simulator, context, siteOut, faults));
-    if (registers !== null) stdout.write(`\nStates of nodes in registers at ${registers.url}\n`);
+    if (registers !== null)
+      stdout.write(`\nStates of nodes as Modbus registers at ${registers.url}\n`);
     if (!signal.aborted) {
       await new Promise<void>((done) =>
         signal.addEventListener("abort", () => done(), { once: true }),
@@ -76,7 +77,7 @@ function speedText(flags: Flags): string {
   const speed = Number(flags.text("speed"));
   return speed === 1
     ? ""
-    : `Plant time runs ${speed} times as fast as ours: times in the records, days and the gateway's clock are plant time.\n\n`;
+    : `Plant time runs ${speed} times as fast as real time: times in the records, days and the gateway's clock are plant time.\n\n`;
 }
 
 function faultOf(text: string): FaultSpec {
@@ -111,7 +112,7 @@ async function open(flags: Flags): Promise<Simulator | string> {
     });
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === "EADDRINUSE") return `port ${port} is taken; choose another with --port`;
+    if (code === "EADDRINUSE") return `port ${port} is in use; choose another with --port`;
     return code === undefined ? Promise.reject(error as Error) : message;
   }
 }

@@ -48,7 +48,7 @@ export function statusText(status: SaidStatus): string {
     ],
     [
       "gateway",
-      `${gateway.isUp ? "answers" : `DOWN${why(gateway.lastError)}`} (${gateway.url}, last answer ${ago(gateway.lastAnswerAtMs, nowMs)})`,
+      `${gateway.isUp ? "responds" : `DOWN${why(gateway.lastError)}`} (${gateway.url}, last response ${ago(gateway.lastAnswerAtMs, nowMs)})`,
     ],
     ...links.map((link) => [
       linkTitle(link, links),

@@ -7,7 +7,7 @@ const WORDS: Readonly<Record<string, string>> = {
   ENETUNREACH: "this machine has no network to that address",
   ETIMEDOUT: "that address does not answer",
   ENOTFOUND: "no name server knows that host",
-  EAI_AGAIN: "no name server answers",
+  EAI_AGAIN: "no name server responds",
 };
 
 /** Why a connection did not come about, and what to check. @param what runs there, such as "the broker" */

@@ -87,7 +87,7 @@ function requestOf(
     return "the request is not JSON";
   }
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
-    return "the request is no JSON object";
+    return "the request is not a JSON object";
   }
   const {
     id,

@@ -37,7 +37,7 @@ export function checkSettings(
   operation: SettingsOperation,
 ): CheckedSettings {
   if (typeof request !== "object" || request === null || Array.isArray(request))
-    return { whyNots: [{ problem: "the request is no JSON object", statusNumber: null }] };
+    return { whyNots: [{ problem: "the request is not a JSON object", statusNumber: null }] };
   const fields = new Map<string, unknown>(Object.entries(request));
   const whyNots: WhyNot[] = [];
   const refuse = (problem: string, statusNumber: number | null = null) =>
@@ -56,7 +56,7 @@ export function checkSettings(
     const otherwise = name === "Range" ? status : null;
     const value = numberOf(fields, name, refuse, otherwise);
     if (value === null) return 0;
-    if (value < min) refuse(`${name} ${value} is below the least allowed, ${min} ${unit}`, status);
+    if (value < min) refuse(`${name} ${value} is below the minimum, ${min} ${unit}`, status);
     else if (!Number.isInteger(value)) refuse(`${name} ${value} is not a whole number`, otherwise);
     else if (value > max) refuse(`${name} ${value} is above ${max}`, otherwise);
     return value;
@@ -65,8 +65,7 @@ export function checkSettings(
     const { min, max } = settingsBounds(operation, "alarm");
     const value = numberOf(fields, name, refuse);
     if (value === null) return 0;
-    if (value < min)
-      refuse(`${name} ${value} is below the least allowed, ${min} mm/s`, STATUS.alarm);
+    if (value < min) refuse(`${name} ${value} is below the minimum, ${min} mm/s`, STATUS.alarm);
     else if (value > max) refuse(`${name} ${value} is above ${max} mm/s`);
     return value;
   };

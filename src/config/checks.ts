@@ -170,7 +170,7 @@ export function parseHeaders(text: string, note: Note): Record<string, string> {
     if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) {
       note({ place, problem: "contains an invalid HTTP header name", remedy });
     } else if (OWN_HEADERS.test(name)) {
-      note({ place, problem: `${name} is set by the agent itself`, remedy: "leave it out" });
+      note({ place, problem: `${name} is set by the agent itself`, remedy: "remove it" });
     } else if (typeof value !== "string" || !/^[\t\x20-\x7e\u0080-\u00ff]+$/.test(value)) {
       note({
         place,

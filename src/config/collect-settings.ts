@@ -195,7 +195,7 @@ function keepDaysOf(text: string | null, place: CollectPlace, faults: Fault[]): 
   faults.push({
     place: placeOf(place, "keep-days"),
     problem: `${JSON.stringify(text)} is not a whole number from 1 to ${KEEP_DAYS_MAX}`,
-    remedy: "give the days to keep, or leave it out to keep everything",
+    remedy: "give the days to keep, or remove it to keep everything",
   });
   return null;
 }

@@ -25,7 +25,7 @@ export function refineBroker(raw: RawSettings, refining: Refining): BrokerSettin
   if (raw.MQTT_VERSION === "4" && mqttPassword !== null && mqttUsername === null) {
     note({
       place: "MQTT_PASSWORD",
-      problem: "is given without a user name, which MQTT 3.1.1 does not allow",
+      problem: "is set without a user name, which MQTT 3.1.1 does not allow",
       remedy: "give MQTT_USERNAME too",
     });
   }
@@ -42,7 +42,7 @@ export function refineBroker(raw: RawSettings, refining: Refining): BrokerSettin
     if (raw.MQTT_CA_FILE ?? raw.MQTT_CERT_FILE)
       warn("MQTT_URL", "is not a TLS address, so certificates have no effect", "use mqtts://");
     else if (mqttPassword !== null && broker && !broker.urls.every(isLocal))
-      warn("MQTT_URL", "sends the password readable over the network", "use mqtts://");
+      warn("MQTT_URL", "sends the password unencrypted over the network", "use mqtts://");
   }
   if (raw.MQTT_VERSION === "4" && raw.MQTT_REQUIRE_SUBSCRIBER)
     warn("MQTT_REQUIRE_SUBSCRIBER", "has no effect with MQTT 3.1.1", "use MQTT_VERSION=5");

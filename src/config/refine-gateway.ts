@@ -41,7 +41,7 @@ export function refineGateway(raw: RawSettings, { note, warn, path }: Refining):
   if (caFile) checkTlsFiles({ ca: { name: "GATEWAY_CA_FILE", path: caFile } }, note);
 
   if (caFile && gateway?.url.startsWith("http:"))
-    warn("GATEWAY_CA_FILE", "has no effect on an http:// gateway", "use https://, or leave it out");
+    warn("GATEWAY_CA_FILE", "has no effect on an http:// gateway", "use https://, or remove it");
   return {
     gatewayUrl: gateway?.url ?? "",
     gatewayService: raw.GATEWAY_SERVICE,

@@ -45,7 +45,7 @@ function faultOf(error: ErrorObject, schemaFile: string, isSecretive: boolean): 
         place:
           place === "" ? keyText(key) : `${place}${/^\w+$/.test(key) ? "." : ""}${keyText(key)}`,
         problem: "is an unknown key",
-        remedy: closest === null ? "leave it out" : `did you mean ${closest}? Else leave it out`,
+        remedy: closest === null ? "remove it" : `did you mean ${closest}? Otherwise remove it`,
       };
     }
     case "required": {
@@ -71,7 +71,7 @@ function faultOf(error: ErrorObject, schemaFile: string, isSecretive: boolean): 
         .join(" or ");
       return {
         place,
-        problem: `${value} is of the wrong type`,
+        problem: `${value}has the wrong type`,
         remedy: `write ${wanted}${retyped(error.data, params["type"])}${membersOf(error)}`,
       };
     }
@@ -88,12 +88,12 @@ function faultOf(error: ErrorObject, schemaFile: string, isSecretive: boolean): 
         remedy: `give at most ${params["limit"]}`,
       };
     case "uniqueItems":
-      return { place, problem: `${value} has an item twice`, remedy: "keep one" };
+      return { place, problem: `${value}contains a duplicate item`, remedy: "keep one" };
     case "pattern": {
       const form: unknown = error.parentSchema?.["description"];
       if (params["pattern"] === WITHOUT_BLANKS || typeof form !== "string")
         return blanks(place, value);
-      return { place, problem: `${value} does not have the right form`, remedy: `give ${form}` };
+      return { place, problem: `${value}has an invalid format`, remedy: `give ${form}` };
     }
     case "minLength":
       return blanks(place, value);
@@ -108,7 +108,7 @@ function faultOf(error: ErrorObject, schemaFile: string, isSecretive: boolean): 
     case "exclusiveMinimum":
       return {
         place,
-        problem: `${value} is out of bounds${title}`,
+        problem: `${value}is out of range${title}`,
         remedy: `give a number ${params["comparison"]} ${params["limit"]}`,
       };
     default:
@@ -129,10 +129,10 @@ function secretFault(place: string, key: string, secret: string): Fault {
   const isExact = key === secret;
   return {
     place: `${place}.${keyText(key)}`.replace(".[", "["),
-    problem: isExact ? "is a secret, which this file does not hold" : "is an unknown key",
+    problem: isExact ? "is a secret, which must not be in this file" : "is an unknown key",
     remedy: isExact
-      ? `write it into a file and give ${secret}File`
-      : `did you mean ${secret}? It is a secret, which this file does not hold: write it into a file and give ${secret}File`,
+      ? `write it to a file of its own and set ${secret}File`
+      : `did you mean ${secret}? It is a secret, which must not be in this file: write it to a file of its own and set ${secret}File`,
   };
 }
 
@@ -141,8 +141,8 @@ const WITHOUT_BLANKS = "^\\S(.*\\S)?$";
 function blanks(place: string, value: string): Fault {
   return {
     place,
-    problem: `${value} is empty or has blanks around it`,
-    remedy: "give a text without blanks at its ends",
+    problem: `${value}is empty or has leading or trailing spaces`,
+    remedy: "remove these spaces",
   };
 }
 

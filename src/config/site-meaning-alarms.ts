@@ -58,7 +58,7 @@ function checkName(
       place,
       problem: `${shown(name)} is not valid as a topic level`,
       remedy:
-        "give a name without + # / or control characters, without blanks at its ends, and without $ at its start",
+        "use a name without + # / or control characters, without leading or trailing spaces, and without a leading $",
     });
     return;
   }
@@ -131,13 +131,13 @@ function checkCanFire(
   if (limits.length === 0 && !hasBaseline && !LIMITS.some((name) => name in rule)) {
     faults.push({
       place,
-      problem: "has no limit, so it can never fire",
+      problem: "has no limit, so it can never trigger",
       remedy: "give highHigh, high, low or lowLow, or a baseline",
     });
   } else if (limits.length > 0 && hasBaseline) {
     faults.push({
       place: `${place}.baseline`,
-      problem: `is given together with ${limits.map(([name]) => name).join(" and ")}`,
+      problem: `is set together with ${limits.map(([name]) => name).join(" and ")}`,
       remedy: "split this into two rules",
     });
   }
@@ -178,8 +178,8 @@ function checkSelect(
     if (sensors.length > 0)
       faults.push({
         place,
-        problem: "selects no sensor, so the rule can never fire",
-        remedy: "widen it, or leave it out",
+        problem: "selects no sensor, so the rule can never trigger",
+        remedy: "widen it, or remove it",
       });
     return null;
   }
@@ -285,8 +285,8 @@ function checkReach(
     if (isHigh ? limit < bound : limit > bound) continue;
     faults.push({
       place: `${place}.${name}`,
-      problem: `${limit} can never be passed: the ${isHigh ? "highest" : "lowest"} value is ${Number(bound.toPrecision(6))}`,
-      remedy: `give a limit ${isHigh ? "below" : "above"} it, or leave it out`,
+      problem: `${limit} can never be exceeded: the ${isHigh ? "highest" : "lowest"} value is ${Number(bound.toPrecision(6))}`,
+      remedy: `give a limit ${isHigh ? "below" : "above"} it, or remove it`,
     });
   }
 }
@@ -314,8 +314,8 @@ function checkRunning(
     names.length === 1 ? `sensor ${names[0]}` : `${names.length} sensors (${names[0]}, …)`;
   (isAll ? faults : warnings).push({
     place: `${place}.onlyRunning`,
-    problem: `${who} ${names.length === 1 ? "is" : "are"} at no machine that says when it runs, so the rule can never fire${isAll ? "" : " there"}`,
+    problem: `${who} ${names.length === 1 ? "is" : "are"} on a machine without "running", so the rule can never trigger${isAll ? "" : " there"}`,
     remedy:
-      "give the machine of the sensor's location a `running` in machines, or leave onlyRunning out",
+      "give the machine of the sensor's location a `running` in machines, or remove onlyRunning",
   });
 }

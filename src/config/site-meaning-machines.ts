@@ -47,7 +47,7 @@ function checkId(
     faults.push({
       place,
       problem: `${id} is also the id of machines[${twin}]`,
-      remedy: "keep one entry with everything about the machine",
+      remedy: "merge them into one entry",
     });
     return;
   }

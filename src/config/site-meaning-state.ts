@@ -42,7 +42,7 @@ function checkMembers(read: Dict, isModbus: boolean, at: string, faults: Fault[]
     faults.push({
       place: `${at}.${member}`,
       problem: isModbus ? "has no effect with via modbus" : "has an effect only with via modbus",
-      remedy: isModbus ? "leave it out" : 'add "via": "modbus", or leave it out',
+      remedy: isModbus ? "remove it" : 'add "via": "modbus", or remove it',
     });
   }
 }

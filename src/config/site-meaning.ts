@@ -144,14 +144,14 @@ function checkDeviceIds(sensors: readonly (Dict | null)[], faults: Fault[]): voi
     if (topicLevel(code) !== code) {
       faults.push({
         place,
-        problem: `${shown(code)} holds + # / or a control character, which Sparkplug does not allow`,
-        remedy: "give the code without them, or take sparkplug out of PUBLISH_FORMATS",
+        problem: `${shown(code)} contains + # / or a control character, which Sparkplug does not allow`,
+        remedy: "give the code without them, or remove sparkplug from PUBLISH_FORMATS",
       });
     } else if (other !== undefined && other.code !== code) {
       faults.push({
         place,
-        problem: `${shown(code)} differs from sensors[${other.index}] by letter case alone, which Sparkplug hosts may not tell apart`,
-        remedy: "give codes that differ in more, or take sparkplug out of PUBLISH_FORMATS",
+        problem: `${shown(code)} differs from sensors[${other.index}] only in letter case, which Sparkplug hosts may not distinguish`,
+        remedy: "give codes that differ in more, or remove sparkplug from PUBLISH_FORMATS",
       });
     }
     if (other === undefined) byId.set(code.toLowerCase(), { code, index });
@@ -197,7 +197,7 @@ function checkPresence(
     if (!hasOne) {
       faults.push({
         place: `${place}.channels`,
-        problem: `lists no channel for ${kind}, so nothing of it would be published`,
+        problem: `lists no channel for ${kind}, so nothing would be published for it`,
         remedy: `add ${word}1${count > 1 ? ` to ${word}${count}` : ""} with ${needs}`,
       });
     }
@@ -231,7 +231,7 @@ function checkChannel(
     faults.push({
       place,
       problem: `fits none of the sensor's kinds (${kinds.join(", ")})`,
-      remedy: usable.length > 0 ? `use ${usable.join(", ")}, or leave it out` : "leave it out",
+      remedy: usable.length > 0 ? `use ${usable.join(", ")}, or remove it` : "remove it",
     });
     return;
   }
@@ -242,7 +242,7 @@ function checkChannel(
       faults.push({
         place: `${place}.${member}`,
         problem: `has no effect for ${users.join(" and ")}`,
-        remedy: "leave it out",
+        remedy: "remove it",
       });
     }
   }
@@ -334,7 +334,7 @@ function checkClass(
     faults.push({
       place: `${place}.checkDisplacement`,
       problem: "has displacement limits for the machine classes group1 and group2 only",
-      remedy: "give such a machineClass, or leave it out",
+      remedy: "give such a machineClass, or remove it",
     });
   }
 }

@@ -101,7 +101,7 @@ function checkAddress(uplink: Dict, place: string, { fault }: Report): readonly 
   if (brokers.username !== null || brokers.password !== null) {
     fault({
       place: `${place}.url`,
-      problem: "holds a user name or password",
+      problem: "contains a user name or password",
       remedy: "give username and passwordFile instead",
     });
   }
@@ -119,7 +119,7 @@ function checkLogin(
   if (given("username") && given("usernameFile"))
     fault({
       place: `${place}.usernameFile`,
-      problem: "is given beside username",
+      problem: "is set in addition to username",
       remedy: "keep one of the two",
     });
   if (
@@ -130,19 +130,19 @@ function checkLogin(
   )
     fault({
       place: `${place}.passwordFile`,
-      problem: "is given without a user name, which MQTT 3.1.1 does not allow",
+      problem: "is set without a user name, which MQTT 3.1.1 does not allow",
       remedy: "give username too",
     });
   if (given("sasKeyFile") && uplink["profile"] !== "azure-iot")
     fault({
       place: `${place}.sasKeyFile`,
       problem: "has no effect without the profile azure-iot",
-      remedy: "leave it out",
+      remedy: "remove it",
     });
   else if (given("sasKeyFile") && given("passwordFile"))
     fault({
       place: `${place}.passwordFile`,
-      problem: "is given beside sasKeyFile, which makes the password",
+      problem: "is set in addition to sasKeyFile, from which the password is derived",
       remedy: "keep one of the two",
     });
   const file = (key: string) => {
@@ -172,7 +172,7 @@ function checkTls(
   if ((cert === undefined) !== (key === undefined))
     fault({
       place: `${place}.${cert ? "keyFile" : "certFile"}`,
-      problem: "is missing while the other half of the client certificate is given",
+      problem: "is missing, but the other half of the client certificate is set",
       remedy: "give both certFile and keyFile, or neither",
     });
   checkTlsFiles({ ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) }, fault);
@@ -190,7 +190,7 @@ function checkTls(
   )
     warn({
       place: `${place}.url`,
-      problem: "sends the password readable over the network",
+      problem: "sends the password unencrypted over the network",
       remedy: "use mqtts://",
     });
 }
@@ -208,10 +208,10 @@ function checkCombinations(
     fault({
       place: `${place}.profile`,
       problem: `${shown(profile)} is a profile of the format json, which is not among the formats`,
-      remedy: "add json to the formats, or leave the profile out",
+      remedy: "add json to the formats, or remove the profile",
     });
   const idle = (key: string, problem: string) =>
-    warn({ place: `${place}.${key}`, problem, remedy: "leave it out" });
+    warn({ place: `${place}.${key}`, problem, remedy: "remove it" });
   if (uplink["sparkplug"] !== undefined && !has("sparkplug"))
     idle("sparkplug", "has no effect without the format sparkplug");
   const topics = dict(uplink["topics"]) ?? {};
@@ -233,13 +233,13 @@ function checkCombinations(
     fault({
       place: `${place}.version`,
       problem: "Azure IoT Hub does not support MQTT 5",
-      remedy: "give 4, or leave it out",
+      remedy: "give 4, or remove it",
     });
   if (profile === "azure-iot" && has("plain"))
     fault({
       place: `${place}.formats`,
       problem: "plain values need topics of their own, which Azure IoT Hub does not have",
-      remedy: "leave plain out",
+      remedy: "remove plain",
     });
   if (uplink["requireSubscriber"] === true && uplink["version"] === 4)
     idle("requireSubscriber", "has no effect with MQTT 3.1.1");
@@ -247,7 +247,7 @@ function checkCombinations(
     warn({
       place: `${place}.commands`,
       problem: "has no effect while COMMANDS_ENABLED is false",
-      remedy: "set COMMANDS_ENABLED=true, or leave it out",
+      remedy: "set COMMANDS_ENABLED=true, or remove it",
     });
   if (dict(uplink["sparkplug"])?.["group"] === "STATE")
     fault({

@@ -100,7 +100,7 @@ function checkValues(
       fault({
         place: `${place}.select`,
         problem: "selects no readings: nothing matches all of its lists",
-        remedy: "leave a list out, or correct it",
+        remedy: "remove a list, or correct it",
       });
     return;
   }

@@ -52,7 +52,7 @@ export function findingsPanel(
     replace(
       list,
       ...findings.map((finding) => findingItem(model, finding)),
-      findings.length === 0 && h("li", { class: "hint" }, "Nothing stands."),
+      findings.length === 0 && h("li", { class: "hint" }, "No findings."),
     );
     replace(looked, ...looks.map((look) => lookItem(model, look)));
   };

@@ -37,7 +37,7 @@ async function* inflate(
       // A small body can expand to any size.
       if (bytes > bytesMax) {
         throw new CallFailure({
-          message: `the answer exceeds ${bytesMax} bytes`,
+          message: `the response exceeds ${bytesMax} bytes`,
           failureClass: "too_large",
         });
       }
@@ -67,7 +67,7 @@ async function* refuse(head: ExchangeHead, encoding: string): AsyncGenerator<Uin
   await head.body.return();
   yield* [];
   throw new CallFailure({
-    message: `the answer comes in an unknown content encoding: ${encoding.slice(0, 40)}`,
+    message: `the response has an unknown content encoding: ${encoding.slice(0, 40)}`,
     failureClass: "not_json",
     code: "bad_encoding",
   });

@@ -139,7 +139,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#bytes += piece.length;
     const { bodyBytesMax } = this.#request;
     if (this.#bytes > bodyBytesMax) {
-      return this.#fail("too_large", "too_large", `the answer exceeds ${bodyBytesMax} bytes`);
+      return this.#fail("too_large", "too_large", `the response exceeds ${bodyBytesMax} bytes`);
     }
     this.#gap?.refresh();
     this.#body.push(piece);

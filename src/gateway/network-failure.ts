@@ -24,7 +24,7 @@ const WORDS: Readonly<Record<string, string>> = {
   ETIMEDOUT: "its address does not answer",
   UND_ERR_CONNECT_TIMEOUT: "its address does not answer",
   ENOTFOUND: "no name server knows it",
-  EAI_AGAIN: "no name server answers",
+  EAI_AGAIN: "no name server responds",
 };
 const TLS_CODE = /^(?:ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|HOSTNAME_MISMATCH)/;
 
@@ -38,7 +38,7 @@ export function networkFailure(error: unknown, hasHead: boolean): CallFailure {
   const what = plain === undefined ? said : `${plain} (${systemCode})`;
   if (hasHead) {
     return new CallFailure({
-      message: `the answer was cut: ${what}`,
+      message: `the response was cut off: ${what}`,
       failureClass: "truncated",
       code: "connection_lost",
       cause,

@@ -39,7 +39,7 @@ export class ResponseWords {
     }
     const isEmpty = bytes.length === 0;
     throw new CallFailure({
-      message: isEmpty ? "the answer is empty" : "the answer contains no outcome",
+      message: isEmpty ? "the response is empty" : "the response contains no outcome",
       failureClass: isEmpty ? "truncated" : "not_json",
       snippet: this.#snippet(bytes),
     });

@@ -7,14 +7,14 @@ const SETUP_OFF = { 403: "SETUP_ENABLED is false, or HTTP_VIEW_TOKEN asks." } as
 const NO_UPLINKS = { ...SETUP_OFF, 404: "UPLINKS_FILE is not set." } as const;
 const SAVE_REFUSED = {
   409: "Another change is being saved, or a signed configuration is on trial.",
-  412: "The file was changed meanwhile; the answer holds its hash, its content and what it would change.",
-  422: "The file would have faults; the answer lists them with their places. Nothing was changed.",
+  412: "The file was changed meanwhile; the response contains its hash, its content and what it would change.",
+  422: "The file would have faults; the response lists them with their locations. Nothing was changed.",
   428: "If-Match is missing.",
 } as const;
 const TRY_REFUSED = {
   ...SETUP_OFF,
   409: "Another one is being tried.",
-  422: "There are faults; the answer lists them with their places. Nothing was tried.",
+  422: "There are faults; the response lists them with their locations. Nothing was tried.",
 } as const;
 
 /** Set-up in the OpenAPI document. */
@@ -22,7 +22,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
   {
     path: "/api/v1/setup",
     method: "get",
-    summary: "What may be set up here, and what stands in the way.",
+    summary: "What can be set up here, and what prevents it.",
     also: SETUP_OFF,
     answer: "The two files.",
     schema: RESPONSE.setup,
@@ -38,9 +38,9 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
   {
     path: "/api/v1/setup/site",
     method: "get",
-    summary: "The site file as it is now. Its hash is the ETag, too.",
+    summary: "The site file as it is now. Its hash is also the ETag.",
     also: SETUP_OFF,
-    answer: "The file; `site` is null where it is no JSON.",
+    answer: "The file; `site` is null if it is not JSON.",
     schema: RESPONSE.setupSite,
   },
   {
@@ -91,9 +91,9 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
   {
     path: "/api/v1/setup/uplinks",
     method: "get",
-    summary: "The uplinks file as it is now, without secrets. Its hash is the ETag, too.",
+    summary: "The uplinks file as it is now, without secrets. Its hash is also the ETag.",
     also: NO_UPLINKS,
-    answer: "The file; `content` is null where it is no JSON.",
+    answer: "The file; `content` is null if it is not JSON.",
     schema: RESPONSE.setupUplinks,
   },
   {

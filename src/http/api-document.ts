@@ -137,7 +137,7 @@ const OPERATIONS: readonly Operation[] = [
     path: "/api/v1/faults",
     method: "get",
     summary: "What is wrong now, in plain words, each with its remedy.",
-    answer: "The faults; none while all is well.",
+    answer: "The faults; empty if there are none.",
     schema: RESPONSE.faults,
   },
   {
@@ -239,7 +239,7 @@ const OPERATIONS: readonly Operation[] = [
   {
     path: "/api/v1/baselines/{sensor}/{alarm}/{value}/relearn",
     method: "post",
-    summary: "Learns a baseline anew; an alarm by the old one ends. Audited.",
+    summary: "Learns a baseline again; an alarm based on the old one ends. Audited.",
     params: BASELINE,
     body: RELEARN_BODY,
     also: { 404: "There is no such baseline.", ...ALARMS_OFF },

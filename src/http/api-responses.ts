@@ -77,7 +77,7 @@ export const RESPONSES: Readonly<Record<string, Schema>> = {
       pendingRestart: { ...list(TEXT), description: "Settings that differ from the running ones." },
       pendingReload: { ...list(TEXT), description: "Settings whose files have changed since." },
       configurationFaults: { ...list(TEXT), description: "Why the last reload was refused." },
-      faults: { ...INTEGER, description: "How many /api/v1/faults tells." },
+      faults: { ...INTEGER, description: "Number of faults in /api/v1/faults." },
       alarms: {
         ...orNull(
           object({ alarm: INTEGER, warning: INTEGER, acknowledged: INTEGER, shelved: INTEGER }),

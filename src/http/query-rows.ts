@@ -136,7 +136,7 @@ async function rowsWithin(
   if (refused !== null) return refused;
   const place = context.longAnswers.take();
   if (place === null) {
-    return fault(QUERY_STATUS.busy, "busy: several long answers are being read; ask again later");
+    return fault(QUERY_STATUS.busy, "busy: several long responses are being sent; try again later");
   }
   return { pieces: walkedPieces(context, question, shape), release: place };
 }
@@ -188,7 +188,7 @@ async function* walkedPieces(
   const isSilent = () => clock.monotonic() - saidAtMs > SILENCE_MS_MAX;
   const bounded = async (): Promise<void> => {
     await pause();
-    if (clock.monotonic() > endsAtMs) throw new Error("the answer took too long");
+    if (clock.monotonic() > endsAtMs) throw new Error("the response took too long");
   };
   yield shape.open;
   let isFirstPart = true;
@@ -197,7 +197,7 @@ async function* walkedPieces(
     let isFirstPiece = true;
     for await (const piece of partPieces(history, question, part, walked, bounded, isSilent)) {
       saidAtMs = clock.monotonic();
-      if (saidAtMs > endsAtMs) throw new Error("the answer was not read in time");
+      if (saidAtMs > endsAtMs) throw new Error("the response was not read in time");
       if (piece === "") {
         yield " ";
         continue;

@@ -127,10 +127,10 @@ export function registerQueryService(
     if (end === null) return fault(QUERY_STATUS.busy, "busy; ask again in a moment");
     const pause = async (): Promise<void> => {
       await breathe();
-      if (isGone()) throw new AskerGone("nobody waits for the answer");
+      if (isGone()) throw new AskerGone("nobody waits for the response");
     };
     try {
-      if (isGone()) throw new AskerGone("nobody waited for the answer");
+      if (isGone()) throw new AskerGone("nobody waited for the response");
       // A query sees one site file, even if it is replaced meanwhile.
       return await HANDLERS[key]({ ...shared, pause }, fields);
     } finally {

@@ -37,7 +37,7 @@ export function createMetrics() {
     duplicates: counter("duplicate_records_total", "Records that were stored before."),
     rejected: counter("records_rejected_total", "Records not used, by reason.", ["reason"]),
     fieldFaults: counter("field_faults_total", "Fields not used, by reason.", ["reason"]),
-    wireOddities: counter("wire_oddities_total", "Tolerated deviations of answers, by what.", [
+    wireOddities: counter("wire_oddities_total", "Tolerated deviations of responses, by kind.", [
       "oddity",
     ]),
     vanished: counter(
@@ -69,8 +69,8 @@ export function createMetrics() {
       "Undelivered readings that an uplink lost, by reason.",
       ["reason", "uplink"],
     ),
-    brokerConnected: gauge("broker_connected", "1 while every MQTT session stands."),
-    linkConnected: gauge("link_connected", "1 while this MQTT session stands.", ["link", "uplink"]),
+    brokerConnected: gauge("broker_connected", "1 while every MQTT session is up."),
+    linkConnected: gauge("link_connected", "1 while this MQTT session is up.", ["link", "uplink"]),
     brokerConnects: counter("broker_connects_total", "MQTT sessions opened.", ["link", "uplink"]),
     freshness: histogram(
       "freshness_seconds",

@@ -20,7 +20,7 @@ export function failureOf(
       return new CallFailure({
         failureClass: "service_status",
         statusNumber: result.statusNumber,
-        message: `the gateway answers status ${result.statusNumber}: ${redact(result.description).slice(0, DESCRIPTION_MAX)}`,
+        message: `the gateway returned status ${result.statusNumber}: ${redact(result.description).slice(0, DESCRIPTION_MAX)}`,
       });
     case "too_large":
       return new CallFailure({
@@ -31,20 +31,20 @@ export function failureOf(
       return new CallFailure({
         failureClass: "not_json",
         snippet: result.snippet,
-        message: `the answer is no JSON: ${result.snippet}`,
+        message: `the response is not JSON: ${result.snippet}`,
       });
     case "malformed":
       return new CallFailure({
         failureClass: "not_json",
         code: "malformed",
-        message: `the answer is not a day's JSON: ${result.detail}`,
+        message: `the response is not the JSON of a day: ${result.detail}`,
       });
     case "truncated":
     case "complete":
     case "prefix_changed":
       return new CallFailure({
         failureClass: "truncated",
-        message: "the answer ended before it was complete",
+        message: "the response ended before it was complete",
       });
   }
 }

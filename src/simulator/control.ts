@@ -66,7 +66,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new BadRequest(400, "the body is no JSON");
+    throw new BadRequest(400, "the body is not JSON");
   }
 }
 

@@ -129,7 +129,7 @@ test("gateside alarms – baselines are shown while they learn, and relearned on
     /any +learned +median 148\d rpm +limit 16\d\d rpm/,
   );
   const done = await gateside("--by", "ben", "--relearn", "2/change/rpm");
-  assert.deepEqual([done.code, done.stdout], [0, "the baseline is learned anew\n"]);
+  assert.deepEqual([done.code, done.stdout], [0, "the baseline is being learned again\n"]);
   assert.match((await gateside("--baselines")).stdout, /learning 0 of 10/);
   assert.equal((await gateside("--relearn", "2/none/rpm")).code, 1);
   assert.equal((await gateside("--relearn", "change")).code, 2);

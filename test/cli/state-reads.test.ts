@@ -86,7 +86,7 @@ test("doctor – reports for each state read what responds, and what to do if no
   assert.equal(exception?.state, "failed");
   assert.match(exception.detail, /exception 2: .*counted from 0/);
   assert.equal(away?.state, "failed");
-  assert.match(away.detail, /ECONNREFUSED.*is the device on/);
+  assert.match(away.detail, /ECONNREFUSED.*is the device switched on/);
   assert.equal(skipped?.state, "skipped");
   assert.match(skipped.detail, /^1 more of tcp:\/\/127\.0\.0\.1:9 not tried/);
 });

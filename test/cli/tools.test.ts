@@ -56,7 +56,7 @@ test("doctor – reports each check that fails or passes, and keeps secrets out 
   const b = await bench(t);
   const run = await runCommand(["doctor", "--bundle", "support.json.gz"], b);
   assert.equal(run.code, 1);
-  assert.match(run.stdout, /^ok +gateway +http:.* answers$/m);
+  assert.match(run.stdout, /^ok +gateway +http:.* responds$/m);
   assert.match(run.stdout, new RegExp(`^(ok|warning) +${b.sensorOf("loop")} loop `, "m"));
   assert.match(
     run.stdout,
@@ -105,7 +105,7 @@ test("status – an agent that does not respond is reported, with exit code 1", 
   const b = await bench(t);
   const run = await runCommand(["status"], b);
   assert.equal(run.code, 1);
-  assert.match(run.stderr, /^error: no agent answers at http:\/\/127\.0\.0\.1:9 /);
+  assert.match(run.stderr, /^error: no agent responds at http:\/\/127\.0\.0\.1:9 /);
   const other = await runCommand(["status", "--url", b.env["GATEWAY_URL"] ?? ""], b);
   assert.match(other.stderr, /says 404: .*; is this the address of Gateside\?\n$/);
 });

@@ -227,7 +227,7 @@ test("site file – a rule that can never apply to some of its sensors is a warn
   assert.deepEqual(faults.map(faultLine), []);
   assert.match(
     warnings.map(faultLine).join(),
-    /alarms\[0\]\.onlyRunning: sensor 40010 is at no machine/,
+    /alarms\[0\]\.onlyRunning: sensor 40010 is on a machine without "running"/,
   );
 });
 
@@ -238,6 +238,6 @@ test("site file – a mistake in a rule is reported with the nearest name and th
   assert.match(told, /alarms\[0\]\.hi: is an unknown key; did you mean high\?/);
   assert.match(
     told,
-    /delay: 3 is of the wrong type; write an object in \{ \} with "readings" or "seconds"/,
+    /delay: 3has the wrong type; write an object in \{ \} with "readings" or "seconds"/,
   );
 });

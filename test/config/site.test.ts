@@ -192,7 +192,10 @@ test("site file – codes that differ only in letter case are one device to Spar
   const written = site({ ...ACCEL, code: "pump" }, CURRENT, { ...LOOP, code: "PUMP" });
   assert.equal(lines(written, false).length, 0);
   const [fault, ...others] = lines(written, true);
-  assert.match(fault ?? "", /sensors\[2\]\.code: "PUMP" differs from sensors\[0\] by letter case/);
+  assert.match(
+    fault ?? "",
+    /sensors\[2\]\.code: "PUMP" differs from sensors\[0\] only in letter case/,
+  );
   assert.deepEqual(others, []);
 });
 

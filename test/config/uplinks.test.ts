@@ -200,7 +200,7 @@ test("secrets are read from files beside the uplinks file and appear in no error
   const path = join(directory, "uplinks.json");
   const { uplinks, warnings } = loadUplinks(JSON.stringify(written), path, CONTEXT);
   assert.equal(uplinks?.[0]?.password, "s3cret");
-  assert.match(warnings.map(faultLine).join("\n"), /readable over the network/);
+  assert.match(warnings.map(faultLine).join("\n"), /unencrypted over the network/);
   assert.ok(!JSON.stringify(warnings).includes("s3cret"));
 });
 
@@ -217,9 +217,9 @@ test("a secret in the wrong place appears in no error or warning", () => {
 test("a misspelt password member is reported with the file member to use, other misspelt members with the nearest name", () => {
   const told = (written: object) => load(file({ ...CLOUD, ...written })).faults.map(faultLine);
   for (const key of ["passwrd", "pasword", "pass", "Password", "pwd"])
-    assert.match(told({ [key]: "x" }).join(), /did you mean password\?.*give passwordFile/, key);
-  assert.match(told({ sasKye: "x" }).join(), /did you mean sasKey\?.*give sasKeyFile/);
-  assert.match(told({ passwordfile: "x" }).join(), /did you mean passwordFile\? Else/);
+    assert.match(told({ [key]: "x" }).join(), /did you mean password\?.*set passwordFile/, key);
+  assert.match(told({ sasKye: "x" }).join(), /did you mean sasKey\?.*set sasKeyFile/);
+  assert.match(told({ passwordfile: "x" }).join(), /did you mean passwordFile\? Otherwise/);
   assert.match(told({ profile: "thingbord" }).join(), /"thingbord" is not allowed; did you mean/);
   assert.match(told({ url: "mqqts://a" }).join(), /"mqqts:" is not a supported scheme/);
 });

@@ -454,10 +454,10 @@ test("gateway client – a status number is kept as the last error of a healthy 
   const url = await serve(t, (_request, response) => response.end(EMPTY_DAY));
   const client = clientFor(t, url);
   await readAll(client);
-  client.note("service_status", "the gateway answers status 17: no such sensor");
+  client.note("service_status", "the gateway returned status 17: no such sensor");
   assert.equal(client.state.isUp, true);
   assert.equal(client.state.lastErrorClass, "service_status");
   assert.match(client.state.lastError ?? "", /17: no such sensor/);
-  client.note("not_json", "the answer is no JSON");
+  client.note("not_json", "the response is not JSON");
   assert.equal(client.state.isUp, false);
 });

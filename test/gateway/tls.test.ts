@@ -63,7 +63,7 @@ test("gateway over TLS – a private CA in GATEWAY_CA_FILE is trusted, and a who
 }, async (t) => {
   const b = await bench(t);
   const text = await b.doctor(b.certificates.caFile);
-  assert.match(text, /^ok +gateway +https:\/\/127\.0\.0\.1:\d+ answers$/m);
+  assert.match(text, /^ok +gateway +https:\/\/127\.0\.0\.1:\d+ responds$/m);
   assert.match(text, /^(ok|warning) +1 rpm /m);
 });
 

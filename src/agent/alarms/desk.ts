@@ -141,11 +141,11 @@ export class StoredAlarmDesk implements AlarmDesk {
     const nowMs = clock.now();
     const subject = `${of.sensor}/${of.alarm}/${of.value}`;
     const ok = await store.apply(
-      "learn a baseline anew",
+      "relearn a baseline",
       () => engine.relearn(of.sensor, of.alarm, of.value, nowMs),
       true,
     );
-    const detail = ok ? "the baseline is learned anew" : `${subject} has no baseline`;
+    const detail = ok ? "the baseline is being learned again" : `${subject} has no baseline`;
     const outcome = ok ? "done" : detail;
     const what = "relearn";
     store.audit({ timeMs: nowMs, who: by, source, what, subject, detail: "{}", outcome });

@@ -36,7 +36,7 @@ export function sparkplugAlarms(
 }
 
 /**
- * An alarm that ends because its rule went, or is learned anew, ends with the last reading that it went by: one that was measured before
+ * An alarm that ends because its rule went, or is being learned again, ends with the last reading that it went by: one that was measured before
  * that moment and read after it may raise the alarm again, and a metric must not go back in time.
  */
 function timeOf(

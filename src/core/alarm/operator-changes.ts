@@ -71,7 +71,7 @@ export function relearn(
     state.live.delete(key);
     return states.followUp([code], []);
   }
-  const text = `Cleared: the baseline of ${alarm} on ${value} of sensor ${watch.sensor} is learned anew.`;
+  const text = `Cleared: the baseline of ${alarm} on ${value} of sensor ${watch.sensor} is being learned again.`;
   const event = eventOfState(watch.sensor, before, "relearned", nowMs, { state: "cleared", text });
   states.put(code, key, { ...before, watch: NORMAL, raised: null, acknowledged: null, note: null });
   return states.followUp([code], [event]);

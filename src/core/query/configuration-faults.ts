@@ -25,7 +25,7 @@ export function configurationFaults(status: AgentStatus): Fault[] {
       code: "reload_refused",
       severity: "error",
       subject: "configuration",
-      what: `The last reload was refused, and what was running goes on: ${lines.slice(0, LINES_MAX).join("; ")}${more}.`,
+      what: `The last reload was refused; the previous configuration stays in effect: ${lines.slice(0, LINES_MAX).join("; ")}${more}.`,
       remedy: "Mend what is named (`gateside check` shows it all) and reload again.",
       sinceMs: null,
     });
@@ -56,7 +56,7 @@ export function configurationFaults(status: AgentStatus): Fault[] {
       severity: "warning",
       subject: "http",
       what: `The HTTP side does not listen: ${http.lastError}. Readings are collected and published all the same.`,
-      remedy: "It is tried again by itself; free the port, or set another HTTP_PORT and restart.",
+      remedy: "It is retried automatically; free the port, or set another HTTP_PORT and restart.",
       sinceMs: null,
     });
   }

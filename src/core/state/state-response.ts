@@ -67,7 +67,7 @@ export function readStateResponse(body: Uint8Array, reading: StateResponseOption
     throw new CallFailure({
       failureClass: "service_status",
       statusNumber: verdict.statusNumber,
-      message: `the gateway answers status ${verdict.statusNumber}: ${redact(verdict.description).slice(0, DESCRIPTION_MAX)}`,
+      message: `the gateway returned status ${verdict.statusNumber}: ${redact(verdict.description).slice(0, DESCRIPTION_MAX)}`,
     });
   }
   if (verdict !== null) {
@@ -77,15 +77,15 @@ export function readStateResponse(body: Uint8Array, reading: StateResponseOption
       snippet,
       message:
         verdict.outcome === "malformed"
-          ? `the answer is not the JSON of a read: ${verdict.detail}`
-          : `the answer is no JSON: ${snippet}`,
+          ? `the response is not the JSON of a read: ${verdict.detail}`
+          : `the response is not JSON: ${snippet}`,
     });
   }
   if (!walker.isComplete || at < bytes.length) {
     throw new CallFailure({
       failureClass: "truncated",
       message:
-        bytes.length === 0 ? "the answer is empty" : "the answer ended before it was complete",
+        bytes.length === 0 ? "the response is empty" : "the response ended before it was complete",
     });
   }
   return { records, rejected };

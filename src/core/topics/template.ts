@@ -126,7 +126,7 @@ function faultsOf(name: TemplateName, text: string): TemplateFault[] {
     faults.push({
       name,
       problem: "contains + # or a control character, which topics must not contain",
-      remedy: "leave it out",
+      remedy: "remove it",
     });
   }
   if (literal.split("/").includes("")) {
