@@ -1,7 +1,7 @@
 /**
- * How the failure of a call is to be treated (services 5 "HTTP classes").
- * transient: back off and retry · request: retry at 5 min · configuration: slow retry, hands needed ·
- * service_status: Key.StatusNumber ≠ 0, retry at the normal interval · too_large: what was complete is kept.
+ * How the failure of a call is treated (services section 5 "HTTP classes").
+ * transient: back off and retry · request: retry after 5 min · configuration: slow retry, needs an operator ·
+ * service_status: Key.StatusNumber ≠ 0, retry at the normal interval · too_large: complete records are kept.
  */
 export type FailureClass =
   | "transient"

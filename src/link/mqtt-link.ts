@@ -6,9 +6,11 @@ import type { UplinkMetrics } from "../lib/metrics.ts";
 import { type Address, Addresses } from "./addresses.ts";
 import type { LinkFailure } from "./link-errors.ts";
 import type { MqttLinkOptions } from "./link-options.ts";
-import { type Done, MqttSession, type SessionEnd } from "./mqtt-session.ts";
+import { MqttSession } from "./mqtt-session.ts";
 import { publishPacketBytes } from "./packet-size.ts";
+import type { Done } from "./publishes.ts";
 import { type RetainMode, RetainSupport } from "./retain-support.ts";
+import type { SessionEnd } from "./session-end.ts";
 import { SessionHistory } from "./session-history.ts";
 
 export interface MqttLinkParts {

@@ -1,6 +1,6 @@
 import mqtt, { type IConnackPacket, type MqttClient } from "mqtt";
 import type { InboundMessage, SessionInfo, Subscription, Will } from "../core/link.ts";
-import type { Message, PublishOutcome } from "../core/message.ts";
+import type { Message } from "../core/message.ts";
 import { AckWatch, type WatchedSession } from "./ack-watch.ts";
 import { InboundGuard } from "./inbound-guard.ts";
 import {
@@ -19,30 +19,8 @@ import {
 } from "./link-options.ts";
 import { PingQueue } from "./ping-queue.ts";
 import { type PublishPath, publishPath } from "./publish-path.ts";
-
-export type Done = (outcome: PublishOutcome) => void;
-
-/** How a session, or the attempt to open one, ended. */
-export interface SessionEnd {
-  /** Null if we ended it and nothing is wrong. */
-  readonly failure: LinkFailure | null;
-  readonly wasOpen: boolean;
-  /** False if no CONNECT can have been sent. */
-  readonly connectSent: boolean;
-  /** The CONNECT was sent, and the broker closed the connection without answering it. */
-  readonly isConnectUnanswered: boolean;
-  /** Reason code of the broker's DISCONNECT or refusing CONNACK. */
-  readonly code: number | null;
-  /** The other side ended it while QoS 1 publishes were in flight. */
-  readonly brokeWithInflight: boolean;
-  readonly byPeer: boolean;
-  /** Bytes of the largest QoS 1 packet that was in flight. */
-  readonly largestInflight: number;
-  /** Bytes of the largest unproven QoS 0 packet. */
-  readonly largestUnproven: number;
-  /** Publishes and pings answered. */
-  readonly acks: number;
-}
+import { type Done, Publishes } from "./publishes.ts";
+import type { SessionEnd } from "./session-end.ts";
 
 export interface SessionTraits {
   /** One message in flight at a time, to find the one on which the broker closes the connection. */
@@ -59,22 +37,8 @@ export interface SessionEvents {
   onMessage(message: InboundMessage): void;
 }
 
-interface Pending {
-  readonly done: Done;
-  readonly bytes: number;
-  /** Watch tick it was sent in. */
-  readonly tick: number;
-}
-
 const REFUSED_UNSPECIFIED = 0x80;
-const NO_SUBSCRIBER = 0x10;
-const MALFORMED_PACKET = 0x81;
-const PACKET_TOO_LARGE = 0x95;
 const DISCONNECT_WITH_WILL = 0x04;
-/**
- * Messages of our own (states, statistics, responses) that wait for a free slot; lanes keep count and never wait here.
- */
-const WAITING_MAX = 1024;
 const CLOSED_BY_BROKER: LinkFailure = {
   text: "the broker closed the connection",
   needsHands: false,
@@ -93,12 +57,8 @@ export class MqttSession implements WatchedSession {
   readonly #url: string;
   readonly #traits: SessionTraits;
   readonly #guard = new InboundGuard(INBOUND_PACKET_BYTES_MAX);
-  /** QoS 1 publishes in flight, by packet identifier, in the order they were sent. */
-  readonly #pending = new Map<number, Pending>();
-  /** QoS 0 publishes that the kernel has not accepted yet. */
-  readonly #leaving = new Set<Pending>();
+  readonly #publishes: Publishes;
   readonly #pings = new PingQueue();
-  readonly #waiting: { message: Message; bytes: number; done: Done }[] = [];
   #client: MqttClient | null = null;
   #path: PublishPath | null = null;
   #connack: IConnackPacket | null = null;
@@ -117,6 +77,12 @@ export class MqttSession implements WatchedSession {
     this.#options = options;
     this.#url = url;
     this.#traits = traits;
+    this.#publishes = new Publishes({
+      requireSubscriber: options.requireSubscriber === true,
+      inflightMax: () => this.inflightMax,
+      tick: () => this.#watch.tick,
+      transmit: (message, bytes, onLeft) => this.#transmit(message, bytes, onLeft),
+    });
     this.#watch = new AckWatch(options.ackTimeoutMs ?? ACK_TIMEOUT_MS, this, (text) =>
       this.abort(text),
     );
@@ -129,12 +95,11 @@ export class MqttSession implements WatchedSession {
     return this.#acks;
   }
   get oldestTick(): number | null {
-    for (const pending of this.#pending.values()) return pending.tick;
-    return null;
+    return this.#publishes.oldestTick;
   }
   /** QoS 1 publishes sent or waiting, not yet answered. */
   get inflight(): number {
-    return this.#pending.size + this.#waiting.length;
+    return this.#publishes.inflight;
   }
   get inflightMax(): number {
     if (this.#traits.isolate && this.#acks < ISOLATION_ACKS) return 1;
@@ -174,7 +139,7 @@ export class MqttSession implements WatchedSession {
       }
       this.#client = client;
       const { version, publishPath: path = PUBLISH_PATH } = this.#options;
-      this.#path = publishPath(path, client, version, (id) => this.#pending.has(id));
+      this.#path = publishPath(path, client, version, (id) => this.#publishes.isPending(id));
       this.#watchConnect(client);
       client.stream.on("data", (chunk: Buffer) => {
         const bytes = this.#guard.feed(chunk);
@@ -271,51 +236,22 @@ export class MqttSession implements WatchedSession {
 
   /** Sends now, or once the window has room; `done` is called exactly once. */
   send(message: Message, bytes: number, done: Done): void {
-    const path = this.#path;
-    if (!path || !this.isOpen || this.#isDisconnecting) return done({ result: "lost" });
-    if (message.qos === 1 && this.#pending.size >= this.inflightMax) {
-      if (this.#waiting.length >= WAITING_MAX) return done({ result: "lost" });
-      this.#waiting.push({ message, bytes, done });
-      return;
-    }
-    const pending: Pending = { done, bytes, tick: this.#watch.tick };
-    const retain = message.retain && this.retainAvailable;
-    try {
-      if (message.qos === 1) this.#pending.set(path.send(message, retain, bytes, null), pending);
-      else {
-        // mqtt.js may report within the call that it has disconnected.
-        this.#leaving.add(pending);
-        path.send(message, retain, bytes, () => this.#left(pending));
-        this.#pings.wrote(bytes);
-      }
-    } catch (error) {
-      this.#leaving.delete(pending);
-      if (!(error instanceof RangeError)) throw error;
-      done({ result: "refused", code: MALFORMED_PACKET });
-    }
+    if (!this.#path || !this.isOpen || this.#isDisconnecting) return done({ result: "lost" });
+    this.#publishes.send(message, bytes, done);
   }
 
-  #left(pending: Pending): void {
-    if (this.#leaving.delete(pending)) pending.done({ result: "delivered" });
+  #transmit(message: Message, bytes: number, onLeft: (() => void) | null): number {
+    const retain = message.retain && this.retainAvailable;
+    const id = this.#path?.send(message, retain, bytes, onLeft) ?? 0;
+    if (onLeft !== null) this.#pings.wrote(bytes);
+    return id;
   }
 
   #answered(id: number, reason: number): void {
-    const pending = this.#pending.get(id);
-    if (pending === undefined || !this.isOpen) return;
-    this.#pending.delete(id);
-    this.#acks += 1;
-    const isRefused =
-      reason >= REFUSED_UNSPECIFIED ||
-      (reason === NO_SUBSCRIBER && this.#options.requireSubscriber === true);
-    pending.done(isRefused ? { result: "refused", code: reason } : { result: "delivered" });
-    this.#sendWaiting();
-  }
-
-  #sendWaiting(): void {
-    while (this.#waiting.length > 0 && this.#pending.size < this.inflightMax) {
-      const next = this.#waiting.shift();
-      if (next) this.send(next.message, next.bytes, next.done);
-    }
+    if (!this.isOpen) return;
+    this.#publishes.acknowledged(id, reason, () => {
+      this.#acks += 1;
+    });
   }
 
   /** Ends without DISCONNECT; the broker then publishes the will. */
@@ -335,8 +271,7 @@ export class MqttSession implements WatchedSession {
   ): Promise<void> {
     const client = this.#client;
     this.#isLocalEnd = true;
-    const isBusy = this.#pending.size > 0 || this.#leaving.size > 0;
-    if (!client || !this.isOpen || isBusy) return this.#end(failure);
+    if (!client || !this.isOpen || this.#publishes.isBusy) return this.#end(failure);
     this.#isDisconnecting = true;
     this.#failure = failure;
     await new Promise<void>((resolve) => {
@@ -391,25 +326,15 @@ export class MqttSession implements WatchedSession {
     this.#finish = null;
     if (!this.#isDisconnecting) this.#failure = failure;
     this.#watch.stop();
-    const unanswered = [...this.#pending.values()];
-    const unsent = [...this.#leaving];
-    const brokeWithInflight = !this.#isLocalEnd && unanswered.length > 0;
-    const isCulprit = this.#traits.isolate && this.inflightMax === 1 && unanswered.length === 1;
-    this.#pending.clear();
-    this.#leaving.clear();
+    const byPeer = !this.#isLocalEnd;
+    const isIsolated = this.#traits.isolate && this.inflightMax === 1;
+    const publishes = this.#publishes.take({ byPeer, isIsolated, code: this.#code });
     // Destroys the socket and releases the client; its callbacks find nothing pending any more.
     this.#client?.end(true);
     this.#client?.stream.destroy();
     const largestUnproven = this.#pings.unprovenBytesMax;
     this.#pings.lose();
-    let largestInflight = 0;
-    for (const { done, bytes } of unanswered) {
-      largestInflight = Math.max(largestInflight, bytes);
-      if (brokeWithInflight && isCulprit) done(this.#culpritOutcome(bytes));
-      else done({ result: "lost" });
-    }
-    for (const { done } of unsent) done({ result: "lost" });
-    for (const { done } of this.#waiting.splice(0)) done({ result: "lost" });
+    publishes.end();
     finish({
       failure: this.#failure,
       wasOpen: this.#connack !== null,
@@ -417,17 +342,11 @@ export class MqttSession implements WatchedSession {
       isConnectUnanswered:
         this.#connectSent && this.#connack === null && this.#code === null && !this.#isLocalEnd,
       code: this.#code,
-      brokeWithInflight,
-      byPeer: !this.#isLocalEnd,
-      largestInflight,
+      brokeWithInflight: publishes.brokeWithInflight,
+      byPeer,
+      largestInflight: publishes.largestInflight,
       largestUnproven,
       acks: this.#acks,
     });
-  }
-
-  #culpritOutcome(bytes: number): PublishOutcome {
-    return this.#code === PACKET_TOO_LARGE
-      ? { result: "oversize", bytes, limitBytes: bytes - 1 }
-      : { result: "refused", code: this.#code ?? REFUSED_UNSPECIFIED };
   }
 }

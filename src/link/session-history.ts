@@ -2,9 +2,10 @@ import type { Clock } from "../core/ports.ts";
 import { Backoff } from "../lib/backoff.ts";
 import { inUplinkWords, type LinkFailure, takenOver } from "./link-errors.ts";
 import type { MqttLinkOptions } from "./link-options.ts";
-import { ISOLATION_ACKS, type SessionEnd } from "./mqtt-session.ts";
+import { ISOLATION_ACKS } from "./mqtt-session.ts";
 import { PacketLimit } from "./packet-limit.ts";
 import { ReconnectDelay } from "./reconnect-delay.ts";
+import type { SessionEnd } from "./session-end.ts";
 
 /**
  * Longest pause after a session that was lost: all clients lost it in the same moment. 1,000 boxes then return at 200 a

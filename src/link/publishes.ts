@@ -1,0 +1,142 @@
+/**
+ * The publishes of one session: waiting for a free slot, in flight, or on their way to the kernel. Every publish ends exactly
+ * once: by its PUBACK, or lost when the session ends.
+ */
+import type { Message, PublishOutcome } from "../core/message.ts";
+
+export type Done = (outcome: PublishOutcome) => void;
+
+interface Pending {
+  readonly done: Done;
+  readonly bytes: number;
+  /** Watch tick in which it was sent. */
+  readonly tick: number;
+}
+
+export interface PublishesParts {
+  readonly requireSubscriber: boolean;
+  /** QoS 1 publishes that may be in flight now. */
+  readonly inflightMax: () => number;
+  /** Of the watch. */
+  readonly tick: () => number;
+  /** Writes a PUBLISH and returns its packet identifier (0 for QoS 0). `onLeft`: called for QoS 0 once the kernel has it. */
+  readonly transmit: (message: Message, bytes: number, onLeft: (() => void) | null) => number;
+}
+
+/** What the end of the session says about the publishes in flight. */
+export interface PublishesEnd {
+  /** The other side ended the session. */
+  readonly byPeer: boolean;
+  /** One message at a time was in flight, so that it is the one the session ended for. */
+  readonly isIsolated: boolean;
+  /** Reason code of the broker's DISCONNECT. */
+  readonly code: number | null;
+}
+
+const REFUSED_UNSPECIFIED = 0x80;
+const NO_SUBSCRIBER = 0x10;
+const MALFORMED_PACKET = 0x81;
+const PACKET_TOO_LARGE = 0x95;
+/** Messages of our own (states, statistics, responses) that wait for a free slot; lanes keep count and never wait here. */
+const WAITING_MAX = 1024;
+
+export class Publishes {
+  readonly #parts: PublishesParts;
+  /** QoS 1 publishes in flight, by packet identifier, in the order they were sent. */
+  readonly #pending = new Map<number, Pending>();
+  /** QoS 0 publishes that the kernel does not have yet. */
+  readonly #leaving = new Set<Pending>();
+  readonly #waiting: { message: Message; bytes: number; done: Done }[] = [];
+
+  constructor(parts: PublishesParts) {
+    this.#parts = parts;
+  }
+
+  /** QoS 1 publishes sent or waiting, not yet acknowledged. */
+  get inflight(): number {
+    return this.#pending.size + this.#waiting.length;
+  }
+  /** Something has been sent whose end is not known yet. */
+  get isBusy(): boolean {
+    return this.#pending.size > 0 || this.#leaving.size > 0;
+  }
+  get oldestTick(): number | null {
+    for (const { tick } of this.#pending.values()) return tick;
+    return null;
+  }
+
+  isPending(id: number): boolean {
+    return this.#pending.has(id);
+  }
+
+  /** Sends now, or once the window has room; `done` is called exactly once. */
+  send(message: Message, bytes: number, done: Done): void {
+    const { inflightMax, tick, transmit } = this.#parts;
+    if (message.qos === 1 && this.#pending.size >= inflightMax()) {
+      if (this.#waiting.length >= WAITING_MAX) return done({ result: "lost" });
+      this.#waiting.push({ message, bytes, done });
+      return;
+    }
+    const pending: Pending = { done, bytes, tick: tick() };
+    try {
+      if (message.qos === 1) this.#pending.set(transmit(message, bytes, null), pending);
+      else {
+        // The kernel may have it before the call returns.
+        this.#leaving.add(pending);
+        transmit(message, bytes, () => {
+          if (this.#leaving.delete(pending)) done({ result: "delivered" });
+        });
+      }
+    } catch (error) {
+      this.#leaving.delete(pending);
+      if (!(error instanceof RangeError)) throw error;
+      done({ result: "refused", code: MALFORMED_PACKET });
+    }
+  }
+
+  /** A PUBACK, which counts if a publish awaits it; `onCounted` is called before that publish ends. */
+  acknowledged(id: number, reason: number, onCounted: () => void): void {
+    const pending = this.#pending.get(id);
+    if (pending === undefined) return;
+    this.#pending.delete(id);
+    onCounted();
+    const isRefused =
+      reason >= REFUSED_UNSPECIFIED || (reason === NO_SUBSCRIBER && this.#parts.requireSubscriber);
+    pending.done(isRefused ? { result: "refused", code: reason } : { result: "delivered" });
+    while (this.#waiting.length > 0 && this.#pending.size < this.#parts.inflightMax()) {
+      const next = this.#waiting.shift();
+      if (next) this.send(next.message, next.bytes, next.done);
+    }
+  }
+
+  /** Forgets what was sent. Returns how to end it, once the connection is closed. */
+  take({ byPeer, isIsolated, code }: PublishesEnd): {
+    readonly brokeWithInflight: boolean;
+    /** Bytes of the largest QoS 1 packet that was in flight. */
+    readonly largestInflight: number;
+    readonly end: () => void;
+  } {
+    const unacknowledged = [...this.#pending.values()];
+    const unsent = [...this.#leaving];
+    this.#pending.clear();
+    this.#leaving.clear();
+    const brokeWithInflight = byPeer && unacknowledged.length > 0;
+    const isCulprit = brokeWithInflight && isIsolated && unacknowledged.length === 1;
+    return {
+      brokeWithInflight,
+      largestInflight: unacknowledged.reduce((max, { bytes }) => Math.max(max, bytes), 0),
+      end: () => {
+        for (const { done, bytes } of unacknowledged)
+          done(isCulprit ? culpritOutcome(code, bytes) : { result: "lost" });
+        for (const { done } of unsent) done({ result: "lost" });
+        for (const { done } of this.#waiting.splice(0)) done({ result: "lost" });
+      },
+    };
+  }
+}
+
+function culpritOutcome(code: number | null, bytes: number): PublishOutcome {
+  return code === PACKET_TOO_LARGE
+    ? { result: "oversize", bytes, limitBytes: bytes - 1 }
+    : { result: "refused", code: code ?? REFUSED_UNSPECIFIED };
+}

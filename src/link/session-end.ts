@@ -1,0 +1,23 @@
+import type { LinkFailure } from "./link-errors.ts";
+
+/** How a session, or the attempt to open one, ended. */
+export interface SessionEnd {
+  /** Null if we ended it and nothing is wrong. */
+  readonly failure: LinkFailure | null;
+  readonly wasOpen: boolean;
+  /** False if no CONNECT can have been sent. */
+  readonly connectSent: boolean;
+  /** The CONNECT was sent, and the broker closed the connection without answering it. */
+  readonly isConnectUnanswered: boolean;
+  /** Reason code of the broker's DISCONNECT or refusing CONNACK. */
+  readonly code: number | null;
+  /** The other side ended it while QoS 1 publishes were in flight. */
+  readonly brokeWithInflight: boolean;
+  readonly byPeer: boolean;
+  /** Bytes of the largest QoS 1 packet that was in flight. */
+  readonly largestInflight: number;
+  /** Bytes of the largest unproven QoS 0 packet. */
+  readonly largestUnproven: number;
+  /** Publishes and pings answered. */
+  readonly acks: number;
+}
