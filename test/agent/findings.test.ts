@@ -1,16 +1,10 @@
 /** Findings over the whole house: the built program, a real broker, and a simulated machine whose bearing goes. */
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { deadlineMs } from "../support/deadline.ts";
+import { failingBearing } from "../support/failing-bearing.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
-import { skipWithoutBuild, startPlant } from "../support/plant.ts";
-
-interface PlantSensor {
-  readonly code: string;
-  readonly kinds: readonly string[];
-  readonly location: { readonly machine: number; readonly point: number };
-}
+import { skipWithoutBuild } from "../support/plant.ts";
 
 interface Answer {
   readonly findings: readonly {
@@ -25,27 +19,11 @@ test("findings – a developing bearing fault is reported once and shown with it
   skip: skipWithoutBuild || skipWithoutMosquitto,
   timeout: deadlineMs(120_000),
 }, async (t) => {
-  const plant = await startPlant(t, {
-    simulator: {
-      // A machine whose bearing is half gone, and stays so whatever the date.
-      seed: 12,
-      growthDays: 1_000_000,
-      sensors: 7,
-      historyDays: 0.1,
-      speed: 20,
-      waveform: { sampleRateHz: 6400, samples: 4096 },
-      cadenceS: { current: 600, currentV2: 600, loop: 600, dryContact: 600, rpm: 60, accel: 120 },
-    },
+  const { plant, id, accel, bearing, write } = await failingBearing(t, {
+    historyDays: 0.1,
+    speed: 20,
+    accelS: 120,
   });
-  const site: { sensors: PlantSensor[] } = JSON.parse(readFileSync(plant.siteFile, "utf8"));
-  const accel = site.sensors.find(({ kinds }) => kinds.includes("accel"));
-  const rpm = site.sensors.find(({ kinds }) => kinds.includes("rpm"));
-  assert.ok(accel !== undefined && rpm !== undefined);
-  const { machine: id, point } = accel.location;
-  const bearing = { point, name: "6205", balls: 9, ballMm: 7.94, pitchMm: 39.04 };
-  const write = (machine: object) =>
-    writeFileSync(plant.siteFile, JSON.stringify({ ...site, machines: [{ id, ...machine }] }));
-  write({ name: "Pump 1", speed: { sensor: rpm.code }, bearings: [bearing] });
   const all = await plant.subscribe();
   const agent = plant.startAgent();
   const address = await agent.address;

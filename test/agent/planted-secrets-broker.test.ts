@@ -1,4 +1,5 @@
 /** A broker, a webhook and a mail server that echo what they were given: no secret may come out anywhere. */
+
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer as createHttp } from "node:http";
@@ -14,10 +15,10 @@ import { secretsOf } from "../../src/config/secrets-of.ts";
 import type { AlarmEvent } from "../../src/core/alarm/event.ts";
 import { SecretGate } from "../../src/lib/secrets.ts";
 import { agentConfiguration } from "../support/agent-configuration.ts";
-import { deadlineMs } from "../support/deadline.ts";
 import { echoingBroker, leakIn, listening } from "../support/echoing-broker.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { runCommand } from "../support/run-command.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 const PASSWORD = "br0ker-pa55/w+rd";
 const HOOK_TOKEN = "T02AB3CD4/hk-9f8e7d6c5b4a3210";
@@ -50,11 +51,7 @@ test("planted secrets – broker texts in CONNACK, PUBACK, SUBACK, DISCONNECT an
   const agent = await openAgent({ ...configuration, logger });
   const stop = new AbortController();
   const running = agent.run(stop.signal);
-  const until = Date.now() + deadlineMs(20_000);
-  while (seen.connects < 3 || seen.ended < 1) {
-    assert.ok(Date.now() < until, JSON.stringify(seen.connects));
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  await waitUntil("three CONNECTs", () => seen.connects >= 3 && seen.ended >= 1, 20_000);
   assert.ok(seen.passwords.has(PASSWORD));
   const get = async (path: string) => (await fetch(`${agent.address}${path}`)).text();
   const outputs: Record<string, string> = {

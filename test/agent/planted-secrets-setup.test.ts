@@ -1,4 +1,5 @@
 /** What set-up asks elsewhere, states of nodes, Modbus and a running agent's support bundle: no secret may come out of any of them. */
+
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
@@ -10,10 +11,10 @@ import { gunzipSync } from "node:zlib";
 import { openAgent } from "../../src/agent/agent.ts";
 import { createConfigurationFiles } from "../../src/cli/configuration-files.ts";
 import { agentConfiguration } from "../support/agent-configuration.ts";
-import { deadlineMs } from "../support/deadline.ts";
 import { echoingBroker, leakIn, listening } from "../support/echoing-broker.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { runCommand } from "../support/run-command.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 const HEADER = "tok-7f3a91c2e5d84b06";
 const PASSWORDS = ["ma1n-br0ker/pa55", "upl1nk-br0ker+pa55"] as const;
@@ -177,14 +178,6 @@ async function openPlanted(t: TestContext) {
   return { directory, env, cloud, agent, logger, seen, ask, end };
 }
 
-async function eventually(what: string, test: () => boolean | Promise<boolean>): Promise<void> {
-  const until = Date.now() + deadlineMs(20_000);
-  while (!(await test())) {
-    assert.ok(Date.now() < until, what);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
 test("planted secrets – set-up, node states, Modbus and the bundle of a running agent leak none", async (t) => {
   const { directory, env, cloud, agent, logger, seen, ask, end } = await openPlanted(t);
   const outputs: Record<string, string> = {};
@@ -193,9 +186,9 @@ test("planted secrets – set-up, node states, Modbus and the bundle of a runnin
     outputs[`${method} ${path} ${Object.keys(outputs).length}`] = text;
     return { status, text };
   };
-  await eventually("both brokers were told a password", () => seen.passwords.size === 2);
+  await waitUntil("both brokers were told a password", () => seen.passwords.size === 2);
   assert.deepEqual([...seen.passwords].sort(), [...PASSWORDS].sort());
-  await eventually("the states of the node were read", async () =>
+  await waitUntil("the states of the node were read", async () =>
     (await ask("GET", "/api/v1/readings?sensor=1001&kind=node")).text.includes("firmware"),
   );
 
@@ -226,7 +219,7 @@ test("planted secrets – set-up, node states, Modbus and the bundle of a runnin
   const url = `http://127.0.0.1:${await echoingAnalytics(t)}`;
   const login = { url, email: "me@plant.example", password: LOGIN };
   assert.equal((await see("POST", "/api/v1/setup/discover", login)).status, 202);
-  await eventually("the survey ended", async () => {
+  await waitUntil("the survey ended", async () => {
     const { text } = await ask("GET", "/api/v1/setup/discover");
     return !text.includes('"running"');
   });

@@ -1,4 +1,5 @@
 /** A gateway that echoes what it was sent, in every place that the agent shows: no secret may come out anywhere. */
+
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -10,9 +11,9 @@ import { gunzipSync } from "node:zlib";
 import { Aedes } from "aedes";
 import { openAgent } from "../../src/agent/agent.ts";
 import { agentConfiguration } from "../support/agent-configuration.ts";
-import { deadlineMs } from "../support/deadline.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { runCommand } from "../support/run-command.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 const HEADER = "tok-7f3a91c2e5d84b06";
 const PASSWORD = "pa55-Wz8+kq/Lm4t";
@@ -146,14 +147,14 @@ for (const [index, [name, echo]] of Object.entries(ECHOES).entries()) {
       const agent = await openAgent({ ...configuration, logger });
       const stop = new AbortController();
       const running = agent.run(stop.signal);
-      const until = Date.now() + deadlineMs(10_000);
-      while (
-        agent.status().gateway.lastAnswerAtMs === null &&
-        agent.status().gateway.lastError === null
-      ) {
-        assert.ok(Date.now() < until, "the gateway was not asked");
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
+      await waitUntil(
+        "a call of the gateway",
+        () => {
+          const { lastAnswerAtMs, lastError } = agent.status().gateway;
+          return lastAnswerAtMs !== null || lastError !== null;
+        },
+        10_000,
+      );
       assert.ok(asked[0]?.includes(PASSWORD), "the gateway was not sent what it echoes");
       const get = async (path: string) => (await fetch(`${agent.address}${path}`)).text();
       const outputs: Record<string, string> = {

@@ -11,6 +11,7 @@ import { deadlineMs } from "../support/deadline.ts";
 import { startFakeBroker } from "../support/fake-broker.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { tempDirectory } from "../support/temp-database.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 /** Contract 2: a clean end takes no longer. */
 const END_MAX_MS = 9_000;
@@ -54,7 +55,7 @@ test("stop – a broker that stops acknowledging delays the agent by at most ten
   const { agent } = await openHouse(t, broker.url);
   const stop = new AbortController();
   const ended = agent.run(stop.signal);
-  while (topics.length < 20) await new Promise((resolve) => setTimeout(resolve, 20));
+  await waitUntil("20 messages", () => topics.length >= 20, 20_000);
   const startedAt = performance.now();
   stop.abort("SIGTERM");
   await ended;

@@ -1,18 +1,12 @@
 /** The pages of a vibration analyst over the built program: a bearing that goes, from the finding to the line that shows it. */
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import type { Locator, Page } from "playwright-core";
 import { openBrowser, skipWithoutBrowser } from "../support/browser.ts";
 import { deadlineMs } from "../support/deadline.ts";
+import { failingBearing } from "../support/failing-bearing.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
-import { skipWithoutBuild, startPlant } from "../support/plant.ts";
-
-interface PlantSensor {
-  readonly code: string;
-  readonly kinds: readonly string[];
-  readonly location: { readonly machine: number; readonly point: number };
-}
+import { skipWithoutBuild } from "../support/plant.ts";
 
 const skip = skipWithoutBuild || skipWithoutMosquitto || skipWithoutBrowser;
 
@@ -20,26 +14,11 @@ test("dashboard – a finding links to the spectrum that shows it, which can be 
   skip,
   timeout: deadlineMs(120_000),
 }, async (t) => {
-  const plant = await startPlant(t, {
-    simulator: {
-      // A machine whose bearing is half gone, and stays so whatever the date.
-      seed: 12,
-      growthDays: 1_000_000,
-      sensors: 7,
-      historyDays: 0.05,
-      speed: 10,
-      waveform: { sampleRateHz: 6400, samples: 4096 },
-      cadenceS: { current: 600, currentV2: 600, loop: 600, dryContact: 600, rpm: 60, accel: 300 },
-    },
+  const { plant, id } = await failingBearing(t, {
+    historyDays: 0.05,
+    speed: 10,
+    accelS: 300,
   });
-  const site: { sensors: PlantSensor[] } = JSON.parse(readFileSync(plant.siteFile, "utf8"));
-  const accel = site.sensors.find(({ kinds }) => kinds.includes("accel"));
-  const rpm = site.sensors.find(({ kinds }) => kinds.includes("rpm"));
-  assert.ok(accel !== undefined && rpm !== undefined);
-  const { machine: id, point } = accel.location;
-  const bearing = { point, name: "6205", balls: 9, ballMm: 7.94, pitchMm: 39.04 };
-  const machine = { id, name: "Pump 1", speed: { sensor: rpm.code }, bearings: [bearing] };
-  writeFileSync(plant.siteFile, JSON.stringify({ ...site, machines: [machine] }));
   const address = await plant.startAgent().address;
   const browser = await openBrowser(t);
   const { page } = browser;

@@ -1,4 +1,5 @@
 /** Runs what the documents tell a reader to type, in their order, beside a simulated plant, a broker and the built agent. */
+
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -13,6 +14,7 @@ import {
   skipWithoutMosquitto,
   startMosquitto,
 } from "../support/mosquitto.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 const PROGRAM = resolve("dist/gateside.js");
 const TOKEN = "a-token-of-the-documents-test";
@@ -126,13 +128,8 @@ function start(words: readonly string[]): void {
   );
 }
 
-async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const deadline = Date.now() + deadlineMs(20_000);
-  while (!(await holds())) {
-    assert.ok(Date.now() < deadline, `${what} is not up`);
-    await new Promise((done) => setTimeout(done, 50));
-  }
-}
+const until = (holds: () => boolean | Promise<boolean>, what: string): Promise<void> =>
+  waitUntil(`${what} is up`, holds, 20_000);
 
 async function answers(url: string): Promise<boolean> {
   const answer = await fetch(url).catch(() => null);

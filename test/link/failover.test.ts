@@ -18,6 +18,7 @@ import {
 } from "../support/mosquitto.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { append, mainOf, readingOf, START_MS, tempStore } from "../support/temp-database.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 function open(t: TestContext, urls: readonly string[], will?: (isUnused: boolean) => Will) {
   const logger = new RecordingLogger();
@@ -41,10 +42,6 @@ function open(t: TestContext, urls: readonly string[], will?: (isUnused: boolean
     await ended;
   });
   return { link, logger, signal: stop.signal };
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 const timeout = deadlineMs(60_000);
@@ -83,7 +80,7 @@ test("failover – if all addresses are away each is reported once, and the firs
       return { topic: "w", payload: "", qos: 1, retain: false };
     },
   );
-  await until(() => attempts >= 12);
+  await waitUntil("the state to come", () => attempts >= 12);
   assert.equal(logger.lines.filter(({ message }) => message === "no broker session").length, 2);
   const broker = await startMosquitto({ port: ports[1] ?? 0 });
   t.after(() => broker.close());
@@ -139,16 +136,16 @@ test("failover – a drain over two brokers that are killed in turn loses nothin
   );
   const stop = new AbortController();
   const ended = publisher.run(stop.signal);
-  await until(() => publisher.delivered >= 200);
+  await waitUntil("the state to come", () => publisher.delivered >= 200);
   await first.kill();
-  await until(() => link.isConnected && link.state.url === second.url);
-  await until(() => store.outbox.depth("json").readings === 0);
+  await waitUntil("the state to come", () => link.isConnected && link.state.url === second.url);
+  await waitUntil("the state to come", () => store.outbox.depth("json").readings === 0);
   await add(EACH, EACH);
   await first.restart();
-  await until(() => publisher.delivered >= EACH + 200);
+  await waitUntil("the state to come", () => publisher.delivered >= EACH + 200);
   await second.kill();
-  await until(() => link.isConnected && link.state.url === first.url);
-  await until(() => store.outbox.depth("json").readings === 0);
+  await waitUntil("the state to come", () => link.isConnected && link.state.url === first.url);
+  await waitUntil("the state to come", () => store.outbox.depth("json").readings === 0);
   stop.abort();
   await ended;
   const arrived = new Set<string>();
@@ -163,7 +160,7 @@ test("failover – a drain over two brokers that are killed in turn loses nothin
     return arrived.size;
   };
   // What a broker acknowledged with QoS 1 and had not handed on when it was killed died with it: it keeps nothing on disk here.
-  await until(() => arrivedCount() >= ids.size - 100);
+  await waitUntil("the state to come", () => arrivedCount() >= ids.size - 100);
   const missing = [...ids].filter((id) => !arrived.has(id));
   assert.ok(missing.length <= 100, `${missing.length} missing`);
 });
@@ -185,10 +182,10 @@ test("failover – each CONNECT has its own will, also when it goes to the next 
   assert.ok(await link.ready(signal));
   // A Sparkplug host that went away is left with the will, and waited for at the next server in the list.
   await link.leave(true, null);
-  await until(() => link.isConnected && link.state.url === second.url);
+  await waitUntil("the state to come", () => link.isConnected && link.state.url === second.url);
   link.renew("the cable is out");
   assert.equal((await heard.waitFor(({ topic }) => topic === "death")).text, "2");
-  await until(() => link.isConnected && link.state.url === first.url);
+  await waitUntil("the state to come", () => link.isConnected && link.state.url === first.url);
   const message: Message = { topic: "a", payload: "x", qos: 1, retain: false };
   assert.deepEqual(await link.publish(message), { result: "delivered" });
 });

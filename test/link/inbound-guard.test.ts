@@ -9,6 +9,7 @@ import { MqttLink } from "../../src/link/mqtt-link.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { startFakeBroker } from "../support/fake-broker.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 const publish = (bytes: number): Buffer => {
   const packet: Packet = {
@@ -106,7 +107,7 @@ for (const version of [4, 5] as const) {
     );
     const stop = new AbortController();
     const ended = link.run(stop.signal);
-    while (server.connects < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+    await waitUntil("a second CONNECT", () => server.connects >= 2);
     assert.match(
       logger.text,
       /"error".*a packet of 200000000 bytes, more than the 1048576 taken here/,

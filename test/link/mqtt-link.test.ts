@@ -7,17 +7,12 @@ import type { Message } from "../../src/core/message.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import type { MqttLinkOptions } from "../../src/link/link-options.ts";
 import { MqttLink } from "../../src/link/mqtt-link.ts";
+import { fakeBrokerFor, mosquittoFor } from "../support/brokers.ts";
 import { deadlineMs } from "../support/deadline.ts";
-import { type FakeBrokerOptions, startFakeBroker } from "../support/fake-broker.ts";
-import {
-  freePort,
-  type Mosquitto,
-  type MosquittoOptions,
-  recordMessages,
-  skipWithoutMosquitto as skip,
-  startMosquitto,
-} from "../support/mosquitto.ts";
+import { freePort, recordMessages, skipWithoutMosquitto as skip } from "../support/mosquitto.ts";
+import { recordingClock } from "../support/recording-clock.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 const message = (topic: string, payload: string | Uint8Array = "x"): Message => ({
   topic,
@@ -26,26 +21,15 @@ const message = (topic: string, payload: string | Uint8Array = "x"): Message => 
   retain: false,
 });
 
-async function broker(t: TestContext, options: MosquittoOptions = {}): Promise<Mosquitto> {
-  const started = await startMosquitto(options);
-  t.after(() => started.close());
-  return started;
-}
-
-async function fake(t: TestContext, options: FakeBrokerOptions) {
-  const started = await startFakeBroker(options);
-  t.after(() => started.close());
-  return started;
-}
-
 function link(
   t: TestContext,
   { url, ...options }: Partial<MqttLinkOptions> & { readonly url: string },
   hooks: LinkHooks = {},
 ) {
   const logger = new RecordingLogger();
+  const clock = recordingClock();
   const opened = new MqttLink(
-    { clock: systemClock, logger, hooks },
+    { clock, logger, hooks },
     {
       name: "mqtt",
       urls: [url],
@@ -63,18 +47,11 @@ function link(
     stop.abort();
     await ended;
   });
-  return { link: opened, logger, ended, stop };
+  return { link: opened, logger, clock, ended, stop };
 }
 
-/** Until the condition holds; the loop turns with the sockets, so this sleeps only to let them. */
-async function until(what: string, holds: () => boolean, timeoutMs = 8000): Promise<void> {
-  const end = Date.now() + deadlineMs(timeoutMs);
-  while (!holds()) {
-    if (Date.now() > end) throw new Error(`not within ${timeoutMs} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
+/** Half of the shortest back-off after a take-over, ms: the other half is random. */
+const TAKEOVER_PAUSE_MIN_MS = 15_000;
 const forever = () => new AbortController().signal;
 
 test("link – without a connection a publish is lost at once, never queued", async () => {
@@ -88,7 +65,7 @@ test("link – without a connection a publish is lost at once, never queued", as
 test("link – an acknowledgement that never comes ends as lost and the session is renewed", {
   timeout: deadlineMs(30_000),
 }, async (t) => {
-  const server = await fake(t, {
+  const server = await fakeBrokerFor(t, {
     version: 5,
     onPublish: ({ packetId }, connection) => {
       if (connection.number > 1) connection.ack(packetId);
@@ -97,7 +74,7 @@ test("link – an acknowledgement that never comes ends as lost and the session 
   const { link: l, logger } = link(t, { url: server.url, ackTimeoutMs: 200 });
   await l.ready(forever());
   assert.deepEqual(await l.publish(message("a")), { result: "lost" });
-  await until("a second session", () => l.session === 2 && l.isConnected);
+  await waitUntil("a second session", () => l.session === 2 && l.isConnected);
   assert.deepEqual(await l.publish(message("a")), { result: "delivered" });
   assert.match(logger.text, /not acknowledged within/);
 });
@@ -105,7 +82,7 @@ test("link – an acknowledgement that never comes ends as lost and the session 
 test("link – one message that is never acknowledged ends as lost although others are acknowledged", {
   timeout: deadlineMs(30_000),
 }, async (t) => {
-  const server = await fake(t, {
+  const server = await fakeBrokerFor(t, {
     version: 5,
     onPublish: ({ topic, packetId }, connection) => {
       if (topic !== "poison") connection.ack(packetId);
@@ -127,7 +104,7 @@ test("link – one message that is never acknowledged ends as lost although othe
 test("link – a receive maximum of 1 is observed by every publisher", {
   timeout: deadlineMs(30_000),
 }, async (t) => {
-  const server = await fake(t, {
+  const server = await fakeBrokerFor(t, {
     version: 5,
     connackProperties: [0x21, 0, 1],
     onPublish: ({ packetId }, connection) => void setTimeout(() => connection.ack(packetId), 2),
@@ -145,7 +122,7 @@ test("link – a receive maximum of 1 is observed by every publisher", {
 test("link – a message that makes the broker close the connection is found and refused; others get through", {
   timeout: deadlineMs(30_000),
 }, async (t) => {
-  const server = await fake(t, {
+  const server = await fakeBrokerFor(t, {
     version: 4,
     onPublish: ({ topic, packetId }, connection) => {
       if (topic === "poison") connection.destroy();
@@ -172,21 +149,22 @@ test("link – a message that makes the broker close the connection is found and
 test("link – a taken-over session is reported with its remedy and not contested", {
   timeout: deadlineMs(30_000),
 }, async (t) => {
-  const server = await fake(t, {
+  const server = await fakeBrokerFor(t, {
     version: 5,
     onConnect: (connection) => connection.disconnect(0x8e),
   });
-  const { link: l, logger } = link(t, { url: server.url, clientId: "twin" });
-  await until("the log line", () => logger.text.includes("MQTT_CLIENT_ID"));
-  await new Promise((resolve) => setTimeout(resolve, 300));
-  assert.equal(server.connects, 1, "no second CONNECT within the usual back-off");
+  const { link: l, logger, clock } = link(t, { url: server.url, clientId: "twin" });
+  await waitUntil("the log line", () => logger.text.includes("MQTT_CLIENT_ID"));
+  await waitUntil("the pause", () => clock.pauses.length > 0);
+  assert.ok((clock.pauses.at(-1) ?? 0) >= TAKEOVER_PAUSE_MIN_MS, `${clock.pauses.at(-1)} ms`);
+  assert.equal(server.connects, 1);
   assert.match(l.state.lastError ?? "", /another client uses the client id "twin"/);
 });
 
 test("link – a packet too large for a broker that only says so when it is sent is not sent again", {
   timeout: deadlineMs(30_000),
 }, async (t) => {
-  const server = await fake(t, {
+  const server = await fakeBrokerFor(t, {
     version: 5,
     onPublish: ({ packetBytes, packetId }, connection) => {
       if (packetBytes > 1000) connection.disconnect(0x95);
@@ -205,23 +183,23 @@ test("link – a half-open connection is detected by its keep-alive", {
   skip,
   timeout: deadlineMs(30_000),
 }, async (t) => {
-  const server = await broker(t);
+  const server = await mosquittoFor(t);
   const { link: l } = link(t, { url: server.url, keepaliveS: 1 });
   await l.ready(forever());
   server.freeze();
-  await until("the end of the session", () => !l.isConnected);
+  await waitUntil("the end of the session", () => !l.isConnected);
   server.thaw();
-  await until("a new session", () => l.session === 2 && l.isConnected);
+  await waitUntil("a new session", () => l.session === 2 && l.isConnected);
 });
 
 test("link – a wrong password is reported with its remedy, and no secret is logged", {
   skip,
   timeout: deadlineMs(30_000),
 }, async (t) => {
-  const server = await broker(t, { passwords: { gateside: "right" } });
+  const server = await mosquittoFor(t, { passwords: { gateside: "right" } });
   const url = server.url.replace("mqtt://", "mqtt://gateside:hunter2@");
   const { link: l, logger } = link(t, { url });
-  await until("the refusal", () => l.state.lastError !== null);
+  await waitUntil("the refusal", () => l.state.lastError !== null);
   assert.match(l.state.lastError ?? "", /MQTT_USERNAME|MQTT_PASSWORD/);
   assert.equal(l.state.url, server.url);
   assert.doesNotMatch(logger.text + JSON.stringify(l.state), /hunter2/);
@@ -234,7 +212,7 @@ test("link – TLS: own CA and client certificate are accepted, another CA or no
   skip,
   timeout: deadlineMs(30_000),
 }, async (t) => {
-  const server = await broker(t, { tls: { requireClientCert: true } });
+  const server = await mosquittoFor(t, { tls: { requireClientCert: true } });
   const pem = (name: "ca" | "otherCa" | "clientCert" | "clientKey") =>
     server.certificates?.read(name).toString() ?? "";
   const client = { cert: pem("clientCert"), key: pem("clientKey") };
@@ -244,10 +222,10 @@ test("link – TLS: own CA and client certificate are accepted, another CA or no
   const plain = link(t, { url: server.url.replace("mqtts:", "mqtt:") });
   await good.link.ready(forever());
   assert.equal((await good.link.publish(message("a"))).result, "delivered");
-  await until("the wrong CA", () => wrongCa.link.state.lastError !== null);
+  await waitUntil("the wrong CA", () => wrongCa.link.state.lastError !== null);
   assert.match(wrongCa.link.state.lastError ?? "", /MQTT_CA_FILE/);
-  await until("the missing certificate", () => noCert.link.state.lastError !== null);
-  await until("the plain connection", () => plain.link.state.lastError !== null);
+  await waitUntil("the missing certificate", () => noCert.link.state.lastError !== null);
+  await waitUntil("the plain connection", () => plain.link.state.lastError !== null);
   assert.equal(wrongCa.link.session + noCert.link.session + plain.link.session, 0);
 });
 
@@ -260,7 +238,7 @@ for (const [transport, options] of [
     skip,
     timeout: deadlineMs(30_000),
   }, async (t) => {
-    const server = await broker(t, { ...options, receiveMaximum: 1000 });
+    const server = await mosquittoFor(t, { ...options, receiveMaximum: 1000 });
     const ca = server.certificates?.read("ca");
     const subscriber = await recordMessages(server.url, ca === undefined ? {} : { ca });
     t.after(() => subscriber.close());
@@ -277,7 +255,7 @@ for (const [transport, options] of [
       texts.map((text, n) => l.publish({ ...message("burst", text), qos: n % 7 === 0 ? 0 : 1 })),
     );
     assert.ok(outcomes.every(({ result }) => result === "delivered"));
-    await until("all of them", () => subscriber.messages.length >= texts.length);
+    await waitUntil("all of them", () => subscriber.messages.length >= texts.length);
     // A publish of QoS 0 does not wait for room in the window, so each kind has an order of its own.
     for (const qos of [0, 1]) {
       assert.deepEqual(
@@ -292,7 +270,7 @@ test("link – MQTT 5 PUBACK reasons: not authorised is refused, no subscriber o
   skip,
   timeout: deadlineMs(30_000),
 }, async (t) => {
-  const server = await broker(t, { acl: "topic readwrite open/#" });
+  const server = await mosquittoFor(t, { acl: "topic readwrite open/#" });
   const { link: l } = link(t, { url: server.url });
   const strict = link(t, { url: server.url, requireSubscriber: true }).link;
   await l.ready(forever());
@@ -309,7 +287,7 @@ test("link – the announced maximum packet size is exact to the byte, in both p
   skip,
   timeout: deadlineMs(30_000),
 }, async (t) => {
-  const server = await broker(t, { maxPacketSize: 400 });
+  const server = await mosquittoFor(t, { maxPacketSize: 400 });
   const { link: l } = link(t, { url: server.url });
   const subscriber = await recordMessages(server.url);
   t.after(() => subscriber.close());
@@ -345,7 +323,7 @@ test("link – commands arrive with response topic and correlation data", {
   skip,
   timeout: deadlineMs(30_000),
 }, async (t) => {
-  const server = await broker(t);
+  const server = await mosquittoFor(t);
   const seen: InboundMessage[] = [];
   const { link: l } = link(
     t,
@@ -360,7 +338,7 @@ test("link – commands arrive with response topic and correlation data", {
     qos: 1,
     properties: { responseTopic: "reply/to", correlationData: Buffer.from("c1") },
   });
-  await until("the command", () => seen.length === 1);
+  await waitUntil("the command", () => seen.length === 1);
   assert.equal(seen[0]?.responseTopic, "reply/to");
   assert.equal(seen[0]?.correlationData?.toString(), "c1");
 });
@@ -369,12 +347,12 @@ test("link – a broker that does not answer SUBSCRIBE gets readings all the sam
   timeout: deadlineMs(30_000),
 }, async (t) => {
   // The fake broker knows no SUBSCRIBE.
-  const server = await fake(t, { version: 5 });
+  const server = await fakeBrokerFor(t, { version: 5 });
   const subscriptions = [{ topic: "agent/cmd", qos: 1 }] as const;
   const { link: l, logger } = link(t, { url: server.url, subscriptions, ackTimeoutMs: 300 });
   await l.ready(forever());
   assert.deepEqual(await l.publish(message("a")), { result: "delivered" });
-  await until("a second session", () => server.connects === 2 && l.isConnected);
+  await waitUntil("a second session", () => server.connects === 2 && l.isConnected);
   assert.match(logger.text, /did not answer SUBSCRIBE within/);
 });
 
@@ -383,7 +361,7 @@ test("link – close publishes the final message and disconnects without the wil
   timeout: deadlineMs(30_000),
 }, async (t) => {
   for (const version of [4, 5] as const) {
-    const server = await broker(t);
+    const server = await mosquittoFor(t);
     const subscriber = await recordMessages(server.url);
     t.after(() => subscriber.close());
     const { link: l, ended } = link(t, {
@@ -409,7 +387,7 @@ test("link – a session that is ended with its will is followed by a new one", 
   skip,
   timeout: deadlineMs(30_000),
 }, async (t) => {
-  const server = await broker(t);
+  const server = await mosquittoFor(t);
   const subscriber = await recordMessages(server.url);
   t.after(() => subscriber.close());
   const { link: l, logger } = link(t, {
@@ -419,7 +397,7 @@ test("link – a session that is ended with its will is followed by a new one", 
   await l.ready(forever());
   await l.leave(true, null);
   assert.equal((await subscriber.waitFor(({ topic }) => topic === "death")).text, "will");
-  await until("a second session", () => l.session === 2);
+  await waitUntil("a second session", () => l.session === 2);
   assert.equal(l.state.lastError, null);
   assert.doesNotMatch(logger.text, /no broker session/);
 });
@@ -428,7 +406,7 @@ test("link – the will is published after kill -9", {
   skip,
   timeout: deadlineMs(30_000),
 }, async (t) => {
-  const server = await broker(t);
+  const server = await mosquittoFor(t);
   const subscriber = await recordMessages(server.url);
   t.after(() => subscriber.close());
   const script = `
@@ -469,13 +447,13 @@ test("link – a will is requested for each CONNECT, and the owner is told if th
       return { topic: "w", payload: String(asked.length), qos: 1, retain: false };
     },
   });
-  await until("three attempts", () => asked.length >= 3);
-  const server = await broker(t, { port });
+  await waitUntil("three attempts", () => asked.length >= 3);
+  const server = await mosquittoFor(t, { port });
   await l.ready(forever());
   const refusedAttempts = asked.length;
   assert.deepEqual(asked, [false, ...Array.from({ length: refusedAttempts - 1 }, () => true)]);
   await server.kill();
-  await until("the loss", () => asked.length > refusedAttempts);
+  await waitUntil("the loss", () => asked.length > refusedAttempts);
   assert.equal(asked[refusedAttempts], false, "that will went with a CONNECT");
 });
 
@@ -483,7 +461,7 @@ test("link – a broker that returns gets a new session, and `ready` waits for t
   skip,
   timeout: deadlineMs(30_000),
 }, async (t) => {
-  const server = await broker(t);
+  const server = await mosquittoFor(t);
   const order: string[] = [];
   const { link: l } = link(
     t,
@@ -499,7 +477,7 @@ test("link – a broker that returns gets a new session, and `ready` waits for t
   await l.ready(forever());
   order.push("ready");
   await server.kill();
-  await until("the loss", () => !l.isConnected);
+  await waitUntil("the loss", () => !l.isConnected);
   await server.restart();
   await l.ready(forever());
   order.push("ready");

@@ -1,15 +1,17 @@
 /** One suite over both ways a format uses the link: QoS 1 with PUBACKs as JSON does, QoS 0 with proof by ping as Sparkplug does. */
+
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Message, PublishOutcome } from "../../src/core/message.ts";
-import { systemClock } from "../../src/lib/clock.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
 import type { MqttLinkOptions } from "../../src/link/link-options.ts";
 import { MqttLink } from "../../src/link/mqtt-link.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { type FakeBrokerOptions, startFakeBroker } from "../support/fake-broker.ts";
 import { freePort } from "../support/mosquitto.ts";
+import { recordingClock } from "../support/recording-clock.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 const STYLES = ["mqtt", "sparkplug"] as const;
 type Style = (typeof STYLES)[number];
@@ -20,18 +22,24 @@ interface Use {
   readonly metrics: ReturnType<typeof createMetrics>;
   /** CONNECTs tried. */
   readonly attempts: () => number;
+  /** Between attempts, ms. */
+  readonly pauses: readonly number[];
   /** Sends once there is a session, and waits until the broker is known to have it. */
   deliver(bytes?: number): Promise<PublishOutcome["result"]>;
   /** Until the condition holds, while traffic goes on as a format's does. */
   until(holds: () => boolean): Promise<void>;
 }
 
+/** Half of the shortest back-off after a take-over, ms: the other half is random. */
+const TAKEOVER_PAUSE_MIN_MS = 15_000;
+
 function use(t: TestContext, style: Style, url: string, options: Partial<MqttLinkOptions>): Use {
   const logger = new RecordingLogger();
   const metrics = createMetrics();
   let attempts = 0;
+  const clock = recordingClock();
   const link = new MqttLink(
-    { clock: systemClock, logger, metrics },
+    { clock, logger, metrics },
     {
       name: style,
       urls: [url],
@@ -66,6 +74,7 @@ function use(t: TestContext, style: Style, url: string, options: Partial<MqttLin
     logger,
     metrics,
     attempts: () => attempts,
+    pauses: clock.pauses,
     deliver,
     async until(holds) {
       while (!holds()) {
@@ -132,8 +141,9 @@ test(
       const server = await fake(t, { version: 5, onConnect: (one) => one.disconnect(0x8e) });
       const used = use(t, style, server.url, {});
       await used.until(() => used.link.state.lastError !== null);
-      await new Promise((resolve) => setTimeout(resolve, 200));
-      assert.equal(server.connects, 1, "no second CONNECT within the usual back-off");
+      await waitUntil("the pause", () => used.pauses.length > 0);
+      assert.ok((used.pauses.at(-1) ?? 0) >= TAKEOVER_PAUSE_MIN_MS, `${used.pauses.at(-1)} ms`);
+      assert.equal(server.connects, 1);
       return used;
     });
     assert.equal(lines.length, 2);
@@ -283,11 +293,12 @@ for (const style of STYLES) {
       ],
       needsSubscriptions: style === "sparkplug",
     });
-    const isTold = () => used.logger.text.includes("refuses the subscription to a/cmd, b/cmd");
-    while (!isTold()) await new Promise((resolve) => setTimeout(resolve, 5));
+    await waitUntil("the log line", () =>
+      used.logger.text.includes("refuses the subscription to a/cmd, b/cmd"),
+    );
     if (style === "mqtt") return assert.equal(await used.deliver(), "delivered");
     // Without its commands this is no edge node: no session is of use, and none is kept.
-    while (used.attempts() < 3) await new Promise((resolve) => setTimeout(resolve, 5));
+    await waitUntil("three attempts", () => used.attempts() >= 3);
     assert.deepEqual(server.publishes, []);
   });
 }

@@ -1,53 +1,26 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Sensor } from "../../src/core/sensor.ts";
-import { fixedSite } from "../../src/core/site-source.ts";
-import { silentLogger } from "../../src/lib/logger.ts";
 import { Cadence } from "../../src/poll/cadence.ts";
-import type { DayRead } from "../../src/poll/day-read.ts";
-import { GatewayClock } from "../../src/poll/gateway-clock.ts";
-import { Poller } from "../../src/poll/poller.ts";
-import { ManualClock } from "../support/manual-clock.ts";
+import { GOOD_READ, startPoller } from "../support/poller.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const SENSOR: Sensor = { code: "1", type: 1, kinds: ["accel"], channels: {} };
 
 function start(t: { after(fn: () => Promise<void>): void }, read: (day: string) => Promise<void>) {
-  const clock = new ManualClock("2026-11-20T12:00:00Z");
   const days: string[] = [];
-  const gatewayClock = new GatewayClock(clock);
-  const poller = new Poller(
-    {
-      clock,
-      gatewayClock,
-      logger: silentLogger,
-      newestTimeMs: () => null,
-      newestOffsetMinutes: () => null,
-      wasRead: () => true,
-      readDay: async ({ day, gatewayNow }) => {
-        days.push(day);
-        gatewayNow(clock.now());
-        await read(day);
-        const done = { ok: true, durationMs: 10, stored: 0, known: 0, newTimesMs: [] } as const;
-        return { ...done, offsetMinutes: null } satisfies DayRead;
-      },
+  const { clock, poller } = startPoller(t, {
+    site: { site: "s", sensors: [SENSOR] },
+    wasRead: true,
+    backfillDays: 3,
+    concurrency: 4,
+    readDay: async ({ day, gatewayNow }, clock) => {
+      days.push(day);
+      gatewayNow(clock.now());
+      await read(day);
+      return GOOD_READ;
     },
-    {
-      zone: "UTC",
-      lateGraceMs: 2 * HOUR,
-      backfillDays: 3,
-      intervalMs: HOUR,
-      concurrency: 4,
-      random: () => 0.5,
-    },
-    fixedSite({ site: "s", sensors: [SENSOR] }),
-  );
-  const ending = new AbortController();
-  const done = poller.run(ending.signal);
-  t.after(async () => {
-    ending.abort();
-    await done;
   });
   return { clock, days, poller };
 }

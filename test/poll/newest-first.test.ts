@@ -1,12 +1,8 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Sensor } from "../../src/core/sensor.ts";
-import { fixedSite } from "../../src/core/site-source.ts";
-import { silentLogger } from "../../src/lib/logger.ts";
 import type { DayRead, ReadRequest } from "../../src/poll/day-read.ts";
-import { GatewayClock } from "../../src/poll/gateway-clock.ts";
-import { Poller } from "../../src/poll/poller.ts";
-import { ManualClock } from "../support/manual-clock.ts";
+import { GOOD_READ, startPoller } from "../support/poller.ts";
 
 const HOUR = 3_600_000;
 const SENSORS: readonly Sensor[] = ["1", "2"].map((code) => ({
@@ -15,14 +11,6 @@ const SENSORS: readonly Sensor[] = ["1", "2"].map((code) => ({
   kinds: ["rpm"],
   channels: {},
 }));
-const GOOD: DayRead = {
-  ok: true,
-  durationMs: 10,
-  stored: 0,
-  known: 0,
-  newTimesMs: [],
-  offsetMinutes: null,
-};
 const BAD: DayRead = {
   ok: false,
   durationMs: 10,
@@ -41,42 +29,22 @@ interface Script {
 
 /** Calls as "sensor day", in the order in which they began; "…!" marks a good end. */
 function setUp(t: TestContext, script: Script) {
-  const clock = new ManualClock(script.startAt ?? "2026-11-20T12:00:00Z");
   const calls: string[] = [];
-  const gatewayClock = new GatewayClock(clock);
-  const poller = new Poller(
-    {
-      clock,
-      gatewayClock,
-      logger: silentLogger,
-      newestTimeMs: () => null,
-      newestOffsetMinutes: () => null,
-      wasRead: () => false,
-      readDay: async (request) => {
-        const name = `${request.sensor.code} ${request.day}`;
-        calls.push(name);
-        const answer = (await script.answer?.(request)) ?? GOOD;
-        if (answer.ok) request.gatewayNow(clock.now() + (script.gatewayAheadMs ?? 0));
-        if (request.isVoid?.() === true) return { ...BAD, failureClass: "aborted" };
-        if (answer.ok) calls.push(`${name}!`);
-        return answer;
-      },
+  const { clock, poller } = startPoller(t, {
+    site: { site: "s", sensors: SENSORS },
+    ...(script.startAt === undefined ? {} : { startAt: script.startAt }),
+    backfillDays: script.backfillDays ?? 2,
+    intervalMs: 60_000,
+    concurrency: 3,
+    readDay: async (request, clock) => {
+      const name = `${request.sensor.code} ${request.day}`;
+      calls.push(name);
+      const answer = (await script.answer?.(request)) ?? GOOD_READ;
+      if (answer.ok) request.gatewayNow(clock.now() + (script.gatewayAheadMs ?? 0));
+      if (request.isVoid?.() === true) return { ...BAD, failureClass: "aborted" };
+      if (answer.ok) calls.push(`${name}!`);
+      return answer;
     },
-    {
-      zone: "UTC",
-      lateGraceMs: 2 * HOUR,
-      backfillDays: script.backfillDays ?? 2,
-      intervalMs: 60_000,
-      concurrency: 3,
-      random: () => 0.5,
-    },
-    fixedSite({ site: "s", sensors: SENSORS }),
-  );
-  const ending = new AbortController();
-  const done = poller.run(ending.signal);
-  t.after(async () => {
-    ending.abort();
-    await done;
   });
   return { clock, calls, poller };
 }
@@ -87,9 +55,9 @@ test("newest first – past days wait while the running day of their sensor is s
     answer: (request) =>
       request.sensor.code === "2" && request.day === "2026-11-20"
         ? new Promise((resolve) => {
-            release = () => resolve(GOOD);
+            release = () => resolve(GOOD_READ);
           })
-        : GOOD,
+        : GOOD_READ,
   });
   await clock.advance(3_000);
   assert.ok(calls.includes("1 2026-11-18!"), "the other sensor's days go on");
@@ -104,7 +72,7 @@ test("newest first – a running day that keeps failing does not hold up the day
   let tries = 0;
   const { clock, calls } = setUp(t, {
     answer: (request) => {
-      if (request.sensor.code !== "2" || request.day !== "2026-11-20") return GOOD;
+      if (request.sensor.code !== "2" || request.day !== "2026-11-20") return GOOD_READ;
       tries += 1;
       return BAD;
     },
@@ -140,7 +108,7 @@ test("newest first – a day that got its closing read is not requested again wh
 
 test("newest first – a requested day is read, even by the first response of all", async (t) => {
   const { clock, calls, poller } = setUp(t, {
-    answer: (request) => (request.day === "2026-10-02" ? GOOD : BAD),
+    answer: (request) => (request.day === "2026-10-02" ? GOOD_READ : BAD),
   });
   const job = poller.backfill(["2026-10-02"], "1");
   await clock.advance(5_000);
@@ -155,9 +123,9 @@ test("newest first – just after midnight, with nothing of today yet, the day b
     answer: ({ sensor, day }) =>
       sensor.code === "2" && day === "2026-11-19"
         ? new Promise((resolve) => {
-            release = () => resolve({ ...GOOD, stored: 5 });
+            release = () => resolve({ ...GOOD_READ, stored: 5 });
           })
-        : GOOD,
+        : GOOD_READ,
   });
   await clock.advance(3_000);
   assert.ok(calls.includes("2 2026-11-20!") && !calls.includes("2 2026-11-18"));
@@ -169,11 +137,11 @@ test("newest first – just after midnight, with nothing of today yet, the day b
 test("newest first – once the newest records are read, the days before them are read in parallel", async (t) => {
   let give: () => void = () => {};
   const later = new Promise<DayRead>((resolve) => {
-    give = () => resolve(GOOD);
+    give = () => resolve(GOOD_READ);
   });
   const { clock, calls } = setUp(t, {
     answer: ({ day }) => {
-      if (day === "2026-11-20") return { ...GOOD, known: 1 };
+      if (day === "2026-11-20") return { ...GOOD_READ, known: 1 };
       return later;
     },
   });

@@ -2,12 +2,8 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Sensor } from "../../src/core/sensor.ts";
-import { ReplaceableSite } from "../../src/core/site-source.ts";
-import { silentLogger } from "../../src/lib/logger.ts";
-import type { DayRead, ReadRequest } from "../../src/poll/day-read.ts";
-import { GatewayClock } from "../../src/poll/gateway-clock.ts";
-import { Poller } from "../../src/poll/poller.ts";
-import { ManualClock } from "../support/manual-clock.ts";
+import type { ReadRequest } from "../../src/poll/day-read.ts";
+import { GOOD_READ, startPoller } from "../support/poller.ts";
 
 const HOUR = 3_600_000;
 const sensor = (code: string, more: Partial<Sensor> = {}): Sensor => ({
@@ -24,43 +20,19 @@ async function start(
   sensors: Sensor[],
   answer: (request: ReadRequest) => Promise<void> = async () => {},
 ) {
-  const clock = new ManualClock("2026-11-20T12:00:00Z");
-  const site = new ReplaceableSite(siteOf(...sensors));
   const calls: string[] = [];
   const asked: Sensor[] = [];
-  const gatewayClock = new GatewayClock(clock);
-  const poller = new Poller(
-    {
-      clock,
-      gatewayClock,
-      logger: silentLogger,
-      newestTimeMs: () => null,
-      newestOffsetMinutes: () => null,
-      wasRead: () => false,
-      readDay: async (request) => {
-        calls.push(`${request.sensor.code} ${request.kind} ${request.day}`);
-        asked.push(request.sensor);
-        request.gatewayNow(clock.now());
-        await answer(request);
-        const done = { ok: true, durationMs: 10, stored: 1, known: 0, newTimesMs: [] } as const;
-        return { ...done, offsetMinutes: null } satisfies DayRead;
-      },
+  const { clock, site, poller } = startPoller(t, {
+    site: siteOf(...sensors),
+    backfillDays: 2,
+    concurrency: 4,
+    readDay: async (request, clock) => {
+      calls.push(`${request.sensor.code} ${request.kind} ${request.day}`);
+      asked.push(request.sensor);
+      request.gatewayNow(clock.now());
+      await answer(request);
+      return { ...GOOD_READ, stored: 1 };
     },
-    {
-      zone: "UTC",
-      lateGraceMs: 2 * HOUR,
-      backfillDays: 2,
-      intervalMs: HOUR,
-      concurrency: 4,
-      random: () => 0.5,
-    },
-    site,
-  );
-  const ending = new AbortController();
-  const done = poller.run(ending.signal);
-  t.after(async () => {
-    ending.abort();
-    await done;
   });
   /** The calls since the last look, after everything due now has been read. */
   const look = async () => {

@@ -9,17 +9,12 @@ import { MqttLink } from "../../src/link/mqtt-link.ts";
 import { createJsonEncoder } from "../../src/publish/formats/json.ts";
 import type { LaneOptions } from "../../src/publish/leased-entries.ts";
 import { Publisher } from "../../src/publish/publisher.ts";
+import { fakeBrokerFor, mosquittoFor } from "../support/brokers.ts";
 import { deadlineMs } from "../support/deadline.ts";
-import { type FakeBrokerOptions, startFakeBroker } from "../support/fake-broker.ts";
 import { MemoryOutbox, storedReading } from "../support/memory-outbox.ts";
-import {
-  type Mosquitto,
-  type MosquittoOptions,
-  recordMessages,
-  skipWithoutMosquitto as skip,
-  startMosquitto,
-} from "../support/mosquitto.ts";
+import { recordMessages, skipWithoutMosquitto as skip } from "../support/mosquitto.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 const NOW = Date.parse("2026-11-20T13:00:00Z");
 const json = createJsonEncoder({
@@ -79,28 +74,8 @@ function start(t: TestContext, setup: Setup) {
   return { outbox, logger, metrics, link, publisher, stop, ended };
 }
 
-async function broker(t: TestContext, options: MosquittoOptions = {}): Promise<Mosquitto> {
-  const started = await startMosquitto(options);
-  t.after(() => started.close());
-  return started;
-}
-
-async function fake(t: TestContext, options: FakeBrokerOptions) {
-  const started = await startFakeBroker(options);
-  t.after(() => started.close());
-  return started;
-}
-
-async function until(what: string, holds: () => boolean, timeoutMs = 8000): Promise<void> {
-  const end = Date.now() + deadlineMs(timeoutMs);
-  while (!holds()) {
-    if (Date.now() > end) throw new Error(`not within ${timeoutMs} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 2));
-  }
-}
-
 const drained = (outbox: MemoryOutbox, lane: Lane = "json") =>
-  until(`${lane} drained`, () => outbox.depth(lane).readings === 0);
+  waitUntil(`${lane} drained`, () => outbox.depth(lane).readings === 0);
 const series = (from: number, count: number, sensor = "30007") =>
   Array.from({ length: count }, (_, i) => storedReading(from + i, { sensor }));
 const sentOnce = (outbox: MemoryOutbox, lane: Lane = "json") => {
@@ -112,7 +87,7 @@ test("publisher – connections cut at random while draining: every reading is a
   timeout: deadlineMs(30_000),
 }, async (t) => {
   const acknowledged = new Set<string>();
-  const server = await fake(t, {
+  const server = await fakeBrokerFor(t, {
     version: 5,
     onPublish: ({ topic, packetId }, connection) => {
       const all = server.publishes.length;
@@ -137,13 +112,13 @@ test("publisher – a broker killed and restarted while draining gets everything
   skip,
   timeout: deadlineMs(30_000),
 }, async (t) => {
-  const server = await broker(t);
+  const server = await mosquittoFor(t);
   const outbox = new MemoryOutbox();
   outbox.add("json", series(0, 30_000));
   const { link } = start(t, { url: server.url, outbox });
-  await until("a start", () => outbox.settled.length > 2000);
+  await waitUntil("a start", () => outbox.settled.length > 2000);
   await server.kill();
-  await until("the loss", () => !link.isConnected);
+  await waitUntil("the loss", () => !link.isConnected);
   assert.ok(outbox.depth("json").readings > 0, "killed before the end");
   await server.restart();
   await drained(outbox);
@@ -153,7 +128,7 @@ test("publisher – a broker killed and restarted while draining gets everything
 test("publisher – if the store fails to record deliveries they are sent again, and none is lost", {
   timeout: deadlineMs(30_000),
 }, async (t) => {
-  const server = await fake(t, { version: 5 });
+  const server = await fakeBrokerFor(t, { version: 5 });
   const outbox = new MemoryOutbox();
   outbox.failure = new Error("disk full");
   outbox.add("json", series(0, 10));
@@ -168,7 +143,7 @@ test("publisher – a topic the broker refuses does not block others, is counted
   skip,
   timeout: deadlineMs(30_000),
 }, async (t) => {
-  const server = await broker(t, {
+  const server = await mosquittoFor(t, {
     acl: "topic write g/s/open/#\ntopic read #",
   });
   const subscriber = await recordMessages(server.url);
@@ -176,9 +151,9 @@ test("publisher – a topic the broker refuses does not block others, is counted
   const outbox = new MemoryOutbox();
   outbox.add("json", [...series(0, 20, "closed"), ...series(100, 500, "open")]);
   const { metrics, logger } = start(t, { url: server.url, outbox });
-  await until("the open ones", () => sentOnce(outbox).length === 500);
+  await waitUntil("the open ones", () => sentOnce(outbox).length === 500);
   await subscriber.waitUntil((seen) => seen.length === 500);
-  await until("the refusals", () => outbox.settled.length === 520);
+  await waitUntil("the refusals", () => outbox.settled.length === 520);
   assert.equal(outbox.depth("json").readings, 20, "refused ones stay");
   const text = await metrics.deliveryFailures.get();
   assert.deepEqual(
@@ -196,15 +171,15 @@ test("publisher – a message over the packet limit is not sent, is counted once
   skip,
   timeout: deadlineMs(30_000),
 }, async (t) => {
-  const server = await broker(t, { maxPacketSize: 1000 });
+  const server = await mosquittoFor(t, { maxPacketSize: 1000 });
   const outbox = new MemoryOutbox();
   const big = storedReading(1, { values: `{"x":"${"y".repeat(2000)}"}` });
   outbox.add("json", [big, ...series(2, 10, "small")]);
   const { metrics, logger, link } = start(t, { url: server.url, outbox });
-  await until("the small ones", () => sentOnce(outbox).length === 10);
+  await waitUntil("the small ones", () => sentOnce(outbox).length === 10);
   assert.equal(outbox.depth("json").readings, 1);
   link.renew("test");
-  await until("the second try", () => {
+  await waitUntil("the second try", () => {
     return outbox.settled.filter(({ outcome }) => outcome === "oversize").length >= 2;
   });
   const { values } = await metrics.deliveryFailures.get();
@@ -223,7 +198,7 @@ test("publisher – after an outage the newest of each sensor goes live first, t
   skip,
   timeout: deadlineMs(30_000),
 }, async (t) => {
-  const server = await broker(t);
+  const server = await mosquittoFor(t);
   const subscriber = await recordMessages(server.url);
   t.after(() => subscriber.close());
   const outbox = new MemoryOutbox();
@@ -257,7 +232,7 @@ test("publisher – a new reading waits for at most one window of a running back
   const waits: number[] = [];
   let addedAt = -1;
   const outbox = new MemoryOutbox();
-  const server = await fake(t, {
+  const server = await fakeBrokerFor(t, {
     version: 5,
     connackProperties: [0x21, 0, window],
     onPublish: ({ topic, packetId }, connection) => {
@@ -283,7 +258,7 @@ test("publisher – a new reading waits for at most one window of a running back
 test("publisher – waveforms never go ahead of scalars", {
   timeout: deadlineMs(30_000),
 }, async (t) => {
-  const server = await fake(t, { version: 5 });
+  const server = await fakeBrokerFor(t, { version: 5 });
   const outbox = new MemoryOutbox();
   outbox.add("waveform", series(0, 40));
   outbox.add("json", series(0, 2000));
@@ -297,14 +272,14 @@ test("publisher – waveforms never go ahead of scalars", {
 test("publisher – MQTT_BACKLOG_RATE limits the backlog, not live readings", {
   timeout: deadlineMs(30_000),
 }, async (t) => {
-  const server = await fake(t, { version: 5 });
+  const server = await fakeBrokerFor(t, { version: 5 });
   const outbox = new MemoryOutbox();
   outbox.add("json", series(0, 61));
   const startedAt = performance.now();
   start(t, { url: server.url, outbox, lanes: [bySeq("json")], backlogRatePerS: 100 });
-  await until("the first", () => server.publishes.length > 5);
+  await waitUntil("the first", () => server.publishes.length > 5);
   outbox.add("json", [storedReading(1000, { sensor: "new" })]);
-  await until("the new one", () =>
+  await waitUntil("the new one", () =>
     server.publishes.some(({ topic }) => topic === "json/1000/live"),
   );
   assert.ok(performance.now() - startedAt < 400, "live is not held back");
@@ -318,7 +293,7 @@ test("publisher – an entry of several messages is removed when all are acknowl
   timeout: deadlineMs(30_000),
 }, async (t) => {
   const seen: string[] = [];
-  const server = await fake(t, {
+  const server = await fakeBrokerFor(t, {
     version: 5,
     onPublish: ({ topic, packetId }, connection) => {
       seen.push(topic);
@@ -343,7 +318,7 @@ test("publisher – stopping waits for messages in flight and settles them", {
   timeout: deadlineMs(30_000),
 }, async (t) => {
   let ack = () => {};
-  const server = await fake(t, {
+  const server = await fakeBrokerFor(t, {
     version: 5,
     onPublish: ({ packetId }, connection) => {
       ack = () => connection.ack(packetId);
@@ -352,7 +327,7 @@ test("publisher – stopping waits for messages in flight and settles them", {
   const outbox = new MemoryOutbox();
   outbox.add("json", [storedReading(1)]);
   const { stop, ended } = start(t, { url: server.url, outbox });
-  await until("the publish", () => server.publishes.length === 1);
+  await waitUntil("the publish", () => server.publishes.length === 1);
   stop.abort();
   setTimeout(ack, 50);
   await ended;
@@ -363,7 +338,7 @@ test("publisher – MQTT 3.1.1, unusual codes, and a reading that arrives at an 
   skip,
   timeout: deadlineMs(30_000),
 }, async (t) => {
-  const server = await broker(t);
+  const server = await mosquittoFor(t);
   const subscriber = await recordMessages(server.url);
   t.after(() => subscriber.close());
   const { outbox, link } = start(t, { url: server.url, version: 4 });
@@ -384,7 +359,7 @@ test("publisher – a disk that cannot be read keeps its readings and affects no
   skip,
   timeout: deadlineMs(30_000),
 }, async (t) => {
-  const { url } = await broker(t);
+  const { url } = await mosquittoFor(t);
   const outbox = new MemoryOutbox();
   outbox.add("waveform", [storedReading(1), storedReading(2), storedReading(3)]);
   outbox.add("json", [storedReading(4)]);

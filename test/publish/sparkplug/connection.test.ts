@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";
 import { skipWithoutMosquitto, startMosquitto } from "../../support/mosquitto.ts";
+import { waitUntil } from "../../support/wait-until.ts";
 import { decode, valueOf } from "./peer.ts";
 import { metric, TestSite } from "./site.ts";
 import { startTap, type Tap } from "./tap.ts";
@@ -144,7 +145,7 @@ test("sparkplug – a refused TCP attempt uses no bdSeq", { skip }, async (t) =>
   const connectedAt = node.state.since ?? 0;
   await tap.refuse(true);
   const before = site.attempts;
-  while (site.attempts < before + 3) await new Promise((resolve) => setTimeout(resolve, 10));
+  await waitUntil("three attempts", () => site.attempts >= before + 3);
   // The state says since when it is down, however often it tried since.
   assert.equal(node.state.isConnected, false);
   assert.ok(connectedAt > 0 && (node.state.since ?? 0) >= connectedAt);
@@ -252,5 +253,5 @@ test("sparkplug – a stop with a frozen broker stays within its time limit and 
 /** Resolves when the first connection has sent so many PUBLISH packets. */
 async function written(tap: Tap, count: number): Promise<void> {
   const sent = () => tap.connections[0]?.packets.filter((p) => p.cmd === "publish").length ?? 0;
-  while (sent() < count) await new Promise((resolve) => setTimeout(resolve, 5));
+  await waitUntil(`${count} PUBLISH packets`, () => sent() >= count);
 }

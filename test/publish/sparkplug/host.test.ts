@@ -3,6 +3,7 @@ import { createServer } from "node:net";
 import { type TestContext, test } from "node:test";
 import { generate, parser } from "mqtt-packet";
 import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
+import { waitUntil } from "../../support/wait-until.ts";
 import { rebirth, valueOf } from "./peer.ts";
 import { metric, TestSite } from "./site.ts";
 import { startTap } from "./tap.ts";
@@ -25,11 +26,11 @@ async function withHost(t: TestContext) {
   /** The node has asked for STATE, and a round trip has passed since. */
   const isWaiting = async (connection = 0) => {
     const sees = () => tap.connections[connection]?.packets.some((p) => p.cmd === "subscribe");
-    while (!sees()) await new Promise((resolve) => setTimeout(resolve, 5));
+    await waitUntil("SUBSCRIBE", sees);
   };
   const ignored = async (count: number) => {
     const seen = () => site.logs.filter(({ message }) => message.includes("does not count")).length;
-    while (seen() < count) await new Promise((resolve) => setTimeout(resolve, 5));
+    await waitUntil(`${count} ignored states`, () => seen() >= count);
   };
   const start = () => site.run(site.node({ hostId: "scada", link: { url: tap.url } }));
   const births = (count: number) =>
@@ -46,7 +47,7 @@ test("sparkplug – no birth before the host is online: retained offline, malfor
   start();
   // The retained offline, seen: then all kinds of states that say nothing.
   const isSubscribed = () => tap.connections[0]?.packets.some((p) => p.cmd === "subscribe");
-  while (!isSubscribed()) await new Promise((resolve) => setTimeout(resolve, 5));
+  await waitUntil("SUBSCRIBE", isSubscribed);
   await raw("ONLINE");
   await raw('{"online":true}');
   await state(true, 99);
