@@ -9,6 +9,7 @@ import { freePort } from "./mosquitto.ts";
 
 // The wrapper in /usr/sbin would become another user, who cannot use a temporary directory of ours.
 const PROGRAM = "/usr/lib/rabbitmq/bin/rabbitmq-server";
+const CONTROL = "/usr/lib/rabbitmq/bin/rabbitmqctl";
 
 /** What to give node:test as `skip`: false where RabbitMQ is there. In CI it is always there. */
 export const skipWithoutRabbitmq: string | false =
@@ -24,6 +25,8 @@ export interface Rabbitmq {
    * that is killed meanwhile finds the queue without its log, and without a leader for ever.
    */
   hasWritten(queue: string): Promise<void>;
+  /** A directory for PATH, whose `rabbitmqctl` speaks to this node. */
+  readonly tools: string;
   /** SIGKILL. */
   kill(): Promise<void>;
   /** Starts it again on its ports, with what it had written. */
@@ -108,6 +111,13 @@ function createNode(
   );
   writeFileSync(join(directory, "plugins"), "[rabbitmq_mqtt].\n");
   writeFileSync(join(directory, "advanced.config"), "[].\n");
+  const tools = join(directory, "tools");
+  mkdirSync(tools);
+  writeFileSync(
+    join(tools, "rabbitmqctl"),
+    `#!/bin/sh\nHOME=${home} exec ${CONTROL} -n ${nameOf(own)} "$@"\n`,
+    { mode: 0o755 },
+  );
   let child: ChildProcess | null = null;
   const start = async () => {
     const started = spawn(PROGRAM, [], {
@@ -159,6 +169,7 @@ function createNode(
     get pid() {
       return child?.pid;
     },
+    tools,
     start,
     async hasWritten(queue) {
       const name = nameOf(own);
