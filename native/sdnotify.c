@@ -49,23 +49,31 @@ static napi_value send_call(napi_env env, napi_callback_info info) {
   return result;
 }
 
-/* Only mappings that cannot hold a changed page: program text, and the read-only head of the file before anything relocated. */
+/*
+ * Only mappings that hold nothing but what the file holds: program text, and read-only data none of whose pages the loader changed
+ * (Anonymous: 0 kB; what it relocated would be lost). Dropped pages stay in the kernel's cache of the file and come back when touched.
+ */
 static void drop_program_pages(void) {
   char program[512], line[1024];
   ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-  FILE *maps = length > 0 ? fopen("/proc/self/maps", "re") : NULL;
+  FILE *maps = length > 0 ? fopen("/proc/self/smaps", "re") : NULL;
   if (maps == NULL) return;
   program[length] = '\0';
+  unsigned long from = 0, to = 0;
+  int is_ours = 0;
   while (fgets(line, sizeof line, maps) != NULL) {
-    unsigned long from, to, offset;
+    unsigned long start, end, kilobytes;
     char access[5];
     int at = 0;
     line[strcspn(line, "\n")] = '\0';
-    if (sscanf(line, "%lx-%lx %4s %lx %*s %*s %n", &from, &to, access, &offset, &at) != 4 || at == 0) continue;
-    if (strcmp(line + at, program) != 0) continue;
-    int is_text = strcmp(access, "r-xp") == 0;
-    int is_head = strcmp(access, "r--p") == 0 && offset == 0;
-    if (is_text || is_head) (void)madvise((void *)from, to - from, MADV_DONTNEED); /* Read again from the file when touched. */
+    if (sscanf(line, "%lx-%lx %4s %*s %*s %*s %n", &start, &end, access, &at) == 3) {
+      from = start;
+      to = end;
+      is_ours = at > 0 && strcmp(line + at, program) == 0 && (strcmp(access, "r-xp") == 0 || strcmp(access, "r--p") == 0);
+    } else if (is_ours && sscanf(line, "Anonymous: %lu kB", &kilobytes) == 1) {
+      if (kilobytes == 0) (void)madvise((void *)from, to - from, MADV_DONTNEED);
+      is_ours = 0;
+    }
   }
   fclose(maps);
 }

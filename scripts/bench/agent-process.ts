@@ -66,6 +66,7 @@ export class AgentProcess {
         stdio: ["ignore", "pipe", "inherit"],
         env: {
           PATH: process.env["PATH"] ?? "",
+          MALLOC_ARENA_MAX: "1",
           GATEWAY_URL: options.gatewayUrl,
           GATEWAY_TIMEZONE: "UTC",
           MQTT_URL: options.brokerUrl,

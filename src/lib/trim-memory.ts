@@ -5,13 +5,14 @@ interface NativeMemory {
   trim?(): void;
 }
 
-/** After the first round of polls; then often enough that memory used by a backfill is not kept for good. */
+/** At once, so that the first reads do not add to what the start needed; after the first round of polls; then often enough
+ * that memory used by a backfill is not kept for good. */
 const FIRST_MS = 30_000;
 const EVERY_MS = 10 * 60_000;
 
 /**
  * Returns unused memory to the kernel from time to time: free heap, and pages of the program that only the start
- * needed; about 25 MB on a small board. Does nothing without the native module, which only packages contain. Returns a
+ * needed; about 40 MB on a small board. Does nothing without the native module, which only packages contain. Returns a
  * function that stops it.
  * @param nativePath path of sdnotify.node
  */
@@ -20,6 +21,7 @@ export function trimMemoryRegularly(nativePath: string): () => void {
   const { trim } = createRequire(nativePath)(nativePath) as NativeMemory;
   // A module of an earlier version lacks it.
   if (trim === undefined) return () => {};
+  trim();
   const first = setTimeout(() => trim(), FIRST_MS);
   const later = setInterval(() => trim(), EVERY_MS);
   first.unref();
