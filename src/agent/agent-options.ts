@@ -19,14 +19,14 @@ export interface AgentOptions {
   readonly files?: ConfigurationFiles;
   /** Settings as `check` shows them, without secrets: part of the configuration's name. */
   readonly settingsShown?: Readonly<Record<string, string>>;
-  /** Keys of CONFIG_PUBLIC_KEY_FILE; without them no signed document is taken. */
+  /** Keys of CONFIG_PUBLIC_KEY_FILE; without them signed documents are refused. */
   readonly documentKeys?: readonly KeyObject[];
-  /** What became of a trial that the last process left behind. */
+  /** The result of a trial that the last process left behind. */
   readonly recovered?: Accepted | null;
-  /** Of the unit: set-up may name files below the two directories, and never the file of NAME=value lines. */
+  /** From the unit: set-up may name files below the two directories, but never the settings file. */
   readonly credentialsDirectory?: string | null;
   readonly configurationDirectory?: string | null;
   readonly ownFiles?: readonly string[];
-  /** True: a port that cannot be had rejects `openAgent`. Else the agent runs without its HTTP side and tries again. */
+  /** True: a port in use rejects `openAgent`. Otherwise the agent runs without HTTP and retries. */
   readonly isPortRequired?: boolean;
 }

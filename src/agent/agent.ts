@@ -1,4 +1,4 @@
-/** One agent from its start to its end: what runs, what is watched meanwhile, and in which order all of it is closed. */
+/** One agent from start to end: what runs, what is monitored meanwhile, and in which order everything is closed. */
 
 import type { AgentStatus } from "../core/agent-status.ts";
 import { faultText } from "../core/configuration.ts";
@@ -12,16 +12,16 @@ import { reportRecovered } from "./configuration.ts";
 import type { Modbus } from "./modbus.ts";
 import { openResources } from "./resources.ts";
 
-/** Contract: a DATA_DIR that is gone is noticed within a minute. */
+/** Contract: a deleted DATA_DIR is detected within a minute. */
 const PLACE_LOOK_MS = 15_000;
-/** Files and environment are compared with what is running this often. */
+/** Interval at which files and environment are compared with the running configuration. */
 const LOOK_MS = 60_000;
 const SHUTDOWN_MS = 9_000;
-/** Reads under way are given this long to store what they have. */
+/** Reads in progress get this long to store what they have. */
 const POLL_END_MS = 2_000;
 
 export interface Agent {
-  /** Where the HTTP side listens; null when it has no port. */
+  /** Where HTTP listens; null if it has no port. */
   readonly address: string | null;
   status(): AgentStatus;
   readonly metrics: Metrics;
@@ -31,7 +31,7 @@ export interface Agent {
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** Opens the store (StoreFailure `in_use` where another agent holds it) and the HTTP side; nothing is polled before `run`. */
+/** Opens the store (StoreFailure `in_use` if another agent holds it) and HTTP; nothing is polled before `run`. */
 export async function openAgent(options: AgentOptions): Promise<Agent> {
   const base = createBase(options, await loadByteHashing());
   const resources = await openResources(base);
@@ -60,7 +60,7 @@ async function openParts(options: AgentOptions, parts: AgentParts): Promise<Modb
   return await openModbus(parts);
 }
 
-/** Loaded only where it is switched on: its code costs memory nowhere else. */
+/** Loaded only if enabled, so that its code costs no memory otherwise. */
 async function openModbus(parts: AgentParts): Promise<Modbus | null> {
   const {
     modbusHost: host,
@@ -183,7 +183,7 @@ class RunningAgent implements Agent {
     if (failed !== null) throw failed;
   }
 
-  /** Nothing that is written to deleted files stays: a fresh start makes a new store and reads what the gateway still has. */
+  /** Data written to deleted files is lost: the next start creates a new store and reads what the gateway still has. */
   async #watchPlace(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#parts.clock.sleep(PLACE_LOOK_MS, signal);
@@ -217,8 +217,8 @@ class RunningAgent implements Agent {
 }
 
 /**
- * Null once the signal aborts; before that, why one of the loops ended. A loop that ends by itself is a fault of ours: the process ends,
- * and systemd starts it afresh on the same store.
+ * Null once the signal aborts; before that, why one of the loops ended. A loop that ends unexpectedly is our fault: the
+ * process exits, and systemd restarts it on the same store.
  */
 function firstFault(loops: readonly Promise<unknown>[], signal: AbortSignal): Promise<unknown> {
   return Promise.race([

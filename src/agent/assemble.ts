@@ -1,4 +1,4 @@
-/** The rooms as the settings want them, for the agent and for the commands that do its work once. */
+/** The rooms as configured by the settings, for the agent and for one-shot commands. */
 import { readFileSync } from "node:fs";
 import { secretsOf } from "../config/secrets-of.ts";
 import type { Settings } from "../config/settings.ts";
@@ -19,7 +19,7 @@ import type { Store } from "../store/store.ts";
 
 const MIB = 1024 * 1024;
 
-/** What the store files for an uplink. */
+/** What the store must know about an uplink. */
 export function outboxUplink(uplink: Uplink, site: Site): OutboxUplink {
   const { name, waveforms, history, maxAgeHours, startFrom } = uplink;
   return {
@@ -33,7 +33,7 @@ export function outboxUplink(uplink: Uplink, site: Site): OutboxUplink {
   };
 }
 
-/** Throws StoreFailure `in_use` where another agent holds the directory. */
+/** Throws StoreFailure `in_use` if another agent holds the directory. */
 export function openAgentStore(
   settings: Settings,
   uplinks: readonly OutboxUplink[],
@@ -104,7 +104,10 @@ export function openGatewayClient(
   });
 }
 
-/** User name and password; at Azure IoT Hub both are made of the device's name and key, the password anew for each CONNECT. */
+/**
+ * User name and password; at Azure IoT Hub both are derived from the device's name and key, the password anew for each
+ * CONNECT.
+ */
 function loginOf(
   { username, password, sasKey, urls, clientId, profile }: Uplink,
   onToken: (token: string) => void,
@@ -142,14 +145,14 @@ const NO_SECRETS = {
   httpKeyFile: null,
 } as const;
 
-/** What every session of an uplink shares; each has its own client id. */
+/** Common to all sessions of an uplink; each has its own client id. */
 export function brokerOptions(
   uplink: Uplink,
   clientId: string,
 ): Omit<MqttLinkOptions, "name" | "will" | "subscriptions"> & {
   redact(text: string): string;
 } {
-  // A broker can echo no other secrets than its own: those that were given, and the token that was last made of the key.
+  // A broker can echo no other secrets than its own: the configured ones, and the token last derived from the key.
   const secrets = secretsOf(NO_SECRETS, [uplink]);
   let gate = new SecretGate(secrets);
   const { username, password } = loginOf(uplink, (token) => {

@@ -11,24 +11,24 @@ import type { SiteSource } from "../core/site-source.ts";
 import { addDays, dayOf, isDay } from "../core/time-zone.ts";
 import type { BackfillJob } from "../poll/backfill-job.ts";
 
-/** One request covers at most this many days: more is asked in parts. */
+/** One request covers at most this many days: longer ranges are requested in parts. */
 const DAYS_MAX = 400;
 /** Failures listed in a response. */
 const NOTES_MAX = 100;
-/** Until the gateway has sent its time ours stands in, which may be this much behind, ms. */
+/** Until the gateway has sent its time ours is used, which may be this much behind, ms. */
 const CLOCK_SLACK_MS = 15 * 60_000;
-/** Before this ours is a box's that has not heard the time yet, and says nothing about days. */
+/** Our clock before this time belongs to a box that does not know the time yet, and says nothing about days. */
 const PLAUSIBLE_SINCE_MS = Date.UTC(2024, 0, 1);
 
 export interface BackfillParts {
   readonly site: SiteSource;
   readonly clock: Clock;
-  /** The gateway's clock, ms, and its zone: what is still to come there cannot be read. */
+  /** The gateway's clock, ms, and its zone: future days there cannot be read. */
   readonly gatewayNow: () => number;
   readonly zone: string;
   /** Queues the reads; see Poller.backfill. */
   readonly read: (days: readonly string[], sensor: string | null) => BackfillJob;
-  /** False where a day's identities are forgotten, so that reading it could send doubles. */
+  /** False if a day's identities are forgotten, so that reading it could send duplicates. */
   readonly canReread: (key: DayKey) => boolean;
 }
 
@@ -76,7 +76,7 @@ export function createBackfillJobs(parts: BackfillParts): BackfillJobs {
   return { start, current: () => last?.progress() ?? null };
 }
 
-/** Null where nobody knows. */
+/** Null if it is unknown. */
 function todayOf({ gatewayNow, zone }: BackfillParts): string | null {
   const nowMs = gatewayNow();
   return nowMs < PLAUSIBLE_SINCE_MS ? null : dayOf(nowMs + CLOCK_SLACK_MS, zone);
@@ -102,7 +102,7 @@ function faultOf(
   return null;
 }
 
-/** Newest day first, as on a start; days that would send doubles are named instead of read. */
+/** Newest day first, as on a start; days that would cause duplicates are named instead of read. */
 function split(request: BackfillRequest, { site, canReread }: BackfillParts, today: string | null) {
   const days: string[] = [];
   const refused: string[] = [];

@@ -17,7 +17,7 @@ import { VERSION } from "../lib/version.ts";
 import { GatewayClock } from "../poll/gateway-clock.ts";
 import type { AgentOptions } from "./agent-options.ts";
 
-/** What all parts of the agent share. It is made of the options alone. */
+/** Shared by all parts of the agent. Built from the options only. */
 export interface AgentBase {
   readonly settings: Settings;
   readonly site: ReplaceableSite;
@@ -60,7 +60,7 @@ export function createBase(options: AgentOptions, hashing: ByteHashing): AgentBa
 function createAgentMetrics(site: ReplaceableSite): Metrics {
   const metrics = createMetrics();
   metrics.buildInfo.set({ version: VERSION, node: process.version }, 1);
-  // From 0 on, so that a rule on a kind that never gave a reading has a series to look at.
+  // From 0 on, so that an alert rule on a kind without readings has a series.
   const countFromZero = ({ sensors }: Site) => {
     for (const kind of sensors.flatMap(readingKinds)) metrics.readings.inc({ kind }, 0);
   };

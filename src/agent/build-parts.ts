@@ -1,6 +1,7 @@
 /**
- * Builds the parts of the agent over its open resources, and connects them. Building does no I/O, and each part is built of those
- * before it. What has to read or write something is opened by `openAgent`; nothing polls or publishes before the agent runs.
+ * Builds the parts of the agent over its open resources, and connects them. Building does no I/O, and each part uses
+ * only those built before it. `openAgent` opens what must read or write something; nothing polls or publishes before
+ * the agent runs.
  */
 import { Dispatcher } from "../command/dispatcher.ts";
 import { createSettingsGateway } from "../command/settings-gateway.ts";

@@ -1,11 +1,11 @@
-/** The site and its readings as one uplink chooses them. */
+/** The site and its readings as selected by one uplink. */
 
 import { readingKinds } from "../core/sensor.ts";
 import { fromSite, type SiteSource } from "../core/site-source.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
 import { createSelector, type Uplink } from "../core/uplink.ts";
 
-/** Whether any reading of a sensor is chosen. Sensors that left the site file are judged by their code alone. */
+/** Whether any reading of a sensor is selected. Removed sensors are matched only by their code. */
 export function chosenSensors(uplink: Uplink, site: SiteSource): (code: string) => boolean {
   const codes = fromSite(site, ({ sensors }) => {
     const { includes } = createSelector(uplink.select, sensors);
@@ -17,12 +17,12 @@ export function chosenSensors(uplink: Uplink, site: SiteSource): (code: string) 
   });
   return (code) => {
     const { known, includes } = codes();
-    // Events ask for no kind.
+    // Events have no kind to match.
     return known.get(code) ?? includes(code, "event");
   };
 }
 
-/** The site file without the sensors and kinds that the uplink does not choose. */
+/** The site file without the sensors and kinds that the uplink does not select. */
 export function chosenSite(uplink: Uplink, site: SiteSource): SiteSource {
   const { kinds, sensors: codes, areas, machines } = uplink.select;
   if (kinds.length + codes.length + areas.length + machines.length === 0) return site;
@@ -45,7 +45,7 @@ export function chosenSite(uplink: Uplink, site: SiteSource): SiteSource {
   };
 }
 
-/** A stored reading with the chosen values alone; null where none of it is chosen. */
+/** A stored reading with only the selected values; null if none is selected. */
 export function chosenValues(
   { select }: Pick<Uplink, "select">,
   reading: StoredReading | null,
@@ -63,7 +63,7 @@ export function chosenValues(
     if (values === "{}") return null;
     return { ...reading, values, units: prune(reading.units), quality: prune(reading.quality) };
   } catch {
-    // Damaged: whoever sends it tells.
+    // Damaged: whoever sends it reports it.
     return reading;
   }
 }

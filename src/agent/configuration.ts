@@ -1,4 +1,4 @@
-/** What changes the configuration of a running agent: reload, signed documents, set-up. */
+/** Everything that changes the configuration of a running agent: reload, signed documents, set-up. */
 import type { KeyObject } from "node:crypto";
 import type { Settings } from "../config/settings.ts";
 import type { AgentStatus } from "../core/agent-status.ts";
@@ -128,7 +128,7 @@ interface SetupPlaces {
   readonly ownFiles?: readonly string[];
 }
 
-/** Set-up over HTTP; what it tries is read with `reading`, and stored and counted nowhere. */
+/** Set-up over HTTP; its test reads use `reading`, and are neither stored nor counted. */
 function createSetup(
   { settings, files, site, reloader, clock, logger }: ConfigurationParts,
   places: SetupPlaces,
@@ -170,7 +170,7 @@ function createSetup(
   });
 }
 
-/** Takes documents signed with one of `keys`. */
+/** Accepts documents signed with one of `keys`. */
 function createRemote(
   { settings, files, site, reloader, clock, logger }: ConfigurationParts,
   keys: readonly KeyObject[],
@@ -203,7 +203,7 @@ function configurationControl(
   };
 }
 
-/** Of an agent that was opened without files, as tests do: nothing differs, and there is nothing to reload. */
+/** For an agent that was opened without files, as in tests: nothing differs, and there is nothing to reload. */
 const NO_FILES: ConfigurationFiles = {
   examine: () => ({
     site: null,

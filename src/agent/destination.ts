@@ -1,4 +1,4 @@
-/** One way out of the buffer, and what it is made of. */
+/** One way out of the buffer, and its parts. */
 import type { Dispatcher } from "../command/dispatcher.ts";
 import type { Settings } from "../config/settings.ts";
 import type { AgentStatus, LinkState } from "../core/agent-status.ts";
@@ -19,7 +19,7 @@ export interface Destination {
   /** Publishes that did not succeed, by reason. */
   readonly failures: Readonly<Record<string, number>>;
   run(signal: AbortSignal): Promise<void>;
-  /** Says goodbye and disconnects. */
+  /** Publishes the farewell and disconnects. */
   close(reason: string): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export interface DestinationParts {
   readonly alarms: Alarms | null;
   readonly audit: Audit;
 }
-/** What only this uplink's sessions use: log lines and counts with its name, and commands where it takes them. */
+/** Specific to this uplink's sessions: log lines and counts with its name, and commands if it accepts them. */
 export function ownParts(uplink: Uplink, parts: DestinationParts) {
   return {
     logger:

@@ -1,4 +1,4 @@
-/** Asks an analytics service for its sensors, in the background of a running agent; what it found waits in memory until the next one. */
+/** Queries an analytics service for its sensors, in the background of a running agent; the result stays in memory until the next one. */
 import { AnalyticsClient } from "../analytics/client.ts";
 import { draftSite } from "../analytics/draft.ts";
 import { AnalyticsFailure } from "../analytics/failure.ts";
@@ -19,7 +19,7 @@ const DISCOVERY_MAX_MS = 10 * 60_000;
 interface DiscoveryParts {
   /** This agent's WIRE_WORD. */
   readonly wireWord: string;
-  /** The site file's content as it is. */
+  /** The current content of the site file. */
   readonly site: () => unknown;
   readonly logger: Logger;
 }
@@ -37,7 +37,7 @@ export class Discovery {
     return this.#state;
   }
 
-  /** False while one is under way. The password is used for the log-in and kept nowhere. */
+  /** False while one is in progress. The password is used for the login and not stored. */
   begin(request: DiscoveryRequest, signal: AbortSignal): boolean {
     if (this.#state.state === "running") return false;
     this.#found = null;

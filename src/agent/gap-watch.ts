@@ -6,7 +6,7 @@ import type { LiveHub } from "./live-hub.ts";
 /** Published gaps kept for the dashboard. */
 const RECENT_MAX = 200;
 
-/** The store's gap log, with the gaps published lately still visible. */
+/** The store's gap log, with recently published gaps still visible. */
 export class GapWatch implements GapReader {
   readonly #gaps: GapLog;
   readonly #hub: LiveHub;

@@ -20,7 +20,7 @@ interface Ranges {
   }): number;
 }
 
-/** The store's history as pages that begin after a position. */
+/** The store's history in pages that start after a position. */
 export function historyPages(history: Ranges): HistoryReader {
   return {
     latest: (sensor, kind) => history.latest(sensor, kind),

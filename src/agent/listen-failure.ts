@@ -1,6 +1,6 @@
 import type { Settings } from "../config/settings.ts";
 
-/** Names the setting that mends it; the code stays, because `demo` takes another port by it. */
+/** Names the setting to correct; the code stays, because `demo` uses it to choose another port. */
 export function listenFailure(
   error: unknown,
   { httpHost, httpPort }: Pick<Settings, "httpHost" | "httpPort">,

@@ -3,10 +3,10 @@ import type { Clock, Logger } from "../core/ports.ts";
 import type { HttpServer } from "../http/server.ts";
 import { listenFailure } from "./listen-failure.ts";
 
-/** A port that is not free is tried again this often. */
+/** Interval of retries for a port in use. */
 const RETRY_MS = 15_000;
 
-/** The agent's HTTP port. Collecting readings needs none: a port that is not free is logged, and tried again while the agent runs. */
+/** The agent's HTTP port. Collecting readings does not depend on it: a port in use is logged, and retried while the agent runs. */
 export class Listening {
   readonly #http: HttpServer;
   readonly #settings: Settings;

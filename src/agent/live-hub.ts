@@ -1,6 +1,6 @@
 import type { LiveEvent, LiveSource } from "../core/query/ports.ts";
 
-/** Passes what was just stored on to whoever looks (the dashboard's event streams). Costs nothing while nobody does. */
+/** Passes newly stored readings to current subscribers (the dashboard's event streams). Costs nothing without any. */
 export class LiveHub implements LiveSource {
   readonly #listeners = new Set<(event: LiveEvent) => void>();
 

@@ -1,4 +1,4 @@
-/** The Modbus server over what the agent knows. This file, and what it imports, is loaded only where MODBUS_PORT is set. */
+/** The Modbus server over the agent's current values. This file, and its imports, are loaded only if MODBUS_PORT is set. */
 import type { AgentStatus, ModbusState, SensorState } from "../core/agent-status.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import type { SiteSource } from "../core/site-source.ts";
@@ -8,7 +8,7 @@ import { RegisterMap } from "../modbus/register-map.ts";
 import { ModbusServer } from "../modbus/server.ts";
 import type { NewestReadings } from "./newest-readings.ts";
 
-/** Sensor states are looked at once in so long, however often registers are read. */
+/** Sensor states are refreshed at most this often, however often registers are read. */
 const STATES_MS = 500;
 
 export interface ModbusParts {
@@ -32,7 +32,7 @@ export interface Modbus {
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** Where the kept map cannot be read there is no Modbus until that is mended: readings are collected all the same. */
+/** If the saved map cannot be read, there is no Modbus until it is repaired: readings are collected all the same. */
 export function openModbus(parts: ModbusParts, options: ModbusOptions): Modbus {
   try {
     return openServer(parts, options);

@@ -1,4 +1,4 @@
-/** JSON and plain topics over one session: readings, states, statistics, gaps, and commands where they are enabled. */
+/** JSON and plain topics over one session: readings, states, statistics, gaps, and commands if they are enabled. */
 import { acknowledge } from "../command/acknowledge.ts";
 import { CommandGate } from "../command/command-gate.ts";
 import { mqttActor } from "../command/request.ts";
@@ -21,10 +21,10 @@ import { chosenSensors } from "./chosen.ts";
 import { type Destination, type DestinationParts, ownParts } from "./destination.ts";
 import { TokenTimer } from "./token-timer.ts";
 
-/** Where the store remembers what stands at the broker about sensors. */
+/** Where the store records what is retained at the broker about sensors. */
 const announcedKey = (uplink: string) => `announced:${uplink}`;
 
-/** What the parts of one destination share. */
+/** Shared by the parts of one destination. */
 interface Shared {
   readonly uplink: Uplink;
   readonly parts: DestinationParts;
@@ -50,7 +50,7 @@ function lanesOver(
   return lanes;
 }
 
-/** The slower of what the operator and what the platform wants; 0 is no limit. */
+/** The slower of the configured rate and the platform's limit; 0 is no limit. */
 function backlogRateOf({ backlogRatePerS }: Uplink, { backlogRateMax }: Profile): number {
   const rates = [backlogRatePerS, backlogRateMax ?? 0].filter((rate) => rate > 0);
   return rates.length === 0 ? 0 : Math.min(...rates);
@@ -109,7 +109,7 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
       })),
     },
   );
-  // A platform ends the session when its token does: a new one begins before.
+  // A platform ends the session when its token expires: a new one starts before that.
   const tokens =
     uplink.sasKey === null
       ? null
@@ -151,7 +151,8 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
         if (signal.aborted) note();
         else signal.addEventListener("abort", note, { once: true });
       });
-      // States and statistics that a broker leaves unanswered are not waited for at the end: closing the link ends them.
+      // States and statistics that a broker leaves unacknowledged are not waited for at the end: closing the link ends
+      // them.
       await Promise.race([
         Promise.all([publishing, presence.run(signal)]),
         stopped.then(() => publishing),
@@ -168,7 +169,7 @@ export function mqttDestination(uplink: Uplink, parts: DestinationParts): Destin
   };
 }
 
-/** What is taken from the broker besides our own retained state: the topics, and what becomes of a message on one of them. */
+/** What is received from the broker besides our own retained state: the topics, and the handling of their messages. */
 function inboundRequests(
   { uplink, parts, own: { logger, dispatcher }, profile }: Shared,
   redact: (text: string) => string,
@@ -176,7 +177,7 @@ function inboundRequests(
 ) {
   const { clock, alarms } = parts;
   const { topics } = profile;
-  // On `main`, and where an uplink says that it takes commands.
+  // On `main`, and on uplinks that enable commands.
   const isTrusted = uplink.name === MAIN_UPLINK || uplink.commands;
   const documents = isTrusted && profile.takesCommands ? parts.documents : null;
   const takesCommands = dispatcher !== null && profile.takesCommands;
@@ -248,19 +249,19 @@ function createPresence(
       logger,
       newest: (sensor, kind) => store.history.latest(sensor, kind),
       liveMark: (format, sensor, kind) => outbox.liveMark(format, sensor, kind),
-      // Its marks say where it began, not what its broker was given.
+      // Its marks say where it began, not what its broker received.
       isNew: () => uplink.startFrom === "now" && announced() === null,
     }),
   });
 }
 
-/** The retained messages of active alarms, where the uplink has topics for them. */
+/** The retained messages of active alarms, if the uplink has topics for them. */
 function createBoard(
   { uplink, parts, own, profile, isChosen }: Shared,
   link: MqttLink,
 ): AlarmBoard {
   const { alarms, site, store } = parts;
-  // Platforms of their own have no topics for what is active; they get the events.
+  // Platform profiles have no topics for active alarms; they get the events.
   const hasBoard =
     uplink.retain &&
     uplink.formats.includes("json") &&

@@ -9,7 +9,7 @@ export interface NewestReading {
   readonly quality: Readonly<Record<string, { readonly quality: string }>>;
 }
 
-/** The newest reading of each sensor and kind, parsed, for those who ask often. Read from the store when first asked for. */
+/** The newest reading of each sensor and kind, parsed, for frequent readers. Read from the store on first use. */
 export class NewestReadings {
   readonly #latest: (sensor: string, kind: Kind) => StoredReading | null;
   readonly #known = new Map<string, NewestReading | null>();
@@ -35,7 +35,7 @@ export class NewestReadings {
     return newest;
   }
 
-  /** A reading is durable. Late ones, and those dated into the future, change nothing. */
+  /** A reading is durable. Late ones, and those dated in the future, change nothing. */
   stored(reading: Reading): void {
     if (isFlagged(reading, "time_in_future")) return;
     const key = keyOf(reading.sensor, reading.kind);

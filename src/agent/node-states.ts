@@ -15,7 +15,7 @@ import type { GatewayClock } from "../poll/gateway-clock.ts";
 import type { Poller } from "../poll/poller.ts";
 import type { Store } from "../store/store.ts";
 
-/** Stored readings are looked for up to here: what a wrong clock dated later says nothing of now. */
+/** Stored readings are searched up to here: one that a wrong clock dated later says nothing about now. */
 const AHEAD_MS = 24 * 3_600_000;
 
 export interface NodeStatesWiring {
@@ -78,13 +78,13 @@ export function createNodeStates(wiring: NodeStatesWiring): NodeStates {
   });
 }
 
-/** Its code costs memory only where the site file names registers. */
+/** Its code costs memory only if the site file names registers. */
 async function openModbusStates(): Promise<ModbusStates> {
   const loaded = await import("../node-state/modbus-states.ts");
   return new loaded.ModbusStates();
 }
 
-/** A sensor's state with the kind `node` among its kinds; whether the sensor sends is what its records tell, as before. */
+/** A sensor's state with the kind `node` among its kinds; whether the sensor sends is still decided by its records. */
 export function withNodeState(state: SensorState, node: NodeCondition | null): SensorState {
   if (node === null) return state;
   const { lastReadingMs, lastReadAtMs, lastError, isStale } = node;

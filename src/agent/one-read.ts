@@ -1,10 +1,10 @@
-/** One read of a sensor's day that stores nothing: what `probe` shows and `doctor` tries. */
+/** One read of a sensor's day that stores nothing: used by `probe` and `doctor`. */
 import type { ReadingLog, ResponseWriter } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
 import type { PolledKind, Sensor } from "../core/sensor.ts";
 import type { DayRead, ReadDay } from "../poll/day-read.ts";
 
-/** The gateway, as a read that stores nothing asks it. */
+/** The gateway for a read that stores nothing. */
 export interface ReadingGateway {
   readDay(log: ReadingLog): ReadDay;
   /** For ReadRequest.gatewayNow. */

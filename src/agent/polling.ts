@@ -15,7 +15,7 @@ import { Poller } from "../poll/poller.ts";
 import { createReadDay, type ReadDayParts } from "../poll/read-day.ts";
 import type { Store } from "../store/store.ts";
 
-/** What every read of a day needs, whether its readings are stored, or only shown by set-up or a command. */
+/** Needed by every read of a day, whether its readings are stored or only shown by set-up or a command. */
 export type ReadingParts = Omit<ReadDayParts, "log" | "metrics">;
 
 interface ReadingSource {
@@ -61,12 +61,12 @@ interface PollingParts {
   readonly gatewayClock: GatewayClock;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** True where diagnosis looks at the sensor's spectra. */
+  /** True if diagnosis uses the sensor's spectra. */
   readonly wantsTones: (sensor: string) => boolean;
   readonly onStored: (reading: Reading) => void;
 }
 
-/** The poller between gateway and store. */
+/** The poller, between gateway and store. */
 export function createPoller(parts: PollingParts): Poller {
   const { settings, site, gateway, store, marks, clock, gatewayClock, logger, metrics } = parts;
   const readDay = createReadDay({

@@ -1,4 +1,4 @@
-/** The messages that one reading would become: what `probe` and the set-up page show. */
+/** The messages for one reading: shown by `probe` and the set-up page. */
 import type { Settings } from "../config/settings.ts";
 import type { Message } from "../core/message.ts";
 import type { WaveformReader } from "../core/ports.ts";
@@ -38,7 +38,7 @@ export function messagesOf(
   if (formats.includes("plain")) messages.push(...encode.plain(entry));
   if (settings.publishFormats.includes("sparkplug")) {
     const topics = new NodeTopics(settings.sparkplugGroupId, settings.sparkplugNodeId);
-    // The payload is protobuf with aliases of a birth; its metrics are what a person can check.
+    // The payload is protobuf with the aliases of a birth; people can only check its metrics.
     const metrics = Object.entries(reading.values).map(([name, value]) => [
       `${reading.kind}/${name}`,
       value,
@@ -50,7 +50,7 @@ export function messagesOf(
   return messages;
 }
 
-/** As the store would hand it to the encoders; samples go by their channel number. */
+/** In the form that the store passes to the encoders; samples by channel number. */
 function asStored(reading: Reading): StoredReading {
   const channels = reading.waveform?.channels ?? [];
   return {

@@ -1,4 +1,4 @@
-/** Every state read of a sensor once, as it would be stored; registers in both word orders: what `probe` and the set-up page show. */
+/** Every state read of a sensor once, as it would be stored; registers in both word orders: for `probe` and the set-up page. */
 import type { ModbusStateRead, Sensor, ServiceStateRead } from "../core/sensor.ts";
 import type { ProbedState } from "../core/setup.ts";
 import type { ServiceStates } from "../node-state/service-states.ts";
@@ -12,14 +12,14 @@ export interface StateSources {
   readonly nowMs: number;
 }
 
-/** A read that fails says why in its own part. @param date that day alone; null: today, else yesterday */
+/** A failing read reports its reason in its own part. @param date only that day; null: today, otherwise yesterday */
 export async function probeStates(
   sensor: Sensor,
   date: string | null,
   sources: StateSources,
   signal: AbortSignal,
 ): Promise<ProbedState[]> {
-  // Loaded here: its code costs memory only where it is used.
+  // Loaded here, so that its code costs memory only when it is used.
   const { ModbusStates } = await import("../node-state/modbus-states.ts");
   const modbus = new ModbusStates();
   const probed: ProbedState[] = [];

@@ -1,4 +1,4 @@
-/** The parts that readings pass through: gateway, poller, node states, store, alarms; and those that show what was stored. */
+/** The parts that readings pass through: gateway, poller, node states, store, alarms; and those that show stored readings. */
 import type { Reading } from "../core/reading.ts";
 import { createAlarms } from "./alarms/alarms.ts";
 import { createDeliveries } from "./alarms/delivery.ts";

@@ -16,7 +16,7 @@ interface Latest {
   latest(sensor: string, kind: Kind): StoredReading | null;
 }
 
-/** Keeps what states show of the newest readings (battery and machine zone), and notifies live subscribers. */
+/** Keeps current what states show of the newest readings (battery and machine zone), and notifies live subscribers. */
 export class ReadingWatch {
   readonly #site: SiteSource;
   readonly #history: Latest;
@@ -33,7 +33,7 @@ export class ReadingWatch {
     this.#hub = hub;
   }
 
-  /** Looks up what the store has, and again for the sensors of each other site file. */
+  /** Reads the store's data, and again for the sensors of each new site file. */
   open(): void {
     this.#remember(this.#site.current.sensors);
     this.#site.onChange(({ sensors }) => this.#remember(sensors));
@@ -52,22 +52,22 @@ export class ReadingWatch {
     }
   }
 
-  /** The newest battery voltage of a sensor, V; null when it never sent one. */
+  /** The newest battery voltage of a sensor, V; null if it never sent one. */
   batteryV(sensor: string): number | null {
     return this.#batteries.get(sensor)?.volts ?? null;
   }
 
-  /** What the newest reading of kind `node` says; null before the first. */
+  /** The newest reading of kind `node`; null before the first. */
   node(sensor: string): NodeFacts | null {
     return this.#nodes.get(sensor) ?? null;
   }
 
-  /** A to D, of the newest vibration reading; null where none is known. */
+  /** A to D, of the newest vibration reading; null if none is known. */
   zone(sensor: string): string | null {
     return this.#zones.get(sensor)?.zone ?? null;
   }
 
-  /** The newest reading of an answer is durable. */
+  /** The newest reading of a response is durable. */
   stored(reading: Reading): void {
     this.#see(reading.sensor, reading.kind, reading.timeMs, reading.values);
     if (!this.#hub.hasListeners) return;

@@ -1,4 +1,4 @@
-/** Set-up over the HTTP side: the two files, and what is tried before it is saved. Built only with SETUP_ENABLED. */
+/** Set-up over HTTP: the two files, and tests before saving. Built only with SETUP_ENABLED. */
 import { dirname, join } from "node:path";
 import siteSchema from "#site-schema";
 import uplinksSchema from "#uplinks-schema";
@@ -34,9 +34,9 @@ import { messagesOf } from "./probe-messages.ts";
 import { probeStates } from "./probe-states.ts";
 import { trialOptions, tryAddress } from "./try-broker.ts";
 
-/** Less than the HTTP side waits for a silent connection; a gateway that needs longer says so by this. */
+/** Less than HTTP's limit for a silent connection; a slower gateway is reported within this time. */
 const PROBE_MAX_MS = 45_000;
-/** A waveform's text is tens of kilobytes; its beginning shows the form. */
+/** A waveform's text is tens of kilobytes; its beginning shows the format. */
 const PAYLOAD_SHOWN_MAX = 2_000;
 
 const BUSY_PROBING = "another sensor is being read; try again in a moment";
@@ -48,15 +48,15 @@ interface SetupParts {
   readonly site: () => Site;
   readonly uplinks: RunningUplinks;
   readonly isTrialRunning: () => boolean;
-  /** The running agent's client; what is probed is counted and stored nowhere. */
+  /** The running agent's client; probe reads are neither counted nor stored. */
   readonly gateway: ReadingGateway;
   /** Reads states of nodes with the same client. */
   readonly states: Pick<ServiceStates, "read">;
-  /** Files that systemd made of secrets; null where there are none. */
+  /** Files that systemd created from secrets; null if there are none. */
   readonly credentialsDirectory: string | null;
   /** Where the unit keeps its configuration; null outside of one. */
   readonly configurationDirectory: string | null;
-  /** Absolute: the file of settings, and the files that hold secrets of the settings. */
+  /** Absolute: the settings file, and the files that contain secrets of the settings. */
   readonly ownFiles: readonly string[];
   readonly clock: Clock;
   readonly logger: Logger;
@@ -190,7 +190,7 @@ export class Setup implements SetupDesk {
 
   async tryUplink(written: unknown): Promise<readonly AddressReport[] | Refused> {
     if (this.#uplinksPart === null) return { faults: [NO_UPLINKS_FILE] };
-    // Hidden secrets filled in, and no file looked at that may not be named.
+    // Hidden secrets are filled in, and only permitted files are read.
     const made = this.#uplinksPart.written({ uplinks: [written] });
     if ("faults" in made) return made;
     const { uplinks } = JSON.parse(made.text) as { uplinks: readonly unknown[] };
@@ -200,7 +200,7 @@ export class Setup implements SetupDesk {
     this.#isTrying = true;
     try {
       const options = trialOptions(checked.value, "test");
-      // Each address has a time limit of its own; together they stay within that of the connection that asked.
+      // Each address has a time limit of its own; together they stay within that of the client's connection.
       const tried = await Promise.all(
         options.urls.map((address) => tryAddress(options, address, this.#stopping.signal)),
       );
@@ -222,13 +222,13 @@ export class Setup implements SetupDesk {
     return this.#discovery.draft(hints);
   }
 
-  /** Gives up what it asks elsewhere. */
+  /** Aborts its requests to other services. */
   close(): void {
     this.#stopping.abort();
   }
 }
 
-/** The published schema, and what may be typed instead of the name of a file. */
+/** The published schema, and the members that may be typed instead of naming a file. */
 function formSchema(): object {
   const { definitions } = uplinksSchema;
   const { uplink } = definitions;

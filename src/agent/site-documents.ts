@@ -8,14 +8,14 @@ import type { Accepted, ReplyTo } from "../setup/trial-journal.ts";
 type Publish = (message: Message) => Promise<unknown>;
 type DocumentTopics = Pick<Topics, "siteDocument">;
 
-/** Signed configurations over one session: where they come in, and where their answers go out. */
+/** Signed configurations over one session: where they are received, and where responses are published. */
 export class SiteDocuments {
   readonly #remote: RemoteConfiguration;
   readonly #configuration: () => string;
   readonly #audit: (detail: string, outcome: string) => void;
   /** COMMAND_RESPONSE_PREFIX. */
   readonly #responsePrefix: string | null;
-  /** What became of a document whose trial a restart cut short, until somebody could be notified. */
+  /** The result of a document whose trial a restart interrupted, until it can be published. */
   #recovered: Accepted | null;
 
   constructor(
@@ -32,7 +32,7 @@ export class SiteDocuments {
     this.#responsePrefix = responsePrefix;
   }
 
-  /** True where the message was one. */
+  /** True if the message was one. */
   handle(message: InboundMessage, topics: DocumentTopics, publish: Publish): boolean {
     if (message.topic !== topics.siteDocument) return false;
     const { responseTopic, correlationData } = message;
@@ -43,7 +43,7 @@ export class SiteDocuments {
     };
     void this.#remote.take(message.payload, reply, (answer, to, isRepeated) => {
       const { version, reason, outcome } = answer;
-      // A document that nobody signed could fill the log as fast as a broker delivers.
+      // A flood of unsigned documents could fill the log as fast as a broker delivers.
       if (version !== null)
         this.#audit(
           `version ${version}${reason === null ? "" : `: ${reason}`}`,
@@ -54,7 +54,7 @@ export class SiteDocuments {
     return true;
   }
 
-  /** For `onConnected`: the answer that a restart delayed. */
+  /** For `onConnected`: the response that a restart delayed. */
   connected(topics: DocumentTopics, publish: Publish): void {
     const recovered = this.#recovered;
     if (recovered === null) return;

@@ -9,7 +9,7 @@ import { brokerOptions } from "./assemble.ts";
 import { chosenSensors, chosenSite, chosenValues } from "./chosen.ts";
 import { type Destination, type DestinationParts, ownParts } from "./destination.ts";
 
-/** Where the store remembers the number of the last CONNECT; that of `main` as in 0.1. */
+/** Where the store keeps the bdSeq of the last CONNECT; that of `main` as in 0.1. */
 const bdSeqKey = (uplink: string) =>
   uplink === MAIN_UPLINK ? "sparkplug_bd_seq" : `sparkplug_bd_seq:${uplink}`;
 

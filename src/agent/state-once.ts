@@ -1,11 +1,11 @@
-/** One state read that stores nothing: what `probe` and the set-up page show and `doctor` tries. */
+/** One state read that stores nothing: used by `probe`, the set-up page and `doctor`. */
 import type { ModbusStateRead, Sensor, ServiceStateRead } from "../core/sensor.ts";
 import { registerValue } from "../core/state/registers.ts";
 import type { StateSample } from "../core/state/state-sample.ts";
 import { addDays, dayOf } from "../core/time-zone.ts";
 import type { ServiceStates } from "../node-state/service-states.ts";
 
-/** Numbers that no node measures: float32 words in the wrong order give such. */
+/** Numbers that no node measures: float32 words in the wrong order give such values. */
 const ABSURD_ABOVE = 1e12;
 const ABSURD_BELOW = 1e-12;
 
@@ -15,7 +15,7 @@ interface StateOnce {
   readonly problem: string | null;
 }
 
-/** Today's newest state, else yesterday's. `date` asks for that day alone. Rejects with a CallFailure. */
+/** Today's newest state, otherwise yesterday's. `date` requests only that day. Rejects with a CallFailure. */
 export async function readServiceState(
   service: Pick<ServiceStates, "read">,
   request: {
@@ -45,12 +45,12 @@ export async function readServiceState(
 
 interface RegisterOnce {
   readonly name: string;
-  /** Null where the registers hold no number. */
+  /** Null if the registers contain no number. */
   readonly value: number | null;
   readonly unit: string;
   /** With the words of a 32-bit register swapped; undefined for one of 16 bits. */
   readonly otherOrder?: number | null;
-  /** The value is absurd as it is configured, and sensible with its words swapped. */
+  /** The value is absurd as configured, and plausible with its words swapped. */
   readonly looksSwapped: boolean;
 }
 

@@ -13,7 +13,7 @@ import type { Store } from "../store/store.ts";
 import { withNodeState } from "./node-states.ts";
 import type { ReadingWatch } from "./reading-watch.ts";
 
-/** A clock before this has not been set: the box has no clock chip and has not received the time yet. */
+/** A clock before this has not been set: the box has no clock chip and does not know the time yet. */
 const PLAUSIBLE_SINCE_MS = Date.UTC(2024, 0, 1);
 
 interface StatusParts {
@@ -30,7 +30,7 @@ interface StatusParts {
   readonly marks: ReadingMarks;
 }
 
-/** What parts add that publish or serve the status themselves, and are therefore built after it. */
+/** Added by parts that publish or serve the status themselves, and are therefore built after it. */
 interface StatusSections {
   readonly uplinks: {
     links(buffer: BufferState): readonly LinkStatus[];

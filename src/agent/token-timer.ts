@@ -1,4 +1,4 @@
-/** Renews a session before the token ends that it was opened with. */
+/** Renews a session before the token expires that it was opened with. */
 export class TokenTimer {
   readonly #lifetimeMs: number;
   readonly #renew: () => void;

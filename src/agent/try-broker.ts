@@ -1,4 +1,4 @@
-/** One session at an address of a broker, opened and left at once: what `doctor` and the set-up page try. */
+/** One session at an address of a broker, opened and closed at once: used by `doctor` and the set-up page. */
 import { snippetOf } from "../core/failure.ts";
 import type { SessionInfo } from "../core/link.ts";
 import { publicUrl } from "../core/public-url.ts";
@@ -10,7 +10,10 @@ import { brokerOptions } from "./assemble.ts";
 
 const CONNECT_MAX_MS = 20_000;
 
-/** Under an id of its own, so that a running agent keeps its session; nothing is published. @param suffix of that client id */
+/**
+ * With a client id of its own, so that a running agent keeps its session; nothing is published. @param suffix of that
+ * client id
+ */
 export function trialOptions(uplink: Uplink, suffix: string): MqttLinkOptions {
   return {
     ...brokerOptions(uplink, `${uplink.clientId}-${suffix}`),

@@ -1,4 +1,4 @@
-/** The running uplinks: sessions by name, that come and go while the agent works. */
+/** The running uplinks: sessions by name, added and removed while the agent runs. */
 import { isDeepStrictEqual } from "node:util";
 import type { BufferState, LinkStatus } from "../core/agent-status.ts";
 import { backlogOf } from "../core/backlog.ts";
@@ -44,7 +44,7 @@ export class Uplinks {
    */
   open(documents: SiteDocuments | null): void {
     this.#documents = documents;
-    // The outbox is filed in any case; sessions wait for the site's name, which their topics are made of.
+    // The outbox's lanes are created in any case; sessions wait for the site's name, which is part of their topics.
     for (const uplink of this.#isNamed ? this.#uplinks : [])
       this.#running.set(uplink.name, this.#build(uplink));
     // An uplink selects by areas and machines of the site file.
@@ -59,7 +59,7 @@ export class Uplinks {
     return !isUnnamed(this.#parts.site.current);
   }
 
-  /** Those of the uplinks file: `main` changes with a restart alone, and with the first site file. */
+  /** Those of the uplinks file: `main` changes only with a restart, and with the first site file. */
   get others(): RunningUplinks {
     const isOther = ({ name }: Uplink) => name !== MAIN_UPLINK;
     const all = () => this.#uplinks;
@@ -75,7 +75,7 @@ export class Uplinks {
     };
   }
 
-  /** Every session, with what waits for it. */
+  /** Every session, with its pending readings. */
   links({ lanes }: BufferState): LinkStatus[] {
     return this.#each(({ uplink }, { state, delivered, failures }) => {
       const isOwn = (name: string, lane: Lane) =>
@@ -104,7 +104,7 @@ export class Uplinks {
     );
   }
 
-  /** Works until aborted. Rejects when a session's loop fails or ends by itself, which is a fault of ours. */
+  /** Runs until aborted. Rejects if a session's loop fails or ends unexpectedly, which is our fault. */
   async run(signal: AbortSignal): Promise<void> {
     this.#signal = signal;
     const failed = new Promise<never>((_, reject) => {
@@ -144,14 +144,14 @@ export class Uplinks {
     running.done = Promise.all(loops).then(() => {});
   }
 
-  /** Says goodbye at every broker. */
+  /** Publishes the farewell at every broker. */
   async close(reason: string): Promise<void> {
     await Promise.allSettled(this.#each((_, destination) => destination.close(reason)));
   }
 
   /**
-   * From now on these uplinks, and no others. Sessions of uplinks that stay as they are go on. Answers what becomes of
-   * the lanes. Rejects with StoreFailure where that cannot be written, and then the former uplinks are at work again.
+   * From now on these uplinks, and no others. Sessions of unchanged uplinks continue. Returns what happens to the
+   * lanes. Rejects with StoreFailure if that cannot be written; the former uplinks then run again.
    */
   set(uplinks: readonly Uplink[]): Promise<readonly LaneChange[]> {
     const change = this.#changing.then(() => this.#set(uplinks));
@@ -192,7 +192,7 @@ export class Uplinks {
     return store.setUplinks(uplinks.map((uplink) => outboxUplink(uplink, site.current)));
   }
 
-  /** Starts what does not run yet, in the order of the list. */
+  /** Starts those that are not running yet, in the order of the list. */
   #open(uplinks: readonly Uplink[]): void {
     const running = (this.#isNamed ? uplinks : []).map((uplink) => {
       const known = this.#running.get(uplink.name);
@@ -207,7 +207,7 @@ export class Uplinks {
   }
 }
 
-/** Whether only what the store keeps for an uplink differs. */
+/** Whether only the store's settings for an uplink differ. */
 function isSameSession(a: Uplink, b: Uplink): boolean {
   const session = ({ maxAgeHours: _age, startFrom: _start, ...rest }: Uplink) => rest;
   return isDeepStrictEqual(session(a), session(b));

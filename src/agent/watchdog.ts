@@ -1,7 +1,7 @@
 import type { Clock } from "../core/ports.ts";
 import type { SystemdNotifier } from "../lib/sd-notify.ts";
 
-/** The loop is proved by its timers: as long as they are this late at most, ms. */
+/** The loop is checked by its timers: they may be at most this late, ms. */
 const HEARTBEAT_AGE_MAX_MS = 30_000;
 const HEARTBEAT_EVERY_MS = 5_000;
 
@@ -17,7 +17,7 @@ export interface HealthPart {
   readonly detail: string;
 }
 
-/** Whether loop and database work: what /healthz answers, and what systemd's watchdog is fed by. */
+/** Whether loop and database work: the basis of /healthz and of systemd's watchdog. */
 export class Watchdog {
   readonly #parts: WatchdogParts;
   #beatAt: number;
@@ -46,7 +46,7 @@ export class Watchdog {
     ];
   }
 
-  /** Proves the loop by running. A ping is a claim that both work, so there is none while one does not. */
+  /** Proves by running that the loop works. A ping asserts that both work, so none is sent while one does not. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, notifier } = this.#parts;
     const everyMs = Math.min(HEARTBEAT_EVERY_MS, notifier?.aliveEveryMs ?? HEARTBEAT_EVERY_MS);

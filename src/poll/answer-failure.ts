@@ -2,15 +2,15 @@ import type { DayResult } from "../core/decode/day-reader.ts";
 import type { FailureClass } from "../core/failure.ts";
 import { CallFailure } from "../core/failure.ts";
 
-/** What is shown of a service's own words, characters. */
+/** How much of a service's own text is shown, characters. */
 const DESCRIPTION_MAX = 500;
 
-/** Complete records of such an answer may be taken in the end (services 5, "Commit"). */
+/** Complete records of such a response may be used in the end (services section 5, "Commit"). */
 export function isCut(failureClass: FailureClass): boolean {
   return failureClass === "truncated" || failureClass === "too_large";
 }
 
-/** Why an answer that did not end well was given up. */
+/** Why a response that did not end normally was abandoned. */
 export function failureOf(
   result: DayResult,
   redact: (text: string) => string = (text) => text,

@@ -1,4 +1,4 @@
-/** Days that a person asked for: each is read once through the ordinary way, and nothing stored is stored twice. */
+/** Days requested by a person: each is read once in the normal way, and no reading is stored twice. */
 export class BackfillJob {
   readonly total: number;
   #done = 0;
@@ -20,11 +20,11 @@ export class BackfillJob {
   get done(): number {
     return this.#done;
   }
-  /** Readings stored that were not there before. */
+  /** New readings stored. */
   get stored(): number {
     return this.#stored;
   }
-  /** Records that were stored before. */
+  /** Records that were already stored. */
   get known(): number {
     return this.#known;
   }
@@ -33,7 +33,7 @@ export class BackfillJob {
     return this.#failures;
   }
 
-  /** One day of one sensor and kind is through; `failure` null when it was read. */
+  /** One day of one sensor and kind is finished; `failure` null if it was read. */
   settle(stored: number, known: number, failure: string | null): void {
     this.#done += 1;
     this.#stored += stored;

@@ -1,17 +1,17 @@
 /**
- * Learns when a sensor's next record will be visible at the gateway, so that it is fetched within seconds of being due.
+ * Learns when a sensor's next record will be visible at the gateway, so that it is fetched within seconds.
  *
  * Two estimates: the period (median of the last steps between record times) and the lag (from a record's time to its
- * being visible). The lag is steered by hits and misses: a read that came too early moves it up to where the record was
- * found, each first-try hit moves it down a little. Hits move little and misses move much, so nine reads in ten hit.
+ * becoming visible). The lag is adjusted by hits and misses: a read that came too early raises it to where the record
+ * was found, each first-try hit lowers it a little. Hits move little and misses move much, so nine reads in ten hit.
  */
 const STEPS_KEPT = 9;
 const STEPS_NEEDED = 2;
-/** Reads with something new this much further apart than the records: these come in batches. */
+/** If reads with new records are this much further apart than the records, these come in batches. */
 const BATCH_FACTOR = 1.5;
-/** A hit lowers the lag by this, ms: it finds a gateway that became faster within minutes. */
+/** A hit lowers the lag by this, ms: a gateway that became faster is detected within minutes. */
 const HIT_STEP_MS = 200;
-/** After a miss the record is looked for again this much later, doubling, ms. */
+/** After a miss the record is tried again this much later, doubling, ms. */
 const MISS_RETRY_MS = 2_000;
 
 export class Cadence {
@@ -32,14 +32,14 @@ export class Cadence {
   }
 
   /**
-   * How long the next record may take to be seen, ms; null while the period is unknown. That is the period, but for
-   * sensors that hand over several records at once, and days so large that they are read less often.
+   * How long the next record may take to appear, ms; null while the period is unknown. That is the period, except for
+   * sensors that deliver several records at once, and days so large that they are read less often.
    */
   get expectedMs(): number | null {
     const period = this.periodMs;
     if (period === null || this.#gaps.length < STEPS_NEEDED) return period;
     const sorted = this.#gaps.toSorted((a, b) => a - b);
-    // The lower one of two: an outage leaves one long gap behind.
+    // The lower one of two: an outage leaves one long gap.
     const gap = sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
     return gap > BATCH_FACTOR * period ? gap : period;
   }
@@ -54,10 +54,10 @@ export class Cadence {
   }
 
   /**
-   * A good read of the running day took place.
+   * Records a good read of the current day.
    * @param gatewayNowMs when, by the gateway's clock
-   * @param newTimesMs times of the records that were new, any order
-   * @param isFirst true where this is the first read of the day: its records say nothing of the lag
+   * @param newTimesMs times of the new records, in any order
+   * @param isFirst true if this is the first read of the day: its records say nothing about the lag
    */
   observe(gatewayNowMs: number, newTimesMs: readonly number[], isFirst: boolean): void {
     const before = this.#newestMs;
@@ -83,22 +83,22 @@ export class Cadence {
     this.#lastReadMs = gatewayNowMs;
   }
 
-  /** When to read next, gateway time in ms; null while the cadence is unknown or the sensor is long overdue. */
+  /** When to read next, gateway time in ms; null while the interval is unknown or the sensor is long overdue. */
   nextReadMs(gatewayNowMs: number): number | null {
     const due = this.#dueAtMs();
     const period = this.periodMs;
     if (due === null || period === null) return null;
-    // A record may be dated ahead by a clock that is wrong; the next one comes after a period all the same.
+    // A record may be dated ahead by a wrong clock; the next one comes after a period all the same.
     if (this.#misses === 0) return Math.min(Math.max(due, gatewayNowMs), gatewayNowMs + period);
     const retry = gatewayNowMs + MISS_RETRY_MS * 2 ** Math.min(this.#misses - 1, 12);
-    // Too long overdue to be looked for: aim at the next one that the rhythm promises.
+    // Too long overdue: aim at the next expected record.
     if (retry - due < period / 2) return retry;
     const cycles = Math.ceil((gatewayNowMs - due + MISS_RETRY_MS) / period);
     return due + cycles * period;
   }
 
   #found(gatewayNowMs: number): void {
-    // A gateway's clock that was set back says nothing.
+    // A gateway clock that was set back proves nothing.
     if (this.#lastFoundMs !== null && gatewayNowMs > this.#lastFoundMs) {
       this.#gaps = [...this.#gaps, gatewayNowMs - this.#lastFoundMs].slice(-STEPS_KEPT);
     }

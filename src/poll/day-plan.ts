@@ -11,7 +11,7 @@ interface PlanParts {
   readonly queue: TaskQueue;
   readonly clock: Clock;
   readonly random: () => number;
-  /** True for a day that was read before, by an earlier process too: it stays open for late records. */
+  /** True for a day that was read before, also by an earlier process: it stays open for late records. */
   readonly wasRead: (key: DayKey) => boolean;
 }
 
@@ -20,19 +20,19 @@ interface OpenDays {
   readonly text: string;
 }
 
-/** Gives every stream a task for each day that is open, as the gateway's calendar moves on. */
+/** Creates a task for each open day of every stream, as the gateway's calendar advances. */
 export class DayPlan {
   readonly #parts: PlanParts;
   readonly #rules: DayRules;
   readonly #streams: { readonly all: readonly Stream[] };
-  /** The open days by the offset that records carry, as of the last look. */
+  /** The open days by the offset in records, as of the last check. */
   #open = new Map<number | null, OpenDays>();
   /** The open days for which each stream has its tasks, as text. */
   #planned = new WeakMap<Stream, string>();
-  /** Streams to be planned before the calendar moves on. */
+  /** Streams to be planned before the calendar advances. */
   readonly #waiting = new Set<Stream>();
   #isWhole = true;
-  /** Gateway time of the last look, s. */
+  /** Gateway time of the last check, s. */
   #lookedSecond = Number.NaN;
 
   constructor(parts: PlanParts, rules: DayRules, streams: { readonly all: readonly Stream[] }) {
@@ -41,17 +41,17 @@ export class DayPlan {
     this.#streams = streams;
   }
 
-  /** Makes the next look a whole one, though the calendar did not move. */
+  /** Forces a full check, although the calendar has not changed. */
   renew(): void {
     this.#isWhole = true;
   }
 
-  /** The stream's records carry another offset than before: its days alone are planned anew. */
+  /** The stream's records have a new offset: only its days are planned again. */
   renewStream(stream: Stream): void {
     this.#waiting.add(stream);
   }
 
-  /** Called before every round; costs nothing while neither the second nor an offset changed. */
+  /** Called before every round; costs nothing while neither the second nor an offset has changed. */
   update(gatewayNowMs: number): void {
     const second = Math.floor(gatewayNowMs / 1000);
     if (this.#isWhole || second !== this.#lookedSecond) {
@@ -111,7 +111,7 @@ export class DayPlan {
     if (stream.closedDays.has(day)) return;
     const known = stream.days.get(day);
     if (known !== undefined) {
-      // The day that was running may have ended since, or a wrong clock took it for the running one.
+      // The day that was current may have ended since, or a wrong clock took it for the current one.
       const due = taskDue(known, gatewayNowMs, this.#rules);
       if (due !== null && known.priority !== PRIORITY.asked) known.priority = PRIORITY[due.phase];
       return;
@@ -129,7 +129,7 @@ export class DayPlan {
   }
 }
 
-/** Days that a wrong clock had us plan, or that passed, are not owed any more. */
+/** Days that were planned because of a wrong clock, or that have passed, are no longer due. */
 function forgetOthers(stream: Stream, open: readonly string[]): void {
   for (const [day, task] of stream.days) {
     if (open.includes(day) || task.isRunning || task.jobs.length > 0) continue;

@@ -5,13 +5,16 @@ export interface ReadRequest {
   readonly sensor: Sensor;
   readonly kind: PolledKind;
   readonly day: string;
-  /** True from the third cut answer on: what is complete counts, marked `partial_answer`. */
+  /** True from the third truncated response on: complete records count, flagged `partial_answer`. */
   readonly takeCut: boolean;
   /** Takes the response's HTTP `Date`; returns the gateway's now, ms. */
   readonly gatewayNow: (dateMs: number | null) => number;
-  /** True, after `gatewayNow`, where that says that the day is not to be read now: the answer is given up as `aborted`. */
+  /** True, after `gatewayNow`, if the day should not be read now: the response is then given up as `aborted`. */
   readonly isVoid?: () => boolean;
-  /** Called when the response is in and only its commit is awaited, with what that commit holds (ResponseBatch.weight). */
+  /**
+   * Called when the response has arrived and only its commit is awaited, with the size of that commit
+   * (ResponseBatch.weight).
+   */
   readonly received?: (weight: number) => void;
 }
 
@@ -20,9 +23,9 @@ export type DayRead =
       readonly ok: true;
       readonly durationMs: number;
       readonly stored: number;
-      /** Records that the store had already. */
+      /** Records that were already stored. */
       readonly known: number;
-      /** Times of the records that were new, ms. */
+      /** Times of the new records, ms. */
       readonly newTimesMs: readonly number[];
       /** UTC offset of the newest new record, minutes. */
       readonly offsetMinutes: number | null;
@@ -31,11 +34,11 @@ export type DayRead =
       readonly ok: false;
       readonly durationMs: number;
       readonly failureClass: FailureClass;
-      /** Nothing of the gateway could be reached, so other keys would fail too. */
+      /** The gateway could not be reached at all, so other keys would fail too. */
       readonly isGatewayFault: boolean;
       readonly retryAfterMs: number | null;
       readonly message: string;
     };
 
-/** One read of one day of one sensor; never rejects for anything that the wire can do. */
+/** One read of one day of one sensor; never rejects because of anything received. */
 export type ReadDay = (request: ReadRequest, signal: AbortSignal) => Promise<DayRead>;

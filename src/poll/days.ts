@@ -1,34 +1,34 @@
 import { addDays, dayEndMs, dayOf } from "../core/time-zone.ts";
 
-/** After this long past its end a day is closed: it gets one last read and is left alone. */
+/** This long after its end a day is closed: it gets one last read and is then not read any more. */
 const DAY_CLOSES_AFTER_MS = 26 * 3_600_000;
-/** Between the late grace and the closing of a day. */
+/** Read interval between the late grace period and the closing of a day. */
 const LATE_INTERVAL_MS = 30 * 60_000;
 
 export interface DayRules {
-  /** IANA zone whose calendar day the gateway means. */
+  /** IANA zone of the gateway's calendar days. */
   readonly zone: string;
   readonly lateGraceMs: number;
   readonly backfillDays: number;
 }
 
-/** True for a day that was read after it closed: nothing comes into it any more. */
+/** True for a day that was read after it closed: no more records are added to it. */
 export function isClosed(day: string, zone: string, lastOkAtMs: number | null): boolean {
   return lastOkAtMs !== null && lastOkAtMs >= dayEndMs(day, zone) + DAY_CLOSES_AFTER_MS;
 }
 
-/** today: the running day · late: ended, still open for late records · missed: closed, but not read since it closed. */
+/** today: the current day · late: ended, still open for late records · missed: closed, but not read since it closed. */
 type DayPhase = "today" | "late" | "missed";
 
 export interface DayDue {
   readonly phase: DayPhase;
-  /** Not before this instant of the gateway's clock, ms. For today the cadence decides (next-read.ts). */
+  /** Not before this instant of the gateway's clock, ms. For today the sensor's interval decides (next-read.ts). */
   readonly dueAtMs: number;
 }
 
 /**
- * The days that are "today": by the configured zone, and by the offset that the gateway's own records carry where that
- * places it on another day (a zone set wrong, or the minutes around midnight): then both are read.
+ * The days that count as today: by the configured zone, and by the offset in the gateway's own records if that gives
+ * another day (a wrong zone setting, or the minutes around midnight): then both are read.
  */
 export function currentDays(
   gatewayNowMs: number,
@@ -41,7 +41,7 @@ export function currentDays(
   return byRecord === byZone ? [byZone] : [byZone, byRecord];
 }
 
-/** Every day that may be due at this moment, today first, then backwards. */
+/** Every day that may be due now, today first, then backwards. */
 export function openDays(
   gatewayNowMs: number,
   rules: DayRules,
@@ -49,15 +49,15 @@ export function openDays(
 ): string[] {
   const current = currentDays(gatewayNowMs, rules.zone, recordOffsetMinutes);
   const today = current[0] as string;
-  // Two days back still holds a day that ended less than 26 h ago.
+  // Two days back may still be a day that ended less than 26 h ago.
   const reach = Math.max(2, rules.backfillDays);
   const past = Array.from({ length: reach }, (_, index) => addDays(today, -1 - index));
   return [...current, ...past.filter((day) => !current.includes(day))];
 }
 
 /**
- * When a day is to be read next; null when it needs no further read.
- * @param lastOkAtMs gateway time of its last good read by this process, null when there was none
+ * When a day should be read next; null if it needs no further read.
+ * @param lastOkAtMs gateway time of its last good read by this process, null if there was none
  * @param intervalMs the normal interval of this sensor
  */
 export function dayDue(
@@ -72,7 +72,7 @@ export function dayDue(
     return { phase: "today", dueAtMs: lastOkAtMs === null ? 0 : lastOkAtMs + intervalMs };
   }
   const endMs = dayEndMs(day, rules.zone);
-  if (gatewayNowMs < endMs) return null; // A day to come.
+  if (gatewayNowMs < endMs) return null; // A future day.
   const closesMs = endMs + DAY_CLOSES_AFTER_MS;
   if (gatewayNowMs < closesMs) {
     if (lastOkAtMs === null || lastOkAtMs < endMs) return { phase: "late", dueAtMs: 0 };
@@ -81,6 +81,6 @@ export function dayDue(
   }
   const isInReach = day >= addDays(dayOf(gatewayNowMs, rules.zone), -rules.backfillDays);
   if (lastOkAtMs !== null && lastOkAtMs >= closesMs) return null;
-  // The closing read of a day that this process followed comes even where BACKFILL_DAYS is 0.
+  // The closing read of a day that this process read happens even if BACKFILL_DAYS is 0.
   return isInReach || lastOkAtMs !== null ? { phase: "missed", dueAtMs: 0 } : null;
 }

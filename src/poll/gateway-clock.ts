@@ -2,14 +2,14 @@ import type { Clock } from "../core/ports.ts";
 
 /** HTTP `Date` has whole seconds: on average the true time is half a second later. */
 const DATE_GRAIN_MS = 500;
-/** Differences up to this are the header's grain and the line's delay, not a change of the clock. */
+/** Differences up to this are the header's resolution and network delay, not a change of the clock. */
 const TOLERANCE_MS = 1_500;
-/** A change beyond this is a clock that was set or jumped. */
+/** A larger change is a clock that was set or jumped. */
 const JUMP_MS = 5 * 60_000;
 
 /**
- * The gateway's clock, carried on by monotonic time between answers, so that a box without a clock chip, or whose own clock
- * is set, still asks for the right day. Our clock stands in until an answer carried a `Date`.
+ * The gateway's clock, continued by monotonic time between responses, so that a box without a clock chip, or whose own
+ * clock is set, still requests the right day. Our clock is used until a response has a `Date`.
  */
 export class GatewayClock {
   readonly #clock: Clock;
@@ -36,7 +36,7 @@ export class GatewayClock {
     return this.#anchor === null ? null : this.now() - this.#clock.now();
   }
 
-  /** An answer came with this `Date`. Returns how far the clock turned out to have jumped, ms (0 for none). */
+  /** A response had this `Date`. Returns how far the clock jumped, ms (0 for none). */
   observe(dateMs: number): number {
     const headerMs = dateMs + DATE_GRAIN_MS;
     const difference = headerMs - this.now();

@@ -2,13 +2,13 @@ import { Backoff } from "../lib/backoff.ts";
 import type { DayRead } from "./day-read.ts";
 import type { Task } from "./task.ts";
 
-/** Back-off of one (sensor, kind, day), and of the gateway as a whole (services 5, "Retry"). */
+/** Back-off of one (sensor, kind, day), and of the gateway as a whole (services section 5, "Retry"). */
 export const BACKOFF_MIN_MS = 1_000;
 export const BACKOFF_MAX_MS = 300_000;
-/** So many different keys failing with no success between them are the gateway's fault, not the keys'. */
+/** If this many different keys fail with no success in between, the gateway is the cause, not the keys. */
 const FAILURES_OF_A_GATEWAY = 5;
 
-/** When the gateway as a whole is left alone: it is away, or it asked for it (`Retry-After`). */
+/** When the gateway as a whole is paused: it is away, or it requested it (`Retry-After`). */
 export class GatewayPause {
   readonly #backoff: Backoff;
   /** Keys that failed since the last success. */
@@ -19,7 +19,7 @@ export class GatewayPause {
     this.#backoff = new Backoff(BACKOFF_MIN_MS, BACKOFF_MAX_MS, random);
   }
 
-  /** Nothing is asked before this moment, monotonic ms. */
+  /** No requests before this moment, monotonic ms. */
   get untilMs(): number {
     return this.#untilMs;
   }
@@ -31,14 +31,14 @@ export class GatewayPause {
 
   /** @param nowMs monotonic */
   failed(task: Task, read: DayRead & { ok: false }, nowMs: number): void {
-    // A status number is an answer: the gateway is well.
+    // A status number is a response: the gateway works.
     if (read.failureClass !== "service_status") this.#failing.add(task);
     if (read.retryAfterMs !== null) {
       this.#untilMs = Math.max(this.#untilMs, nowMs + read.retryAfterMs);
       return;
     }
     const isGateway = read.isGatewayFault || this.#failing.size >= FAILURES_OF_A_GATEWAY;
-    // Calls that were under way when the pause began met the same fault: they do not lengthen it.
+    // Calls in progress when the pause began met the same fault: they do not lengthen it.
     if (isGateway && nowMs >= this.#untilMs) this.#untilMs = nowMs + this.#backoff.next();
   }
 }

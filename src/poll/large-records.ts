@@ -1,16 +1,16 @@
-/** Above this many bytes or samples a record is large: tens of MB of memory while it is taken in and converted. */
+/** Above this many bytes or samples a record is large: tens of MB of memory while it is received and converted. */
 export const LARGE_RECORD_BYTES = 1_048_576;
 export const LARGE_RECORD_SAMPLES = 98_304;
 
 /**
- * Lets one large record at a time into memory, however many answers bring one. Small records pass by it. An answer that waits
- * is not read on, and its connection holds what comes.
+ * Lets one large record at a time into memory, however many responses contain one. Small records are not delayed. A
+ * response that waits is not read further, and its data stays in the connection.
  */
 export class LargeRecords {
   #holder: object | null = null;
   readonly #waiting: { readonly who: object; readonly go: () => void }[] = [];
 
-  /** Resolves when `who` may go on; at once where it holds the place already. */
+  /** Resolves when `who` may continue; at once if it holds the slot already. */
   async take(who: object): Promise<void> {
     if (this.#holder === who) return;
     if (this.#holder === null) {
@@ -20,7 +20,7 @@ export class LargeRecords {
     await new Promise<void>((go) => this.#waiting.push({ who, go }));
   }
 
-  /** Gives the place up where `who` has it. */
+  /** Releases the slot if `who` holds it. */
   leave(who: object): void {
     if (this.#holder !== who) return;
     const next = this.#waiting.shift();

@@ -1,12 +1,12 @@
 import type { DayRead } from "./day-read.ts";
 import { PRIORITY, type Stream, type Task } from "./task.ts";
 
-/** So many failed reads of a day, and the days before go on without it. */
+/** After this many failed reads of a day, earlier days continue without it. */
 const TRIES_MAX = 3;
 
 /**
- * Whether a day gone by is to wait: the newest reading of a sensor and kind goes live and older ones to history
- * (contract 6), so the newest day that has records is read before those behind it, unless it cannot be.
+ * Whether a past day should wait: the newest reading of a sensor and kind goes live and older ones to history (contract
+ * section 6), so the newest day with records is read before earlier ones, unless it cannot be.
  */
 export function waitsForNewer({ stream, day, priority, jobs }: Task): boolean {
   if (priority === PRIORITY.today || jobs.length > 0) return false;
@@ -19,10 +19,10 @@ export function waitsForNewer({ stream, day, priority, jobs }: Task): boolean {
   return false;
 }
 
-/** How many tries a failed read counts for. */
+/** The weight of a failed read, in tries. */
 export function triesOf(read: DayRead & { ok: false }): number {
   switch (read.failureClass) {
-    // Tried again after minutes only, or answered for good.
+    // Retried only after minutes, or answered for good.
     case "service_status":
     case "request":
     case "configuration":
@@ -32,12 +32,12 @@ export function triesOf(read: DayRead & { ok: false }): number {
     case "truncated":
     case "too_large":
     case "aborted":
-      // Nothing was reached: the fault is no particular day's.
+      // The gateway was not reached: the fault does not belong to a particular day.
       return read.isGatewayFault && read.retryAfterMs === null ? 0 : 1;
   }
 }
 
-/** Days of a stream that wait for a newer one, taken out of their wait. */
+/** Days of a stream that waited for a newer one and may be read now. */
 export function takeWaiting(stream: Stream): Task[] {
   const waiting = [...stream.waiting].filter((task) => stream.days.get(task.day) === task);
   stream.waiting.clear();

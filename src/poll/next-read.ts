@@ -3,21 +3,21 @@ import { type DayDue, type DayRules, dayDue } from "./days.ts";
 import { BACKOFF_MAX_MS } from "./gateway-pause.ts";
 import type { Stream, Task } from "./task.ts";
 
-/** What the gateway calls a wrong request is tried again after this long: it may be being redeployed. */
+/** A request that the gateway calls wrong is retried after this long: it may be being redeployed. */
 const REQUEST_RETRY_MS = 300_000;
-/** Intervals grow up to this factor while answers take longer than half of them. */
+/** Intervals grow up to this factor while responses take longer than half of them. */
 const SLOWDOWN_MAX = 8;
 /** Intervals are shortened at random by up to this share, so that sensors (and boxes) spread out. */
 export const JITTER = 0.1;
 
-/** When a task's day is due by the calendar; null when it needs no further read. */
+/** When a task's day is due by the calendar; null if it needs no further read. */
 export function taskDue(task: Task, gatewayNowMs: number, rules: DayRules): DayDue | null {
   const { stream } = task;
   const intervalMs = stream.intervalMs * stream.slowdown;
   return dayDue(task.day, gatewayNowMs, rules, task.lastOkAtMs, intervalMs, stream.offsetMinutes);
 }
 
-/** How long until a day that was read well is read again, ms. */
+/** How long until a successfully read day is read again, ms. */
 export function untilNextReadMs(
   { stream }: Task,
   due: DayDue,
@@ -33,8 +33,8 @@ export function untilNextReadMs(
 }
 
 /**
- * The running day: when the next record is due by its cadence, at the latest after the interval. Waveform days cost what
- * they weigh: no oftener than half the period, nor than twice the last answer's duration.
+ * The current day: when the next record is expected, at the latest after the interval. Large waveform days are read
+ * less often: at least half the period apart, and twice the duration of the last response.
  */
 function nextOfToday(stream: Stream, gatewayNowMs: number, latestMs: number): number {
   const aimMs = stream.cadence.nextReadMs(gatewayNowMs);
@@ -44,7 +44,7 @@ function nextOfToday(stream: Stream, gatewayNowMs: number, latestMs: number): nu
   return Math.max(earliestMs, aimMs ?? latestMs);
 }
 
-/** How long until a day whose read failed is tried again, ms. */
+/** How long until a day whose read failed is retried, ms. */
 export function untilRetryMs(task: Task, read: DayRead & { ok: false }): number {
   return Math.max(ownRetryMs(task, read), read.retryAfterMs ?? 0);
 }
@@ -66,7 +66,7 @@ function ownRetryMs(task: Task, read: DayRead & { ok: false }): number {
   }
 }
 
-/** The stream's factor after an answer that took so long (services 8, fault 25). */
+/** The stream's factor after a response of this duration (services section 8, fault 25). */
 export function slowdownAfter({ slowdown, intervalMs }: Stream, durationMs: number): number {
   return durationMs > (intervalMs * slowdown) / 2
     ? Math.min(SLOWDOWN_MAX, slowdown * 2)

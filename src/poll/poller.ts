@@ -16,17 +16,17 @@ import { Streams } from "./streams.ts";
 import { PRIORITY, type Stream, type Task, TaskQueue } from "./task.ts";
 
 /**
- * Answers that only wait for their commit give their place to the next read, so that a round shares one sync and the
- * gateway is not kept waiting for the disk. So much of them may wait, in small readings (a few MB).
+ * Responses that only wait for their commit free their slot for the next read, so that a round shares one sync and the
+ * gateway does not wait for the disk. This limits how much of them may wait, in small readings (a few MB).
  */
 const COMMITTING_MAX = 2_048;
-/** The loop looks at calendar and queue at least this often, ms. */
+/** The loop checks calendar and queue at least this often, ms. */
 const LOOK_MS = 5_000;
 
 export interface PollOptions extends DayRules {
   readonly intervalMs: number;
   readonly concurrency: number;
-  /** Longest time that an answer may wait for its commit, ms; 0 unless given. */
+  /** Longest time that a response may wait for its commit, ms; 0 unless given. */
   readonly commitIntervalMs?: number;
   /** 0…1; for tests. */
   readonly random?: () => number;
@@ -40,15 +40,15 @@ export interface PollParts {
   readonly logger: Logger;
   /** Newest stored time of a stream, so that a restart knows where it was. */
   readonly newestTimeMs: (sensor: string, kind: PolledKind) => number | null;
-  /** UTC offset of the newest stored reading, minutes: the gateway's day may be another than GATEWAY_TIMEZONE says. */
+  /** UTC offset of the newest stored reading, minutes: the gateway's day may differ from that of GATEWAY_TIMEZONE. */
   readonly newestOffsetMinutes: (sensor: string, kind: PolledKind) => number | null;
-  /** True for a day that was read before, by an earlier process too: it stays open for late records. */
+  /** True for a day that was read before, also by an earlier process: it stays open for late records. */
   readonly wasRead: (key: DayKey) => boolean;
-  /** How long a day is to be left alone because it ended the process, ms; 0 = it may be read. */
+  /** How long a day is set aside because it ended the process, ms; 0 = it may be read. */
   readonly setAsideMs?: (key: DayKey) => number;
 }
 
-/** Decides what is read when, and keeps a bounded number of reads going. */
+/** Decides what is read when, with a limited number of concurrent reads. */
 export class Poller {
   readonly #parts: PollParts;
   readonly #options: PollOptions;
@@ -57,12 +57,12 @@ export class Poller {
   readonly #streams: Streams;
   readonly #queue = new TaskQueue();
   readonly #running = new Set<Promise<void>>();
-  /** Reads that hold one of the places of GATEWAY_CONCURRENCY. */
+  /** Reads that hold one of the slots of GATEWAY_CONCURRENCY. */
   #receiving = 0;
   #committing = 0;
   readonly #pause: GatewayPause;
   readonly #plan: DayPlan;
-  /** Counts what makes earlier reads void. */
+  /** Counts events that make earlier reads invalid. */
   #epoch = 0;
   #hasAnswered = false;
   #wake: () => void = () => {};
@@ -83,7 +83,7 @@ export class Poller {
     );
   }
 
-  /** Polls until aborted; reads under way are awaited. */
+  /** Polls until aborted; reads in progress are awaited. */
   async run(signal: AbortSignal): Promise<void> {
     for (const stream of this.#streams.all) this.#remember(stream);
     const endWatch = this.#site.onChange(({ sensors }) => this.#take(sensors));
@@ -96,7 +96,7 @@ export class Poller {
     await Promise.all(this.#running);
   }
 
-  /** What the store knows of a stream from before. */
+  /** What the store knows about a stream. */
   #remember(stream: Stream): void {
     const { cadence, sensor, kind } = stream;
     cadence.seed(this.#parts.newestTimeMs(sensor.code, kind));
@@ -104,7 +104,7 @@ export class Poller {
   }
 
   /**
-   * Another site file is in effect. Streams that stay are left as they are; reads under way end as they began. New ones are
+   * Another site file is in effect. Unchanged streams continue; reads in progress end as they began. New streams are
    * read as on a first start.
    */
   #take(sensors: readonly Sensor[]): void {
@@ -128,7 +128,7 @@ export class Poller {
     this.#wake();
   }
 
-  /** Nothing more of it is read; whoever asked for its days gets an answer. */
+  /** Stops reading it; a backfill that waits for its days is told. */
   #drop(stream: Stream): void {
     const { sensor, kind } = stream;
     for (const task of stream.days.values()) {
@@ -144,7 +144,7 @@ export class Poller {
     stream.waiting.clear();
   }
 
-  /** Reads days again, also such as no window holds; `sensorCode` null means every sensor. */
+  /** Reads days again, including days outside every window; `sensorCode` null means every sensor. */
   backfill(days: readonly string[], sensorCode: string | null): BackfillJob {
     const streams = this.#streams.all.filter(
       (s) => sensorCode === null || s.sensor.code === sensorCode,
@@ -161,7 +161,7 @@ export class Poller {
     return job;
   }
 
-  /** The store lost readings: what the gateway still has of the open days is read again. */
+  /** The store lost readings: the open days are read again from the gateway. */
   readAgain(): void {
     this.#parts.logger.warn({}, "reading days again for readings that the store lost");
     this.#epoch += 1;
@@ -177,7 +177,7 @@ export class Poller {
     this.#wake();
   }
 
-  /** State of every configured sensor; the battery is the store's to know. */
+  /** State of every configured sensor; the battery comes from the store. */
   sensorStates(): SensorState[] {
     const { all, notRead } = this.#streams;
     const states = sensorStates(
@@ -190,18 +190,18 @@ export class Poller {
 
   #startReads(signal: AbortSignal): void {
     const now = this.#parts.clock.monotonic();
-    // One read at a time until the gateway has answered once: it may be waking up, and the day is not known yet.
+    // One read at a time until the gateway has responded once: it may be waking up, and its day is not known yet.
     const slots = this.#hasAnswered ? this.#options.concurrency : 1;
     while (now >= this.#pause.untilMs && this.#receiving < slots) {
       const task = this.#queue.take(now);
       if (task === null) return;
       if (waitsForNewer(task)) {
-        // The end of that read takes it on; the look is for days that are not open any more.
+        // The end of that read continues it; the look-up is for days that are not open any more.
         task.stream.waiting.add(task);
         this.#queue.put(task, now + LOOK_MS);
         continue;
       }
-      // Somebody who asks for the day by name gets it at once.
+      // A day requested explicitly is read at once.
       const asideMs = task.jobs.length > 0 ? 0 : (this.#parts.setAsideMs?.(keyOf(task)) ?? 0);
       if (asideMs > 0) {
         this.#queue.put(task, now + asideMs);
@@ -250,8 +250,8 @@ export class Poller {
         day: task.day,
         takeCut: task.cuts >= 2,
         gatewayNow: (dateMs) => {
-          // The first response shows which day the gateway is on; with our clock wrong, another was asked for. A day that
-          // somebody named is wanted all the same.
+          // The first response shows which day the gateway is on; with our clock wrong, another was requested. A day
+          // that somebody requested explicitly is read all the same.
           const mayBeWrong = !this.#hasAnswered && dateMs !== null && task.jobs.length === 0;
           const now = this.#observeDate(dateMs);
           isVoid = mayBeWrong && taskDue(task, now, this.#options)?.phase !== "today";
@@ -283,14 +283,14 @@ export class Poller {
       for (const waiting of takeWaiting(stream)) this.#queue.put(waiting, now);
     }
     if (epoch === this.#epoch + stream.epoch) return;
-    // What it knew when it began is lost since, or it was asked for in another way.
+    // Its knowledge is lost since it began, or the way of reading has changed.
     stream.hasRecords = false;
     task.lastOkAtMs = null;
     stream.days.set(task.day, task);
     this.#queue.put(task, this.#parts.clock.monotonic());
   }
 
-  /** Every response carries the time, which is taken over before its records are judged by it. Returns the gateway's now, ms. */
+  /** Every response has the time, which is used before its records are evaluated. Returns the gateway's now, ms. */
   #observeDate(dateMs: number | null): number {
     if (dateMs !== null) {
       const jumpMs = this.#parts.gatewayClock.observe(dateMs);
@@ -300,7 +300,7 @@ export class Poller {
     return this.#parts.gatewayClock.now();
   }
 
-  /** Times of reads before a jump say nothing any more: everything open is read again soon. */
+  /** Times of reads before a jump are meaningless: everything open is read again soon. */
   #clockJumped(jumpMs: number): void {
     this.#parts.logger.warn({ jumpMs }, "the gateway's clock was set; planning days again");
     this.#plan.renew();
@@ -315,7 +315,7 @@ export class Poller {
     }
   }
 
-  /** `now`: when the answer was in; the wait for its commit says nothing of the gateway. */
+  /** `now`: when the response had arrived; the wait for its commit says nothing about the gateway. */
   #succeeded(task: Task, read: DayRead & { ok: true }, now: number): void {
     const { stream } = task;
     if (stream.lastError !== null) {
@@ -338,7 +338,10 @@ export class Poller {
     this.#requeue(task);
   }
 
-  /** What new records say of the gateway's zone; those of an ended day, maybe of before a DST change, only where it helps. */
+  /**
+   * What new records show about the gateway's zone; those of an ended day, which may precede a DST change, only if it
+   * helps.
+   */
   #learnOffset({ stream, day, priority }: Task, offsetMinutes: number | null, now: number): void {
     if (offsetMinutes === null || offsetMinutes === stream.offsetMinutes) return;
     const isHelp =
@@ -350,7 +353,7 @@ export class Poller {
     this.#plan.renewStream(stream);
   }
 
-  /** Queues the task's next read, or forgets a day that needs none. */
+  /** Queues the task's next read, or removes a day that needs none. */
   #requeue(task: Task): void {
     const now = this.#parts.gatewayClock.now();
     this.#queueIfDue(task, now, (due) => untilNextReadMs(task, due, now, this.#random));

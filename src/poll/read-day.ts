@@ -19,11 +19,14 @@ import { RejectLog } from "./reject-log.ts";
 import { ResponseBatch } from "./response-batch.ts";
 import { ScannedDays } from "./scanned-days.ts";
 
-/** A turn of the event loop is given after this much work, ms: acknowledgements and queries wait no longer than this. */
+/** Yields to the event loop after this much work, ms: acknowledgements and queries wait no longer than this. */
 const SLICE_MS = 3;
-/** From this much of an answer on its day is marked as being read: less than that cannot exhaust the heap. */
+/** From this size of a response on, its day is marked as being read: a smaller one cannot exhaust the heap. */
 const MARKED_BYTES = 1_048_576;
-/** Record hashes kept over all days that are read whole; beyond it records are decoded and looked up in the store. */
+/**
+ * Limit of cached record hashes over all days that are read completely; beyond it records are decoded and looked up in
+ * the store.
+ */
 const KNOWN_HASHES_MAX = 500_000;
 
 export interface ReadDayParts {
@@ -34,7 +37,7 @@ export interface ReadDayParts {
   readonly metrics: Metrics;
   /** Transform tables, shared by all records. */
   readonly plans: DftPlans;
-  /** Whether diagnosis wants the tones of this sensor's records; absent where there is none. */
+  /** Whether diagnosis needs the tones of this sensor's records; absent if there is no diagnosis. */
   readonly wantsTones?: (sensor: string) => boolean;
   readonly createReader: (
     kind: PolledKind,
@@ -43,9 +46,9 @@ export interface ReadDayParts {
   ) => DayReader;
   /** GATEWAY_EMPTY_STATUSES: numbers that this gateway uses for a day without records. */
   readonly emptyStatuses: ReadonlySet<number>;
-  /** Takes secrets out of what a record or an answer shows; absent where none are configured. */
+  /** Removes secrets from displayed parts of a record or response; absent if none are configured. */
   readonly gate?: SecretGate;
-  /** Marks large days while they are read; absent where nothing outlives the process. */
+  /** Marks large days while they are read; absent if nothing survives the process. */
   readonly marks?: Pick<ReadingMarks, "begin" | "waitMs">;
   /** Called with a response that arrived intact and is not a day of records. */
   readonly onUnusable?: (failureClass: FailureClass, message: string) => void;
@@ -89,7 +92,7 @@ class OneRead {
   /** Clears the mark of a large day. */
   #unmark: ((isRead: boolean) => void) | null = null;
   #sliceStartedAt = 0;
-  /** When the answer was in and only its commit was awaited: that is no time of the gateway's. */
+  /** When the response had arrived and only its commit was awaited: that time is not the gateway's. */
   receivedAt: number | null = null;
 
   constructor(
@@ -112,10 +115,11 @@ class OneRead {
   async run(): Promise<Outcome> {
     const progress = this.#parts.log.progress(this.#key);
     const checkpoint = progress?.checkpoint ?? null;
-    // A store that knows nothing of the day has none of the records that we remember of it.
+    // If the store knows nothing about the day, it has none of the records that we remember of it.
     if (progress === null) this.#scanned.forget(this.#key);
     const known = this.#scanned.of(this.#key);
-    // A gateway that rewrites what it sent before is read whole; records are known by the hash of their bytes.
+    // A response of a gateway that rewrites earlier data is read completely; records are recognised by the hash of
+    // their bytes.
     if (known === null) {
       const outcome = await this.#answer(checkpoint, null);
       if (outcome !== "prefix_changed") {
@@ -130,7 +134,7 @@ class OneRead {
     return again;
   }
 
-  /** One answer, from the request to the commit. */
+  /** One response, from the request to the commit. */
   async #answer(
     checkpoint: string | null,
     known: Set<bigint> | null,
@@ -153,7 +157,7 @@ class OneRead {
           bytes += chunk.length;
           if (bytes > MARKED_BYTES) this.#mark();
           for (const item of reader.push(chunk)) {
-            // A large record has held the loop for long enough with its decoding alone.
+            // A large record has blocked the loop for long enough with its decoding alone.
             await this.#breathe();
             await this.#take(item, batch, gatewayNowMs);
           }
@@ -201,12 +205,12 @@ class OneRead {
     const { log, metrics } = this.#parts;
     if (result.outcome === "complete" && failure === null) {
       const before = log.progress(this.#key);
-      // What the answer skipped as known is stored no more where a damaged store was repaired meanwhile.
+      // Records that the response skipped as known may be gone if a damaged store was repaired meanwhile.
       if (checkpoint !== null && before === null) throw new Error("the store lost this day");
       if (before !== null && result.records < before.records) {
         metrics.vanished.inc(before.records - result.records);
       }
-      // A day that is read whole anyway needs no checkpoint; else one that no longer fits is replaced.
+      // A day that is read completely anyway needs no checkpoint; otherwise one that no longer fits is replaced.
       const isSettled =
         result.unchanged || result.records === 0 || (known !== null && before !== null);
       if (batch.isEmpty && isSettled) {
@@ -223,7 +227,7 @@ class OneRead {
       return this.#done(batch, 0, 0);
     }
     const redact = (text: string) => (this.#parts.gate ?? openGate).redact(text);
-    // What the service said outranks how the line broke.
+    // The service's error takes precedence over the way the connection ended.
     const cut =
       result.outcome === "service_status"
         ? failureOf(result, redact)
@@ -312,7 +316,7 @@ class OneRead {
     }
   }
 
-  /** Texts of a record go out with its reading: they must not repeat what we sent. */
+  /** Texts of a record are published with its reading: they must not repeat what we sent. */
   #clean(reading: Reading): Reading {
     const { gate = openGate } = this.#parts;
     if (gate.isEmpty) return reading;
@@ -323,7 +327,7 @@ class OneRead {
     };
   }
 
-  /** Gives the event loop a turn when this read has held it for a slice. */
+  /** Yields to the event loop when this read has used its time slice. */
   async #breathe(): Promise<void> {
     if (this.#parts.clock.monotonic() - this.#sliceStartedAt < SLICE_MS) return;
     await new Promise((resolve) => setImmediate(resolve));
@@ -340,7 +344,7 @@ class OneRead {
         message: error.message,
       };
     }
-    // The store's faults (a full disk, an I/O error) heal; the day is simply read again.
+    // Faults of the store (a full disk, an I/O error) are temporary; the day is simply read again.
     const message = error instanceof Error ? error.message : String(error);
     return {
       ok: false,

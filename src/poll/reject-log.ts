@@ -4,18 +4,18 @@ import type { RejectReason } from "../core/record.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { SecretGate } from "../lib/secrets.ts";
 
-/** A log line shows so many characters of what was wrong. */
+/** Characters of the faulty text in a log line. */
 const DETAIL_MAX = 300;
 
 /**
- * Records that cannot be used: every one is counted; the log has the first of each sensor, kind and reason, for the gateway
- * sends the same ones again with every answer.
+ * Records that cannot be used: every one is counted; the first of each sensor, kind and reason is logged, because the
+ * gateway sends the same ones again with every response.
  */
 export class RejectLog {
   readonly #logger: Logger;
   readonly #metrics: Metrics;
   readonly #gate: SecretGate;
-  /** No more entries than configured sensors have kinds and kinds have reasons. */
+  /** The number of entries is limited by configured sensors, kinds and reasons. */
   readonly #logged = new Set<string>();
 
   constructor(logger: Logger, metrics: Metrics, gate: SecretGate) {

@@ -2,18 +2,18 @@ import type { AppendResult, DayProgress } from "../core/day.ts";
 import type { ResponseWriter } from "../core/ports.ts";
 import { isFlagged, type Reading } from "../core/reading.ts";
 
-/** While a cut answer may have to be marked, this much of it is held in memory at most. */
+/** While a truncated response may have to be flagged, at most this much of it is held in memory. */
 const HELD_BYTES_MAX = 32 * 1024 * 1024;
-/** What a reading weighs without its samples, roughly. */
+/** Approximate size of a reading without its samples. */
 const READING_BYTES = 1_000;
 
 /** Samples that take about the memory of one small reading. */
 const SAMPLES_PER_WEIGHT = 1_000;
 
-/** The readings of one answer on their way into the store. */
+/** The readings of one response on their way into the store. */
 export class ResponseBatch {
   readonly writer: ResponseWriter;
-  /** Hashes of the bytes of the records that this answer showed. */
+  /** Hashes of the bytes of the records in this response. */
   readonly hashes: bigint[] = [];
   readonly #hold: boolean;
   #held: Reading[] = [];
@@ -37,7 +37,7 @@ export class ResponseBatch {
   get weight(): number {
     return Math.max(1, this.#count + Math.ceil(this.#samples / SAMPLES_PER_WEIGHT));
   }
-  /** No more can be held: the rest is for the next read. */
+  /** No more can be held: the rest is left for the next read. */
   get isFull(): boolean {
     return this.#heldBytes > HELD_BYTES_MAX;
   }
@@ -48,7 +48,7 @@ export class ResponseBatch {
   async add(reading: Reading): Promise<void> {
     this.#count += 1;
     for (const { samples } of reading.waveform?.channels ?? []) this.#samples += samples.length;
-    // A record dated into the future by a wrong clock says nothing of when the next one comes, nor of what is now.
+    // A record dated in the future by a wrong clock says nothing about when the next one comes, nor about now.
     if (!isFlagged(reading, "time_in_future")) {
       this.#times.push(reading.timeMs);
       if (this.#newest === null || reading.timeMs > this.#newest.timeMs) this.#newest = reading;
@@ -84,7 +84,7 @@ export class ResponseBatch {
     return this.#newest;
   }
 
-  /** Times of the readings, ms; of those not dated into the future. */
+  /** Times of the readings, ms, except those dated in the future. */
   get timesMs(): readonly number[] {
     return this.#times;
   }

@@ -1,9 +1,9 @@
 import type { DayKey } from "../core/day.ts";
 
-/** Bodies whose known part changed so often are read whole from then on (newest first, rewritten days). */
+/** Days whose known part changed this often are read completely from then on (newest first, rewritten days). */
 const PREFIX_MISSES_MAX = 3;
 
-/** Days whose known part changes from read to read, with the hashes of the records they showed. Bounded, oldest forgotten. */
+/** Days whose known part changes from read to read, with the hashes of their records. Limited, oldest forgotten. */
 export class ScannedDays {
   readonly #days = new Map<string, { misses: number; hashes: Set<bigint> | null }>();
   readonly #hashesMax: number;

@@ -3,7 +3,7 @@ import type { PolledKind, Sensor } from "../core/sensor.ts";
 import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../core/silence.ts";
 import type { Stream } from "./task.ts";
 
-/** How long a stream's next record may take by its rhythm, ms; none is known oftener than is committed. */
+/** How long a stream's next record may take by its usual interval, ms; none is known more often than commits happen. */
 function expectedMs(
   { cadence, intervalMs }: Pick<Stream, "cadence" | "intervalMs">,
   commitIntervalMs: number,
@@ -12,7 +12,7 @@ function expectedMs(
   return Math.max(expected, commitIntervalMs);
 }
 
-/** State of every sensor that has a stream, by the gateway's clock; the battery is left to the store. */
+/** State of every sensor that has a stream, by the gateway's clock; the battery comes from the store. */
 export function sensorStates(
   streams: readonly Stream[],
   gatewayNowMs: number,
@@ -59,7 +59,7 @@ function isFreshAt(stream: Stream, nowMs: number, commitIntervalMs: number): boo
   return newestMs !== null && nowMs - newestMs <= silentMs;
 }
 
-/** Of a sensor that is not read nobody knows whether it sends; its newest stored reading is still its last. */
+/** Whether a disabled sensor sends is unknown; its newest stored reading is still its last. */
 export function stateNotRead(
   { code, kinds }: Sensor,
   newestTimeMs: (sensor: string, kind: PolledKind) => number | null,

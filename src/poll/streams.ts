@@ -5,16 +5,16 @@ import type { Stream } from "./task.ts";
 export interface StreamsChange {
   readonly added: readonly Stream[];
   readonly removed: readonly Stream[];
-  /** Asked for in another way than before, so that what failed or was read before says little: their open days are read. */
+  /** The way of reading changed, so earlier failures and results say little: their open days are read. */
   readonly retyped: readonly Stream[];
 }
 
-/** What is polled: a stream for each sensor and kind of the site file, as it is now. */
+/** What is polled: a stream for each sensor and kind of the current site file. */
 export class Streams {
   readonly #intervalMs: number;
   #all: Stream[] = [];
   #set: ReadonlySet<Stream> = new Set();
-  /** Sensors that the site file keeps and does not read. */
+  /** Sensors that are disabled in the site file. */
   notRead: readonly Sensor[] = [];
 
   /** @param intervalMs POLL_INTERVAL_S, for sensors without an interval of their own */
@@ -30,7 +30,7 @@ export class Streams {
     return this.#set.has(stream);
   }
 
-  /** A stream that stays keeps its days, cadence and place in the queue, whatever else of its sensor changed. */
+  /** An unchanged stream keeps its days, interval and place in the queue, whatever else of its sensor changed. */
   take(sensors: readonly Sensor[]): StreamsChange {
     const known = new Map(this.#all.map((stream) => [nameOf(stream.sensor, stream.kind), stream]));
     const added: Stream[] = [];

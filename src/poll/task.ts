@@ -4,27 +4,27 @@ import { Heap } from "../lib/heap.ts";
 import type { BackfillJob } from "./backfill-job.ts";
 import type { Cadence } from "./cadence.ts";
 
-/** One sensor's one kind: what is polled. */
+/** One kind of one sensor: the unit of polling. */
 export interface Stream {
-  /** As the site file has it now. */
+  /** As it is now in the site file. */
   sensor: Sensor;
   readonly kind: PolledKind;
   readonly cadence: Cadence;
   intervalMs: number;
   readonly days: Map<string, Task>;
-  /** Days that got their closing read from this process: they are not opened again. */
+  /** Days that got their closing read from this process: they are not reopened. */
   readonly closedDays: Set<string>;
   /** Days that wait for a newer one (newest-first.ts). */
   readonly waiting: Set<Task>;
-  /** Grows while answers take longer than half the interval (services 8, fault 25). */
+  /** Grows while responses take longer than half the interval (services section 8, fault 25). */
   slowdown: number;
   /** Our clock, ms. */
   lastReadAtMs: number | null;
   lastDurationMs: number;
   lastError: string | null;
-  /** True once a read found records, since it is asked for in this way. */
+  /** True once a read found records since it is read in this way. */
   hasRecords: boolean;
-  /** Counts what makes earlier reads of it void. */
+  /** Counts events that make its earlier reads invalid. */
   epoch: number;
   /** UTC offset of its newest record, minutes. */
   offsetMinutes: number | null;
@@ -33,7 +33,7 @@ export interface Stream {
 export const PRIORITY = { today: 0, late: 1, missed: 2, asked: 3 } as const;
 type Priority = (typeof PRIORITY)[keyof typeof PRIORITY];
 
-/** One (sensor, kind, day) that is due some time. */
+/** One (sensor, kind, day) with its due time. */
 export interface Task {
   readonly stream: Stream;
   readonly day: string;
@@ -42,13 +42,13 @@ export interface Task {
   /** Gateway time of its last good read by this process, ms. */
   lastOkAtMs: number | null;
   isRunning: boolean;
-  /** Queue entries with an older ticket are void. */
+  /** Queue entries with an older ticket are invalid. */
   ticket: number;
-  /** Cut answers in a row: the third is taken as far as it is complete. */
+  /** Consecutive truncated responses: the complete part of the third is used. */
   cuts: number;
   /** Failed reads since the last good one (newest-first.ts). */
   tries: number;
-  /** True when its last good read found records. */
+  /** True if its last good read found records. */
   hasRecords: boolean;
   jobs: BackfillJob[];
 }
@@ -59,10 +59,10 @@ interface Entry {
   readonly dueAt: number;
 }
 
-/** Reads of days gone by wait for the running days, but after so many of those one of them goes first. */
+/** Reads of past days wait for the current days, but after this many of those one of them goes first. */
 const STARVATION_LIMIT = 8;
 
-/** Tasks by due time (monotonic ms); among those due the running day goes first. */
+/** Tasks by due time (monotonic ms); among due tasks the current day goes first. */
 export class TaskQueue {
   readonly #waiting = new Heap<Entry>((a, b) => a.dueAt < b.dueAt);
   readonly #today = new Heap<Entry>((a, b) => a.dueAt < b.dueAt);
@@ -73,7 +73,7 @@ export class TaskQueue {
   );
   #sincePast = 0;
 
-  /** Sets the task's one place in the queue; an earlier one is void. */
+  /** Sets the task's only place in the queue; an earlier one becomes invalid. */
   put(task: Task, dueAt: number): void {
     task.ticket += 1;
     this.#waiting.push({ task, ticket: task.ticket, dueAt });
@@ -95,7 +95,7 @@ export class TaskQueue {
     return entry.task;
   }
 
-  /** When something falls due, monotonic ms; 0 when something is due already, null when nothing waits. */
+  /** When the next task is due, monotonic ms; 0 if one is due already, null if none waits. */
   nextDueAt(): number | null {
     while (this.#waiting.peek() && !isValid(this.#waiting.peek() as Entry)) this.#waiting.pop();
     if (this.#today.size + this.#past.size > 0) return 0;

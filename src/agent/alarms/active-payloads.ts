@@ -23,7 +23,7 @@ export function activePayloads(engine: AlarmEngine): readonly string[] {
   });
 }
 
-/** The same for alarms that are switched off: those that were active when alarms were last on. */
+/** The same if alarms are disabled: those that were active when alarms were last enabled. */
 export function activeBefore(site: Site, store: Pick<AlarmStore, "saved">): readonly string[] {
   const engine = new AlarmEngine(site);
   const states = store.saved().states.filter(({ sensor }) => !isFindingState(sensor));

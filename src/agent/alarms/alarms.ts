@@ -5,7 +5,7 @@ import type { AlarmEngines } from "./engines.ts";
 import { createFindingDesk } from "./finding-desk.ts";
 import { AlarmUpkeep, type UpkeepParts } from "./upkeep.ts";
 
-/** The alarms of an agent: the engines, what keeps them current, and what people see and change. */
+/** The alarms of an agent: the engines, what keeps them current, and what operators see and change. */
 export interface Alarms {
   readonly engines: AlarmEngines;
   readonly upkeep: AlarmUpkeep;

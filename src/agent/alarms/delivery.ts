@@ -1,10 +1,10 @@
-/** Alarm events for people outside of MQTT: a webhook and a mailbox, one each, off unless configured (ALARM_…). */
+/** Alarm events for people without MQTT: a webhook and a mailbox, one each, off unless configured (ALARM_…). */
 import type { Settings } from "../../config/settings.ts";
 import { type AlarmEvent, eventPayload, eventText } from "../../core/alarm/event.ts";
 import type { Clock, Logger } from "../../core/ports.ts";
 import { Backoff } from "../../lib/backoff.ts";
 
-/** Sends some events at once; rejects where the other end did not take them. */
+/** Sends several events at once; rejects if the receiver did not accept them. */
 export type Send = (events: readonly AlarmEvent[], signal: AbortSignal) => Promise<void>;
 
 export interface DeliveryParts {
@@ -14,9 +14,9 @@ export interface DeliveryParts {
   readonly logger: Logger;
 }
 
-/** Events that wait; beyond it the oldest go: the event topic has them all. */
+/** Limit of waiting events; beyond it the oldest are dropped: the event topic has them all. */
 const WAITING_MAX = 500;
-/** Events of one call or mail: a gateway that stops makes every sensor silent at once. */
+/** Events per call or mail: a gateway that stops makes every sensor silent at once. */
 const TOGETHER_MAX = 50;
 const RETRY_MIN_MS = 5_000;
 const RETRY_MAX_MS = 600_000;
@@ -24,7 +24,7 @@ const RETRY_MAX_MS = 600_000;
 const TRIES_MAX = 12;
 const CALL_TIMEOUT_MS = 20_000;
 
-/** Hands events on in order, tries again, and never holds anything up. */
+/** Sends events in order, retries, and never delays anything else. */
 export class AlarmDelivery {
   readonly #parts: DeliveryParts;
   #waiting: AlarmEvent[] = [];
@@ -35,7 +35,7 @@ export class AlarmDelivery {
     this.#parts = parts;
   }
 
-  /** History, and what somebody shelved, is nothing to call people for. */
+  /** Nobody is notified about history, or about something that was shelved. */
   add(events: readonly AlarmEvent[]): void {
     const meant = events.filter(({ historical, shelved }) => !historical && shelved === null);
     if (meant.length === 0) return;
@@ -84,7 +84,10 @@ export class AlarmDelivery {
     this.#waiting = this.#waiting.filter((event) => !sent.has(event));
   }
 
-  /** Null when it worked. Messages of the other end may repeat an address with a secret in it: only its kind is told. */
+  /**
+   * Null if it worked. A receiver's message may repeat an address with a secret in it: only the kind of failure is
+   * reported.
+   */
   async #try(batch: readonly AlarmEvent[], signal: AbortSignal): Promise<string | null> {
     try {
       await this.#parts.send(
@@ -113,10 +116,10 @@ export class AlarmDelivery {
   }
 }
 
-/** The other end answered, and did not take it. Its message holds no address. */
+/** The receiver responded, and did not accept it. Its message contains no address. */
 class DeliveryRefused extends Error {}
 
-/** Posts `{"site","events":[payload, …]}`; any 2xx answer takes them. */
+/** Posts `{"site","events":[payload, …]}`; any 2xx response accepts them. */
 export function webhook(url: string, site: () => string): Send {
   return async (events, signal) => {
     const payloads = events.map((event) => eventPayload(event.id, site(), eventText(event)));
@@ -141,7 +144,7 @@ export interface Mailbox {
 /** One mail with a sentence per event. */
 export function email({ url, from, to }: Mailbox, site: () => string): Send {
   return async (events) => {
-    // Loaded by whoever has a mailbox configured, and by nobody else.
+    // Loaded only if a mailbox is configured.
     const { createTransport } = await import("nodemailer");
     const transport = createTransport({
       url,
@@ -170,7 +173,7 @@ export function email({ url, from, to }: Mailbox, site: () => string): Send {
   };
 }
 
-/** Those that the settings ask for. */
+/** Those that the settings enable. */
 export function createDeliveries(
   { alarmWebhookUrl, alarmEmail }: Settings,
   site: () => string,

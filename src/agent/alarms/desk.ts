@@ -24,7 +24,7 @@ export interface DeskParts {
   readonly clock: Clock;
 }
 
-/** The longest shelf, ms: what is to be silent for ever is taken out of the site file. */
+/** The longest shelving, ms: an alarm that should be silent for ever is removed from the site file. */
 const SHELF_MAX_MS = 31 * 86_400_000;
 
 export class StoredAlarmDesk implements AlarmDesk {
@@ -153,7 +153,7 @@ export class StoredAlarmDesk implements AlarmDesk {
   }
 }
 
-/** What is wrong with a request whatever the alarm's state; null if nothing is. */
+/** What is wrong with a request, whatever the alarm's state; null if nothing is. */
 function requestProblem({ word, note, untilMs }: AlarmRequest, nowMs: number): string | null {
   if (word === "shelve") {
     if (untilMs === null || untilMs <= nowMs) return "until must be a time to come";

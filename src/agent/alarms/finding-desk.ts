@@ -6,7 +6,7 @@ import {
 } from "../../core/diagnosis/view.ts";
 import type { AlarmEngines } from "./engines.ts";
 
-/** The findings as people see them. `gatewayNow`: the gateway's clock, ms. */
+/** The findings in the form shown to people. `gatewayNow`: the gateway's clock, ms. */
 export function createFindingDesk(
   { alarms, findings }: AlarmEngines,
   gatewayNow: () => number,

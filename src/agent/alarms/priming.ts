@@ -1,4 +1,4 @@
-/** What the alarm engine looks up in the stored readings: the newest of each sensor and kind, and the signals of machines. */
+/** What the alarm engine reads from stored readings: the newest of each sensor and kind, and the signals of machines. */
 import type { AlarmEngine } from "../../core/alarm/engine.ts";
 import type { FollowedReading } from "../../core/alarm/follow-up.ts";
 import { numberOf, type SignalPoint } from "../../core/alarm/signal.ts";
@@ -20,9 +20,9 @@ export interface StoredHistory {
 
 /** Readings of a signal that a new process loads: enough to learn their interval. */
 const PRIMED_READINGS = 16;
-/** How far back they are looked for, ms. */
+/** How far back they are searched, ms. */
 const PRIMED_MS = 2 * 86_400_000;
-/** A late reading looks for a signal this far before it, ms; three intervals of the signal decide. */
+/** A late reading searches for a signal this far before it, ms; three intervals of the signal decide. */
 const EARLIER_MS = 6 * 3_600_000;
 
 export function primeNewest(

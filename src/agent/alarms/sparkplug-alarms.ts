@@ -36,8 +36,9 @@ export function sparkplugAlarms(
 }
 
 /**
- * An alarm that ends because its rule went, or is being learned again, ends with the last reading that it went by: one that was measured before
- * that moment and read after it may raise the alarm again, and a metric must not go back in time.
+ * An alarm that ends because its rule was removed, or is being relearned, ends with the last reading that it used: one
+ * that was measured before that moment and read after it may raise the alarm again, and a metric must not go back in
+ * time.
  */
 function timeOf(
   engine: AlarmEngines["alarms"],

@@ -1,4 +1,4 @@
-/** What changes alarms without a reading: the passing of time, another site file, and a store that was recreated. */
+/** Changes to alarms without a reading: the passing of time, another site file, and a recreated store. */
 
 import type { SensorState } from "../../core/agent-status.ts";
 import type { AlarmStore } from "../../core/alarm/ports.ts";
@@ -69,7 +69,7 @@ export class AlarmUpkeep {
     );
   }
 
-  /** Writes every state again: a store that was recreated has only what could be read of the damaged one. */
+  /** Writes every state again: a recreated store has only what could be read from the damaged one. */
   async rewrite(): Promise<void> {
     const { engines, store } = this.#parts;
     await this.#write("states of alarms", () =>
