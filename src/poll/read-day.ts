@@ -21,7 +21,10 @@ import { ScannedDays } from "./scanned-days.ts";
 
 /** Yields to the event loop after this much work, ms: acknowledgements and queries wait no longer than this. */
 const SLICE_MS = 3;
-/** From this size of a response on, its day is marked as being read: a smaller one cannot exhaust the heap. */
+/**
+ * From this many unknown bytes on, a day is marked as being read: fewer cannot exhaust the heap, and what a checkpoint covers is only
+ * hashed. A mark writes a small file twice, which each poll of a large day would otherwise do.
+ */
 const MARKED_BYTES = 1_048_576;
 /**
  * Limit of cached record hashes over all days that are read completely; beyond it records are decoded and looked up in
@@ -155,7 +158,7 @@ class OneRead {
         for await (const chunk of answer.body) {
           if (isVoid) throw new CallFailure({ message: "not this day", failureClass: "aborted" });
           bytes += chunk.length;
-          if (bytes > MARKED_BYTES) this.#mark();
+          if (bytes - reader.prefixBytes > MARKED_BYTES) this.#mark();
           for (const item of reader.push(chunk)) {
             // A large record has blocked the loop for long enough with its decoding alone.
             await this.#breathe();

@@ -145,6 +145,11 @@ export class DayReader {
     return this.#isStopped || this.#prefixChanged;
   }
 
+  /** Bytes at the start of the response that are hashed and dropped as long as they are the known ones; 0 if none are known. */
+  get prefixBytes(): number {
+    return this.#resumed?.bytes ?? 0;
+  }
+
   /** Bytes of an unfinished record that are held. */
   get heldBytes(): number {
     return this.#window.keptBytes;
