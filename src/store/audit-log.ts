@@ -2,20 +2,20 @@ import { type AuditEntry, type AuditLog, isRefused, type StoredAuditEntry } from
 import type { Database } from "./database/database.ts";
 import type { WriteQueue } from "./database/write-queue.ts";
 
-/** Changes kept; the oldest go. About 2 MB at most. */
+/** Changes kept; the oldest are deleted. At most about 2 MB. */
 const CHANGES_MAX = 10_000;
-/** Refusals kept beside them: however many come, no change goes for one. */
+/** Refusals kept separately: however many there are, they never displace a change. */
 const REFUSALS_MAX = 1_000;
-/** Refusals of one kind, from one side, within this time are one entry. */
+/** Refusals of one kind, from one client, within this time are one entry. */
 const REPEAT_MS = 60_000;
-/** Kinds of refusal that are counted at once; a further one ends the count of the oldest. */
+/** Kinds of refusal counted at once; a further one ends the count of the oldest. */
 const REPEATED_MAX = 200;
 const DETAIL_LENGTH_MAX = 500;
 
 const COLUMNS =
   "entry, time_ms, who, address, what, detail, outcome, times, coalesce(last_ms, time_ms)";
 
-/** A refusal that may come again. */
+/** A refusal that may be repeated. */
 interface Repeated {
   readonly entry: number;
   readonly firstMs: number;
@@ -27,7 +27,7 @@ interface Repeated {
 export class SqliteAuditLog implements AuditLog {
   readonly #db: Database;
   readonly #queue: WriteQueue;
-  /** By what makes them one kind, oldest first. */
+  /** By the key of their kind, oldest first. */
   readonly #repeated = new Map<string, Repeated>();
 
   constructor(db: Database, queue: WriteQueue) {
@@ -58,10 +58,10 @@ export class SqliteAuditLog implements AuditLog {
     this.#repeated.set(kind, { entry, firstMs: timeMs, times: 1, lastMs: timeMs });
   }
 
-  /** True where the refusal was counted with one before. */
+  /** True if the refusal was counted with an earlier one. */
   #repeats(kind: string, timeMs: number): boolean {
     for (const [key, one] of this.#repeated) {
-      // A clock that was set back begins anew, too.
+      // A clock that was set back starts a new entry, too.
       const isOver = Math.abs(timeMs - one.firstMs) >= REPEAT_MS;
       const isTooMany = this.#repeated.size >= REPEATED_MAX && !this.#repeated.has(kind);
       if (!isOver && !isTooMany) continue;

@@ -4,10 +4,10 @@ import type { WriteQueue } from "./database/write-queue.ts";
 
 export interface NewCommand {
   readonly receivedAtMs: number;
-  /** What makes two requests the same: a digest of the correlation data, or of the payload. */
+  /** Identifies a repeated request: a digest of the correlation data, or of the payload. */
   readonly key: string;
   readonly sensor: string;
-  /** Where it came from: mqtt, cli, … */
+  /** Its source: mqtt, cli, … */
   readonly source: string;
   /** The request as text. */
   readonly payload: string;
@@ -31,7 +31,10 @@ export interface LoggedCommand extends NewCommand {
 const COLUMNS =
   "command, received_at_ms, key, sensor, source, payload, outcome, status_number, description, finished_at_ms";
 
-/** Every command with its time and outcome: the audit, and the memory that makes it happen once. Both writes are durable. */
+/**
+ * Every command with its time and outcome: the audit log, and the memory that makes it happen only once. Both writes
+ * are durable.
+ */
 export class CommandLog {
   readonly #db: Database;
   readonly #queue: WriteQueue;
@@ -89,7 +92,7 @@ export class CommandLog {
     });
   }
 
-  /** At start: what a crash cut short gets its outcome. When it ended nobody knows. */
+  /** At start: commands interrupted by a crash get their outcome. When they ended is unknown. */
   endInterrupted(): void {
     const [open] = this.#db.read("SELECT 1 FROM commands WHERE outcome IS NULL LIMIT 1").all();
     if (open === undefined) return;
@@ -124,8 +127,8 @@ export class CommandLog {
   }
 
   /**
-   * Removes the oldest, inside a transaction: first such as never left the agent, then those before `untilMs`, of which
-   * no repetition is to be recognised any more. Answers how many went.
+   * Removes the oldest, inside a transaction: first those that never left the agent, then those before `untilMs`, whose
+   * repetitions need not be recognised any more. Returns how many were removed.
    */
   trim(rows: number, untilMs: number): number {
     const refused = this.#db
@@ -153,7 +156,10 @@ export class CommandLog {
     return row === undefined ? null : toCommand(row);
   }
 
-  /** The newest command that may have called the gateway, to keep calls apart over a restart; null when there was none. */
+  /**
+   * The newest command that may have called the gateway, for the spacing of calls across a restart; null if there was
+   * none.
+   */
   lastCall(): LoggedCommand | null {
     const [row] = this.#db
       .read(

@@ -6,7 +6,7 @@ import { Streams } from "./database/streams.ts";
 import { History } from "./readings/history.ts";
 import { Waveforms } from "./readings/waveforms.ts";
 
-/** What a second process may see of a store: nothing it can change. */
+/** Read-only access to a store for a second process. */
 export interface ReadOnlyStore {
   readonly history: History;
   readonly waveforms: WaveformReader;
@@ -30,7 +30,7 @@ const LANES_TABLE_SQL = "SELECT count(*) AS n FROM sqlite_master WHERE name = 'l
 const OWED_SQL = `SELECT uplink, format AS lane, (SELECT count(*) FROM outbox o WHERE o.lane = l.lane) AS readings
   FROM lanes l WHERE leaving IS NULL ORDER BY l.lane`;
 
-/** What becomes of what is owed when an agent starts with these lanes, also while one runs. Throws StoreFailure. */
+/** What happens to pending readings when an agent starts with these lanes, also while one runs. Throws StoreFailure. */
 export function laneChangesAhead(
   dataDir: string,
   wanted: readonly WantedLanes[],

@@ -29,13 +29,14 @@ import type { Store, StoreOptions } from "./store.ts";
 const COMMIT_WINDOW_MS = 200;
 const SETTLE_WINDOW_MS = 50;
 /**
- * With paced commits, outcomes go with the next readings: a round of polls is one commit, not two. Longer than the usual round; until
- * then a power cut makes what was delivered go again with the same ids, as it does with acknowledgements that are still on their way.
+ * With spaced commits, outcomes are written with the next readings: a round of polls is one commit, not two. Longer
+ * than the usual round; until then a power cut repeats deliveries with the same ids, as it does with acknowledgements
+ * that are still on their way.
  */
 const SETTLE_WAIT_MS = 120_000;
 const MIB = 1 << 20;
 
-/** Opens DATA_DIR for one agent. Throws StoreFailure: `in_use` and `schema_newer` are the operator's to solve. */
+/** Opens DATA_DIR for one agent. Throws StoreFailure: the operator must resolve `in_use` and `schema_newer`. */
 export function openStore(options: StoreOptions): Store {
   const store = new SqliteStore(options);
   store.open();
@@ -246,10 +247,13 @@ class SqliteStore implements Store {
     this.alarms.load();
   }
 
-  /** After a failed sync the kernel may have dropped pages it calls written; only a new connection reads the disk. */
+  /**
+   * After a failed sync the kernel may have dropped pages that it reports as written; only a new connection reads the
+   * disk.
+   */
   #reopen(seen: StoreFailure | null): void {
     this.#db.disconnect();
-    // A disk that fails to read for a moment can look like damage; a damaged page is met again.
+    // A disk that fails to read for a moment can look like damage; a damaged page is found again.
     const isSuspicious = seen?.code === "corrupt";
     const isDamaged = isSuspicious && this.#isSuspected;
     this.#isSuspected = isSuspicious && !isDamaged;
@@ -302,7 +306,7 @@ class SqliteStore implements Store {
     };
   }
 
-  /** Unknown, too, while the disk cannot be read: those who show it go on. */
+  /** Unknown, too, while the disk cannot be read: displays continue. */
   #hoursUntilFull(): number | null {
     if (!this.#db.isOpen) return null;
     try {
@@ -320,7 +324,7 @@ class SqliteStore implements Store {
   isAlive(): boolean {
     if (!this.isInPlace()) return false;
     try {
-      // Through the file's lock and first page: SELECT 1 would not touch either.
+      // Uses the file's lock and first page: SELECT 1 would not touch either.
       return this.#db.read("SELECT count(*) FROM sqlite_schema").all().length === 1;
     } catch {
       return false;
@@ -346,7 +350,7 @@ class SqliteStore implements Store {
     try {
       this.audit.close();
     } catch {
-      // The entries themselves are there; a disk that takes no more keeps the counts from them.
+      // The entries themselves exist; a disk that accepts no more keeps the counts from them.
     }
     this.#outbox.close();
     this.#queue.close();

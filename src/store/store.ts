@@ -11,18 +11,18 @@ import type { Meta } from "./database/meta.ts";
 import type { History } from "./readings/history.ts";
 
 export interface StoreOptions {
-  /** DATA_DIR; made where it is missing. */
+  /** DATA_DIR; created if it is missing. */
   readonly dataDir: string;
   /** Path of better_sqlite3.node beside the bundle; undefined lets the package find it. */
   readonly nativeBinding?: string | undefined;
   /** HISTORY_DAYS, WAVEFORM_DAYS, BUFFER_MAX_MB, DISK_FREE_MIN_MB. */
   readonly historyDays: number;
-  /** The gateway's clock, ms; null while no answer told it. Readings grow old by it. */
+  /** The gateway's clock, ms; null until a response contained it. Readings age by it. */
   readonly gatewayNow?: () => number | null;
   readonly waveformDays: number;
   readonly bufferMaxMb: number;
   readonly diskFreeMinMb: number;
-  /** Destinations that are configured now, those first that are asked first to tell gaps of others. */
+  /** Configured destinations; the first ones are the first candidates to publish gaps of others. */
   readonly uplinks: readonly OutboxUplink[];
   readonly clock: Clock;
   readonly logger: Logger;
@@ -32,15 +32,15 @@ export interface StoreOptions {
   readonly onCommit?: (seconds: number, bytesWritten: number) => void;
   /** Called for each reading that is given up, for the metrics. */
   readonly onDropped?: (reason: string, count: number) => void;
-  /** An uplink has lost readings that it was owed, which a gap record of it says. */
+  /** An uplink has lost pending readings, which its gap record says. */
   readonly onLost?: (uplink: string, reason: string, count: number) => void;
-  /** Called about every second while a damaged store is copied, which holds up everything else. */
+  /** Called about every second while a damaged store is copied, which blocks everything else. */
   readonly onProgress?: () => void;
   /** Group-commit window, ms; 200 unless given. */
   readonly commitWindowMs?: number;
-  /** Distance of commits under light load, ms; 0, none, unless given. What is acknowledged is on disk all the same. */
+  /** Spacing of commits under light load, ms; 0 (none) unless given. What is acknowledged is on disk all the same. */
   readonly commitPaceMs?: number;
-  /** Free bytes of the disk, where it is not to be asked (tests). */
+  /** Free bytes of the disk, if it should not be queried (tests). */
   readonly diskFreeBytes?: () => number | null;
 }
 
@@ -51,15 +51,16 @@ export interface Store {
   };
   /** That of `main`. */
   readonly outbox: Outbox & { flush(): Promise<void> };
-  /** What one uplink is owed. Stays good while uplinks come and go. */
+  /** The outbox of one uplink. Stays valid while uplinks are added and removed. */
   outboxOf(uplink: string): Outbox;
-  /** Everybody's gaps. */
+  /** Of all uplinks. */
   readonly gaps: GapLog;
-  /** Those that one uplink tells. */
+  /** Those that one uplink publishes. */
   gapsOf(uplink: string): GapLog;
   /**
-   * From now on these uplinks are owed; what becomes of the others' lanes is answered. The destination of an uplink that
-   * goes, or whose formats change, is closed before. Throws StoreFailure, and then nothing has changed.
+   * From now on readings are pending for these uplinks; returns what happens to the lanes of the others. The
+   * destination of an uplink that is removed, or whose formats change, is closed before. Throws StoreFailure, and then
+   * nothing has changed.
    */
   setUplinks(uplinks: readonly OutboxUplink[]): readonly LaneChange[];
   readonly waveforms: WaveformFiles;
@@ -71,18 +72,18 @@ export interface Store {
   /** Cheap; for stats, health and metrics. */
   state(): BufferState;
   readonly statistics: { readonly commits: number; readonly bytesWritten: number };
-  /** True when the database answers a read now: for the watchdog and /healthz. */
+  /** True if the database can be read now: for the watchdog and /healthz. */
   isAlive(): boolean;
   /** False once DATA_DIR or its database was deleted or replaced under the agent. */
   isInPlace(): boolean;
-  /** Keeps to days and megabytes until aborted. */
+  /** Enforces the limits of days and megabytes until aborted. */
   runRetention(signal: AbortSignal): Promise<void>;
   /** One pass of it, for tests and tools. */
   retain(): Promise<void>;
-  /** The agent stops: what waits is written now, and from now on nothing waits for company. */
+  /** The agent stops: waiting jobs are written now, and from now on nothing waits to share a commit. */
   hurry(): void;
-  /** Calls the listener whenever damage met while running was repaired: days that were lost must be read again. */
+  /** Calls the listener whenever damage found while running was repaired: lost days must be read again. */
   onRecovered(listener: () => void): void;
-  /** Writes what waits, checkpoints and gives the directory free. */
+  /** Writes waiting jobs, checkpoints and releases the directory. */
   close(): Promise<void>;
 }

@@ -13,15 +13,15 @@ import { EventRows, type EventRowsParts } from "./event-rows.ts";
 export interface AlarmLogParts extends EventRowsParts {
   readonly queue: WriteQueue;
   readonly logger: Logger;
-  /** Rows that were stored beside the readings of an answer. */
+  /** Rows that were stored with the readings of a response. */
   readonly stored: (count: number) => void;
 }
 
-/** Actions kept for the audit; the oldest go. */
+/** Actions kept in the audit log; the oldest are deleted. */
 const ACTIONS_MAX = 10_000;
-/** Those that were refused, kept beside them: no action that was taken goes for one. */
+/** Refused actions, kept separately: they never displace an action that was executed. */
 const REFUSED_MAX = 1_000;
-/** Longest time that what nobody waits for waits for company, ms. */
+/** Longest time that a job nobody waits for may wait to share a commit, ms. */
 const TICK_WINDOW_MS = 200;
 
 const EVENTS_SQL = `SELECT r.seq, r.time_ms, r."values" FROM readings r
@@ -34,11 +34,14 @@ const PROBE_SQL = [
   "SELECT sum(length(detail)) FROM alarm_actions",
 ];
 
-/** Events, states and the audit of the alarms. What an answer's readings cause is written in the answer's transaction. */
+/**
+ * Events, states and the audit log of the alarms. Everything caused by the readings of a response is written in its
+ * transaction.
+ */
 export class AlarmLog implements AlarmStore {
   readonly #parts: AlarmLogParts;
   readonly #events: EventRows;
-  /** Null where alarms are off. */
+  /** Null if alarms are disabled. */
   follower: ReadingFollower | null = null;
   #hasFailed = false;
 
@@ -47,7 +50,7 @@ export class AlarmLog implements AlarmStore {
     this.#events = new EventRows(parts);
   }
 
-  /** Reads its tables once: damage has to show while the store is opened, for then it is repaired. */
+  /** Reads its tables once: damage must be detected while the store is opened, because it is repaired then. */
   load(): void {
     this.#events.load();
     for (const sql of PROBE_SQL) this.#parts.db.read(sql).all();
@@ -69,7 +72,7 @@ export class AlarmLog implements AlarmStore {
     };
   }
 
-  /** Attributes of a reading as they are stored: where its machine's state is known they say it. */
+  /** Attributes of a reading as stored: they include its machine's state if that is known. */
   attributesOf(stream: Stream, { attributes, timeMs }: PendingReading): string {
     const state = this.follower?.machineStateFor(stream.sensor, stream.kind, timeMs) ?? null;
     if (state === null) return attributes;
@@ -77,7 +80,7 @@ export class AlarmLog implements AlarmStore {
     return `{"machine_state":"${state}"${rest === "}" ? "" : ","}${rest}`;
   }
 
-  /** Inside the transaction that stored these readings; answers the rows of the events they caused. */
+  /** Inside the transaction that stored these readings; returns the rows of the events they caused. */
   follow(stream: Stream, readings: readonly PendingReading[]): PendingRow[] {
     const { follower } = this;
     if (follower === null || readings.length === 0) return [];
@@ -101,7 +104,7 @@ export class AlarmLog implements AlarmStore {
         })),
       );
     } catch (err) {
-      // Readings are worth more than what is said of them: they are stored all the same.
+      // Readings matter more than their alarms: they are stored all the same.
       if (!this.#hasFailed) this.#parts.logger.error({ err, sensor, kind }, "alarms failed");
       this.#hasFailed = true;
       return [];

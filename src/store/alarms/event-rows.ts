@@ -16,7 +16,7 @@ export interface EventRowsParts {
   readonly site: () => string;
 }
 
-/** Filed like a kind, though no poll and no query knows it. */
+/** Stored like a kind, although no poll and no query uses it. */
 const EVENT_STREAM_KIND = EVENT_KIND as string as Kind;
 
 const INSERT_SQL = `INSERT INTO readings (stream, time_ms, id, is_future, offset_minutes, stored_at_ms, unit_set,
@@ -24,8 +24,9 @@ const INSERT_SQL = `INSERT INTO readings (stream, time_ms, id, is_future, offset
 const NEWEST_SQL = `SELECT max(o.time_ms) FROM outbox o JOIN streams s ON s.stream = o.stream WHERE s.kind = ?`;
 
 /**
- * Writes events as rows that are owed like readings. A row's time is when it was written, never before the row before it,
- * whatever the event's own time: so each lane sends the events of a sensor in the order in which they came about.
+ * Writes events as rows that are pending like readings. A row's time is when it was written, never before the row
+ * before it, whatever the event's own time: so each lane sends the events of a sensor in the order in which they
+ * occurred.
  */
 export class EventRows {
   readonly #parts: EventRowsParts;
@@ -40,7 +41,7 @@ export class EventRows {
     this.#lastMs = Number(row?.[0] ?? Number.NEGATIVE_INFINITY);
   }
 
-  /** Inside a transaction; the rows are to be handed to `outbox.rows.inserted` after it. */
+  /** Inside a transaction; the rows must be passed to `outbox.rows.inserted` after it. */
   insert(event: AlarmEvent): PendingRow {
     const { clock, db, outbox, site, streams } = this.#parts;
     const stream = streams.intern(event.sensor, EVENT_STREAM_KIND);

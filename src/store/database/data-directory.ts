@@ -1,10 +1,10 @@
-/** Makes DATA_DIR where it is missing, and finds before SQLite does what keeps the agent from working in it. */
+/** Creates DATA_DIR if it is missing, and detects before SQLite does what prevents the agent from using it. */
 import { accessSync, constants, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { makeDirectory } from "../../lib/make-directory.ts";
 import { StoreFailure } from "./store-failure.ts";
 
-/** Throws StoreFailure `unusable` with what the operator can do; any other failure of the disk as what it is. */
+/** Throws StoreFailure `unusable` with what the operator can do; any other failure of the disk under its own code. */
 export function prepareDataDirectory(dataDir: string): void {
   const path = resolve(dataDir);
   try {
@@ -19,7 +19,8 @@ export function prepareDataDirectory(dataDir: string): void {
   }
   requireWritable(path, path, constants.R_OK | constants.W_OK | constants.X_OK);
   for (const name of readdirSync(path)) {
-    // What another user left, mostly root after a one-off command, SQLite would call "readonly database" much later.
+    // For files left by another user, mostly root after a one-off command, SQLite would report "readonly database"
+    // much later.
     if (/^gateside\.(lock|db|db-wal|db-shm|ballast)$/.test(name)) {
       requireWritable(join(path, name), path, constants.R_OK | constants.W_OK);
     }

@@ -16,19 +16,19 @@ export interface DatabaseOptions {
 }
 
 /**
- * Page size of new files. A commit writes every page that it touches as a whole, so small pages cost a memory card much less; below
- * 1 kB the chains of sample pages grow long. Files that have other pages keep them.
+ * Page size of new files. A commit writes every page that it touches completely, so small pages wear a memory card much
+ * less; below 1 kB the chains of sample pages become long. Files with other pages keep them.
  */
 const PAGE_BYTES = 1024;
-/** Left as a -wal of at most this size by a checkpoint, bytes. */
+/** Maximum size of the -wal after a checkpoint, bytes. */
 const JOURNAL_SIZE_LIMIT = 1 << 20;
-/** Above this size an unclean stop checks only the tables that rule delivery: a full check would hold the start. */
+/** Above this size an unclean stop checks only the tables that control delivery: a full check would delay the start. */
 const FULL_CHECK_BYTES_MAX = 256 << 20;
 const RULING_TABLES = ["meta", "streams", "outbox", "live_marks", "day_progress", "forgotten"];
 
 /**
- * Two connections on gateside.db: one writes, one reads what is committed and nothing else, so that no reader meets rows
- * of an unfinished transaction. Statements are prepared once and again after `reopen`.
+ * Two connections on gateside.db: one writes, one reads only what is committed, so that no reader sees rows of an
+ * unfinished transaction. Statements are prepared once and again after `reopen`.
  */
 export class Database {
   readonly path: string;
@@ -49,7 +49,7 @@ export class Database {
     this.path = join(options.dataDir, "gateside.db");
   }
 
-  /** Opens what is there, or makes it. Throws StoreFailure `corrupt` for a file that is damaged or not ours. */
+  /** Opens an existing file, or creates it. Throws StoreFailure `corrupt` for a file that is damaged or not ours. */
   open(): void {
     const existed = existsSync(this.path);
     if (!existed) this.#create();
@@ -66,7 +66,7 @@ export class Database {
     }
   }
 
-  /** Beside a running agent: reads only, takes no lock, changes nothing. */
+  /** While an agent may be running: reads only, takes no lock, changes nothing. */
   openReadOnly(): void {
     if (!existsSync(this.path))
       throw new StoreFailure(
@@ -85,13 +85,13 @@ export class Database {
     }
   }
 
-  /** New files are made under another name first: a gateside.db without a schema is always damage. */
+  /** New files are created under another name first: a gateside.db without a schema is always damage. */
   #create(): void {
     const fresh = `${this.path}.new`;
     try {
       for (const suffix of ["", "-wal", "-shm", "-journal"])
         rmSync(fresh + suffix, { force: true });
-      // Leftovers of a database that somebody removed would be replayed into the new one.
+      // Leftovers of a deleted database would be replayed into the new one.
       for (const suffix of ["-wal", "-shm"]) rmSync(this.path + suffix, { force: true });
       const db = this.#connection(fresh, false);
       try {
@@ -126,7 +126,7 @@ export class Database {
       throw new StoreFailure("corrupt", `${this.path} is another program's database`);
     }
     writer.pragma("journal_mode = WAL");
-    // better-sqlite3 is compiled with NORMAL for WAL: without this a power cut takes acknowledged commits.
+    // better-sqlite3 is compiled with NORMAL for WAL: without this a power cut loses acknowledged commits.
     writer.pragma("synchronous = FULL");
     this.#pageBytes = Number(writer.pragma("page_size", { simple: true }));
     const checkpointPages = Math.floor(this.#options.checkpointBytes / this.#pageBytes);
@@ -155,7 +155,7 @@ export class Database {
 
   #check(wasUnclean: boolean): void {
     const writer = this.writer;
-    // Reading each root page finds a file cut short or a damaged catalogue even after a clean stop.
+    // Reading each root page detects a truncated file or a damaged catalogue even after a clean stop.
     writer.pragma("schema_version");
     for (const name of RULING_TABLES) writer.prepare(`SELECT 1 FROM ${name} LIMIT 1`).get();
     if (!wasUnclean) return;
@@ -167,7 +167,7 @@ export class Database {
     }
   }
 
-  /** False where the file was deleted or replaced under the open connections: what they write is lost with them. */
+  /** False if the file was deleted or replaced under the open connections: what they write is then lost. */
   get isInPlace(): boolean {
     return this.#writer === null || placeOf(this.path) === this.#place;
   }
@@ -199,7 +199,7 @@ export class Database {
     return statement as Statement<T>;
   }
 
-  /** A statement of the reading connection that answers rows as arrays. */
+  /** A statement of the reading connection that returns rows as arrays. */
   read(sql: string): Statement<Row> {
     let statement = this.#reads.get(sql);
     if (statement === undefined) {
@@ -214,7 +214,7 @@ export class Database {
     return this.#pageBytes;
   }
 
-  /** The file grows no further than this many of its pages; 0 leaves it free. */
+  /** The file grows to at most this many of its pages; 0 is unlimited. */
   capPages(pagesMax: number): void {
     // In bytes: a damaged file may be replaced by one with other pages.
     this.#bytesMax = pagesMax * this.#pageBytes;
@@ -226,7 +226,7 @@ export class Database {
     this.writer.pragma(`max_page_count = ${Math.floor(this.#bytesMax / this.#pageBytes)}`);
   }
 
-  /** For good. */
+  /** Permanently. */
   close(): void {
     this.#isShut = true;
     this.disconnect();
@@ -253,7 +253,7 @@ export function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** A renamed file is safe only once its directory is. */
+/** A renamed file is durable only once its directory is. */
 export function syncDirectory(path: string): void {
   const directory = openSync(path, "r");
   try {

@@ -4,8 +4,8 @@ import { prepareDataDirectory } from "./data-directory.ts";
 import { StoreFailure } from "./store-failure.ts";
 
 /**
- * One running agent per directory. The lock is a kernel file lock that SQLite takes on an empty file of its own: it ends
- * with the process however that ends, and no stale file or reused process id can keep the next one out.
+ * One running agent per directory. The lock is a kernel file lock that SQLite takes on an empty file of its own: it is
+ * released with the process however that ends, and no stale file or reused process id can block the next one.
  */
 export class DirectoryLock {
   readonly #db: Sqlite.Database;
@@ -22,7 +22,8 @@ export class DirectoryLock {
         timeout: 0,
         ...(nativeBinding === undefined ? {} : { nativeBinding }),
       });
-      // SQLite begins a journal with the lock; on a full disk a file would keep the agent from starting. OFF is refused.
+      // SQLite starts a journal with the lock; on a full disk a journal file would keep the agent from starting. OFF
+      // is refused.
       db.pragma("journal_mode = MEMORY");
       db.exec("BEGIN EXCLUSIVE");
       return new DirectoryLock(db);

@@ -1,7 +1,7 @@
 import type { Database } from "./database.ts";
 import type { WriteQueue } from "./write-queue.ts";
 
-/** Small values that must outlive the process: Sparkplug's bdSeq, horizons, counters. */
+/** Small values that must survive the process: Sparkplug's bdSeq, horizons, counters. */
 export class Meta {
   readonly #db: Database;
   readonly #queue: WriteQueue;
@@ -23,7 +23,7 @@ export class Meta {
     this.#queue.direct(`keep ${name}`, () => this.put(name, value));
   }
 
-  /** As part of a transaction that is running. */
+  /** As part of a running transaction. */
   put(name: string, value: string): void {
     this.#db
       .write(

@@ -6,12 +6,12 @@ import { sql as audit } from "./migrations/004-audit.ts";
 import { sql as auditShares } from "./migrations/005-audit-shares.ts";
 import { StoreFailure } from "./store-failure.ts";
 
-/** Step n brings a store from version n to n + 1. */
+/** Step n migrates a store from version n to n + 1. */
 export const STEPS: readonly string[] = [readings, lanes, alarms, audit, auditShares];
 
 export const SCHEMA_VERSION = STEPS.length;
 
-/** "Gate": tells our file from another program's. */
+/** "Gate": distinguishes our file from another program's. */
 export const APPLICATION_ID = 0x47617465;
 
 /** Brings the schema up to date, each step in its own transaction. A newer store is left as it is. */
@@ -26,7 +26,7 @@ export function migrate(db: Sqlite.Database, path: string, steps = STEPS): void 
   }
 }
 
-/** The store's version. Throws StoreFailure `schema_newer` when this program does not know it. */
+/** The store's version. Throws StoreFailure `schema_newer` if this program does not know it. */
 export function requireKnownVersion(
   db: Sqlite.Database,
   path: string,
@@ -37,7 +37,7 @@ export function requireKnownVersion(
   throw new StoreFailure("schema_newer", newerText(path, version, known));
 }
 
-/** Of a store that a newer program has written. */
+/** For a store written by a newer program. */
 export function newerText(path: string, version: number, known = SCHEMA_VERSION): string {
   return `${path} has schema version ${version}, but this program supports only up to ${known}: install the newer Gateside again, or set another DATA_DIR`;
 }

@@ -1,7 +1,8 @@
 /**
- * The migrations backwards, so that an older package can be put back. Later steps only added: taking what they added out again leaves
- * the store as the older program made it, and keeps every reading taken since the upgrade. That needs no room on the disk, unless the
- * file has pages of another size than older programs reckon with: then it is copied, which needs as much room as it takes itself.
+ * The migrations in reverse, so that an older package can be installed again. Later steps only added: removing their
+ * additions leaves the store as the older program made it, and keeps every reading taken since the upgrade. That needs
+ * no disk space, unless the file has a page size that older programs do not expect: then it is copied, which needs as
+ * much space as the file has.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +11,7 @@ import { DirectoryLock } from "./directory-lock.ts";
 import { APPLICATION_ID, requireKnownVersion, SCHEMA_VERSION } from "./migrate.ts";
 import { StoreFailure } from "./store-failure.ts";
 
-/** Lanes 0–4 are main's in 0.1, in this order. A store that a newer program made may have given them other numbers. */
+/** Lanes 0–4 are main's in 0.1, in this order. A store created by a newer program may have given them other numbers. */
 const RELEASED = ["json", "plain", "waveform", "sparkplug", "sparkplugWaveform"] as const;
 const MAINS = "SELECT lane FROM lanes WHERE uplink = 'main' AND leaving IS NULL";
 const LANE_TABLES = ["outbox", "live_marks"] as const;
@@ -23,12 +24,15 @@ const RELEASED_NUMBERS_SQL = LANE_TABLES.flatMap((table) =>
       `UPDATE ${table} SET lane = ${lane} WHERE lane <> ${lane} AND lane = (${MAINS} AND format = '${format}');`,
   ),
 ).join("\n");
-/** Programs before schema 5 cap the file by counting pages of this size: smaller ones would leave them a part of BUFFER_MAX_MB. */
+/**
+ * Programs before schema 5 limit the file by counting pages of this size: with smaller ones they would use only a part
+ * of BUFFER_MAX_MB.
+ */
 const OLD_PAGE_BYTES = 4096;
-/** Kinds that 0.1 does not know: their rows would go out as readings of a kind that nobody expects. */
+/** Kinds that 0.1 does not know: their rows would be sent as readings of an unexpected kind. */
 const LATER_KINDS = "SELECT stream FROM streams WHERE kind IN ('event', 'node')";
 
-/** Entry n takes a store from version n + 2 to n + 1. */
+/** Entry n converts a store from version n + 2 to n + 1. */
 const BACK: readonly string[] = [
   /* sql */ `
 ${OTHER_LANES_SQL}
@@ -67,8 +71,8 @@ export interface Rollback {
 }
 
 /**
- * Takes the stopped agent's store back to schema version `to`, in one transaction. Throws StoreFailure: `in_use` while an agent runs,
- * `missing`, `schema_newer`, `unusable` for a version that cannot be gone back to.
+ * Converts the stopped agent's store back to schema version `to`, in one transaction. Throws StoreFailure: `in_use`
+ * while an agent runs, `missing`, `schema_newer`, `unusable` for a version that cannot be restored.
  */
 export function rollBack(dataDir: string, to: number, nativeBinding?: string): Rollback {
   const path = join(dataDir, "gateside.db");
@@ -109,7 +113,7 @@ function stepBack(db: Sqlite.Database, path: string, to: number): Rollback {
 /** Copies a file with other pages than older programs expect. A power cut leaves the copy or the original; both programs read both. */
 function repage(db: Sqlite.Database): void {
   if (Number(db.pragma("page_size", { simple: true })) === OLD_PAGE_BYTES) return;
-  // In WAL mode the size of pages cannot change.
+  // In WAL mode the page size cannot be changed.
   db.pragma("journal_mode = DELETE");
   try {
     db.pragma(`page_size = ${OLD_PAGE_BYTES}`);
@@ -119,7 +123,7 @@ function repage(db: Sqlite.Database): void {
   }
 }
 
-/** What takes a store from `version` to the one before. */
+/** The reverse step from `version` to the one before. */
 function stepFrom(version: number, path: string): string {
   const step = BACK[version - 2];
   if (step === undefined) {

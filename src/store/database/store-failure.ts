@@ -1,13 +1,13 @@
 export type StoreFailureCode =
   /** Another agent holds the directory. */
   | "in_use"
-  /** DATA_DIR cannot be worked in as it is: a file in the way, no permission, a read-only or special file system. */
+  /** DATA_DIR cannot be used: a file in its place, no permission, a read-only or special file system. */
   | "unusable"
   /** The file was written by a newer program. */
   | "schema_newer"
-  /** No database where one was to be read. */
+  /** No database to read. */
   | "missing"
-  /** The page cap or the disk is full. */
+  /** The page limit is reached or the disk is full. */
   | "full"
   /** The file or its directory cannot be written. */
   | "readonly"
@@ -16,16 +16,16 @@ export type StoreFailureCode =
   /** The file is damaged. */
   | "corrupt"
   | "closed"
-  /** A fault of this program. */
+  /** A bug of this program. */
   | "internal";
 
 /** How the store fails. Nothing of a failed append or settlement was counted. */
 export class StoreFailure extends Error {
   override readonly name = "StoreFailure";
   readonly code: StoreFailureCode;
-  /** True when the same call may work once the disk is well again. */
+  /** True if the same call may work once the disk has recovered. */
   readonly isRetryable: boolean;
-  /** SQLite's own word for it, e.g. SQLITE_IOERR_FSYNC. */
+  /** SQLite's error code, e.g. SQLITE_IOERR_FSYNC. */
   readonly sqliteCode: string | null;
 
   constructor(code: StoreFailureCode, message: string, cause?: unknown) {

@@ -1,4 +1,4 @@
-/** The version of a store as its file's header says it: opens no database, so nothing is written beside it. */
+/** The version of a store from its file header: opens no database, so nothing is written beside it. */
 import { closeSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { APPLICATION_ID, newerText, SCHEMA_VERSION } from "./migrate.ts";
@@ -8,7 +8,7 @@ const HEADER_BYTES = 100;
 const USER_VERSION_AT = 60;
 const APPLICATION_ID_AT = 68;
 
-/** Null where there is no store yet, or no file of ours. Throws the file system's error where it cannot be read. */
+/** Null if there is no store yet, or the file is not ours. Throws the file system's error if it cannot be read. */
 export function storedVersion(path: string): number | null {
   const header = Buffer.alloc(HEADER_BYTES);
   let file: number;
@@ -27,7 +27,7 @@ export function storedVersion(path: string): number | null {
   return header.readUInt32BE(USER_VERSION_AT);
 }
 
-/** What keeps this program from opening the store in `dataDir`, where a newer one wrote it; else null. */
+/** Why this program cannot open the store in `dataDir` if a newer one wrote it; otherwise null. */
 export function newerStore(dataDir: string): string | null {
   const path = join(dataDir, "gateside.db");
   const version = storedVersion(path);

@@ -22,7 +22,7 @@ export class Streams {
     this.#db = db;
   }
 
-  /** Adds what the disk has. Numbers given but not yet written stay given. */
+  /** Adds those on disk. Numbers assigned but not yet written stay assigned. */
   load(): void {
     for (const row of this.#db.read("SELECT stream, sensor, kind FROM streams").all()) {
       this.#remember({ stream: Number(row[0]), sensor: String(row[1]), kind: row[2] as Kind });
@@ -32,7 +32,10 @@ export class Streams {
     }
   }
 
-  /** Adds what another process wrote since: one look at the end of the table. Numbers are given in ascending order. */
+  /**
+   * Adds what another process wrote since: one look-up at the end of the table. Numbers are assigned in ascending
+   * order.
+   */
   loadNewer(): void {
     const sql = "SELECT stream, sensor, kind FROM streams WHERE stream > ?";
     for (const row of this.#db.read(sql).all(this.#highest)) {
@@ -60,7 +63,7 @@ export class Streams {
     return this.#byNumber.get(stream) ?? this.#reload(stream);
   }
 
-  /** A reader of a running agent's store meets streams that are newer than its memory. */
+  /** A reader of a running agent's store finds streams that are newer than its memory. */
   #reload(stream: number): Stream {
     this.load();
     const found = this.#byNumber.get(stream);
@@ -79,7 +82,7 @@ export class Streams {
     return this.#units.get(unitSet) ?? "{}";
   }
 
-  /** Number of a sensor and kind, given when first needed; it is written by `write` in the caller's transaction. */
+  /** Number of a sensor and kind, assigned on first use; it is written by `write` in the caller's transaction. */
   intern(sensor: string, kind: Kind): Stream {
     const known = this.find(sensor, kind);
     if (known !== null) return known;
@@ -96,7 +99,7 @@ export class Streams {
     return unitSet;
   }
 
-  /** In the transaction that first uses them. A number stays given when that one fails: the next writes it. */
+  /** In the transaction that first uses them. A number stays assigned if that one fails: the next writes it. */
   write(stream: Stream): void {
     this.#db
       .write("INSERT OR IGNORE INTO streams (stream, sensor, kind) VALUES (?, ?, ?)")

@@ -1,9 +1,9 @@
 /**
- * Every write of the store that can wait goes through here and shares transactions: one sync for a poll round or a
- * hundred acknowledgements. A job is in its transaction whole or not at all. A long job pauses between slices so that
- * the event loop stays free; its transaction stays open meanwhile, and the reading connection does not see it.
+ * Every write of the store that can wait goes through this queue and shares transactions: one sync for a poll round or
+ * a hundred acknowledgements. A job is in its transaction completely or not at all. A long job pauses between slices so
+ * that the event loop stays free; its transaction stays open meanwhile, and the reading connection does not see it.
  *
- * Under light load commits keep a distance (`paceMs`): each writes whole pages, however few rows are in it, so that a
+ * Under light load commits are spaced (`paceMs`): each writes whole pages, however few rows they contain, so that a
  * sensor every second would wear a card ten times as much as the same readings in rounds.
  */
 import { setImmediate as immediate } from "node:timers/promises";
@@ -13,15 +13,17 @@ import { StoreFailure } from "./store-failure.ts";
 
 export interface WriteJob {
   readonly what: string;
-  /** About how many rows it writes: many at once are not kept waiting. */
+  /** Approximate number of rows it writes: many at once do not wait. */
   readonly rows: number;
-  /** True: with few rows waiting it is written `paceMs` after the commit before, where its own window ends sooner. */
+  /**
+   * True: with few rows waiting it is written `paceMs` after the previous commit, unless its own window ends sooner.
+   */
   readonly canWait?: boolean;
-  /** Time of the oldest reading that it brings, ms; null where it brings none. */
+  /** Time of the oldest reading it contains, ms; null if it contains none. */
   readonly oldestMs?: number | null;
-  /** Writes; each `yield` is a place to pause. */
+  /** Writes; each `yield` is a possible pause. */
   run(): Generator<void, void, void>;
-  /** After the commit: memory follows the disk. */
+  /** After the commit: updates memory from disk. */
   committed(): void;
   /** Nothing was written. */
   failed(failure: StoreFailure): void;
@@ -38,33 +40,36 @@ interface WriteQueueParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly statistics: WriteStatistics;
-  /** Distance that commits of a few patient jobs keep from the one before, ms; 0 = none. */
+  /** Spacing between commits of a few jobs that can wait, ms; 0 = none. */
   readonly paceMs: number;
   /**
-   * Makes room after SQLITE_FULL for a write whose oldest reading is this old, null where it brings none; true when trying
-   * again makes sense. Pauses at each `yield`, but ends soon once somebody waits for it.
+   * Frees space after SQLITE_FULL for a write whose oldest reading has this time, null if it contains none; true if a
+   * retry makes sense. Pauses at each `yield`, but ends soon once somebody waits for it.
    */
   readonly makeRoom: (
     oldestIncomingMs: number | null,
     isHurried: () => boolean,
   ) => Generator<void, boolean, void>;
-  /** A transaction was rolled back: what its jobs noted in memory is void. */
+  /** A transaction was rolled back: what its jobs noted in memory is invalid. */
   readonly undone: () => void;
   /** A transaction is on disk. */
   readonly committed?: () => void;
-  /** Opens new connections, setting a damaged file aside, and reads memory from disk again. Told what made it necessary. */
+  /**
+   * Opens new connections, setting a damaged file aside, and reads memory from disk again. Gets the failure that made
+   * it necessary.
+   */
   readonly reopen: (seen: StoreFailure | null) => void;
 }
 
-/** Rows waiting that end the window early. */
+/** Waiting rows that end the window early. */
 const ROWS_MAX = 500;
-/** From this many rows on nothing waits for company: they fill the pages that a commit writes. */
+/** From this many rows on nothing waits to share a commit: they fill the pages that it writes. */
 const LIGHT_ROWS = 50;
 /** Longest piece of work between two turns of the event loop, ms. */
 const SLICE_MS = 10;
-/** How often room is made for one job: an answer may be larger than what is freed in one go. */
+/** How often space is freed for one job: a response may be larger than what is freed in one go. */
 const ROOM_ROUNDS_MAX = 16;
-/** What the -wal holds beside each page. */
+/** Overhead of the -wal per page. */
 const FRAME_HEAD_BYTES = 24;
 
 export class WriteQueue {
@@ -87,7 +92,7 @@ export class WriteQueue {
     this.#paceMs = parts.paceMs;
   }
 
-  /** The failure that stands since the last try to write; null while writing works. */
+  /** The failure since the last write attempt; null while writing works. */
   get failure(): StoreFailure | null {
     return this.#failure;
   }
@@ -104,7 +109,7 @@ export class WriteQueue {
     this.#arm(isPatient ? Math.max(dueAt, this.#committedAt + this.#paceMs) : dueAt);
   }
 
-  /** From now on nothing waits for company: the agent stops. */
+  /** From now on nothing waits to share a commit: the agent stops. */
   hurry(): void {
     this.#paceMs = 0;
     if (this.#jobs.length > 0) void this.flush();
@@ -121,7 +126,7 @@ export class WriteQueue {
     });
   }
 
-  /** Writes all that waits. Never rejects: each job hears its own end. */
+  /** Writes all waiting jobs. Never rejects: each job gets its own result. */
   flush(): Promise<void> {
     this.#timer?.abort.abort();
     this.#timer = null;
@@ -133,7 +138,7 @@ export class WriteQueue {
   }
 
   async #drain(): Promise<void> {
-    // A turn of the loop first, so that jobs queued in this one share the transaction.
+    // Yields to the loop first, so that jobs queued in this turn share the transaction.
     await immediate();
     while (this.#jobs.length > 0) {
       const active = this.#start();
@@ -200,7 +205,7 @@ export class WriteQueue {
     }
   }
 
-  /** Waits for running work, writes the rest synchronously: for an orderly end. */
+  /** Waits for running work, writes the rest synchronously: for a clean stop. */
   close(): void {
     this.#finishActive();
     this.#timer?.abort.abort();
@@ -212,7 +217,7 @@ export class WriteQueue {
     this.#isClosed = true;
   }
 
-  /** A read whose failure is treated like a write's: a broken connection is replaced. Throws StoreFailure. */
+  /** A read whose failure is handled like a write's: a broken connection is replaced. Throws StoreFailure. */
   read<T>(what: string, read: () => T): T {
     try {
       this.#revive();
@@ -230,9 +235,9 @@ export class WriteQueue {
       if (failure === null) return;
       const room = { isOut: failure.code !== "full" && group.length === 1 };
       let known: StoreFailure | null = failure.code === "full" ? failure : null;
-      // One by one: a job that cannot be written must not take its neighbours with it.
+      // One by one: a job that cannot be written must not fail its neighbours.
       for (const job of group) {
-        // No room for one is none for the next.
+        // If there is no space for one, there is none for the next.
         const own = room.isOut ? failure : yield* this.#tryAlone(job, known, room);
         known = null;
         if (own !== null) job.failed(own);
@@ -242,7 +247,7 @@ export class WriteQueue {
     }
   }
 
-  /** `known` is how it failed before; null where it is to be tried first. */
+  /** `known` is its earlier failure; null if it should be tried first. */
   *#tryAlone(
     job: WriteJob,
     known: StoreFailure | null,
@@ -279,7 +284,7 @@ export class WriteQueue {
     return null;
   }
 
-  /** After a failed reopen each next try begins with another. */
+  /** After a failed reopen each further attempt starts with another one. */
   #revive(): void {
     if (!this.#isClosed && !this.#parts.db.isOpen) this.#parts.reopen(null);
   }
@@ -299,7 +304,7 @@ export class WriteQueue {
     return failure;
   }
 
-  /** Bytes handed to the disk: frames into the -wal, and pages from there into the file. */
+  /** Bytes passed to the disk: frames into the -wal, and pages from there into the file. */
   #count(): void {
     const { db, statistics, committed } = this.#parts;
     committed?.();

@@ -11,7 +11,7 @@ interface GapLogParts {
   readonly streams: Streams;
   readonly queue: WriteQueue;
   readonly logger: Logger;
-  /** An uplink has lost so many readings, once that is committed. */
+  /** An uplink has lost this many readings, once that is committed. */
   readonly onLost?: ((uplink: string, reason: string, count: number) => void) | undefined;
 }
 
@@ -20,20 +20,20 @@ const PENDING_SQL = `SELECT gap, stream, from_ms, to_ms, count, reason, uplink F
   ORDER BY gap LIMIT ?`;
 
 /**
- * Readings that were given up, until that is published on agent/gap. Who publishes them is not to fail with the disk: while it
- * cannot be read no gap is known, and a gap that cannot be settled is published again.
+ * Readings that were given up, until that is published on agent/gap. A disk failure must not fail the publishers: while
+ * the disk cannot be read no gap is known, and a gap that cannot be settled is published again.
  */
 export class SqliteGapLog implements GapLog {
   readonly #parts: GapLogParts;
-  /** Uplinks that can publish gaps; the first also publishes those of uplinks that cannot, or are gone. */
+  /** Uplinks that can publish gaps; the first also publishes those of uplinks that cannot, or were removed. */
   #tellers: readonly string[] = [MAIN_UPLINK];
-  /** The uplink that needs no name, for it is the only one. */
+  /** The uplink that needs no name because it is the only one. */
   #only: string | null = MAIN_UPLINK;
   /** The gap that still grows, by uplink, stream and reason. Once handed out it no longer changes. */
   readonly #growing = new Map<string, number>();
   /**
-   * Counts as they were handed out, by gap. A transaction that pauses meanwhile may raise one unseen: what was
-   * not published of it stays.
+   * Counts as they were handed out, by gap. A transaction that pauses meanwhile may raise one unseen: the part that was
+   * not published stays.
    */
   readonly #handedOut = new Map<number, number>();
   /** Given up in the running transaction. */
@@ -43,7 +43,10 @@ export class SqliteGapLog implements GapLog {
     this.#parts = parts;
   }
 
-  /** Gaps have a topic beside those of JSON and plain readings; the first that has them publishes for one that has neither. */
+  /**
+   * Gaps have a topic beside those of JSON and plain readings; the first uplink with such topics publishes for one that
+   * has neither.
+   */
   set uplinks(uplinks: readonly Pick<OutboxUplink, "name" | "lanes">[]) {
     this.#only = uplinks.length === 1 ? (uplinks[0]?.name ?? null) : null;
     this.#tellers = uplinks
@@ -51,7 +54,7 @@ export class SqliteGapLog implements GapLog {
       .map(({ name }) => name);
   }
 
-  /** The part of the log that one uplink tells. */
+  /** The part of the log that one uplink publishes. */
   of(uplink: string): GapLog {
     return {
       pendingGaps: (max) => {
@@ -63,7 +66,7 @@ export class SqliteGapLog implements GapLog {
     };
   }
 
-  /** Everybody's. */
+  /** Of all uplinks. */
   pendingGaps(max: number): Gap[] {
     return this.#pending(max, null);
   }
@@ -128,7 +131,7 @@ export class SqliteGapLog implements GapLog {
     }
   }
 
-  /** Adds one given-up reading, inside the transaction that drops it. Neighbours share a record. */
+  /** Adds one given-up reading, inside the transaction that drops it. Adjacent ones share a record. */
   add(stream: number, timeMs: number, reason: string, uplink: string): void {
     const { db } = this.#parts;
     this.#stage(uplink, reason);
@@ -156,7 +159,7 @@ export class SqliteGapLog implements GapLog {
     else known.count += 1;
   }
 
-  /** What was given up is so for good. */
+  /** The transaction is committed. */
   committed(): void {
     if (this.#staged.length === 0) return;
     for (const { uplink, reason, count } of this.#staged)
@@ -164,13 +167,13 @@ export class SqliteGapLog implements GapLog {
     this.#staged = [];
   }
 
-  /** The transaction came to nothing. */
+  /** The transaction was rolled back. */
   undone(): void {
     this.#staged = [];
     this.endEpisode();
   }
 
-  /** The next given-up reading begins a new record. */
+  /** The next given-up reading starts a new record. */
   endEpisode(): void {
     this.#growing.clear();
   }

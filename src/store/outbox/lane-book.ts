@@ -1,4 +1,4 @@
-/** Which lane has which number, on disk: see lane-plan.ts for what becomes of lanes when uplinks change. */
+/** Which lane has which number, on disk: see lane-plan.ts for what happens to lanes when uplinks change. */
 
 import type { Lane, OutboxUplink } from "../../core/delivery.ts";
 import { isWaveform, type LaneChange, planLanes } from "../../core/lane-plan.ts";
@@ -6,11 +6,14 @@ import type { Database } from "../database/database.ts";
 import { findNewest } from "../readings/newest-times.ts";
 import { hourOf } from "../readings/stored-reading.ts";
 
-/** First number of a lane that is not main's of 0.1. */
+/** First number of a lane that is not one of main's in 0.1. */
 const FIRST_NUMBER = 5;
-/** How far back a lane that begins now looks for what is newest, hours: older sensors have no newest to keep to. */
+/**
+ * How far back a lane that begins now searches for the newest readings, hours: streams without any in that time have no
+ * limit.
+ */
 const NEWEST_HOURS = 168;
-/** So many readings of a sensor and kind are looked through for one with a chosen value. */
+/** Readings of a sensor and kind that are searched for one with a selected value. */
 const CHOSEN_ROWS = 50;
 
 type IsChosen = (value: string) => boolean;
@@ -56,14 +59,17 @@ export class LaneBook {
     const count = this.#db.write<{ n: number }>("SELECT count(*) AS n FROM outbox WHERE lane = ?");
     const known = this.inUse().map(({ lane, uplink, format }) => {
       const wanted = uplinks.find(({ name }) => name === uplink)?.lanes ?? [];
-      // Counted where it matters alone: a long backlog takes a while.
+      // Counted only if needed: a long backlog takes a while.
       const readings = wanted.includes(format) ? 0 : (count.get(lane)?.n ?? 0);
       return { uplink, lane: format, readings };
     });
     return planLanes(known, uplinks);
   }
 
-  /** Files the lanes of these uplinks, inside a transaction. Answers what changed; nothing is written where nothing did. */
+  /**
+   * Creates and updates the lanes of these uplinks, inside a transaction. Returns the changes; without changes nothing
+   * is written.
+   */
   file(uplinks: readonly OutboxUplink[]): readonly LaneChange[] {
     const inUse = this.inUse();
     const changes = this.plan(uplinks);
@@ -117,8 +123,8 @@ export class LaneBook {
   }
 
   /**
-   * A late reading does not go to a live topic of the new lane either: of what is stored the newest of each stream alone may, and that
-   * only where the lane begins with what is stored.
+   * A late reading does not go to a live topic of the new lane either: of stored readings only the newest of each
+   * stream may, and only if the lane begins with what is stored.
    */
   #markNewest(number: number, isPublishedAlready: boolean, isChosen: IsChosen | null): void {
     for (const [stream, { timeMs }] of findNewest(this.#db, NEWEST_HOURS)) {
@@ -130,7 +136,10 @@ export class LaneBook {
     }
   }
 
-  /** Of a choice of values the newest reading may have none; where those that are looked at have none either, its time counts. */
+  /**
+   * With a selection of values the newest reading may have none; if those that are searched have none either, its time
+   * counts.
+   */
   #newestChosen(stream: number, newestMs: number, isChosen: IsChosen | null): number {
     if (isChosen === null) return newestMs;
     let left = CHOSEN_ROWS;
@@ -141,7 +150,7 @@ export class LaneBook {
         .all(hour, stream, left);
       const found = rows.find(({ values }) => hasChosen(values, isChosen));
       if (found !== undefined) return found.timeMs;
-      // An hour without any counts as one, so that the walk ends.
+      // An hour without any counts as one, so that the search ends.
       left -= Math.max(1, rows.length);
       hour = this.#db.write<{ hour: number }>(HOUR_BEFORE_SQL).get(hour)?.hour;
     }
@@ -166,7 +175,7 @@ function hasChosen(values: string, isChosen: IsChosen): boolean {
   try {
     return Object.keys(JSON.parse(values) as object).some(isChosen);
   } catch {
-    // Damaged: the publisher tells it.
+    // Damaged: the publisher reports it.
     return true;
   }
 }

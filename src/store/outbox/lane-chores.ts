@@ -1,6 +1,7 @@
 /**
- * What lanes need beside leasing and settling, a slice at a time between the writes of others: rows for what was stored
- * before an uplink came, the end of lanes that are no longer configured, and backlog that is older than its uplink wants.
+ * Background work of lanes besides leasing and settling, a slice at a time between other writes: rows for readings
+ * stored before an uplink was added, the removal of lanes that are no longer configured, and backlog that is older than
+ * its uplink wants.
  */
 
 import type { Lane } from "../../core/delivery.ts";
@@ -23,7 +24,7 @@ interface ChoreParts {
   readonly streams: Streams;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Counts what was given up: `put` inside the transaction, `dropped` after it. */
+  /** Counts dropped readings: `put` inside the transaction, `dropped` after it. */
   readonly counts: {
     put(reason: string, count: number): void;
     dropped(reason: string, count: number): void;
@@ -78,7 +79,7 @@ export class LaneChores {
     this.#parts = parts;
   }
 
-  /** All that is due, until it is done or `isStopping`. Rejects as the disk does; what is left is done the next time. */
+  /** All due work, until it is done or `isStopping`. Rejects if the disk fails; the rest is done the next time. */
   async run(isStopping: () => boolean): Promise<void> {
     for (const leaving of this.#rows<Leaving>(LEAVING_SQL)) await this.#leave(leaving, isStopping);
     for (const lane of this.#parts.outbox.lanes) await this.#age(lane, isStopping);
@@ -93,7 +94,7 @@ export class LaneChores {
     return queue.read("look at lanes", () => db.write<T>(sql).all());
   }
 
-  /** One hour of what was stored before the lane came. False when nothing is left. */
+  /** One hour of readings stored before the lane was added. False if nothing is left. */
   async #fillHour(lane: LaneQueue): Promise<boolean> {
     const { outbox } = this.#parts;
     const rows: PendingRow[] = [];
@@ -152,7 +153,7 @@ export class LaneChores {
     };
   }
 
-  /** Gives up what a lane still owes that is no longer configured, then its marks, then its number. */
+  /** Gives up the pending readings of a lane that is no longer configured, then its marks, then its number. */
   async #leave(lane: Leaving, isStopping: () => boolean): Promise<void> {
     const { db, gaps } = this.#parts;
     for (;;) {
@@ -201,7 +202,10 @@ export class LaneChores {
     }
   }
 
-  /** Inside a transaction. Answers how many count: one that another lane of the same uplink still owes is not lost to it. */
+  /**
+   * Inside a transaction. Returns how many count: one that is pending in another lane of the same uplink is not lost to
+   * it.
+   */
   #giveUp(
     { lane, uplink, format }: Omit<Leaving, "leaving">,
     rows: readonly Place[],

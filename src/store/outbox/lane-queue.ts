@@ -3,7 +3,7 @@ import { laneName } from "../../core/lane-plan.ts";
 import { Backoff } from "../../lib/backoff.ts";
 import type { LaneUplink } from "./lane-uplink.ts";
 
-/** Where a row of the outbox lies: its key within one lane. */
+/** Position of a row of the outbox: its key within one lane. */
 export interface Place {
   readonly stream: number;
   readonly hour: number;
@@ -11,11 +11,11 @@ export interface Place {
   readonly seq: number;
 }
 
-/** Rows that were leased together and lie side by side in the outbox, so that one DELETE takes a run of them. */
+/** Rows that were leased together and are adjacent in the outbox, so that one DELETE removes a run of them. */
 export interface Page {
   readonly stream: number;
   readonly hour: number;
-  /** Newest row of the store when the page was read: what came between its rows later is above it. */
+  /** Newest row of the store when the page was read: rows inserted between its rows later have a higher number. */
   readonly seqMax: number;
 }
 
@@ -40,7 +40,7 @@ class Refusal {
   isOver(now: number): boolean {
     return now >= this.#until;
   }
-  /** Several messages refused in one window count once. Answers the wait, ms; 0 when it is running already. */
+  /** Several messages refused in one window count once. Returns the wait, ms; 0 if it is running already. */
   add(now: number): number {
     if (!this.isOver(now)) return 0;
     const wait = this.#backoff.next();
@@ -53,18 +53,18 @@ class Refusal {
   }
 }
 
-/** Delivery state of one sensor and kind in one lane. Its size does not depend on how much is pending. */
+/** Delivery state of one sensor and kind in one lane. Its size does not depend on the number of pending readings. */
 export class StreamQueue {
   readonly stream: number;
   /** Rows in the outbox. */
   pending = 0;
   /** Of these, leased or settled and not written yet. */
   leased = 0;
-  /** The backlog is read from behind this row on. */
+  /** The backlog is read from after this row on. */
   cursor: Place;
-  /** True when nothing lies behind the cursor. */
+  /** True if nothing follows the cursor. */
   isExhausted = false;
-  /** Newest pending row that may go live; null when none. */
+  /** Newest pending row that may go live; null if none. */
   candidate: Place | null = null;
   /** The candidate as the running transaction will leave it (live-only lanes). */
   staged: Place | null = null;
@@ -89,7 +89,7 @@ export class StreamQueue {
   rewind(to: Place): void {
     this.isExhausted = false;
     const { cursor } = this;
-    // By hour first: a cursor that walked on to an hour without rows of this stream has no time yet.
+    // By hour first: a cursor that advanced to an hour without rows of this stream has no time yet.
     const isBehind =
       to.hour > cursor.hour ||
       (to.hour === cursor.hour &&
@@ -98,30 +98,30 @@ export class StreamQueue {
   }
 }
 
-/** One lane: its streams, what is leased, what is parked, and who waits for news. */
+/** One lane: its streams, leased and parked rows, and waiters. */
 export class LaneQueue {
   readonly lane: Lane;
   /** As stored. */
   readonly number: number;
-  /** Whose it is; its choice may change while the lane stays. */
+  /** Its uplink; the selection may change while the lane stays. */
   uplink: LaneUplink;
   readonly streams = new Map<number, StreamQueue>();
   /** By seq. Settled ones stay until they are written, so that they are not leased again. */
   readonly #leased = new Map<number, Slot>();
   /** Oversize rows by seq. */
   readonly parked = new Map<number, { readonly place: Place; readonly live: boolean }>();
-  /** Turns the round-robin. */
+  /** Advances the round-robin. */
   turn = 0;
   /** Changes with each event that may make something leasable. */
   version = 0;
   /** The version at the last lease. */
   seenVersion = -1;
   hasLeasedLive = false;
-  /** Changes with the rows, and with what is settled. */
+  /** Changes with the rows, and with settlements. */
   rowsVersion = 0;
-  /** Rows whose settlement waits for its commit: nobody is owed them any more. */
+  /** Rows whose settlement waits for its commit: they are no longer pending. */
   settled = 0;
-  /** When an outcome last came, ms of the monotonic clock. */
+  /** Time of the last outcome, ms of the monotonic clock. */
   settledAtMs = Number.NEGATIVE_INFINITY;
   #order: StreamQueue[] = [];
   #waiting: (() => void)[] = [];
@@ -203,7 +203,7 @@ export class LaneQueue {
     this.#leased.set(slot.place.seq, slot);
   }
 
-  /** False when it is leased no more, or anew. */
+  /** False if it is no longer leased, or leased again. */
   endLease(slot: Slot): boolean {
     const { seq, stream } = slot.place;
     if (this.#leased.get(seq) !== slot) return false;
@@ -212,7 +212,7 @@ export class LaneQueue {
     return true;
   }
 
-  /** Whether the outbox holds rows of this stream besides those that are leased or about to go live. */
+  /** Whether the outbox contains rows of this stream besides those that are leased or about to go live. */
   hasBacklog(stream: StreamQueue): boolean {
     const { pending, leased, candidate } = stream;
     const isLiveWaiting = candidate !== null && !this.#leased.has(candidate.seq);

@@ -4,16 +4,16 @@ import { isWaveformWanted } from "../../core/uplink.ts";
 import type { Stream } from "../database/streams.ts";
 import { HOUR_MS } from "../readings/stored-reading.ts";
 
-/** What decides whether a reading is owed. */
+/** What decides whether a reading is pending for an uplink. */
 export interface OwedReading {
   readonly stream: Stream;
   /** JSON text of its values. */
   readonly values: string;
-  /** Why its samples were recorded; undefined where it has none. */
+  /** Why its samples were recorded; undefined if it has none. */
   readonly recordingReason: number | null | undefined;
 }
 
-/** One uplink as the outbox asks it about each reading. */
+/** One uplink as the outbox queries it for each reading. */
 export class LaneUplink {
   readonly #uplink: OutboxUplink;
   /** By stream. */
@@ -30,7 +30,7 @@ export class LaneUplink {
     return this.#uplink.history;
   }
 
-  /** Whether this lane is to carry the reading. */
+  /** Whether this lane should carry the reading. */
   owes(lane: Lane, { stream, values, recordingReason }: OwedReading): boolean {
     if (isEvent(stream) && lane !== "json") return false;
     if (lane === "waveform" || lane === "sparkplugWaveform") {
@@ -55,7 +55,7 @@ export class LaneUplink {
     return Object.keys(parse(values)).some(value);
   }
 
-  /** A JSON object with the chosen members only. Throws SyntaxError where the text is damaged. */
+  /** A JSON object with only the selected members. Throws SyntaxError if the text is damaged. */
   prune(kind: string, text: string): string {
     const { value } = this.#uplink.selector;
     if (value === null || isEvent({ kind })) return text;
@@ -67,7 +67,7 @@ export class LaneUplink {
     return this.#uplink.selector.value !== null;
   }
 
-  /** Readings before it are given up, ms; null where there is no such age. */
+  /** Readings before it are given up, ms; null if there is no such age. */
   oldestMs(nowMs: number): number | null {
     const { maxAgeHours } = this.#uplink;
     return maxAgeHours === null ? null : nowMs - maxAgeHours * HOUR_MS;

@@ -29,10 +29,10 @@ const PAGE_SQL = `SELECT o.time_ms, o.seq, ${READING_COLUMNS}
   ORDER BY o.time_ms, o.seq LIMIT ?`;
 const NEXT_HOUR_SQL = "SELECT hour FROM outbox WHERE lane = ? AND hour > ? ORDER BY hour LIMIT 1";
 const ONE_SQL = `SELECT ${READING_COLUMNS} FROM readings r WHERE r.seq = ?`;
-/** The reads, so that their plans can be asserted. */
+/** The read statements, so that their query plans can be asserted. */
 export const OUTBOX_SQL = { page: PAGE_SQL, nextHour: NEXT_HOUR_SQL, one: ONE_SQL } as const;
 
-/** Reads what a lane owes and may go out now. */
+/** Reads the pending entries of a lane that may be sent now. */
 export class Leasing {
   readonly #parts: LeasingParts;
   readonly #hooks: LeasingHooks;
@@ -43,8 +43,8 @@ export class Leasing {
   }
 
   /**
-   * What goes before any backlog and at no backlog's pace: events of alarms, all of them and in their order, then the newest
-   * reading of each sensor and kind.
+   * Entries that precede any backlog and ignore its rate: alarm events, all of them in order, then the newest reading
+   * of each sensor and kind.
    */
   live(lane: LaneQueue, max: number): OutboxEntry[] {
     const entries = this.#events(lane, max);
@@ -64,7 +64,9 @@ export class Leasing {
     return entries;
   }
 
-  /** An alarm is told to somebody who has to act: it waits behind no history, though its row is one of the backlog. */
+  /**
+   * An alarm is for somebody who must act: it does not wait behind history, although its row is part of the backlog.
+   */
   #events(lane: LaneQueue, max: number): OutboxEntry[] {
     const entries: OutboxEntry[] = [];
     const now = this.#parts.clock.monotonic();
@@ -97,12 +99,12 @@ export class Leasing {
     return entries;
   }
 
-  /** Takes the stream's next rows in order of time, leaving out what is leased, parked or about to go live. */
+  /** Takes the stream's next rows in order of time, except leased, parked and nearly live ones. */
   #readBacklog(lane: LaneQueue, stream: StreamQueue, max: number, entries: OutboxEntry[]): void {
     const { db } = this.#parts;
     const end = entries.length + max;
     skipOlder(stream, lane.uplink.oldestMs(this.#parts.clock.now()));
-    // Counted, so that nobody walks over the hours of others behind the last row of this one.
+    // Counted, to avoid searching other streams' hours after the last row of this one.
     while (entries.length < end && lane.hasBacklog(stream)) {
       const { hour, timeMs, seq } = stream.cursor;
       const limit = end - entries.length;
@@ -149,7 +151,7 @@ export class Leasing {
         page = newPage();
         index = 0;
       } else if (row[2] === null) {
-        // On a page of its own: between two of a run it would shorten the one DELETE that takes them.
+        // On a page of its own: between two of a run it would shorten the one DELETE that removes them.
         this.#hooks.stray(lane, place, newPage());
         page = newPage();
         index = 0;
@@ -168,7 +170,7 @@ export class Leasing {
     row: Row,
     live: boolean,
   ): OutboxEntry {
-    // Rows of the backlog begin with the outbox's own two columns.
+    // Rows of the backlog start with the outbox's own two columns.
     const reading = chosenValues(lane, toStoredReading(row, this.#parts.streams, live ? 0 : 2));
     const entry = { reading, live };
     const slot = { place, page, index, live, entry, isSettled: false };
@@ -178,7 +180,7 @@ export class Leasing {
   }
 }
 
-/** The backlog is read on from the first row that is not too old. */
+/** The backlog is read from the first row that is not too old. */
 function skipOlder(stream: StreamQueue, oldestMs: number | null): void {
   if (oldestMs === null || stream.cursor.timeMs >= oldestMs) return;
   const hour = hourOf(oldestMs);
@@ -186,7 +188,7 @@ function skipOlder(stream: StreamQueue, oldestMs: number | null): void {
   stream.cursor = { stream: stream.stream, hour, timeMs: oldestMs, seq: -1 };
 }
 
-/** The reading as this uplink wants it. A damaged text stays as it is, for the publisher to tell. */
+/** The reading as selected by this uplink. A damaged text stays as it is, for the publisher to report. */
 function chosenValues(lane: LaneQueue, reading: StoredReading): StoredReading {
   const { uplink } = lane;
   if (!uplink.hasValueFilter) return reading;

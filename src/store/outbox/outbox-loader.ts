@@ -57,7 +57,9 @@ const NEWEST_SQL = `SELECT time_ms, seq FROM outbox
 const PREVIOUS_HOUR_SQL =
   "SELECT hour FROM outbox WHERE lane = ? AND hour < ? ORDER BY hour DESC LIMIT 1";
 
-/** The newest pending row that may go live: newer than the live mark, not of the future. Walks back hour by hour. */
+/**
+ * The newest pending row that may go live: newer than the live mark, not from the future. Searches back hour by hour.
+ */
 export function newestPending(
   db: Database,
   lane: LaneQueue,
@@ -78,7 +80,7 @@ export function newestPending(
       return place.timeMs > stream.mark && !isTaken(place.seq) ? place : null;
     }
     const [previous] = db.read(PREVIOUS_HOUR_SQL).all(lane.number, hour);
-    // Once below the mark nothing can be newer than it.
+    // Below the mark nothing can be newer than it.
     if (previous === undefined || ((previous[0] as number) + 1) * HOUR_MS <= stream.mark) {
       return null;
     }

@@ -7,7 +7,7 @@ import type { OwedReading } from "./lane-uplink.ts";
 /** A row about to be written with its reading. */
 export interface PendingRow extends Place {
   readonly isFuture: boolean;
-  /** Of the reading, for those who choose. */
+  /** Of the reading, for selections. */
   readonly owed: OwedReading;
   /** Lanes that it was written to. */
   readonly lanes: LaneQueue[];
@@ -20,16 +20,16 @@ const DELETE_SQL =
 const HAS_SQL =
   "SELECT 1 FROM outbox WHERE lane = ? AND hour = ? AND stream = ? AND time_ms = ? AND seq = ?";
 
-/** Live topics go forward only: what went live, or may have, is remembered. */
+/** Live topics only move forward: what went live, or may have, is remembered. */
 export const MARK_SQL = `INSERT INTO live_marks (lane, stream, time_ms) VALUES (?, ?, ?)
   ON CONFLICT DO UPDATE SET time_ms = max(time_ms, excluded.time_ms)`;
 
-/** Chooses lanes; all unless given. */
+/** Selects lanes; all unless given. */
 export type IsMeant = (lane: LaneQueue) => boolean;
 export const carriesSamples: IsMeant = (lane) => isWaveform(lane.lane);
 const everyLane: IsMeant = () => true;
 
-/** The rows behind the lanes, as the writers of readings and retention change them: on disk first, then in memory. */
+/** The rows of the lanes, as changed by writers of readings and by retention: on disk first, then in memory. */
 export class OutboxRows {
   readonly #db: Database;
   readonly #lanes: () => readonly LaneQueue[];
@@ -41,14 +41,14 @@ export class OutboxRows {
     this.#lanes = lanes;
   }
 
-  /** Writes a reading's rows, inside the transaction that writes the reading; none for uplinks that are left out. */
+  /** Writes a reading's rows, inside the transaction that writes the reading; none for excluded uplinks. */
   insert(row: PendingRow, leftOut: ReadonlySet<string> | null = null): void {
     row.lanes.length = 0;
     for (const lane of this.#lanes())
       if (leftOut === null || !leftOut.has(lane.uplink.name)) this.insertInto(lane, row);
   }
 
-  /** Uplinks that would be owed a reading that does not lie in the store yet. */
+  /** Uplinks for which a reading that is not stored yet would be pending. */
   wanting({ owed, stream, timeMs }: Omit<PendingRow, "seq">): ReadonlySet<string> {
     const uplinks = new Set<string>();
     for (const lane of this.#lanes()) {
@@ -60,10 +60,10 @@ export class OutboxRows {
     return uplinks;
   }
 
-  /** The row of one lane, where that is to carry the reading. */
+  /** The row of one lane, if that should carry the reading. */
   insertInto(lane: LaneQueue, row: PendingRow): void {
     if (!lane.uplink.owes(lane.lane, row.owed)) return;
-    // Events are no readings: none takes another's place.
+    // Events are not readings: none replaces another.
     const isNewestOnly = lane.isLiveOnly && !isEvent(row.owed.stream);
     if (isNewestOnly && !this.#supersede(lane, row)) return;
     const { changes } = this.#db
@@ -72,7 +72,7 @@ export class OutboxRows {
     if (changes > 0) row.lanes.push(lane);
   }
 
-  /** A live-only lane keeps one row of a stream: the newest. False when this one is not it. */
+  /** A live-only lane keeps one row of a stream: the newest. False if this is not the newest. */
   #supersede(lane: LaneQueue, row: PendingRow): boolean {
     const stream = lane.stream(row.stream);
     const rival = stream.staged ?? stream.candidate;
@@ -121,14 +121,14 @@ export class OutboxRows {
     } else stream.rewind(row);
   }
 
-  /** The transaction is undone. */
+  /** The transaction was rolled back. */
   insertFailed(): void {
     for (const lane of this.#lanes()) {
       for (const stream of lane.order) stream.staged = null;
     }
   }
 
-  /** True while any of these lanes still owes this reading. */
+  /** True while this reading is pending in any of these lanes. */
   isOwed(place: Place, isMeant: IsMeant = everyLane): boolean {
     for (const lane of this.#lanes()) {
       if (!isMeant(lane) || (lane.streams.get(place.stream)?.pending ?? 0) === 0) continue;
@@ -140,12 +140,12 @@ export class OutboxRows {
     return false;
   }
 
-  /** True while a publisher has it in hand: it may have arrived. */
+  /** True while it is leased: it may have arrived. */
   isUnderWay({ seq }: Place): boolean {
     return this.#lanes().some((lane) => lane.isLeased(seq));
   }
 
-  /** Deletes what is owed of a reading that is given up, inside a transaction; lanes whose row it was. */
+  /** Deletes the pending rows of a reading that is given up, inside a transaction; returns their lanes. */
   drop(place: Place, isMeant: IsMeant = everyLane): LaneQueue[] {
     const dropped: LaneQueue[] = [];
     for (const lane of this.#lanes()) {
@@ -155,7 +155,7 @@ export class OutboxRows {
         .run(lane.number, place.hour, place.stream, place.timeMs, place.seq);
       if (changes === 0) continue;
       dropped.push(lane);
-      // It may be on its way, or have arrived unproven: nothing older may go live after it.
+      // It may be in flight, or have arrived unproven: nothing older may go live after it.
       if (lane.streams.get(place.stream)?.candidate?.seq === place.seq) {
         this.#db.write(MARK_SQL).run(lane.number, place.stream, place.timeMs);
       }
@@ -163,7 +163,7 @@ export class OutboxRows {
     return dropped;
   }
 
-  /** Memory follows a committed `drop`. */
+  /** Updates memory after a committed `drop`. */
   dropped(place: Place, lanes: readonly LaneQueue[]): void {
     for (const lane of lanes) {
       const stream = lane.stream(place.stream);

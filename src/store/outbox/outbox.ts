@@ -1,9 +1,9 @@
 /**
- * What is owed to each destination: a row per reading and lane, deleted when its delivery is settled.
+ * What is pending for each destination: a row per reading and lane, deleted when its delivery is settled.
  *
- * - Disk is the truth; memory holds a few numbers per sensor and kind, whatever the length of the backlog.
+ * - The disk is authoritative; memory holds a few numbers per sensor and kind, whatever the length of the backlog.
  * - Rows are keyed by hour first, so that a round's inserts of all sensors share pages.
- * - A lease is memory only: after a crash everything not settled on disk is pending again (at least once).
+ * - A lease exists only in memory: after a crash everything not settled on disk is pending again (at least once).
  */
 
 import type {
@@ -34,15 +34,15 @@ interface OutboxParts {
   readonly queue: WriteQueue;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** How long outcomes wait for a commit of readings to share, ms; a page of them goes at once. */
+  /** How long outcomes wait to share a commit of readings, ms; a full page of them is written at once. */
   readonly settleWindowMs: number;
   /** A delivery that damage made impossible. */
   readonly onLost: () => void;
 }
 
-/** Oversize rows remembered one by one in a lane. */
+/** Oversize rows remembered individually in a lane. */
 const PARKED_MAX = 10_000;
-/** So many are written at once: it is what a kill makes go again at most. */
+/** This many are written at once: a kill repeats at most this number. */
 const SETTLE_ROWS = 100;
 
 export class SqliteOutbox {
@@ -61,11 +61,11 @@ export class SqliteOutbox {
   /** For those who write and remove readings. */
   readonly rows: OutboxRows;
   #settlement: Settlement | null = null;
-  /** Outcomes that could not be written wait for the disk; nothing more is handed out meanwhile. */
+  /** Outcomes that could not be written wait for the disk; nothing more is leased meanwhile. */
   #isBlocked = false;
-  /** The lanes on disk are not those of the configured uplinks yet. */
+  /** The lanes on disk do not match the configured uplinks yet. */
   #isDeferred = false;
-  /** Ended when lanes come. */
+  /** Ended when lanes are added. */
   #followed = new AbortController();
 
   constructor(parts: OutboxParts, uplinks: readonly OutboxUplink[]) {
@@ -93,9 +93,9 @@ export class SqliteOutbox {
   }
 
   /**
-   * A disk without any room does not keep the store from opening: lanes that come or go are filed by retention, once there
-   * is room. Until then a new one is owed nothing, and begins with all that is stored by then. One whose format changes is
-   * followed as it will be filed, or, where only the newest will be kept of it, goes on being owed as it was.
+   * A full disk must not prevent opening the store: retention adds and removes lanes once there is space. Until then
+   * nothing is pending for a new one, and it begins with everything stored by then. One whose format changes is treated
+   * as already converted or, if only its newest readings will be kept, stays as it was.
    */
   #fileOrDefer(): void {
     this.#isDeferred = false;
@@ -110,7 +110,10 @@ export class SqliteOutbox {
     }
   }
 
-  /** The lanes on disk as they are to be followed: those whose filing waits for room and loses nothing count as filed. */
+  /**
+   * The lanes on disk in the form to be used: those whose conversion waits for space and loses nothing count as
+   * converted.
+   */
   #filed(): readonly FiledLane[] {
     const filed = this.#book.inUse();
     const renamed = this.#isDeferred
@@ -124,7 +127,7 @@ export class SqliteOutbox {
     });
   }
 
-  /** Lanes of a configured uplink to follow: the configured ones, and those that it has to keep until they can be carried. */
+  /** Lanes in use of a configured uplink: the configured ones, and those that it must keep until they can be converted. */
   #lanesToFollow({ name, lanes }: OutboxUplink): readonly Lane[] {
     if (!this.#isDeferred) return lanes;
     const kept = this.#book
@@ -133,15 +136,16 @@ export class SqliteOutbox {
     return [...lanes, ...kept.map(({ lane }) => lane)];
   }
 
-  /** Files what opening found no room for. Throws StoreFailure while there is none. */
+  /** Makes the changes for which opening found no space. Throws StoreFailure while there is none. */
   fileDeferred(): void {
     if (!this.#isDeferred) return;
     this.configure(this.#uplinks);
   }
 
   /**
-   * From now on these uplinks are owed. The destination of one that goes, or whose formats change, is closed before. What
-   * long backlogs need is done by retention, a slice at a time. Throws StoreFailure, and then nothing has changed.
+   * From now on readings are pending for these uplinks. The destination of one that is removed, or whose formats
+   * change, is closed before. Retention does the work on long backlogs, a slice at a time. Throws StoreFailure, and
+   * then nothing has changed.
    */
   configure(uplinks: readonly OutboxUplink[]): readonly LaneChange[] {
     const changes = this.#parts.queue.direct("file the lanes of uplinks", () =>
@@ -165,7 +169,7 @@ export class SqliteOutbox {
     }
   }
 
-  /** Memory follows the book; lanes that stay keep their state. Answers the ones that are new in memory. */
+  /** Updates memory from the book; lanes that stay keep their state. Returns the lanes that are new in memory. */
   #follow(): LaneQueue[] {
     const uplinks = new Map(this.#uplinks.map((one) => [one.name, new LaneUplink(one)]));
     const former = new Map(this.#lanes);
@@ -190,19 +194,19 @@ export class SqliteOutbox {
     }
     this.#followed.abort();
     this.#followed = new AbortController();
-    // Who waits on a lane that is gone finds nothing there.
+    // A waiter on a removed lane finds nothing there.
     for (const lane of former.values()) if (this.#lanes.get(lane.name) !== lane) lane.wake();
     return fresh;
   }
 
-  /** The lanes of the configured uplinks, filed where they are not. */
+  /** The lanes of the configured uplinks, created if missing. */
   file(): readonly FiledLane[] {
     const { writer } = this.#parts.db;
     this.#announce(writer.transaction(() => this.#book.file(this.#uplinks)).immediate());
     return this.#book.inUse();
   }
 
-  /** Whether a lane of a configured uplink is to carry such a reading, samples aside. */
+  /** Whether a lane of a configured uplink should carry such a reading, ignoring samples. */
   owes({ uplink, format }: FiledLane, sensor: string, kind: string, values: string): boolean {
     const selector = this.#uplinks.find(({ name }) => name === uplink)?.selector;
     if (selector === undefined || (kind === "event" && format !== "json")) return false;
@@ -211,7 +215,7 @@ export class SqliteOutbox {
     try {
       return Object.keys(JSON.parse(values) as object).some(selector.value);
     } catch {
-      // Damaged: the publisher tells it.
+      // Damaged: the publisher reports it.
       return true;
     }
   }
@@ -220,7 +224,7 @@ export class SqliteOutbox {
     return [...this.#lanes.values()];
   }
 
-  /** The outbox of one uplink, whether it is configured now or will be. */
+  /** The outbox of one uplink, whether it is configured now or later. */
   of(uplink: string): Outbox {
     const name = (lane: Lane) => laneName(uplink, lane);
     return {
@@ -279,7 +283,7 @@ export class SqliteOutbox {
     for (const { entry, outcome } of outcomes) {
       const slot = this.#slots.get(entry);
       if (slot === undefined || slot.isSettled) continue;
-      // A live-only lane has nothing that could go later in an oversize one's place.
+      // A live-only lane has nothing that could replace an oversize one later.
       const isOver = outcome === "oversize" && queue.isLiveOnly;
       if (outcome === "sent" || outcome === "skipped" || isOver) {
         settlement ??= this.#openSettlement();
@@ -376,7 +380,7 @@ export class SqliteOutbox {
     if (queue === undefined) return { readings: 0, oldestTimeMs: null };
     const known = this.#depths.get(queue);
     if (known?.version === queue.rowsVersion) return known.depth;
-    // While the disk is gone the counts are still right, the oldest is as last seen.
+    // While the disk is gone the counts are still right, the oldest is the last known one.
     if (!this.#parts.db.isOpen) {
       return { readings: queue.owed, oldestTimeMs: known?.depth.oldestTimeMs ?? null };
     }
@@ -404,7 +408,7 @@ export class SqliteOutbox {
     return (row?.[0] ?? null) as number | null;
   }
 
-  /** Writes the outcomes that wait. */
+  /** Writes the waiting outcomes. */
   flush(): Promise<void> {
     this.#closeSettlement();
     return this.#parts.queue.flush();

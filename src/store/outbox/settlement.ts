@@ -14,7 +14,7 @@ interface SettlementParts {
 }
 
 interface SettlementHooks {
-  /** The disk does not take outcomes (true), or takes them again. */
+  /** The disk does not accept outcomes (true), or accepts them again. */
   readonly isBlocked: (isBlocked: boolean) => void;
   /** It is being written: later outcomes belong to the next one. */
   readonly started: () => void;
@@ -23,17 +23,19 @@ interface SettlementHooks {
 
 const DELETE_ONE_SQL =
   "DELETE FROM outbox WHERE lane = ? AND hour = ? AND stream = ? AND time_ms = ? AND seq = ?";
-// Rows that came between since the page was read have a higher seq and stay.
+// Rows inserted in between since the page was read have a higher seq and stay.
 const DELETE_RUN_SQL = `DELETE FROM outbox WHERE lane = ? AND hour = ? AND stream = ?
   AND (time_ms, seq) >= (?, ?) AND (time_ms, seq) <= (?, ?) AND seq <= ?`;
 
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 30_000;
 
-/** Outcomes of several publishers that leave the outbox in one transaction, together with their live marks. */
+/**
+ * Outcomes of several publishers that are deleted from the outbox in one transaction, together with their live marks.
+ */
 export class Settlement implements WriteJob {
   readonly what = "settle deliveries";
-  /** Until then a kill makes them go again, as those whose acknowledgement is still on its way do. */
+  /** Until then a kill repeats them, like those whose acknowledgement is still on its way. */
   readonly canWait = true;
   readonly done: Promise<void>;
   readonly #parts: SettlementParts;
@@ -52,7 +54,7 @@ export class Settlement implements WriteJob {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    // A caller that does not wait must not end the process by it.
+    // A caller that does not wait must not end the process with it.
     this.done.catch(() => {});
   }
 
@@ -130,7 +132,7 @@ export class Settlement implements WriteJob {
   failed(failure: StoreFailure): void {
     const { clock, logger, queue } = this.#parts;
     if (!failure.isRetryable || this.#hooks.closing.aborted) {
-      // What was sent stays owed on disk and goes again after the restart: at least once.
+      // What was sent stays pending on disk and is sent again after the restart: at least once.
       this.#release();
       this.#reject(failure);
       return;
@@ -143,7 +145,7 @@ export class Settlement implements WriteJob {
   }
 }
 
-/** Runs of neighbours of one page; a slot that was released meanwhile stands alone. */
+/** Runs of neighbours on one page; a slot that was released meanwhile is separate. */
 function runsOf(slots: readonly Slot[]): Slot[][] {
   const byPage = new Map<Slot["page"], Slot[]>();
   for (const slot of slots) {

@@ -7,9 +7,9 @@ import type { NewestTimes } from "./newest-times.ts";
 import { HOUR_MS, hourOf, READING_COLUMNS, toStoredReading } from "./stored-reading.ts";
 
 export interface HistoryQuery {
-  /** All sensors where not given. */
+  /** All sensors if not given. */
   readonly sensor?: string | undefined;
-  /** All kinds where not given. */
+  /** All kinds if not given. */
   readonly kind?: Kind | undefined;
   /** First instant, ms. */
   readonly fromMs: number;
@@ -19,11 +19,11 @@ export interface HistoryQuery {
   readonly order?: "asc" | "desc";
 }
 
-/** Rows read at a time: a few milliseconds of work, then the caller has its turn. */
+/** Rows read at a time: a few milliseconds of work, then the caller gets its turn. */
 const SLICE_ROWS = 500;
 
 const BASE = `SELECT ${READING_COLUMNS} FROM readings r WHERE r.hour = ?`;
-/** Statements of the queries, so that their plans can be asserted. */
+/** Statements of the queries, so that their query plans can be asserted. */
 export const HISTORY_SQL = {
   streamAsc: `${BASE} AND r.stream = ? AND r.time_ms >= ? AND r.time_ms < ? AND (r.time_ms, r.seq) > (?, ?)
     ORDER BY r.time_ms, r.seq LIMIT ?`,
@@ -35,20 +35,23 @@ export const HISTORY_SQL = {
   latest: `${BASE} AND r.stream = ? AND r.is_future = 0 ORDER BY r.time_ms DESC, r.seq DESC LIMIT 1`,
 } as const;
 
-/** Local queries over what is stored, in bounded slices. Times are walked hour by hour, a seek for each sensor and kind. */
+/**
+ * Local queries over stored readings, in limited slices. Times are searched hour by hour, a seek for each sensor and
+ * kind.
+ */
 export class History {
   readonly #db: Database;
   readonly #streams: Streams;
   readonly #newest: NewestTimes | null;
 
-  /** `newest` is known to the process that writes alone; without it each question walks the hours. */
+  /** Only the writing process has `newest`; without it each query searches the hours. */
   constructor(db: Database, streams: Streams, newest: NewestTimes | null) {
     this.#db = db;
     this.#streams = streams;
     this.#newest = newest;
   }
 
-  /** The newest reading of a sensor and kind; those dated into the future by a wrong clock do not count. */
+  /** The newest reading of a sensor and kind; those dated in the future by a wrong clock do not count. */
   latest(sensor: string, kind: Kind): StoredReading | null {
     const stream = this.#find(sensor, kind)[0];
     if (stream === undefined) return null;
@@ -67,14 +70,14 @@ export class History {
     return null;
   }
 
-  /** Undefined where that hour holds none any more. */
+  /** Undefined if that hour no longer contains any. */
   #newestIn(hour: number | null, stream: number): StoredReading | null | undefined {
     if (hour === null) return null;
     const [row] = this.#db.read(HISTORY_SQL.latest).all(hour, stream);
     return row === undefined ? undefined : toStoredReading(row, this.#streams);
   }
 
-  /** Time that all stored readings lie in: no question need look outside it. Null while nothing is stored. */
+  /** The time span of all stored readings: no query need look outside it. Null while nothing is stored. */
   extent(): { readonly fromMs: number; readonly toMs: number } | null {
     const first = this.#nextHour(-1e12);
     const last = this.#previousHour(1e12);
@@ -83,7 +86,7 @@ export class History {
     return { fromMs: (first - 1) * HOUR_MS, toMs: (last + 1) * HOUR_MS };
   }
 
-  /** Readings of a range in order of time (within an hour: sensor and kind first where several are asked for). */
+  /** Readings of a range in order of time (within an hour: sensor and kind first if several are requested). */
   *range(query: HistoryQuery): Generator<StoredReading, void, void> {
     const isDescending = query.order === "desc";
     const streams = this.#find(query.sensor, query.kind);
@@ -97,7 +100,9 @@ export class History {
     }
   }
 
-  /** Readings of one sensor and kind in a range: a seek for each stored hour, none of their contents. */
+  /**
+   * Number of readings of one sensor and kind in a range: a seek for each stored hour, without reading the contents.
+   */
   count({ sensor, kind, fromMs, toMs }: Required<Omit<HistoryQuery, "order">>): number {
     const [stream] = this.#find(sensor, kind);
     if (stream === undefined || toMs <= fromMs) return 0;
@@ -111,7 +116,7 @@ export class History {
     return count;
   }
 
-  /** Last hour of a range that is worth a look: a sensor that fell silent costs no seek for each hour since. */
+  /** Last hour of a range that can contain readings: a sensor that fell silent costs no seek for each hour since. */
   #lastHour(streams: readonly number[], toMs: number): number {
     const asked = hourOf(toMs - 1);
     const newest = this.#newest;
@@ -150,7 +155,7 @@ export class History {
     return newest.reverse();
   }
 
-  /** Sensors and kinds that have ever been stored. */
+  /** Sensors and kinds that were ever stored. */
   streams(): readonly { readonly sensor: string; readonly kind: Kind }[] {
     this.#streams.loadNewer();
     return this.#streams.all().filter((stream) => !isEvent(stream));

@@ -6,13 +6,13 @@ import { hourOf } from "./stored-reading.ts";
 const HORIZON = "forgotten_horizon_ms";
 const HOUR_MS = 3_600_000;
 /**
- * Rows of `forgotten` come in three forms. Up to 0.1 each is one reading. Since then a row with this time holds, in place of a hash,
- * the packed identities of up to 128 readings of its hour and stream.
+ * Rows of `forgotten` have three forms. Up to 0.1 each is one reading. Since then a row with this time contains, in
+ * place of a hash, the packed identities of up to 128 readings of its hour and stream.
  */
 const PACKED = -1;
-/** A row of this hour says by its time up to when a stream's memory was given up. No reading is that late. */
+/** A row of this hour gives in its time up to when a stream's memory was given up. No reading has that hour. */
 const HORIZON_HOUR = 4_000_000_000;
-/** What a row costs beside its identities, and one of a single reading whole, bytes. */
+/** Size of a row in addition to its identities, and of a row for a single reading, bytes. */
 const ROW_BYTES = 16;
 const SINGLE_BYTES = 24;
 
@@ -23,15 +23,15 @@ const PACKS_SQL = "SELECT hash FROM forgotten WHERE hour = ? AND stream = ? AND 
 const BYTES_SQL = `SELECT coalesce(sum(CASE WHEN time_ms = ${PACKED} THEN ${ROW_BYTES} + length(hash) ELSE ${SINGLE_BYTES} END), 0)
   AS bytes FROM forgotten WHERE hour >= ? AND hour < ?`;
 
-/** Which readings the store has, or had: nothing is stored twice, nor again after retention took it. */
+/** Which readings the store has, or had: nothing is stored twice, nor again after retention removed it. */
 export class Identities {
   readonly #db: Database;
   readonly #meta: Meta;
   /** Above this hour nothing was ever forgotten: most look-ups end here. */
   #newestForgottenHour = Number.NEGATIVE_INFINITY;
-  /** By stream: what is older was stored once, or came too late to be told from that, ms. */
+  /** By stream: older readings were stored once, or arrived too late to be distinguished from those, ms. */
   readonly #horizons = new Map<number, number>();
-  /** What the memory of removed readings takes, bytes. */
+  /** Size of the memory of removed readings, bytes. */
   bytes = 0;
 
   constructor(db: Database, meta: Meta) {
@@ -53,7 +53,7 @@ export class Identities {
       this.#horizons.set(stream as number, timeMs as number);
   }
 
-  /** Sees what the running transaction has written, too. */
+  /** Includes what the running transaction has written. */
   has(stream: number, timeMs: number, id: string, hash: number): boolean {
     const hour = hourOf(timeMs);
     for (const row of this.#db.write<{ id: Buffer }>(KNOWN_SQL).all(hour, stream, timeMs)) {
@@ -103,8 +103,8 @@ export class Identities {
   }
 
   /**
-   * Gives up the oldest hour of this memory, inside a transaction. Of the streams that had readings in it, nothing older is taken
-   * any more: it could not be told from what was delivered.
+   * Gives up the oldest hour of this memory, inside a transaction. Of the streams that had readings in it, nothing
+   * older is accepted any more: it could not be distinguished from delivered readings.
    */
   shrink(): void {
     const db = this.#db;

@@ -1,7 +1,7 @@
 import type { Database } from "../database/database.ts";
 import { hourOf } from "./stored-reading.ts";
 
-/** Statements of the walk, so that their plans can be asserted. */
+/** Statements of the search, so that their query plans can be asserted. */
 export const NEWEST_SQL = {
   streams: "SELECT stream FROM streams WHERE kind <> 'event'",
   previousHour: "SELECT hour FROM readings WHERE hour < ? ORDER BY hour DESC LIMIT 1",
@@ -11,26 +11,27 @@ export const NEWEST_SQL = {
     ORDER BY time_ms DESC LIMIT 1`,
 } as const;
 
-/** With so few left to find, each is looked up alone; with more, an hour's entries of the index are read. */
+/** With this few left to find, each is looked up separately; with more, an hour's entries of the index are read. */
 const FEW_STREAMS = 32;
 
 /** Where the readings of a stream end. */
 export interface End {
-  /** Newest time that is not from the future, ms; null where all are. */
+  /** Newest time that is not from the future, ms; null if all are. */
   timeMs: number | null;
-  /** Hour of the newest reading, those from the future included. */
+  /** Hour of the newest reading, including those from the future. */
   hour: number;
 }
 
 /**
- * Where the readings of each sensor and kind end, known after one walk for all of them: who asks for a sensor that is silent
- * for months, or was never stored, costs nothing after it. For the process that writes: others do not see what is stored later.
+ * Where the readings of each sensor and kind end, determined by one search for all of them: after it, queries for a
+ * sensor that has been silent for months, or was never stored, cost nothing. Only for the writing process: others do
+ * not see what is stored later.
  */
 export class NewestTimes {
   readonly #db: Database;
-  /** By stream, as retention leaves it; null before the walk. */
+  /** By stream, as retention leaves it; null before the search. */
   #ends: Map<number, End> | null = null;
-  /** Newest time ever stored since the first walk. Retention takes nothing from it. */
+  /** Newest time ever stored since the first search. Retention does not change it. */
   readonly #times = new Map<number, number>();
 
   constructor(db: Database) {
@@ -43,18 +44,18 @@ export class NewestTimes {
     return this.#times.get(stream) ?? null;
   }
 
-  /** Hour of the newest reading that may still be stored and is not from the future; null where there is none. */
+  /** Hour of the newest reading that may still be stored and is not from the future; null if there is none. */
   hour(stream: number): number | null {
     const timeMs = this.#walked().get(stream)?.timeMs ?? null;
     return timeMs === null ? null : hourOf(timeMs);
   }
 
-  /** No reading of this stream lies after this hour; null where it has none. */
+  /** No reading of this stream is after this hour; null if it has none. */
   lastHour(stream: number): number | null {
     return this.#walked().get(stream)?.hour ?? null;
   }
 
-  /** Nothing was found in the hour that was given: retention took it. Finds the ends of all streams again. */
+  /** The given hour was empty because of retention. Finds the ends of all streams again. */
   lookAgain(): void {
     this.#ends = findNewest(this.#db);
   }
@@ -63,7 +64,7 @@ export class NewestTimes {
   stored(stream: number, hour: number, timeMs: number | null): void {
     if (this.#ends === null) return;
     const known = this.#ends.get(stream);
-    // A late reading may be the only one that is stored: retention may have taken all newer ones.
+    // A late reading may be the only one that is stored: retention may have removed all newer ones.
     this.#ends.set(stream, {
       hour: Math.max(hour, known?.hour ?? hour),
       timeMs: newer(timeMs, known?.timeMs ?? null),
@@ -91,8 +92,8 @@ export class NewestTimes {
 }
 
 /**
- * Where the readings of each stream end, newest hour first. Streams whose newest reading lies further back than `hoursMax` hours that
- * hold readings are not among them.
+ * Where the readings of each stream end, newest hour first. Streams whose newest reading is further back than
+ * `hoursMax` hours with readings are omitted.
  */
 export function findNewest(db: Database, hoursMax = Number.MAX_SAFE_INTEGER): Map<number, End> {
   const missing = new Set(

@@ -1,16 +1,17 @@
 /**
- * Identities of readings of one hour and stream in a row: 22 bits of the time within the hour, ms, and 26 of the id. Six bytes are
- * a quarter of what a row for each takes. Two contents of one millisecond are taken for one once in 67 million.
+ * Identities of readings of one hour and stream in one row: 22 bits of the time within the hour, ms, and 26 of the id.
+ * Six bytes are a quarter of the size of a row for each. Two contents of one millisecond are mistaken for one once in
+ * 67 million.
  */
 const IDENTITY_BYTES = 6;
 const HOUR_MS = 3_600_000;
 const HASH_BITS = 2 ** 26;
-/** A row stays below what a page holds of a key. */
+/** A row stays below the part of a key that fits on a page. */
 export const PACKED_BYTES_MAX = 128 * IDENTITY_BYTES;
 
 /** `hash` as of `hashOf`, 48 bits. */
 export function bytesOf(timeMs: number, hash: number): Buffer {
-  // Before 1970 the rest is negative.
+  // Before 1970 the remainder is negative.
   const offsetMs = ((timeMs % HOUR_MS) + HOUR_MS) % HOUR_MS;
   const bytes = Buffer.allocUnsafe(IDENTITY_BYTES);
   bytes.writeUIntBE(offsetMs * HASH_BITS + (hash % HASH_BITS), 0, IDENTITY_BYTES);

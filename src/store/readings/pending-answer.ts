@@ -15,7 +15,7 @@ export interface PendingWaveform {
   readonly byteCount: number;
   /** Null once spilled. */
   samples: Buffer | null;
-  /** Given when written. */
+  /** Assigned when written. */
   fileId: number | null;
 }
 
@@ -33,7 +33,7 @@ export interface PendingReading {
   readonly attributes: string;
   readonly raw: string;
   readonly waveforms: readonly PendingWaveform[];
-  /** Why its samples were recorded; null where the record does not say. */
+  /** Why its samples were recorded; null if the record does not say. */
   readonly recordingReason: number | null;
   /** For diagnosis; never stored. */
   readonly tones: readonly ChannelTones[] | null;
@@ -93,7 +93,7 @@ export function sampleBytes(reading: PendingReading): number {
 /** Keys, indexes and outbox rows of a reading, bytes. */
 const OVERHEAD_BYTES = 150;
 
-/** What a reading takes on disk, about. */
+/** Approximate size of a reading on disk. */
 export function storedBytes(reading: PendingReading): number {
   const { values, quality, attributes, raw, waveforms } = reading;
   const texts = values.length + quality.length + attributes.length + raw.length;

@@ -11,17 +11,17 @@ import type { Identities } from "./identities.ts";
 import type { NewestTimes } from "./newest-times.ts";
 import type { Waveforms } from "./waveforms.ts";
 
-/** What becomes of readings that a full buffer does not take. */
+/** The handling of readings that a full buffer does not accept. */
 interface FullBuffer {
   readonly reason: string;
-  /** What is not taken now; null while everything is. */
+  /** What is currently not accepted; null while everything is. */
   shed(): Shed | null;
   /** Counts them: `putShed` inside the transaction, `reportShed` after it. */
   putShed(count: number): void;
   reportShed(count: number): void;
 }
 
-/** What storing readings touches. */
+/** The parts involved in storing readings. */
 export interface ReadingLogParts {
   readonly db: Database;
   readonly queue: WriteQueue;
@@ -34,13 +34,13 @@ export interface ReadingLogParts {
   readonly clock: Clock;
   readonly alarms: AlarmLog;
   readonly gaps: SqliteGapLog;
-  /** Asked when it is needed: the store is built around it. */
+  /** Called when it is needed: the store is built around it. */
   readonly full: () => FullBuffer;
 }
 
 export interface ReadingLogOptions {
-  /** Longest time a finished answer waits for others to share its commit, ms. */
+  /** Longest time a finished response waits for others to share its commit, ms. */
   readonly commitWindowMs: number;
-  /** An answer larger than this is written in several transactions, its progress with the last. */
+  /** A response larger than this is written in several transactions, its progress with the last. */
   readonly transactionBytesMax: number;
 }

@@ -4,16 +4,16 @@ import type { Kind } from "../../core/sensor.ts";
 import type { ReadingLogOptions, ReadingLogParts } from "./reading-log-parts.ts";
 import { SqliteResponseWriter } from "./response-writer.ts";
 
-/** A day of any zone lies within this much of its UTC day, and its records may be dated a little outside it. */
+/** A day in any zone is within this much of its UTC day, and its records may be dated slightly outside it. */
 const DAY_SLACK_MS = 26 * 3_600_000;
 
-/** Everything the poller stores goes in here. */
+/** Everything the poller stores is written through this. */
 export class SqliteReadingLog implements ReadingLog {
   readonly #parts: ReadingLogParts;
   readonly #options: ReadingLogOptions;
-  /** Identities of answers that wait for their commit, by stream. */
+  /** Identities of responses that wait for their commit, by stream. */
   readonly #waiting = new Map<number, Set<string>>();
-  /** Readings that answers stored in part before they failed, by stream. */
+  /** Readings that responses stored in part before they failed, by stream. */
   readonly #unreported = new Map<number, { count: number }>();
   /** Readings in the store. */
   count = 0;
@@ -73,15 +73,15 @@ export class SqliteReadingLog implements ReadingLog {
   }
 
   /**
-   * False when the memory of that day's identities is gone: a backfill by hand would send doubles. The poller does not ask:
-   * the checkpoints of its days say what they held, and a late record is worth more than a repeated one.
+   * False if the memory of that day's identities is gone: a manual backfill would send duplicates. The poller does not
+   * check: the checkpoints of its days record their content, and a late record matters more than a repeated one.
    */
   canReread(key: DayKey): boolean {
     const startMs = Date.parse(`${key.day}T00:00:00Z`);
     return startMs - DAY_SLACK_MS >= this.#parts.identities.horizonMs;
   }
 
-  /** Commits what waits: for shutdown. */
+  /** Commits waiting responses: for shutdown. */
   flush(): Promise<void> {
     return this.#parts.queue.flush();
   }

@@ -22,28 +22,30 @@ import { formatRefs, hashOf } from "./stored-reading.ts";
 export interface ResponseContext {
   readonly key: DayKey;
   readonly stream: Stream;
-  /** Identities of this stream that wait for their commit, this answer's included once it does. */
+  /** Identities of this stream that wait for their commit, including this response's once it does. */
   readonly waiting: Set<string>;
-  /** Something of this day was stored when the answer began. */
+  /** Something of this day was stored when the response began. */
   readonly hadProgress: boolean;
-  /** Readings of this stream that an answer stored before a later part of it failed: no result has counted them yet. */
+  /**
+   * Readings of this stream that a response stored before a later part of it failed: no result has counted them yet.
+   */
   readonly unreported: { count: number };
-  /** `newestMs` is of readings that are not from the future; null where there is none. */
+  /** `newestMs` is of readings that are not from the future; null if there is none. */
   readonly stored: (count: number, newestHour: number | null, newestMs: number | null) => void;
 }
 
-/** What a job wrote, and what it did not take. */
+/** What a job wrote, and what it did not accept. */
 interface Written {
   readonly rows: PendingRow[];
   readonly events: PendingRow[];
   readonly shed: PendingReading[];
 }
 
-/** Above this many samples each channel is packed in a turn of its own. */
+/** Above this many samples each channel is packed in a separate turn. */
 const LARGE_SAMPLES = 98_304;
-/** Packed samples held in memory before they go to disk ahead of their answer, bytes. */
+/** Packed samples held in memory before they are written ahead of their response, bytes. */
 const SPILL_BYTES = 8 << 20;
-/** Samples per spilling transaction: what a slow card takes without holding up the loop. */
+/** Samples per spilling transaction: as many as a slow card accepts without blocking the loop. */
 const SPILL_SLICE_BYTES = 512 << 10;
 
 const INSERT_SQL = `INSERT INTO readings (stream, time_ms, id, is_future, offset_minutes, stored_at_ms, unit_set,
@@ -51,7 +53,7 @@ const INSERT_SQL = `INSERT INTO readings (stream, time_ms, id, is_future, offset
 const PROGRESS_SQL = `INSERT INTO day_progress (day, stream, checkpoint, records) VALUES (?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET checkpoint = excluded.checkpoint, records = excluded.records`;
 
-/** The readings of one answer on their way into one transaction. */
+/** The readings of one response on their way into one transaction. */
 export class SqliteResponseWriter implements ResponseWriter {
   readonly #parts: ReadingLogParts;
   readonly #options: ReadingLogOptions;
@@ -103,7 +105,7 @@ export class SqliteResponseWriter implements ResponseWriter {
     if (this.#bytes > SPILL_BYTES) return this.#spill();
   }
 
-  /** Moves the samples to disk in small transactions. The answer's commit takes them over. */
+  /** Writes the samples to disk in small transactions. The response's commit takes them over. */
   async #spill(): Promise<void> {
     let slice: [PendingReading, PendingWaveform][] = [];
     let bytes = 0;
@@ -144,7 +146,7 @@ export class SqliteResponseWriter implements ResponseWriter {
     const { waiting } = this.#context;
     const before = this.#readings.length === 0 ? this.#storedProgress() : null;
     if (before?.checkpoint === progress.checkpoint && before.records === progress.records) {
-      // An unchanged day wears nothing.
+      // An unchanged day writes nothing.
       this.#parts.growth.begin(this.#context.stream.stream, null);
       return Promise.resolve({ stored: 0, duplicates: this.#duplicates });
     }
@@ -152,7 +154,7 @@ export class SqliteResponseWriter implements ResponseWriter {
     return this.#writeAll(progress);
   }
 
-  /** One transaction, but for an answer that would outgrow the buffer's share for it. */
+  /** One transaction, except for a response that would exceed the buffer's share for it. */
   async #writeAll(progress: DayProgress): Promise<AppendResult> {
     const { unreported } = this.#context;
     let stored = 0;
@@ -220,7 +222,7 @@ export class SqliteResponseWriter implements ResponseWriter {
             null,
           );
           this.#context.stored(rows.length + events.length, newestHour, newestMs);
-          // What was not taken counts like what is stored and given up later.
+          // What was not accepted counts like what is stored and given up later.
           resolve(rows.length + shed.length);
         },
         failed: reject,
@@ -253,7 +255,7 @@ export class SqliteResponseWriter implements ResponseWriter {
     const tooOld = full().shed();
     streams.write(stream);
     for (const reading of readings) {
-      // Another answer may have brought it between `isKnown` and now.
+      // Another response may have contained it between `isKnown` and now.
       if (identities.has(stream.stream, reading.timeMs, reading.id, reading.hash)) {
         this.#dropSamples(reading);
       } else if (tooOld !== null && this.#isShed(reading, tooOld)) {
@@ -268,15 +270,15 @@ export class SqliteResponseWriter implements ResponseWriter {
     events.push(...alarms.follow(stream, fresh));
     if (progress === null) return;
     if (this.#context.hadProgress && this.#storedProgress() === null) {
-      // The answer may leave out what was stored of its day, and that is lost.
+      // The response may skip what was stored of its day, and that is lost.
       throw new StoreFailure("io", `progress of ${key.day} was lost while it was read`);
     }
     db.write(PROGRESS_SQL).run(key.day, stream.stream, progress.checkpoint, progress.records);
   }
 
   /**
-   * True for a reading that is older than what a full buffer just gave up, and that nobody else is owed: it is not stored but
-   * reported as a gap, and its identity is kept so that it is not read again.
+   * True for a reading that is older than what a full buffer just gave up, and is pending for nobody else: it is not
+   * stored but reported as a gap, and its identity is kept so that it is not read again.
    */
   #isShed(reading: PendingReading, { floorMs, uplinks }: Shed): boolean {
     if (reading.timeMs > floorMs || reading.isFuture) return false;
@@ -352,7 +354,7 @@ export class SqliteResponseWriter implements ResponseWriter {
     this.#unstage();
   }
 
-  /** Removes spilled samples, a few at a time; what a full disk leaves behind goes at the next start. */
+  /** Removes spilled samples, a few at a time; what a full disk leaves behind is removed at the next start. */
   #unstage(): void {
     const { queue, waveforms } = this.#parts;
     const staged = this.#staged.splice(0);

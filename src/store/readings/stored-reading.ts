@@ -4,12 +4,12 @@ import type { Streams } from "../database/streams.ts";
 
 export const HOUR_MS = 3_600_000;
 
-/** The hour a time is filed under, as SQLite computes it: truncated towards zero. */
+/** The hour of a time, as SQLite computes it: truncated towards zero. */
 export function hourOf(timeMs: number): number {
   return Math.trunc(timeMs / HOUR_MS);
 }
 
-/** First 48 bits of an id: enough to tell the readings of one sensor, kind and millisecond apart. */
+/** First 48 bits of an id: enough to distinguish the readings of one sensor, kind and millisecond. */
 export function hashOf(id: string): number {
   return Number.parseInt(id.slice(0, 12), 16);
 }
@@ -18,7 +18,7 @@ export function hashOf(id: string): number {
 export const READING_COLUMNS = `r.seq, r.stream, r.time_ms, r.id, r.offset_minutes, r.stored_at_ms, r.unit_set,
   r."values", r.quality, r.attributes, r.raw, r.waveforms`;
 
-/** @param at where the columns of the reading begin in the row */
+/** @param at index of the reading's first column in the row */
 export function toStoredReading(row: Row, streams: Streams, at = 0): StoredReading {
   const { sensor, kind } = streams.get(row[at + 1] as number);
   return {

@@ -11,10 +11,10 @@ const HAS_SQL = "SELECT 1 FROM waveforms WHERE file_id = ?";
 const INSERT_SQL = `INSERT INTO waveforms (stream, time_ms, reading_id, channel, axis, sample_rate_hz,
   calibration, recording_reason, sample_count, encoding, samples) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
-/** Told one by one; on a disk with more of them than this the rest is no news. */
+/** Reported individually; on a disk with more damage than this the rest adds nothing. */
 const DAMAGED_MAX = 1_000;
 
-/** Who treats a failed read: the write queue, which replaces a broken connection and repairs a damaged file. */
+/** Handles a failed read: the write queue, which replaces a broken connection and repairs a damaged file. */
 interface GuardedReads {
   read<T>(what: string, read: () => T): T;
 }
@@ -26,7 +26,7 @@ export class Waveforms implements WaveformFiles {
   readonly #reads: GuardedReads;
 
   readonly #onDamaged: (fileId: number, err: Error) => void;
-  /** Files whose damage was told. */
+  /** Files whose damage was reported. */
   readonly #damaged = new Set<number>();
 
   constructor(
@@ -69,7 +69,7 @@ export class Waveforms implements WaveformFiles {
     };
   }
 
-  /** Writes one axis and gives it its file id, inside the caller's transaction. */
+  /** Writes one axis and assigns its file id, inside the caller's transaction. */
   insert(stream: number, reading: PendingReading, waveform: PendingWaveform): void {
     const { lastInsertRowid } = this.#db
       .write(INSERT_SQL)
@@ -89,7 +89,7 @@ export class Waveforms implements WaveformFiles {
     waveform.fileId = Number(lastInsertRowid);
   }
 
-  /** Written ahead of its answer: goes again unless the answer is committed. */
+  /** Written ahead of its response: removed again unless the response is committed. */
   stage(fileId: number): void {
     this.#db.write("INSERT INTO staged_waveforms (file_id) VALUES (?)").run(fileId);
   }
@@ -98,7 +98,7 @@ export class Waveforms implements WaveformFiles {
     this.#db.write("DELETE FROM staged_waveforms WHERE file_id = ?").run(fileId);
   }
 
-  /** Removes samples that no answer has taken over. */
+  /** Removes samples that no response has taken over. */
   deleteStaged(fileId: number): void {
     const { changes } = this.#db
       .write("DELETE FROM staged_waveforms WHERE file_id = ?")
@@ -110,7 +110,7 @@ export class Waveforms implements WaveformFiles {
     this.#db.write("DELETE FROM waveforms WHERE file_id = ?").run(fileId);
   }
 
-  /** Removes what an answer left behind that a crash interrupted. */
+  /** Removes what a response left behind when a crash interrupted it. */
   sweepStaged(): void {
     const staged = this.#db
       .write<{ file_id: number }>("SELECT file_id FROM staged_waveforms")
@@ -119,7 +119,7 @@ export class Waveforms implements WaveformFiles {
     if (staged.length > 0) this.#db.write("DELETE FROM staged_waveforms").run();
   }
 
-  /** Null where the bytes are damaged: such samples are as good as gone, and must not stop those who ask for them. */
+  /** Null if the bytes are damaged: such samples are treated as deleted, and must not block whoever requests them. */
   #samplesOf(row: Row, fileId: number): Int16Array | null {
     try {
       return decodeSamples(row[9] as number, row[10] as Buffer, row[8] as number);

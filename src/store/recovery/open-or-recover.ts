@@ -18,13 +18,16 @@ export interface RecoveryParts {
 }
 
 export interface Opening {
-  /** Reads what is needed in memory; a damaged page shows here as well as on opening. */
+  /** Reads what is needed in memory; a damaged page is detected here as well as on opening. */
   readonly load: () => void;
-  /** Damage that showed while working: opening again would not find every damaged page. */
+  /** Damage found while running: opening again would not find every damaged page. */
   readonly seen?: StoreFailure | null;
 }
 
-/** Opens the store; a damaged one is set aside, saved as far as it reads, and begun anew. Answers the alarm, if any. */
+/**
+ * Opens the store; a damaged one is set aside, recovered as far as it can be read, and recreated. Returns the alarm, if
+ * any.
+ */
 export function openOrRecover(db: Database, parts: RecoveryParts, opening: Opening): string | null {
   const unfinished = unfinishedSalvage(db.path);
   try {
@@ -45,7 +48,7 @@ export function openOrRecover(db: Database, parts: RecoveryParts, opening: Openi
   }
 }
 
-/** Opening writes, too (a -wal and its -shm); on a disk that others filled there is only the ballast's room for them. */
+/** Opening writes, too (a -wal and its -shm); on a disk filled by others only the ballast has space for them. */
 function openWithRoom(db: Database, opening: Opening): void {
   const open = () => {
     db.open();
@@ -56,7 +59,7 @@ function openWithRoom(db: Database, opening: Opening): void {
   } catch (error) {
     db.disconnect();
     const { code } = StoreFailure.from(error, `cannot open ${db.path}`);
-    // SQLite calls a -shm without room an I/O error.
+    // SQLite reports a -shm without space as an I/O error.
     if ((code !== "full" && code !== "io") || !dropBallast(dirname(db.path))) throw error;
     open();
   }

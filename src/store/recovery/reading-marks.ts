@@ -5,9 +5,9 @@ import type { Clock, Logger } from "../../core/ports.ts";
 import type { DaySetAside, ReadingMarks } from "../../core/set-aside.ts";
 
 const FILE = "gateside.reading";
-/** More than reads that can be under way, and days that a gateway could spoil before somebody looks. */
+/** More than the reads that can be in progress, and the days that a gateway could damage before somebody looks. */
 const ENTRIES_MAX = 64;
-/** How long a day is left alone after it ended the process once, twice, … ms: a power cut during a read looks the same. */
+/** How long a day is set aside after it ended the process once, twice, … ms: a power cut during a read looks the same. */
 const LEFT_ALONE_MS = [60_000, 600_000, 3_600_000, 21_600_000, 86_400_000];
 
 interface Content {
@@ -21,9 +21,10 @@ export interface ReadingMarksParts {
 }
 
 /**
- * A small file beside the store that names the large days being read. Where a day ends the process (a heap that is exhausted, a
- * fault in a library), it would do so again after every restart: the next start finds its mark and sets that day aside, so
- * that all others are read. The file is not synced: what ends a process leaves it, and what ends the machine was no day.
+ * A small file beside the store that names the large days being read. If a day ends the process (an exhausted heap, a
+ * bug in a library), it would do so again after every restart: the next start finds its mark and sets that day aside,
+ * so that all others are read. The file is not synced: it survives the end of a process, and the end of the machine was
+ * not caused by a day.
  */
 export function openReadingMarks(dataDir: string, parts: ReadingMarksParts): ReadingMarks {
   const marks = new FileMarks(join(dataDir, FILE), parts);
@@ -48,7 +49,7 @@ class FileMarks implements ReadingMarks {
     const found = contentOf(this.#path);
     const now = clock.now();
     for (const day of found.aside.slice(0, ENTRIES_MAX)) {
-      // A clock that went back since must not hold a day for longer than it would be left alone.
+      // A clock that went back since must not set a day aside for longer than intended.
       const untilMs = Math.min(day.untilMs, now + leftAloneMs(day.times));
       this.#aside.set(nameOf(day), { ...day, untilMs });
     }
@@ -113,7 +114,7 @@ function leftAloneMs(times: number): number {
 
 const nameOf = ({ sensor, kind, day }: DayKey) => `${sensor} ${kind} ${day}`;
 
-/** Whatever is in the file; a file that was cut says nothing. */
+/** Whatever the file contains; a truncated file sets nothing aside. */
 function contentOf(path: string): Content {
   let value: unknown;
   try {

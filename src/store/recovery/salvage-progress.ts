@@ -4,7 +4,7 @@ import type { Clock, Logger } from "../../core/ports.ts";
 const EXTEND_EVERY_MS = 1_000;
 const LOG_MS = 10_000;
 
-/** Copying a damaged store holds the event loop for as long as the disk takes: what proves that it is no hang. */
+/** Copying a damaged store blocks the event loop for as long as the disk takes: this shows that it does not hang. */
 export class SalvageProgress {
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -27,7 +27,7 @@ export class SalvageProgress {
     this.#onProgress();
   }
 
-  /** So many rows more are through, or a step that has no rows. */
+  /** This many more rows are copied, or a step without rows is done. */
   step(table: string, rows: number): void {
     this.#rows += rows;
     const now = this.#clock.monotonic();

@@ -7,10 +7,10 @@ import type { FiledLane } from "../outbox/lane-book.ts";
 import type { SalvageProgress } from "./salvage-progress.ts";
 
 export interface SalvageReport {
-  /** Where the damaged file lies now. */
+  /** Where the damaged file is now. */
   readonly path: string;
   readonly readings: number;
-  /** Outbox rows that were made anew because the old ones could not all be read. */
+  /** Outbox rows that were recreated because the old ones could not all be read. */
   readonly requeued: number;
   /** Tables of which a part could not be read. */
   readonly incomplete: readonly string[];
@@ -18,9 +18,9 @@ export interface SalvageReport {
 
 /** The lanes of the uplinks that are configured now. */
 export interface SavedLanes {
-  /** Files those that the damaged store did not show, and answers all. */
+  /** Creates those that the damaged store did not have, and returns all. */
   file(): readonly FiledLane[];
-  /** Whether a lane is to carry a reading. */
+  /** Whether a lane should carry a reading. */
   owes(lane: FiledLane, sensor: string, kind: string, values: string): boolean;
 }
 
@@ -28,11 +28,14 @@ interface Table {
   readonly name: string;
   readonly columns: string;
   readonly order: string;
-  /** Columns of a unique index that holds all the others: where the table does not read, it may. */
+  /** Columns of a unique index that contains all the others: it may be readable if the table is not. */
   readonly index?: string;
 }
 
-/** Readings rule: what refers to them is of use only with them. Poll progress is left out, so that lost days are read again. */
+/**
+ * Readings come first: rows that refer to them are useful only with them. Poll progress is left out, so that lost days
+ * are read again.
+ */
 const TABLES: readonly Table[] = [
   { name: "meta", columns: "name, value", order: "name" },
   { name: "streams", columns: "stream, sensor, kind", order: "stream", index: "sensor, kind" },
@@ -87,14 +90,14 @@ const TABLES: readonly Table[] = [
 ];
 
 const ROWS_PER_COMMIT = 1000;
-/** Rows of samples are large: a slow card takes a second for so many. */
+/** Rows of samples are large: a slow card takes a second for this many. */
 const ROWS_PER_STEP = 50;
-/** Readings whose deliveries are made anew in one statement. */
+/** Readings whose deliveries are recreated in one statement. */
 const REQUEUED_PER_STEP = 20_000;
-/** Seconds from here to now are more than file ids or sequence numbers were ever given. */
+/** More seconds have passed since then than file ids or sequence numbers were ever assigned. */
 const EPOCH_MS = Date.UTC(2020, 0, 1);
 
-/** Copies what still reads of a damaged store into the new one. */
+/** Copies everything readable from a damaged store into the new one. */
 export function salvage(
   db: Database,
   path: string,
@@ -119,7 +122,7 @@ export function salvage(
       for (const table of TABLES) {
         whole.set(table.name, copyTable(source, db, table, parts.progress));
       }
-      // Released stores, and such as lost the page: main's lanes are known by their numbers.
+      // Released stores, and those that lost the page: main's lanes are identified by their numbers.
       db.writer.exec(LANES_OF_RELEASED_SQL);
       removeNameless(db, parts.progress);
       const lanes = parts.lanes.file();
@@ -150,8 +153,8 @@ function isOurs(source: Sqlite.Database): boolean {
 }
 
 /**
- * Forwards until it breaks, then backwards until it breaks or meets what is known: the hole in the middle is lost, but
- * for what an index knows of it. True when all was read.
+ * Forwards until it fails, then backwards until it fails or reaches known rows: the hole in the middle is lost, except
+ * for what an index contains. True if everything was read.
  */
 function copyTable(
   source: Sqlite.Database,
@@ -161,7 +164,7 @@ function copyTable(
 ): boolean {
   const { name, order } = table;
   const columns = commonColumns(source, table);
-  // A store of an earlier version has no such table.
+  // A store of an earlier version does not have this table.
   if (columns === "") return true;
   const places = columns
     .split(",")
@@ -177,7 +180,7 @@ function copyTable(
     try {
       let fresh = 0;
       let seen = 0;
-      // The table itself, not an index that may be whole while the rows are not.
+      // The table itself, not an index that may be intact while the rows are not.
       const select = source.prepare<unknown[], unknown[]>(
         `SELECT ${columns} FROM ${from} ORDER BY ${orderBy}`,
       );
@@ -205,7 +208,7 @@ function copyTable(
   return table.index !== undefined && copy(table.index, name);
 }
 
-/** Those that the source has, too; none where the table is new. */
+/** Those that the source also has; none if the table is new. */
 function commonColumns(source: Sqlite.Database, { name, columns }: Table): string {
   let known: readonly string[];
   try {
@@ -220,8 +223,8 @@ function commonColumns(source: Sqlite.Database, { name, columns }: Table): strin
 const COUNT_SQL = "SELECT count(*) AS n FROM readings";
 
 /**
- * Numbers whose sensor or units were lost are given anew, and would make readings of one sensor those of another: such
- * readings go, and are read from the gateway again.
+ * Numbers whose sensor or units were lost are assigned again, and would attribute readings to another sensor: such
+ * readings are dropped, and read from the gateway again.
  */
 function removeNameless(db: Database, progress: SalvageProgress): void {
   for (const [table, where] of [
@@ -242,7 +245,7 @@ function removeNameless(db: Database, progress: SalvageProgress): void {
   }
 }
 
-/** What went live is not known any more: nothing that is stored does again, so that no topic goes back in time. */
+/** The live marks are lost: nothing that is stored goes live again, so that no topic goes back in time. */
 function markAll(db: Database, lanes: readonly number[], progress: SalvageProgress): void {
   for (const lane of lanes) {
     db.writer
@@ -256,7 +259,10 @@ function markAll(db: Database, lanes: readonly number[], progress: SalvageProgre
   }
 }
 
-/** What may not have been delivered is owed again: a subscriber drops a double by its id, nobody restores a loss. */
+/**
+ * What may not have been delivered is pending again: a subscriber drops a duplicate by its id, but nobody restores a
+ * loss.
+ */
 function requeue(
   db: Database,
   lanes: readonly FiledLane[],
@@ -280,7 +286,7 @@ function requeue(
   let rows = 0;
   for (let from = bounds?.first ?? 0; from <= last; from += REQUEUED_PER_STEP) {
     for (const lane of lanes) {
-      // Its newest readings come by themselves.
+      // Its newest readings arrive by themselves.
       if (lane.format === "plain") continue;
       asked = lane;
       rows += db.writer
@@ -294,12 +300,12 @@ function requeue(
       parts.progress.step("outbox", REQUEUED_PER_STEP);
     }
   }
-  // Nothing more is owed of what is stored.
+  // Nothing more is pending of what is stored.
   db.writer.exec("UPDATE lanes SET fill_seq = NULL, fill_hour = NULL");
   return rows;
 }
 
-/** Numbers that the lost part may have used are not given again. */
+/** Numbers that the lost part may have used are not assigned again. */
 function skipNumbers(db: Database, nowMs: number): void {
   const floor = Math.max(1, Math.floor((nowMs - EPOCH_MS) / 1000));
   for (const name of ["readings", "waveforms"]) {
@@ -319,6 +325,6 @@ function closeQuietly(source: Sqlite.Database | null): void {
   try {
     source?.close();
   } catch {
-    // A damaged file may fail its last checkpoint; everything that reads has been read.
+    // A damaged file may fail its last checkpoint; everything readable has been read.
   }
 }

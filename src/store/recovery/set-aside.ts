@@ -19,7 +19,7 @@ import { syncDirectory } from "../database/database.ts";
  */
 const noteOf = (path: string) => `${path}.saving`;
 
-/** Renames the damaged file and what belongs to it, so that nothing replays into the next one. */
+/** Renames the damaged file and those that belong to it, so that nothing is replayed into the next one. */
 export function setAside(path: string, nowMs: number): string {
   const stamp = new Date(nowMs).toISOString().replace(/[:.]/g, "-");
   let target = `${path}.corrupt-${stamp}`;
@@ -43,25 +43,28 @@ function writeNote(path: string, target: string): void {
       closeSync(file);
     }
   } catch {
-    // A full disk has no room for it. The damaged file itself can be renamed all the same.
+    // A full disk has no space for it. The damaged file itself can be renamed all the same.
     rmSync(noteOf(path), { force: true });
   }
 }
 
-/** The damaged file whose saving was cut short; null when there is none. */
+/** The damaged file whose copy was interrupted; null if there is none. */
 export function unfinishedSalvage(path: string): string | null {
   if (!existsSync(noteOf(path))) return null;
   const target = join(dirname(path), basename(readFileSync(noteOf(path), "utf8")));
   if (target.startsWith(`${path}.corrupt-`)) {
     if (existsSync(target)) return target;
-    // Ended between the two renames: the file is to be opened with its -wal again.
+    // Ended between the two renames: the file must be opened with its -wal again.
     if (existsSync(`${target}-wal`)) renameSync(`${target}-wal`, `${path}-wal`);
   }
   rmSync(noteOf(path), { force: true });
   return null;
 }
 
-/** Removes half a copy. The function it answers is for when the new file holds all that reads of the damaged one. */
+/**
+ * Removes an incomplete copy. The returned function is for when the new file contains everything readable of the
+ * damaged one.
+ */
 export function beginAnew(path: string): () => void {
   for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(path + suffix, { force: true });
   return () => {

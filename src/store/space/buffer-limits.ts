@@ -1,17 +1,17 @@
 const MIB = 1 << 20;
 
-/** How BUFFER_MAX_MB is shared out, so that all files together stay below it. */
+/** How BUFFER_MAX_MB is divided, so that all files together stay below it. */
 export interface BufferLimits {
   readonly totalBytes: number;
   /** Size of the database file. */
   readonly fileBytesMax: number;
-  /** Size of the file that is given up so that a full disk can be worked out of. */
+  /** Size of the file that is deleted to recover from a full disk. */
   readonly ballastBytes: number;
   /** What the -wal may need. */
   readonly walBytes: number;
   /** Size of the -wal at which it is copied into the file. The longer it is, the more versions of a page one copy covers. */
   readonly checkpointBytes: number;
-  /** What identities of removed readings may take. */
+  /** Limit for identities of removed readings. */
   readonly forgottenBytes: number;
   /** Commands kept: a twentieth of the buffer at 1500 bytes each. */
   readonly commandsMax: number;
@@ -21,10 +21,10 @@ const FORGOTTEN_SHARE = 0.1;
 
 const clamp = (value: number, min: number, max: number) => Math.min(max, Math.max(min, value));
 
-/** What a removed reading costs in the memory of identities where its stream has one a minute, bytes. */
+/** Size of a removed reading in the memory of identities if its stream has one a minute, bytes. */
 const FORGOTTEN_READING_BYTES = 6.3;
 
-/** Removed readings, one a minute of each stream, that a buffer of this size recognises when the gateway shows them again. */
+/** Removed readings, one a minute of each stream, that a buffer of this size recognises if the gateway sends them again. */
 export function recognisedReadings(totalBytes: number): number {
   return Math.floor((totalBytes * FORGOTTEN_SHARE) / FORGOTTEN_READING_BYTES);
 }
@@ -39,7 +39,8 @@ export function shareBuffer(totalBytes: number): BufferLimits {
     fileBytesMax: fileBytes,
     ballastBytes: Math.floor(ballastBytes),
     walBytes,
-    // The ballast has to hold it and the transaction after it: on a full disk the checkpoint comes before all else.
+    // The ballast must hold it and the transaction after it: on a full disk the checkpoint comes before everything
+    // else.
     checkpointBytes: ballastBytes / 2,
     forgottenBytes: Math.floor(totalBytes * FORGOTTEN_SHARE),
     commandsMax: Math.floor(totalBytes / 20 / 1500),

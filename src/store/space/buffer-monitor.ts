@@ -28,11 +28,11 @@ const BALLAST_CHUNK_BYTES = 64 << 10;
 /** A -shm takes 32 kB, the first pages of a -wal some more. */
 const ROOM_TO_OPEN_BYTES = 128 << 10;
 
-/** Sizes: of our files, of the disk, and how they grow. */
+/** Sizes: of our files, of the disk, and their growth. */
 export class BufferMonitor {
   readonly #parts: MonitorParts;
   readonly #ballastPath: string;
-  /** What the operator should know even while all works; null when nothing. */
+  /** What the operator should know even while everything works; null if nothing. */
   alarm: string | null = null;
   #owedShare = 0;
   #damagedBytes = 0;
@@ -48,7 +48,7 @@ export class BufferMonitor {
     this.restoreBallast();
   }
 
-  /** Damaged files that were set aside count, too: the newest stay while they take no more than a quarter. */
+  /** Damaged files that were set aside count, too: the newest stay while they use no more than a quarter. */
   #tidyDamagedFiles(): void {
     const { db, limits, logger } = this.#parts;
     const directory = dirname(db.path);
@@ -72,7 +72,7 @@ export class BufferMonitor {
     this.#damagedBytes = bytes;
   }
 
-  /** The cap of the file, in its pages. */
+  /** The limit of the file, in its pages. */
   get pagesMax(): number {
     const { db, limits } = this.#parts;
     return Math.floor((limits.fileBytesMax - this.#damagedBytes) / db.pageBytes);
@@ -85,7 +85,7 @@ export class BufferMonitor {
     return files.reduce((sum, file) => sum + sizeOf(file), this.#damagedBytes);
   }
 
-  /** Free space of the disk, bytes; null where it cannot be told. */
+  /** Free space of the disk, bytes; null if unknown. */
   diskFreeBytes(): number | null {
     if (this.#parts.diskFreeBytes !== undefined) return this.#parts.diskFreeBytes();
     try {
@@ -105,21 +105,21 @@ export class BufferMonitor {
     };
   }
 
-  /** How far the free space of the disk is below the floor, bytes; negative while it is above. */
+  /** How far the free space of the disk is below the minimum, bytes; negative while it is above. */
   diskShortageBytes(): number {
     const free = this.diskFreeBytes();
     return free === null ? Number.NEGATIVE_INFINITY : this.#parts.diskFreeMinBytes - free;
   }
 
-  /** It is the disk, not the setting, that keeps the store from growing. */
+  /** The disk, not the setting, keeps the store from growing. */
   isDiskShort(): boolean {
     const { all } = this.pages();
     return this.diskShortageBytes() > 0 || this.pagesAllowed(all) < this.pagesMax;
   }
 
-  /** Pages the file may have now: the cap, or less where the disk has no room for it. */
+  /** Pages the file may have now: the limit, or less if the disk has no space for it. */
   pagesAllowed(all: number): number {
-    // A checkpoint that cannot write stops everything: its room, and the ballast's, are not for growing into.
+    // A checkpoint that cannot write stops everything: its space, and the ballast's, must not be used for growth.
     const { ballastBytes, checkpointBytes } = this.#parts.limits;
     const { pageBytes, path } = this.#parts.db;
     const held = sizeOf(`${path}-wal`) + sizeOf(this.#ballastPath);
@@ -139,13 +139,16 @@ export class BufferMonitor {
     this.#writeBallast(ballastBytes);
   }
 
-  /** After a clean stop the -wal and its -shm are gone: without a ballast some of their room is kept for the next start. */
+  /**
+   * After a clean stop the -wal and its -shm are gone: without a ballast some of their space is kept for the next
+   * start.
+   */
   keepRoomToOpen(): void {
     const bytes = Math.min(ROOM_TO_OPEN_BYTES, this.diskFreeBytes() ?? 0);
     if (bytes > 0 && sizeOf(this.#ballastPath) === 0) this.#writeBallast(bytes);
   }
 
-  /** Written with zeros, not merely sized: a sparse file holds nothing back. */
+  /** Written with zeros, not just sized: a sparse file reserves nothing. */
   #writeBallast(bytes: number): void {
     try {
       const file = openSync(this.#ballastPath, "w", 0o640);
@@ -164,12 +167,12 @@ export class BufferMonitor {
     }
   }
 
-  /** Notes the share of the stored readings that is still owed: the rest could be given up for new ones. */
+  /** Records the share of stored readings that is still pending: the rest could be deleted for new ones. */
   sample(owedShare: number): void {
     this.#owedShare = owedShare;
   }
 
-  /** Hours of outage the free space still holds at the rate of the last day; null until it is known. */
+  /** Hours of outage that fit into the free space at the rate of the last day; null until it is known. */
   hoursUntilFull(): number | null {
     if (!this.#parts.db.isOpen) return null;
     const { pageBytes } = this.#parts.db;

@@ -3,7 +3,7 @@ import type { WriteQueue } from "../database/write-queue.ts";
 
 const KEY = "dropped";
 
-/** How many readings and waveforms were given up, by reason; over restarts. */
+/** How many readings and waveforms were given up, by reason; across restarts. */
 export class DroppedCounts {
   readonly #meta: Meta;
   readonly #queue: WriteQueue;
@@ -45,12 +45,12 @@ export class DroppedCounts {
     this.#onDropped?.(reason, count);
   }
 
-  /** A transaction was undone. */
+  /** A transaction was rolled back. */
   undone(): void {
     this.#staged = {};
   }
 
-  /** In a write of its own. */
+  /** In a separate write. */
   add(reason: string, count: number): void {
     this.#queue.direct("keep counters", () => this.put(reason, count));
     this.dropped(reason, count);

@@ -17,7 +17,7 @@ export interface EvictionParts {
   readonly gaps: SqliteGapLog;
 }
 
-/** Where a walk from the oldest reading on has come to. */
+/** Current position of a walk from the oldest reading on. */
 export interface Walk {
   hour: number;
   timeMs: number;
@@ -27,13 +27,13 @@ export interface Walk {
 
 export const startWalk = (): Walk => ({ hour: -1e9, timeMs: -1e15, seq: -1, isOver: false });
 
-/** What one slice did; `committed` makes memory follow once its transaction is. */
+/** The result of one slice; `committed` updates memory once its transaction is. */
 export interface Slice {
   /** Readings or waveforms removed. */
   removed: number;
-  /** Those of them that were still owed. */
+  /** Those of them that were still pending. */
   givenUp: number;
-  /** Newest time of a reading that was given up, ms; null where there is none. */
+  /** Newest time of a reading that was given up, ms; null if there is none. */
   newestMs: number | null;
   committed(): void;
 }
@@ -67,7 +67,7 @@ export class Eviction {
     this.#parts = parts;
   }
 
-  /** Delivered readings before `untilMs`. Looks at `rowsMax` readings. */
+  /** Delivered readings before `untilMs`. Examines `rowsMax` readings. */
   readings(walk: Walk, untilMs: number, rowsMax: number): Slice {
     const { outbox, readings } = this.#parts;
     const slice = emptySlice(() => {
@@ -82,8 +82,8 @@ export class Eviction {
   }
 
   /**
-   * The oldest readings, owed or not, each leaving a gap record; removes `rowsMax`. Begins at the oldest whatever was removed
-   * before: older ones may have come in since. The walk tells whether it came to the end.
+   * The oldest readings, pending or not, each with a gap record; removes `rowsMax`. Starts at the oldest whatever was
+   * removed before: older ones may have been added since. The walk records whether it reached the end.
    */
   oldest(walk: Walk, rowsMax: number, reason: string): Slice {
     const { outbox, readings } = this.#parts;
@@ -107,7 +107,7 @@ export class Eviction {
     return slice;
   }
 
-  /** Those whose row it was; none where nobody was owed it. */
+  /** Those whose row it was; none if it was pending for nobody. */
   #giveUp(reading: Candidate, reason: string, slice: Slice): LaneQueue[] {
     const { gaps, outbox } = this.#parts;
     const lanes = outbox.rows.drop(reading);
@@ -115,7 +115,7 @@ export class Eviction {
     for (const uplink of new Set(lanes.map((lane) => lane.uplink.name)))
       gaps.add(reading.stream, reading.timeMs, reason, uplink);
     slice.givenUp += 1;
-    // A record of a clock that ran ahead says nothing of how old the others are.
+    // A record of a clock that ran ahead says nothing about the age of the others.
     if (reading.isFuture === 0)
       slice.newestMs = Math.max(slice.newestMs ?? reading.timeMs, reading.timeMs);
     return lanes;
@@ -134,7 +134,7 @@ export class Eviction {
     return this.#walk<Candidate>(walk, untilMs, rowsMax, HOUR_SQL, ROWS_SQL);
   }
 
-  /** Waveforms before `untilMs`; with `mayGiveUp` also those that a waveform lane still owes. */
+  /** Waveforms before `untilMs`; with `mayGiveUp` also those that are still pending in a waveform lane. */
   waveforms(walk: Walk, untilMs: number, rowsMax: number, mayGiveUp: boolean): Slice {
     const { outbox, waveforms } = this.#parts;
     const after: (() => void)[] = [];

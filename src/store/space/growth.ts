@@ -1,20 +1,23 @@
-/** What new readings take, by the time they were measured at, not stored: a backfill or a gateway's outage is no rate. */
+/** Growth by the time of measurement, not of storing: a backfill or a gateway's outage does not show the normal rate. */
 
-/** A rate of less than this is a guess. */
+/** A rate over less than this is a guess. */
 const KNOWN_AFTER_MS = 3_600_000;
-/** What is older is forgotten: a day has its shifts. */
+/** Older data is dropped: a day includes all shifts. */
 const SPAN_MS = 24 * 3_600_000;
 const BUCKET_MS = 10 * 60_000;
 
 export class Growth {
-  /** Streams of which one whole answer was stored: from then on, what is new was measured since. */
+  /** Streams of which one complete response was stored: from then on, new readings were measured since. */
   readonly #begun = new Set<number>();
   /** Bytes by bucket of measurement time. */
   readonly #buckets = new Map<number, number>();
   #fromMs: number | null = null;
   #newestMs = Number.NEGATIVE_INFINITY;
 
-  /** A whole answer of the stream is stored; `newestMs` null where it held nothing. The first one says where to begin. */
+  /**
+   * A complete response of the stream is stored; `newestMs` null if it was empty. The first one sets the starting
+   * point.
+   */
   begin(stream: number, newestMs: number | null): void {
     if (this.#begun.has(stream)) return;
     this.#begun.add(stream);
@@ -33,7 +36,7 @@ export class Growth {
     this.#forget();
   }
 
-  /** Bytes per hour over the last day; null until an hour was seen. */
+  /** Bytes per hour over the last day; null until an hour has passed. */
   bytesPerHour(): number | null {
     if (this.#fromMs === null) return null;
     const spanMs = this.#newestMs - this.#fromMs;
@@ -42,7 +45,7 @@ export class Growth {
     return bytes > 0 ? (bytes / spanMs) * 3_600_000 : null;
   }
 
-  /** Whole buckets only, so that what stays is what was measured since `#fromMs`. */
+  /** Whole buckets only, so that the rest was measured since `#fromMs`. */
   #forget(): void {
     const first = Math.floor((this.#newestMs - SPAN_MS) / BUCKET_MS);
     if (this.#fromMs === null || this.#fromMs >= first * BUCKET_MS) return;

@@ -2,27 +2,27 @@ import type { Clock, Logger } from "../../core/ports.ts";
 import type { Meta } from "../database/meta.ts";
 
 const DAY_MS = 86_400_000;
-/** A time that nobody else confirms is believed after this long, ms. */
+/** A time that nothing else confirms is accepted after this long, ms. */
 const BELIEVED_AFTER_MS = 3_600_000;
-/** Name in `meta`: the last time that retention went by, ms. */
+/** Name in `meta`: the last time used by retention, ms. */
 const MARK = "retention_clock_ms";
 
 export interface RetentionClockParts {
   readonly clock: Clock;
   readonly meta: Pick<Meta, "get" | "set">;
   readonly logger: Logger;
-  /** The gateway's clock, ms; null until a response has carried it. */
+  /** The gateway's clock, ms; null until a response has contained it. */
   readonly gatewayNow: () => number | null;
 }
 
 /**
- * The time by which readings grow old. The gateway's clock where there is one, else the box's; a box that starts with its clock
- * weeks ahead would otherwise remove all history within seconds. A time more than a day ahead of what is known counts once
- * gateway and box agree on it, or after an hour; until then no more than a day's worth of readings grows old.
+ * The time by which readings age. The gateway's clock if there is one, otherwise the box's; a box that starts with its
+ * clock weeks ahead would otherwise remove all history within seconds. A time more than a day ahead of the known one
+ * counts once gateway and box agree on it, or after an hour; until then at most a day's worth of readings ages.
  */
 export class RetentionClock {
   readonly #parts: RetentionClockParts;
-  /** What was believed last, and when, monotonic ms. */
+  /** The last accepted time, and when it was accepted, monotonic ms. */
   #mark: { readonly ms: number; readonly at: number } | null = null;
   #doubtedSince: number | null = null;
 
@@ -59,7 +59,7 @@ export class RetentionClock {
     return ms;
   }
 
-  /** How long the process was away is not known: the mark counts as of now. */
+  /** How long the process was away is unknown: the mark counts as of now. */
   #load(at: number): { readonly ms: number; readonly at: number } | null {
     const ms = Number(this.#parts.meta.get(MARK) ?? Number.NaN);
     if (!Number.isFinite(ms)) return null;

@@ -1,7 +1,7 @@
 /**
- * Keeps the store to its days and megabytes. Under pressure goes first what costs nobody anything: delivered readings,
- * then samples, and only then readings that are still owed, oldest first, each counted and reported as a gap. What was
- * removed stays known by its identity, so that the gateway's next answer does not bring it back.
+ * Keeps the store within its days and megabytes. Under pressure, delivered readings are deleted first, then samples,
+ * and only then pending readings, oldest first, each counted and reported as a gap. Removed readings stay known by
+ * their identity, so that the gateway's next response does not restore them.
  */
 import type { Clock, Logger } from "../../core/ports.ts";
 import type { CommandLog } from "../command-log.ts";
@@ -33,29 +33,29 @@ export interface RetentionOptions {
   readonly waveformDays: number;
   readonly limits: BufferLimits;
   readonly onDropped: ((reason: string, count: number) => void) | undefined;
-  /** The gateway's clock, ms; null until a response has carried it. */
+  /** The gateway's clock, ms; null until a response has contained it. */
   readonly gatewayNow?: (() => number | null) | undefined;
 }
 
 const DAY_MS = 86_400_000;
-/** Between two looks at sizes, and between two looks at ages. */
+/** Intervals of the checks of sizes and of ages. */
 const PASS_MS = 10_000;
 const AGE_PASS_MS = 10 * 60_000;
 const SLICE_ROWS = 200;
 const WAVEFORM_SLICE_ROWS = 20;
-/** While a write waits for room: what a slow card takes without holding up the loop. */
+/** While a write waits for space: as much as a slow card accepts without blocking the loop. */
 const ROOM_SLICE_ROWS = 100;
-/** Owed readings given up in one slice, at least. */
+/** Pending readings given up in one slice, at least. */
 const OWED_ROWS_MIN = 10;
-/** Shares of the allowed pages: making room begins above the first and ends below the second. */
+/** Shares of the allowed pages: freeing space begins above the first and ends below the second. */
 const HIGH_WATER = 0.93;
 const LOW_WATER = 0.9;
-/** What incremental vacuum gives back in one go, bytes. */
+/** What incremental vacuum returns in one go, bytes. */
 const VACUUM_BYTES = 1 << 20;
 const VACUUM_BYTES_MIN = 128 << 10;
-/** Share of the file that stays free when the disk wants space back; more than the high-water mark leaves. */
+/** Share of the file that stays free when the disk needs space; more than the high-water mark leaves. */
 const FREE_SHARE_KEPT = 0.12;
-/** Share of the file that may lie free before it shrinks, and bytes. */
+/** Share of the file that may be free before it shrinks, and bytes. */
 const FREE_SHARE_MAX = 0.25;
 const FREE_BYTES_MIN = 4 << 20;
 
@@ -69,13 +69,13 @@ export class Retention {
   readonly #shedding: Shedding;
   readonly #room: RoomMaker;
   #agedAt = Number.NEGATIVE_INFINITY;
-  /** Set while owed readings are being given up, so that it is logged once. */
+  /** Set while pending readings are being given up, so that it is logged once. */
   #episode: string | null = null;
-  /** Ends passes between two slices; null where one pass is asked for. */
+  /** Ends passes between two slices; null if a single pass is requested. */
   #stopping: AbortSignal | null = null;
   /** Ended by `wake`. */
   #pause = new AbortController();
-  /** When a look last found nothing delivered, ms of the monotonic clock. */
+  /** When a check last found nothing delivered, ms of the monotonic clock. */
   #exhaustedAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: RetentionParts, options: RetentionOptions) {
@@ -105,7 +105,7 @@ export class Retention {
     this.#shedding.load();
   }
 
-  /** Lanes came or went: they are looked after at once. */
+  /** Lanes were added or removed: they are processed at once. */
   wake(): void {
     this.#pause.abort();
   }
@@ -126,11 +126,11 @@ export class Retention {
     }
   }
 
-  /** One look at sizes and, when due, at ages. */
+  /** One check of sizes and, when due, of ages. */
   async pass(): Promise<void> {
     const { clock, db, meta, monitor, queue } = this.#parts;
     queue.read("look at the store", () => db.read("SELECT 1").all());
-    // Nothing else may be due to be written: whether the disk is well again shows here.
+    // Nothing else may be due to be written: this shows whether the disk has recovered.
     if (queue.failure !== null) meta.set("tried_at_ms", String(clock.now()));
     monitor.sample(this.#owedShare());
     this.#parts.outbox.fileDeferred();
@@ -151,7 +151,7 @@ export class Retention {
     return readings.count === 0 ? 0 : Math.min(1, owed / readings.count);
   }
 
-  /** Somebody who sends commands without end must not push the readings out. */
+  /** An endless series of commands must not displace the readings. */
   async #trimCommands(): Promise<void> {
     const { clock, commands, queue } = this.#parts;
     for (;;) {
@@ -176,7 +176,7 @@ export class Retention {
       this.#eviction.waveforms(walk, nowMs - waveformDays * DAY_MS, WAVEFORM_SLICE_ROWS, false),
     );
     await this.#each((walk) => this.#eviction.readings(walk, historyUntil, SLICE_ROWS));
-    // Two days more than readings: a day's progress must not go before its readings may.
+    // Two days more than readings: a day's progress must not be deleted before its readings may.
     const dayBefore = new Date(historyUntil - 2 * DAY_MS).toISOString().slice(0, 10);
     await this.#write(() => {
       db.write("DELETE FROM day_progress WHERE day < ?").run(dayBefore);
@@ -192,11 +192,13 @@ export class Retention {
 
   async #each(slice: (walk: Walk) => Slice): Promise<void> {
     const walk = startWalk();
-    // Weeks of samples that fell due at once take minutes: who stops the agent does not wait for them.
+    // Weeks of samples that became due at once take minutes: stopping the agent does not wait for them.
     while (!walk.isOver && this.#stopping?.aborted !== true) await this.#step(walk, slice);
   }
 
-  /** One slice. The walk goes on when it is committed: one that is undone and tried again begins where it began. */
+  /**
+   * One slice. The walk advances when it is committed: one that is rolled back and retried starts at the same position.
+   */
   #step(walk: Walk, slice: (walk: Walk) => Slice): Promise<Slice | null> {
     return this.#write(() => {
       const at = { ...walk };
@@ -211,7 +213,7 @@ export class Retention {
     });
   }
 
-  /** In a transaction that may be shared with the writes of others. */
+  /** In a transaction that may be shared with other writes. */
   #write(work: () => Slice | null): Promise<Slice | null> {
     return new Promise((resolve, reject) => {
       let slice: Slice | null = null;
@@ -237,7 +239,7 @@ export class Retention {
     });
   }
 
-  /** Makes room until the low-water mark. */
+  /** Frees space down to the low-water mark. */
   async #relieve(): Promise<void> {
     const { db, gaps, monitor } = this.#parts;
     const { all } = monitor.pages();
@@ -258,7 +260,8 @@ export class Retention {
     }
     while (this.#isAbove(LOW_WATER, phase) && this.#stopping?.aborted !== true) {
       const now = phase;
-      // What a publisher has in hand cannot be given up, and what is newer must not go instead. A write that finds no room asks.
+      // Leased readings cannot be given up, and newer ones must not be given up instead. A write that finds no space
+      // will ask.
       if (now === "owed" && this.#shedding.isDelivering(this.#parts.clock.monotonic())) return;
       const slice = await this.#step(walk, (at) => this.#evict(now, at, SLICE_ROWS));
       if (slice !== null) this.#report(now, slice);
@@ -269,13 +272,13 @@ export class Retention {
     }
   }
 
-  /** Owed readings make room for new ones only: what others did to the disk is no reason to lose them. */
+  /** Pending readings are given up only for new ones: a disk filled by others is no reason to lose them. */
   #isAbove(share: number, phase: Phase): boolean {
     const { monitor } = this.#parts;
     const { all, free } = monitor.pages();
     const used = all - free;
     if (used > share * monitor.pagesAllowed(all)) return true;
-    // A free list that is long enough is given back by `shrink`.
+    // A free list that is long enough is returned by `shrink`.
     return phase !== "owed" && monitor.diskShortageBytes() > free * this.#parts.db.pageBytes;
   }
 
@@ -288,13 +291,13 @@ export class Retention {
         const slice = this.#eviction.waveforms(walk, forever, WAVEFORM_SLICE_ROWS, true);
         if (slice.givenUp > 0) {
           this.#counts.put(`waveform_${this.#reason()}`, slice.givenUp);
-          // Their readings may be owed to nobody now.
+          // Their readings may now be pending for nobody.
           this.#shedding.searchAgain();
         }
         return slice;
       }
       case "owed": {
-        // A hundredth at most: what goes beyond the mark would be lost for nothing.
+        // At most a hundredth: deleting beyond the mark would lose readings for nothing.
         const share = Math.ceil(this.#parts.readings.count / 100);
         const most = Math.min(rowsMax, Math.max(OWED_ROWS_MIN, share));
         const { committed, ...slice } = this.#eviction.oldest(walk, most, this.#reason());
@@ -340,12 +343,12 @@ export class Retention {
     );
   }
 
-  /** Damage took it, wherever it showed. */
+  /** Lost to damage, wherever it was found. */
   lost(reason: "damaged" | "damaged_samples"): void {
     this.#counts.dropped(reason, 1);
   }
 
-  /** Gives free pages back to the disk where they are many or the disk needs them. */
+  /** Returns free pages to the disk if there are many or the disk needs them. */
   async #shrink(): Promise<void> {
     const { db, monitor } = this.#parts;
     for (;;) {
@@ -354,7 +357,7 @@ export class Retention {
       const isMuch = free > Math.max(pagesOf(FREE_BYTES_MIN), all * FREE_SHARE_MAX);
       const fileMax = pagesOf(this.#options.limits.fileBytesMax);
       const isNeeded = all > fileMax || monitor.diskShortageBytes() > 0;
-      // Some stay for new readings: without them the next pass would have to give up owed ones.
+      // Some stay for new readings: without them the next pass would have to give up pending ones.
       const pages = Math.min(pagesOf(VACUUM_BYTES), free - Math.ceil(all * FREE_SHARE_KEPT));
       if (pages < pagesOf(VACUUM_BYTES_MIN) || (!isMuch && !isNeeded)) return;
       await this.#write(() => {
@@ -362,12 +365,12 @@ export class Retention {
         return null;
       });
       if (monitor.pages().all >= all) return;
-      // The file is cut at a checkpoint only.
+      // The file is truncated only at a checkpoint.
       if (isNeeded) db.writer.pragma("wal_checkpoint(TRUNCATE)");
     }
   }
 
-  /** After SQLITE_FULL: true when the failed write may be tried again. See RoomMaker. */
+  /** After SQLITE_FULL: true if the failed write may be retried. See RoomMaker. */
   makeRoom(
     oldestIncomingMs: number | null,
     isHurried: () => boolean,
@@ -377,12 +380,12 @@ export class Retention {
     return this.#room.make(oldestIncomingMs, isHurried);
   }
 
-  /** What is not taken now; null while everything is. */
+  /** What is currently not accepted; null while everything is. */
   shed(): Shed | null {
     return this.#shedding.current();
   }
 
-  /** Inside the transaction in which they come and are not taken. */
+  /** Inside the transaction in which they arrive and are not accepted. */
   putShed(count: number): void {
     this.#counts.put(this.#reason(), count);
     this.#shedding.keep();
@@ -393,7 +396,7 @@ export class Retention {
     this.#report("owed", { removed: 0, givenUp: count, newestMs: null, committed() {} });
   }
 
-  /** A transaction was undone. */
+  /** A transaction was rolled back. */
   undone(): void {
     this.#shedding.undone();
     this.#counts.undone();

@@ -4,7 +4,7 @@ import type { BufferMonitor } from "./buffer-monitor.ts";
 import { type Slice, startWalk, type Walk } from "./eviction.ts";
 import type { Shedding } from "./shedding.ts";
 
-/** What goes first, in this order. */
+/** What is deleted first, in this order. */
 const PHASES = ["delivered", "waveforms", "owed"] as const;
 export type Phase = (typeof PHASES)[number];
 
@@ -15,21 +15,21 @@ interface RoomMakerParts {
   readonly logger: Logger;
   /** Removes one slice, inside the caller's transaction. */
   readonly evict: (phase: Phase, walk: Walk) => Slice;
-  /** Memory of a slice whose transaction failed is void. */
+  /** What a slice noted in memory is invalid because its transaction failed. */
   readonly undone: () => void;
-  /** Says what was given up, after its commit. */
+  /** Reports what was given up, after its commit. */
   readonly report: (phase: Phase, slice: Slice) => void;
 }
 
 /** Share of the file's pages that one call frees. */
 const FREED_SHARE = 1 / 20;
-/** Longest work where somebody waits for it, ms; the next call goes on where this one ended. */
+/** Longest work while somebody waits for it, ms; the next call continues where this one ended. */
 const HURRY_MS = 100;
 
-/** Makes room after SQLITE_FULL, a slice at a time, so that the event loop goes on between them. */
+/** Frees space after SQLITE_FULL, a slice at a time, so that the event loop runs between them. */
 export class RoomMaker {
   readonly #parts: RoomMakerParts;
-  /** Where a call that was hurried has come to. */
+  /** Position of an interrupted call. */
   #place: { phase: number; walk: Walk } | null = null;
 
   constructor(parts: RoomMakerParts) {
@@ -37,8 +37,8 @@ export class RoomMaker {
   }
 
   /**
-   * Each `yield` is a place to pause. Answers whether the failed write may be tried again. `oldestIncomingMs` is the time of
-   * its oldest reading, null where it brings none.
+   * Each `yield` is a possible pause. Returns whether the failed write may be retried. `oldestIncomingMs` is the time
+   * of its oldest reading, null if it contains none.
    */
   *make(oldestIncomingMs: number | null, isHurried: () => boolean): Generator<void, boolean, void> {
     const { logger, monitor } = this.#parts;
@@ -57,11 +57,11 @@ export class RoomMaker {
     isHurried: () => boolean,
   ): Generator<void, boolean, void> {
     const { db, evict, monitor, shedding, report } = this.#parts;
-    // The -wal is begun again from its start, whatever space the disk has.
+    // The -wal restarts from its beginning, whatever space the disk has.
     db.writer.pragma("wal_checkpoint(TRUNCATE)");
     const before = monitor.pages();
     db.capPages(monitor.pagesAllowed(before.all));
-    // What was delivered meanwhile goes before anything that is owed.
+    // What was delivered meanwhile is deleted before anything pending.
     const isStale = this.#place !== null && this.#place.phase > 0 && !shedding.isExhausted;
     const place = this.#place === null || isStale ? { phase: 0, walk: startWalk() } : this.#place;
     this.#place = null;

@@ -12,26 +12,26 @@ interface SheddingParts {
   readonly meta: Pick<Meta, "get" | "put">;
 }
 
-/** What is not taken now: readings up to `floorMs`, for these uplinks. */
+/** What is currently not accepted: readings up to `floorMs`, for these uplinks. */
 export interface Shed {
   readonly floorMs: number;
   readonly uplinks: ReadonlySet<string>;
 }
 
-/** Time of the newest reading that was given up while the buffer is full, ms; kept over restarts. */
+/** Time of the newest reading that was given up while the buffer is full, ms; kept across restarts. */
 const FLOOR = "given_up_until_ms";
-/** Share of the allowed pages above which the buffer counts as full; lower than where making room ends. */
+/** Share of the allowed pages above which the buffer counts as full; lower than where freeing space ends. */
 const FULL_SHARE = 0.85;
 /** Share of delivered readings that can be removed instead. */
 const DELIVERED_SHARE = 0.05;
-/** An uplink that owes less of the buffer than this is not what fills it, and goes on getting everything. */
+/** An uplink with less of the buffer pending than this does not fill it, and continues to get everything. */
 const HOLDER_SHARE = 0.25;
-/** A lane counts as delivering for this long after its last outcome: between two leases it has nothing in hand. */
+/** A lane counts as delivering for this long after its last outcome: between two leases it has nothing in flight. */
 const DELIVERING_MS = 30_000;
 
 /**
- * A full buffer gives up the oldest readings, those that are just coming in included: an old one that is stored would push
- * out one that is newer. What was given up last is the floor; nothing at or below it is taken until there is room again.
+ * A full buffer gives up the oldest readings, including arriving ones: storing an old one would displace a newer one.
+ * The last one given up is the floor; nothing at or below it is accepted until there is space again.
  */
 export class Shedding {
   readonly #parts: SheddingParts;
@@ -40,7 +40,7 @@ export class Shedding {
   #stagedMs = Number.NEGATIVE_INFINITY;
   /** Upper bound of delivered readings when a search through all found no more of them to remove; -1 before any. */
   #searchedMax = -1;
-  /** False where a reading may have become nobody's since that search without the bound having moved. */
+  /** False if a reading may no longer be pending for anybody since that search although the bound has not moved. */
   #isSearchGood = false;
 
   constructor(parts: SheddingParts) {
@@ -54,7 +54,7 @@ export class Shedding {
     this.#stagedMs = this.#floorMs;
   }
 
-  /** Upper bound of the readings that nobody is owed any more. */
+  /** Upper bound of the readings that are pending for nobody any more. */
   get #deliveredMax(): number {
     const { outbox, readings } = this.#parts;
     return readings.count - Math.max(0, ...outbox.lanes.map((lane) => lane.pending));
@@ -65,25 +65,25 @@ export class Shedding {
     return this.#isSearchGood && this.#deliveredMax <= this.#searchedMax;
   }
 
-  /** A search for delivered readings came to the end of the store. */
+  /** A search for delivered readings reached the end of the store. */
   searched(): void {
     this.#searchedMax = this.#deliveredMax;
     this.#isSearchGood = true;
   }
 
-  /** The next search looks through all again. */
+  /** The next search starts from the beginning. */
   searchAgain(): void {
     this.#isSearchGood = false;
   }
 
-  /** Inside the transaction that gives up a reading of this time: what the same transaction brings counts as older, too. */
+  /** Inside the transaction that gives up a reading of this time: what the same transaction adds counts as older, too. */
   stage(timeMs: number): void {
     if (timeMs <= this.#stagedMs) return;
     this.#stagedMs = timeMs;
     this.keep();
   }
 
-  /** Inside a transaction: the floor outlives the process. */
+  /** Inside a transaction: the floor survives the process. */
   keep(): void {
     this.#parts.meta.put(FLOOR, String(this.#stagedMs));
   }
@@ -93,29 +93,34 @@ export class Shedding {
     this.#floorMs = this.#stagedMs;
   }
 
-  /** A transaction was undone. */
+  /** A transaction was rolled back. */
   undone(): void {
     this.#stagedMs = this.#floorMs;
   }
 
-  /** Null while everything is taken. */
+  /** Null while everything is accepted. */
   current(): Shed | null {
     return this.#stagedMs === Number.NEGATIVE_INFINITY ? null : this.#upTo(this.#stagedMs);
   }
 
-  /** True where something older than all that is owed wants to come in: that goes first, and the write is tried again. */
+  /**
+   * True if something older than everything pending wants to be stored: that is given up first, and the write is
+   * retried.
+   */
   refuse(oldestIncomingMs: number | null): boolean {
     const oldestMs = this.#oldestOwed();
     if (oldestIncomingMs === null || oldestMs === null || oldestIncomingMs >= oldestMs)
       return false;
     if (oldestMs - 1 <= this.#floorMs || this.#upTo(oldestMs - 1) === null) return false;
-    // `keep` follows with what is not taken; until then all that lies in the store is above it.
+    // `keep` follows with what is not accepted; until then everything in the store is above it.
     this.#floorMs = oldestMs - 1;
     this.#stagedMs = this.#floorMs;
     return true;
   }
 
-  /** At a look that found the buffer below its high-water mark: true where the floor went, which `forget` writes. */
+  /**
+   * At a check that found the buffer below its high-water mark: true if the floor was removed, which `forget` writes.
+   */
   settle(): boolean {
     if (this.#floorMs === Number.NEGATIVE_INFINITY) return false;
     if (this.#isFull && this.current() !== null) return false;
@@ -129,7 +134,7 @@ export class Shedding {
     this.#parts.meta.put(FLOOR, "");
   }
 
-  /** Asked at a look only: in the middle of making room for a large answer there is room for its oldest readings, too. */
+  /** Only during a check: while space is freed for a large response there is space for its oldest readings, too. */
   get #isFull(): boolean {
     const { all, free } = this.#parts.monitor.pages();
     return all - free > FULL_SHARE * this.#parts.monitor.pagesAllowed(all);
@@ -144,7 +149,7 @@ export class Shedding {
     return { floorMs, uplinks: new Set(holders.map(({ uplink }) => uplink.name)) };
   }
 
-  /** True while those whose backlog fills the buffer get on with it. */
+  /** True while the uplinks whose backlog fills the buffer deliver it. */
   isDelivering(monotonicMs: number): boolean {
     return this.#holders().some(
       (lane) => lane.leasedCount > 0 || monotonicMs - lane.settledAtMs < DELIVERING_MS,

@@ -1,12 +1,12 @@
 /**
  * Lanes belong to uplinks. 0–4 are those of `main` as 0.1 numbered them: json, plain, waveform, sparkplug,
- * sparkplugWaveform; those that were in use are known by their rows or marks.
+ * sparkplugWaveform; those in use are identified by their rows or marks.
  */
 const RELEASED = ["json", "plain", "waveform", "sparkplug", "sparkplugWaveform"]
   .map((format, lane) => `(${lane}, '${format}')`)
   .join(", ");
 
-/** Also for a store of 0.1 that is saved from damage. */
+/** Also for a store of 0.1 that is recovered from damage. */
 export const LANES_OF_RELEASED_SQL = /* sql */ `
 INSERT OR IGNORE INTO lanes (lane, uplink, format)
   SELECT column1, 'main', column2 FROM (VALUES ${RELEASED})

@@ -1,4 +1,4 @@
-/** What the alarms remember. Events themselves are rows of `readings` with the kind `event`, owed like readings. */
+/** The state of the alarms. Events themselves are rows of `readings` with the kind `event`, pending like readings. */
 export const sql = /* sql */ `
 -- state: JSON of the alarm engine, for sensors that have something to remember.
 CREATE TABLE alarm_states (sensor TEXT PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID;

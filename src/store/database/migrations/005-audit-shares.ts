@@ -1,4 +1,4 @@
-/** Refused changes have a share of the audit log of their own, and those that repeat are counted in one entry. */
+/** Refused changes have a separate share of the audit log, and repeated ones are counted in one entry. */
 export const sql = /* sql */ `
 ALTER TABLE audit ADD COLUMN refused INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE audit ADD COLUMN times INTEGER NOT NULL DEFAULT 1;
