@@ -11,8 +11,8 @@ import {
 import type { WireNames } from "../core/wire/wire-names.ts";
 import { proxyAgent } from "../lib/proxy.ts";
 import { SecretGate } from "../lib/secrets.ts";
-import { type Dict, envelopes, integerOf, isDict, rowsOf, textOf } from "./answer.ts";
 import { AnalyticsFailure } from "./failure.ts";
+import { type Dict, envelopes, integerOf, isDict, rowsOf, textOf } from "./response.ts";
 
 /** One operation, first byte to last. */
 const ANSWER_TIMEOUT_MS = 60_000;

@@ -10,13 +10,8 @@ import {
   type UnboundSettings,
 } from "../config/settings.ts";
 import { emptySite, loadSite, type SiteOptions } from "../config/site.ts";
-import {
-  type LoadedUplinks,
-  loadUplinks,
-  mainUplink,
-  sparkplugHints,
-  type UplinksContext,
-} from "../config/uplinks.ts";
+import { type LoadedUplinks, loadUplinks, mainUplink, sparkplugHints } from "../config/uplinks.ts";
+import type { UplinksContext } from "../config/uplinks-context.ts";
 import type { Site } from "../core/sensor.ts";
 import type { Uplink } from "../core/uplink.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";

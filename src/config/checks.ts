@@ -4,9 +4,7 @@ import { createSecureContext } from "node:tls";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { likely } from "../lib/nearest.ts";
 import { errorCode } from "./environment.ts";
-import { type Fault, shown } from "./fault.ts";
-
-export type Note = (fault: Fault) => void;
+import { type Note, shown } from "./fault.ts";
 
 const PORT_MAX = 65_535;
 

@@ -36,3 +36,5 @@ export function shown(value: unknown): string {
   const text = (JSON.stringify(value) ?? String(value)).replace(CREDENTIALS, "***@");
   return text.length > 80 ? `${text.slice(0, 77)}…` : text;
 }
+
+export type Note = (fault: Fault) => void;

@@ -1,5 +1,6 @@
 /** Settings of the gateway: address, headers, certificates, zone. */
-import { checkTlsFiles, isTimezone, type Note, parseAddress, parseHeaders } from "./checks.ts";
+import { checkTlsFiles, isTimezone, parseAddress, parseHeaders } from "./checks.ts";
+import type { Note } from "./fault.ts";
 import { shown } from "./fault.ts";
 import type { Refining, SettingsOf } from "./refining.ts";
 import type { RawSettings } from "./settings-table.ts";

@@ -1,7 +1,8 @@
 /** Settings of the listeners: HTTP and Modbus. */
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { isLoopback, type Note } from "./checks.ts";
+import { isLoopback } from "./checks.ts";
+import type { Note } from "./fault.ts";
 import { shown } from "./fault.ts";
 import { checkPair, type Refining, type SettingsOf } from "./refining.ts";
 import { expectation, type RawSettings, SETTINGS } from "./settings-table.ts";

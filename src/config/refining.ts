@@ -1,5 +1,6 @@
 /** Shared by the checks of all settings. */
-import { checkTlsFiles, type Note } from "./checks.ts";
+import { checkTlsFiles } from "./checks.ts";
+import type { Note } from "./fault.ts";
 import type { UnboundSettings } from "./settings-shape.ts";
 import type { RawSettings } from "./settings-table.ts";
 

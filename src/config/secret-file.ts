@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { fileTrouble } from "../lib/file-trouble.ts";
-import type { Note } from "./checks.ts";
+import type { Note } from "./fault.ts";
 
 /** A secret is a line or two; a larger file is a wrong path. */
 const SECRET_BYTES_MAX = 65_536;

@@ -1,6 +1,7 @@
 /** Cross checks between settings, and their names and shapes in the program. */
 import { resolve } from "node:path";
-import { type Note, parseFormats } from "./checks.ts";
+import { parseFormats } from "./checks.ts";
+import type { Note } from "./fault.ts";
 import { type Fault, shown } from "./fault.ts";
 import { refineBroker } from "./refine-broker.ts";
 import { refineGateway } from "./refine-gateway.ts";

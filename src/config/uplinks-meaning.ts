@@ -12,10 +12,11 @@ import {
   type Profile,
   UPLINK_FORMATS,
 } from "../core/uplink.ts";
-import { checkTlsFiles, isLoopback, type Note, parseBrokers } from "./checks.ts";
+import { checkTlsFiles, isLoopback, parseBrokers } from "./checks.ts";
+import type { Note } from "./fault.ts";
 import { allOf, type Fault, shown } from "./fault.ts";
 import { fileWord } from "./secret-file.ts";
-import type { UplinksContext } from "./uplinks.ts";
+import type { UplinksContext } from "./uplinks-context.ts";
 import { readCredentials } from "./uplinks-secrets.ts";
 import { checkSelect } from "./uplinks-select.ts";
 

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { Uplink } from "../core/uplink.ts";
-import type { Note } from "./checks.ts";
+import type { Note } from "./fault.ts";
 import { fileWord, readSecretFile } from "./secret-file.ts";
 import type { WrittenUplink } from "./uplinks-written.ts";
 

@@ -9,7 +9,7 @@ import {
   type Site,
 } from "../core/sensor.ts";
 import { createSelector, SELECT_ALL, type Select } from "../core/uplink.ts";
-import type { Note } from "./checks.ts";
+import type { Note } from "./fault.ts";
 import { shown } from "./fault.ts";
 
 type Dict = Readonly<Record<string, unknown>>;

@@ -5,7 +5,6 @@
 import { dirname, resolve } from "node:path";
 import { Ajv } from "ajv";
 import uplinksSchema from "#uplinks-schema";
-import type { Site } from "../core/sensor.ts";
 import { topicLevel } from "../core/topic-level.ts";
 import { topicFaults } from "../core/topics/collisions.ts";
 import { MAIN_UPLINK, SELECT_ALL, type Uplink } from "../core/uplink.ts";
@@ -13,8 +12,9 @@ import type { Fault } from "./fault.ts";
 import { parseJsonText } from "./json-text.ts";
 import { schemaFault } from "./schema-fault.ts";
 import type { Settings } from "./settings.ts";
+import type { UplinksContext } from "./uplinks-context.ts";
 import { checkUplinks } from "./uplinks-meaning.ts";
-import { type PendingFiles, readCredentials } from "./uplinks-secrets.ts";
+import { readCredentials } from "./uplinks-secrets.ts";
 import type { WrittenUplink } from "./uplinks-written.ts";
 
 /** The bundle holds the schema compiled with these (scripts/compiled-schemas.ts). */
@@ -33,19 +33,6 @@ export interface LoadedUplinks {
   readonly uplinks: readonly Uplink[] | null;
   readonly faults: readonly Fault[];
   readonly warnings: readonly Fault[];
-}
-
-export interface UplinksContext {
-  /** Null if the site file has faults: rules that depend on it are not checked then. */
-  readonly site: Site | null;
-  /** Null without MQTT_URL, or if settings have faults. */
-  readonly main: Uplink | null;
-  /** MQTT_URL is given, although faults elsewhere may leave `main` null. */
-  readonly hasMainUrl?: boolean;
-  readonly commandsEnabled: boolean;
-  /** SETUP_ENABLED: uplinks may be added later, in the browser. */
-  readonly mayBeEmpty?: boolean;
-  readonly pending?: PendingFiles;
 }
 
 /** `path` is absolute; it is shown before every location, and relative files are beside it. */

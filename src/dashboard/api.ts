@@ -11,7 +11,7 @@ import type {
 import type { Gap } from "../core/delivery.ts";
 import type { Machine } from "../core/machine.ts";
 import type { Doubt } from "../core/quality.ts";
-import type { Fault } from "../core/query/faults.ts";
+import type { Fault } from "../core/query/fault.ts";
 import type { Trend } from "../core/query/trend.ts";
 import type { Value } from "../core/reading.ts";
 import type { ChannelConfig, Kind, MachineClass, SensorLocation } from "../core/sensor.ts";

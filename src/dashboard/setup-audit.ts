@@ -2,7 +2,7 @@
 import { messageOf } from "./api.ts";
 import { h, replace } from "./dom.ts";
 import { timeNode } from "./marks.ts";
-import type { SetupView } from "./setup-page.ts";
+import type { SetupView } from "./setup-view.ts";
 
 interface Entry {
   readonly entry: number;

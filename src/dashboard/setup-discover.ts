@@ -6,8 +6,8 @@ import { messageOf } from "./api.ts";
 import { h, replace, setText } from "./dom.ts";
 import { entriesOf } from "./setup-difference.ts";
 import { SetupFile } from "./setup-file.ts";
-import type { SetupView } from "./setup-page.ts";
 import { type Dict, isDict, newId, wordOf } from "./setup-schema.ts";
+import type { SetupView } from "./setup-view.ts";
 
 const LOOK_EVERY_MS = 1_000;
 

@@ -5,7 +5,6 @@ import { differenceLines, entriesOf } from "./setup-difference.ts";
 import { pathOf, type Saved, type SetupFault, SetupFile } from "./setup-file.ts";
 import { objectControl } from "./setup-form.ts";
 import { LISTS_BY_VIEW, type ListView, sayNoUplinks } from "./setup-list.ts";
-import type { SetupView } from "./setup-page.ts";
 import {
   type Control,
   type Dict,
@@ -15,6 +14,7 @@ import {
   wordOf,
 } from "./setup-schema.ts";
 import { trialPanel } from "./setup-trial.ts";
+import type { SetupView } from "./setup-view.ts";
 
 /** Delay after typing before the agent is asked. */
 const CHECK_AFTER_MS = 400;

@@ -2,8 +2,8 @@
 import { h, replace, setText } from "./dom.ts";
 import { entriesOf } from "./setup-difference.ts";
 import { SetupFile } from "./setup-file.ts";
-import type { SetupView } from "./setup-page.ts";
 import { newId, wordOf } from "./setup-schema.ts";
+import type { SetupView } from "./setup-view.ts";
 
 const NAME_MAX = 64;
 

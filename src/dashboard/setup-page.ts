@@ -8,33 +8,8 @@ import { discoverView } from "./setup-discover.ts";
 import { entryView } from "./setup-entry.ts";
 import { homeView } from "./setup-home.ts";
 import { LISTS_BY_VIEW, listView } from "./setup-list.ts";
-import { type JsonSchema } from "./setup-schema.ts";
 import { versionsView } from "./setup-versions.ts";
-
-/** Arguments of a view. */
-export interface SetupView {
-  readonly api: Api;
-  readonly model: Model;
-  readonly about: SetupAbout;
-  readonly schemas: { readonly site: JsonSchema; readonly uplinks: JsonSchema };
-  readonly place: HTMLElement;
-  /** For timers and the like of this view. */
-  readonly signal: AbortSignal;
-  /** Goes to another view, which shows this message once. */
-  readonly go: (subject: string, said: string) => void;
-}
-
-interface AboutFile {
-  readonly path: string;
-  readonly trouble: string | null;
-}
-interface SetupAbout {
-  readonly isNamed: boolean;
-  readonly sensors: number;
-  readonly mayChange: boolean;
-  readonly site: AboutFile;
-  readonly uplinks: AboutFile | null;
-}
+import type { SetupAbout, SetupView } from "./setup-view.ts";
 
 const VIEWS = [
   ["", "Start"],

@@ -5,8 +5,8 @@ import { h, replace } from "./dom.ts";
 import { quantity } from "./format.ts";
 import type { SetupFault } from "./setup-file.ts";
 import type { ListView } from "./setup-list.ts";
-import type { SetupView } from "./setup-page.ts";
 import { type Dict, isDict } from "./setup-schema.ts";
+import type { SetupView } from "./setup-view.ts";
 
 /** The agent gives up earlier, and says so. */
 const TRIAL_MAX_MS = 60_000;

@@ -4,7 +4,7 @@ import { h, replace } from "./dom.ts";
 import { timeNode } from "./marks.ts";
 import { differenceLines } from "./setup-difference.ts";
 import { type Part, SetupFile } from "./setup-file.ts";
-import type { SetupView } from "./setup-page.ts";
+import type { SetupView } from "./setup-view.ts";
 
 interface Version {
   readonly version: number;

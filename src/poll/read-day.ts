@@ -12,11 +12,11 @@ import type { DftPlans } from "../core/signal/fft.ts";
 import { readingSteps } from "../core/to-reading.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { openGate, type SecretGate } from "../lib/secrets.ts";
-import { failureOf, isCut } from "./answer-failure.ts";
 import type { DayRead, ReadDay, ReadRequest } from "./day-read.ts";
 import { LARGE_RECORD_BYTES, LARGE_RECORD_SAMPLES, LargeRecords } from "./large-records.ts";
 import { RejectLog } from "./reject-log.ts";
 import { ResponseBatch } from "./response-batch.ts";
+import { failureOf, isCut } from "./response-failure.ts";
 import { ScannedDays } from "./scanned-days.ts";
 
 /** Yields to the event loop after this much work, ms: acknowledgements and queries wait no longer than this. */

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { faultLine } from "../../src/config/fault.ts";
 import { loadSite } from "../../src/config/site.ts";
-import { loadUplinks, type UplinksContext } from "../../src/config/uplinks.ts";
+import { loadUplinks } from "../../src/config/uplinks.ts";
+import type { UplinksContext } from "../../src/config/uplinks-context.ts";
 import type { Uplink } from "../../src/core/uplink.ts";
 import { ODD_UPLINKS, PLANTED } from "../support/odd-uplinks.ts";
 

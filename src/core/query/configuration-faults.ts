@@ -1,6 +1,6 @@
 /** Faults of the configuration, and of the agent's own HTTP server. */
 import type { AgentStatus } from "../agent-status.ts";
-import type { Fault } from "./faults.ts";
+import type { Fault } from "./fault.ts";
 
 /** Fault lines of a refused reload that are shown; the log has them all. */
 const LINES_MAX = 5;

@@ -5,18 +5,7 @@ import type { Site } from "../sensor.ts";
 import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../silence.ts";
 import { MAIN_UPLINK } from "../uplink.ts";
 import { configurationFaults } from "./configuration-faults.ts";
-
-export interface Fault {
-  /** Stable name, for tests and links. */
-  readonly code: string;
-  readonly severity: "error" | "warning";
-  /** The component: gateway, broker, buffer, clock, configuration, http, or a sensor's code. */
-  readonly subject: string;
-  readonly what: string;
-  readonly remedy: string;
-  /** ms; null where unknown. */
-  readonly sinceMs: number | null;
-}
+import type { Fault } from "./fault.ts";
 
 /** Beyond this the gateway's clock is reported as wrong (services section 5 "Clock"). */
 const SKEW_MAX_MS = 5 * 60_000;

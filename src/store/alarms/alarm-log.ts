@@ -7,7 +7,7 @@ import type { Value } from "../../core/reading.ts";
 import type { Stream } from "../database/streams.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
 import type { PendingRow } from "../outbox/outbox-rows.ts";
-import type { PendingReading } from "../readings/pending-answer.ts";
+import type { PendingReading } from "../readings/pending-response.ts";
 import { EventRows, type EventRowsParts } from "./event-rows.ts";
 
 export interface AlarmLogParts extends EventRowsParts {

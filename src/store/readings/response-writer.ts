@@ -15,7 +15,7 @@ import {
   sampleCount,
   storedBytes,
   toPending,
-} from "./pending-answer.ts";
+} from "./pending-response.ts";
 import type { ReadingLogOptions, ReadingLogParts } from "./reading-log-parts.ts";
 import { formatRefs, hashOf } from "./stored-reading.ts";
 

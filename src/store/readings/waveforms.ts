@@ -3,7 +3,7 @@ import type { StoredWaveform } from "../../core/stored-reading.ts";
 import { decodeSamples, WaveformDamage } from "../../lib/waveform-codec.ts";
 import type { Database, Row } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
-import type { PendingReading, PendingWaveform } from "./pending-answer.ts";
+import type { PendingReading, PendingWaveform } from "./pending-response.ts";
 
 const READ_SQL = `SELECT stream, time_ms, reading_id, channel, axis, sample_rate_hz, calibration,
   recording_reason, sample_count, encoding, samples FROM waveforms WHERE file_id = ?`;

@@ -9,7 +9,19 @@ import {
   UNLEARNED,
 } from "../../../src/core/alarm/baseline.ts";
 import type { BaselineTest } from "../../../src/core/alarm/compile.ts";
-import { engineOf, feed, MINUTE, PUMP, said, siteWith, speeds, T0, vibrations } from "./support.ts";
+import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
+import {
+  Disk,
+  engineOf,
+  feed,
+  MINUTE,
+  PUMP,
+  said,
+  siteWith,
+  speeds,
+  T0,
+  vibrations,
+} from "./support.ts";
 
 const TEST: BaselineTest = {
   type: "baseline",
@@ -59,6 +71,24 @@ test("baseline – a slow drift moves the limit by at most half its margin", () 
   const after = baselineBounds(state, TEST)?.limits.high ?? 0;
   assert.ok(after > before && after <= 1 + (before - 1) * 1.5 + 1e-9, `${before} → ${after}`);
   assert.equal(state.first?.median, 1);
+});
+
+test("baseline – its samples are kept until it has learned, also over a restart, and then dropped", () => {
+  const rule = {
+    name: "change",
+    select: { sensors: ["50021"], values: ["rpm"] },
+    baseline: { readings: 6, deviations: 4 },
+  };
+  const site = siteWith([rule]);
+  const disk = new Disk();
+  feed(engineOf(site), speeds([1000, 1001, 1002]), disk);
+  assert.equal(disk.samples.length, 3);
+  const restarted = new AlarmEngine(site);
+  restarted.load(disk.saved());
+  feed(restarted, speeds([1003, 1004, 1005], T0 + 3 * MINUTE), disk);
+  const [learnedNow] = restarted.baselines("50021").values();
+  assert.equal(learnedNow?.first?.median, 1002.5);
+  assert.deepEqual(disk.samples, []);
 });
 
 test("baseline – learns only while the machine runs, and then monitors", () => {

@@ -1,0 +1,28 @@
+import type { Api } from "./api.ts";
+import type { Model } from "./model.ts";
+import type { JsonSchema } from "./setup-schema.ts";
+
+/** Arguments of a view. */
+export interface SetupView {
+  readonly api: Api;
+  readonly model: Model;
+  readonly about: SetupAbout;
+  readonly schemas: { readonly site: JsonSchema; readonly uplinks: JsonSchema };
+  readonly place: HTMLElement;
+  /** For timers and the like of this view. */
+  readonly signal: AbortSignal;
+  /** Goes to another view, which shows this message once. */
+  readonly go: (subject: string, said: string) => void;
+}
+
+interface AboutFile {
+  readonly path: string;
+  readonly trouble: string | null;
+}
+export interface SetupAbout {
+  readonly isNamed: boolean;
+  readonly sensors: number;
+  readonly mayChange: boolean;
+  readonly site: AboutFile;
+  readonly uplinks: AboutFile | null;
+}
