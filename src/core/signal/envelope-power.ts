@@ -15,7 +15,7 @@ import type { DftPlan, DftPlans } from "./fft.ts";
 import { powerOfTwoFrom } from "./fft.ts";
 
 export interface BandPower {
-  /** Its `input` takes q as it is, M real numbers; everything beyond must be 0. */
+  /** Its `input` takes q as it is, M real numbers; what lies beyond does not matter. */
   readonly plan: DftPlan;
   /** Sum of |Q[k]|², k = 1..K, of the q in the plan's input. */
   sum(): number;
@@ -27,7 +27,7 @@ export function bandPower(plans: DftPlans, size: number, lines: number): BandPow
   const weights = plans.table(`band-power/${size}/${lines}`, 3 * half, () =>
     weightsOf(plans, size, lines, half),
   );
-  return { plan, sum: () => weightedSum(plan, weights) };
+  return { plan, sum: () => weightedSum(plan, weights, size) };
 }
 
 /**
@@ -69,8 +69,10 @@ function dirichlet(l: number, size: number, lines: number): number {
   return (Math.sin(y) / Math.sin(x) - 1) / 2;
 }
 
-function weightedSum(plan: DftPlan, weights: Doubles): number {
-  plan.run();
+function weightedSum(plan: DftPlan, weights: Doubles, size: number): number {
+  // An odd number of real points ends in the middle of a complex one.
+  if (size % 2 === 1) plan.input[size] = 0;
+  plan.run(0, Math.ceil(size / 2));
   const z = plan.output;
   const half = plan.size;
   let sum = 0;

@@ -13,19 +13,18 @@ import { taper } from "./window.ts";
 
 /**
  * Turns the plan's output into the envelope. The output is the DFT of x1 + j·x2, where x2 is the tapered record in counts;
- * its part is (Z[k] - conj Z[N-k])/2j. Writes the mean-free envelope in counts to the first envSize places of `target`,
- * and 0 to the rest; `target` may be the plan's own input.
+ * its part is (Z[k] - conj Z[N-k])/2j. Writes the mean-free envelope in counts to the first envSize places of `target`, which
+ * may be the plan's own input.
  */
 function demodulate(plan: DftPlan, bands: Bands, target: Doubles): void {
   const { input, output, size } = plan;
-  input.fill(0);
   // |z| is the same for the conjugate of z: a forward transform of the conjugate lines serves as the inverse.
   for (let k = bands.envLineMin; k <= bands.envLineMax; k++) {
     const mirror = size - k;
     input[2 * k] = (output[2 * k + 1] ?? 0) + (output[2 * mirror + 1] ?? 0);
     input[2 * k + 1] = (output[2 * k] ?? 0) - (output[2 * mirror] ?? 0);
   }
-  plan.run();
+  plan.run(bands.envLineMin, bands.envLineMax + 1);
   const { envEdge, envSize } = bands;
   const scale = 1 / size;
   let sum = 0;
@@ -39,7 +38,6 @@ function demodulate(plan: DftPlan, bands: Bands, target: Doubles): void {
   }
   const mean = sum / envSize;
   for (let m = 0; m < envSize; m++) target[m] = (target[m] ?? 0) - mean;
-  target.fill(0, envSize);
 }
 
 export interface EnvelopeOverall {

@@ -17,8 +17,8 @@ export interface DftPlan {
   readonly input: Doubles;
   /** X[0..size-1] after `run`, until the plan runs again. */
   readonly output: Doubles;
-  /** Forward transform of `input` into `output`; `input` is unchanged. */
-  run(): void;
+  /** Forward transform of `input` into `output`. Points outside [from, to) count as zero, whatever they are; the others are unchanged. */
+  run(from?: number, to?: number): void;
 }
 
 /** Limit of doubles in all cached plans: 32 MB, enough for every length a site has in practice. */
@@ -90,7 +90,7 @@ function powerOfTwoPlan(size: number): DftPlan {
   const input = doubles(2 * size);
   const output = doubles(2 * size);
   const transform = powerOfTwoTransform(size);
-  return { size, input, output, run: () => transform(output, input) };
+  return { size, input, output, run: (from, to) => transform(output, input, from, to) };
 }
 
 function bluesteinPlan(size: number): DftPlan {
@@ -101,9 +101,10 @@ function bluesteinPlan(size: number): DftPlan {
   const kernel = kernelOf(chirp, inner);
   const work = inner.input;
 
-  const run = () => {
-    work.fill(0, 2 * size);
-    for (let i = 0; i < 2 * size; i += 2) {
+  const run = (from = 0, to = size) => {
+    work.fill(0, 0, 2 * from);
+    work.fill(0, 2 * to);
+    for (let i = 2 * from; i < 2 * to; i += 2) {
       const re = input[i] ?? 0;
       const im = input[i + 1] ?? 0;
       const c = chirp[i] ?? 0;

@@ -14,8 +14,18 @@ interface Stage {
   readonly twiddles: Doubles;
 }
 
-/** X[k] = sum x[n]·exp(-j·2π·k·n/size) from `input` to `output`, which must be two arrays. `input` is unchanged. */
-export function powerOfTwoTransform(size: number): (output: Doubles, input: Doubles) => void {
+/**
+ * X[k] = sum x[n]·exp(-j·2π·k·n/size) from `input` to `output`, which must be two arrays. Points outside [from, to) count as
+ * zero, whatever they are; those inside are unchanged.
+ */
+type PowerOfTwoTransform = (
+  output: Doubles,
+  input: Doubles,
+  from?: number,
+  to?: number,
+) => void;
+
+export function powerOfTwoTransform(size: number): PowerOfTwoTransform {
   const stages: Stage[] = [];
   let stride = 1;
   for (let rest = size; rest >= 4; rest /= 4) {
@@ -26,7 +36,14 @@ export function powerOfTwoTransform(size: number): (output: Doubles, input: Doub
   const passes = stages.length + (endsWithPairs ? 1 : 0);
   const work = doubles(2 * size);
 
-  return (output, input) => {
+  const skipsZeros = stages.length > 1;
+
+  return (output, input, first = 0, end = size) => {
+    const isWhole = first === 0 && end === size;
+    if (!isWhole && !skipsZeros) {
+      input.fill(0, 0, 2 * first);
+      input.fill(0, 2 * end);
+    }
     if (passes === 0) for (let i = 0; i < 2 * size; i++) output[i] = input[i] ?? 0;
     let from = input;
     // The arrays alternate, so that the last stage writes the output.
@@ -34,7 +51,8 @@ export function powerOfTwoTransform(size: number): (output: Doubles, input: Doub
     for (const stage of stages) {
       // The last of the radix-4 stages has one group, whose twiddles are all 1.
       if (stage.groups === 1) plainStage(from, to, stage.stride);
-      else if (stage.stride === 1) firstStage(from, to, stage);
+      else if (stage.stride === 1 && isWhole) firstStage(from, to, stage);
+      else if (stage.stride === 1) sparseFirstStage(from, to, stage, first, end);
       else twiddleStage(from, to, stage);
       from = to;
       to = to === output ? work : output;
@@ -144,6 +162,77 @@ function firstStage(x: Doubles, y: Doubles, { groups, twiddles }: Stage): void {
     const w3i = twiddles[t + 5] ?? 0;
     const r3 = sideR - turnR;
     const i3 = sideI + turnI;
+    y[o + 6] = r3 * w3r - i3 * w3i;
+    y[o + 7] = r3 * w3i + i3 * w3r;
+  }
+}
+
+/** The first stage where only the points [first, end) are to be read: groups that find the same quarters there go together. */
+function sparseFirstStage(x: Doubles, y: Doubles, stage: Stage, first: number, end: number): void {
+  const { groups } = stage;
+  const edges = [0, groups];
+  for (let quarter = 0; quarter < 4; quarter++) {
+    for (const point of [first, end]) {
+      const edge = point - quarter * groups;
+      if (edge > 0 && edge < groups) edges.push(edge);
+    }
+  }
+  edges.sort((a, b) => a - b);
+  for (let i = 1; i < edges.length; i++) {
+    const from = edges[i - 1] ?? 0;
+    sparseGroups(x, y, stage, { from, to: edges[i] ?? 0, first, end });
+  }
+}
+
+interface Sparse {
+  /** Groups of butterflies, all with the same quarters in [first, end). */
+  readonly from: number;
+  readonly to: number;
+  readonly first: number;
+  readonly end: number;
+}
+
+function sparseGroups(
+  x: Doubles,
+  y: Doubles,
+  { groups, twiddles }: Stage,
+  { from, to, first, end }: Sparse,
+): void {
+  const has = (quarter: number) => {
+    const point = from + quarter * groups;
+    return point >= first && point < end;
+  };
+  const [hasA, hasB, hasC, hasD] = [has(0), has(1), has(2), has(3)];
+  const quarter = 2 * groups;
+  for (let a = 2 * from; a < 2 * to; a += 2) {
+    const ar = hasA ? (x[a] ?? 0) : 0;
+    const ai = hasA ? (x[a + 1] ?? 0) : 0;
+    const br = hasB ? (x[a + quarter] ?? 0) : 0;
+    const bi = hasB ? (x[a + quarter + 1] ?? 0) : 0;
+    const cr = hasC ? (x[a + 2 * quarter] ?? 0) : 0;
+    const ci = hasC ? (x[a + 2 * quarter + 1] ?? 0) : 0;
+    const dr = hasD ? (x[a + 3 * quarter] ?? 0) : 0;
+    const di = hasD ? (x[a + 3 * quarter + 1] ?? 0) : 0;
+    const o = 4 * a;
+    const t = 3 * a;
+    y[o] = ar + cr + (br + dr);
+    y[o + 1] = ai + ci + (bi + di);
+    const w1r = twiddles[t] ?? 0;
+    const w1i = twiddles[t + 1] ?? 0;
+    const r1 = ar - cr + (bi - di);
+    const i1 = ai - ci - (br - dr);
+    y[o + 2] = r1 * w1r - i1 * w1i;
+    y[o + 3] = r1 * w1i + i1 * w1r;
+    const w2r = twiddles[t + 2] ?? 0;
+    const w2i = twiddles[t + 3] ?? 0;
+    const r2 = ar + cr - (br + dr);
+    const i2 = ai + ci - (bi + di);
+    y[o + 4] = r2 * w2r - i2 * w2i;
+    y[o + 5] = r2 * w2i + i2 * w2r;
+    const w3r = twiddles[t + 4] ?? 0;
+    const w3i = twiddles[t + 5] ?? 0;
+    const r3 = ar - cr - (bi - di);
+    const i3 = ai - ci + (br - dr);
     y[o + 6] = r3 * w3r - i3 * w3i;
     y[o + 7] = r3 * w3i + i3 * w3r;
   }
