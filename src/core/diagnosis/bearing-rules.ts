@@ -144,14 +144,15 @@ function cageLines(
 
 /**
  * The cage carries a damaged element through the loaded zone: lines at FTF are the element's where its own line shows, however
- * faint, or is out of sight.
+ * faint, or is out of sight. Strikes of the cage itself have many harmonics.
  */
 export function isOfElement(look: Look, element: BearingFault, ftf: number): boolean {
   return look.axes.some((axis) => {
     const { envelope } = axis;
     if (envelope === null) return false;
     if (ownFamily(look, axis, envelope, element, ftf) !== null) return true;
-    if (isVisible(element.order * look.shaftHz, envelope)) return false;
+    const isInSight = isVisible(element.order * look.shaftHz, envelope);
+    if (isInSight && lineOnOrder(look, envelope, element) === null) return false;
     const ftfHz = ftf * look.shaftHz;
     const first = toneNear(envelope, ftfHz, 0.7 * envelope.resolutionHz);
     if (first === null) return false;

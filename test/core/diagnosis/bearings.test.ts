@@ -114,6 +114,12 @@ test("lines at the cage's frequency are no cage fault where the element's own li
   assert.equal(times(days, "cage"), 0);
 });
 
+test("lines at the cage's frequency are no cage fault where the element's own line lies on an order", () => {
+  const given = { bearing: "6310", speedRpm: 1470, seed: 2_021_248_492 } as const;
+  const days = DAYS.map((n) => judged(given, { fault: "rolling_element", severity: 0.2 }, n));
+  assert.equal(times(days, "cage"), 0);
+});
+
 test("a harmonic of the cage on 2 × BSF is no element", () => {
   for (const seed of DAYS) {
     const given = { bearing: "6205", speedRpm: 1480, seed } as const;
