@@ -15,6 +15,7 @@ import type { LaneOptions } from "../publish/leased-entries.ts";
 import { Presence } from "../publish/presence.ts";
 import { Publisher } from "../publish/publisher.ts";
 import { RetainedCheck } from "../publish/retained-check.ts";
+import { StaleAlarms } from "../publish/stale-alarms.ts";
 import { activeBefore, activePayloads, isNewestEvent } from "./alarms/active-payloads.ts";
 import { brokerOptions } from "./assemble.ts";
 import { chosenSensors } from "./chosen.ts";
@@ -241,18 +242,42 @@ function createPresence(
       },
       { clearReadings: settings.publishClearRemoved, isSelected: ({ code }) => isChosen(code) },
     ),
-    retainedCheck: new RetainedCheck({
-      link,
-      profile,
-      site,
-      clock,
-      logger,
-      newest: (sensor, kind) => store.history.latest(sensor, kind),
-      liveMark: (format, sensor, kind) => outbox.liveMark(format, sensor, kind),
-      // Its marks say where it began, not what its broker received.
-      isNew: () => uplink.startFrom === "now" && announced() === null,
-    }),
+    retainedChecks: [
+      new RetainedCheck({
+        link,
+        profile,
+        site,
+        clock,
+        logger,
+        newest: (sensor, kind) => store.history.latest(sensor, kind),
+        liveMark: (format, sensor, kind) => outbox.liveMark(format, sensor, kind),
+        // Its marks say where it began, not what its broker received.
+        isNew: () => uplink.startFrom === "now" && announced() === null,
+      }),
+      ...(hasAlarmTopics(uplink)
+        ? [
+            new StaleAlarms({
+              link,
+              topics: profile.topics,
+              clock,
+              logger,
+              sensors: () =>
+                site.current.sensors.map(({ code }) => code).filter((code) => isChosen(code)),
+              active: () =>
+                parts.alarms === null ? [] : activePayloads(parts.alarms.engines.alarms),
+              owesEvents: (sensor) => outbox.owesEvents("json", sensor),
+            }),
+          ]
+        : []),
+    ],
   });
+}
+
+/** Proprietary platforms have no topics for active alarms; they receive the events. */
+function hasAlarmTopics({ retain, formats, profile }: Uplink): boolean {
+  return (
+    retain && formats.includes("json") && (profile === "gateside" || profile === "homeassistant")
+  );
 }
 
 /** The retained messages of active alarms, if the uplink has topics for them. */
@@ -261,11 +286,7 @@ function createBoard(
   link: MqttLink,
 ): AlarmBoard {
   const { alarms, site, store } = parts;
-  // Platform profiles have no topics for active alarms; they get the events.
-  const hasBoard =
-    uplink.retain &&
-    uplink.formats.includes("json") &&
-    (uplink.profile === "gateside" || uplink.profile === "homeassistant");
+  const hasBoard = hasAlarmTopics(uplink);
   return new AlarmBoard({
     link,
     logger: own.logger,

@@ -95,6 +95,8 @@ interface OutboxState {
   depth(lane: Lane): LaneDepth;
   /** Time of the newest reading that went live in a lane, ms; null if none did. */
   liveMark(lane: Lane, sensor: string, kind: Kind): number | null;
+  /** Whether alarm events of a sensor wait in a lane. */
+  owesEvents(lane: Lane, sensor: string): boolean;
   /** Makes waiting settlements durable. Never rejects: each settlement gets its own result. */
   flush(): Promise<void>;
 }

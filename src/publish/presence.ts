@@ -16,8 +16,8 @@ export interface PresenceParts {
   /** Turns all of it into messages. */
   readonly profile: Profile;
   readonly descriptions: Pick<Descriptions, "sync" | "renew">;
-  /** Absent if nothing is retained. */
-  readonly retainedCheck?: Pick<RetainedCheck, "begin" | "received" | "look">;
+  /** What is compared with what the broker retains. */
+  readonly retainedChecks?: readonly Pick<RetainedCheck, "begin" | "received" | "look">[];
 }
 
 /** Contract section 6: statistics every minute, and immediately when something fails or recovers. */
@@ -69,7 +69,7 @@ export class Presence {
   async online(): Promise<void> {
     this.#published.clear();
     // Before our own state is published: otherwise it would be taken for an old one.
-    this.#parts.retainedCheck?.begin();
+    for (const check of this.#parts.retainedChecks ?? []) check.begin();
     const messages = this.#state("online", this.#reason);
     this.#reason = "reconnected";
     this.#publishedConfiguration = configurationOf(this.#parts.status());
@@ -86,8 +86,8 @@ export class Presence {
 
   /** Every inbound message. */
   received(topic: string, payload: Uint8Array, isRetained = false): void {
-    const { profile, descriptions, retainedCheck } = this.#parts;
-    retainedCheck?.received(topic, isRetained);
+    const { profile, descriptions, retainedChecks = [] } = this.#parts;
+    for (const check of retainedChecks) check.received(topic, isRetained);
     if (profile.wantsDescriptions(topic, payload)) descriptions.renew();
   }
 
@@ -112,7 +112,7 @@ export class Presence {
       await this.#publishConfiguration(status);
       await this.#publishSensors();
       await this.#parts.descriptions.sync();
-      await this.#parts.retainedCheck?.look();
+      for (const check of this.#parts.retainedChecks ?? []) await check.look();
       await this.#publishGaps();
       const untilStats = STATS_MS - (clock.monotonic() - statsAt);
       await clock.sleep(Math.max(1, Math.min(TICK_MS, untilStats)), signal);

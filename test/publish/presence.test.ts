@@ -136,7 +136,7 @@ function start(
     },
     profile,
     descriptions: { sync: () => Promise.resolve(), renew: () => {} },
-    retainedCheck: { begin: () => {}, received: () => {}, look: () => Promise.resolve() },
+    retainedChecks: [{ begin: () => {}, received: () => {}, look: () => Promise.resolve() }],
   });
   const stop = new AbortController();
   const run = async () => {

@@ -1,3 +1,4 @@
+import { isEvent } from "../../src/core/alarm/event.ts";
 import type { DeliveryOutcome, Lane, LaneDepth, OutboxEntry } from "../../src/core/delivery.ts";
 import type { Clock, Outbox } from "../../src/core/ports.ts";
 import type { StoredReading } from "../../src/core/stored-reading.ts";
@@ -162,6 +163,13 @@ export class MemoryOutbox implements Outbox {
 
   liveMark(lane: Lane, sensor: string, kind: string): number | null {
     return this.#lane(lane).marks.get(`${sensor} ${kind}`) ?? null;
+  }
+
+  owesEvents(lane: Lane, sensor: string): boolean {
+    const { pending, leased, parked } = this.#lane(lane);
+    return [...pending.values(), ...leased.values(), ...parked.values()].some(
+      (reading) => reading.sensor === sensor && isEvent(reading),
+    );
   }
 
   depth(lane: Lane): LaneDepth {

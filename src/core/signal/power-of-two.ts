@@ -18,12 +18,7 @@ interface Stage {
  * X[k] = sum x[n]·exp(-j·2π·k·n/size) from `input` to `output`, which must be two arrays. Points outside [from, to) count as
  * zero, whatever they are; those inside are unchanged.
  */
-type PowerOfTwoTransform = (
-  output: Doubles,
-  input: Doubles,
-  from?: number,
-  to?: number,
-) => void;
+type PowerOfTwoTransform = (output: Doubles, input: Doubles, from?: number, to?: number) => void;
 
 export function powerOfTwoTransform(size: number): PowerOfTwoTransform {
   const stages: Stage[] = [];

@@ -1,8 +1,7 @@
 import { type AlarmEvent, EVENT_KIND, eventPayload, eventText } from "../../core/alarm/event.ts";
 import type { Clock } from "../../core/ports.ts";
-import type { Kind } from "../../core/sensor.ts";
 import type { Database } from "../database/database.ts";
-import type { Streams } from "../database/streams.ts";
+import { EVENT_STREAM_KIND, type Streams } from "../database/streams.ts";
 import type { SqliteOutbox } from "../outbox/outbox.ts";
 import type { PendingRow } from "../outbox/outbox-rows.ts";
 import { hourOf } from "../readings/stored-reading.ts";
@@ -15,9 +14,6 @@ export interface EventRowsParts {
   /** Name of the site, for the payload. */
   readonly site: () => string;
 }
-
-/** Stored like a kind, although no poll and no query uses it. */
-const EVENT_STREAM_KIND = EVENT_KIND as string as Kind;
 
 const INSERT_SQL = `INSERT INTO readings (stream, time_ms, id, is_future, offset_minutes, stored_at_ms, unit_set,
   "values", quality, attributes, raw, waveforms) VALUES (?, ?, ?, 1, NULL, ?, ?, ?, '{}', '{}', '{}', NULL)`;

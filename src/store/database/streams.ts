@@ -1,3 +1,4 @@
+import { EVENT_KIND } from "../../core/alarm/event.ts";
 import type { Kind } from "../../core/sensor.ts";
 import { normalCode } from "../../core/sensor.ts";
 import type { Database } from "./database.ts";
@@ -7,6 +8,9 @@ export interface Stream {
   readonly sensor: string;
   readonly kind: Kind;
 }
+
+/** Alarm events are filed like a kind, though no poll and no query knows it. */
+export const EVENT_STREAM_KIND = EVENT_KIND as string as Kind;
 
 /** Small numbers for what repeats in every row: sensor and kind, and the units of a reading. */
 export class Streams {

@@ -18,7 +18,7 @@ import type { Clock, Logger, Outbox } from "../../core/ports.ts";
 import type { Kind } from "../../core/sensor.ts";
 import type { Database } from "../database/database.ts";
 import { StoreFailure } from "../database/store-failure.ts";
-import type { Streams } from "../database/streams.ts";
+import { EVENT_STREAM_KIND, type Streams } from "../database/streams.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
 import { type FiledLane, LaneBook } from "./lane-book.ts";
 import { LaneQueue, type Page, type Place, type Slot, type StreamQueue } from "./lane-queue.ts";
@@ -235,6 +235,7 @@ export class SqliteOutbox {
       changed: (lane, signal) => this.#changed(name(lane), signal),
       depth: (lane) => this.depth(name(lane)),
       liveMark: (lane, sensor, kind) => this.#liveMark(name(lane), sensor, kind),
+      owesEvents: (lane, sensor) => this.#owesEvents(name(lane), sensor),
       flush: () => this.flush(),
     };
   }
@@ -372,6 +373,12 @@ export class SqliteOutbox {
     const stream = this.#parts.streams.find(sensor, kind);
     const mark = stream && this.#lanes.get(lane)?.streams.get(stream.stream)?.mark;
     return mark === undefined || mark === null || !Number.isFinite(mark) ? null : mark;
+  }
+
+  #owesEvents(lane: string, sensor: string): boolean {
+    const stream = this.#parts.streams.find(sensor, EVENT_STREAM_KIND);
+    const queue = stream && this.#lanes.get(lane)?.streams.get(stream.stream);
+    return (queue?.pending ?? 0) > 0;
   }
 
   /** By the lane's name. */

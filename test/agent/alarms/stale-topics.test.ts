@@ -1,0 +1,109 @@
+/** Retained alarm topics that must not outlive their alarms: the built program and a real broker. */
+import assert from "node:assert/strict";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type TestContext, test } from "node:test";
+import mqtt from "mqtt";
+import { deadlineMs } from "../../support/deadline.ts";
+import type { MosquittoOptions } from "../../support/mosquitto.ts";
+import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
+import { skipWithoutBuild, startPlant } from "../../support/plant.ts";
+
+const skip = skipWithoutBuild || skipWithoutMosquitto;
+const timeout = deadlineMs(120_000);
+
+/** A plant with one rule, `turns`, that every speed passes. */
+async function turningPlant(t: TestContext, broker: MosquittoOptions = {}) {
+  const plant = await startPlant(t, {
+    simulator: {
+      sensors: 7,
+      historyDays: 0.02,
+      speed: 20,
+      waveform: { sampleRateHz: 6400, samples: 256 },
+      cadenceS: { current: 600, currentV2: 600, loop: 600, dryContact: 600, rpm: 20, accel: 600 },
+    },
+    broker,
+  });
+  const site: { sensors: { code: string; kinds: string[] }[] } = JSON.parse(
+    readFileSync(plant.siteFile, "utf8"),
+  );
+  const write = (alarms: unknown) =>
+    writeFileSync(plant.siteFile, JSON.stringify({ ...site, alarms }));
+  const code = site.sensors.find(({ kinds }) => kinds.includes("rpm"))?.code;
+  assert.ok(code !== undefined);
+  const all = await plant.subscribe();
+  const topicOf = (sensor: string, alarm: string) => `gateside/plant/${sensor}/alarm/${alarm}/rpm`;
+  const last = (topic: string) => all.messages.findLast((message) => message.topic === topic)?.text;
+  const until = (done: () => boolean) => all.waitUntil(done, deadlineMs(30_000));
+  return { plant, write, code, all, topicOf, last, until };
+}
+
+/** Also for a machine that stands at this time of day. */
+const TURNS = { name: "turns", select: { values: ["rpm"] }, high: -1 };
+
+test("alarms – a retained topic whose alarm was lost with the store is cleared, others stay", {
+  skip,
+  timeout,
+}, async (t) => {
+  const { plant, write, code, all, topicOf, last, until } = await turningPlant(t, {
+    persistence: true,
+  });
+  const spins = { ...TURNS, name: "spins" };
+  write([TURNS, spins]);
+  const agent = plant.startAgent();
+  await until(() => Boolean(last(topicOf(code, "turns"))) && Boolean(last(topicOf(code, "spins"))));
+  await agent.kill();
+  rmSync(plant.dataDir, { recursive: true });
+  const foreign = topicOf("not-of-this-site", "turns");
+  const other = await mqtt.connectAsync(plant.broker.url);
+  await other.publishAsync(foreign, "{}", { qos: 1, retain: true });
+  await other.endAsync();
+  // Nothing is known of `turns`, which no longer exists; `spins` is raised anew.
+  write([spins]);
+  const before = all.messages.length;
+  plant.startAgent();
+  await until(() => last(topicOf(code, "turns")) === "");
+  await until(() =>
+    all.messages
+      .slice(before)
+      .some(({ topic, text }) => topic === topicOf(code, "spins") && text !== ""),
+  );
+  const late = await plant.subscribe();
+  await late.waitUntil(
+    () => late.messages.some(({ topic }) => topic === foreign),
+    deadlineMs(10_000),
+  );
+  const retained = late.messages.filter(({ retain }) => retain).map(({ topic }) => topic);
+  assert.ok(retained.includes(foreign));
+  assert.ok(!retained.includes(topicOf(code, "turns")));
+});
+
+test("alarms – a closing event larger than the broker's packets clears its topic all the same", {
+  skip,
+  timeout,
+}, async (t) => {
+  const limit = 2048;
+  const { plant, write, code, all, topicOf, last, until } = await turningPlant(t, {
+    maxPacketSize: limit,
+  });
+  write([TURNS]);
+  const agent = plant.startAgent();
+  const topic = topicOf(code, "turns");
+  await until(() => Boolean(last(topic)));
+  const { id }: { id: string } = JSON.parse(last(topic) ?? "");
+  const response = await fetch(`${await agent.address}/api/v1/alarms/${id}/acknowledge`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    // Each character takes three bytes: the events from now on are larger than the broker takes.
+    body: JSON.stringify({ by: "anna", note: "…".repeat(500) }),
+  });
+  assert.equal(response.status, 200, await response.text());
+  await agent.stop();
+  write([]);
+  plant.startAgent();
+  await until(() => last(topic) === "");
+  const closing = all.messages.filter(
+    ({ topic: on, text }) =>
+      on.endsWith("/agent/event") && text.includes(code) && text.includes("no longer configured"),
+  );
+  assert.deepEqual(closing, [], "it was too large to be sent");
+});
