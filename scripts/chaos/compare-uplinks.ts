@@ -74,16 +74,18 @@ function judgeUplink(
   const reported = new ReportedGaps(gaps.filter((gap) => gap.uplink === uplink));
   const lost: string[] = [];
   const invented: string[] = [];
+  const nameOf = (id: string, { sensor, kind, timeMs }: Wanted) =>
+    `${uplink}: ${id} ${sensor} ${kind} ${new Date(timeMs).toISOString()}`;
   let due = 0;
   let received = 0;
-  let givenUp = 0;
+  const absent = new Map<string, Wanted>();
   for (const [id, wanted] of [...must, ...gone]) {
     // Where `main` has nothing to compare with it is judged there.
     const values = main.ids.get(id)?.values;
     if (values === undefined || values === null) continue;
     const left = expected(wanted, values);
     const isThere = has(id, wanted, left);
-    const what = `${uplink}: ${id} ${wanted.sensor} ${wanted.kind} ${new Date(wanted.timeMs).toISOString()}`;
+    const what = nameOf(id, wanted);
     if (left === null) {
       if (isThere !== null) invented.push(`${what} was not chosen`);
       continue;
@@ -92,15 +94,27 @@ function judgeUplink(
     if (isThere === false) invented.push(`${what} came with other values than on main`);
     else if (isThere === true) received += 1;
     else if (stored?.has(id) !== false) lost.push(`${what} ${stored === null ? "" : "is stored"}`);
-    else if (reported.take(wanted)) givenUp += 1;
-    // One that was not there begins with what is stored when it comes.
-    else if (uplink === "visitor") due -= 1;
-    else lost.push(`${what} is not stored`);
+    else absent.set(id, wanted);
   }
+  const unreported = reported.take(absent);
+  // One that was not there begins with what is stored when it comes.
+  if (uplink === "visitor") due -= unreported.size;
+  else
+    for (const [id, wanted] of unreported)
+      lost.push(`${nameOf(id, wanted)} is not stored${reported.remainder(wanted)}`);
   for (const id of recorder?.ids.keys() ?? []) {
     if (!may.has(id)) invented.push(`${uplink}: ${id}`);
   }
   const doubled = [...(recorder?.doubled ?? [])].map((text) => `${uplink}: ${text}`);
   const repeats = recorder === null ? 0 : repeatsOf(recorder.ids);
-  return { uplink, due, received, repeats, givenUp, lost, invented, doubled };
+  return {
+    uplink,
+    due,
+    received,
+    repeats,
+    givenUp: absent.size - unreported.size,
+    lost,
+    invented,
+    doubled,
+  };
 }

@@ -30,20 +30,24 @@ export function judge({ must, may, gone }: Expectation, evidence: Evidence): Ver
   const { recorder, stored } = evidence;
   const reported = new ReportedGaps([...recorder.gaps].filter(isOfMain));
   const lost: string[] = [];
-  let givenUp = 0;
+  const absent = new Map<string, Wanted>();
   for (const [id, wanted] of must) {
     const where = missingAt(id, wanted, evidence);
     if (where === null) continue;
-    const isThere = stored?.has(id) === true;
-    if (!isThere && reported.take(wanted)) givenUp += 1;
-    else lost.push(`${describe(id, wanted)} ${where}, ${isThere ? "stored" : "not stored"}`);
+    if (stored?.has(id) === true) lost.push(`${describe(id, wanted)} ${where}, stored`);
+    else absent.set(id, wanted);
   }
-  let takenBack = 0;
+  const unreported = reported.take(absent);
+  for (const [id, wanted] of unreported) {
+    const where = missingAt(id, wanted, evidence);
+    lost.push(`${describe(id, wanted)} ${where}, not stored${reported.remainder(wanted)}`);
+  }
+  const absentAndGone = new Map<string, Wanted>();
   for (const [id, wanted] of gone) {
     const where = missingAt(id, wanted, evidence);
     if (where === null) continue;
     if (stored?.has(id) === true) lost.push(`${describe(id, wanted)} ${where}, stored`);
-    else if (!reported.take(wanted)) takenBack += 1;
+    else absentAndGone.set(id, wanted);
   }
   const invented = [...recorder.ids.keys()].filter((id) => !may.has(id));
   for (const id of stored ?? []) {
@@ -53,11 +57,11 @@ export function judge({ must, may, gone }: Expectation, evidence: Evidence): Ver
     shown: must.size,
     received: recorder.ids.size,
     lost,
-    givenUp,
+    givenUp: absent.size - unreported.size,
     invented,
     doubled: [...recorder.doubled],
     repeats: repeatsOf(recorder.ids),
-    takenBack,
+    takenBack: reported.take(absentAndGone).size,
   };
 }
 
@@ -98,9 +102,15 @@ export function missingWaveforms(
 const describe = (id: string, { sensor, kind, timeMs }: Wanted) =>
   `${id} ${sensor} ${kind} ${new Date(timeMs).toISOString()}`;
 
-/** What gap records own up to: each counts for as many readings as it says, within its span. */
+interface OpenGap {
+  readonly from: number;
+  readonly to: number;
+  left: number;
+}
+
+/** What gap records account for: each for as many readings as it counts, within its span. */
 export class ReportedGaps {
-  readonly #byStream = new Map<string, { from: number; to: number; left: number }[]>();
+  readonly #byStream = new Map<string, OpenGap[]>();
 
   constructor(gaps: Iterable<GapRecord>) {
     for (const { sensor, kind, from, to, count } of gaps) {
@@ -109,15 +119,36 @@ export class ReportedGaps {
       this.#byStream.set(`${sensor} ${kind}`, list);
     }
   }
-  take({ sensor, kind, timeMs }: Wanted): boolean {
-    const gap = this.#byStream
-      .get(`${sensor} ${kind}`)
-      ?.find(({ from, to, left }) => left > 0 && timeMs >= from && timeMs <= to);
-    if (gap === undefined) return false;
-    gap.left -= 1;
-    return true;
+
+  /**
+   * Those of the missing readings that no gap record accounts for. Spans overlap: in order of time, each reading takes the record that
+   * ends first, which accounts for as many as any other choice does.
+   */
+  take(missing: ReadonlyMap<string, Wanted>): Map<string, Wanted> {
+    const rest = new Map<string, Wanted>();
+    for (const [id, wanted] of [...missing].sort(([, a], [, b]) => a.timeMs - b.timeMs)) {
+      const gap = this.#of(wanted)
+        .filter(({ from, to, left }) => left > 0 && wanted.timeMs >= from && wanted.timeMs <= to)
+        .reduce<OpenGap | null>((best, one) => (best && best.to <= one.to ? best : one), null);
+      if (gap) gap.left -= 1;
+      else rest.set(id, wanted);
+    }
+    return rest;
+  }
+
+  /** For a verdict: what gap records of the reading's stream still count that nothing is missing for. */
+  remainder(wanted: Wanted): string {
+    const gaps = this.#of(wanted).filter(({ left }) => left > 0);
+    const spans = gaps.map(({ from, to, left }) => `${left} from ${iso(from)} to ${iso(to)}`);
+    return spans.length === 0 ? "" : `; gap records left over: ${spans.join(", ")}`;
+  }
+
+  #of({ sensor, kind }: Wanted): OpenGap[] {
+    return this.#byStream.get(`${sensor} ${kind}`) ?? [];
   }
 }
+
+const iso = (ms: number) => new Date(ms).toISOString();
 
 /** Ids as `gateside export --format jsonl` writes them. */
 export function storedIds(jsonLines: string): { ids: Set<string>; twice: Set<string> } {

@@ -67,6 +67,15 @@ test("verdict – a gap record accounts for as many readings as it counts, withi
   assert.deepEqual(judged({ must, stored: ["a"], gaps: [gap] }), [2, 1, 0, 0]);
 });
 
+test("verdict – gap records whose spans overlap account for all that they count, whichever comes first", () => {
+  const must = { b: 20, c: 30, a: 10 };
+  const long = { from: 10, to: 30, count: 2 };
+  const short = { from: 20, to: 20, count: 1 };
+  assert.deepEqual(judged({ must, gaps: [long, short] }), [0, 3, 0, 0]);
+  assert.deepEqual(judged({ must, gaps: [short, long] }), [0, 3, 0, 0]);
+  assert.deepEqual(judged({ must, gaps: [short, { ...long, count: 1 }] }), [1, 2, 0, 0]);
+});
+
 test("verdict – what was withdrawn may be missing, unless the store holds it", () => {
   assert.deepEqual(judged({ gone: { a: 1, b: 2 } }), [0, 0, 0, 2]);
   assert.deepEqual(judged({ gone: { a: 1, b: 2 }, stored: ["a"] }), [1, 0, 0, 1]);
