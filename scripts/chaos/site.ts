@@ -1,5 +1,5 @@
 /** What a campaign happens to: a plant, a broker behind a cable, those who listen, a disk, and the settings of the agent. */
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, lstatSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startSimulator } from "../../src/simulator/server.ts";
@@ -81,7 +81,10 @@ export async function openSite(
   try {
     if (place.smallDisk) closers.push(mounted(place.smallDisk, dataDir));
     if (options.keep) {
-      closers.push(() => cpSync(dataDir, join(directory, "kept"), { recursive: true }));
+      // Sockets cannot be copied, and an agent that was killed leaves its own.
+      const isCopied = (path: string) => !lstatSync(path).isSocket();
+      const kept = join(directory, "kept");
+      closers.push(() => cpSync(dataDir, kept, { recursive: true, filter: isCopied }));
     }
     const [zone, start] = random.pick(NIGHTS);
     const simulator = await openSimulator(options, zone, Date.parse(start), random);
