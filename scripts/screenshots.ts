@@ -40,11 +40,11 @@ async function main(): Promise<void> {
   });
   const broker = await startBroker();
   const siteFile = join(directory, "site.json");
-  const site = simulator.siteFile("plant-7");
+  const site = simulator.siteFile("plant-7") as SimulatedSite;
   const sensors = site.sensors.map((sensor) =>
     sensor.kinds.includes("loop") ? { ...sensor, batteryLowV: BATTERY_LOW_V } : sensor,
   );
-  writeFileSync(siteFile, JSON.stringify({ ...site, sensors }));
+  writeFileSync(siteFile, JSON.stringify({ ...site, sensors, ...machinesOf(site) }));
   const agent = spawnAgent(
     {
       GATEWAY_URL: simulator.url,
@@ -71,6 +71,40 @@ async function main(): Promise<void> {
   }
 }
 
+interface SimulatedSite {
+  readonly sensors: readonly {
+    readonly code: string;
+    readonly kinds: readonly string[];
+    readonly location?: { readonly machine: number; readonly point: number };
+  }[];
+}
+
+/** What findings and alarms need to know of the machines: their speed, and the bearing that the simulator gives all of them. */
+function machinesOf({ sensors }: SimulatedSite): object {
+  const ids = [...new Set(sensors.flatMap(({ location }) => location?.machine ?? []))];
+  const machines = ids.flatMap((id, i) => {
+    const own = sensors.filter(({ location }) => location?.machine === id);
+    const rpm = own.find(({ kinds }) => kinds.includes("rpm"));
+    if (rpm === undefined) return [];
+    const points = own.filter(({ kinds }) => kinds.includes("accel"));
+    return {
+      id,
+      name: `Machine ${i + 1}`,
+      running: { sensor: rpm.code, kind: "rpm", value: "rpm", above: 300 },
+      speed: { sensor: rpm.code },
+      lineHz: 50,
+      bearings: points.map(({ location }) => ({
+        point: location?.point,
+        name: "6205",
+        balls: 9,
+        ballMm: 7.94,
+        pitchMm: 39.04,
+      })),
+    };
+  });
+  return { machines, zoneReadings: 2 };
+}
+
 /** A plant whose pump is about to fail today while its fan has begun to, both running, so that there is something to see. */
 function seedWithDefects(nowMs: number): number {
   for (let seed = 1; seed < SEEDS_MAX; seed++) {
@@ -78,6 +112,8 @@ function seedWithDefects(nowMs: number): number {
     const machines = [...new Set(createPlant(options).sensors.map(({ machine }) => machine))];
     const [pump, fan] = machines.map((machine) => machineState(machine, nowMs));
     if (pump === undefined || fan === undefined) break;
+    // Its bearing, so that a finding has evidence in the envelope.
+    if (machines[0]?.defect !== "bearing") continue;
     const isFailing = pump.isRunning && pump.severity > 0.8 && pump.severity < 0.95;
     const isAgeing = fan.isRunning && fan.severity > 0.3 && fan.severity < 0.5;
     if (isFailing && isAgeing) return seed;
@@ -113,15 +149,17 @@ async function takePictures(address: string): Promise<void> {
     await page.goto(`${address}/`);
     await settled(page);
     await page.screenshot({ path: join(IMAGES, "dashboard.png") });
-    const code = await page
-      .locator("tr.sensor", { has: page.locator(".zone-B, .zone-C, .zone-D") })
-      .first()
-      .getAttribute("data-code");
-    await page.setViewportSize({ width: 1280, height: 900 });
-    await page.goto(`${address}/#/sensor/${code ?? ""}`);
-    await page.getByRole("button", { name: "7 days" }).click();
+    await page.setViewportSize({ width: 1120, height: 620 });
+    await page.goto(`${address}/#/alarms`);
     await settled(page);
-    await page.screenshot({ path: join(IMAGES, "sensor-spectrum.png"), fullPage: true });
+    await page.screenshot({ path: join(IMAGES, "alarms.png") });
+    const answer = await fetch(`${address}/api/v1/machines`);
+    const machines = (await answer.json()) as { machines: { id: number; findings: number }[] };
+    const faulty = machines.machines.find(({ findings }) => findings > 0);
+    await page.goto(`${address}/#/machine/${faulty?.id ?? 0}`);
+    await page.getByRole("link", { name: "Show BPFO", exact: true }).first().click();
+    await settled(page);
+    await page.locator(".signal").screenshot({ path: join(IMAGES, "finding-spectrum.png") });
     await page.emulateMedia({ colorScheme: "dark" });
     await page.setViewportSize({ width: 360, height: 780 });
     await page.goto(`${address}/#/`);
