@@ -2,14 +2,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import mqtt, { type MqttClient } from "mqtt";
 import { ReconnectDelay } from "../../src/link/reconnect-delay.ts";
+import { BACKOFF_MAX_MS, BACKOFF_MIN_MS } from "../../src/link/session-history.ts";
 import type { ThinBox } from "./thin-boxes.ts";
 
 /** Messages of one box under way, as MQTT_INFLIGHT bounds an agent's. */
 const INFLIGHT = 20;
 const TICK_MS = 20;
 const CONNECT_TIMEOUT_MS = 30_000;
-/** The pauses of an agent, ms. */
-const RETRY = { firstMs: 2000, maxMs: 60_000 };
 const RECONNECT_MS = 2000;
 /** All boxes must be there by then, ms. */
 const CONNECT_ALL_MS = 180_000;
@@ -63,7 +62,7 @@ export class Fleet {
     refused: Map<string, number>,
   ): Promise<MqttClient> {
     const deadline = Date.now() + CONNECT_ALL_MS;
-    const pause = new ReconnectDelay(RETRY);
+    const pause = new ReconnectDelay({ firstMs: BACKOFF_MIN_MS, maxMs: BACKOFF_MAX_MS });
     for (let at = first; ; at++) {
       const options = {
         protocolVersion: this.#version,

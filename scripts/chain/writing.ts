@@ -2,7 +2,7 @@
  * What a reading costs between the broker and the disk: parse → COPY → COMMIT over readings of thin boxes, without a broker. CPU of this process
  * and of PostgreSQL's, per reading.
  *
- *   node --import tsx scripts/chain/writing.ts [--readings 200000] [--boxes 1000] [--sensors 50] [--batch 5000]
+ *   node --import tsx scripts/chain/writing.ts [--readings 200000] [--boxes 1000] [--sensors 50] [--batch 5000] [--stored 0,5000000,20000000]
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -10,6 +10,7 @@ import { Writer } from "../../src/collect/database/writer.ts";
 import { parseMessage } from "../../src/collect/parse/parse-message.ts";
 import { openPostgres } from "../../test/support/postgres.ts";
 import { cpuMs } from "../bench/measure.ts";
+import { Preload } from "./preload.ts";
 import { createThinBox, plantTemplates } from "./thin-boxes.ts";
 
 const { values: given } = parseArgs({
@@ -18,6 +19,8 @@ const { values: given } = parseArgs({
     boxes: { type: "string", default: "1000" },
     sensors: { type: "string", default: "50" },
     batch: { type: "string", default: "5000" },
+    /** Readings that are there before; one measurement each. */
+    stored: { type: "string", default: "0" },
   },
 });
 const OPTIONS = { prefix: "gateside", keepDays: null };
@@ -55,6 +58,12 @@ async function main(): Promise<void> {
     let n = 0;
     let bytes = 0;
     const timeMs = Date.now() - 600_000;
+    const preload = new Preload(url, {
+      boxes,
+      streams: plant.streams.length,
+      stepMs: 60_000,
+      untilMs: timeMs,
+    });
     const deliveries = () =>
       Array.from({ length: size }, () => {
         const box = boxes[n % boxes.length];
@@ -90,24 +99,28 @@ async function main(): Promise<void> {
       parseMs += parsedMs - startedMs;
       writeMs += own() - parsedMs;
     };
-    for (let i = 0; i < WARM_BATCHES; i++) await round();
-    parseMs = 0;
-    writeMs = 0;
-    bytes = 0;
-    const rounds = Math.ceil(Number(given.readings) / size);
-    const serverBefore = serverCpuMs(postgres.pid);
-    const startedAt = performance.now();
-    for (let i = 0; i < rounds; i++) await round();
-    const wallMs = performance.now() - startedAt;
-    const serverMs = serverCpuMs(postgres.pid) - serverBefore;
-    const count = rounds * size;
-    const us = (ms: number) => ((ms * 1000) / count).toFixed(1);
-    const perSecond = (ms: number) => Math.round((count * 1000) / ms);
-    process.stdout.write(
-      `${count} readings of ${boxes.length} boxes, ${plant.streams.length} streams each, ${Math.round(bytes / count)} bytes a message, batches of ${size}\n` +
-        `CPU per reading: parse ${us(parseMs)} us, write ${us(writeMs)} us, PostgreSQL ${us(serverMs)} us\n` +
-        `readings per CPU second: collector ${perSecond(parseMs + writeMs)}, PostgreSQL ${perSecond(serverMs)}, both ${perSecond(parseMs + writeMs + serverMs)}; wall ${perSecond(wallMs)} a second\n`,
-    );
+    for (const wanted of (given.stored ?? "").split(",").map(Number)) {
+      const stored = wanted === 0 ? 0 : await preload.upTo(wanted);
+      if (stored > 0) process.stdout.write(`${stored} readings stored before\n`);
+      for (let i = 0; i < WARM_BATCHES; i++) await round();
+      parseMs = 0;
+      writeMs = 0;
+      bytes = 0;
+      const rounds = Math.ceil(Number(given.readings) / size);
+      const serverBefore = serverCpuMs(postgres.pid);
+      const startedAt = performance.now();
+      for (let i = 0; i < rounds; i++) await round();
+      const wallMs = performance.now() - startedAt;
+      const serverMs = serverCpuMs(postgres.pid) - serverBefore;
+      const count = rounds * size;
+      const us = (ms: number) => ((ms * 1000) / count).toFixed(1);
+      const perSecond = (ms: number) => Math.round((count * 1000) / ms);
+      process.stdout.write(
+        `${count} readings of ${boxes.length} boxes, ${plant.streams.length} streams each, ${Math.round(bytes / count)} bytes a message, batches of ${size}\n` +
+          `CPU per reading: parse ${us(parseMs)} us, write ${us(writeMs)} us, PostgreSQL ${us(serverMs)} us\n` +
+          `readings per CPU second: collector ${perSecond(parseMs + writeMs)}, PostgreSQL ${perSecond(serverMs)}, both ${perSecond(parseMs + writeMs + serverMs)}; wall ${perSecond(wallMs)} a second\n`,
+      );
+    }
     await writer.close();
   } finally {
     postgres.close();
