@@ -12,7 +12,7 @@ export interface BrokerAddress {
 
 const PORTS = { mqtt: 1883, mqtts: 8883, amqp: 5672, amqps: 5671 } as const;
 
-/** Throws where the text is not a broker address; its message does not repeat it, for it may hold a password. */
+/** Throws if the text is not a broker URL; its message does not repeat it, because it may contain a password. */
 export function brokerAddress(text: string): BrokerAddress {
   let url: URL;
   try {

@@ -6,7 +6,7 @@ import { messageOf } from "./database/failure.ts";
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 30_000;
 
-/** One session after another with a broker cluster. A failure is logged, and the next try goes to the next address. */
+/** One session after another with a broker cluster. A failure is logged, and the next attempt uses the next address. */
 export class ClusterSessions {
   readonly #addresses: readonly BrokerAddress[];
   readonly #clock: Clock;
@@ -22,7 +22,7 @@ export class ClusterSessions {
     this.#logger = logger;
   }
 
-  /** The address that the session in hand uses. */
+  /** The address of the current session. */
   get address(): BrokerAddress {
     const address = this.#addresses[this.#index % this.#addresses.length];
     if (address === undefined) throw new Error("no broker is given");

@@ -20,14 +20,14 @@ interface CollectParts {
   readonly version: string;
 }
 
-/** Partitions are made ahead and dropped this often, ms. */
+/** Interval at which partitions are created ahead and dropped, ms. */
 const MAINTENANCE_MS = 3_600_000;
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 15_000;
-/** The contract's 10 s for a clean end: what PostgreSQL has not taken by then is delivered again, ms. */
+/** The contract's 10 s for a clean stop: what PostgreSQL has not accepted by then is delivered again, ms. */
 const END_MS = 8000;
 
-/** Runs until aborted; 0, or 1 where the database cannot be used as it is. With `migrateOnly` it brings the schema up to date and ends. */
+/** Runs until aborted; 0, or 1 if the database cannot be used as it is. With `migrateOnly` it updates the schema and ends. */
 export async function collect(
   options: CollectOptions & { readonly migrateOnly: boolean },
   parts: CollectParts,
@@ -75,7 +75,7 @@ export async function collect(
   }
 }
 
-/** False when aborted first, or where no waiting would help. */
+/** False if aborted first, or if waiting would not help. */
 async function openDatabase(
   writer: Writer,
   database: string,
@@ -106,7 +106,7 @@ function createSource(options: CollectOptions, inbox: Inbox, parts: CollectParts
   const { tls, group, prefix } = options;
   if (addresses[0]?.protocol.startsWith("amqp"))
     return new AmqpSource({ ...parts, inbox }, { addresses, tls, group, prefix });
-  // Equal processes are those of one cluster, prefix and group, in whichever order they name its nodes.
+  // Equal processes have the same cluster, prefix and group, in whichever order they name its nodes.
   const cluster = addresses.map(({ host, port }) => `${host}:${port}`).sort();
   const slots = new SessionSlots(options.to, [...cluster, prefix, group].join(" "), group);
   return new MqttSource({ ...parts, inbox, slots }, { addresses, tls, group, prefix });
@@ -148,7 +148,9 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Weeks ahead are made and old ones dropped, hourly. A failure costs nothing: a batch makes what it needs itself. */
+/**
+ * Future weeks are created and old ones dropped, hourly. A failure costs nothing: a batch creates what it needs itself.
+ */
 async function maintain(
   { keepDays }: CollectOptions,
   { writer, clock, logger, metrics }: Running,

@@ -13,21 +13,21 @@ export interface CollectorParts {
   readonly metrics: CollectMetrics;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Writes out the acknowledgements of a batch. */
+  /** Sends the acknowledgements of a batch. */
   readonly flush: () => void;
 }
 
-/** Of one transaction. Larger ones gain little: the statements are shared by 5,000 readings already. */
+/** Per transaction. Larger ones gain little: the statements are shared by 5,000 readings already. */
 const BATCH_MESSAGES_MAX = 5000;
 const BATCH_BYTES_MAX = 16 << 20;
 const RETRY_MIN_MS = 250;
 const RETRY_MAX_MS = 15_000;
-/** A standing failure is said again after this long, ms. */
+/** A persistent failure is logged again after this long, ms. */
 const REMIND_MS = 60_000;
 
 /**
- * Takes what has arrived, writes it, and acknowledges it once it is committed. While PostgreSQL is away the batch in hand waits, nothing is
- * acknowledged, and the broker keeps the rest.
+ * Takes arrived messages, writes them, and acknowledges them once they are committed. While PostgreSQL is away the
+ * current batch waits, nothing is acknowledged, and the broker keeps the rest.
  */
 export class Collector {
   readonly #parts: CollectorParts;
@@ -38,7 +38,7 @@ export class Collector {
     this.#options = options;
   }
 
-  /** Until aborted; the batch in hand is finished where PostgreSQL answers. */
+  /** Runs until aborted; the current batch is finished if PostgreSQL responds. */
   async run(signal: AbortSignal): Promise<void> {
     const { inbox, metrics, clock } = this.#parts;
     while (!signal.aborted) {
@@ -61,7 +61,10 @@ export class Collector {
     return { delivery, item: parseMessage(delivery, this.#options) };
   }
 
-  /** Tries until it is committed; false when aborted first. A message that PostgreSQL refuses is found by halves and put aside. */
+  /**
+   * Retries until it is committed; false if aborted first. A message that PostgreSQL refuses is found by bisection and
+   * set aside.
+   */
   async #write(entries: readonly Entry[], signal: AbortSignal): Promise<boolean> {
     const { writer, clock, logger, metrics } = this.#parts;
     const backoff = new Backoff(RETRY_MIN_MS, RETRY_MAX_MS);
@@ -104,7 +107,8 @@ export class Collector {
   async #divide(entries: readonly Entry[], error: unknown, signal: AbortSignal): Promise<boolean> {
     const [only] = entries;
     if (entries.length === 1 && only !== undefined) {
-      // Only bytes and plain text are kept of a rejected one, so this is never seen; it must not hold the rest all the same.
+      // Only bytes and plain text are kept of a rejected one, so this never happens; it must not block the rest all
+      // the same.
       if (only.item.type === "rejected") {
         const { logger } = this.#parts;
         logger.error(

@@ -2,10 +2,13 @@ import type { Delivery, Source } from "./delivery.ts";
 
 /** A source is paused above this much, so that memory stays flat while PostgreSQL is away. */
 const HELD_BYTES_MAX = 64 << 20;
-/** A short wait makes larger transactions of a trickle: one fsync for all that came meanwhile. */
+/** A short wait collects a trickle into larger transactions: one fsync for everything that arrived meanwhile. */
 const LINGER_MS = 20;
 
-/** Between sources and writer: what has arrived and is not acknowledged yet, bounded in bytes here and in number by the broker's window. */
+/**
+ * Between sources and writer: messages that arrived and are not acknowledged yet, limited in bytes here and in number
+ * by the broker's window.
+ */
 export class Inbox {
   readonly #waiting: Delivery[] = [];
   readonly #sources = new Set<Source>();
@@ -37,7 +40,10 @@ export class Inbox {
     this.#wake?.();
   }
 
-  /** What waits, at most `max`, as soon as there is something; empty once aborted. Call `release` when it is dealt with. */
+  /**
+   * Waiting messages, at most `max`, as soon as there are any; empty once aborted. Call `release` when they are
+   * processed.
+   */
   async take(max: number, bytesMax: number, signal: AbortSignal): Promise<Delivery[]> {
     if (this.#waiting.length === 0) await this.#arrival(signal);
     if (this.#waiting.length < max && !signal.aborted) await pause(LINGER_MS, signal);

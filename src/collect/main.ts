@@ -1,4 +1,4 @@
-/** The bundle dist/collect.js: what only the receiving end needs (PostgreSQL, AMQP) is loaded by its commands alone. */
+/** The bundle dist/collect.js: what only the receiving end needs (PostgreSQL, AMQP) is loaded only by its commands. */
 export { collect } from "./collect.ts";
 export { type FleetBox, readFleet } from "./fleet/fleet.ts";
 export { type Measurement, MeasurementFile } from "./parquet/measurement-file.ts";

@@ -36,11 +36,14 @@ export function createCollectMetrics(group: string) {
   };
 }
 
-/** A request line and its headers; a scraper needs no more time or room. */
+/** A request line and its headers; a scraper needs no more time or space. */
 const HEADERS_TIMEOUT_MS = 10_000;
 const HEADER_BYTES_MAX = 8192;
 
-/** `/metrics` for Prometheus and `/healthz`, which is 200 while broker and PostgreSQL are there. Rejects where the port is taken. */
+/**
+ * `/metrics` for Prometheus and `/healthz`, which is 200 while broker and PostgreSQL are connected. Rejects if the port
+ * is in use.
+ */
 export async function serveMetrics(
   { host, port }: { readonly host: string; readonly port: number },
   metrics: CollectMetrics,

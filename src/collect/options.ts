@@ -1,6 +1,6 @@
 /** The settings of `gateside collect`, checked by config/collect-settings.ts. */
 export interface CollectOptions {
-  /** Addresses of one broker cluster, tried in turn; all mqtt(s) or all amqp(s). User name and password may be in them. */
+  /** Addresses of one broker cluster, tried in turn; all mqtt(s) or all amqp(s). May contain user name and password. */
   readonly from: readonly string[];
   /** postgres://…; sslmode and sslrootcert as libpq means them. */
   readonly to: string;
@@ -8,7 +8,7 @@ export interface CollectOptions {
   readonly group: string;
   /** First level(s) of the boxes' topics. */
   readonly prefix: string;
-  /** Where Prometheus asks; null = nowhere. */
+  /** The address of the metrics; null = none. */
   readonly metrics: { readonly host: string; readonly port: number } | null;
   /** Readings older than this are dropped, days; null keeps all. */
   readonly keepDays: number | null;

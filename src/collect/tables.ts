@@ -1,6 +1,6 @@
 import type { Kind } from "../core/sensor.ts";
 
-/** How a value is kept in its column. `zone` is A–D, which the view shows as 1–4, too. */
+/** How a value is stored in its column. `zone` is A–D, which the view also shows as 1–4. */
 type ColumnType = "double precision" | "boolean" | "text";
 
 interface ValueColumn {
@@ -33,7 +33,7 @@ const table = (
   times: readonly string[] = [],
 ): ReadingTable => ({ kind, table: `reading_${name}`, values, times });
 
-/** Every table of readings. `other` takes kinds that this version does not know, their values as JSON. */
+/** Every table of readings. `other` is for kinds that this version does not know, their values as JSON. */
 export const READING_TABLES: readonly ReadingTable[] = [
   table(
     "accel",
@@ -84,10 +84,10 @@ function timeColumn(attribute: string): string {
   return attribute.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** Columns that every table of readings begins with, in order. */
+/** Columns at the start of every table of readings, in order. */
 const READING_HEAD = ["time", "id", "stream", "unit_set", "attribute_set", "historical"] as const;
 
-/** Columns that every table of readings ends with, in order; JSON, mostly null. */
+/** Columns at the end of every table of readings, in order; JSON, mostly null. */
 const READING_TAIL = ["quality", "attributes", "more"] as const;
 
 export function readingColumns(entry: ReadingTable): string[] {

@@ -1,6 +1,6 @@
 import { messageOf } from "./database/failure.ts";
 
-/** What the operator can look for; the code stays for those who know it. */
+/** What the operator can check; the code stays for those who know it. */
 const WORDS: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nothing accepts connections at that address and port",
   EHOSTUNREACH: "no way through the network to that address",
@@ -10,10 +10,10 @@ const WORDS: Readonly<Record<string, string>> = {
   EAI_AGAIN: "no name server responds",
 };
 
-/** Why a connection did not come about, and what to check. @param what runs there, such as "the broker" */
+/** Why a connection failed, and what to check. @param what runs there, such as "the broker" */
 export function unreachedText(error: unknown, what: string): string {
   const text = messageOf(error);
-  // A session tells why it closed in words alone.
+  // A session reports why it closed only in words.
   const code = Object.keys(WORDS).find((one) => text.includes(one)) ?? "";
   const words = WORDS[code];
   if (words === undefined) return text;

@@ -13,18 +13,20 @@ export interface AmqpSourceParts {
   readonly logger: Logger;
 }
 
-/** The exchange of RabbitMQ's MQTT plug-in, as it comes (`mqtt.exchange`). */
+/** The exchange of RabbitMQ's MQTT plug-in, with its default name (`mqtt.exchange`). */
 const EXCHANGE = "amq.topic";
 /** Messages that the broker may send before it waits for us: two batches, and few enough that large ones fit in memory. */
 const PREFETCH = 5000;
 const HEARTBEAT_S = 30;
 const CONNECT_TIMEOUT_MS = 20_000;
-/** A node that is starting takes connections and requests, and may never answer them; after this another try is made, ms. */
+/** A starting node accepts connections and requests, and may never answer them; after this there is another attempt, ms. */
 const SETUP_TIMEOUT_MS = 10_000;
 /** The same for closing, ms. */
 const CLOSE_TIMEOUT_MS = 2000;
 
-/** A quorum queue that all processes of a group consume, bound to what boxes publish over RabbitMQ's MQTT plug-in. */
+/**
+ * A quorum queue that all processes of a group consume, bound to what boxes publish through RabbitMQ's MQTT plug-in.
+ */
 export class AmqpSource implements Source {
   readonly #parts: AmqpSourceParts;
   readonly #options: SourceOptions;
@@ -33,7 +35,7 @@ export class AmqpSource implements Source {
   #channel: Channel | null = null;
   #consumer: string | null = null;
   #isPaused = false;
-  /** Consuming and cancelling go one after the other. */
+  /** Consuming and cancelling happen one after the other. */
   #turn: Promise<void> = Promise.resolve();
 
   constructor(parts: AmqpSourceParts, options: SourceOptions) {
@@ -54,7 +56,7 @@ export class AmqpSource implements Source {
   /** amqplib writes at once. */
   flush(): void {}
 
-  /** No more is asked for; what is on its way still comes, which PREFETCH bounds. */
+  /** No more is requested; messages in flight still arrive, limited by PREFETCH. */
   pause(): void {
     this.#isPaused = true;
     this.#turn = this.#turn.then(() => this.#cancel()).catch(() => {});
@@ -76,7 +78,7 @@ export class AmqpSource implements Source {
       servername: address.host,
       clientProperties: { connection_name: "gateside collect" },
     });
-    // One that comes after all is not used any more.
+    // One that arrives nevertheless is not used any more.
     const connection = await inTime(connecting).catch((error: unknown) => {
       connecting.then(closeSoon, () => {});
       throw error;
@@ -129,7 +131,7 @@ export class AmqpSource implements Source {
     await this.#channel.cancel(tag);
   }
 
-  /** Null when the broker has ended the consumer: the queue was deleted, or its node has gone. */
+  /** Null if the broker has ended the consumer: the queue was deleted, or its node is gone. */
   #receive(channel: Channel, message: ConsumeMessage | null): void {
     if (message === null) {
       channel.emit("error", new Error("the broker ended the consumer"));
@@ -148,7 +150,7 @@ export class AmqpSource implements Source {
   }
 }
 
-/** `ack` needs the delivery tag alone; the message's content must not be held until then. */
+/** `ack` needs only the delivery tag; the message's content must not be held until then. */
 function tagOnly({ fields, properties }: ConsumeMessage): ConsumeMessage {
   return { fields, properties, content: EMPTY };
 }
@@ -161,7 +163,7 @@ function endOf(part: ChannelModel | Channel): Promise<string> {
   });
 }
 
-/** Rejects where the broker does not answer in time. */
+/** Rejects if the broker does not respond in time. */
 async function inTime<T>(work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -175,7 +177,7 @@ async function inTime<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** In good order where the broker answers, else by cutting the connection. */
+/** A clean close if the broker responds, otherwise the connection is cut. */
 async function closeSoon(connection: ChannelModel): Promise<void> {
   const stream: unknown = Reflect.get(connection.connection, "stream");
   const timer = setTimeout(() => {

@@ -1,12 +1,12 @@
 import { Client, type ClientBase } from "pg";
 import { from as copyFrom } from "pg-copy-streams";
 
-/** Name, TCP, TLS and log-in together, ms. */
+/** Name lookup, TCP, TLS and login together, ms. */
 const CONNECT_TIMEOUT_MS = 10_000;
-/** A server that answers nothing for this long is gone: the batch is tried again over another connection, ms. */
+/** A server that does not respond for this long is gone: the batch is retried over another connection, ms. */
 const SILENCE_MS = 120_000;
 
-/** Opens a connection. Times go in and out as UTC. Rejects where the server cannot be reached or refuses. */
+/** Opens a connection. Times are read and written as UTC. Rejects if the server cannot be reached or refuses. */
 export async function openConnection(url: string, name: string): Promise<Client> {
   const client = new Client({
     connectionString: url,
@@ -15,14 +15,14 @@ export async function openConnection(url: string, name: string): Promise<Client>
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
   });
-  // Failures reach whoever waits for an answer; without a listener they would end the process.
+  // Failures reach whoever waits for a response; without a listener they would end the process.
   client.on("error", () => {});
   await client.connect();
   await client.query("SET TIME ZONE 'UTC'; SET client_min_messages = warning");
   return client;
 }
 
-/** As `openConnection`, for who only reads. Rejects where no collector has made its tables there. */
+/** Like `openConnection`, for read-only use. Rejects if no collector has created its tables there. */
 export async function openForReading(url: string, name: string): Promise<Client> {
   const client = await openConnection(url, name);
   try {
@@ -44,7 +44,7 @@ export function dropConnection(client: Client): void {
   void client.end().catch(() => {});
 }
 
-/** Rejects, and drops the connection, when the work on it takes longer than a living server would. */
+/** Rejects, and drops the connection, if the work on it takes longer than on a live server. */
 export async function withDeadline<T>(client: Client, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const silence = new Promise<never>((_, reject) => {
@@ -70,7 +70,7 @@ export function copyIn(client: ClientBase, sql: string, lines: string): Promise<
   });
 }
 
-/** The address without user name, password and options, for logs. */
+/** The URL without user name, password and options, for logs. */
 export function publicDatabase(url: string): string {
   try {
     const { host, pathname } = new URL(url);

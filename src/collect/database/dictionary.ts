@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type { ClientBase } from "pg";
 
-/** Remembered in memory at once; a fleet has a few hundred. */
+/** Limit of entries in memory; a fleet has a few hundred. */
 const REMEMBERED_MAX = 50_000;
-/** Sets kept in the database. A box whose sets never repeat has them in its readings instead. */
+/** Limit of entries in the database. A box whose objects never repeat has them in its readings instead. */
 const SETS_MAX = 200_000;
 
 /** A table of the few distinct JSON objects (units, steady attributes) that readings refer to by number. */
@@ -17,12 +17,12 @@ export class Dictionary {
     this.#column = table === "unit_set" ? "units" : "attributes";
   }
 
-  /** The number of a JSON text that `learn` has seen; null where the reading must keep it itself. */
+  /** The number of a JSON text that `learn` has processed; null if the reading must contain it itself. */
   number(text: string): number | null {
     return this.#numbers.get(text) ?? null;
   }
 
-  /** Looks up, and adds, what is not known yet. Its own small transaction: repeating it changes nothing. */
+  /** Looks up, and adds, unknown ones. In a small transaction of its own: repeating it changes nothing. */
   async learn(client: ClientBase, texts: ReadonlySet<string>): Promise<void> {
     const unknown = [...texts].filter((text) => !this.#numbers.has(text));
     if (unknown.length === 0) return;

@@ -1,13 +1,13 @@
-/** What a failure of PostgreSQL means for the batch in hand. */
+/** The meaning of a PostgreSQL failure for the current batch. */
 export type FailureKind =
-  /** Something in the batch itself: find the message and put it aside. */
+  /** Something in the batch itself: find the message and set it aside. */
   | "data"
   /** Away, restarting, full, or a lock: the same batch again, later. */
   | "later"
-  /** Rights or tables are not as they must be: the same batch again, and hands are needed. */
+  /** Permissions or tables are wrong: the same batch again, and an operator is needed. */
   | "setup";
 
-/** SQLSTATE classes of values that do not fit: data exception, integrity constraint, program limit exceeded. */
+/** SQLSTATE classes of invalid values: data exception, integrity constraint, program limit exceeded. */
 const DATA_CLASSES = ["22", "23", "54"];
 const SETUP_CLASSES = ["28", "3D", "3F", "42", "0A", "25"];
 
@@ -32,7 +32,7 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message || error.name : String(error);
 }
 
-/** True when the connection may be used for the next transaction after a ROLLBACK. */
+/** True if the connection may be used for the next transaction after a ROLLBACK. */
 export function isConnectionUsable(error: unknown): boolean {
   const code = sqlState(error);
   return code !== null && !/^(08|57P|XX|58)/.test(code);

@@ -16,14 +16,15 @@ const STEPS: readonly Step[] = [
 
 export const SCHEMA_VERSION = STEPS.length;
 
-/** The database is not as this program needs it, and this role may not change it. */
+/** The database does not have the required schema, and this role may not change it. */
 export class SchemaFailure extends Error {
   readonly code = "schema";
 }
 
 /**
- * Brings the schema to this program's version, one transaction a step. Several processes may start at once: one does it. Throws a
- * `SchemaFailure` where the database is newer, or older and this role may not create tables. Answers the steps taken.
+ * Updates the schema to this program's version, one transaction per step. Several processes may start at once: one does
+ * it. Throws a `SchemaFailure` if the database is newer, or older and this role may not create tables. Returns the
+ * steps taken.
  */
 export async function migrate(client: ClientBase): Promise<number> {
   await client.query("SELECT pg_advisory_lock(hashtext('gateside'), hashtext('migrate'))");
@@ -76,8 +77,8 @@ async function take(client: ClientBase, { number, name, sql }: Step): Promise<vo
 }
 
 /**
- * Rights of the roles gateside_writer (collectors) and gateside_reader (dashboards). The roles are made where this role may; a
- * database owner who may not makes them with deploy/sql/roles.sql, which grants the same.
+ * Permissions of the roles gateside_writer (collectors) and gateside_reader (dashboards). The roles are created if this
+ * role may; a database owner who may not creates them with deploy/sql/roles.sql, which grants the same.
  */
 async function grant(client: ClientBase): Promise<void> {
   await client.query(GRANTS);

@@ -8,8 +8,8 @@ interface Named {
 }
 
 /**
- * The names that stand behind the levels of a topic: states carry none, and a level has `_` where a name has `/` and its like. A name is known once
- * a reading has borne it.
+ * The names behind the levels of a topic: states contain none, and a level has `_` where a name has `/` or a similar
+ * character. A name is known once a reading has contained it.
  */
 export class Names {
   readonly #sites: ReadonlyMap<string, string>;
@@ -67,7 +67,7 @@ export class Names {
   }
 }
 
-/** Called where names are written: what came under their levels before moves to their rows. */
+/** Called when names are written: rows stored under their topic levels move to them. */
 export async function joinNames(
   client: ClientBase,
   named: readonly Required<Named>[],

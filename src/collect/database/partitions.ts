@@ -3,14 +3,14 @@ import type { ClientBase } from "pg";
 const WEEK_MS = 7 * 86_400_000;
 /** 1970-01-05 was a Monday; PostgreSQL's weeks begin there, too. */
 const MONDAY_MS = 4 * 86_400_000;
-/** Weeks made ahead of now, so that midnight on Sunday waits for nothing. */
+/** Weeks created ahead, so that midnight on Sunday causes no delay. */
 const WEEKS_AHEAD = 2;
 
-/** The weekly partitions that exist, made before a row needs them. */
+/** The weekly partitions that exist, created before a row needs them. */
 export class Partitions {
   readonly #weeks = new Set<number>();
 
-  /** Makes the partitions of these times where they are not known to exist. */
+  /** Creates the partitions of these times unless they are known to exist. */
   async ensure(client: ClientBase, timesMs: Iterable<number>): Promise<void> {
     const missing = new Set<number>();
     for (const ms of timesMs) {
@@ -29,7 +29,7 @@ export class Partitions {
     return this.ensure(client, weeks);
   }
 
-  /** Drops weeks that lie wholly before the last `keepDays` days; answers how many tables went. */
+  /** Drops weeks that are completely before the last `keepDays` days; returns how many tables were dropped. */
   async drop(client: ClientBase, nowMs: number, keepDays: number): Promise<number> {
     const before = new Date(nowMs - keepDays * 86_400_000);
     const { rows } = await client.query<{ dropped: number }>(

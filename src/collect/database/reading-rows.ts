@@ -3,16 +3,16 @@ import type { ReadingItem } from "../parse/item.ts";
 import { parseInstant } from "../parse/members.ts";
 import { type ReadingTable, readingTable } from "../tables.ts";
 
-/** A reading taken apart into what its table's columns hold. */
+/** A reading split into the content of its table's columns. */
 export interface ReadingRow {
   readonly item: ReadingItem;
   readonly table: ReadingTable;
-  /** JSON of units and steady attributes: their number stands in the row. */
+  /** JSON of units and steady attributes: the row contains their number. */
   readonly unitsText: string;
   readonly attributesText: string;
   /** COPY fields of times and values, in the table's order. */
   readonly fields: readonly string[];
-  /** What no column is made for. */
+  /** Everything without a column. */
   readonly moreValues: Readonly<Record<string, unknown>> | null;
   readonly ownAttributes: Readonly<Record<string, unknown>> | null;
 }
@@ -29,7 +29,7 @@ export function readingRow(item: ReadingItem): ReadingRow {
     const value = item.attributes[name];
     const ms = typeof value === "string" ? parseInstant(value) : null;
     if (ms === null) (steady ??= {})[name] = value;
-    // A column gives it back as this text exactly; any other spelling stays as it is.
+    // A column returns exactly this text; any other spelling is kept as it is.
     else if (table.times.includes(name) && instantText(ms) === value) times.set(name, ms);
     else (own ??= {})[name] = value;
   }
@@ -64,13 +64,13 @@ export function readingRow(item: ReadingItem): ReadingRow {
 
 const COLUMN_VALUES = { "double precision": "number", boolean: "boolean", text: "string" } as const;
 
-/** True for a missing value that its empty column and its quality account for. */
+/** True for a missing value that its empty column and its quality represent. */
 function isExplained(item: ReadingItem, table: ReadingTable, name: string): boolean {
   if (item.values[name] !== null || !item.quality[name]) return false;
   return table.values.some((column) => column.name === name);
 }
 
-/** Values of other names, of another type than their column, and missing ones that no quality explains. */
+/** Values of other names, of another type than their column, and missing ones without a quality. */
 function valuesWithoutColumn(item: ReadingItem, table: ReadingTable): Members {
   const columns = new Map(table.values.map(({ name, type }) => [name, COLUMN_VALUES[type]]));
   return Object.fromEntries(
@@ -82,7 +82,7 @@ function valuesWithoutColumn(item: ReadingItem, table: ReadingTable): Members {
 
 export interface RowNumbers {
   readonly stream: number;
-  /** Null where the dictionary is full: the row keeps the object itself. */
+  /** Null if the dictionary is full: the row contains the object itself. */
   readonly unitSet: number | null;
   readonly attributeSet: number | null;
 }

@@ -1,8 +1,8 @@
 import type { ClientBase } from "pg";
 
-/** Remembered in memory at once: 1,000 boxes of 50 sensors have 60,000. */
+/** Limit of entries in memory: 1,000 boxes of 50 sensors have 60,000. */
 const REMEMBERED_MAX = 500_000;
-/** Sensors and kinds of one site; a box that makes up names must not fill the table. */
+/** Limit of sensors and kinds of one site; a box that invents names must not fill the table. */
 const STREAMS_PER_SITE_MAX = 20_000;
 
 export interface StreamKey {
@@ -21,8 +21,8 @@ export class Streams {
   }
 
   /**
-   * The numbers of these streams, in their order; null where a site has too many. Adds what is not there yet, in a small transaction of its
-   * own: repeating it changes nothing.
+   * The numbers of these streams, in order; null if a site has too many. Adds missing ones, in a small transaction of
+   * its own: repeating it changes nothing.
    */
   async numbersOf(
     client: ClientBase,
@@ -40,7 +40,7 @@ export class Streams {
   }
 
   async #learn(client: ClientBase, unknown: ReadonlyMap<string, StreamKey>): Promise<void> {
-    // In one order everywhere, so that two collectors that add the same ones do not wait for each other in a circle.
+    // In one order everywhere, so that two collectors that add the same ones do not deadlock.
     const wanted = [...unknown.values()].sort((a, b) => (key(a) < key(b) ? -1 : 1));
     const columns = [
       wanted.map(({ site }) => site),

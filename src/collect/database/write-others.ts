@@ -4,9 +4,9 @@ import { type Delivery, KEPT_BYTES } from "../delivery.ts";
 import type { EventItem, GapItem, RejectedItem, WaveformItem } from "../parse/item.ts";
 import { optionalNumber, optionalText, parseInstant } from "../parse/members.ts";
 
-/** Of one batch; the rest is counted in the metrics. */
+/** Limit per batch; the rest is counted in the metrics. */
 const REJECTED_PER_BATCH_MAX = 200;
-/** In all: the newest stay. 10,000 × 4 kB are 40 MB at most. */
+/** Limit in total: the newest stay. 10,000 × 4 kB are at most 40 MB. */
 const REJECTED_MAX = 10_000;
 const TOPIC_LENGTH_MAX = 1000;
 
@@ -15,13 +15,13 @@ const instant = (value: unknown): Date | null => {
   return ms === null ? null : new Date(ms);
 };
 
-/** What a column has no place for. */
+/** Everything without a column. */
 function rest(body: Readonly<Record<string, unknown>>, columns: readonly string[]): string | null {
   const own = Object.entries(body).filter(([name]) => !columns.includes(name));
   return own.length === 0 ? null : JSON.stringify(Object.fromEntries(own));
 }
 
-/** A row each: they are large, so the statement costs nothing beside them. Answers how many were new. */
+/** One row each: they are large, so the statement costs nothing in comparison. Returns how many were new. */
 export async function writeWaveforms(
   client: ClientBase,
   items: readonly WaveformItem[],
@@ -79,7 +79,7 @@ const EVENT_COLUMNS = [
   "historical",
 ] as const;
 
-/** Transitions of alarms (plant 11), each once. Answers how many were new. */
+/** Transitions of alarms (plant section 11), each once. Returns how many were new. */
 export async function writeEvents(
   client: ClientBase,
   items: readonly EventItem[],
@@ -131,7 +131,7 @@ export async function writeEvents(
   return stored;
 }
 
-/** Readings that a box gave up. A record has no id: the same content is the same gap. Answers how many were new. */
+/** Readings that a box gave up. A record has no id: the same content is the same gap. Returns how many were new. */
 export async function writeGaps(client: ClientBase, items: readonly GapItem[]): Promise<number> {
   let stored = 0;
   for (const { site, body } of items) {
@@ -164,7 +164,7 @@ export interface Rejection {
   readonly item: RejectedItem;
 }
 
-/** Keeps what could not be used, cut to its first bytes, and no more than the newest of them. */
+/** Keeps unusable messages, truncated to their first bytes, and only the newest of them. */
 export async function writeRejected(
   client: ClientBase,
   rejections: readonly Rejection[],
@@ -188,7 +188,7 @@ export async function writeRejected(
   );
 }
 
-/** PostgreSQL keeps no U+0000 in a text, and halves of surrogate pairs have no UTF-8 form. */
+/** PostgreSQL stores no U+0000 in a text, and halves of surrogate pairs have no UTF-8 form. */
 function storable(text: string): string {
   return text.replace(/\0|\p{Surrogate}/gu, "\ufffd");
 }

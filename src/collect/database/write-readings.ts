@@ -19,12 +19,13 @@ export interface NumberedRow {
   readonly numbers: RowNumbers;
 }
 
-/** Writes readings within the transaction under way; answers how many were new. */
+/** Writes readings within the running transaction; returns how many were new. */
 export async function writeReadings(
   client: ClientBase,
   rows: readonly NumberedRow[],
 ): Promise<number> {
-  // Tables and rows in one order everywhere: two collectors with the same readings wait for each other in line, not in a circle.
+  // Tables and rows in one order everywhere: two collectors with the same readings wait for each other without a
+  // deadlock.
   const sorted = [...rows].sort(inOrder);
   const byTable = new Map<ReadingTable, NumberedRow[]>();
   for (const row of sorted) {
@@ -64,7 +65,7 @@ async function writeTable(
   return rowCount ?? 0;
 }
 
-/** Readings dated into the future would stand as the newest for ever; the agent marks them. */
+/** Readings dated in the future would stay the newest for ever; the agent flags them. */
 function isFromFuture({ row }: NumberedRow): boolean {
   const { flags } = row.item.attributes;
   return Array.isArray(flags) && flags.includes("time_in_future");

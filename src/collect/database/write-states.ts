@@ -10,13 +10,13 @@ import { isObject, parseInstant } from "../parse/members.ts";
 import { joinNames } from "./names.ts";
 import type { NumberedRow } from "./write-readings.ts";
 
-/** An item with when it came, for what says no time of its own. */
+/** An item with its time of arrival, for items without a time of their own. */
 export interface Received<T> {
   readonly item: T;
   readonly receivedMs: number;
 }
 
-/** A will was written at its CONNECT, so its time lies a little before that session's `online`. */
+/** A will was written at its CONNECT, so its time is slightly before that session's `online`. */
 const WILL_BEFORE = "interval '60 seconds'";
 
 const text = (value: unknown): string | null =>
@@ -27,8 +27,8 @@ const instant = (value: unknown): Date | null => {
 };
 
 /**
- * `agent/state`, in the order of its own times: two collectors may see two states in either order. The exception is the will, which the
- * broker says later than its time; it counts unless a newer session has begun.
+ * `agent/state`, in the order of its own times: two collectors may receive two states in either order. The exception is
+ * the will, which the broker publishes later than its time; it counts unless a newer session has begun.
  */
 export async function writeBoxStates(
   client: ClientBase,
@@ -86,7 +86,7 @@ export async function writeBoxStats(
   );
 }
 
-/** `{code}/state`: the one that came last. */
+/** `{code}/state`: the last to arrive. */
 export async function writeSensorStates(
   client: ClientBase,
   states: readonly Received<SensorStateItem>[],
@@ -140,7 +140,7 @@ export async function writeAbouts(
   );
 }
 
-/** Remembered in memory at once. */
+/** Limit of entries in memory. */
 const REMEMBERED_MAX = 200_000;
 
 interface Described {
@@ -148,7 +148,7 @@ interface Described {
   readonly item: ReadingItem;
 }
 
-/** Without making texts of both, which every reading would pay for. Null where there is no location. */
+/** Without creating texts of both, which every reading would pay for. Null if there is no location. */
 function isSameLocation(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (!isObject(a) || !isObject(b)) return false;
@@ -158,12 +158,12 @@ function isSameLocation(a: unknown, b: unknown): boolean {
 
 const jsonOf = (location: unknown) => (location === null ? null : JSON.stringify(location));
 
-/** Name and place of sensors as their readings tell them, written when they differ from the last ones. */
+/** Name and location of sensors from their readings, written if they differ from the last ones. */
 export class Descriptions {
   /** By stream. */
   readonly #known = new Map<number, { name: string | null; location: unknown; timeMs: number }>();
 
-  /** What `remember` is to be told once the transaction is committed. */
+  /** For `remember`, once the transaction is committed. */
   async write(
     client: ClientBase,
     readings: readonly NumberedRow[],

@@ -27,24 +27,24 @@ import {
   writeSensorStates,
 } from "./write-states.ts";
 
-/** A message and what it turned out to be. */
+/** A message and its interpretation. */
 export interface Entry {
   readonly delivery: Delivery;
   readonly item: Item;
 }
 
-/** What a committed batch has changed. */
+/** The effect of a committed batch. */
 export interface Written {
   readonly readings: number;
   readonly duplicates: number;
   readonly waveforms: number;
   readonly events: number;
   readonly gaps: number;
-  /** With those that the writer itself found unusable. */
+  /** Includes those that the writer itself rejected. */
   readonly rejections: readonly Rejection[];
 }
 
-/** Writes batches to PostgreSQL, a transaction each. Repeating one changes nothing. */
+/** Writes batches to PostgreSQL, one transaction each. Repeating one changes nothing. */
 export class Writer {
   readonly #url: string;
   readonly #streams = new Streams();
@@ -53,7 +53,7 @@ export class Writer {
   readonly #descriptions = new Descriptions();
   readonly partitions = new Partitions();
   #client: Client | null = null;
-  /** A connection does one thing at a time: maintenance must not slip into a batch's transaction. */
+  /** A connection does one thing at a time: maintenance must not get into a batch's transaction. */
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(url: string) {
@@ -64,7 +64,7 @@ export class Writer {
     return this.#client !== null;
   }
 
-  /** Connects where it is not, with the schema up to date. Rejects where that fails. */
+  /** Connects if necessary, with the schema up to date. Rejects if that fails. */
   async open(): Promise<Client> {
     if (this.#client !== null) return this.#client;
     const client = await openConnection(this.#url, "gateside collect");
@@ -88,7 +88,7 @@ export class Writer {
     await client?.end().catch(() => {});
   }
 
-  /** Returns once committed. A batch that failed has changed nothing, but for a COMMIT whose answer was lost. */
+  /** Returns once committed. A batch that failed has changed nothing, except after a COMMIT whose response was lost. */
   write(entries: readonly Entry[]): Promise<Written> {
     return this.#inTurn(() => this.#write(entries));
   }
@@ -105,7 +105,7 @@ export class Writer {
     }
   }
 
-  /** Work of its own on the writer's connection, between batches. */
+  /** Separate work on the writer's connection, between batches. */
   maintain<T>(work: (client: Client) => Promise<T>): Promise<T> {
     return this.#inTurn(async () => {
       const client = await this.open();
@@ -130,7 +130,7 @@ export class Writer {
         await withDeadline(client, client.query("ROLLBACK"));
         return;
       } catch {
-        // It is gone after all.
+        // The connection is gone after all.
       }
     }
     if (this.#client === client) this.#client = null;
@@ -186,7 +186,7 @@ export class Writer {
   }
 }
 
-/** The batch by what its messages are. */
+/** The batch, grouped by the kind of its messages. */
 function sortOut(entries: readonly Entry[]) {
   const sorted = {
     /** Readings, and the delivery of each. */

@@ -1,47 +1,47 @@
 /** A box as `gateside fleet` shows it. Times are ms UTC, ages s. */
 export interface FleetBox {
   readonly site: string;
-  /** As agent/state says it; null where nothing has been heard. */
+  /** As in agent/state; null if nothing was received. */
   readonly state: string | null;
   readonly version: string | null;
   readonly configuration: string | null;
   /** Settings that wait for a restart. */
   readonly pendingRestart: readonly string[];
-  /** Of the newest reading; null where there is none. */
+  /** Of the newest reading; null if there is none. */
   readonly newestReadingAgeS: number | null;
   /** Of the newest statistics, which come every minute. */
   readonly statsAgeS: number | null;
-  /** Readings that wait in its buffer. */
+  /** Readings pending in its buffer. */
   readonly backlog: number | null;
-  /** Hours of outage that its buffer still holds. */
+  /** Hours of outage that fit into its buffer. */
   readonly hoursUntilFull: number | null;
   readonly sensors: number;
   readonly silentSensors: readonly string[];
   readonly alarms: { readonly warning: number; readonly alarm: number };
-  /** Why somebody should look at the box; empty when all is well. Machine alarms are not among them: the box does its work. */
+  /** Why somebody should check the box; empty if everything works. Machine alarms are not included: the box does its work. */
   readonly needsHands: readonly string[];
 }
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** What is known of a site, wherever it was read. */
+/** What is known about a site, wherever it was read. */
 export interface BoxFacts {
   readonly site: string;
   readonly state: Json | null;
   readonly stats: Json | null;
-  /** When the statistics came, ms; null where only their own time is known. */
+  /** When the statistics arrived, ms; null if only their own time is known. */
   readonly statsReceivedMs: number | null;
   readonly newestReadingMs: number | null;
   readonly sensors: readonly { readonly sensor: string; readonly state: string | null }[];
   readonly alarms: readonly { readonly severity: string | null }[];
 }
 
-/** Statistics come every minute; after this without any the box is not heard, s. */
+/** Statistics arrive every minute; after this long without any the box counts as silent, s. */
 const STATS_AGE_MAX_S = 300;
 /** A buffer with less than a day left will not last a weekend. */
 const HOURS_LEFT_MIN = 24;
 
-/** The facts as a line, with what is wrong in words. */
+/** The facts in one line, with faults in words. */
 export function fleetBox(facts: BoxFacts, nowMs: number): FleetBox {
   const { site, state, stats } = facts;
   const buffer = json(stats?.["buffer"]);

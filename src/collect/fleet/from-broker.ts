@@ -6,9 +6,9 @@ import { parseMessage } from "../parse/parse-message.ts";
 import { unreachedText } from "../unreached.ts";
 import { type BoxFacts, type FleetBox, fleetBox, type Json } from "./box.ts";
 
-/** Retained messages come at once; when none came for this long there are no more, ms. */
+/** Retained messages arrive at once; after this long without any there are no more, ms. */
 const QUIET_MS = 1500;
-/** In all, for a broker that never falls silent, ms. */
+/** Total limit, for a broker that never falls silent, ms. */
 const READ_MS = 30_000;
 
 interface Facts {
@@ -19,7 +19,7 @@ interface Facts {
   readonly alarms: Map<string, string | null>;
 }
 
-/** Every box that has retained state at the broker. Tries the addresses in turn; rejects where none answers. */
+/** Every box that has retained state at the broker. Tries the addresses in turn; rejects if none responds. */
 export async function fleetFromBroker(
   addresses: readonly BrokerAddress[],
   tls: BrokerTls,
@@ -79,7 +79,7 @@ async function read(
     connection.end(true);
     throw error;
   }
-  // What took its time so far was the connection.
+  // The time so far was needed for the connection.
   heardAt = performance.now();
   const check = setInterval(() => {
     const now = performance.now();

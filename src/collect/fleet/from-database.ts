@@ -14,10 +14,10 @@ interface Row {
   readonly alarms: readonly { readonly severity: string | null }[] | null;
 }
 
-/** An alarm that is active is said again at least once in this time, when its box starts or it worsens; older ones are history. */
+/** An active alarm is published again at least once in this time, when its box starts or it worsens; older ones are history. */
 const ALARM_DAYS = 92;
 
-/** Every box that the database knows. Rejects where it cannot be reached or is not one of ours. */
+/** Every box in the database. Rejects if it cannot be reached or is not one of ours. */
 export async function fleetFromDatabase(url: string, nowMs: number): Promise<FleetBox[]> {
   const client = await openForReading(url, "gateside fleet").catch((cause: unknown) => {
     const text = unreachedText(cause, "the database");
@@ -59,8 +59,8 @@ function factsOf(row: Row): BoxFacts {
 }
 
 /**
- * Readings say their site by name, states only by its topic. A name that is spelled otherwise there (`p/9` is `p_9`) has a row of
- * each; together they are one box.
+ * Readings identify their site by name, states only by its topic. A name that is spelled differently there (`p/9` is
+ * `p_9`) has a row of each; together they are one box.
  */
 function boxesOf(rows: readonly BoxFacts[]): BoxFacts[] {
   const boxes = new Map<string, BoxFacts>();

@@ -13,18 +13,18 @@ import type { BrokerTls } from "../options.ts";
 /** Name, TCP, TLS and CONNACK together, ms. */
 const CONNECT_TIMEOUT_MS = 20_000;
 const KEEPALIVE_S = 30;
-/** QoS 1 messages that the broker may send before it waits for us: room for two batches. */
+/** QoS 1 messages that the broker may send before it waits for us: enough for two batches. */
 const RECEIVE_MAXIMUM = 10_000;
-/** Sessions outlast a week without any collector; what a broker does then is its own. */
+/** Sessions survive a week without any collector; after that it is up to the broker. */
 const SESSION_EXPIRY_S = 7 * 86_400;
-/** A larger message would be held whole in memory; the broker drops it (MQTT 5, 3.1.2.11.4). */
+/** A larger message would be held in memory completely; the broker drops it (MQTT 5, 3.1.2.11.4). */
 const PACKET_BYTES_MAX = 64 << 20;
 
 export interface MqttSessionOptions {
   readonly address: BrokerAddress;
   readonly tls: BrokerTls;
   readonly clientId: string;
-  /** True for a session that ends with its connection; else it is kept. */
+  /** True for a session that ends with its connection; otherwise it is kept. */
   readonly isTransient?: boolean;
   onPublish(packet: IPublishPacket): void;
   onClose(reason: string): void;
@@ -35,8 +35,8 @@ export interface Granted {
 }
 
 /**
- * An MQTT 5 connection that only receives. It writes PUBACK when it is told to, not when a message has been read: mqtt.js would handle one
- * message at a time for that, so the packets are read and written by mqtt-packet here.
+ * An MQTT 5 connection that only receives. It sends PUBACK when it is told to, not when a message has been read:
+ * mqtt.js would handle only one message at a time for that, so the packets are read and written by mqtt-packet here.
  */
 export class MqttConnection {
   readonly #options: MqttSessionOptions;
@@ -72,7 +72,7 @@ export class MqttConnection {
     this.#socket.on("close", () => this.#close("the broker closed the connection"));
   }
 
-  /** Resolves with CONNACK; rejects where the broker refuses or does not answer. */
+  /** Resolves with CONNACK; rejects if the broker refuses or does not respond. */
   open(): Promise<Granted> {
     const { address, clientId, isTransient } = this.#options;
     this.#socket.once(address.protocol === "mqtts" ? "secureConnect" : "connect", () => {
@@ -108,14 +108,14 @@ export class MqttConnection {
     });
   }
 
-  /** Rejects where the broker grants no QoS 1. */
+  /** Rejects if the broker does not grant QoS 1. */
   async subscribe(topics: readonly string[]): Promise<void> {
     const codes = await this.#ask((messageId) =>
       generate(
         {
           cmd: "subscribe",
           messageId,
-          // Retained state counts when it is said, and comes marked as it was published.
+          // Retained state counts from its publication, and arrives with its original flag.
           subscriptions: topics.map((topic) => ({
             topic,
             qos: 1 as const,
@@ -142,8 +142,8 @@ export class MqttConnection {
   }
 
   /**
-   * Resolves once the broker has answered a PINGREQ: what it had to send before that has come. Never resolves where the connection ends
-   * first, which `onClose` tells.
+   * Resolves once the broker has answered a PINGREQ: everything it had to send before has arrived. Never resolves if
+   * the connection ends first, which `onClose` reports.
    */
   roundTrip(): Promise<void> {
     return new Promise((resolve) => {
@@ -229,7 +229,7 @@ export class MqttConnection {
     });
   }
 
-  /** A paused connection hears nothing and still says that it lives. */
+  /** A paused connection receives nothing but still sends pings. */
   #ping(): void {
     if (this.#isPaused) this.#heardAt = performance.now();
     if (performance.now() - this.#heardAt > KEEPALIVE_S * 1500)

@@ -16,12 +16,12 @@ export interface MqttSourceParts {
   readonly logger: Logger;
 }
 
-/** Sessions are refreshed, and those of nobody looked for, this often. */
+/** Interval at which sessions are refreshed, and abandoned ones searched. */
 const SLOTS_MS = 3000;
-/** A session that is emptied has nothing more when nothing came for this long, ms. */
+/** A session being emptied has nothing more if nothing arrived for this long, ms. */
 const QUIET_MS = 3000;
 
-/** MQTT 5 shared subscription over a session that outlasts the process. */
+/** MQTT 5 shared subscription over a session that survives the process. */
 export class MqttSource implements Source {
   readonly #parts: MqttSourceParts;
   readonly #options: SourceOptions;
@@ -143,7 +143,7 @@ export class MqttSource implements Source {
     if (this.#isRefreshing) return;
     this.#isRefreshing = true;
     try {
-      // After a restart of PostgreSQL the locks are taken anew; who comes late takes another name.
+      // After a restart of PostgreSQL the locks are taken again; a process that is late takes another name.
       if (!slots.isHeld && (await slots.acquire(slot)) !== slot) {
         this.#slot = null;
         return connection.end(false);
@@ -157,7 +157,7 @@ export class MqttSource implements Source {
     }
   }
 
-  /** Empties the session of a process that has not come back: what the broker kept for it belongs to the group. */
+  /** Empties the session of a process that has not returned: what the broker kept for it belongs to the group. */
   async #adopt(slot: number, signal: AbortSignal): Promise<void> {
     const { slots, logger } = this.#parts;
     this.#adopted.add(slot);
@@ -181,9 +181,9 @@ export class MqttSource implements Source {
     signal.addEventListener("abort", onAbort, { once: true });
     try {
       const { sessionPresent } = await connection.open();
-      // First of all no new messages: they go to the processes that live.
+      // First stop new messages: they go to the live processes.
       if (sessionPresent) await connection.unsubscribe([this.#share]);
-      // Only from here on does silence say anything.
+      // Only from here on is silence meaningful.
       heardAt = performance.now();
       let isEmpty = false;
       let isAsking = false;
@@ -192,7 +192,8 @@ export class MqttSource implements Source {
         if (sessionPresent && performance.now() - heardAt < QUIET_MS) return;
         isAsking = true;
         const before = count;
-        // A slow broker may be silent with messages in hand; before its answer they would have come. Ending the session drops what it holds.
+        // A slow broker may be silent while it still has messages; before its response they would have arrived. Ending
+        // the session drops what it holds.
         void connection.roundTrip().then(() => {
           isAsking = false;
           if (count !== before || open > 0) return;
@@ -220,7 +221,7 @@ export class MqttSource implements Source {
     }
   }
 
-  /** Shared subscriptions get no retained messages, so states that were said before are read once over a session of their own. */
+  /** Shared subscriptions get no retained messages, so earlier states are read once over a session of their own. */
   async #readRetained(signal: AbortSignal): Promise<void> {
     const { prefix } = this.#options;
     const { logger } = this.#parts;

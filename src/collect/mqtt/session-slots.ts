@@ -2,23 +2,23 @@ import { createHash } from "node:crypto";
 import type { Client } from "pg";
 import { dropConnection, openConnection, withDeadline } from "../database/connection.ts";
 
-/** More collectors than this share no subscription. */
+/** No more collectors than this share a subscription. */
 const SLOTS_MAX = 256;
-/** A process that is being restarted takes its session back within this time, s; after it another one empties it. */
+/** A restarting process takes its session back within this time, s; after it another one empties it. */
 const ORPHAN_S = 10;
 
 /**
- * Names for the broker sessions of equal processes. A session must outlast its process, so its client id must come back, and no two processes may
- * have the same. Each name is an advisory lock of PostgreSQL, which ends with its holder however that ends: the next process takes the
- * first free one, and with it what the broker kept for it.
+ * Names for the broker sessions of equal processes. A session must survive its process, so its client id must return,
+ * and no two processes may have the same. Each name is an advisory lock of PostgreSQL, which ends with its holder
+ * however that ends: the next process takes the first free one, and with it what the broker kept for it.
  */
 export class SessionSlots {
   readonly #url: string;
-  /** Broker, prefix and group: equal processes have it in common. */
+  /** Broker, prefix and group: common to equal processes. */
   readonly #source: string;
   readonly #group: string;
   #client: Client | null = null;
-  /** A connection does one thing at a time; a silent PostgreSQL lets refreshes pile up. */
+  /** A connection does one thing at a time; refreshes would pile up behind a silent PostgreSQL. */
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(url: string, source: string, group: string) {
@@ -32,7 +32,7 @@ export class SessionSlots {
     return this.#client !== null;
   }
 
-  /** Takes `wanted` where it is free, else the first free slot. Rejects where PostgreSQL cannot be reached. */
+  /** Takes `wanted` if it is free, otherwise the first free slot. Rejects if PostgreSQL cannot be reached. */
   acquire(wanted: number | null): Promise<number> {
     return this.#inTurn((client) => this.#acquire(client, wanted));
   }
@@ -51,7 +51,7 @@ export class SessionSlots {
     throw new Error(`${SLOTS_MAX} collectors of group ${this.#group} are running already`);
   }
 
-  /** Says that these sessions are in use; those of nobody, whose lock is now held here, are answered to be emptied. */
+  /** Marks these sessions as in use; abandoned ones, whose lock is now held here, are returned to be emptied. */
   refresh(own: readonly number[]): Promise<number[]> {
     return this.#inTurn((client) => this.#refresh(client, own));
   }
@@ -85,7 +85,7 @@ export class SessionSlots {
   }
 
   clientId(slot: number): string {
-    // Some brokers take 23 characters only; letters and digits are always allowed.
+    // Some brokers accept only 23 characters; letters and digits are always allowed.
     return `gsc${createHash("sha256").update(this.#source).digest("hex").slice(0, 10)}x${slot}`;
   }
 

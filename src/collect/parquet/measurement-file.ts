@@ -1,6 +1,6 @@
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
 
-/** A value of a reading, as the view `measurement` has it. */
+/** A value of a reading, as in the view `measurement`. */
 export interface Measurement {
   readonly timeMs: number;
   /** Null in files of a box, which has one site. */
@@ -37,8 +37,8 @@ const COLUMNS = [
 ] as const;
 
 /**
- * A Parquet file of measurements, written while it is read: `add` answers bytes whenever a group is full, `finish` the rest. Contacts are 1 or 0 in
- * `number` and `true` or `false` in `text`, zones a letter in `text`.
+ * A Parquet file of measurements, written while it is read: `add` returns bytes whenever a row group is full, `finish`
+ * the rest. Contacts are 1 or 0 in `number` and `true` or `false` in `text`, zones a letter in `text`.
  */
 export class MeasurementFile {
   readonly #writer = new ByteWriter();
@@ -53,7 +53,7 @@ export class MeasurementFile {
     });
   }
 
-  /** Bytes to hand on, or null while the group is not full. */
+  /** Bytes to pass on, or null while the group is not full. */
   async add(row: Measurement): Promise<Uint8Array | null> {
     this.#rows.push(row);
     return this.#rows.length < GROUP_ROWS ? null : this.#group();
@@ -76,7 +76,7 @@ export class MeasurementFile {
         { name: "sensor", data: rows.map(({ sensor }) => sensor) },
         { name: "kind", data: rows.map(({ kind }) => kind) },
         { name: "value_name", data: rows.map(({ name }) => name) },
-        // A dictionary would take -0 for 0.
+        // A dictionary would treat -0 as 0.
         { name: "number", data: rows.map(({ value }) => numberOf(value)), encoding: "PLAIN" },
         { name: "text", data: rows.map(({ value }) => textOf(value)) },
         { name: "unit", data: rows.map(({ unit }) => unit) },
@@ -89,7 +89,7 @@ export class MeasurementFile {
     return this.#drain();
   }
 
-  /** What has been encoded; places in the file go by the writer's `offset`, which stays. */
+  /** What has been encoded; positions in the file use the writer's `offset`, which stays. */
   #drain(): Uint8Array {
     const bytes = new Uint8Array(this.#writer.buffer.slice(0, this.#writer.index));
     this.#writer.index = 0;

@@ -1,7 +1,7 @@
 import { openForReading } from "../database/connection.ts";
 import type { Measurement } from "./measurement-file.ts";
 
-/** Rows asked for at once: memory stays flat however much is exported. */
+/** Rows fetched at once: memory stays flat however much is exported. */
 const PAGE_ROWS = 10_000;
 
 export interface MeasurementRange {
@@ -26,7 +26,7 @@ interface Row {
   readonly id: string;
 }
 
-/** Measurements of the database in order of time, by a cursor. Rejects where it cannot be reached. */
+/** Measurements of the database in order of time, by a cursor. Rejects if it cannot be reached. */
 export async function* readMeasurements(
   url: string,
   { fromMs, toMs, site, sensor, kind }: MeasurementRange,
@@ -50,7 +50,7 @@ export async function* readMeasurements(
           sensor: row.sensor,
           kind: row.kind,
           name: row.value,
-          // A zone is told as it was sent, by its letter.
+          // A zone is exported as it was sent, by its letter.
           value: isTruth && row.number !== null ? row.text === "true" : (row.text ?? row.number),
           unit: row.unit,
           quality: row.quality,

@@ -27,7 +27,9 @@ const DIGITS = Array.from({ length: 1000 }, (_, n) => String(n));
 let minute = Number.NaN;
 let minuteText = "";
 
-/** As `Date.toISOString`. Readings of a batch lie close together, so the text of the last minute is kept. */
+/**
+ * Like `Date.toISOString`. Readings of a batch are close together in time, so the text of the last minute is cached.
+ */
 export function instantText(ms: number): string {
   const floor = Math.floor(ms / MINUTE_MS);
   if (floor !== minute) {

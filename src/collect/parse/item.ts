@@ -1,4 +1,4 @@
-/** What a message turned out to be. */
+/** The interpretation of a message. */
 export type Item =
   | ReadingItem
   | WaveformItem
@@ -57,7 +57,7 @@ export interface GapItem {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** `body` is null when the retained message was cleared. */
+/** `body` is null if the retained message was cleared. */
 export interface BoxStateItem {
   readonly type: "boxState";
   readonly site: string;
@@ -84,12 +84,12 @@ export interface AboutItem {
   readonly body: Readonly<Record<string, unknown>> | null;
 }
 
-/** Ours, and nothing to keep: plain values, commands, cleared topics. */
+/** Ours, but not stored: plain values, commands, cleared topics. */
 interface IgnoredItem {
   readonly type: "ignored";
 }
 
-/** Why a message cannot be used; the names are stable, dashboards count by them. */
+/** Why a message cannot be used; the names are stable, because dashboards count by them. */
 export type RejectReason =
   | "too_large"
   | "foreign_topic"

@@ -1,16 +1,16 @@
 /** Members of a payload, read with their limits. Each throws `WrongMember` with the member's name. */
 import { createHash } from "node:crypto";
 
-/** A member that is missing or of the wrong form: the message is rejected with these words. */
+/** A member that is missing or has the wrong form: the message is rejected with this text. */
 export class WrongMember extends Error {}
 
 export type Body = Readonly<Record<string, unknown>>;
 
-/** Names are a few words; anything longer is no name. */
+/** Names are a few words; anything longer is not a name. */
 const TEXT_LENGTH_MAX = 512;
 const ID_HEX_DIGITS = 32;
 
-// PostgreSQL keeps no U+0000 in a text, and halves of surrogate pairs have no UTF-8 form.
+// PostgreSQL stores no U+0000 in a text, and halves of surrogate pairs have no UTF-8 form.
 const UNSTORABLE = /\0|\p{Surrogate}/u;
 
 export function isObject(value: unknown): value is Body {
@@ -42,7 +42,7 @@ export function optionalNumber(body: Body, name: string): number | null {
   return value;
 }
 
-/** An object, or an empty one where the member is missing. */
+/** An object, or an empty one if the member is missing. */
 export function objectMember(body: Body, name: string): Body {
   const value = body[name];
   if (value === undefined || value === null) return EMPTY;
@@ -54,7 +54,7 @@ const EMPTY: Body = Object.freeze({});
 // A zone is required: a time without one would be read in the collector's own.
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/;
 
-/** ms UTC, or null where the text is no instant. */
+/** ms UTC, or null if the text is not an instant. */
 export function parseInstant(text: unknown): number | null {
   if (typeof text !== "string" || !TIME.test(text)) return null;
   const ms = Date.parse(text);
@@ -68,8 +68,8 @@ export function requiredTime(body: Body, name: string): number {
 }
 
 /**
- * 32 hex digits, as identity.ts makes them. An id of another form is as good an identity: it is kept as the first 32 hex digits of its
- * SHA-256, for the tables hold 16 bytes.
+ * 32 hex digits, as identity.ts creates them. An id of another form is accepted too: it is stored as the first 32 hex
+ * digits of its SHA-256, because the tables hold 16 bytes.
  */
 export function readingId(body: Body): string {
   const id = requiredText(body, "id");

@@ -16,11 +16,11 @@ import {
 
 export interface ParseOptions {
   readonly prefix: string;
-  /** Readings older than this are not taken, days; null = `PAST_DAYS`. */
+  /** Older readings are rejected, days; null = `PAST_DAYS`. */
   readonly keepDays: number | null;
 }
 
-/** Without --keep-days: what is older comes from a clock that is years off, and would make a partition for each week of them. */
+/** Without --keep-days: an older reading comes from a clock that is years off, and would create a partition for each week. */
 const PAST_DAYS = 731;
 /** A box's own day may be ahead of ours by its zone and some drift; more is a wrong clock. */
 const FUTURE_MS = 26 * 3_600_000;
@@ -30,7 +30,7 @@ const VERSION = 1;
 
 const KIND_LEVELS: ReadonlySet<string> = new Set(KINDS);
 
-/** What a message is, read from its topic and payload alone. Never throws: what cannot be used is `rejected` with its reason. */
+/** Interprets a message from its topic and payload alone. Never throws: an unusable one is `rejected` with its reason. */
 export function parseMessage(delivery: Delivery, options: ParseOptions): Item {
   try {
     return parse(delivery, options);
@@ -54,7 +54,7 @@ function parse(delivery: Delivery, options: ParseOptions): Item {
   const [first = "", second = ""] = levels;
   if (siteLevel === "" || first === "")
     return rejected("foreign_topic", "names no site or no sensor");
-  // Plain values and commands are said on the same prefix; they carry nothing that a reading has not.
+  // Plain values and commands use the same prefix; they contain nothing that a reading lacks.
   if (first === "agent" && second === "cmd") return { type: "ignored" };
   const last = levels.at(-1) ?? "";
   if (levels.length === 3 && KIND_LEVELS.has(second) && last !== "history")
@@ -73,7 +73,7 @@ function parse(delivery: Delivery, options: ParseOptions): Item {
   const named = site ?? siteLevel;
 
   if (first === "agent") return agentItem(second, named, body, receivedMs, options);
-  // A box with topics of its own (plant 10) has further levels before the sensor's.
+  // A box with topics of its own (plant section 10) has further levels before the sensor's.
   if (levels.length >= 2 && last === "state") {
     const sensor = optionalText(body, "sensor") ?? levels.at(-2) ?? first;
     return { type: "sensorState", site: named, sensor, body };
@@ -82,7 +82,7 @@ function parse(delivery: Delivery, options: ParseOptions): Item {
     const sensor = optionalText(body, "sensor") ?? first;
     return { type: "about", site: named, sensor, body };
   }
-  // The retained copy of an active alarm: its transitions come as events.
+  // The retained copy of an active alarm: its transitions arrive as events.
   if (second === "alarm") return { type: "ignored" };
   if (site === null || version === undefined)
     return rejected("unknown_message", "has no v and site, as every reading has");
@@ -216,7 +216,7 @@ function outOfRange(
   return null;
 }
 
-/** Null where it is no JSON. */
+/** Null if it is not JSON. */
 function parseJson(payload: Buffer): unknown {
   try {
     return JSON.parse(payload.toString("utf8"));

@@ -1,26 +1,29 @@
 /**
- * Lines of a bearing fault in the envelope spectrum: harmonics of its characteristic frequency, found within the slip around
- * it, at one common slip, with their side bands (Randall & Antoni 2011; SKF, Envelope detection).
+ * Lines of a bearing fault in the envelope spectrum: harmonics of its characteristic frequency, found within the slip
+ * around it, at one common slip, with their side bands (Randall & Antoni 2011; SKF, Envelope detection).
  */
 import { strongestIn, type Tone, type ToneList } from "../signal/tones.ts";
 import type { EvidenceLine, FindingKind, SideBand } from "./finding.ts";
 import type { BearingOrders } from "./frequencies.ts";
 import { type AxisLook, type Look, rss, toneNear } from "./look.ts";
 
-/** Harmonics looked at from the leading one on. */
+/** Harmonics examined from the leading one on. */
 export const HARMONICS = 4;
 /** A fault is looked for by its first harmonics only: further ones are weak. */
 const LEADING_MAX = 3;
-/** A line and the nearest multiple of the shaft frequency must lie so many lines apart. */
+/** A line and the nearest multiple of the shaft frequency must be this many lines apart. */
 const APART_LINES = 1.5;
-/** A tone this close to another frequency, in resolutions, cannot be told from it. */
+/** A tone this close to another frequency, in resolutions, cannot be distinguished from it. */
 const SAME_LINE = 0.6;
-/** Where slip has moved the first line onto an order of the shaft, harmonics up to this one are looked at instead. */
+/** If slip has moved the first line onto an order of the shaft, harmonics up to this one are examined instead. */
 const MOVED_MAX = 6;
-/** Lines that such a harmonic must be away from the shaft's orders, and that the first may be off its own. */
+/** Lines that such a harmonic must be away from the shaft's orders, and that the first may be away from its own. */
 const MOVED_APART = 1;
 const MOVED_REACH = 0.8;
-/** An envelope of one line is level: the band holds two lines of every train of strikes up to this share of the low-pass. */
+/**
+ * An envelope with only one line is level: the band contains two lines of every series of impacts up to this share of
+ * the low-pass.
+ */
 const VISIBLE_SHARE = 0.5;
 
 export interface BearingFault {
@@ -30,7 +33,7 @@ export interface BearingFault {
   readonly order: number;
   /** Spacing of its side bands, multiple of the shaft frequency; null: it has none of its own. */
   readonly spacing: number | null;
-  /** Lines besides the first that it takes. */
+  /** Lines required in addition to the first. */
   readonly support: number;
 }
 
@@ -46,7 +49,7 @@ export function faultsOf({ bpfo, bpfi, bsf, ftf }: BearingOrders): BearingFault[
     ...fault("bearing_outer_race", "BPFO", bpfo, null, 1),
     // The damage passes through the loaded zone once per turn.
     ...fault("bearing_inner_race", "BPFI", bpfi, 1, 1),
-    // It strikes both races in each turn of the element, and the cage carries it through the loaded zone.
+    // It hits both races in each turn of the element, and the cage carries it through the loaded zone.
     ...fault("rolling_element", "2 × BSF", bsf === null ? null : 2 * bsf, ftf, 1),
     ...fault("cage", "FTF", ftf, null, 2),
   ];
@@ -58,16 +61,16 @@ export interface Family {
 }
 
 /**
- * True where the band that is demodulated holds at least two lines of a train of strikes at this frequency. Above, the
- * envelope may be level although the bearing strikes.
+ * True if the demodulated band contains at least two lines of a series of impacts at this frequency. Above, the
+ * envelope may be level although the bearing is damaged.
  */
 export function isVisible(hz: number, { topHz }: Pick<ToneList, "topHz">): boolean {
   return hz <= VISIBLE_SHARE * topHz;
 }
 
 /**
- * The harmonic a fault is looked for by: the first that lies apart from the multiples of the shaft frequency. Where none does,
- * side bands at the cage's spacing have to tell a rolling element; null: nothing can.
+ * The harmonic by which a fault is identified: the first that is clear of the multiples of the shaft frequency. If none
+ * is, side bands at the cage's spacing must identify a rolling element; null: nothing can.
  */
 export function leadingHarmonic(
   fault: BearingFault,
@@ -85,7 +88,7 @@ export function leadingHarmonic(
   return isBanded ? { n: 1, needsBands: true } : null;
 }
 
-/** The family by its leading harmonic, or, where slip has moved that onto an order, by the harmonics that have left it. */
+/** The family by its leading harmonic or, if slip has moved that onto an order, by the harmonics that are clear of it. */
 export function familyOf(
   look: Look,
   axis: AxisLook,
@@ -115,8 +118,9 @@ function ledFamily(
 }
 
 /**
- * Slip of a percent may move BPFI of 4.95x onto 5x. Its n-th harmonic then lies n times as far from the shaft's orders as the
- * first: by those that are clear of them it is told, at a frequency that fits the line on the order.
+ * A slip of one percent may move BPFI of 4.95x onto 5x. Its n-th harmonic is then n times as far from the shaft's
+ * orders as the first: the harmonics that are clear of them identify it, at a frequency that fits the line on the
+ * order.
  */
 function movedFamily(
   look: Look,
@@ -151,8 +155,8 @@ function movedFamily(
 }
 
 /**
- * The line of a fault that lies on an order of the shaft, or too close to it, if it is the strongest within the slip: it may be
- * the fault's or the shaft's.
+ * The line of a fault that is on an order of the shaft, or too close to it, if it is the strongest within the slip: it
+ * may belong to the fault or to the shaft.
  */
 export function lineOnOrder(look: Look, envelope: ToneList, fault: BearingFault): Tone | null {
   const nominalHz = fault.order * look.shaftHz;
@@ -202,7 +206,10 @@ function familyAt(
 
 const bandLevel = ({ amplitude }: SideBand) => amplitude;
 
-/** Side bands of a line, weaker than it. An outer race whose second harmonic is out of sight is told by those of the shaft. */
+/**
+ * Side bands of a line, weaker than it. An outer race whose second harmonic is out of range is identified by those of
+ * the shaft.
+ */
 function sideBands(look: Look, envelope: ToneList, fault: BearingFault, line: Tone): SideBand[] {
   const isAlone = fault.finding === "bearing_outer_race" && 2 * line.hz > envelope.topHz;
   const spacing = fault.spacing ?? (isAlone ? 1 : null);

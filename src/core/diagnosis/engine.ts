@@ -1,6 +1,6 @@
 /**
- * Findings of all machines: readings with tones in, findings out. No I/O: what has to be written goes out as a FollowUp in
- * the transaction of the readings, like the alarms'; `committed` makes it so, `undone` unmakes it.
+ * Findings of all machines: readings with tones in, findings out. No I/O: what must be written is returned as a
+ * FollowUp for the transaction of the readings, like the alarms'; `committed` applies it, `undone` drops it.
  */
 import { type AlarmEvent, eventId } from "../alarm/event.ts";
 import type { FollowedReading, FollowUp, MachineState } from "../alarm/follow-up.ts";
@@ -20,11 +20,11 @@ import { endedSentence, findingSentence } from "./sentence.ts";
 import { THRESHOLDS, type Thresholds } from "./thresholds.ts";
 
 const FINDING_ALARM = "finding";
-/** Findings lie among the states of the alarms, under the sensor's code with this before it. */
+/** Findings are stored among the states of the alarms, under the sensor's code with this prefix. */
 const SAVED_PREFIX = "finding:";
-/** Readings of one sensor that wait for the speed of their time; the oldest give way. */
+/** Readings of one sensor that wait for the speed of their time; the oldest are dropped. */
 const WAITING_MAX = 48;
-/** Readings of the signal that a waiting reading is held against before it is given up. */
+/** Readings of the signal that a waiting reading is compared with before it is given up. */
 const TRIES_MAX = 3;
 
 export interface FindingOptions {
@@ -77,7 +77,7 @@ export class FindingEngine {
     return this.#machines;
   }
 
-  /** Sensors of a machine that findings are made of. */
+  /** Sensors of a machine that findings are based on. */
   sensorsOf(machine: number): readonly Sensor[] {
     return [...this.#watched.values()]
       .filter((watched) => watched.machine.id === machine)
@@ -93,7 +93,7 @@ export class FindingEngine {
     return this.#watched.has(normalCode(sensor));
   }
 
-  /** Takes its own out of the saved states; answers those that are damaged. */
+  /** Takes its own entries out of the saved states; returns the damaged ones. */
   load(states: readonly { readonly sensor: string; readonly text: string }[]): readonly string[] {
     const damaged: string[] = [];
     for (const { sensor, text } of states) {
@@ -109,13 +109,16 @@ export class FindingEngine {
     return damaged;
   }
 
-  /** All that is to be on disk with the running transaction, for a store that began anew and lost a part of it. */
+  /**
+   * Everything that should be on disk with the running transaction, for a store that was recreated and lost a part of
+   * it.
+   */
   saved(): FollowUp["states"] {
     const texts = new Map([...this.#texts, ...this.#stagedTexts]);
     return [...texts].map(([code, text]) => ({ sensor: `${SAVED_PREFIX}${code}`, text }));
   }
 
-  /** The newest reading from before this process: what is not newer counts as late. */
+  /** The newest reading from before this process: readings that are not newer count as late. */
   prime(sensor: string, newestMs: number): void {
     const code = normalCode(sensor);
     const state = this.of(code);
@@ -124,7 +127,7 @@ export class FindingEngine {
     }
   }
 
-  /** Readings of one sensor and kind, about to be committed; the alarms have seen them. */
+  /** Readings of one sensor and kind, about to be committed; the alarms have processed them. */
   follow(
     sensor: string,
     kind: Kind,
@@ -163,7 +166,7 @@ export class FindingEngine {
     const inOrder = items.toSorted((a, b) => a.reading.timeMs - b.reading.timeMs);
     for (const { reading, tries } of inOrder) {
       const before = this.of(code);
-      // Findings follow the order of time: what comes late says nothing of now.
+      // Findings follow the order of time: a late reading says nothing about the present.
       if (before.newestMs !== null && reading.timeMs <= before.newestMs) continue;
       const speedRpm = speedAt(machine.id, reading.timeMs);
       const known = stateAt(code, reading.timeMs);
@@ -206,7 +209,7 @@ export class FindingEngine {
     this.#stagedWaiting.set(code, [...this.#waitingOf(code), item].slice(-WAITING_MAX));
   }
 
-  /** Forgets sensors that have left the site file. */
+  /** Forgets sensors that were removed from the site file. */
   reconcile(): FollowUp["states"] {
     const gone = [...this.#texts.keys()].filter((code) => !this.#watched.has(code));
     for (const code of gone) this.#staged.set(code, NO_FINDINGS);

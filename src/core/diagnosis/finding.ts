@@ -1,4 +1,4 @@
-/** What diagnosis finds, and what it says where it finds nothing. */
+/** The results of diagnosis, and the reasons for missing ones. */
 export const FINDINGS = [
   "unbalance",
   "misalignment",
@@ -35,7 +35,7 @@ export interface EvidenceLine {
   /** RMS, in `unit`. */
   readonly amplitude: number;
   readonly unit: "mm/s" | "GE";
-  /** To the noise around it. */
+  /** Ratio to the surrounding noise. */
   readonly ratio: number;
   readonly sideBands: readonly SideBand[];
 }
@@ -43,13 +43,13 @@ export interface EvidenceLine {
 /** A fault that one reading shows. */
 export interface Verdict {
   readonly finding: FindingKind;
-  /** Bearing, or null where the fault is none of a bearing. */
+  /** Bearing, or null if the fault does not concern one. */
   readonly bearing: string | null;
   readonly stage: Stage;
   /** Level of the lines together, RMS. */
   readonly level: number;
   readonly unit: "mm/s" | "GE";
-  /** What it has to reach. */
+  /** The required level. */
   readonly limit: number;
   readonly lines: readonly EvidenceLine[];
 }
@@ -66,7 +66,7 @@ export type CannotReason =
   | "bearing_play"
   | "looseness_present";
 
-/** Why something was not looked for. `finding` null: nothing was. */
+/** Why something was not checked. `finding` null: nothing was. */
 export interface Cannot {
   readonly finding: FindingKind | null;
   readonly bearing: string | null;
@@ -77,7 +77,7 @@ export interface Cannot {
 export interface Judgement {
   readonly verdicts: readonly Verdict[];
   readonly cannot: readonly Cannot[];
-  /** Keys of what could be looked for: it counts as absent where no verdict names it. */
+  /** Keys of the faults that could be checked: one counts as absent if no verdict names it. */
   readonly judged: readonly string[];
 }
 

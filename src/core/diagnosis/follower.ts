@@ -11,9 +11,9 @@ import type { Kind } from "../sensor.ts";
 import type { FindingEngine } from "./engine.ts";
 
 export interface DiagnosisFollowerOptions {
-  /** Told of the findings' events after the commit; the alarm engine tells of its own. */
+  /** Called with the findings' events after the commit; the alarm engine reports its own. */
   readonly onFindings: (events: readonly AlarmEvent[]) => void;
-  /** A fault in the rules: the alarms and the reading go on without findings. */
+  /** A bug in the rules: the alarms and the reading continue without findings. */
   readonly onFailure: (error: unknown, sensor: string) => void;
 }
 
@@ -39,7 +39,7 @@ export class DiagnosisFollower implements ReadingFollower {
   }
 
   follow(sensor: string, kind: Kind, readings: readonly FollowedReading[]): FollowUp {
-    // The alarms first: speed and state of the machine are theirs to know.
+    // The alarms first: they know the speed and state of the machine.
     const alarms = this.#alarms.follow(sensor, kind, readings);
     try {
       const { events, states } = this.#findings.follow(sensor, kind, readings);

@@ -6,13 +6,13 @@ export interface BearingOrders {
   readonly bpfo: number | null;
   /** Rolling elements over a point of the inner race. */
   readonly bpfi: number | null;
-  /** Spin of a rolling element; a damaged spot meets both races, so it strikes twice per turn. */
+  /** Spin of a rolling element; a damaged spot hits both races, so there are two impacts per turn. */
   readonly bsf: number | null;
   /** Turns of the cage. */
   readonly ftf: number | null;
 }
 
-/** From the ratios where they are given, else from the geometry (inner race turns, outer race stands). */
+/** From the ratios if they are given, otherwise from the geometry (inner race turning, outer race fixed). */
 export function bearingOrders(bearing: Bearing): BearingOrders {
   const { balls, ballMm, pitchMm, angleDeg = 0 } = bearing;
   const hasGeometry = balls !== undefined && ballMm !== undefined && pitchMm !== undefined;

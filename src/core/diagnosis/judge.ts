@@ -1,4 +1,4 @@
-/** What one reading shows: the faults it has the pattern of, and what could not be looked for. Pure. */
+/** Evaluates one reading: the faults whose pattern it shows, and those that could not be checked. Pure. */
 import type { Bearing, Machine } from "../machine.ts";
 import type { ChannelTones } from "../reading.ts";
 import type { Sensor } from "../sensor.ts";
@@ -20,11 +20,11 @@ import { bladePass, electrical, gearMesh } from "./process-rules.ts";
 import { looseness, misalignment, unbalance } from "./shaft-rules.ts";
 import { THRESHOLDS, type Thresholds } from "./thresholds.ts";
 
-/** Where a sensor has no class: ISO 10816-3 group 2 on a flexible, or group 1 on a rigid support. */
+/** For a sensor without a class: ISO 10816-3 group 2 on a flexible, or group 1 on a rigid support. */
 const DEFAULT_LIMITS = [2.3, 4.5, 7.1] as const;
-/** Slower than this a shaft counts as standing, r/min. */
+/** Below this speed a shaft counts as stopped, r/min. */
 const TURNING_RPM = 30;
-/** A frequency and the nearest multiple of the shaft's must lie so many lines apart. */
+/** A frequency and the nearest multiple of the shaft's must be this many lines apart. */
 const APART_LINES = 1.5;
 
 export interface Measured {
@@ -37,7 +37,7 @@ export interface Circumstances {
   readonly sensor: Pick<Sensor, "location" | "machineClass" | "limits">;
   /** r/min at the time of the reading; null: unknown. */
   readonly speedRpm: number | null;
-  /** `unknown` where the machine names a signal and that says nothing. */
+  /** `unknown` if the machine names a signal and that has no value. */
   readonly state: "running" | "standing" | "unknown";
   readonly isHeld: (key: string) => boolean;
   /** See `Look`. */
@@ -90,7 +90,7 @@ export function judge(measured: Measured, around: Circumstances): Judgement {
   return rest;
 }
 
-/** Collects what the rules say. */
+/** Collects the results of the rules. */
 class Rest implements Judgement {
   readonly verdicts: Verdict[] = [];
   readonly cannot: Cannot[] = [];
@@ -145,7 +145,7 @@ function refuse(
   return null;
 }
 
-/** @param hasPlay an advanced bearing fault: the shaft's own lines may come from its play */
+/** @param hasPlay an advanced bearing fault: the shaft's own lines may be caused by its play */
 function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
   const { lineHz, blades, teeth = [] } = look.machine;
   const resolutionHz = look.axes[0]?.accel.resolutionHz ?? 0;
@@ -258,7 +258,7 @@ function bearingFaults(
   }
 }
 
-/** Why a fault that shows no lines of its own may be there nevertheless; null: it is not there. */
+/** Why a fault without lines of its own may exist nevertheless; null: it does not exist. */
 function hiddenBy(
   { shaftHz, isHeld }: Look,
   { finding, name, order }: BearingFault,
@@ -274,7 +274,7 @@ function hiddenBy(
     ];
   }
   const hz = order * shaftHz;
-  // What stands has been seen at this frequency: it ends once it is seen no more.
+  // An active finding was seen at this frequency: it ends once it is not seen any more.
   if (isVisible(hz, envelope) || isHeld(findingKey(finding, bearing))) return null;
   return [
     "sample_rate_low",

@@ -11,7 +11,7 @@ export interface AxisLook {
   readonly axis: "H" | "V" | "A";
   readonly accel: ToneList;
   readonly envelope: ToneList | null;
-  /** mm/s; null where the reading has none. */
+  /** mm/s; null if the reading has none. */
   readonly velocityRms: number | null;
   /** GE */
   readonly envelopeRms: number | null;
@@ -26,23 +26,25 @@ export interface Look {
   readonly shaftHz: number;
   /** Whether the spectrum shows it at all. */
   readonly isSeen: boolean;
-  /** How far the shaft frequency may be off, in lines of the spectrum: of 1x, so an order has its multiple. */
+  /** Possible error of the shaft frequency, in lines of the spectrum: for 1x; an order has its multiple. */
   readonly shaftLines: number;
   /** Zone limits of the velocity, mm/s RMS: A/B, B/C, C/D. */
   readonly limits: readonly [number, number, number];
   readonly thresholds: Thresholds;
-  /** True for findings that stand: their limits are lower. */
+  /** True for active findings: their limits are lower. */
   readonly isHeld: (key: string) => boolean;
-  /** Speed at which a finding was seen against its full limit, r/min; null where the last reading did not show it. */
+  /** Speed at which a finding was compared with its full limit, r/min; null if the last reading did not show it. */
   readonly fullRpm: (key: string) => number | null;
 }
 
-/** Speed readings and records are not of one moment: the shaft is looked for this far around the measured speed. */
+/** Speed readings and records are not simultaneous: the shaft is searched this far around the measured speed. */
 const SPEED_TOLERANCE = 0.02;
-/** Lines that a tone of a known multiple may lie off, in resolutions: error of the tone, and of the shaft per order. */
+/**
+ * Lines by which a tone of a known multiple may be off, in resolutions: error of the tone, and of the shaft per order.
+ */
 const LINE_TOLERANCE = 0.75;
 const ORDER_TOLERANCE = 0.05;
-/** A high order is looked for this far around, as a share of the shaft frequency, at most. */
+/** A high order is searched this far around, as a share of the shaft frequency, at most. */
 const HIGH_ORDER_SHARE = 0.4;
 
 /** A tone of this ratio to the noise may be off by a line over it, three standard deviations (Rife & Boorstyn 1974). */
@@ -55,8 +57,8 @@ export interface SeenShaft {
 }
 
 /**
- * The shaft frequency that the strongest of its first three orders shows; null where none stands out.
- * @param lineHz mains frequency: twice of it is no order of a shaft that turns at another speed
+ * The shaft frequency shown by the strongest of its first three orders; null if none is prominent.
+ * @param lineHz mains frequency: twice this is not an order of a shaft that turns at another speed
  */
 export function seenShaft(
   channels: readonly AxisLook[],
@@ -96,8 +98,8 @@ function orderReach({ isSeen }: Look, { resolutionHz }: ToneList, order: number,
 }
 
 /**
- * The same for a high order, which a small error of the shaft frequency moves far: a mesh line of 23x by 23 times of it. No
- * further than keeps it apart from its own side bands.
+ * The same for a high order, which a small error of the shaft frequency moves far: a mesh line of 23x by 23 times that.
+ * Limited so that it stays separate from its own side bands.
  */
 export function highOrderReach(look: Look, list: ToneList, order: number, hz: number): number {
   const lines = LINE_TOLERANCE + Math.max(ORDER_TOLERANCE, look.shaftLines) * order;
@@ -124,7 +126,7 @@ export function velocityLine(
   sideBands: readonly SideBand[] = [],
 ): EvidenceLine {
   const { hz, ratio } = tone;
-  // Written out: spreading an object into another took a quarter of all judging.
+  // Written out: spreading an object into another took a quarter of the evaluation time.
   return {
     name,
     spectrum: "velocity",
@@ -159,17 +161,17 @@ export function middleOfB({ limits, thresholds }: Look): number {
   return Math.sqrt(limits[0] * limits[1]) * thresholds.level;
 }
 
-/** A limit, lowered for what stands. */
+/** A limit, lowered for an active finding. */
 export function heldLimit(look: Look, key: string, limit: number): number {
   return look.isHeld(key) ? limit * look.thresholds.hold : limit;
 }
 
-/** Drives that run slower than this share of the speed at which a fault was seen say nothing of it. */
+/** A drive that runs slower than this share of the speed at which a fault was seen says nothing about it. */
 const SPEED_SHARE_MIN = 0.6;
 
 /**
- * The same for forces that grow with the square of the speed (unbalance, flow). What was seen at one speed is held at a lower
- * one against a limit lowered likewise: a drive that slows down has not mended its machine.
+ * The same for forces that grow with the square of the speed (unbalance, flow). A finding at one speed is compared at a
+ * lower one with a limit lowered accordingly: a drive that slows down has not repaired its machine.
  */
 export function forceLimit(look: Look, key: string, limit: number): number {
   const fullRpm = look.fullRpm(key);

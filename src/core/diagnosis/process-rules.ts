@@ -13,20 +13,22 @@ import {
   velocityOf,
 } from "./look.ts";
 
-/** Level that is needed, share of the limit B/C. */
+/** Required level, share of the limit B/C. */
 const BLADE_SHARE = 0.5;
 const GEAR_SHARE = 0.35;
 const MAINS_SHARE = 0.5;
 /** Share of the overall velocity that blade pass carries. */
 const BLADE_OVERALL = 0.5;
 const GEAR_SIDE_BANDS = 2;
-/** Mains frequency wanders by so much, Hz at twice the frequency. */
+/** Variation of the mains frequency, Hz at twice the frequency. */
 const MAINS_WANDER_HZ = 0.2;
-/** A multiple of the shaft frequency closer than this, in lines, is not told from twice the mains frequency. */
+/**
+ * A multiple of the shaft frequency closer than this, in lines, cannot be distinguished from twice the mains frequency.
+ */
 const MAINS_APART = 0.75;
-/** Closer than this, only a line that lies on twice the mains frequency itself is taken for it. */
+/** Closer than this, only a line exactly at twice the mains frequency is accepted. */
 const MAINS_CLEAR = 1.5;
-/** How exactly it must lie there, in lines: the top of a Hann lobe is found better than that. */
+/** How exactly it must be there, in lines: the top of a Hann lobe is found more precisely than that. */
 const MAINS_EXACT = 0.2;
 
 function lineAt(look: Look, axis: AxisLook, order: number, name: string): EvidenceLine | null {
@@ -36,7 +38,7 @@ function lineAt(look: Look, axis: AxisLook, order: number, name: string): Eviden
   return velocityLine(look, axis, name, tone);
 }
 
-/** Not where blade pass lies on twice the mains frequency. */
+/** Not if blade pass is at twice the mains frequency. */
 export function bladePass(look: Look): Verdict | null {
   const { blades } = look.machine;
   if (blades === undefined) return null;
@@ -60,7 +62,7 @@ export function bladePass(look: Look): Verdict | null {
   return best;
 }
 
-/** The wheel on the shaft whose speed is measured is not told from the others: each is tried, and side bands decide. */
+/** The wheel on the measured shaft is not known: each is tried, and side bands decide. */
 export function gearMesh(look: Look): Verdict | null {
   const teeth = look.machine.teeth ?? [];
   const limit = heldLimit(look, "gear_mesh", GEAR_SHARE * look.limits[1] * look.thresholds.level);
@@ -111,7 +113,7 @@ function gearBands(
   return bands;
 }
 
-/** A line at twice the mains frequency, and whether a multiple of the shaft frequency lies too close to tell. */
+/** A line at twice the mains frequency, and whether a multiple of the shaft frequency is too close to distinguish. */
 export function electrical(look: Look): { verdict: Verdict | null; isTooClose: boolean } {
   const { lineHz } = look.machine;
   if (lineHz === undefined) return { verdict: null, isTooClose: false };

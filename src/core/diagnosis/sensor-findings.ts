@@ -1,4 +1,4 @@
-/** What is remembered of the findings of one sensor: how often in a row each was seen, and which stand. */
+/** What is remembered of the findings of one sensor: how often in a row each was seen, and which are active. */
 import {
   type Cannot,
   type FindingKind,
@@ -8,18 +8,18 @@ import {
 } from "./finding.ts";
 import type { Thresholds } from "./thresholds.ts";
 
-/** Beyond it nothing is counted. */
+/** Counting stops here. */
 const COUNT_MAX = 9999;
 
 export interface FindingState {
   readonly finding: FindingKind;
   readonly bearing: string | null;
-  /** Readings in a row that showed it, and, where it stands, that did not. */
+  /** Consecutive readings that showed it and, if it is active, that did not. */
   readonly inRow: number;
   readonly missed: number;
   /** Of the first reading of the row. */
   readonly sinceMs: number;
-  /** Null until it stands. */
+  /** Null until it is active. */
   readonly stands: { readonly id: string; readonly sinceMs: number } | null;
   readonly worstStage: 1 | 2 | 3;
   /** Highest speed at which the row showed it, r/min; states of earlier versions have none. */
@@ -34,7 +34,7 @@ export interface FindingState {
 }
 
 export interface SensorFindings {
-  /** Time of the newest reading that was looked at. */
+  /** Time of the newest evaluated reading. */
   readonly newestMs: number | null;
   readonly states: ReadonlyMap<string, FindingState>;
   /** Of the newest reading; not kept on disk. */
@@ -60,7 +60,7 @@ export interface JudgedReading {
   readonly speedRpm: number | null;
 }
 
-/** Takes one judged reading; what could not be looked for stays as it is. */
+/** Processes one evaluated reading; faults that could not be checked stay unchanged. */
 export function advance(
   before: SensorFindings,
   reading: JudgedReading,
@@ -121,7 +121,7 @@ interface SavedFindings {
   readonly states: [string, FindingState][];
 }
 
-/** What has to be on disk; null when that is nothing. */
+/** What must be on disk; null if that is nothing. */
 export function saveFindings({ newestMs, states }: SensorFindings): string | null {
   if (newestMs === null || states.size === 0) return null;
   const saved: SavedFindings = { newestMs, states: [...states] };
@@ -130,7 +130,7 @@ export function saveFindings({ newestMs, states }: SensorFindings): string | nul
   );
 }
 
-/** The other way; throws where the text is damaged. */
+/** The reverse; throws if the text is damaged. */
 export function loadFindings(text: string): SensorFindings {
   const { newestMs, states } = JSON.parse(text) as SavedFindings;
   return { newestMs, states: new Map(states), seen: null };

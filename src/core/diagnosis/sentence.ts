@@ -1,4 +1,4 @@
-/** What a finding says to a person, in one or two sentences. */
+/** The text of a finding for people, in one or two sentences. */
 import type { Machine } from "../machine.ts";
 import type { Sensor } from "../sensor.ts";
 import type { EvidenceLine, FindingKind, Verdict } from "./finding.ts";
@@ -52,7 +52,7 @@ export function endedSentence(
   return `No longer found: ${NAMES[finding].toLowerCase()}${of}, sensor ${sensor}, in ${readings} readings in a row.`;
 }
 
-/** Lines that are named one by one. */
+/** Lines that are named individually. */
 const NAMED_MAX = 3;
 
 function evidence(lines: readonly EvidenceLine[]): string {

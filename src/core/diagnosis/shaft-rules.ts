@@ -21,18 +21,21 @@ const UNBALANCE_SECOND = 0.5;
 const UNBALANCE_AXIAL = 0.6;
 /** The weaker radial direction over the stronger, at least: less is a resonance or a soft support. */
 const UNBALANCE_OTHER = 0.2;
-/** 2x over 1x from which parallel misalignment is likely. */
+/** 2x over 1x above which parallel misalignment is likely. */
 const MISALIGNED_SECOND = 0.75;
-/** Axial over radial from which angular misalignment is likely; axial 2x over 1x, which tells it from a bent shaft. */
+/**
+ * Axial over radial above which angular misalignment is likely; axial 2x over 1x, which distinguishes it from a bent
+ * shaft.
+ */
 const MISALIGNED_AXIAL = 0.5;
 const MISALIGNED_AXIAL_SECOND = 0.3;
 const HALF_ORDERS = [0.5, 1.5, 2.5, 3.5] as const;
 const WHOLE_ORDERS = [3, 4, 5, 6, 7, 8, 9, 10] as const;
-/** Lines of looseness: so many half and whole orders, or so many whole orders alone. */
+/** Lines of looseness: this many half and whole orders, or this many whole orders alone. */
 const LOOSE_HALVES = 2;
 const LOOSE_WHOLES = 2;
 const LOOSE_WHOLES_ALONE = 5;
-/** A line below this share of the pattern is none of it. */
+/** A line below this share of the pattern is not part of it. */
 const LOOSE_LINE_SHARE = 0.08;
 
 const at = (line: EvidenceLine | null): number => line?.amplitude ?? 0;

@@ -1,22 +1,22 @@
-/** Every number a finding rests on, in one place; docs/diagnosis.md says where each comes from. */
+/** Every number that a finding depends on, in one place; docs/diagnosis.md gives the source of each. */
 export interface Thresholds {
-  /** Readings in a row that show a fault before the finding stands. */
+  /** Consecutive readings with a fault before the finding becomes active. */
   readonly raiseReadings: number;
-  /** Readings in a row without it before the finding ends. */
+  /** Consecutive readings without it before the finding ends. */
   readonly clearReadings: number;
-  /** A finding that stands is held down to this share of the limits that raised it. */
+  /** An active finding continues down to this share of the limits that raised it. */
   readonly hold: number;
-  /** Amplitude to the noise around it: of the line a finding rests on, and of lines that support it. */
+  /** Ratio of the amplitude to the surrounding noise: of the line a finding is based on, and of supporting lines. */
   readonly mainRatio: number;
   readonly supportRatio: number;
   /** Scales the velocity limits; 1 is the middle of zone B. */
   readonly level: number;
   /** Slip of a bearing, share of the calculated frequency. */
   readonly slip: number;
-  /** Share of the envelope's RMS value that a bearing's lines must carry, and their least level, GE RMS. */
+  /** Share of the envelope's RMS value that a bearing's lines must carry, and their minimum level, GE RMS. */
   readonly envelopeShare: number;
   readonly envelopeMin: number;
-  /** Revolutions that a record must hold. */
+  /** Revolutions that a record must contain. */
   readonly revolutionsMin: number;
 }
 

@@ -1,4 +1,4 @@
-/** Machines and findings as the API shows them. */
+/** Machines and findings in the form of the API. */
 import type { MachineState } from "../alarm/follow-up.ts";
 import type { Machine } from "../machine.ts";
 import type { FindingEngine } from "./engine.ts";
@@ -9,19 +9,19 @@ import { findingSentence } from "./sentence.ts";
 export interface MachineView {
   readonly id: number;
   readonly name: string | null;
-  /** Null: nothing says, or nothing recent. */
+  /** Null: no signal, or no recent value. */
   readonly state: MachineState | null;
   /** r/min, now; null while it is unknown. */
   readonly speedRpm: number | null;
-  /** Codes of the sensors that findings are made of. */
+  /** Codes of the sensors that findings are based on. */
   readonly sensors: readonly string[];
-  /** Findings that stand, and their worst stage. */
+  /** Active findings, and their worst stage. */
   readonly findings: number;
   readonly worstStage: Stage | null;
 }
 
 interface FindingView {
-  /** Of the event that told it. */
+  /** Of the event that reported it. */
   readonly id: string;
   readonly finding: FindingKind;
   readonly bearing: string | null;
@@ -29,11 +29,11 @@ interface FindingView {
   readonly point: number | null;
   readonly stage: Stage;
   readonly worstStage: Stage;
-  /** Of the reading with which it first stood, and the newest that shows it, ISO. */
+  /** Of the reading with which it became active, and the newest that shows it, ISO. */
   readonly since: string;
   readonly lastSeen: string;
   readonly readingId: string;
-  /** How often in a row readings showed it; 0: the newest ones did not. */
+  /** How many readings in a row showed it; 0: the newest ones did not. */
   readonly inRow: number;
   readonly speedRpm: number;
   readonly level: number;
@@ -46,11 +46,11 @@ interface FindingView {
 interface CheckedSensor {
   readonly sensor: string;
   readonly point: number | null;
-  /** The newest reading that was looked at since the agent started; null: none yet. */
+  /** The newest reading evaluated since the agent started; null: none yet. */
   readonly time: string | null;
   readonly readingId: string | null;
   readonly speedRpm: number | null;
-  /** What was looked for, as `finding` or `finding/bearing`. */
+  /** What was checked, as `finding` or `finding/bearing`. */
   readonly lookedFor: readonly string[];
   /** What was not, and why. */
   readonly cannotTell: readonly Cannot[];
@@ -62,14 +62,14 @@ export interface MachineFindings {
   readonly checked: readonly CheckedSensor[];
 }
 
-/** What the HTTP side needs of the findings. */
+/** The findings as HTTP needs them. */
 export interface FindingDesk {
   machines(): readonly MachineView[];
   /** Null: no machine of this id. */
   findingsOf(machine: number): MachineFindings | null;
 }
 
-/** State and speed of a machine now. */
+/** Current state and speed of a machine. */
 export type MachineNow = (machine: Machine) => Pick<MachineView, "state" | "speedRpm">;
 
 export function machineView(engine: FindingEngine, machine: Machine, now: MachineNow): MachineView {
@@ -140,7 +140,7 @@ export function machineFindings(
   return { machine: machineView(engine, machine, now), findings, checked };
 }
 
-/** A machine without speed says so before its first reading. */
+/** A machine without speed reports that before its first reading. */
 const NEEDS_SPEED: Cannot = {
   finding: null,
   bearing: null,
