@@ -55,10 +55,17 @@ async function checkRights(rabbit: Rabbitmq): Promise<void> {
   const publishing = (topic: string) => outcome((box) => box.publishAsync(topic, "1", { qos: 1 }));
   const subscribing = (topic: string) => outcome((box) => box.subscribeAsync(topic, { qos: 1 }));
   assert.equal(await publishing("gateside/plant-7/1/rpm"), "allowed");
-  assert.equal(await subscribing("gateside/plant-7/agent/cmd/#"), "allowed");
+  for (const own of ["agent/cmd/#", "agent/state", "+/alarm/+/+"])
+    assert.equal(await subscribing(`gateside/plant-7/${own}`), "allowed", own);
   for (const topic of ["gateside/plant-8/1/rpm", "gateside/plant-77/1/rpm", "elsewhere"])
     assert.equal(await publishing(topic), "refused", topic);
-  assert.equal(await subscribing("gateside/plant-8/#"), "refused");
+  for (const topic of [
+    "gateside/plant-8/#",
+    "gateside/plant-77/agent/state",
+    "gateside/+/agent/state",
+    "#",
+  ])
+    assert.equal(await subscribing(topic), "refused", topic);
 }
 
 test("amqp – over RabbitMQ, a box has its own site's topics alone, and nothing is lost when the collector is killed, the broker is killed, or PostgreSQL is away", {

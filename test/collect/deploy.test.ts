@@ -143,6 +143,21 @@ test("rights – with deploy/mosquitto a box publishes only below its own site; 
   assert.equal(await publish("gateside/plant-7/1/rpm"), "taken");
   await seen.waitFor(({ topic }) => topic === "gateside/plant-7/1/rpm");
   assert.equal(seen.messages.length, 1);
+  const own = await recordMessages(broker.url, {
+    topics: ["gateside/#"],
+    username: "plant-7",
+    password: "a",
+  });
+  t.after(() => own.close());
+  const other = await as("plant-8", "b");
+  t.after(() => other.endAsync(true));
+  await other.publishAsync("gateside/plant-8/1/rpm", "1", { qos: 1 });
+  assert.equal(await publish("gateside/plant-7/agent/state"), "taken");
+  await own.waitFor(({ topic }) => topic === "gateside/plant-7/agent/state");
+  assert.deepEqual(
+    [...new Set(own.messages.map(({ topic }) => topic))],
+    ["gateside/plant-7/agent/state"],
+  );
   const collector = await as("collector", "c");
   t.after(() => collector.endAsync(true));
   await assert.rejects(collector.publishAsync("gateside/plant-7/1/rpm", "x", { qos: 1 }));
