@@ -119,7 +119,7 @@ async function givesAName(house: House): Promise<void> {
   await name.press("Enter");
   await page
     .getByRole("alert")
-    .getByText(/is empty or has blanks/)
+    .getByText(/is empty or has leading or trailing spaces/)
     .waitFor();
   await name.pressSequentially("plant");
   await name.press("Enter");
