@@ -71,7 +71,7 @@ function faultOf(error: ErrorObject, schemaFile: string, isSecretive: boolean): 
         .join(" or ");
       return {
         place,
-        problem: `${value}has the wrong type`,
+        problem: `${value} has the wrong type`,
         remedy: `write ${wanted}${retyped(error.data, params["type"])}${membersOf(error)}`,
       };
     }
@@ -88,12 +88,12 @@ function faultOf(error: ErrorObject, schemaFile: string, isSecretive: boolean): 
         remedy: `give at most ${params["limit"]}`,
       };
     case "uniqueItems":
-      return { place, problem: `${value}contains a duplicate item`, remedy: "keep one" };
+      return { place, problem: `${value} contains a duplicate item`, remedy: "keep one" };
     case "pattern": {
       const form: unknown = error.parentSchema?.["description"];
       if (params["pattern"] === WITHOUT_BLANKS || typeof form !== "string")
         return blanks(place, value);
-      return { place, problem: `${value}has an invalid format`, remedy: `give ${form}` };
+      return { place, problem: `${value} has an invalid format`, remedy: `give ${form}` };
     }
     case "minLength":
       return blanks(place, value);
@@ -108,7 +108,7 @@ function faultOf(error: ErrorObject, schemaFile: string, isSecretive: boolean): 
     case "exclusiveMinimum":
       return {
         place,
-        problem: `${value}is out of range${title}`,
+        problem: `${value} is out of range${title}`,
         remedy: `give a number ${params["comparison"]} ${params["limit"]}`,
       };
     default:
@@ -141,7 +141,7 @@ const WITHOUT_BLANKS = "^\\S(.*\\S)?$";
 function blanks(place: string, value: string): Fault {
   return {
     place,
-    problem: `${value}is empty or has leading or trailing spaces`,
+    problem: `${value} is empty or has leading or trailing spaces`,
     remedy: "remove these spaces",
   };
 }

@@ -238,6 +238,6 @@ test("site file – a mistake in a rule is reported with the nearest name and th
   assert.match(told, /alarms\[0\]\.hi: is an unknown key; did you mean high\?/);
   assert.match(
     told,
-    /delay: 3has the wrong type; write an object in \{ \} with "readings" or "seconds"/,
+    /delay: 3 has the wrong type; write an object in \{ \} with "readings" or "seconds"/,
   );
 });

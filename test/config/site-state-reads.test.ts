@@ -69,6 +69,6 @@ test("site – an address with user and password is rejected without showing the
   for (const password of ["hunter2", "hunt/er2@home"]) {
     const { faults } = load({ ...MODBUS, url: `tcp://boiler:${password}@10.0.0.7:502` });
     const [text = ""] = faults.map(({ problem }) => problem);
-    assert.match(text, /"tcp:\/\/\*\*\*@10\.0\.0\.7:502"has an invalid format/);
+    assert.match(text, /"tcp:\/\/\*\*\*@10\.0\.0\.7:502" has an invalid format/);
   }
 });
