@@ -186,8 +186,12 @@ export class LaneChores {
     if (oldestMs === null) return;
     const owner = { lane: lane.number, uplink: lane.uplink.name, format: lane.lane };
     while (!isStopping()) {
+      // What is counted as lost must not arrive after all.
       const due = () =>
-        db.write<Place>(OLD_ROWS_SQL).all(lane.number, hourOf(oldestMs), oldestMs, SLICE_ROWS);
+        db
+          .write<Place>(OLD_ROWS_SQL)
+          .all(lane.number, hourOf(oldestMs), oldestMs, SLICE_ROWS)
+          .filter(({ seq }) => !lane.isLeased(seq));
       if (this.#parts.queue.read("look for old backlog", due).length === 0) return;
       let rows: Place[] = [];
       let given = 0;

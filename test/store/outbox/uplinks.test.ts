@@ -181,6 +181,26 @@ test("uplinks – a backlog older than one allows is dropped only for it, and re
   assert.deepEqual(gaps(store, "main"), []);
 });
 
+test("uplinks – a delivery that waits for its commit, or for its acknowledgement, is not given up as too old", async (t) => {
+  const clock = new ManualClock(START_MS + 10 * HOUR);
+  const short = uplinkOf("cloud", ["json"], { maxAgeHours: 4 });
+  const store = tempStore(t, { clock, uplinks: [MAIN, short], commitPaceMs: 4000 });
+  await append(store, hours("1", 6, 7, 8));
+  const outbox = store.outboxOf("cloud");
+  const [first, second] = outbox.lease("json", "backlog", 2);
+  assert.ok(first && second);
+  void outbox.settle("json", [{ entry: first, outcome: "sent" }]);
+  clock.set(START_MS + 12 * HOUR);
+  await store.retain();
+  assert.deepEqual(gaps(store, "cloud"), []);
+  // What is not acknowledged after all is.
+  outbox.release("json");
+  await store.outbox.flush();
+  await store.retain();
+  assert.deepEqual(gaps(store, "cloud"), [["1", 1, "too_old", "cloud"]]);
+  assert.equal(depth(store, "cloud"), 1);
+});
+
 test("uplinks – what was pending in an old format is pending in the one that replaces it", async (t) => {
   const directory = tempDirectory(t);
   let store = openStore(storeOptions(directory));
