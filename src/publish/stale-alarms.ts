@@ -64,17 +64,16 @@ export class StaleAlarms {
       this.#strikes = 0;
     }
     if (this.#seen.size === 0) return;
-    const stale = this.#stale();
-    for (const topic of stale) {
+    let cleared = 0;
+    // One at a time, and looked up again for each: an alarm may be raised while another topic is being cleared.
+    for (let [topic] = this.#stale(); topic !== undefined; [topic] = this.#stale()) {
       const { result } = await link.publish({ topic, payload: "", qos: 1, retain: true });
       if (result === "lost") return;
       this.#seen.delete(topic);
+      cleared += 1;
     }
-    if (stale.length > 0)
-      logger.info(
-        { topics: stale.length },
-        "cleared retained alarm topics without an active alarm",
-      );
+    if (cleared > 0)
+      logger.info({ topics: cleared }, "cleared retained alarm topics without an active alarm");
   }
 
   /** Those of our sensors that no active alarm explains; the others need no second look, unless events still wait. */

@@ -13,7 +13,7 @@ const active = (sensor: string) =>
 
 function start(given: { readonly active?: readonly string[] } = {}) {
   const clock = new ManualClock();
-  const state = { owed: new Set<string>(), active: given.active ?? [] };
+  const state = { owed: new Set<string>(), active: given.active ?? [], onPublish: () => {} };
   const sent: Message[] = [];
   const asked: string[] = [];
   const check = new StaleAlarms({
@@ -24,6 +24,7 @@ function start(given: { readonly active?: readonly string[] } = {}) {
       ready: () => Promise.resolve(true),
       publish: (message) => {
         sent.push(message);
+        state.onPublish();
         return Promise.resolve({ result: "delivered" });
       },
       subscribe: (topic) => {
@@ -75,6 +76,19 @@ test("stale alarms – a topic whose closing event still waits is left to that e
   assert.deepEqual(cleared(), []);
   // It has gone out, or was dropped.
   state.owed.clear();
+  await look();
+  assert.deepEqual(cleared(), [of("30007")]);
+});
+
+test("stale alarms – an alarm that is raised while another topic is being cleared keeps its topic", async () => {
+  const { check, cleared, look, state } = start();
+  check.begin();
+  check.received(of("30007"), true);
+  check.received(of("30/8"), true);
+  state.onPublish = () => {
+    state.active = [active("30/8")];
+  };
+  await look();
   await look();
   assert.deepEqual(cleared(), [of("30007")]);
 });
