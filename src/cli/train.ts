@@ -35,41 +35,48 @@ const PAGES = ["/healthz", "/metrics", "/api/v1/status", "/api/v1/sensors", "/"]
  */
 export async function run({ flags, stdout, stderr, signal }: CommandContext): Promise<number> {
   const directory = mkdtempSync(join(tmpdir(), "gateside-train-"));
-  const simulator = await startSimulator({
-    sensors: SENSORS,
-    zone: "UTC",
-    historyDays: 1,
-    cadenceS: CADENCE_S,
-  });
-  const broker = await startBroker();
-  const env = {
-    GATEWAY_URL: simulator.url,
-    GATEWAY_TIMEZONE: "UTC",
-    MQTT_URL: broker.url,
-    MQTT_VERSION: "4",
-    SITE_FILE: join(directory, "site.json"),
-    DATA_DIR: join(directory, "data"),
-    HTTP_PORT: "0",
-    BACKFILL_DAYS: "1",
-    DISK_FREE_MIN_MB: "0",
-    LOG_LEVEL: "error",
-  };
+  const servers: { close(): Promise<void> }[] = [];
   const startedAt = performance.now();
   try {
+    const simulator = await startSimulator({
+      sensors: SENSORS,
+      zone: "UTC",
+      historyDays: 1,
+      cadenceS: CADENCE_S,
+    });
+    servers.push(simulator);
+    const broker = await startBroker();
+    servers.push(broker);
+    const env = {
+      GATEWAY_URL: simulator.url,
+      GATEWAY_TIMEZONE: "UTC",
+      MQTT_URL: broker.url,
+      MQTT_VERSION: "4",
+      SITE_FILE: join(directory, "site.json"),
+      DATA_DIR: join(directory, "data"),
+      HTTP_PORT: "0",
+      BACKFILL_DAYS: "1",
+      DISK_FREE_MIN_MB: "0",
+      LOG_LEVEL: "error",
+    };
     writeFileSync(env.SITE_FILE, JSON.stringify(simulator.siteFile("training")));
     for (let runs = 0; runs < RUNS; runs++) {
       if (runs > 0 && performance.now() > startedAt + TRAINING_MS / 2) break;
       const end = new AbortController();
       const context = { flags, env, cwd: directory, stdout, stderr };
-      const ended = runAgent({ ...context, signal: AbortSignal.any([signal, end.signal]) });
-      const hasAnswered = await watch(env.DATA_DIR, startedAt + TRAINING_MS, signal);
-      end.abort("trained");
+      const both = AbortSignal.any([signal, end.signal]);
+      const ended = runAgent({ ...context, signal: both });
+      // An agent that cannot start ends while it is watched.
+      const stop = () => end.abort("trained");
+      ended.then(stop, stop);
+      const until = startedAt + TRAINING_MS;
+      const hasAnswered = await watch(env.DATA_DIR, until, both).catch(() => false);
+      stop();
       if ((await ended) !== 0 || !hasAnswered) return 1;
     }
     return 0;
   } finally {
-    await broker.close();
-    await simulator.close();
+    for (const server of servers.reverse()) await server.close();
     rmSync(directory, { recursive: true, force: true });
   }
 }
@@ -80,7 +87,7 @@ async function watch(dataDir: string, endAt: number, signal: AbortSignal): Promi
     askSocket(agentSocketPath(dataDir), path, { headers: {}, content: null, signal });
   let quiet = 0;
   let last = 0;
-  while (performance.now() < endAt && quiet < QUIET_LOOKS) {
+  while (performance.now() < endAt && quiet < QUIET_LOOKS && !signal.aborted) {
     await systemClock.sleep(LOOK_MS, signal);
     const count = sum((await ask("/metrics"))?.text ?? "", "gateside_delivered_total");
     quiet = count > 0 && count === last ? quiet + 1 : 0;

@@ -4,6 +4,7 @@
  * docs/operations.md.
  */
 import {
+  chmodSync,
   closeSync,
   fstatSync,
   openSync,
@@ -70,7 +71,9 @@ export function runAndCache(program: string, cacheFile: string): void {
     setFlagsFromString("--flush-bytecode");
     const data = script.createCachedData();
     const part = `${cacheFile}.part`;
-    writeFileSync(part, Buffer.concat([Buffer.from(source.title(data)), data]), { mode: 0o644 });
+    writeFileSync(part, Buffer.concat([Buffer.from(source.title(data)), data]));
+    // Whatever root's umask is: the service must be able to read it, and nobody else to write it.
+    chmodSync(part, 0o644);
     renameSync(part, cacheFile);
   });
   execute(program, script);
@@ -115,6 +118,9 @@ function readCache(path: string, source: Source): Buffer | undefined {
     const end = content.subarray(0, TITLE_BYTES_MAX).indexOf("\n") + 1;
     const data = content.subarray(end);
     return content.toString("latin1", 0, end) === source.title(data) ? data : undefined;
+  } catch {
+    // A damaged card must not keep the program from running: it needs no cache.
+    return undefined;
   } finally {
     closeSync(file);
   }

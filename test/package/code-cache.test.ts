@@ -4,6 +4,7 @@ import {
   chmodSync,
   copyFileSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -53,7 +54,7 @@ function install(t: TestContext, program = PROGRAM, flags: readonly string[] = [
         {
           encoding: "utf8",
           timeout: TIMEOUT_MS,
-          env: { PATH: process.env["PATH"], NODE_DEBUG: "gateside" },
+          env: { PATH: process.env["PATH"], NODE_DEBUG: "gateside", TMPDIR: directory },
         },
       );
       return { status, stdout: stdout.trim(), cache: stderr.trim().replace(/^GATESIDE \d+: /, "") };
@@ -67,6 +68,26 @@ test("launcher – without a cache the program runs; with one it runs from it", 
   assert.deepEqual(run("--write-cache"), { status: 0, stdout: "it is train string", cache: "" });
   assert.equal(statSync(cacheFile).mode & 0o777, 0o644);
   assert.deepEqual(run("a"), { status: 0, stdout: "it is a string", cache: USED });
+});
+
+test("launcher – a cache made under a strict umask is readable for the service", { skip }, (t) => {
+  const { run, cacheFile } = install(t);
+  const umask = process.umask(0o077);
+  try {
+    run("--write-cache");
+  } finally {
+    process.umask(umask);
+  }
+  assert.equal(statSync(cacheFile).mode & 0o777, 0o644);
+});
+
+test("launcher – a cache that cannot be read does not keep the program from running", {
+  skip,
+}, (t) => {
+  const { run, cacheFile } = install(t);
+  // Opens, and fails to be read, as a file on a damaged card does.
+  mkdirSync(cacheFile, { mode: 0o755 });
+  assert.deepEqual(run("a"), { status: 0, stdout: "it is a string", cache: UNUSED });
 });
 
 test("launcher – the program sees its own path, and errors show the lines of its file", {
@@ -149,8 +170,28 @@ test("launcher – the agent trains itself, and its commands run from the cache"
   const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
   const made = run("--write-cache");
   assert.deepEqual(made, { status: 0, stdout: "", cache: "" });
+  assert.deepEqual(leftIn(directory), []);
   assert.deepEqual(run("--version"), { status: 0, stdout: version, cache: USED });
 });
+
+test("launcher – a training run of an agent that cannot start leaves nothing behind", {
+  skip,
+}, (t) => {
+  // Without its native module.
+  const { run, directory, cacheFile } = install(
+    t,
+    readFileSync(join("dist", "gateside.js"), "utf8"),
+  );
+  const { status, cache: stderr } = run("--write-cache");
+  assert.equal(status, 1);
+  assert.match(stderr, /better_sqlite3\.node/);
+  assert.equal(existsSync(cacheFile), false);
+  assert.deepEqual(leftIn(directory), []);
+});
+
+function leftIn(directory: string): string[] {
+  return readdirSync(directory).filter((name) => name.includes("train"));
+}
 
 test("launcher – unit, command line, installation and bench give Node the same flags", () => {
   const flags = NODE_FLAGS.join(" ");

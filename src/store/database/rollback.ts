@@ -1,8 +1,8 @@
 /**
  * The migrations in reverse, so that an older package can be installed again. Later steps only added: removing their
  * additions leaves the store as the older program made it, and keeps every reading taken since the upgrade. That needs
- * no disk space, unless the file has a page size that older programs do not expect: then it is copied, which needs as
- * much space as the file has.
+ * no disk space, unless the file has a page size that older programs do not expect: then it is copied, which needs twice
+ * its size beside it and once its size in the directory of temporary files.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
