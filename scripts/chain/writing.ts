@@ -3,6 +3,7 @@
  * and of PostgreSQL's, per reading.
  *
  *   node --import tsx scripts/chain/writing.ts [--readings 200000] [--boxes 1000] [--sensors 50] [--batch 5000] [--stored 0,5000000,20000000]
+ *     [--knob none] [--knob "wal_compression = off"]
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -11,6 +12,7 @@ import { parseMessage } from "../../src/collect/parse/parse-message.ts";
 import { openPostgres } from "../../test/support/postgres.ts";
 import { cpuMs } from "../bench/measure.ts";
 import { Preload } from "./preload.ts";
+import { ask } from "./processes.ts";
 import { createThinBox, plantTemplates } from "./thin-boxes.ts";
 
 const { values: given } = parseArgs({
@@ -21,6 +23,8 @@ const { values: given } = parseArgs({
     batch: { type: "string", default: "5000" },
     /** Readings that are there before; one measurement each. */
     stored: { type: "string", default: "0" },
+    /** Settings of PostgreSQL, or `none`: each measured after a checkpoint, when every page that is touched goes to the WAL as a whole. */
+    knob: { type: "string", multiple: true, default: [] },
   },
 });
 const OPTIONS = { prefix: "gateside", keepDays: null };
@@ -41,6 +45,9 @@ export function serverCpuMs(pid: number): number {
   }
   return sum;
 }
+
+const walBytes = async (url: string) =>
+  Number((await ask<{ n: string }>(url, "SELECT pg_current_wal_lsn() - '0/0' AS n"))[0]?.n);
 
 async function main(): Promise<void> {
   const plant = await plantTemplates(Number(given.sensors));
@@ -99,27 +106,38 @@ async function main(): Promise<void> {
       parseMs += parsedMs - startedMs;
       writeMs += own() - parsedMs;
     };
-    for (const wanted of (given.stored ?? "").split(",").map(Number)) {
-      const stored = wanted === 0 ? 0 : await preload.upTo(wanted);
-      if (stored > 0) process.stdout.write(`${stored} readings stored before\n`);
-      for (let i = 0; i < WARM_BATCHES; i++) await round();
+    const measure = async (note: string) => {
       parseMs = 0;
       writeMs = 0;
       bytes = 0;
       const rounds = Math.ceil(Number(given.readings) / size);
       const serverBefore = serverCpuMs(postgres.pid);
+      const walBefore = await walBytes(url);
       const startedAt = performance.now();
       for (let i = 0; i < rounds; i++) await round();
       const wallMs = performance.now() - startedAt;
       const serverMs = serverCpuMs(postgres.pid) - serverBefore;
       const count = rounds * size;
+      const wal = Math.round(((await walBytes(url)) - walBefore) / count);
       const us = (ms: number) => ((ms * 1000) / count).toFixed(1);
       const perSecond = (ms: number) => Math.round((count * 1000) / ms);
       process.stdout.write(
-        `${count} readings of ${boxes.length} boxes, ${plant.streams.length} streams each, ${Math.round(bytes / count)} bytes a message, batches of ${size}\n` +
-          `CPU per reading: parse ${us(parseMs)} us, write ${us(writeMs)} us, PostgreSQL ${us(serverMs)} us\n` +
+        `${note}: ${count} readings of ${boxes.length} boxes, ${plant.streams.length} streams each, ${Math.round(bytes / count)} bytes a message, batches of ${size}\n` +
+          `CPU per reading: parse ${us(parseMs)} us, write ${us(writeMs)} us, PostgreSQL ${us(serverMs)} us; ${wal} bytes of WAL\n` +
           `readings per CPU second: collector ${perSecond(parseMs + writeMs)}, PostgreSQL ${perSecond(serverMs)}, both ${perSecond(parseMs + writeMs + serverMs)}; wall ${perSecond(wallMs)} a second\n`,
       );
+    };
+    for (const wanted of (given.stored ?? "").split(",").map(Number)) {
+      const stored = wanted === 0 ? 0 : await preload.upTo(wanted);
+      for (let i = 0; i < WARM_BATCHES; i++) await round();
+      await measure(`${stored} stored before`);
+      for (const knob of given.knob) {
+        if (knob !== "none") await ask(url, `ALTER SYSTEM SET ${knob}`);
+        await ask(url, "SELECT pg_reload_conf()");
+        await ask(url, "CHECKPOINT");
+        await measure(`${stored} stored before, just after a checkpoint, ${knob}`);
+        await ask(url, "ALTER SYSTEM RESET ALL");
+      }
     }
     await writer.close();
   } finally {
