@@ -79,6 +79,8 @@ function recover(
     logger.error({ err: failure, path }, "the database is damaged and was set aside");
   }
   const done = beginAnew(db.path);
+  // A copy may be larger than the file was; retention shrinks it. If it did not fit, marks, gaps and alarms would be lost.
+  db.capPages(0);
   db.open();
   const progress = new SalvageProgress(path, parts);
   const report = salvage(db, path, { ...parts, nowMs: clock.now(), progress });

@@ -20,6 +20,7 @@ import {
   tempDirectory,
   tempStore,
   timesOf,
+  uplinkOf,
   waveformOf,
 } from "../../support/temp-database.ts";
 
@@ -258,6 +259,37 @@ test("damage – an interrupted copy begins again from the damaged file", async 
   const again = reopen(t, directory);
   assert.equal(again.state().alarm, null);
   assert.equal(again.state().readings, READINGS + MEASUREMENTS);
+});
+
+test("damage – found while the buffer is full, it leaves nothing that could be read without its deliveries", async (t) => {
+  const directory = tempDirectory(t);
+  const logger = new RecordingLogger();
+  const later = { ...uplinkOf("cloud", ["json"]), startFrom: "now" as const };
+  const open = () =>
+    openStore(
+      storeOptions(directory, { uplinks: [...mainOf("json"), later], bufferMaxMb: 8, logger }),
+    );
+  let store = openStore(storeOptions(directory, { bufferMaxMb: 8 }));
+  for (let n = 0; Object.keys(store.state().dropped).length === 0; n += 2000) {
+    const readings = Array.from({ length: 2000 }, (_, i) => readingOf("1", START_MS + n + i));
+    await append(store, readings);
+  }
+  await store.close();
+  // New uplinks have nothing pending, until nobody knows what was.
+  store = open();
+  t.after(() => store.close());
+  spoil(directory, "outbox");
+  let recovered = 0;
+  store.onRecovered(() => {
+    recovered += 1;
+  });
+  for (let n = 0; n < 1000 && recovered === 0; n++) store.outbox.lease("json", "backlog", 100);
+  assert.equal(recovered, 1);
+  assert.doesNotMatch(logger.text, /could not be read/);
+  assert.ok(store.state().readings > 0);
+  for (const uplink of ["main", "cloud"]) {
+    assert.equal(store.outboxOf(uplink).depth("json").readings, store.state().readings, uplink);
+  }
 });
 
 test("damage – a response that skipped what was lost meanwhile is not recorded as read", async (t) => {
