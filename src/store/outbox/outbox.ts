@@ -23,7 +23,7 @@ import type { WriteQueue } from "../database/write-queue.ts";
 import { type FiledLane, LaneBook } from "./lane-book.ts";
 import { LaneQueue, type Page, type Place, type Slot, type StreamQueue } from "./lane-queue.ts";
 import { LaneUplink } from "./lane-uplink.ts";
-import { Leasing } from "./leasing.ts";
+import { Leasing, OUTBOX_SQL } from "./leasing.ts";
 import { loadLanes, newestPending } from "./outbox-loader.ts";
 import { OutboxRows } from "./outbox-rows.ts";
 import { Settlement } from "./settlement.ts";
@@ -40,6 +40,8 @@ interface OutboxParts {
   readonly onLost: () => void;
 }
 
+const OLDEST_SQL = `SELECT min(time_ms) FROM outbox
+  WHERE lane = ? AND hour = ? AND seq NOT IN (SELECT value FROM json_each(?))`;
 /** Oversize rows remembered individually in a lane. */
 const PARKED_MAX = 10_000;
 /** This many are written at once: a kill repeats at most this number. */
@@ -405,14 +407,19 @@ export class SqliteOutbox {
     }
   }
 
+  /** Rows whose settlement waits for its commit are on disk, but no longer pending. */
   #oldest(queue: LaneQueue): number | null {
-    const [row] = this.#parts.db
-      .read(
-        `SELECT min(time_ms) FROM outbox WHERE lane = ?
-         AND hour = (SELECT hour FROM outbox WHERE lane = ? ORDER BY hour LIMIT 1)`,
-      )
-      .all(queue.number, queue.number);
-    return (row?.[0] ?? null) as number | null;
+    const { db } = this.#parts;
+    const settled = [...queue.leases].filter(({ isSettled }) => isSettled);
+    const seqs = JSON.stringify(settled.map(({ place }) => place.seq));
+    let hour = Number.MIN_SAFE_INTEGER;
+    for (;;) {
+      const [next] = db.read(OUTBOX_SQL.nextHour).all(queue.number, hour);
+      if (next === undefined) return null;
+      hour = next[0] as number;
+      const [row] = db.read(OLDEST_SQL).all(queue.number, hour, seqs);
+      if (row !== undefined && row[0] !== null) return row[0] as number;
+    }
   }
 
   /** Writes the waiting outcomes. */

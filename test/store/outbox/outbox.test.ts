@@ -87,6 +87,18 @@ test("outbox – with paced commits, outcomes are written with the next readings
   assert.equal(written(), 0);
 });
 
+test("outbox – a delivery that waits for its commit does not count as the oldest pending reading", async (t) => {
+  const store = tempStore(t, { commitPaceMs: 4000 });
+  await append(store, minutes("1", 0, 1, 200, 201));
+  const oldest = () => store.outbox.depth("json").oldestTimeMs;
+  const page = store.outbox.lease("json", "backlog", 2);
+  assert.equal(oldest(), START_MS);
+  for (const [n, left] of [1, 200].entries()) {
+    void store.outbox.settle("json", [{ entry: page[n] as OutboxEntry, outcome: "sent" }]);
+    assert.equal(oldest(), START_MS + left * MINUTE);
+  }
+});
+
 test("outbox – live only moves forward, also across restarts", async (t) => {
   const directory = tempDirectory(t);
   let store = openStore(storeOptions(directory));
