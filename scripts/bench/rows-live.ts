@@ -160,7 +160,7 @@ export async function idleRows(options: BenchOptions): Promise<Outcome> {
           target: "14",
           what: "idle resident memory, 50 sensors polled",
           measured: median(samples.slice(-6)),
-          limit: 80,
+          limit: 65,
           sense: "<=",
           unit: "MB",
           digits: 0,

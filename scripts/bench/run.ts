@@ -90,7 +90,7 @@ const isMet = ({ measured, limit, sense }: Row) =>
 function line(row: Row): string {
   const { target, what, measured, limit, sense, digits = 2, unit = "", note = "" } = row;
   const tail = unit === "" ? "" : ` ${unit}`;
-  const judged = Number.isNaN(measured) ? "not measured" : isMet(row) ? "met" : "short";
+  const judged = Number.isNaN(measured) ? "not measured" : isMet(row) ? "met" : "not met";
   // Row "w" is there for what it shows of the store; nobody set it a target.
   const verdict = target === "w" ? "no target" : judged;
   return `| ${[target, what, `${sense} ${limit}${tail}`, `${measured.toFixed(digits)}${tail}`, verdict, note].join(" | ")} |`;

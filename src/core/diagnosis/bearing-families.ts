@@ -244,7 +244,7 @@ function envelopeLine(
   };
 }
 
-/** Whole orders always, and half ones where the envelope shows 0.5x or 1.5x: a loose or rubbing shaft. */
+/** Whole orders always, and half ones where the envelope shows 0.5x and 1.5x: a loose or rubbing shaft. */
 function isShaftOrder(
   { shaftHz }: Look,
   envelope: ToneList,
