@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
+import { machineState } from "../../src/simulator/machines.ts";
+import { createPlant } from "../../src/simulator/plant.ts";
 import { type Browser, openBrowser, skipWithoutBrowser } from "../support/browser.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { freePort, type RecordingSubscriber, skipWithoutMosquitto } from "../support/mosquitto.ts";
@@ -12,6 +14,8 @@ const WAIT_MS = deadlineMs(15_000);
 /** What happens in the plant within a test: some loop sends every second and a half. */
 const SPEED = 20;
 const ACCEL = "100200300";
+const SENSORS = 7;
+const MINUTE_MS = 60_000;
 const STATE = {
   name: "getNodeState",
   fields: { Volts: "battery", FW: "firmware", Signal: "signal" },
@@ -60,10 +64,31 @@ test("dashboard", { skip, timeout: deadlineMs(110_000) }, async (t) => {
   await t.test("a dead agent is never shown as live", () => admitsSilence(house));
 });
 
+/** The last moment around which the pump runs for hours, so that its spectrum shows its speed whenever the test is run. */
+function runningMoment(): number {
+  const plant = createPlant({ seed: 1, sensors: SENSORS, accelSensorsMax: 100, growthDays: 14 });
+  const machine = plant.sensors.find(({ code }) => code === ACCEL)?.machine;
+  assert.ok(machine);
+  const runs = (fromMs: number, toMs: number) => {
+    for (let ms = fromMs; ms <= toMs; ms += MINUTE_MS)
+      if (!machineState(machine, ms).isRunning) return false;
+    return true;
+  };
+  let ms = Date.now();
+  while (!runs(ms - 120 * MINUTE_MS, ms + 40 * MINUTE_MS)) ms -= 10 * MINUTE_MS;
+  return ms;
+}
+
 async function openHouse(t: TestContext): Promise<House> {
   const port = await freePort();
   const plant = await startPlant(t, {
-    simulator: { sensors: 7, speed: SPEED, historyDays: 1, stateOperations: [STATE] },
+    simulator: {
+      sensors: SENSORS,
+      speed: SPEED,
+      startMs: runningMoment(),
+      historyDays: 1,
+      stateOperations: [STATE],
+    },
     env: { HTTP_PORT: String(port), PUBLISH_FORMATS: "json,sparkplug" },
   });
   addStateRead(plant);
