@@ -40,6 +40,11 @@ export interface Bearing {
   readonly ftf?: number;
 }
 
+/** As findings name it. @param at its index in the machine's list */
+export function bearingName({ name }: Bearing, at: number): string {
+  return name ?? `bearing ${at + 1}`;
+}
+
 export interface Machine {
   /** `location.machine` of its sensors. */
   readonly id: number;

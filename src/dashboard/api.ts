@@ -67,6 +67,7 @@ export interface ApiFinding {
   readonly finding: string;
   readonly bearing: string | null;
   readonly sensor: string;
+  readonly point: number | null;
   readonly stage: number;
   readonly since: string;
   readonly lastSeen: string;

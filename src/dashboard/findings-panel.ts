@@ -1,6 +1,8 @@
 /** Findings of diagnosis on a machine, each line of evidence one click from the spectrum that shows it. */
-import type { Api, ApiEvidence, ApiFinding, ApiMachineFindings, ApiSensor } from "./api.ts";
+import type { Machine } from "../core/machine.ts";
+import type { Api, ApiFinding, ApiMachineFindings, ApiSensor } from "./api.ts";
 import { type Cleanup, h, replace } from "./dom.ts";
+import { evidenceLink } from "./evidence-link.ts";
 import { number, quantity } from "./format.ts";
 import { badge, timeNode } from "./marks.ts";
 import type { Model } from "./model.ts";
@@ -17,7 +19,7 @@ const STAGES: Readonly<Record<number, readonly ["warn" | "bad", string]>> = {
 export function findingsPanel(
   api: Api,
   model: Model,
-  machine: number,
+  id: number,
   sensor: string | null,
 ): { readonly root: HTMLElement; readonly stop: Cleanup } {
   const list = h("ul", { class: "alarms" });
@@ -36,12 +38,12 @@ export function findingsPanel(
     checked,
   );
   let shown = "";
-  let isKnown = false;
+  let machine: Machine | null = null;
   const load = async (): Promise<void> => {
     // A machine without data in the site file is not requested.
-    isKnown ||= (await api.machines().catch(() => [])).some(({ id }) => id === machine);
-    if (!isKnown) return;
-    const answer = await api.findings(machine).catch(() => null);
+    machine ??= (await api.machines().catch(() => [])).find((one) => one.id === id) ?? null;
+    if (machine === null) return;
+    const answer = await api.findings(id).catch(() => null);
     if (answer === null) return;
     const findings = answer.findings.filter((one) => sensor === null || one.sensor === sensor);
     const looks = answer.checked.filter((one) => sensor === null || one.sensor === sensor);
@@ -51,7 +53,7 @@ export function findingsPanel(
     shown = key;
     replace(
       list,
-      ...findings.map((finding) => findingItem(model, finding)),
+      ...findings.map((finding) => findingItem(model, finding, machine)),
       findings.length === 0 && h("li", { class: "hint" }, "No findings."),
     );
     replace(looked, ...looks.map((look) => lookItem(model, look)));
@@ -63,7 +65,7 @@ export function findingsPanel(
   return { root, stop: () => clearInterval(timer) };
 }
 
-function findingItem(model: Model, finding: ApiFinding): HTMLElement {
+function findingItem(model: Model, finding: ApiFinding, machine: Machine | null): HTMLElement {
   const [tone, words] = STAGES[finding.stage] ?? ["warn", ""];
   const { bearing, speedRpm, level, limit, unit, inRow } = finding;
   return h(
@@ -91,11 +93,11 @@ function findingItem(model: Model, finding: ApiFinding): HTMLElement {
       inRow > 0 ? `, in ${inRow} readings in a row` : ", not in the newest reading",
       ` · ${number(level)} of ${number(limit)} ${unit} that it has to reach, at ${number(speedRpm, "rpm")} rpm`,
     ),
-    evidenceTable(finding),
+    evidenceTable(finding, machine),
   );
 }
 
-function evidenceTable(finding: ApiFinding): HTMLElement {
+function evidenceTable(finding: ApiFinding, machine: Machine | null): HTMLElement {
   const heads = ["Line", "Spectrum", "Frequency", "Multiple of speed", "Amplitude", "Side bands"];
   return h(
     "div",
@@ -119,7 +121,7 @@ function evidenceTable(finding: ApiFinding): HTMLElement {
             h(
               "th",
               { scope: "row" },
-              h("a", { href: evidenceLink(finding, line) }, `Show ${line.name}`),
+              h("a", { href: evidenceLink(finding, line, machine) }, `Show ${line.name}`),
             ),
             h("td", null, `${line.spectrum}, axis ${line.axis}`),
             h("td", null, `${line.hz.toFixed(2)} Hz`),
@@ -131,18 +133,6 @@ function evidenceTable(finding: ApiFinding): HTMLElement {
       ),
     ),
   );
-}
-
-/** The measurement, axis and spectrum that show the line, with the cursor pinned to it. */
-function evidenceLink(finding: ApiFinding, line: ApiEvidence): string {
-  return linkTo("sensor", finding.sensor, {
-    reading: finding.readingId,
-    axis: String(line.channel),
-    spectrum: line.spectrum === "envelope" ? "envelope" : null,
-    cursor: line.sideBands.length > 0 ? "sideband" : "harmonic",
-    rpm: String(finding.speedRpm),
-    hz: String(line.hz),
-  });
 }
 
 function lookItem(model: Model, look: ApiMachineFindings["checked"][number]): HTMLElement {

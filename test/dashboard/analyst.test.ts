@@ -42,6 +42,8 @@ test("dashboard – a finding links to the spectrum that shows it, which can be 
   const asked = await query(page);
   assert.equal(asked.get("spectrum"), "envelope");
   assert.equal(await control(page, "Spectrum of").inputValue(), "envelope");
+  const markers = control(page, "Markers").locator("option:checked");
+  await says(markers, /^Bearing 6205: BPFO$/);
   assert.equal(await control(page, "Measurement").inputValue(), asked.get("reading"));
   assert.equal(await control(page, "Axis").inputValue(), asked.get("axis"));
   assert.equal(await control(page, "Cursor").inputValue(), asked.get("cursor"));
@@ -124,7 +126,15 @@ async function says(readout: Locator, what: RegExp): Promise<void> {
 }
 
 function choices(page: Page): Promise<string[]> {
-  const labels = ["Measurement", "Axis", "Unit", "Spectrum of", "Cursor", "Compare with"];
+  const labels = [
+    "Measurement",
+    "Axis",
+    "Unit",
+    "Spectrum of",
+    "Markers",
+    "Cursor",
+    "Compare with",
+  ];
   return Promise.all(labels.map((label) => control(page, label).inputValue()));
 }
 

@@ -1,5 +1,5 @@
 /** Evaluates one reading: the faults whose pattern it shows, and those that could not be checked. Pure. */
-import type { Bearing, Machine } from "../machine.ts";
+import { type Bearing, bearingName, type Machine } from "../machine.ts";
 import type { ChannelTones } from "../reading.ts";
 import type { Sensor } from "../sensor.ts";
 import { VELOCITY_LIMITS } from "../signal/severity.ts";
@@ -46,10 +46,6 @@ export interface Circumstances {
 }
 
 const NOTHING: Omit<Judgement, "cannot"> = { verdicts: [], judged: [] };
-
-function bearingName(bearing: Bearing, at: number): string {
-  return bearing.name ?? `bearing ${at + 1}`;
-}
 
 /** Bearings heard at the sensor's point, by their names. */
 function bearingsOf({ machine, sensor }: Circumstances): (readonly [string, Bearing])[] {

@@ -1,0 +1,53 @@
+/** Links from the evidence of a finding to the spectrum that shows it, with the markers of the part concerned. */
+import { bearingName, type Machine } from "../core/machine.ts";
+import type { ApiEvidence, ApiFinding } from "./api.ts";
+import { linkTo } from "./place-link.ts";
+import { markerSets } from "./spectrum-markers.ts";
+
+const BEARING_PARTS: Readonly<Record<string, string>> = {
+  bearing_outer_race: "BPFO",
+  bearing_inner_race: "BPFI",
+  rolling_element: "2×BSF",
+  cage: "FTF",
+};
+
+/** The measurement, axis, spectrum and markers that show the line, with the cursor pinned to it. */
+export function evidenceLink(
+  finding: ApiFinding,
+  line: ApiEvidence,
+  machine: Machine | null,
+): string {
+  return linkTo("sensor", finding.sensor, {
+    reading: finding.readingId,
+    axis: String(line.channel),
+    spectrum: line.spectrum === "envelope" ? "envelope" : null,
+    markers: markersOf(finding, machine),
+    cursor: line.sideBands.length > 0 ? "sideband" : "harmonic",
+    rpm: String(finding.speedRpm),
+    hz: String(line.hz),
+  });
+}
+
+/** Null for shaft orders, which are shown by default, also if the machine's data no longer has the part. */
+function markersOf(finding: ApiFinding, machine: Machine | null): string | null {
+  const wanted = wantedMarkers(finding, machine);
+  const keys = markerSets(machine, finding.point).map(({ key }) => key);
+  return wanted.find((key) => keys.includes(key)) ?? null;
+}
+
+/** Most specific first. */
+function wantedMarkers({ finding, bearing, point, evidence }: ApiFinding, machine: Machine | null) {
+  const part = BEARING_PARTS[finding];
+  if (part !== undefined) {
+    // Bearings at other points may have the same name.
+    const at = (machine?.bearings ?? []).findIndex(
+      (one, i) => one.point === point && bearingName(one, i) === bearing,
+    );
+    return [`bearing-${at}-${part}`, `bearing-${at}`];
+  }
+  if (finding === "blade_pass") return ["blades"];
+  if (finding === "electrical") return ["mains"];
+  // The first line is the mesh frequency of one of the wheels.
+  if (finding === "gear_mesh") return [`mesh-${Math.round(evidence[0]?.order ?? 0)}`];
+  return [];
+}
