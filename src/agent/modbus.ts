@@ -32,7 +32,7 @@ export interface Modbus {
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** If the saved map cannot be read, there is no Modbus until it is repaired: readings are collected all the same. */
+/** If the map cannot be read or saved, there is no Modbus until that is repaired: readings are collected all the same. */
 export function openModbus(parts: ModbusParts, options: ModbusOptions): Modbus {
   try {
     return openServer(parts, options);
@@ -113,7 +113,14 @@ function openServer(parts: ModbusParts, options: ModbusOptions): Modbus {
       const stop = site.onChange(() => {
         configured = codes();
         lookedAt = Number.NEGATIVE_INFINITY;
-        if (map.extend(site.current)) save();
+        if (!map.extend(site.current)) return;
+        try {
+          save();
+        } catch (error) {
+          if (!(error instanceof MapFileFailure)) throw error;
+          // The others who follow the site must hear of the change.
+          logger.error({ problem: error.message }, "modbus addresses of new values are not saved");
+        }
       });
       await server.run(signal);
       stop();

@@ -37,12 +37,23 @@ export function readMapFile(path: string): SavedBlock[] {
   return blocks;
 }
 
-/** Written under another name and renamed, so that a power cut leaves the old one or the new one. */
+/**
+ * Written under another name and renamed, so that a power cut leaves the old one or the new one.
+ * Throws MapFileFailure, on a full disk for example.
+ */
 export function writeMapFile(path: string, blocks: readonly SavedBlock[]): void {
+  try {
+    write(path, `${JSON.stringify({ format: FORMAT, blocks })}\n`);
+  } catch (error) {
+    throw new MapFileFailure(`${path} cannot be written: ${(error as Error).message}`);
+  }
+}
+
+function write(path: string, text: string): void {
   const temporary = `${path}.new`;
   const file = openSync(temporary, "w", 0o600);
   try {
-    writeSync(file, `${JSON.stringify({ format: FORMAT, blocks })}\n`);
+    writeSync(file, text);
     fsyncSync(file);
   } finally {
     closeSync(file);
