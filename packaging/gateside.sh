@@ -1,6 +1,6 @@
 #!/bin/sh
 # The command line of the installed agent: `gateside COMMAND`, or `gateside @NAME COMMAND` for the instance gateside@NAME.
-# Settings are the service's own, unless the environment or --environment FILE has them.
+# Settings are those of the service, unless the environment or --environment FILE overrides them.
 config=/etc/gateside/gateside.env site=/etc/gateside/site.json data=/var/lib/gateside secrets=/etc/credstore/gateside
 case "${1-}" in
   @?*)
@@ -14,7 +14,7 @@ as_service=yes
 for word; do
   case "$word" in
     --environment | --environment=*) config='' ;;
-    # Written where root stands, which the service's user may not.
+    # Written to root's current directory, which the service's user may not write to.
     --bundle | --bundle=*) as_service=no ;;
   esac
 done
@@ -31,7 +31,7 @@ if [ -n "$config" ] && [ -r "$config" ]; then
     esac
     is_set "$name" || export "$name=$value"
   done <"$config"
-  # The unit's credentials, for who may read them: doctor and probe then see what the service sees.
+  # The unit's credentials, if this user may read them: doctor and probe then use what the service uses.
   for pair in MQTT_USERNAME=mqtt.username MQTT_PASSWORD=mqtt.password HTTP_TOKEN=http.token HTTP_VIEW_TOKEN=http.view.token GATEWAY_HEADERS=gateway.headers GATEWAY_PROXY=gateway.proxy ALARM_WEBHOOK_URL=alarm.webhook.url ALARM_EMAIL_URL=alarm.email.url; do
     name=${pair%%=*} file=$secrets.${pair#*=}
     if [ -r "$file" ] && ! is_set "$name" && ! is_set "${name}_FILE"; then export "$name=$(cat "$file")"; fi
@@ -52,14 +52,14 @@ case "$command" in
   collect) set -- /usr/lib/gateside/node --max-old-space-size=1024 /usr/lib/gateside/gateside.js "$@" ;;
   *) set -- /usr/lib/gateside/node --max-semi-space-size=4 --max-old-space-size=128 --single-threaded-gc /usr/lib/gateside/launch.js "$@" ;;
 esac
-# What writes the store does it as the service's user, who could not open root's files later; and what tries the settings does, for
-# root reads everything and the service does not.
+# Commands that write the store run as the service's user, who could not open root's files later. So do commands that test the settings,
+# because root can read everything and the service cannot.
 case "$(id -u) $command" in
   '0 run' | '0 backfill' | '0 settings' | '0 check' | '0 doctor' | '0 rollback')
     if [ "$DATA_DIR" = "$data" ] && [ $as_service = yes ] && getent passwd gateside >/dev/null; then
-      # Where the unit starts; root's own directory would be closed to that user.
+      # The unit's working directory; that user could not enter root's own.
       if [ -n "$config" ] && [ -d "${config%/*}" ]; then cd "${config%/*}"; fi
-      # systemd hands the service files of its own; the user could not read those of /etc/credstore.
+      # systemd passes copies to the service; its user could not read those in /etc/credstore.
       own=
       for name in MQTT_KEY_FILE MQTT_CERT_FILE MQTT_CA_FILE GATEWAY_CA_FILE HTTP_CERT_FILE HTTP_KEY_FILE CONFIG_PUBLIC_KEY_FILE; do
         eval "path=\${$name-}"

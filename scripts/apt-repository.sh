@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes or extends a signed apt repository:  scripts/apt-repository.sh DIRECTORY KEY-ID [package.deb …]
+# Creates or extends a signed apt repository:  scripts/apt-repository.sh DIRECTORY KEY-ID [package.deb …]
 # Without packages it takes those of dist/packages, both architectures. The directory is served as it is by any web server; conf/ and db/
 # inside it stay private. With --prove it shows in a temporary directory that apt installs and upgrades from such a repository (as root).
 set -euo pipefail
@@ -21,7 +21,7 @@ Description: Gateside edge agent
 SignWith: $key
 EOF
   chmod 700 "$directory/conf"
-  # One at a time: a version that is there already is no failure, another content under the same version is.
+  # One at a time: a version that already exists is not a failure; different content under the same version is.
   for package in "$@"; do reprepro --silent --basedir "$directory" includedeb stable "$package"; done
   gpg --batch --yes --armor --output "$directory/gateside.asc" --export "$key"
   cat >"$directory/gateside.sources" <<EOF
@@ -49,7 +49,7 @@ prove() { # with small packages of the same name: what is proved is repository, 
   }
   for architecture in amd64 arm64; do make_package 0.2.0-1 $architecture; make_package 0.2.1-1 $architecture; done
 
-  # An apt of its own: nothing of this machine's packages is touched.
+  # With an apt configuration of its own: this machine's packages are not touched.
   local root=$work/root
   mkdir -p "$root/state/lists/partial" "$root/cache/archives/partial" "$root/etc/preferences.d" "$root/dpkg/updates" "$root/dpkg/info"
   touch "$root/dpkg/status" "$root/dpkg/available"
@@ -74,7 +74,7 @@ prove() { # with small packages of the same name: what is proved is repository, 
     grep -q '^Version: 0.2.1-1$' "$work/repository/dists/stable/main/binary-$architecture/Packages" || fail "no $architecture"
   done
   echo "ok - both architectures are there"
-  # A changed index must not be taken.
+  # A tampered index must be rejected.
   sed -i 's/Label: Gateside/Label: Changed!/' "$work/repository/dists/stable/InRelease"
   if apt_here update 2>/dev/null && ! apt_here update 2>&1 | grep -qiE 'invalid|BADSIG|not signed|err'; then fail "a changed repository is taken"; fi
   echo "ok - a repository with a broken signature is refused"

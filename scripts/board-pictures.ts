@@ -1,6 +1,6 @@
 /**
  * Draws the boards of `deploy/grafana` that ask PostgreSQL: simulated gateways → agents → mosquitto → a collector → PostgreSQL, a day of readings,
- * then each panel's own query and the board's own layout. These are no screenshots of Grafana: what a panel looks like there is Grafana's.
+ * then each panel's own query in the board's own layout. These are not screenshots: in Grafana, panels look different.
  *
  *   npm run build && node --import tsx scripts/board-pictures.ts [directory]
  */
@@ -21,7 +21,7 @@ const BOXES = 5;
 const SENSORS = 10;
 const DAY_MS = 86_400_000;
 const SEED = 40;
-/** Grafana's for a day on a screen of usual width. */
+/** Grafana's interval for a day on a screen of usual width. */
 const INTERVAL = "5m";
 
 async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
@@ -32,7 +32,7 @@ async function until(what: string, isSo: () => Promise<boolean>): Promise<void> 
   }
 }
 
-/** A box that has stopped, one that gave readings up, and a message that is none of ours: what the panels of troubles show. */
+/** A box that has stopped, one that dropped readings, and a foreign message, so that the panels that list problems show something. */
 async function troubles(brokerUrl: string, stopped: Kept): Promise<void> {
   await stopped.end("SIGTERM");
   const client = await mqtt.connectAsync(brokerUrl);
@@ -58,7 +58,7 @@ async function troubles(brokerUrl: string, stopped: Kept): Promise<void> {
 
 async function view(url: string): Promise<BoardView> {
   const site = "plant-1";
-  // Two that vibrate, and one with a battery and doubtful values.
+  // Two vibration sensors, and one with a battery and doubtful values.
   const rows = await ask<{ sensor: string }>(
     url,
     `(SELECT DISTINCT sensor FROM stream WHERE site = '${site}' AND kind = 'accel' ORDER BY sensor LIMIT 2)
@@ -154,7 +154,7 @@ async function main(): Promise<void> {
         "SELECT (SELECT count(*) FROM reading) AS n, (SELECT count(stats_time) FROM box) AS stats",
       );
       const now = Number(row?.n);
-      // New ones come for ever; the day before is there once hardly more do.
+      // New readings never stop; the history is complete once few arrive.
       const isThere = last > 0 && now < last * 1.01 && Number(row?.stats) === BOXES;
       last = now;
       return isThere;
@@ -170,7 +170,7 @@ async function main(): Promise<void> {
     const client = new Client({ connectionString: url });
     await client.connect();
     for (const board of readBoards()) {
-      // The collectors' board asks Prometheus.
+      // The collectors' board queries Prometheus.
       if (board.panels.some(({ targets }) => targets[0]?.rawSql === undefined)) continue;
       const file = join(directory, `${board.uid.replace("gateside-", "board-")}.svg`);
       writeFileSync(file, await draw(client, board, chosen));

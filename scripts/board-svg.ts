@@ -10,7 +10,7 @@ export interface PanelRows {
 
 export interface BoardPicture {
   readonly title: string;
-  /** What is chosen, and that this is no screenshot. */
+  /** The selected variables, and a note that this is not a screenshot. */
   readonly subtitle: string;
   readonly fromMs: number;
   readonly toMs: number;
@@ -115,7 +115,7 @@ function table({ rows, columns }: PanelRows, box: Box): string {
   const lengths = names.map((name, at) =>
     Math.max(name.length + 1, ...shown.map((cells) => cells[at]?.length ?? 0)),
   );
-  // Long columns give way; short ones keep their room.
+  // Long columns shrink; short ones keep their width.
   const room = Math.floor(box.width / CHARACTER);
   let widths = lengths;
   for (let most = Math.max(...lengths); sum(widths) + columns.length * 2 > room && most > 6; most--)

@@ -27,7 +27,7 @@ const DASHBOARD = join(DIST, "dashboard");
 const COMPRESS_BYTES_MIN = 512;
 
 async function main(): Promise<void> {
-  // What lies there is replaced file by file: a program that runs from here, and packages made earlier, stay whole.
+  // Existing files are replaced one by one: a program that runs from here, and packages made earlier, stay intact.
   mkdirSync(DIST, { recursive: true });
   const bundled = await bundleProgram("main.ts", "gateside.js");
   const launching = await bundleProgram("launch.ts", "launch.js");
@@ -39,9 +39,9 @@ async function main(): Promise<void> {
   writeBundledComponents(folders);
 }
 
-/** `collect.js` holds what the receiving end alone needs; `gateside collect` loads it, the agent never does. */
+/** `collect.js` holds what only the receiving end needs; `gateside collect` loads it, the agent never does. */
 async function bundleProgram(source: string, name: string): Promise<Metafile> {
-  // CommonJS, because a package that asks for `require` at run time must find it. Names are left as they are, for error texts:
+  // CommonJS, because a package that uses `require` at run time must find it. Names are not minified, for error messages:
   // `keepNames` names every inner function anew each time it is made, a quarter of the CPU of a first start.
   const { metafile } = await build({
     entryPoints: [join("src", source)],
@@ -57,11 +57,11 @@ async function bundleProgram(source: string, name: string): Promise<Metafile> {
     define: { __BUNDLED__: "true" },
     metafile: true,
     plugins: [onlyTheClient, compiledSchemas],
-    // pg asks for its native client only where that is chosen.
+    // pg loads its native client only if it is selected.
     external: ["pg-native"],
     logLevel: "warning",
   });
-  // One character outside ASCII would make V8 keep the whole text with two bytes per character: 2 MB for nothing.
+  // One character outside ASCII would make V8 store the whole text with two bytes per character, which wastes 2 MB.
   const foreign = /.{0,40}[^\0-\x7f].{0,20}/.exec(readFileSync(join(DIST, name), "utf8"));
   if (foreign) throw new Error(`${name} is not pure ASCII; write it with \\u: ${foreign[0]}`);
   writeFileSync(join(DIST, "package.json"), `${JSON.stringify({ type: "commonjs" })}\n`);
@@ -69,8 +69,8 @@ async function bundleProgram(source: string, name: string): Promise<Metafile> {
 }
 
 /**
- * Of undici the agent needs the client alone: fetch, caches, web sockets and the rest would be loaded with it, 5 MB of memory. What only some
- * need is loaded when they first ask for it: a proxy, and fetch for `discover`.
+ * The agent needs only undici's client: fetch, caches, web sockets and the rest would be loaded with it and take 5 MB of memory. What only some
+ * configurations need (a proxy, and fetch for `discover`) is loaded on first use.
  */
 const onlyTheClient: Plugin = {
   name: "only the client of undici",
@@ -94,7 +94,7 @@ const onlyTheClient: Plugin = {
 
 function copyNativeModule(): void {
   const name = "better_sqlite3.node";
-  // Renamed into place, for a running agent may have the old one mapped.
+  // Renamed into place, because a running agent may have the old one mapped.
   copyFileSync(
     join("node_modules", "better-sqlite3", "build", "Release", name),
     join(DIST, `${name}.new`),
@@ -121,7 +121,7 @@ async function bundleDashboard(): Promise<Metafile[]> {
       platform: "browser",
       target: "es2022",
       format: "esm",
-      // What a first look does not need (the plots) becomes a file of its own, named by its content.
+      // What the first page does not need (the plots) becomes a separate file, named after its content.
       splitting: !name.endsWith(".css"),
       chunkNames: "[name]-[hash]",
       minify: true,
@@ -151,7 +151,7 @@ function compress(directory: string): void {
   }
 }
 
-/** Text of every package that ended up in a bundle, in order of name, so that the file is the same on every build. */
+/** Licence text of every package that ended up in a bundle, sorted by name, so that the file is the same on every build. */
 function writeLicences(packages: readonly string[]): void {
   const texts = new Map<string, string>();
   for (const directory of packages) {

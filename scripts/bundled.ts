@@ -1,10 +1,10 @@
-/** Which packages of node_modules ended up in what esbuild made. */
+/** Which packages of node_modules ended up in esbuild's output. */
 import type { Metafile } from "esbuild";
 
 /** Not seen by the bundler: copied beside the program. */
 const NATIVE = "node_modules/better-sqlite3";
 
-/** Folders (`node_modules/a/node_modules/b`) of all packages that gave the bundles at least one byte, and of the native module; sorted. */
+/** Folders (`node_modules/a/node_modules/b`) of all packages that contributed at least one byte to the bundles, and of the native module; sorted. */
 export function bundledFolders(metafiles: readonly Metafile[]): string[] {
   const folders = new Set([NATIVE]);
   for (const { outputs } of metafiles) {
@@ -20,7 +20,7 @@ export function bundledFolders(metafiles: readonly Metafile[]): string[] {
 
 /** Of the innermost package that a file belongs to. */
 function folderOf(path: string): string | undefined {
-  // What a plugin loads has its namespace before the path.
+  // Files loaded by a plugin have its namespace before the path.
   return /(?:^|:)(node_modules\/.*?)$/
     .exec(path)?.[1]
     ?.match(/^.*node_modules\/(?:@[^/]+\/)?[^/]+/)?.[0];

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Proves scripts/install.sh on this machine (as root, where no Gateside is installed): install, run, install again over changed settings,
+# Proves scripts/install.sh on this machine (as root, where no Gateside is installed): install, run, reinstall over changed settings,
 # uninstall, purge. Leaves nothing behind.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Proves the packages on this machine (as root): contents, install, run with a filled store, upgrade, remove, purge on amd64; arm64
-# runs under qemu. Prints one line per claim and ends with a non-zero code at the first that does not hold.
+# runs under qemu. Prints one line per check and exits with a non-zero code at the first that fails.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 packages=dist/packages
@@ -12,8 +12,8 @@ cleanup() { for p in "${pids[@]:-}"; do [ -n "$p" ] && kill "$p" 2>/dev/null && 
 trap cleanup EXIT
 [ -e "$packages/SHA256SUMS" ] || { echo "skipped - there are no packages: npm run package"; exit 0; }
 
-# Everything once more, compiled in another place and really compiled, beside the tests below. Its compression is left out: the same
-# program does the same.
+# A second build of everything, compiled from scratch in another directory, in parallel with the tests below. It skips the compression:
+# the same program gives the same result.
 CCACHE_DISABLE=1 node --import tsx scripts/package.ts amd64 --out "$work/again" --natives "$work/natives" --plain >"$work/again.log" 2>&1 & again=$!
 pids+=("$again")
 
@@ -51,7 +51,7 @@ can_run() { command -v mosquitto >/dev/null && command -v curl >/dev/null; }
 if [ "$(id -u)" = 0 ] && [ "$(dpkg --print-architecture)" = amd64 ] && can_run; then
   deb="$packages/gateside_$version-1_amd64.deb"
   # The previous version: this program with the packaging of release 0.1.0, whose gateside.env was a conffile, under a lower number.
-  # RELEASED_DEB=FILE takes a package as it was released instead.
+  # RELEASED_DEB=FILE uses a released package instead.
   previous="$work/previous"; dpkg-deb -R "${RELEASED_DEB:-$deb}" "$previous"
   if [ -z "${RELEASED_DEB:-}" ]; then
     sed -i 's/^Version: .*/Version: 0.0.1-1/' "$previous/DEBIAN/control"
@@ -91,7 +91,7 @@ if [ "$(id -u)" = 0 ] && [ "$(dpkg --print-architecture)" = amd64 ] && can_run; 
   printf 'GATEWAY_URL=http://127.0.0.1:%s\nMQTT_URL=mqtt://127.0.0.1:%s\nHTTP_PORT=%s\nBACKFILL_DAYS=0\n' "$sim" "$mqtt" "$http" >> /etc/gateside/gateside.env
   gateside check >"$work/check.log" 2>&1 || { cat "$work/check.log"; die "check"; }
   claim "gateside check accepts the simulator's site file"
-  # With a notify socket, so that the module for it is loaded; nobody listens there, which must harm nothing.
+  # With a notify socket, so that its module is loaded; nobody listens there, which must do no harm.
   start() { NOTIFY_SOCKET=$work/notify setpriv --reuid gateside --regid gateside --clear-groups gateside run >"$work/agent.log" 2>&1 & agent=$!; pids+=("$agent"); wait_for_http "$http" 20 || { tail -20 "$work/agent.log"; die "the agent did not come up"; }; }
   start
   for _ in $(seq 100); do
@@ -170,7 +170,7 @@ arm="$packages/gateside_$version-1_arm64.deb"
 if [ -e "$arm" ] && can_run && command -v qemu-aarch64-static >/dev/null && [ -d /usr/aarch64-linux-gnu/lib ]; then
   dpkg-deb -x "$arm" "$work/arm"
   lib="$work/arm/usr/lib/gateside"
-  # No function: in the background that would be a shell of its own, and to end it would leave the agent.
+  # Not a function: in the background, that would be a separate shell, and killing it would leave the agent running.
   arm_gateside=(env QEMU_LD_PREFIX=/usr/aarch64-linux-gnu qemu-aarch64-static -E LD_LIBRARY_PATH=/usr/aarch64-linux-gnu/lib "$lib/node" "$lib/gateside.js")
   "${arm_gateside[@]}" --version | grep -q "$version" || die "arm64: does not run"
   sim=$(free_port); mqtt=$(free_port); http=$(free_port)

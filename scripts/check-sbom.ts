@@ -1,11 +1,11 @@
 /**
- * Checks a package's bill of materials against the lock file and against itself: `check-sbom.ts FILE`. Prints what is in it; ends with 1
- * at a reference to nothing, a package without a digest, or one that the lock file has otherwise.
+ * Checks a package's bill of materials against the lock file and against itself: `check-sbom.ts FILE`. Prints what is in it; exits with 1
+ * on a dangling reference, a package without a digest, or one that differs from the lock file.
  */
 import { readFileSync } from "node:fs";
 import type { Component, LockPackages, Sbom } from "./sbom.ts";
 
-/** What does not hold; empty where all is well. */
+/** Problems found; empty if there are none. */
 export function sbomFaults(sbom: Sbom, lock: LockPackages): string[] {
   const faults: string[] = [];
   if (sbom.bomFormat !== "CycloneDX" || sbom.specVersion !== "1.6") faults.push("no CycloneDX 1.6");
@@ -30,7 +30,7 @@ export function sbomFaults(sbom: Sbom, lock: LockPackages): string[] {
   for (const { type, purl, hashes } of sbom.components) {
     const digest = hashes?.[0]?.content;
     if (digest === undefined) faults.push(`${purl}: no digest`);
-    // The runtime is pinned in scripts/package-parts.ts and is no dependency.
+    // The runtime is pinned in scripts/package-parts.ts and is not a dependency.
     else if (
       type === "library" &&
       locked.get(purl) !== `sha512-${Buffer.from(digest, "hex").toString("base64")}`

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Proves the units in a real systemd: boots a small Debian in a container, installs the package in it, and watches the service start,
-# read its credential, be killed, freeze, upgrade and go. As root, with debootstrap and systemd-container; about two minutes, and not part
-# of CI, because booting a container needs more than a build machine grants.
-#   scripts/check-systemd.sh [ROOT]      ROOT is made where it does not exist and kept, so that the next run is quick
+# read its credential, get killed, freeze, get upgraded and removed. As root, with debootstrap and systemd-container; about two minutes, and not part
+# of CI, because booting a container needs more rights than a build machine has.
+#   scripts/check-systemd.sh [ROOT]      ROOT is created if it does not exist, and kept, so that the next run is quick
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=${1:-.cache/systemd-root}
@@ -55,7 +55,7 @@ inside dpkg -i /root/gateside.deb >"$work/install.log" 2>&1 || { cat "$work/inst
 [ "$(inside systemctl is-enabled gateside || true)" = disabled ] || die "a box that nobody commissioned has the service enabled"
 claim "installs, and waits for its commissioning"
 
-# An agent with a gateway and a broker that wants a password, which only the credential has.
+# An agent with a gateway, and a broker that requires a password, which only the credential contains.
 printf 'plant:geheim\n' >"$root/etc/mosquitto/gateside.passwords"
 inside mosquitto_passwd -U /etc/mosquitto/gateside.passwords
 inside chown mosquitto /etc/mosquitto/gateside.passwords
@@ -79,7 +79,7 @@ inside systemctl enable --now gateside >/dev/null 2>&1 || die "systemctl start"
 active || die "not active (running): $(property ActiveState) ($(property SubState))"
 is StatusText "polling 7 sensors" || die "status: $(property StatusText)"
 until_holds 30 inside gateside status || die "gateside status"
-# The container shares the network, so that this machine's own subscriber will do.
+# The container shares the network, so a subscriber on this machine is enough.
 if command -v mosquitto_sub >/dev/null; then
   until_holds 40 mosquitto_sub -p 18883 -u plant -P geheim -t 'gateside/#' -C 3 -W 5 || die "nothing was published"
 fi

@@ -1,6 +1,6 @@
 /**
- * For the bundle: the schemas of settings, site and uplinks files become code when it is built, not at each start, where that took a fifth
- * of the CPU time. What is validated and what is said about it is the same: ajv writes the code in both cases.
+ * For the bundle: the schemas of settings, site and uplinks files are compiled to code at build time. At each start, that took a fifth
+ * of the CPU time. Validation and messages are the same, because ajv generates the code in both cases.
  */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -13,7 +13,7 @@ import { settingsSchema } from "../src/config/settings-table.ts";
 import { SITE_SCHEMA_OPTIONS } from "../src/config/site.ts";
 import { UPLINKS_SCHEMA_OPTIONS } from "../src/config/uplinks.ts";
 
-/** Who gets the compiled schemas where it asks for ajv. */
+/** Importers of ajv that get the compiled schemas instead. */
 const IMPORTERS = [
   "node_modules/env-schema/index.js",
   "src/config/site.ts",
@@ -58,7 +58,7 @@ function keyOf({ options, schema }: Wanted): string {
   return JSON.stringify([options, schema]);
 }
 
-/** The part of ajv that the importers use. A schema that was not known when the bundle was built is compiled as ever. */
+/** The part of ajv that the importers use. A schema that was not known at build time is compiled at run time. */
 function standIn(wanted: readonly Wanted[]): string {
   const compiled = wanted.map(
     (one, index) => `[${JSON.stringify(keyOf(one))}, () => require("compiled-schema:${index}")]`,
@@ -85,7 +85,7 @@ function standIn(wanted: readonly Wanted[]): string {
     module.exports.Ajv = Ajv;`;
 }
 
-/** What env-schema asks of ajv, found by asking it: the options of its own instance are nowhere to be read. */
+/** What env-schema passes to ajv, found by calling it: the options of its own instance are not exposed. */
 function ofEnvSchema(): Wanted[] {
   const wanted = new Map<string, Wanted>();
   class Recorder {

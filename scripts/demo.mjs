@@ -20,7 +20,7 @@ function isSupported() {
   return (major === 20 && minor >= 20) || (major === 22 && minor >= 12) || major >= 24;
 }
 
-/** Newest change below a path, ms; 0 where there is nothing. */
+/** Newest change below a path, ms; 0 if there is nothing. */
 function changedAt(path) {
   if (!existsSync(path)) return 0;
   const about = statSync(path);
@@ -32,7 +32,7 @@ function packagesOf(path) {
   return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")).packages : {};
 }
 
-/** True when every package of the lock is there in its version; those of other platforms may be missing. */
+/** True if every package of the lock file is installed in its version; those for other platforms may be missing. */
 function isInstalled() {
   const wanted = packagesOf(join(root, "package-lock.json"));
   const there = packagesOf(join(root, "node_modules", ".package-lock.json"));
@@ -44,7 +44,7 @@ function isInstalled() {
 
 function step(what, npmWords) {
   console.error(`${what}: npm ${npmWords.join(" ")}`);
-  // npm's own messages go to stderr, so that stdout carries readings alone.
+  // npm's own messages go to stderr, so that stdout carries only readings.
   const { status, error } = spawnSync("npm", npmWords, {
     cwd: root,
     stdio: ["ignore", 2, 2],
@@ -71,14 +71,14 @@ const sourceAt = Math.max(
   changedAt(join(root, "scripts", "build.ts")),
   ...sources.map((path) => changedAt(join(root, path))),
 );
-// Also after a change of Node's version: the build sees to a SQLite binding that fits.
+// Also after a change of Node's version: the build replaces a SQLite binding that does not fit.
 if (changedAt(bundle) < sourceAt || misfit(join(root, "dist", "better_sqlite3.node")) !== null)
   step("Building", ["run", "build", "--silent"]);
 
 const demo = spawn(process.execPath, [bundle, "demo", ...process.argv.slice(2)], {
   stdio: "inherit",
 });
-// A terminal's Ctrl-C reaches the demo by itself; other signals are handed on, and this process waits for it.
+// Ctrl-C in a terminal reaches the demo directly; other signals are forwarded, and this process waits for it.
 process.on("SIGINT", () => {});
 process.on("SIGTERM", () => demo.kill("SIGTERM"));
 demo.on("exit", (code, signal) => process.exit(signal ? 1 : (code ?? 1)));

@@ -1,6 +1,6 @@
 /**
- * How well findings do on machines whose truth is known: `node --import tsx scripts/diagnosis-trial.ts [machines per fault]
- * [healthy machines]`. Each machine is a simulated year with one reading a day; the same readings are judged under several
+ * How well findings do on machines whose faults are known: `node --import tsx scripts/diagnosis-trial.ts [machines per fault]
+ * [healthy machines]`. Each machine is a simulated year with one reading a day; the same readings are evaluated with several
  * thresholds at once. Prints the tables of docs/diagnosis.md, and to stderr each machine on which a finding was wrong or missed.
  *
  * --series N          other machines of the same fleet (0)
@@ -39,7 +39,7 @@ interface Score {
   found: number;
   ahead: number;
   other: number;
-  /** Missed, and most readings at the end said that it could not be looked for. */
+  /** Missed, and most readings at the end reported that it could not be checked. */
   explained: number;
   readonly leads: number[];
 }
@@ -155,7 +155,7 @@ function main(options: Options): void {
   write(`\nCPU ${((user + system) / 1e6).toFixed(0)} s`);
 }
 
-/** Machines that were bad before the first reading: findings stand at once, baselines must not take it for normal. */
+/** Machines that were bad before the first reading: findings are active at once, and baselines must not learn the fault as normal. */
 function poisoned(write: (line: string) => void, trial: Trial): void {
   for (const fault of ["unbalance", "outer_race"] as const) {
     const plan = { fault, startDay: -55, growthDays: 60, knockDay: null, badDay: 300 };

@@ -1,6 +1,6 @@
 import { SETTING_NAMES, SETTINGS, type SettingSpec } from "../src/config/settings-table.ts";
 
-/** The two addresses without which the agent does not start, with values that show their form. */
+/** The two addresses that the agent requires, with example values. */
 const SHOWN: Readonly<Record<string, string>> = {
   GATEWAY_URL: "http://gateway:8080",
   MQTT_URL: "mqtt://broker:1883",
@@ -8,7 +8,7 @@ const SHOWN: Readonly<Record<string, string>> = {
 
 const LINE_MAX = 140;
 
-/** config/gateside.env.example as text; a test holds the committed file against it. */
+/** config/gateside.env.example as text; a test compares the committed file with it. */
 export function envExample(): string {
   const entries = SETTING_NAMES.map((name) => {
     const spec: SettingSpec = SETTINGS[name];

@@ -1,6 +1,6 @@
-// Makes the SQLite binding fit the Node that runs this: after a change of Node's version the one that npm installed loads no more, and
-// one compiled against the headers of Node 24.19 and later ends the process (native/object-wrap.h says why). Where all is well, as it
-// is after `npm ci` with Node 20 or 22, it only looks. Plain JavaScript, because the demo asks before there are packages.
+// Makes the SQLite binding fit the Node that runs this: after a change of Node's version, the one that npm installed no longer loads, and
+// one compiled against the headers of Node 24.19 or later ends the process (see native/object-wrap.h). If the binding already fits, as
+// after `npm ci` with Node 20 or 22, nothing is changed. Plain JavaScript, because the demo runs it before packages are installed.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -9,18 +9,18 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const installed = join(root, "node_modules/better-sqlite3/build/Release/better_sqlite3.node");
 
-/** Why a compiled binding will not do for this Node; null where it will. */
+/** Why a compiled binding does not work with this Node; null if it does. */
 export function misfit(path) {
   if (!existsSync(path)) return `${path} is missing`;
   if (readFileSync(path).includes("RemoveEnvironmentCleanupHook"))
     return "it was compiled against Node 24.19 or later as it is, and would end the process";
-  // In a process of its own: what is loaded here could not be replaced and loaded again.
+  // In a separate process: a module loaded here could not be replaced and loaded again.
   const load = `process.dlopen({ exports: {} }, ${JSON.stringify(path)})`;
   const { status } = spawnSync(process.execPath, ["-e", load], { stdio: "ignore" });
   return status === 0 ? null : `it does not load in Node ${process.versions.node}`;
 }
 
-/** The headers that came with this Node, if any did: then none need be fetched. */
+/** The headers that came with this Node, if any, so that none have to be downloaded. */
 function ownHeaders() {
   const home = dirname(dirname(process.execPath));
   const version = join(home, "include/node/node_version.h");
@@ -32,10 +32,10 @@ function ownHeaders() {
     : {};
 }
 
-/** So often a build that goes on says that it does. */
+/** How often a running build reports progress. */
 const TELL_MS = 30_000;
 
-/** A line now and then while `running` lasts: a compiler says nothing for minutes. `tell` gets the text. */
+/** Prints a line now and then until `running` settles, because a compiler prints nothing for minutes. `tell` gets the text. */
 export async function withProgress(running, tell, tellMs = TELL_MS) {
   const begunAt = Date.now();
   const timer = setInterval(() => {
@@ -51,7 +51,7 @@ export async function withProgress(running, tell, tellMs = TELL_MS) {
   }
 }
 
-/** The exit status of npm; null where it did not start. */
+/** The exit status of npm; null if it did not start. */
 function npmRebuild(environment) {
   return new Promise((resolve) => {
     const child = spawn("npm", ["rebuild", "better-sqlite3", "--foreground-scripts=false"], {
@@ -77,7 +77,7 @@ async function main() {
   const fault = misfit(installed);
   if (fault === null) return;
   console.error(`The SQLite binding is made anew: ${fault}`);
-  // First a ready-made one, if there is one that fits; else the compiler.
+  // A prebuilt one if one fits, otherwise the compiler.
   let left = await rebuild({});
   if (left !== null) {
     console.error(

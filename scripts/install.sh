@@ -40,7 +40,7 @@ for part in gateside.js launch.js collect.js package.json THIRD-PARTY-LICENCES.t
   [ ! -e "dist/$part" ] || cp -R --remove-destination "dist/$part" /usr/lib/gateside/
 done
 chmod -R u=rwX,go=rX /usr/lib/gateside
-# The runtime that was tested is the one that runs, also when somebody upgrades the system's Node. A shim of a version manager is no program.
+# The runtime that was tested is the one that runs, even if somebody upgrades the system's Node. A version manager's shim is not the program itself.
 program=$("$node" -p process.execPath)
 install -m 0755 "$program" /usr/lib/gateside/node
 /usr/lib/gateside/node /usr/lib/gateside/gateside.js --version >/dev/null || fail "a copy of $program does not run by itself"
@@ -50,7 +50,7 @@ if command -v cc >/dev/null && [ -f native/sdnotify.c ] && [ ! -f dist/sdnotify.
     cc -O2 -shared -fPIC -I"$headers" native/sdnotify.c -s -o /usr/lib/gateside/sdnotify.node
   fi
 fi
-# The same code cache as the package's (packaging/postinst), made last: V8 takes it only for this very program and runtime.
+# The same code cache as the package's (packaging/postinst), made last, because V8 accepts it only for exactly this program and runtime.
 env -i PATH="$PATH" timeout -k 5 30 /usr/lib/gateside/node --max-semi-space-size=4 --max-old-space-size=128 --single-threaded-gc \
   /usr/lib/gateside/launch.js --write-cache >/dev/null 2>&1 </dev/null ||
   say "No code cache could be made, so the agent starts more slowly."
@@ -61,7 +61,7 @@ install -d -m 0750 -o gateside -g gateside /var/lib/gateside
 [ -e /etc/gateside/gateside.env ] || install -m 0640 -o root -g gateside packaging/gateside.env /etc/gateside/gateside.env
 install -d -m 0755 /usr/lib/systemd/system
 for unit in gateside.service gateside@.service; do
-  # Without the small native module readiness is told by systemd-notify, which is a process of its own.
+  # Without the small native module, readiness is reported by systemd-notify, which is a separate process.
   if [ -f /usr/lib/gateside/sdnotify.node ]; then cat "systemd/$unit"; else sed 's/^NotifyAccess=main/NotifyAccess=all/' "systemd/$unit"; fi \
     >"/usr/lib/systemd/system/$unit"
 done

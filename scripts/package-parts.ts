@@ -1,6 +1,6 @@
 /**
  * What a package takes from elsewhere: the Node runtime from the npm registry, and the native modules compiled for it. Kept in the
- * cache folder, so that only the first package of a checkout waits for the compiler.
+ * cache folder, so that only a checkout's first package waits for the compiler.
  */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -8,7 +8,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-/** The runtime inside the package, pinned by what the registry's lock would hold. */
+/** The runtime inside the package, pinned by version and integrity as in a lock file. */
 export const NODE_VERSION = "22.23.3";
 export const NODES = {
   amd64: {
@@ -37,7 +37,7 @@ export interface Places {
   readonly natives: string;
 }
 
-/** Runs a program; what it printed is shown only where it failed. */
+/** Runs a program; its output is shown only if it fails. */
 export async function run(
   command: string,
   args: readonly string[],
@@ -81,7 +81,7 @@ export async function nodeOf(arch: Arch, { cache }: Places): Promise<string> {
   return home;
 }
 
-/** npm brings node-gyp and tells its scripts where it is. */
+/** npm ships node-gyp and passes its path to scripts. */
 async function nodeGyp(): Promise<string> {
   const told = process.env["npm_config_node_gyp"];
   if (told && existsSync(told)) return told;
@@ -120,11 +120,11 @@ export async function nativeModules(
       CXX: `${prefix}g++`,
       AR: `${prefix}ar`,
       LINK: `${prefix}g++`,
-      // No path of the build machine in the binary, and nothing that is computed from one.
+      // Keeps the build machine's paths, and anything derived from them, out of the binary.
       CFLAGS: anonymous,
       CXXFLAGS: `${anonymous} -include ${wrap}`,
       LDFLAGS: "-Wl,--build-id=none",
-      // node-gyp believes these more than its own arguments, and npm sets them where the user's settings have them.
+      // These take precedence over node-gyp's own arguments, and npm sets them from the user's configuration.
       npm_config_nodedir: node,
       npm_config_arch: gypArch,
     };

@@ -2,8 +2,8 @@
  * Makes the Debian packages: own Node runtime, bundle, stripped native modules; nothing is compiled or fetched on the box.
  * The same sources give the same bytes: times come from SOURCE_DATE_EPOCH, lists are sorted, owners are root.
  *   node --import tsx scripts/package.ts [amd64] [arm64] [--out DIR] [--natives DIR] [--plain]   → dist/packages/*.deb and SHA256SUMS
- * Compiled modules are kept in .cache/package; another --natives compiles them again. --plain leaves out the compression, which takes
- * as long as the compiler: both are for the proof that a second build gives the same (scripts/check-packages.sh).
+ * Compiled modules are kept in .cache/package; a different --natives compiles them again. --plain leaves out the compression, which takes
+ * as long as the compiler. Both exist to prove that a second build gives the same result (scripts/check-packages.sh).
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -53,7 +53,7 @@ const epoch =
   process.env["SOURCE_DATE_EPOCH"] ??
   execFileSync("git", ["log", "-1", "--format=%ct"], { cwd: root, encoding: "utf8" }).trim();
 
-/** Ends the process on --help and on a wrong command line. */
+/** Ends the process on --help and on an invalid command line. */
 function commandLine() {
   try {
     const { values, positionals } = parseArgs({
@@ -123,7 +123,7 @@ async function packageFor(arch: Arch): Promise<string> {
   copy(sdnotify, "usr/lib/gateside/sdnotify.node");
   copy(join(root, "packaging/gateside.sh"), "usr/bin/gateside", 0o755);
   mkdirSync(join(stage, "etc/gateside"), { recursive: true });
-  // No conffile: the live one is made from it once (packaging/postinst).
+  // Not a conffile: the live one is created from it once (packaging/postinst).
   copy(join(root, "packaging/gateside.env"), "usr/share/gateside/gateside.env");
   for (const unit of ["gateside.service", "gateside@.service"]) {
     copy(join(root, "systemd", unit), join("usr/lib/systemd/system", unit));
@@ -226,7 +226,7 @@ The package also holds the libraries that are bundled with it and the Node.js ru
 
 async function main(): Promise<void> {
   await run("npm", ["run", "--silent", "build"], { cwd: root });
-  // Side by side: compiler and compression keep one core busy each.
+  // In parallel: compiler and compression each keep one core busy.
   const debs = await Promise.all(archs.map(packageFor));
   const sums = debs
     .map((deb) => {

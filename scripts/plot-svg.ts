@@ -1,4 +1,4 @@
-/** A small line chart as SVG text: deterministic, no fonts or scripts from outside. */
+/** A small line chart as SVG text: deterministic, without external fonts or scripts. */
 
 export interface Plot {
   readonly title: string;

@@ -1,5 +1,5 @@
 /**
- * Counts the source files that one rpm reading passes through: the files with a function that runs in the second in which the
+ * Counts the source files that one rpm reading passes through: the files with a function that runs during the second in which the
  * reading is read, stored, evaluated by the alarms, published and acknowledged. Simulator and broker are other processes.
  */
 import { spawn } from "node:child_process";
@@ -53,7 +53,7 @@ async function measure(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, WINDOW_MS));
     const { result } = await session.post("Profiler.takePreciseCoverage");
     const after = agent.status();
-    // The first seconds also build what later readings find ready.
+    // The first seconds also create what later readings reuse.
     const isOne = after.buffer.readings - before.buffer.readings === 1;
     if (window < 10 || !isOne || after.delivered === before.delivered) continue;
     const files = result
@@ -63,7 +63,7 @@ async function measure(): Promise<void> {
       .map((path) => path.slice(SOURCE.length));
     seen.push(files.sort());
   }
-  // Other work falls into some seconds too, such as statistics and silence checks: the shortest list is the reading alone.
+  // Some seconds include other work, such as statistics and silence checks: the shortest list is that of the reading alone.
   const least = seen.toSorted((a, b) => a.length - b.length)[0] ?? [];
   const rooms = new Map<string, number>();
   for (const file of least) {

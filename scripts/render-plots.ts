@@ -1,6 +1,6 @@
 /**
  * Draws the documentation's pictures of a simulated bearing fault with the agent's own signal functions: the waveform as
- * it is stored, and the envelope spectrum in which the fault stands out.
+ * stored, and the envelope spectrum in which the fault stands out.
  *
  *   node --import tsx scripts/render-plots.ts [directory]
  */

@@ -1,5 +1,5 @@
 /**
- * Bill of materials of a package (CycloneDX 1.6, JSON): what is bundled, by the bundler's own account, with version, licence and digest
+ * Bill of materials of a package (CycloneDX 1.6, JSON): what is bundled, as reported by the bundler, with version, licence and digest
  * from the lock file; the SQLite inside the native module; and the Node runtime with the libraries inside it. The same sources give the
  * same bytes.
  */
@@ -38,13 +38,13 @@ export interface Sbom {
   readonly dependencies: readonly { readonly ref: string; readonly dependsOn: readonly string[] }[];
 }
 
-/** The bundled packages, with what of each other they need. Throws where the lock file does not know one, or not its digest. */
+/** The bundled packages and their dependencies among each other. Throws if one, or its digest, is missing from the lock file. */
 export function bundledComponents(
   folders: readonly string[],
   lock: LockPackages,
 ): Pick<Sbom, "components" | "dependencies"> {
   const refs = new Map(folders.map((folder) => [folder, purlOf(folder, lock)]));
-  // One package may lie in several folders in the same version.
+  // The same version of a package may be in several folders.
   const components = new Map<string, Component>();
   const needs = new Map<string, Set<string>>();
   for (const [folder, ref] of refs) {
@@ -94,7 +94,7 @@ function purlOf(folder: string, lock: LockPackages): string {
   return `pkg:npm/${nameOf(folder).replace("@", "%40")}@${version}`;
 }
 
-/** The folder that `require(name)` in `folder` finds, as Node looks: its own node_modules, then those above. */
+/** The folder that `require(name)` resolves to from `folder`, as in Node: its own node_modules, then those above. */
 function resolved(folder: string, name: string, lock: LockPackages): string | undefined {
   for (let above = folder; above !== ""; ) {
     const found = `${above}/node_modules/${name}`;
@@ -109,7 +109,7 @@ function sqlite(folder: string): Component {
   return part("sqlite", version, "blessing", `pkg:generic/sqlite@${version}`);
 }
 
-/** The runtime as it lies in a package, and those libraries in it that get security fixes of their own. */
+/** The runtime as packaged, and the libraries in it that get security fixes of their own. */
 export function nodeComponent(
   node: string,
   nodeVersion: string,
@@ -118,7 +118,7 @@ export function nodeComponent(
 ): Component {
   const header = (path: string, pattern: RegExp) =>
     numberIn(join(node, "include/node", path), pattern);
-  // Each architecture has one of its own, all alike.
+  // Each architecture has its own; they are all alike.
   const openssl = header(
     "openssl/archs/linux-x86_64/asm/include/openssl/opensslv.h",
     /OPENSSL_VERSION_STR\s+"([^"]+)"/,
@@ -164,7 +164,7 @@ function numberIn(path: string, pattern: RegExp): string {
   return found;
 }
 
-/** The whole document. `epochS` is the time it bears, s. */
+/** The whole document. `epochS` is its timestamp, s since 1970. */
 export function sbomOf(
   product: { readonly version: string; readonly epochS: number; readonly purl: string },
   bundled: Pick<Sbom, "components" | "dependencies">,
@@ -195,7 +195,7 @@ export function sbomOf(
   };
 }
 
-/** A UUID (version 8) that the content alone decides. */
+/** A UUID (version 8) derived from the content alone. */
 function uuidOf(content: string): string {
   const hex = createHash("sha256").update(content).digest("hex");
   const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 3) | 8).toString(16);

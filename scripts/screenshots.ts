@@ -1,5 +1,5 @@
 /**
- * Pictures of the dashboard for the docs, of a real agent over a simulated plant with some days of history.
+ * Screenshots of the dashboard for the docs: a real agent over a simulated plant with some days of history.
  * Needs chromium and the built program. Usage: npm run build && node --import tsx scripts/screenshots.ts
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -21,10 +21,10 @@ const SENSORS = 14;
 const GROWTH_DAYS = DAYS + 4;
 const BATTERY_LOW_V = 3.2;
 const SEEDS_MAX = 5_000;
-/** The backfill has ended when nothing new was stored for so long. */
+/** The backfill has ended if nothing new was stored for this long. */
 const STEADY_MS = 6_000;
 const FILL_MS_MAX = 110_000;
-/** A plant that is read every minute shows its rates after one. */
+/** A plant that is read every minute shows its rates after a minute. */
 const RATES_MS_MAX = 120_000;
 
 async function main(): Promise<void> {
@@ -79,7 +79,7 @@ interface SimulatedSite {
   }[];
 }
 
-/** What findings and alarms need to know of the machines: their speed, and the bearing that the simulator gives all of them. */
+/** What findings and alarms need to know about the machines: their speed, and the bearing that the simulator gives each of them. */
 function machinesOf({ sensors }: SimulatedSite): object {
   const ids = [...new Set(sensors.flatMap(({ location }) => location?.machine ?? []))];
   const machines = ids.flatMap((id, i) => {
@@ -105,7 +105,7 @@ function machinesOf({ sensors }: SimulatedSite): object {
   return { machines, zoneReadings: 2 };
 }
 
-/** A plant whose pump is about to fail today while its fan has begun to, both running, so that there is something to see. */
+/** A plant whose pump is about to fail today and whose fan is beginning to, both running, so that there is something to see. */
 function seedWithDefects(nowMs: number): number {
   for (let seed = 1; seed < SEEDS_MAX; seed++) {
     const options = withDefaults({ seed, sensors: SENSORS, growthDays: GROWTH_DAYS });
@@ -121,7 +121,7 @@ function seedWithDefects(nowMs: number): number {
   return 1;
 }
 
-/** Resolves when the past is in. */
+/** Resolves once the history has been read. */
 async function filled(address: string): Promise<void> {
   const startedAt = performance.now();
   let known = -1;
@@ -170,7 +170,7 @@ async function takePictures(address: string): Promise<void> {
   }
 }
 
-/** The plots are drawn, the rates known where they are shown, and what just glowed has faded. */
+/** Plots are drawn, rates are known where they are shown, and highlights have faded. */
 async function settled(page: Page): Promise<void> {
   await page.locator(".live", { hasText: /^Live$/ }).waitFor();
   if ((await page.locator(".flow").count()) > 0) {

@@ -1,6 +1,6 @@
 import { SETTING_NAMES, SETTINGS, type SettingSpec } from "../src/config/settings-table.ts";
 
-/** Held against the unit files, the command and the Dockerfile by a test. */
+/** A test compares it with the unit files, the command and the Dockerfile. */
 export const INSTALLATIONS = [
   {
     where: "service and `gateside COMMAND`",
@@ -25,7 +25,7 @@ export const INSTALLATIONS = [
   },
 ] as const;
 
-/** docs/settings.md as text; a test holds the committed page against it. */
+/** docs/settings.md as text; a test compares the committed page with it. */
 export function settingsPage(): string {
   const rows = SETTING_NAMES.map((name) => {
     const spec: SettingSpec = SETTINGS[name];

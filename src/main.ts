@@ -15,7 +15,7 @@ for (const [name, number] of [
   process.on(name, () => {
     // Read the configuration again, where the command has one that it can (contract: `run`).
     if (name === "SIGHUP" && hangUp !== null && !stop.signal.aborted) return hangUp();
-    // The second signal ends the process at once (contract 2).
+    // The second signal ends the process at once (contract section 2).
     if (stop.signal.aborted) process.exit(128 + number);
     stop.abort(name);
   });

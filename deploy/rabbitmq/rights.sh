@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Rights of one box at RabbitMQ: rights.sh SITE, the password on standard input. Topics are routing keys there: `/` is `.`.
-# A box may publish and read below its own site only. It reads its commands, and after each connect what the broker retains of it. RabbitMQ 3.10
+# A box may publish and read below its own site only. It reads its commands and, after each connect, what the broker retains of it. RabbitMQ 3.10
 # closes the connection of a client that asks for more than it may read.
 set -euo pipefail
 site=${1:?usage: rights.sh SITE < password}

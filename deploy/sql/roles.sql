@@ -5,6 +5,6 @@ CREATE ROLE gateside_reader NOLOGIN;
 CREATE ROLE gateside_owner LOGIN PASSWORD :'password';
 CREATE ROLE gateside_collect LOGIN PASSWORD :'password' IN ROLE gateside_writer;
 CREATE ROLE grafana LOGIN PASSWORD :'password' IN ROLE gateside_reader;
--- A question of a dashboard must not hold the database for ever.
+-- A dashboard query must not occupy the database forever.
 ALTER ROLE grafana SET statement_timeout = '30s';
 CREATE DATABASE gateside OWNER gateside_owner;

@@ -1,4 +1,4 @@
-/** Records that once ended the agent or held its loop, and the reject that each has to meet (null: it is a reading). */
+/** Records that once ended the agent or blocked its event loop, and the reject that each must cause (null: it is a reading). */
 export interface HostileRecord {
   readonly name: string;
   readonly kind: "rpm" | "accel";

@@ -1,6 +1,6 @@
 /**
- * Loaded into the agent: writes the longest time that its event loop was held, ms, to LOOP_HOLD_FILE. Counted is the time that the
- * process computed between two turns, not the clock's, so that other programs of a busy machine are not taken for it.
+ * Loaded into the agent: writes the longest time that its event loop was blocked, ms, to LOOP_HOLD_FILE. It measures the process's CPU
+ * time between two turns, not wall time, so that other programs on a busy machine do not count.
  */
 import { existsSync, writeFileSync } from "node:fs";
 
@@ -19,7 +19,7 @@ function look() {
   lastAt = at;
 }
 
-// Starting up loads code; what is measured begins when the agent listens.
+// Starting up loads code, so the measurement begins when the agent listens.
 const waiting = setInterval(() => {
   if (!path || !existsSync(`${path}.go`)) return;
   clearInterval(waiting);

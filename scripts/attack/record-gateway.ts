@@ -1,4 +1,4 @@
-/** A gateway in a process of its own whose day holds a good record, a hostile one and a good one; prints its port. */
+/** A gateway in a separate process whose day contains a good record, a hostile one and another good one; prints its port. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { HOSTILE_RECORDS } from "./hostile-records.ts";

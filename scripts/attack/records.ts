@@ -1,4 +1,4 @@
-/** One hostile record among good ones, in one answer and in eight at once. */
+/** One hostile record among good ones, in one response and in eight at once. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { HOSTILE_RECORDS, type HostileRecord } from "./hostile-records.ts";
 import type { Row } from "./row.ts";
 import { memoryHighMb, startVictim, waitFor } from "./victim.ts";
 
-/** The loop may be held so long by one record, ms; beside other work a little more is measured than is due to it. */
+/** Longest time that one record may block the event loop, ms. Other work in the same turn is included. */
 const HOLD_MAX_MS = 200;
 const TIMEOUT_MS = 240_000;
 
@@ -56,7 +56,7 @@ async function attack(record: HostileRecord, index: number, answers: number): Pr
       TIMEOUT_MS,
       () => victim.log().slice(-3_000),
     );
-    // The file of the loop's holds is written four times a second.
+    // LOOP_HOLD_FILE is written four times a second.
     await new Promise((resolve) => setTimeout(resolve, 600));
     const peakMb = victim.peakMb();
     const holdMs = victim.longestHoldMs();

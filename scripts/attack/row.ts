@@ -1,4 +1,4 @@
-/** One attack and what it came to. */
+/** One attack and its result. */
 export interface Row {
   readonly input: string;
   readonly outcome: string;

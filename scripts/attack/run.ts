@@ -1,5 +1,5 @@
 /**
- * `npm run attack`: what a hostile gateway, broker or neighbour can send, against the built agent under the unit's flags. Bounded,
+ * `npm run attack`: sends what a hostile gateway, broker or neighbour could send to the built agent, started with the unit's flags. Bounded,
  * seeded, on loopback only. `-- --ci` runs the short form. Prints the rows of the table in docs/faults.md.
  */
 import { attackByRecords } from "./records.ts";

@@ -30,7 +30,7 @@ export interface Victim {
   metrics(): Promise<string>;
   /** Peak of resident memory, MB, from the kernel's account. */
   peakMb(): number;
-  /** Longest time that its loop was held since it was ready, ms. */
+  /** Longest time that its event loop was blocked since it was ready, ms. */
   longestHoldMs(): number;
   stop(): Promise<void>;
 }
@@ -110,7 +110,7 @@ export async function startVictim(
   };
 }
 
-/** Waits for a value; throws with what there is to say when it does not come. */
+/** Waits for a value; throws with details if it does not appear. */
 export async function waitFor<T>(
   look: () => T | undefined | null | false | Promise<T | undefined | null | false>,
   timeoutMs: number,

@@ -6,14 +6,14 @@ import { createInterface } from "node:readline";
 import type { CannedSensor } from "./canned-gateway.ts";
 import { cpuMs, sleep } from "./measure.ts";
 
-/** What the packages start it with; see systemd/gateside.service. */
+/** Flags that the packages start it with; see systemd/gateside.service. */
 export const NODE_FLAGS = [
   "--max-semi-space-size=4",
   "--max-old-space-size=128",
   "--single-threaded-gc",
 ] as const;
 
-/** Builds before the launcher have none. */
+/** Builds from before the launcher do not have it. */
 export function entryOf(program: string): string {
   return existsSync(join(program, "launch.js")) ? "launch.js" : "gateside.js";
 }
@@ -84,7 +84,7 @@ export class AgentProcess {
     const address = await new Promise<string>((resolve, reject) => {
       child.once("exit", (code) => reject(new Error(`the agent ended with ${code}`)));
       createInterface({ input: child.stdout as NodeJS.ReadableStream }).on("line", (line) => {
-        // What flags like --trace-deopt make Node say is not the agent's log.
+        // Output of flags such as --trace-deopt is not the agent's log.
         if (!line.startsWith("{")) return void process.stderr.write(`${line}\n`);
         const entry = JSON.parse(line) as { msg: string; level: number; address?: string };
         if (entry.address !== undefined) resolve(entry.address);
@@ -95,8 +95,8 @@ export class AgentProcess {
   }
 
   /**
-   * Asks for one read of every sensor's day: what a poll round does, at a moment of our choice. The last answers of the
-   * round before may still wait for their commit: then it is asked again.
+   * Requests one read of every sensor's day: what a poll round does, at a time of our choice. The last responses of the
+   * previous round may still wait for their commit; then it asks again.
    */
   async round(day: string): Promise<void> {
     for (let tries = 0; ; tries++) {

@@ -1,7 +1,7 @@
 /**
- * A gateway that serves prepared days from memory, in a process of its own, so that its work is nobody's figure. It knows
- * which records are visible, adds one to each sensor when told, and counts what it was asked.
- * Started by gateway-process.ts; speaks to it by process messages.
+ * A gateway that serves prepared days from memory, in a process of its own, so that its work is not part of any figure. It knows
+ * which records are visible, adds one to each sensor on request, and counts requests.
+ * Started by gateway-process.ts, with which it exchanges process messages.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -9,11 +9,11 @@ import type { AddressInfo } from "node:net";
 export interface CannedSensor {
   readonly code: string;
   readonly kind: "rpm" | "accel";
-  /** Records of the day when it begins. */
+  /** Records of the day at the start. */
   readonly records: number;
   /** Samples per channel of an `accel` record. */
   readonly samples: number;
-  /** Adds a record by itself this often, real time, s; 0 = only when told. */
+  /** Adds a record by itself this often, s of real time; 0: only on request. */
   readonly cadenceS: number;
 }
 
@@ -25,9 +25,9 @@ export interface CannedPlan {
   readonly pastDays: number;
   /** Time between the records of a prepared day, s. */
   readonly stepS: number;
-  /** Gateway clock: this many ms after midnight at the start, then it runs; null = the real time. */
+  /** Gateway clock: starts this many ms after midnight, then runs; null: real time. */
   readonly clockMs: number | null;
-  /** From a record's time to its being visible, ms (cadence). */
+  /** From a record's time until it is visible, ms (cadence). */
   readonly lagMs: number;
 }
 
@@ -46,7 +46,7 @@ export type CannedNews =
 
 export interface CannedReport {
   readonly requests: number;
-  /** Answers handed over whole. */
+  /** Responses sent completely. */
   readonly answered: number;
   readonly bytes: number;
   /** Records shown since the cadence began, with the moment they became visible (ms since 1970). */
@@ -59,7 +59,7 @@ export interface CannedReport {
 
 const HEAD = Buffer.from('[{"Configs":[],"Key":{"Description":"OK","StatusNumber":0},"Value":[');
 const TAIL = Buffer.from("]}]");
-/** How far the gateway's clock goes with each record told by hand, ms: too little to look like a clock that was set. */
+/** The gateway's clock advances by this much with each requested record, ms: too little to look like a clock that was set. */
 const ADVANCE_MS = 240_000;
 const DAY_MS = 86_400_000;
 /** Different channel texts; bodies are made of them. */
@@ -149,7 +149,7 @@ class Gateway {
     }
   }
 
-  /** Every sensor adds its record at its own beat from now on. */
+  /** From now on every sensor adds records at its own cadence. */
   beginCadence(): void {
     const plan = this.#plan;
     if (plan === null) return;
@@ -226,7 +226,7 @@ class Gateway {
   }
 }
 
-/** A turning machine with noise, as text. */
+/** A rotating machine with noise, as text. */
 function channelText(samples: number, seed: number): string {
   let state = seed * 2_654_435_761;
   const random = () => {

@@ -1,4 +1,4 @@
-/** What a .cpuprofile of Node says in a few lines: self time by function and by file, as shares of the busy time. */
+/** Summary of a .cpuprofile of Node: self time by function and by file, as shares of the busy time. */
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 
@@ -27,14 +27,14 @@ export interface ProfileSummary {
   readonly busyMs: number;
   /** Time in the function itself. */
   readonly self: readonly Share[];
-  /** Time in the function and whatever it called. */
+  /** Time in the function and everything it called. */
   readonly total: readonly Share[];
 }
 
-/** Not work of the program: waiting, and the profiler's own start. */
+/** Not the program's work: waiting, and the profiler's own start. */
 const IDLE = new Set(["(idle)", "(program)", "(root)"]);
 
-/** The newest profile of a directory, summed up. */
+/** The newest profile of a directory, summarised. */
 export function readProfile(directory: string): ProfileSummary {
   const file = readdirSync(directory).find((name) => name.endsWith(".cpuprofile"));
   if (file === undefined) throw new Error(`no profile in ${directory}`);

@@ -1,6 +1,6 @@
 /**
- * What a first look costs: bytes over the wire and time until the sensors can be read and searched, against a bare page
- * of the same server kind, in pairs with empty caches; then how long a plot takes from key press to paint.
+ * What the first page costs: bytes over the wire and time until the sensors can be read and searched, compared with a bare page
+ * of the same kind of server, in pairs with empty caches; then how long a plot takes from key press to paint.
  * Needs chromium and the built program. Usage: node --import tsx scripts/bench/dashboard.ts [sensors] [runs]
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -96,7 +96,7 @@ async function look(context: BrowserContext, url: string): Promise<Look> {
   await session.send("Network.setCacheDisabled", { cacheDisabled: true });
   await page.addInitScript(WATCH);
   await page.goto(url);
-  // Asked from outside: the page's policy lets no text become a function in it.
+  // Evaluated from outside: the page's policy does not allow text to become code.
   for (let i = 0; i < 600 && !(await page.evaluate<boolean>("window.usableMs > 0")); i++) {
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

@@ -9,15 +9,15 @@ import { median, ownCpuMs, sleep } from "./measure.ts";
 import type { Outcome, Row } from "./plant.ts";
 
 /*
- * Reading a day against JSON.parse of the same body, both sides in one run, medians of pairs: targets 2 and 8.
+ * Reading a day compared with JSON.parse of the same body, both sides in one run, medians of pairs: targets 2 and 8.
  */
 
 const PAIRS = 15;
 /** Channels read for one figure. */
 const TURNS = 200;
-/** The collector's threads are done after this, ms. */
+/** The garbage collector's threads are done after this, ms. */
 const SETTLED_MS = 30;
-/** How a socket hands an answer on. */
+/** Size of the chunks in which a socket delivers a response. */
 const PIECE_BYTES = 65_536;
 
 const names = createWireNames({ word: "sensor", service: "SensorService.svc" });
@@ -103,8 +103,8 @@ const of = (pairs: Pairs, side: 0 | 1) => median(pairs.map((pair) => pair[side])
 
 /**
  * CPU of both for one turn, ms, next to each other so that a busy machine cancels out; the first three warm up. Several
- * turns make one figure, and each begins when the collector's threads are done with what the other side left behind:
- * all threads are counted, and the garbage of a parsed day would be charged to whoever comes next.
+ * turns make one figure, and each begins when the garbage collector's threads have finished with what the other side left behind:
+ * all threads are counted, and the garbage of a parsed day would be charged to the next side.
  */
 async function pairsOf(
   first: () => unknown,

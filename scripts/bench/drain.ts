@@ -1,5 +1,5 @@
 /**
- * Outbox drain against bare mqtt.js, QoS 1, window 100, 200-byte payloads, both in one run over one real mosquitto.
+ * Outbox drain compared with bare mqtt.js, QoS 1, window 100, 200-byte payloads, both in one run over one real mosquitto.
  * The drain is the real one: SQLite outbox with synchronous FULL, encoder, publisher, link, settlement.
  * Target 4 of `npm run bench`.
  */
@@ -42,7 +42,7 @@ function stopwatch(count: number): () => Speed {
   };
 }
 
-/** Messages a second of a client that refills its window in each acknowledgement. */
+/** Messages per second of a client that refills its window on each acknowledgement. */
 async function publishBare(
   url: string,
   version: 4 | 5,
@@ -74,7 +74,7 @@ async function publishBare(
   return speed;
 }
 
-/** Messages a second from the store to the last settlement on disk. */
+/** Messages per second from the store to the last settlement on disk. */
 async function drain(
   url: string,
   version: 4 | 5,
@@ -128,7 +128,7 @@ function encoder() {
   });
 }
 
-/** Readings that make messages of about 200 bytes. */
+/** Readings whose messages are about 200 bytes long. */
 async function fill(store: Store, count: number, round: number): Promise<Message[]> {
   for (let sensor = 0; sensor < SENSORS; sensor++) {
     const from = START_MS + (round * count + 1) * 1000;
@@ -152,7 +152,7 @@ async function fill(store: Store, count: number, round: number): Promise<Message
 export async function drainRows({ isQuick, pairs, say }: BenchOptions): Promise<Outcome> {
   const count = isQuick ? 20_000 : 50_000;
   const cleanups: (() => void | Promise<void>)[] = [];
-  // Announces a receive maximum above the window, so that both sides have the same one.
+  // Announces a receive maximum above the window, so that it limits neither side.
   const broker = await startMosquitto({ receiveMaximum: 2 * WINDOW });
   const store = tempStore({ after: (fn) => void cleanups.push(fn) }, { bufferMaxMb: 1024 });
   const seen: { readonly bare: Speed; readonly ours: Speed; readonly library: Speed }[] = [];

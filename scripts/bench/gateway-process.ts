@@ -25,7 +25,7 @@ export class GatewayProcess {
     return new GatewayProcess(child, news.port);
   }
 
-  /** Lays out the days; all are empty until `open`. */
+  /** Prepares the days; all are empty until `open`. */
   async plan(plan: CannedPlan): Promise<{ readonly bytes: number; readonly records: number }> {
     const news = next(this.#child, "planned");
     this.#send({ order: "plan", plan });
@@ -47,7 +47,7 @@ export class GatewayProcess {
     this.#send({ order: "report", ticket });
     return news;
   }
-  /** Waits until so many answers more than `before` have gone out whole. */
+  /** Waits until this many more responses than `before` have been sent completely. */
   async served(before: number, count: number): Promise<void> {
     const deadline = performance.now() + 600_000;
     while ((await this.report()).answered < before + count) {
@@ -55,7 +55,7 @@ export class GatewayProcess {
       await sleep(5);
     }
   }
-  /** Waits until nothing was asked for a while: what a program reads of its own accord would be taken for a round's. */
+  /** Waits until there have been no requests for a while: what a program reads on its own would be counted as part of a round. */
   async quiet(): Promise<void> {
     for (let last = -1; ; ) {
       const { requests } = await this.report();

@@ -1,7 +1,7 @@
-/** What the bench knows of a process and of a series of pairs. Linux only: it reads /proc. */
+/** Measurements of a process and of a series of pairs. Linux only: it reads /proc. */
 import { readdirSync, readFileSync } from "node:fs";
 
-/** CPU time of all threads of a process so far, ms. In nanoseconds in the kernel, so that one poll round shows. */
+/** CPU time of all threads of a process so far, ms. The kernel counts nanoseconds, so a single poll round is visible. */
 export function cpuMs(pid: number): number {
   let sum = 0;
   for (const task of readdirSync(`/proc/${pid}/task`)) {

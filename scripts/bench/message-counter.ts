@@ -1,8 +1,8 @@
-/** A subscriber that accounts for every id: what is fast by losing or doubling shows here. */
+/** A subscriber that accounts for every id, so that a program cannot be fast by losing or duplicating messages. */
 import mqtt, { type MqttClient } from "mqtt";
 import { until } from "./measure.ts";
 
-/** What is published of a sensor beside its readings. */
+/** What is published about a sensor besides its readings. */
 const NO_READINGS: ReadonlySet<string> = new Set(["state", "about", "alarm"]);
 const ID = Buffer.from('"id":"');
 
@@ -13,7 +13,7 @@ export class MessageCounter {
   /** Payload bytes of readings and waveforms. */
   bytes = 0;
   lastAt = 0;
-  /** Told of each reading: its topic, payload and arrival, ms since 1970. */
+  /** Called for each reading with its topic, payload and arrival, ms since 1970. */
   onReading: ((topic: string, payload: Buffer, at: number) => void) | null = null;
 
   private constructor(client: MqttClient) {
@@ -61,7 +61,7 @@ export class MessageCounter {
     return all.reduce((sum, count) => sum + count - 1, 0);
   }
 
-  /** Waits until exactly so many ids were seen; more is as wrong as less. */
+  /** Waits until exactly this many ids have been seen; more are as wrong as fewer. */
   async expect(readings: number, waveforms: number, timeoutMs = 600_000): Promise<void> {
     await until(
       `${readings} readings and ${waveforms} waveforms at the subscriber`,

@@ -12,7 +12,7 @@ import { sleep } from "./measure.ts";
 
 const CACHE = resolve(".cache", "node-red");
 const NODE_MODULES = join(CACHE, "node_modules");
-/** The packages of the baseline; sqlite3 is compiled where no ready-made module fits. */
+/** The packages of the baseline; sqlite3 is compiled if no prebuilt module fits. */
 const PACKAGE = {
   name: "bench-node-red",
   private: true,
@@ -21,7 +21,7 @@ const PACKAGE = {
 };
 const INSTALL_TIMEOUT_MS = 900_000;
 
-/** Null where it is there or could be installed, else why not. */
+/** Null if it is installed or could be installed, otherwise why not. */
 export async function installNodeRed(): Promise<string | null> {
   const program = join(NODE_MODULES, "node-red", "red.js");
   const native = join(NODE_MODULES, "sqlite3", "build", "Release", "node_sqlite3.node");

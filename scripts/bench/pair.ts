@@ -1,7 +1,7 @@
 /**
  * Two builds side by side, round by round: node --import tsx scripts/bench/pair.ts DIR-BEFORE DIR-AFTER [--rounds 20] [--idle 60]
  *
- * CPU time of a round with one new record per sensor, of one with nothing new, and of idle time with a round each ten seconds. CPU
+ * CPU time of a round with one new record per sensor, of one with nothing new, and of idle time with a round every ten seconds. CPU
  * can be compared on a busy machine too, where wall time cannot.
  */
 import { mkdtempSync, rmSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** What every row over processes needs: gateway, broker, subscriber and the programs, all taken down at the end. */
+/** What every row that runs processes needs: gateway, broker, subscriber and the programs, all stopped at the end. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
@@ -16,9 +16,9 @@ export interface BenchOptions {
   /** Scratch, on a disk (not in memory). */
   readonly directory: string;
   readonly isQuick: boolean;
-  /** Sizes as the targets name them, e.g. a store of 2 GB. */
+  /** Sizes as in the targets, e.g. a store of 2 GB. */
   readonly isFull: boolean;
-  /** Why there is no Node-RED to compare with; null where there is. */
+  /** Why there is no Node-RED to compare with; null if there is one. */
   readonly noNodeRed: string | null;
   readonly pairs: number;
   readonly say: (text: string) => void;
@@ -52,7 +52,7 @@ export function waveform(
   });
 }
 
-/** A day that is over two thirds full, with a clock that runs on and room for what is added. */
+/** A day that is over two thirds full, with a running clock and room for what is added. */
 export function dayPlan(
   sensors: readonly CannedSensor[],
   changes: Partial<CannedPlan> = {},
@@ -96,7 +96,7 @@ export interface Plant {
   readonly bytes: number;
   readonly records: number;
   agent(env?: Readonly<Record<string, string>>, dataOf?: string): Promise<Watched<AgentProcess>>;
-  /** With the broker away; the subscriber is opened once it is back. */
+  /** While the broker is down; the subscriber is opened once it is back. */
   agentWithoutBroker(
     env?: Readonly<Record<string, string>>,
   ): Promise<{ readonly program: AgentProcess; readonly counter: () => Promise<MessageCounter> }>;
@@ -198,6 +198,6 @@ export interface Row {
 
 export interface Outcome {
   readonly rows: readonly Row[];
-  /** What the ratios come from. */
+  /** The figures behind the ratios. */
   readonly raw: unknown;
 }

@@ -23,7 +23,7 @@ import {
 
 type Load = (options: BenchOptions) => Promise<string>;
 
-/** 200 sensors that send every minute or so, polled by their rhythm. */
+/** 200 sensors that send about every minute, polled at their own cadence. */
 const steady: Load = (options) =>
   withPlant(options, dayPlan(small(200, 0, 60), { clockMs: null, lagMs: 400 }), async (plant) => {
     await plant.gateway.open();
@@ -69,7 +69,7 @@ const backfill: Load = (options) =>
     },
   );
 
-/** Readings wait in the store while the broker refuses the session; then all go. */
+/** Readings wait in the store while the broker refuses the session; then all are sent. */
 const drain: Load = (options) =>
   withPlant(
     options,

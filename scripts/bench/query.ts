@@ -1,8 +1,8 @@
 /**
- * What a question costs: each operation over a filled store against a bare fastify route that answers the same bytes
+ * What a query costs: each operation over a filled store compared with a bare fastify route that returns the same bytes
  * from memory, loaded by autocannon in a process of its own, in pairs.
  * Prints the ratio of the rates (1 = as fast as no work at all), the 99th percentile of latency, the event loop's
- * delay while asked, and the memory the answers took.
+ * delay under load, and the memory that the responses took.
  * Usage: node --import tsx scripts/bench/query.ts [seconds per run] [days of minute readings]
  */
 
@@ -41,7 +41,7 @@ interface Load {
   readonly p99Ms: number;
 }
 
-/** Asks one thing over and over; answers other than 2xx are a fault of the bench. */
+/** Repeats one request; responses other than 2xx are a bug of the bench. */
 async function load(url: string, body: string | null, seconds: number): Promise<Load> {
   const program = createRequire(`${process.cwd()}/package.json`).resolve("autocannon");
   const post =

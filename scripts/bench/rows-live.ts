@@ -11,7 +11,7 @@ import {
   withPlant,
 } from "./plant.ts";
 
-/** The beats of real sensors: battery-powered ones send every few minutes, these are the quick ones. */
+/** Cadences of real sensors: battery-powered ones send every few minutes, these are the fast ones. */
 const CADENCES_S = [10, 15, 20, 30] as const;
 const RECORD_LAG_MS = 400;
 
@@ -21,7 +21,7 @@ async function loopDelayMs(agent: AgentProcess): Promise<{ p99: number; max: num
   return { p99: await at("p99"), max: await at("max") };
 }
 
-/** Records appear at the gateway at a beat of their own; the agent must learn it and not ask in vain. */
+/** Records appear at the gateway at a cadence of their own, which the agent must learn so that it does not poll in vain. */
 export async function cadenceRows(options: BenchOptions): Promise<Outcome> {
   const sensors = [
     ...CADENCES_S.flatMap((cadenceS, i) =>
@@ -46,7 +46,7 @@ export async function cadenceRows(options: BenchOptions): Promise<Outcome> {
     await sleep(seconds * 1000);
     const after = await plant.gateway.report();
     const cpuUsed = cpuMs(agent.program.pid) - cpu;
-    // The last ones shown need their time.
+    // The last records need time to arrive.
     await sleep(20_000);
     agent.counter.requireNoDoubles();
     const shown = after.shown.slice(before.shown.length);

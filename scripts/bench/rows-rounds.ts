@@ -1,4 +1,4 @@
-/** Targets 1, 5, 6, 7 and 10: the whole agent beside Node-RED, poll by poll, and what a round writes to the disk. */
+/** Targets 1, 5, 6, 7 and 10: the whole agent compared with Node-RED, round by round, and what a round writes to the disk. */
 import type { AgentProcess } from "./agent-process.ts";
 import { cpuMs, median, ratioOf, residentMb, sleep, writtenBytes } from "./measure.ts";
 import type { NodeRedProcess } from "./node-red.ts";
@@ -26,7 +26,7 @@ const SENSORS = 55;
 const WAVEFORMS = 15;
 
 const ROUNDS_MAX = 120;
-/** A round that writes this many times as much as others carried the log over. */
+/** A round that writes this many times as much as others contained a checkpoint. */
 const CHECKPOINT_FACTOR = 3;
 
 type Side = Watched<AgentProcess | NodeRedProcess>;
@@ -51,7 +51,7 @@ interface Match {
   backlog: { ours: Work; theirs: Work | null }[];
   fresh: { ours: Work; theirs: Work | null }[];
   unchanged: { ours: Work; theirs: Work | null }[];
-  /** Rounds of whole checkpoint cycles; empty where no cycle came to its end. */
+  /** Rounds of whole checkpoint cycles; empty if no cycle was completed. */
   freshWritten: { written: number; payload: number }[];
   unchangedWritten: number[];
   peakMb: { ours: number; theirs: number | null }[];
@@ -82,8 +82,8 @@ async function play(options: BenchOptions, match: Match, isLast: boolean): Promi
 }
 
 /**
- * Rounds from just after one checkpoint to just after the last of so many more: a dozen rounds go to the log before it is
- * carried over into the database, so any other number of rounds would count too little or too much of that.
+ * Rounds from just after one checkpoint to just after a later one: about a dozen rounds go to the log before it is
+ * written back to the database, so any other number of rounds would count too little or too much of that.
  */
 async function wholeCycles(
   options: BenchOptions,
@@ -121,7 +121,7 @@ async function playRounds(
 ): Promise<void> {
   const rounds = Math.max(5, 3 * options.pairs);
   const { pid } = agent.program;
-  // Both have their code compiled and their buffers grown then, as after an hour of work.
+  // By then both have compiled their code and grown their buffers, as after an hour of work.
   for (let n = 0; n < 5; n++) {
     await plant.gateway.advance();
     await both(SENSORS, WAVEFORMS);

@@ -1,4 +1,4 @@
-/** Target 13: the cost of a reading does not grow with the plant nor with what is stored. */
+/** Target 13: the cost of a reading grows neither with the plant nor with what is stored. */
 
 import { statSync } from "node:fs";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ interface Cost {
   readonly residentMb: number;
 }
 
-/** CPU of so many rounds with one new reading per sensor. */
+/** CPU of a number of rounds with one new reading per sensor. */
 async function cost(
   options: BenchOptions,
   sensors: ReturnType<typeof small>,
@@ -62,11 +62,11 @@ async function cost(
   });
 }
 
-/** What a small reading and a triaxial record of 3 x 4096 samples of noise take in the file, about. */
+/** Approximate size in the file of a small reading and of a triaxial record of 3 x 4096 samples of noise. */
 const READING_BYTES = 250;
 const WAVEFORM_BYTES = 20_000;
 
-/** Samples that no packing makes smaller. */
+/** Samples that cannot be compressed. */
 function noise(samples: number): Waveform {
   let state = 1;
   const next = () => {
@@ -86,7 +86,7 @@ function noise(samples: number): Waveform {
   };
 }
 
-/** A store of past days, delivered, as months of work leave it. Returns its size, bytes. */
+/** A store of past days, all delivered, as after months of operation. Returns its size, bytes. */
 async function fillStore(options: BenchOptions, directory: string, bytes: number): Promise<number> {
   const dataDir = join(directory, "data");
   const store = openStore({
@@ -98,14 +98,14 @@ async function fillStore(options: BenchOptions, directory: string, bytes: number
     uplinks: mainOf(),
     clock: systemClock,
     logger: silentLogger,
-    // Nothing else shares a commit here: waiting for company would take hours.
+    // Nothing else shares a commit here, and waiting for other readings would take hours.
     commitWindowMs: 0,
   });
   const samples = noise(4096);
   const file = join(dataDir, "gateside.db");
   const size = () =>
     statSync(file).size + (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0);
-  // Hour by hour over the last twenty days, so that the shape is that of a grown store.
+  // Hour by hour over the last twenty days, so that the layout is that of a store that has grown over time.
   const hours = 20 * 24;
   const perHour = Math.ceil(bytes / hours / 2 / READING_BYTES / 50);
   const waveformsPerHour = Math.max(1, Math.round(bytes / hours / 2 / WAVEFORM_BYTES));

@@ -17,10 +17,10 @@ import {
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** UTC by another name: days are those of the canned gateway, and offsets have to be looked up as in any zone. */
+/** UTC under another name: the canned gateway's days, but offsets have to be looked up as in any zone. */
 const ZONE = "Atlantic/Reykjavik";
 
-/** CPU from listening until a subscriber has yesterday and today of every sensor, ms. */
+/** CPU from listening until a subscriber has every sensor's readings of yesterday and today, ms. */
 async function firstStart(options: BenchOptions, sensors: number): Promise<number> {
   // Half past midnight: the newest records are minutes old, so that no sensor counts as silent.
   const plan = dayPlan(small(sensors, 4), { pastDays: 1, clockMs: HOUR_MS / 2 });
@@ -34,7 +34,7 @@ async function firstStart(options: BenchOptions, sensors: number): Promise<numbe
   });
 }
 
-/** Ten times as many sensors: work that goes by pairs of them would be a hundred times as much. */
+/** Ten times as many sensors: quadratic work would be a hundred times as much. */
 export async function firstStartRows(options: BenchOptions): Promise<Outcome> {
   const pairs: { few: number; many: number }[] = [];
   for (let pair = 0; pair < Math.min(3, options.pairs); pair++) {
@@ -58,7 +58,7 @@ export async function firstStartRows(options: BenchOptions): Promise<Outcome> {
 }
 
 const SENSORS = 2000;
-/** The last of them were never seen; as many before these have been silent for days. */
+/** The last of them have never sent anything; as many before these have been silent for days. */
 const NEVER_SEEN = 500;
 const SILENT = 500;
 const READINGS_EACH = 481;
@@ -99,7 +99,7 @@ async function fillSite(dataDir: string): Promise<number> {
     }
   }
   await store.close();
-  // The agent's own lane: one that it had to add would begin with all that is stored, and send it beside what is measured.
+  // The agent's own lane: a new one would start with everything stored, and send it during the measurement.
   const main = uplinkOf("main", ["json"], { startFrom: "now" });
   await openStore({ ...options, uplinks: [main] }).close();
   return count;
@@ -113,7 +113,7 @@ async function cpuOf(agent: AgentProcess, work: () => Promise<unknown>): Promise
 
 const text = async (answer: Promise<Response>) => (await answer).text();
 
-/** Ten lists of all sensors at once, and the longest that /healthz took meanwhile, ms. */
+/** Ten lists of all sensors at once, and the longest response time of /healthz in the meantime, ms. */
 async function tenAtOnce(
   agent: AgentProcess,
   url: string,
@@ -140,7 +140,7 @@ async function tenAtOnce(
   return { cpu, health };
 }
 
-/** Twenty years of a unit, of every sensor. */
+/** Twenty years of one unit, of every sensor. */
 function askYears(agent: AgentProcess, signal: AbortSignal): Promise<Response> {
   return fetch(`${agent.address}/ApiWeb.svc/GetExtraValues`, {
     method: "POST",
@@ -158,7 +158,7 @@ function askYears(agent: AgentProcess, signal: AbortSignal): Promise<Response> {
   });
 }
 
-/** How long the question takes, what it costs, and what it still costs once its asker has gone beyond what an idle agent does. */
+/** Duration and cost of the query, and what it still costs, beyond an idle agent, after its client has disconnected. */
 async function years(agent: AgentProcess) {
   let outcome = "";
   const idle = await cpuOf(agent, () => sleep(5000));
@@ -182,7 +182,7 @@ export async function largeSiteRows(options: BenchOptions): Promise<Outcome> {
   const directory = join(options.directory, "large");
   const readings = await fillSite(join(directory, "data"));
   options.say(`a store of ${readings} readings`);
-  // Days without records: what is measured is not the reading of them.
+  // Days without records, so that reading them is not part of the measurement.
   const env = { BUFFER_MAX_MB: "8192", HISTORY_DAYS: "60", GATEWAY_TIMEZONE: ZONE };
   const start = async (sensors: number, dataOf?: string) =>
     withPlant(options, dayPlan(small(sensors, 0)), async (plant) => {

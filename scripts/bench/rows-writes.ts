@@ -1,4 +1,4 @@
-/** Target 5c: what reaches the disk while sensors report at their own times, a record here and there, as on a site. */
+/** Target 5c: what reaches the disk while sensors report at their own times, as on a real site. */
 import { closeSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { median, percentile, sleep, writtenBytes } from "./measure.ts";
@@ -16,7 +16,7 @@ import {
 const CADENCE_S = 60;
 const RECORD_LAG_MS = 400;
 const LOOK_MS = 100;
-/** A run ends with a whole checkpoint cycle, at the latest after this. */
+/** A run ends at the end of a checkpoint cycle, or after this at the latest. */
 const RUN_MAX_S = 1500;
 const RUN_MIN_S = 60;
 /** Records shown this shortly before the end may still be on their way. */
@@ -28,7 +28,7 @@ interface Total {
   readonly readings: number;
 }
 
-/** Changes with each cycle: the first commit after a checkpoint begins the log anew. */
+/** Changes with each cycle: the first commit after a checkpoint restarts the log. */
 function logNumber(dataDir: string): string {
   const head = Buffer.alloc(32);
   try {
@@ -39,14 +39,14 @@ function logNumber(dataDir: string): string {
       closeSync(file);
     }
   } catch {
-    // Not there yet.
+    // Does not exist yet.
   }
   return head.toString("hex");
 }
 
 /**
- * Bytes of whole checkpoint cycles: a part of one would say too little. The first one, with what a fresh store is told of
- * each sensor, is left out unless the bench is to be quick.
+ * Bytes of whole checkpoint cycles: a partial one would show too little. The first one, in which a new store writes
+ * each sensor's entries, is left out unless the bench is to be quick.
  */
 export async function writeRows(options: BenchOptions): Promise<Outcome> {
   const sensors = [...small(50, 0, CADENCE_S), ...waveform(5, 0, 2048, CADENCE_S)];

@@ -65,7 +65,7 @@ function machine(): string {
   return `${cpus().length} x ${model}, ${(totalmem() / 1e9).toFixed(0)} GB, Linux ${release()}, Node ${process.version}, mosquitto ${mosquitto}; load at the start ${load}`;
 }
 
-/** The packages bring it: it gives the kernel back what only the start needed. Without it row 14 is 30 MB higher. */
+/** Included in the packages: it returns memory to the kernel that only the start needed. Without it row 14 is 30 MB higher. */
 function addNativeModule(program: string): void {
   const headers = join(dirname(process.execPath), "..", "include", "node");
   const output = join(program, "sdnotify.node");
@@ -77,7 +77,7 @@ function addNativeModule(program: string): void {
   }
 }
 
-/** As the package does at installation. */
+/** As the package does during installation. */
 function addCodeCache(program: string): void {
   const launcher = join(program, "launch.js");
   if (!existsSync(launcher)) return;
@@ -91,7 +91,7 @@ function line(row: Row): string {
   const { target, what, measured, limit, sense, digits = 2, unit = "", note = "" } = row;
   const tail = unit === "" ? "" : ` ${unit}`;
   const judged = Number.isNaN(measured) ? "not measured" : isMet(row) ? "met" : "not met";
-  // Row "w" is there for what it shows of the store; nobody set it a target.
+  // Row "w" shows the cost of the store; it has no target.
   const verdict = target === "w" ? "no target" : judged;
   return `| ${[target, what, `${sense} ${limit}${tail}`, `${measured.toFixed(digits)}${tail}`, verdict, note].join(" | ")} |`;
 }
@@ -118,7 +118,7 @@ async function main(): Promise<void> {
     : null;
   if (noNodeRed !== null) console.log(`skipped: rows beside Node-RED, for ${noNodeRed}`);
   const directory = mkdtempSync(join(tmpdir(), "gateside-bench-"));
-  // A copy, so that a build meanwhile changes nothing.
+  // A copy, so that a concurrent build changes nothing.
   const program = join(directory, "program");
   cpSync(resolve(values.program), program, { recursive: true });
   addNativeModule(program);
@@ -146,7 +146,7 @@ async function main(): Promise<void> {
         for (const row of rows) console.log(line(row));
         outcomes[chapter.title] = { rows, raw, load: loadavg() };
       } catch (error) {
-        // A wrong count is a fault of the program under test: no figure is shown for it.
+        // A wrong count is a bug of the program under test: no figure is shown for it.
         console.log(
           `| ${chapter.targets.join(", ")} | ${chapter.title} | | | failed | ${String(error).split("\n")[0]} |`,
         );

@@ -1,4 +1,4 @@
-/** A machine with an outer-race bearing fault, as the bench and the pictures of the documentation use it. */
+/** A machine with an outer-race bearing fault, for the bench and the pictures of the documentation. */
 
 export const BEARING = {
   sampleRateHz: 12_800,
@@ -11,7 +11,7 @@ export const BEARING = {
   resonanceHz: 2600,
 } as const;
 
-/** One axis: unbalance, its harmonics, noise, and a ring of the resonance at every pass. The same seed, the same counts. */
+/** One axis: unbalance, its harmonics, noise, and a decaying resonance at every pass. The same seed gives the same counts. */
 export function bearingSamples(seed: number, faultG = 1.6): Int16Array {
   const { sampleRateHz, size, calibration, speedHz, faultHz, resonanceHz } = BEARING;
   const random = generator(seed);
@@ -26,7 +26,7 @@ export function bearingSamples(seed: number, faultG = 1.6): Int16Array {
   });
 }
 
-/** Numerical Recipes' linear congruential generator, 0 to 1: plain, and equal on every machine. */
+/** Numerical Recipes' linear congruential generator, 0 to 1: simple, and the same on every machine. */
 function generator(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -2,7 +2,7 @@
  * Start and first day of several builds or runtimes, in turns on one machine:
  *   node --import tsx scripts/bench/start.ts [--pairs 5] [--only start,day,idle] NAME=PROGRAM[,node=FILE][,flags=A+B][,entry=FILE] …
  * `start`: a store with a day of 55 sensors, one new record of each at the gateway; CPU and wall time until the agent listens and until
- * the first and the last of the new readings are at a subscriber. `day`: the first read of that day by an agent that has nothing yet.
+ * the first and the last of the new readings are at a subscriber. `day`: the first read of that day by an agent with an empty store.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +16,7 @@ interface Variant {
   readonly name: string;
   readonly program: string;
   readonly node: string;
-  /** What is started; null for what the package starts. */
+  /** What is started; null for the package's own entry file. */
   readonly entry: string | null;
   readonly flags: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -95,7 +95,7 @@ async function trial(
         firstCpu = cpuMs(agent.pid);
       };
       const at = performance.now();
-      // The process is known before it listens, so that its CPU at the first reading is.
+      // The process is registered before it listens, so that its CPU at the first reading can be read.
       agent = await start();
       figures["listen CPU ms"] = agent.listeningCpuMs;
       figures["listen wall ms"] = performance.now() - at;

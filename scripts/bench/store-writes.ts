@@ -1,10 +1,10 @@
 /**
  * What the store writes for 55 sensors with a record a minute each, and into which tables: the load of rows 5 and 5c without the
- * agent around it, so that a day of it takes seconds.
+ * rest of the agent, so that a day takes seconds.
  *
  *   node --import tsx scripts/bench/store-writes.ts [--minutes 60] [--every 4] [--rounds] [--pages]
  *
- * `--every` is the distance of commits, s; `--rounds` stores all sensors at once instead; `--pages` shows pages by table.
+ * `--every` is the time between commits, s; `--rounds` stores all sensors at once instead; `--pages` shows pages by table.
  */
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -31,11 +31,11 @@ const CADENCE_S = 60;
 const LANES: readonly Lane[] = ["json", "waveform"];
 /** Midday, so that hours change as in a day. */
 const START_MS = Math.floor(Date.now() / 86_400_000) * 86_400_000 + 43_200_000;
-/** JSON of a small reading and base64 of a record's floats with what is around them, as they are published. */
+/** Published sizes: JSON of a small reading, and a waveform message with a record's floats in base64. */
 const PAYLOAD_SMALL = 489;
 const PAYLOAD_ACCEL = 34_400;
 
-/** A turning machine with noise, as the other rows have it. */
+/** A rotating machine with noise, as in the other rows. */
 function waveformOf(seed: number): Waveform {
   let state = seed * 2_654_435_761;
   const random = () => {
@@ -116,7 +116,7 @@ class LogWatch {
   }
 }
 
-/** Delivers all that is owed; outcomes wait for the next commit. */
+/** Delivers everything pending; outcomes wait for the next commit. */
 function deliver(store: Store): void {
   for (const lane of LANES) {
     for (;;) {
@@ -189,7 +189,7 @@ async function main(): Promise<void> {
       readings += 1;
       payload += isAccel ? PAYLOAD_ACCEL : PAYLOAD_SMALL;
     }
-    // append() has queued its work once its own turns are over.
+    // append() queues its work only after some turns of the event loop.
     for (let turn = 0; turn < 4; turn++) await new Promise((resolve) => setImmediate(resolve));
     await store.readings.flush();
     await Promise.all(work);

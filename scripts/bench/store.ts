@@ -1,5 +1,5 @@
 /**
- * What storing and settling costs: bytes written per reading and per day in a steady round, and rows a second beside a
+ * What storing and settling costs: bytes written per reading and per day in a steady round, and rows per second compared with a
  * bare better-sqlite3 writer. Row "w" of `npm run bench`.
  */
 import { mkdirSync } from "node:fs";
@@ -40,7 +40,7 @@ async function settleAll(store: Store): Promise<number> {
   }
 }
 
-/** One reading of each sensor a round, delivered at once: a plant with its links up. */
+/** One reading of each sensor per round, delivered at once: a plant with its uplinks connected. */
 async function steadyRounds(directory: string, accel: number, isDelivered: boolean) {
   const store = openStore(
     storeOptions(join(directory, `steady-${accel}-${isDelivered}`), { commitWindowMs: 50 }),
@@ -113,7 +113,7 @@ async function backlog(directory: string) {
   return { storedPerS, openMs, settledPerS };
 }
 
-/** Rows a second of a table without any index or duty. */
+/** Rows per second into a plain table without indexes. */
 function bareWriter(directory: string): number {
   const db = new Sqlite(join(directory, "bare.db"));
   db.pragma("journal_mode = WAL");

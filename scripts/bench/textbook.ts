@@ -1,4 +1,4 @@
-/** Velocity, displacement and envelope by the sums of the textbook, line by line: the bench's reference. */
+/** Velocity, displacement and envelope computed line by line with textbook sums: the bench's reference. */
 import { bandsOf } from "../../src/core/signal/bands.ts";
 
 export interface TextbookValues {

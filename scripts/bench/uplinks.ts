@@ -1,11 +1,11 @@
 /**
- * What further uplinks cost, in pairs measured next to each other; ratios are what to look at, for they hold on a busy machine too.
+ * What further uplinks cost, in pairs measured next to each other. Look at the ratios: they hold on a busy machine too.
  *
  *   npm run build && node --import tsx scripts/bench/uplinks.ts [--pairs N] [--only drain,delay,memory]
  *
- * drain:  CPU of storing and sending a backlog to two uplinks against one, per message.
- * delay:  from a stored reading to a subscriber of a healthy uplink, beside a dead one and without it, readings by turns.
- * memory: idle agents with one, two, four and eight uplinks, running at once: resident, and what their heaps hold.
+ * drain:  CPU to store and send a backlog to two uplinks compared with one, per message.
+ * delay:  from a stored reading to a subscriber of a healthy uplink, with and without a dead one next to it, in turn.
+ * memory: idle agents with one, two, four and eight uplinks, running at the same time: resident memory and heap.
  */
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -38,7 +38,7 @@ import { MessageCounter } from "./message-counter.ts";
 const WINDOW = 100;
 const SENSORS = 50;
 const DRAIN_COUNT = 10_000;
-/** What a dead uplink is owed. */
+/** Backlog of a dead uplink. */
 const BACKLOG = 10_000;
 const DELAY_COUNT = 1000;
 const DELAY_PAUSE_MS = 4;
@@ -47,7 +47,7 @@ const COUNTS = [1, 2, 4, 8];
 const SETTLE_MS = 20_000;
 const SAMPLES = 5;
 const SAMPLE_MS = 2_000;
-/** Run in the agent: what it holds once its garbage is gone. */
+/** Run in the agent: heap after a garbage collection. */
 const COLLECT = `process.on("SIGUSR2", () => {
   for (let n = 0; n < 4; n++) globalThis.gc();
   require("node:fs").writeFileSync(process.env.MEMORY_FILE, JSON.stringify(process.memoryUsage()));
@@ -160,7 +160,7 @@ async function drain(pairs: number): Promise<void> {
   );
 }
 
-/** Takes connections and says nothing: as a broker behind a line that lost its other end. */
+/** Accepts connections and never responds, like a broker behind a line that is cut. */
 async function startMute(): Promise<{ readonly url: string; close(): void }> {
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {
@@ -179,7 +179,7 @@ async function startMute(): Promise<{ readonly url: string; close(): void }> {
   };
 }
 
-/** Two stores in one process get a reading by turns: one with a healthy uplink alone, one with dead ones beside it. */
+/** Two stores in one process get readings in turn: one with a healthy uplink alone, one with dead uplinks as well. */
 async function delay(): Promise<void> {
   await within(async (after) => {
     const broker = await startMosquitto({ receiveMaximum: 4 * WINDOW });
@@ -274,7 +274,7 @@ async function memory(rounds: number): Promise<void> {
   }
 }
 
-/** Of the straight line with the least squares. */
+/** Slope of the least-squares line. */
 function slopeOf(xs: readonly number[], ys: readonly number[]): number {
   const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;
   const [x0, y0] = [mean(xs), mean(ys)];

@@ -1,6 +1,6 @@
 /**
- * What one triaxial record costs: all its values by our transforms, against the textbook's sums and against JSON.parse of
- * the record as it comes from the wire. Ratios of pairs measured next to each other, so that a busy machine cancels out.
+ * What one triaxial record costs: all its values by our transforms, compared with the textbook's sums and with JSON.parse of
+ * the record as received. Ratios of pairs measured next to each other, so that a busy machine cancels out.
  * Target 9 of `npm run bench`.
  */
 import { mkdtempSync, rmSync } from "node:fs";
@@ -21,7 +21,7 @@ import { textbookValues } from "./textbook.ts";
 const PAIRS = 15;
 const ROUNDS = 100;
 
-/** All that there is to look for: two bearings at the point, a fan, a gear pair and the mains. */
+/** Everything that can be looked for: two bearings at the point, a fan, a gear pair and the mains. */
 const MACHINE: Machine = {
   id: 40,
   speed: { sensor: "50021" },
@@ -39,7 +39,7 @@ const SENSOR = {
 } as const;
 const AXES = ["H", "V", "A"] as const;
 
-/** The code as the program has it: what runs the bench names every inner function anew, at each call. */
+/** The code as bundled: tsx, which runs the bench, names every inner function again at each call. */
 async function builtCode() {
   const directory = mkdtempSync(join(tmpdir(), "gateside-bench-"));
   const outfile = join(directory, "signal.mjs");
@@ -93,7 +93,7 @@ export async function vibrationRows(): Promise<Outcome> {
       durationS: BEARING.size / sampleRateHz,
       tones: one.tones,
     }));
-    // As a tacho may say it: within its tolerance of the truth, and just enough revolutions for a judgement.
+    // As a tachometer may report it: within its tolerance, and just enough revolutions to be evaluated.
     const speedRpm = 1500;
     const around = { machine: MACHINE, sensor: SENSOR, speedRpm, isHeld: () => false };
     return judge({ tones, values }, { ...around, state: "running" });
@@ -116,7 +116,7 @@ export async function vibrationRows(): Promise<Outcome> {
   const parsed = median(pairs.map(({ parseUs }) => parseUs));
   const slow = Array.from({ length: 5 }, () => repeat(textbook, 1) / repeat(analyse, ROUNDS));
   const worst = worstDifference(analyse(), textbook());
-  // Fast by being wrong would be no feat.
+  // A fast wrong result is worth nothing.
   if (!(worst < 1e-6)) throw new Error(`the values differ from the textbook's by ${worst}`);
 
   const encode = () => channels.map((samples) => encodeSamples(samples));

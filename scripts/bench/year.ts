@@ -1,7 +1,7 @@
 /**
- * Does a day's question cost more in a store that holds a year? The same day of the same sensor is asked for through the
- * query service while the store grows backwards from two days to the days given, and each time a stored reading's
- * commit is timed alone and while histories are asked for without a pause.
+ * Does querying a day cost more in a store that holds a year? The same day of the same sensor is queried through the
+ * query service while the store grows backwards from two days to the given number. Each time, the commit of a
+ * reading is timed alone and while histories are queried continuously.
  * Usage: node --import tsx scripts/bench/year.ts [days, 365] [sensors, 100] [days of all sensors; later ten only]
  */
 
@@ -24,7 +24,7 @@ import {
 import { median, percentile, sleep } from "./measure.ts";
 
 const MINUTE_MS = 60_000;
-/** Sensors that are filled beyond the days of all. */
+/** Sensors that are filled beyond the days that all sensors have. */
 const LONG_SENSORS = 10;
 const ASKED = 60;
 const COMMITS = 150;
@@ -35,7 +35,7 @@ function sensorOf(index: number): Sensor {
   return { code: `${index + 1}`, type: 40, kinds: ["rpm"], location, channels: {} };
 }
 
-/** One day of minute readings for the sensors; several answers share a commit. */
+/** One day of minute readings for the sensors; several responses share a commit. */
 async function fillDay(store: Store, sensors: readonly Sensor[], startMs: number): Promise<void> {
   await Promise.all(
     sensors.map(({ code }) =>
@@ -61,7 +61,7 @@ async function ask(app: FastifyInstance, fields: object): Promise<number> {
   return Value.length;
 }
 
-/** Wall and CPU milliseconds of each of several questions, medians. */
+/** Wall-clock and CPU time of several queries, medians, ms. */
 async function cost(app: FastifyInstance, fields: object) {
   const walls: number[] = [];
   const cpus: number[] = [];
@@ -76,7 +76,7 @@ async function cost(app: FastifyInstance, fields: object) {
   return { rows, wallMs: median(walls), cpuMs: median(cpus), firstMs: walls[0] ?? 0 };
 }
 
-/** Milliseconds from a reading's arrival to its commit, with and without questions meanwhile. */
+/** Time from a reading's arrival to its commit, with and without concurrent queries, ms. */
 async function commits(store: Store, code: string, fromMs: number): Promise<number[]> {
   const waits: number[] = [];
   for (let i = 0; i < COMMITS; i++) {

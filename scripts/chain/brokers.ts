@@ -1,4 +1,4 @@
-/** The broker of a run, with a cable on each of its sides: to the boxes and to the collectors. */
+/** The broker of a run, with a relay on each side: to the boxes and to the collectors. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect } from "amqplib";
 import { startMosquitto } from "../../test/support/mosquitto.ts";
@@ -6,11 +6,11 @@ import { openRabbitmqCluster } from "../../test/support/rabbitmq.ts";
 import { Relay } from "../chaos/relay.ts";
 
 export interface CabledBroker {
-  /** MQTT_URL of the boxes, by way of their cables. */
+  /** MQTT_URL of the boxes, through their relays. */
   readonly boxUrl: string;
   /** Settings that boxes need with this broker. */
   readonly boxEnv: Readonly<Record<string, string>>;
-  /** COLLECT_FROM, by way of the collectors' cables. */
+  /** COLLECT_FROM, through the collectors' relays. */
   readonly from: string;
   readonly boxCables: readonly Relay[];
   readonly collectorCables: readonly Relay[];
@@ -19,7 +19,7 @@ export interface CabledBroker {
   close(): Promise<void>;
 }
 
-/** Waits until the queue that collectors of the usual group read is there and somebody reads it. */
+/** Waits until the queue of the default group exists and has a consumer. */
 export async function queueStands(amqpUrl: string): Promise<void> {
   for (;;) {
     try {
@@ -51,14 +51,14 @@ export async function cabledMosquitto(): Promise<CabledBroker> {
   const broker = await startMosquitto({
     persistence: true,
     receiveMaximum: 1000,
-    // Written at a restart; after each change would be all it does.
+    // Written only at a restart; after each change, it would do nothing else.
     config: ["autosave_on_changes false"],
   });
   const box = await openRelay(broker.port);
   const collector = await openRelay(broker.port);
   return {
     boxUrl: box.url,
-    // mosquitto 2.0 forgets shared subscriptions at a restart: what nobody is subscribed to must not count as delivered.
+    // mosquitto 2.0 forgets shared subscriptions at a restart: a message without a subscriber must not count as delivered.
     boxEnv: { MQTT_REQUIRE_SUBSCRIBER: "true" },
     from: collector.url,
     boxCables: [box],

@@ -1,16 +1,16 @@
-/** The thin boxes of a fleet, each with a connection of its own that it makes as an agent does. */
+/** The thin boxes of a fleet, each with its own connection, opened as an agent opens it. */
 import { setTimeout as sleep } from "node:timers/promises";
 import mqtt, { type MqttClient } from "mqtt";
 import { ReconnectDelay } from "../../src/link/reconnect-delay.ts";
 import { BACKOFF_MAX_MS, BACKOFF_MIN_MS } from "../../src/link/session-history.ts";
 import type { ThinBox } from "./thin-boxes.ts";
 
-/** Messages of one box under way, as MQTT_INFLIGHT bounds an agent's. */
+/** Messages in flight per box, as MQTT_INFLIGHT limits an agent's. */
 const INFLIGHT = 20;
 const TICK_MS = 20;
 const CONNECT_TIMEOUT_MS = 30_000;
 const RECONNECT_MS = 2000;
-/** All boxes must be there by then, ms. */
+/** All boxes must be connected by then, ms. */
 const CONNECT_ALL_MS = 180_000;
 
 interface Connected {
@@ -36,7 +36,7 @@ export class Fleet {
     this.#version = version;
   }
 
-  /** Boxes come within a few seconds of each other, `perSecond` of them a second. */
+  /** Connects `perSecond` boxes per second, spread over a few seconds. */
   async connect(
     boxes: readonly ThinBox[],
     urls: readonly string[],
@@ -54,7 +54,7 @@ export class Fleet {
     return { seconds: (performance.now() - startedAt) / 1000, refused };
   }
 
-  /** The cluster's nodes in turn, with an agent's pauses. */
+  /** Tries the cluster's nodes in turn, with an agent's pauses. */
   async #connectOne(
     { site }: ThinBox,
     urls: readonly string[],
@@ -85,7 +85,7 @@ export class Fleet {
     }
   }
 
-  /** One reading of the next box that has room; false where none has. */
+  /** Sends one reading of the next box that has room; false if none has. */
   send(): boolean {
     for (let tried = 0; tried < this.#boxes.length; tried++) {
       const entry = this.#boxes[this.#turn++ % this.#boxes.length];
@@ -106,7 +106,7 @@ export class Fleet {
     return false;
   }
 
-  /** As many as there is room for; answers readings a second. */
+  /** Sends as many as there is room for; returns readings per second. */
   async burst(count: number): Promise<number> {
     const startedAt = performance.now();
     for (let n = 0; n < count; ) {
@@ -118,7 +118,7 @@ export class Fleet {
     return (count * 1000) / (performance.now() - startedAt);
   }
 
-  /** Readings at a steady rate; answers what was reached, a second. */
+  /** Sends readings at a steady rate; returns the rate reached, per second. */
   async pace(perSecond: number, seconds: number): Promise<number> {
     let owed = 0;
     let sent = 0;

@@ -1,7 +1,7 @@
 /**
- * A fleet into one database: thin boxes, which speak as agents do, and some real agents → RabbitMQ (a cluster, quorum queue, MQTT plug-in) or
- * mosquitto → k collectors → PostgreSQL. A backlog is drained, then readings come at the fleet's own pace: for each k, then with more and more
- * readings stored before, then with other settings of PostgreSQL. At the end every reading that was acknowledged to a box is looked for by its id.
+ * A fleet writing to one database: thin boxes, which publish as agents do, and some real agents → RabbitMQ (a cluster, quorum queue, MQTT plug-in) or
+ * mosquitto → k collectors → PostgreSQL. A backlog is drained, then readings arrive at the fleet's normal rate: for each k, then with more and more
+ * readings already stored, then with other settings of PostgreSQL. At the end every reading that was acknowledged to a box is looked up by its id.
  *
  *   npm run build && node --import tsx scripts/chain/fleet.ts [--broker rabbitmq|mosquitto] [--nodes 3] [--boxes 1000] [--agents 10]
  *     [--collectors 1,2,4] [--stored 5000000,20000000] [--stored-collectors 2] [--knob "synchronous_commit = off"]... [--backlog 40000]
@@ -44,7 +44,7 @@ const { values: given } = parseArgs({
 const SENSORS = 50;
 /** Between two stored readings of a stream, ms. */
 const STEP_MS = 60_000;
-/** Nothing has come for this long: lost, ms. */
+/** Counted as lost if nothing has arrived for this long, ms. */
 const ARRIVAL_MS = 60_000;
 const isRabbitmq = given.broker === "rabbitmq";
 const PARTS = ["collectors", "PostgreSQL", "broker"] as const;
@@ -83,7 +83,7 @@ async function openBroker(): Promise<Broker> {
   };
 }
 
-/** What a run consists of, once it stands. */
+/** What a run consists of, once it is set up. */
 interface Stand {
   readonly fleet: Fleet;
   readonly rows: NewRows;
@@ -92,7 +92,7 @@ interface Stand {
   readonly broker: Broker;
 }
 
-/** Until all that was acknowledged to thin boxes is stored. */
+/** Waits until everything acknowledged to thin boxes is stored. */
 async function arrived({ fleet, rows }: Stand): Promise<void> {
   let last = -1;
   let lastAt = Date.now();
@@ -110,7 +110,7 @@ async function arrived({ fleet, rows }: Stand): Promise<void> {
   }
 }
 
-/** The collectors of a phase. They stay over phases of the same number, so that what they learn at first is learnt once. */
+/** The collectors of a phase. They keep running over phases with the same number, so that they look streams up only once. */
 class Collectors {
   readonly #stand: Stand;
   #kept: Kept[] = [];
@@ -136,7 +136,7 @@ class Collectors {
     await arrived(this.#stand);
   }
 
-  /** Stopped, they hold what they know and take nothing. */
+  /** While stopped, they keep what they know and receive nothing. */
   signal(signal: "SIGSTOP" | "SIGCONT"): void {
     for (const pid of this.pids) process.kill(pid, signal);
   }
@@ -148,7 +148,7 @@ class Collectors {
   }
 }
 
-/** Drains a backlog, then takes readings at the fleet's pace; a line of the table. */
+/** Drains a backlog, then receives readings at the fleet's rate; one line of the table. */
 async function measure(
   stand: Stand,
   collectors: Collectors,
@@ -173,7 +173,7 @@ async function measure(
   await arrived(stand);
   const seconds = (performance.now() - draining) / 1000;
   const ended = costs();
-  // With those of the real agents, which come meanwhile.
+  // Including those of the real agents, which arrive in the meantime.
   const drained = (await total()) - before;
   const us = PARTS.map((part) => Math.round(((ended[part] - begun[part]) * 1000) / drained));
   const sinceMs = Date.now();
@@ -209,7 +209,7 @@ async function startAgents(directory: string, broker: Broker) {
   return { simulators, agents };
 }
 
-/** The queue, or the group's subscription, stands before the first message. */
+/** The queue, or the group's subscription, must exist before the first message. */
 async function subscribe(url: string, broker: Broker): Promise<void> {
   const first = new Kept(() =>
     program(["collect"], { COLLECT_FROM: broker.from, COLLECT_TO: url }),
@@ -299,7 +299,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** Compares ids: what was acknowledged to a box and what is in the database. */
+/** Compares by id what was acknowledged to a box with what is in the database. */
 async function verdict({ fleet, rows, url }: Stand): Promise<number> {
   const stored = await rows.ids();
   const lost = [...fleet.delivered].filter((id) => !stored.has(id)).length;

@@ -1,6 +1,6 @@
 /**
- * Three layouts of vibration readings beside each other: a column per value, an array, JSONB. The same values in the same order of time and under the
- * same index, made inside PostgreSQL: size of a reading, time to write, and two questions of a dashboard.
+ * Compares three layouts of vibration readings: a column per value, an array, JSONB. The same values in the same order of time and with the
+ * same index, generated inside PostgreSQL: size of a reading, time to write, and two queries of a dashboard.
  *
  *   node --import tsx scripts/chain/layouts.ts [--readings 10000000] [--sensors 500] [--below DIRECTORY]
  */

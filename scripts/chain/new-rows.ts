@@ -1,12 +1,12 @@
 /**
- * The readings of thin boxes that a database has gained since a moment, which are as new as their times. Tables of readings grow at their ends, so
- * only their last blocks are looked at: this costs the same whatever was stored before.
+ * The readings of thin boxes that a database has gained since a given moment; their times are recent too. Tables of readings grow at the end, so
+ * only their last blocks are read: the cost does not depend on what was stored before.
  */
 import { ask } from "./processes.ts";
 
-/** Streams of real agents, whose readings come beside those of the thin boxes. */
+/** Streams of real agents, whose readings arrive along with those of the thin boxes. */
 const REAL = "(SELECT stream FROM stream WHERE site LIKE 'real-%')";
-/** A row may find room in a block that was left a while ago. */
+/** A row may go into an earlier block that has room. */
 const SLACK_BLOCKS = 5000;
 
 export class NewRows {
@@ -50,7 +50,7 @@ export class NewRows {
     return Number(row?.n);
   }
 
-  /** How often each id is there. */
+  /** How often each id occurs. */
   async ids(): Promise<Map<string, number>> {
     const rows = await ask<{ id: string; n: string }>(
       this.#url,

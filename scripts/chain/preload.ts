@@ -1,6 +1,6 @@
 /**
- * Readings that a fleet has stored before: one of each stream by the collector's own writer, the rest made from these inside PostgreSQL, a reading
- * per stream and step backwards in time, in the order of their times, as they would have come.
+ * Readings that a fleet has stored earlier: one of each stream by the collector's own writer, the rest generated from these inside PostgreSQL, one
+ * per stream and step back in time, in the order in which they would have arrived.
  */
 import { Writer } from "../../src/collect/database/writer.ts";
 import { parseMessage } from "../../src/collect/parse/parse-message.ts";
@@ -33,7 +33,7 @@ export class Preload {
     this.#options = options;
   }
 
-  /** Until at least this many readings are there; answers how many there are. `withoutIndex` leaves the unique index out meanwhile. */
+  /** Fills up to at least this many readings; returns how many there are. `withoutIndex` drops the unique index in the meantime. */
   async upTo(readings: number, withoutIndex = false): Promise<number> {
     if (readings <= this.#stored) return this.#stored;
     if (this.#stored === 0) await this.#newest();
@@ -92,7 +92,7 @@ export class Preload {
     await ask(this.#url, "VACUUM ANALYZE stream");
   }
 
-  /** The newest of every stream again, so many steps earlier, with values that go up and down by a tenth. */
+  /** The newest of every stream again, a number of steps earlier, with values that vary by a tenth. */
   #older(entry: ReadingTable, first: number, last: number): string {
     const { stepMs, untilMs } = this.#options;
     const doubles = new Set(

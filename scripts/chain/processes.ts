@@ -40,7 +40,7 @@ export class Kept {
   }
 }
 
-/** A command of the built program, its log at `error` on our standard error. */
+/** A command of the built program; its log at level `error` goes to our standard error. */
 export function program(
   words: readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -51,7 +51,7 @@ export function program(
   });
 }
 
-/** A real agent on a simulated gateway; it keeps its directory over kill and start. */
+/** A real agent on a simulated gateway; it keeps its directory when killed and restarted. */
 export function createAgent(options: {
   readonly simulator: Simulator;
   readonly site: string;
@@ -89,7 +89,7 @@ export function treeCpuMs(pid: number): number {
       );
       children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
     } catch {
-      // It has ended meanwhile.
+      // It has ended in the meantime.
     }
   }
   const sum = (root: number): number =>

@@ -1,11 +1,11 @@
 /**
- * The whole chain under faults: simulated gateways → agents → broker → collectors → PostgreSQL. Every fault comes at least once in random order,
- * and again until the time is over. At the end every reading that a gateway showed is looked for in the database, id by id.
+ * The whole chain under faults: simulated gateways → agents → broker → collectors → PostgreSQL. Every fault is injected at least once, in random order,
+ * and again until the time is over. At the end every reading that a gateway served is looked up in the database by its id.
  *
  *   npm run build && node --import tsx scripts/chain/run.ts [--broker mosquitto|rabbitmq] [--nodes 3] [--seconds 60] [--boxes 3] [--collectors 2]
  *     [--seed 1] [--only "PART OF A FAULT'S NAME"]
  *
- * With root, PostgreSQL stands on a small file system of its own, which one of the faults fills.
+ * As root, PostgreSQL gets a small file system of its own, which one of the faults fills.
  */
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
@@ -45,7 +45,7 @@ const DISK_BYTES = 400 << 20;
 
 type Fault = readonly [string, () => Promise<unknown>];
 
-/** A small generator, so that a campaign can be run again. */
+/** A small seeded generator, so that a campaign can be repeated. */
 function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -54,7 +54,7 @@ function seeded(seed: number): () => number {
   };
 }
 
-/** A file system of its own, where this user may mount one; else null. */
+/** A file system of its own, or null if this user may not mount one. */
 function mountDisk(directory: string): string | null {
   if (process.getuid?.() !== 0) return null;
   const disk = join(directory, "disk");
@@ -74,11 +74,11 @@ async function fillDisk(disk: string, postgres: Postgres, ms: number): Promise<v
   ]);
   await sleep(ms);
   rmSync(ballast);
-  // Without room for its log PostgreSQL ends itself.
+  // Without room for its log, PostgreSQL exits.
   if (!postgres.isRunning) postgres.start();
 }
 
-/** The cable's bytes vanish for a while, or its connections are refused. */
+/** The relay drops all bytes for a while, or refuses connections. */
 async function cut(cables: readonly Relay[], isSilent: boolean, ms: number): Promise<void> {
   for (const cable of cables)
     if (isSilent) cable.silence();
@@ -138,7 +138,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** The collectors' queue or subscription stands before the first message: nothing is kept for a group that never was. */
+/** The collectors' queue or subscription must exist before the first message: brokers keep nothing for an unknown group. */
 async function subscribed(url: string, broker: CabledBroker): Promise<void> {
   if (given.broker !== "rabbitmq")
     return until(url, "SELECT count(*) FROM collector_session", Number(given.collectors));
@@ -231,7 +231,7 @@ function cableFaults(
   ];
 }
 
-/** Rounds of every fault in random order until the time is over, at least one; how often each came. */
+/** Rounds of every fault in random order until the time is over, at least one. Returns how often each was injected. */
 async function inflict(
   faults: readonly Fault[],
   random: () => number,

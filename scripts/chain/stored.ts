@@ -1,6 +1,6 @@
 /**
- * What the Grafana boards' queries cost over many stored readings: each SQL panel of `deploy/grafana/readings.json` and `fleet.json`, first (the
- * server has just started) and again, and the sizes of the tables.
+ * What the Grafana boards' queries cost over many stored readings: each SQL panel of `deploy/grafana/readings.json` and `fleet.json`, first right after
+ * the server has started, then again, and the sizes of the tables.
  *
  *   node --import tsx scripts/chain/stored.ts [--readings 100000000] [--boxes 200] [--step 60] [--below DIRECTORY]
  */
@@ -106,7 +106,7 @@ async function main(): Promise<void> {
       for (const { uid, panels } of readBoards()) {
         for (const { title, targets } of panels) {
           const sql = targets[0]?.rawSql;
-          // The fleet's panels know no sensor: once is enough.
+          // The fleet's panels do not depend on a sensor: once is enough.
           if (sql === undefined || (uid === "gateside-fleet" && view !== views[0]?.[1])) continue;
           const text = expandedSql(sql, view);
           const times: number[] = [];

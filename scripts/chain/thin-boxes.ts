@@ -1,5 +1,5 @@
 /**
- * Boxes without a gateway, a store or a process of their own: records of a simulated plant, made into readings and encoded by the agent's own
+ * Boxes without a gateway, a store or a process of their own: records of a simulated plant, made into readings and encoded with the agent's own
  * encoder. What reaches the broker is what an agent would have sent.
  */
 import { createHash } from "node:crypto";
@@ -13,7 +13,7 @@ import { expectedReading } from "../../test/support/expected-reading.ts";
 
 type Template = Omit<StoredReading, "id" | "timeMs" | "seq" | "storedAtMs">;
 
-/** Readings of one plant as the store keeps them, which every box repeats with times, ids and a site of its own. */
+/** Readings of one plant as the store keeps them. Every box repeats them with its own times, ids and site. */
 export interface PlantTemplates {
   readonly siteFile: Site;
   /** By sensor and kind, several records of each. */
@@ -21,7 +21,7 @@ export interface PlantTemplates {
 }
 
 const DAY_MS = 86_400_000;
-/** Records of a type of sensor: its values change from reading to reading. Sensors of one type share them, for working one out takes long. */
+/** Records of a type of sensor: its values change from reading to reading. Sensors of one type share them, because computing one takes long. */
 const RECORDS_MAX = 4;
 
 export async function plantTemplates(sensors: number): Promise<PlantTemplates> {
@@ -69,11 +69,11 @@ export async function plantTemplates(sensors: number): Promise<PlantTemplates> {
 
 export interface ThinBox {
   readonly site: string;
-  /** The next reading, of one stream after the other. */
+  /** The next reading, taking the streams in turn. */
   next(timeMs: number): { readonly id: string; readonly message: Message };
 }
 
-/** `run` makes the ids of one run different from those of another. */
+/** `run` makes the ids of each run different. */
 export function createThinBox(plant: PlantTemplates, site: string, run: string): ThinBox {
   const encode = createJsonEncoder({
     prefix: "gateside",

@@ -1,6 +1,6 @@
 /**
  * What a reading costs between the broker and the disk: parse → COPY → COMMIT over readings of thin boxes, without a broker. CPU of this process
- * and of PostgreSQL's, per reading.
+ * and of PostgreSQL, per reading.
  *
  *   node --import tsx scripts/chain/writing.ts [--readings 200000] [--boxes 1000] [--sensors 50] [--batch 5000] [--stored 0,5000000,20000000]
  *     [--knob none] [--knob "wal_compression = off"]
@@ -21,14 +21,14 @@ const { values: given } = parseArgs({
     boxes: { type: "string", default: "1000" },
     sensors: { type: "string", default: "50" },
     batch: { type: "string", default: "5000" },
-    /** Readings that are there before; one measurement each. */
+    /** Readings already stored; one measurement each. */
     stored: { type: "string", default: "0" },
-    /** Settings of PostgreSQL, or `none`: each measured after a checkpoint, when every page that is touched goes to the WAL as a whole. */
+    /** Settings of PostgreSQL, or `none`: each measured after a checkpoint, when the first change of a page writes the whole page to the WAL. */
     knob: { type: "string", multiple: true, default: [] },
   },
 });
 const OPTIONS = { prefix: "gateside", keepDays: null };
-/** Streams and sets are learnt in the first of these; they are left out of the figures. */
+/** Streams and sets are looked up in the first of these, which are left out of the figures. */
 const WARM_BATCHES = 12;
 
 /** The server and every process it has started. */
@@ -40,7 +40,7 @@ export function serverCpuMs(pid: number): number {
       const parent = /^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${name}/status`, "utf8"))?.[1];
       if (Number(parent) === pid) sum += cpuMs(Number(name));
     } catch {
-      // It has ended meanwhile.
+      // It has ended in the meantime.
     }
   }
   return sum;

@@ -1,4 +1,4 @@
-/** Starts, kills and stops the agent as systemd and people do, and writes down whatever it should not have done. */
+/** Starts, kills and stops the agent as systemd and people do, and records whatever it should not have done. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -6,14 +6,14 @@ import { type BuiltAgent, spawnAgent } from "../../test/support/plant.ts";
 import { ask } from "./ask.ts";
 import { within } from "./within.ts";
 
-/** Contract 2. */
+/** Contract section 2. */
 const STOP_LIMIT_MS = 10_000;
-/** An agent that has not ended by then is asked what it waits for, and killed. */
+/** An agent that has not ended by then is asked for a report of what keeps it alive, and killed. */
 const STUCK_MS = 30_000;
 const REPORT_MS = 2000;
 /** An agent that cannot start is started again after this pause, as by systemd. */
 const RESTART_MS = 500;
-/** Until it answers, also on a busy machine. */
+/** Until it responds, even on a busy machine. */
 const START_MS = 60_000;
 const LOOK_MS = 20;
 const ANSWER_MS = 5000;
@@ -39,7 +39,7 @@ export class AgentKeeper {
     this.#agent = agent;
     void agent.ended.then(async (how) => {
       if (this.#agent !== agent) return;
-      // Nobody asked it to; systemd would start it again, and so do we, but it counts.
+      // It ended by itself: systemd would restart it, and so do we, but it is recorded.
       const said = JSON.stringify(agent.log.at(-1) ?? "");
       this.faults.push(`the agent ended by itself: ${how} ${said}`);
       await sleep(RESTART_MS);
@@ -64,7 +64,7 @@ export class AgentKeeper {
     const startedAt = performance.now();
     try {
       const how = await within(agent.stop(), STUCK_MS, "a clean end");
-      // A signal that comes before the program listens to signals simply ends it.
+      // A signal that arrives before the program has its handlers simply ends it.
       if (how !== 0 && how !== "SIGTERM") this.faults.push(`SIGTERM ended the agent with ${how}`);
     } catch {
       this.faults.push(`SIGTERM did not end the agent: ${await this.#whatFor(agent)}`);
@@ -75,7 +75,7 @@ export class AgentKeeper {
   }
 
   /**
-   * SIGHUP, as `systemctl reload` sends it: to an agent that has started. False where there is none, or none that answers
+   * SIGHUP, as `systemctl reload` sends it: to an agent that has started. False if there is none, or if it does not respond
    * in time.
    */
   async hangUp(): Promise<boolean> {

@@ -1,4 +1,4 @@
-/** Alarms of a campaign: what the store holds as told or to be told, against what a subscriber heard. */
+/** Alarms of a campaign: the sent and pending events in the store, compared with what a subscriber received. */
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import type { Recorder } from "./recorder.ts";
@@ -25,7 +25,7 @@ export function storedEvents(dataDir: string): Map<string, string> {
   }
 }
 
-/** `may`: ids of all readings that ever were; an event of a reading names one of them. */
+/** `may`: ids of all readings that ever existed; an event caused by a reading names one of them. */
 export function judgeEvents(
   stored: ReadonlyMap<string, string>,
   { events }: Pick<Recorder, "events">,
@@ -42,7 +42,7 @@ export function judgeEvents(
     const first = firstOf.get(content);
     if (first === undefined) firstOf.set(content, id);
     else doubled.push(`event ${content} as ${first} and ${id}`);
-    // An id of a reading has no other length; what a clock or a person caused names something else.
+    // Only a reading's id has this length; an event caused by a clock or a person names something else.
     if (/^[0-9a-f]{32}$/.test(readingId) && !may.has(readingId) && !stored.has(id))
       invented.push(`event ${id} of the reading ${readingId}`);
   }

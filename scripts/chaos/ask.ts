@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import { join } from "node:path";
 
-/** What the agent answers on its socket, whatever its port; null where it does not, or not in time. */
+/** The agent's response on its local socket, which does not depend on its port; null if there is none in time. */
 export function ask(dataDir: string, path: string, limitMs: number): Promise<string | null> {
   return new Promise((resolve) => {
     const asked = request({ socketPath: join(dataDir, "gateside.sock"), path }, (answer) => {

@@ -1,4 +1,4 @@
-/** One seed: a site, the built agent, everything that happens to them, and the reckoning. */
+/** One seed: a site, the built agent, everything that happens to them, and the final comparison. */
 import { existsSync, statfsSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -29,7 +29,7 @@ export interface CampaignOptions {
   readonly formats: readonly string[];
   /** Three uplinks beside `main`, and files that change. */
   readonly uplinks: boolean;
-  /** One of them is dark for so many days of the plant; 0: none. */
+  /** One of them is unreachable for this many days of the plant; 0: none. */
   readonly darkDays: number;
   /** Leaves the directory behind, and a copy of the store in it. */
   readonly keep: boolean;
@@ -41,34 +41,34 @@ export interface CampaignResult extends Verdict {
   readonly seed: number;
   readonly formats: readonly string[];
   readonly events: ReadonlyMap<EventName, number>;
-  /** Those beside `main`, whose numbers stand above. */
+  /** Those besides `main`, whose numbers are above. */
   readonly uplinks: readonly UplinkVerdict[];
-  /** Transitions of alarms, and how many of them `main` was told. */
+  /** Transitions of alarms, and how many of them `main` received. */
   readonly alarms: { readonly stored: number; readonly received: number };
-  /** The one that was dark. */
+  /** The one that was unreachable. */
   readonly dark: FarName | null;
-  /** Everything else that must not be: a live topic that went back, an agent that ended by itself, a row stored twice. */
+  /** Everything else that must not happen: a live topic that moved back, an agent that ended by itself, a row stored twice. */
   readonly faults: readonly string[];
   readonly seconds: number;
 }
 
-/** Pauses of the agent are slept in its own time, so a plant that runs faster is read more rarely than its cadence asks. */
+/** The agent's pauses take real time, so a plant that runs faster is read less often than its cadence requires. */
 const SPEED = 20;
 const HOUR_MS = 3_600_000;
-/** Of past days, so that whatever was shown can be read again to the end, also in a campaign of hours. */
+/** Days to read back, so that everything shown can be read again until the end, even in a campaign of hours. */
 const BACKFILL_DAYS_MIN = 3;
-/** After all has healed every day that is due is read; so long without any progress, and it is given up. */
+/** Once everything has recovered, every due day is read; the campaign gives up after this time without progress. */
 const READ_MS = 60_000;
-/** No seed takes longer beyond its length, whatever hangs. */
+/** No seed exceeds its length by more than this, even if something hangs. */
 const OVERTIME_MS = 400_000;
-/** The agent's first start, also on a busy machine and through libfaketime. */
+/** For the agent's first start, even on a busy machine and through libfaketime. */
 const FIRST_START_MS = 20_000;
 const DAY_MS = 24 * HOUR_MS;
-/** So that days of the plant that pass in a minute are no more records than the hours of other campaigns. */
+/** So that days of the plant that pass in a minute have no more records than the hours of other campaigns. */
 const DARK_CADENCE_S = 1200;
 /** A reload is applied within this time. */
 const RELOAD_MS = 30_000;
-/** Faults of records stay to the end; more of them would leave few records as they were. */
+/** Faults of records stay until the end; more of them would leave few records intact. */
 const ODD_RECORDS_MAX = 24;
 
 export async function runCampaign(
@@ -207,7 +207,7 @@ class Campaign {
       this.#events.set(event.name, count + 1);
       this.#options.log(`${String(atMs).padStart(6)} ms  ${JSON.stringify(event)}`);
       const happening = this.#happen(event).finally(() => this.#busy.delete(part));
-      // Whoever awaits them all sees the reason.
+      // Whoever awaits all of them gets the error.
       happening.catch(() => {});
       running.push(happening);
     }
@@ -294,7 +294,7 @@ class Campaign {
 
   async #fillDisk(forMs: number): Promise<void> {
     const { dataDir } = this.#site;
-    // An agent that never had room to begin with can do nothing but say so.
+    // An agent that never had enough disk space can only report that.
     await until(() => existsSync(join(dataDir, "gateside.db")), FIRST_START_MS);
     const filler = join(dataDir, "filler");
     const { bavail, bsize } = statfsSync(dataDir);
@@ -307,10 +307,10 @@ class Campaign {
     unlinkSync(filler);
   }
 
-  /** Everything is well again; an agent that waits out a long pause after a refusal is started afresh. */
+  /** Ends all faults; an agent in a long pause after a refusal is restarted. */
   async #heal(): Promise<void> {
     const { clock, faults } = this.#site.simulator;
-    // What is owed must drain on a slow machine, too: new readings have the right of way.
+    // The backlog must drain on a slow machine too, and new readings go first.
     clock.setSpeed(1);
     for (const { id, spec } of faults.list()) {
       const isPassing = spec.forMs !== undefined;
@@ -322,7 +322,7 @@ class Campaign {
     await this.#restoreFiles();
   }
 
-  /** By a reload, not by a start: what it takes in is read and delivered all the same. */
+  /** By a reload, not by a restart: what it adds is read and delivered nevertheless. */
   async #restoreFiles(): Promise<void> {
     const { far, siteFile, simulator } = this.#site;
     if (far === null) return;
@@ -346,7 +346,7 @@ class Campaign {
     }
   }
 
-  /** Everything that the gateway has by now is read; answers what nobody read. */
+  /** Reads everything that the gateway has so far; returns what was not read. */
   async #allRead(): Promise<string[]> {
     const places = this.#expectations.readable();
     let deadline = Date.now() + READ_MS;
@@ -354,7 +354,7 @@ class Campaign {
     for (;;) {
       const unread = this.#expectations.unread(places);
       if (unread.length === 0 || Date.now() > deadline) return unread;
-      // On a crowded machine it takes longer, as long as it goes forward.
+      // On a busy machine it may take longer as long as there is progress.
       if (unread.length < least) deadline = Date.now() + READ_MS;
       least = Math.min(least, unread.length);
       await sleep(1000);

@@ -38,7 +38,7 @@ export interface Orders {
 const MINUTE_MS = 60_000;
 const DEFAULT_MS = 30_000;
 const CI_MS = 12_000;
-/** Short campaigns in which everything happens that can. */
+/** Short campaigns with every possible event. */
 const CI_SEEDS = [
   [30, "json", false],
   [4, "json", true],
@@ -47,7 +47,7 @@ const CI_SEEDS = [
 ] as const;
 const FORMATS = ["json", "plain", "sparkplug"];
 
-/** Null: help is asked for. Throws with words for people. */
+/** Null if help was requested. Throws with a readable message. */
 export function readCommandLine(words: readonly string[]): Orders | null {
   const { values } = parseArgs({
     args: [...words],

@@ -1,4 +1,4 @@
-/** The end of a campaign with several uplinks: each on its own against what `main` received and the store holds. */
+/** The end of a campaign with several uplinks: each compared separately with what `main` received and the store holds. */
 import { ReportedGaps, repeatsOf } from "./compare.ts";
 import type { Expectation, Wanted } from "./expectation.ts";
 import { cloudValues, cloudWants, type FarName, type FarSides } from "./far-sides.ts";
@@ -6,7 +6,7 @@ import type { GapRecord, Recorder, Values } from "./recorder.ts";
 
 export interface UplinkVerdict {
   readonly uplink: FarName;
-  /** Readings that it is to have. */
+  /** Readings that it must receive. */
   readonly due: number;
   readonly received: number;
   readonly repeats: number;
@@ -18,9 +18,9 @@ export interface UplinkVerdict {
 
 interface Judged {
   readonly uplink: FarName;
-  /** What is left of a reading there; null: it is not owed. */
+  /** What remains of a reading there; null: it is not due. */
   readonly expected: (wanted: Wanted, values: Values) => Values | null;
-  /** Null: it did not come. False: it came, and other values with it. */
+  /** Null: it did not arrive. False: it arrived with other values. */
   readonly has: (id: string, wanted: Wanted, expected: Values | null) => boolean | null;
   readonly recorder: Pick<Recorder, "ids" | "doubled"> | null;
 }
@@ -29,7 +29,7 @@ type Far = Pick<FarSides, "cloud" | "visitor"> & {
   readonly host: Pick<FarSides["host"], "hasReading">;
 };
 
-/** `stored`: ids that the store holds; null while nobody has looked. `gaps`: of all uplinks, whoever told them. */
+/** `stored`: ids that the store holds; null until they have been read. `gaps`: of all uplinks, from any of them. */
 export function judgeUplinks(
   expectation: Expectation,
   main: Pick<Recorder, "ids">,
@@ -80,7 +80,7 @@ function judgeUplink(
   let received = 0;
   const absent = new Map<string, Wanted>();
   for (const [id, wanted] of [...must, ...gone]) {
-    // Where `main` has nothing to compare with it is judged there.
+    // If `main` has nothing to compare with, it is reported there.
     const values = main.ids.get(id)?.values;
     if (values === undefined || values === null) continue;
     const left = expected(wanted, values);
@@ -97,7 +97,7 @@ function judgeUplink(
     else absent.set(id, wanted);
   }
   const unreported = reported.take(absent);
-  // One that was not there begins with what is stored when it comes.
+  // An uplink that is added starts with what is stored at that time.
   if (uplink === "visitor") due -= unreported.size;
   else
     for (const [id, wanted] of unreported)

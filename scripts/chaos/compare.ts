@@ -7,14 +7,14 @@ export interface Evidence {
   readonly recorder: Pick<Recorder, "ids" | "doubled" | "gaps" | "waveforms">;
   /** The Sparkplug host; null without that format. */
   readonly host: Pick<RecordingHost, "hasReading" | "hasWaveform"> | null;
-  /** Ids that the store holds; null while nobody has looked. */
+  /** Ids that the store holds; null until they have been read. */
   readonly stored: ReadonlySet<string> | null;
 }
 
 export interface Verdict {
   readonly shown: number;
   readonly received: number;
-  /** A subscriber did not get it, and no gap record tells so. */
+  /** A subscriber did not get it, and no gap record accounts for it. */
   readonly lost: readonly string[];
   /** Missing, removed from the store, and counted in a gap record. */
   readonly givenUp: number;
@@ -22,7 +22,7 @@ export interface Verdict {
   readonly doubled: readonly string[];
   /** The same id more than once: allowed, delivery is at least once. */
   readonly repeats: number;
-  /** Shown for a moment only, and away before an agent stored it. */
+  /** Shown only for a moment, and gone before an agent stored it. */
   readonly takenBack: number;
 }
 
@@ -71,17 +71,17 @@ export function repeatsOf(ids: Recorder["ids"]): number {
   return repeats;
 }
 
-/** With one uplink none is named. */
+/** With a single uplink, none is named. */
 const isOfMain = ({ uplink = "main" }: GapRecord) => uplink === "main";
 
-/** Which subscriber lacks it; null when nobody does. */
+/** Which subscriber lacks it; null if none does. */
 function missingAt(id: string, wanted: Wanted, { recorder, host }: Evidence): string | null {
   const seen = recorder.ids.get(id);
   if (seen === undefined) return "on MQTT";
   return host === null || host.hasReading(wanted, seen.values) ? null : "at the Sparkplug host";
 }
 
-/** Waveforms that a subscriber lacks. The store counts those that it gave up, it does not name them. */
+/** Waveforms that a subscriber lacks. The store counts those that it gave up, but does not list them. */
 export function missingWaveforms(
   { must }: Pick<Expectation, "must">,
   { recorder, host }: Pick<Evidence, "recorder" | "host">,
@@ -121,8 +121,8 @@ export class ReportedGaps {
   }
 
   /**
-   * Those of the missing readings that no gap record accounts for. Spans overlap: in order of time, each reading takes the record that
-   * ends first, which accounts for as many as any other choice does.
+   * The missing readings that no gap record accounts for. Spans overlap: in order of time, each reading takes the record that
+   * ends first, which accounts for as many readings as any other choice.
    */
   take(missing: ReadonlyMap<string, Wanted>): Map<string, Wanted> {
     const rest = new Map<string, Wanted>();
@@ -136,7 +136,7 @@ export class ReportedGaps {
     return rest;
   }
 
-  /** For a verdict: what gap records of the reading's stream still count that nothing is missing for. */
+  /** For the report: readings that gap records of the stream count although none is missing. */
   remainder(wanted: Wanted): string {
     const gaps = this.#of(wanted).filter(({ left }) => left > 0);
     const spans = gaps.map(({ from, to, left }) => `${left} from ${iso(from)} to ${iso(to)}`);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 const LOOK_MS = 250;
 const MB = 1_048_576;
 
-/** Looks at DATA_DIR all the time: what the agent keeps there stays below its limit, and no store is ever found damaged. */
+/** Watches DATA_DIR: what the agent keeps there stays below its limit, and no store is ever found damaged. */
 export class DirectoryWatch {
   readonly faults: string[] = [];
   readonly #directory: string;
@@ -35,7 +35,7 @@ export class DirectoryWatch {
     try {
       return readdirSync(this.#directory).filter((name) => name.startsWith("gateside"));
     } catch {
-      return []; // Not made yet.
+      return []; // Does not exist yet.
     }
   }
   #look(): void {

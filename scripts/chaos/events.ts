@@ -45,7 +45,7 @@ export type ChaosEvent =
       readonly name: "uplinks change";
       readonly forMs: 0;
       readonly uplink: "visitor" | "cloud";
-      /** SIGKILL so long after SIGHUP; null: none. */
+      /** SIGKILL this long after SIGHUP; null: none. */
       readonly killAfterMs: number | null;
     }
   | {
@@ -61,7 +61,7 @@ export interface Planned {
   readonly event: ChaosEvent;
 }
 
-/** One event at a time on each part. */
+/** At most one event at a time affects each part. */
 export const PART_OF: Readonly<Record<EventName, Part>> = {
   "agent killed": "agent",
   "agent stopped": "agent",
@@ -83,7 +83,7 @@ export const PART_OF: Readonly<Record<EventName, Part>> = {
 /** Those that need several uplinks. */
 export const UPLINK_EVENTS = ["site file changes", "uplinks change", "other uplink fault"] as const;
 type UplinkEvent = (typeof UPLINK_EVENTS)[number];
-/** Each turns another seed's numbers than the plan of the other events, which is what it was without them. */
+/** Each draws from a seed of its own, so that the plan of the other events is the same with and without it. */
 const UPLINK_SEED = 0x5eed;
 
 /** How often each happens, relative to the others. */
@@ -102,7 +102,7 @@ const WEIGHTS: Readonly<Record<Exclude<EventName, UplinkEvent>, number>> = {
   "host offline": 3,
 };
 
-/** Faults that end by themselves and alter no record: whatever they hide is there afterwards. */
+/** Faults that end by themselves and alter no record: what they hide can be read afterwards. */
 const PASSING = [
   ...(["refused", "never-answer", "close-without-answer", "reset-without-answer"] as const),
   ...(["stale-keep-alive", "slow-first-byte", "html-500", "html-login", "empty-body"] as const),
@@ -115,7 +115,7 @@ const PASSING = [
   ...(["cut", "reset", "length-larger", "length-smaller", "silence"] as const),
 ] as const;
 
-/** Faults that make other records. They stay to the end, so that what was shown can be read again. */
+/** Faults that alter records. They stay until the end, so that what was shown can be read again. */
 const ALTERING = [
   ...(["same-time-other-content", "changed-field", "foreign", "other-day"] as const),
   ...(["time-unset", "time-epoch", "time-text", "time-2106", "channels-cut"] as const),
@@ -138,8 +138,8 @@ const CLOCK_STEPS_MS = [
 const BOX_STEPS_S = [0, 7200, -7200, 86_400 * 3, -86_400 * 40, -1_790_000_000];
 
 /**
- * The campaign of a seed. A longer one begins like a shorter one, and where something is not possible (no right to mount, no
- * Sparkplug host) only that is left out.
+ * The campaign of a seed. A longer one begins like a shorter one. If something is not possible (no permission to mount, no
+ * Sparkplug host), only that is left out.
  */
 export function planCampaign(
   random: SeededRandom,
@@ -158,7 +158,7 @@ export function planCampaign(
   return plan;
 }
 
-/** What happens to further uplinks and to the files beside it, all of one seed. */
+/** What happens to further uplinks and to the files, all from one seed. */
 export function planUplinkEvents(seed: number, lengthMs: number): Planned[] {
   const random = new SeededRandom(seed ^ UPLINK_SEED);
   const plan: Planned[] = [];

@@ -1,4 +1,4 @@
-/** What must have arrived, by ids that the campaign works out by itself from the records the gateway showed. */
+/** What must have arrived, by ids that the campaign computes itself from the records that the gateway served. */
 import type { Step } from "../../src/simulator/record-faults.ts";
 import type { ShownRecord, Simulator } from "../../src/simulator/simulator.ts";
 import { expectedId, expectedTimeMs } from "../../test/support/expected-reading.ts";
@@ -9,26 +9,26 @@ export interface Wanted {
   readonly sensor: string;
   readonly kind: string;
   readonly timeMs: number;
-  /** Channels of which waveforms must come; of records that a fault altered none is asked for. */
+  /** Channels whose waveforms must arrive; none for records that a fault altered. */
   readonly channels: readonly string[];
 }
 
 export interface Expectation {
-  /** Must have arrived: shown whole, and still readable now. */
+  /** Must have arrived: served completely, and still readable now. */
   readonly must: ReadonlyMap<string, Wanted>;
-  /** May have arrived: shown at any time, also in answers that broke off. */
+  /** May have arrived: served at any time, including in truncated responses. */
   readonly may: ReadonlyMap<string, Wanted>;
-  /** Shown whole, and taken back since: may have been on their way into an agent that was killed. */
+  /** Served completely, and taken back since: they may have been on their way into an agent that was killed. */
   readonly gone: ReadonlyMap<string, Wanted>;
 }
 
-/** Faults that put a record beside the one there was; every other takes its place. */
+/** Faults that add a record next to the original; all others replace it. */
 const BESIDE: ReadonlySet<string> = new Set(["same-time-other-content", "foreign", "other-day"]);
 
 export class Expectations {
   readonly #simulator: Simulator;
   readonly #backfillDays: number;
-  /** Ids by record and what was done to it; null where no reading can come of it. */
+  /** Ids by record and alteration; null if it cannot become a reading. */
   readonly #ids = new Map<string, { readonly id: string; readonly wanted: Wanted } | null>();
 
   /** `backfillDays` is how far back the agent reads. */
@@ -70,7 +70,7 @@ export class Expectations {
     );
   }
 
-  /** Those of the places that no answer has shown whole, in whatever version. */
+  /** Those that no response has contained completely, in any version. */
   unread(places: readonly string[]): string[] {
     const shown = new Set<string>();
     for (const record of this.#simulator.served()) {
@@ -119,7 +119,7 @@ const hasSamples = (value: unknown) => value instanceof Int16Array && value.leng
 
 const placeOf = ({ sensor, kind, n }: ShownRecord) => `${sensor} ${kind} ${n}`;
 
-/** Whether a version of a record is what the gateway shows now in the place of another. */
+/** Whether the gateway now shows this version of a record instead of another. */
 function replaces(later: readonly Step[], earlier: readonly Step[]): boolean {
   const next = later[earlier.length];
   if (next === undefined || BESIDE.has(next[0])) return false;

@@ -1,4 +1,4 @@
-/** The further uplinks of a campaign: brokers of their own behind cables of their own, who listens there, and the uplinks file. */
+/** The further uplinks of a campaign: their own brokers behind their own relays, the subscribers there, and the uplinks file. */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Mosquitto, startMosquitto } from "../../test/support/mosquitto.ts";
@@ -8,12 +8,12 @@ import { RecordingHost } from "./recording-host.ts";
 import { Relay } from "./relay.ts";
 import { writeWhole } from "./site-file.ts";
 
-/** What the uplink `cloud` chooses, each with a pattern in it. */
+/** What the uplink `cloud` selects; each has a pattern. */
 const KINDS = ["accel", "rpm", "loop", "currentV2"];
 const SENSORS = ["1002003*", "1002004??", "10020055*", "*596", "100200670"];
 const VALUES = ["*_vel_rms", "*_zone", "rpm", "channel1_m?", "current1_avg", "current1_max"];
 
-/** Written out here, not asked of the agent. */
+/** Written out here, not taken from the agent. */
 const isSensor = (code: string) =>
   /^(?:1002003.*|1002004..|10020055.*|.*596|100200670)$/.test(code);
 const isValue = (name: string) =>
@@ -22,7 +22,7 @@ const isValue = (name: string) =>
 export const cloudWants = (sensor: string, kind: string): boolean =>
   KINDS.includes(kind) && isSensor(sensor);
 
-/** What is left of a reading on the uplink `cloud`; null where it is not owed at all. */
+/** What remains of a reading on the uplink `cloud`; null if it is not due there. */
 export function cloudValues(values: Values): Values | null {
   const chosen = Object.entries(values).filter(([name]) => isValue(name));
   return chosen.length === 0 ? null : Object.fromEntries(chosen);
@@ -30,7 +30,7 @@ export function cloudValues(values: Values): Values | null {
 
 export type FarName = "cloud" | "visitor" | "scada";
 
-/** A broker, its cable, and who listens. */
+/** A broker, its relay and its subscriber. */
 interface FarSide {
   readonly broker: Mosquitto;
   readonly relay: Relay;
@@ -45,7 +45,7 @@ export class FarSides {
   readonly #sides: Readonly<Record<FarName, FarSide>>;
   readonly #path: string;
   #hasVisitor = true;
-  /** Of the uplink `cloud`: another one renews its session and nothing else. */
+  /** Of the uplink `cloud`: changing it renews that uplink's session and nothing else. */
   #inflight = 100;
 
   private constructor(
@@ -97,7 +97,7 @@ export class FarSides {
     return this.#path;
   }
 
-  /** The uplink that comes and goes does the one or the other. */
+  /** Adds or removes the uplink that comes and goes. */
   toggleVisitor(): void {
     this.#hasVisitor = !this.#hasVisitor;
     this.#write();
@@ -137,7 +137,7 @@ export class FarSides {
     }
   }
 
-  /** The agent reaches the new broker only once those who record listen there. */
+  /** The agent reaches the new broker only once the recorders are subscribed there. */
   async #kill(broker: Mosquitto, forMs: number): Promise<void> {
     const sides = Object.values(this.#sides).filter((side) => side.broker === broker);
     const shut = sides.filter(({ relay }) => relay.isOpen);

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 
-/** Readings and measurements that a store has given up for want of space, whatever they were owed to; not what uplinks that left were owed. */
+/** Readings and measurements that a store has given up for lack of space, for any uplink; not the backlog of removed uplinks. */
 export function givenUpCount(dataDir: string): number {
   const db = new Sqlite(join(dataDir, "gateside.db"), { readonly: true, timeout: 5000 });
   try {

@@ -1,6 +1,6 @@
 /**
- * Shows that the campaign notices: breaks one promise at a time in a copy of the sources, builds it, and runs campaigns on
- * it until one fails. Exit code 0 when that happened for every break.
+ * Shows that the campaign finds bugs: breaks one promise at a time in a copy of the sources, builds it, and runs campaigns on
+ * it until one fails. Exits with 0 if every break was found.
  *
  *   node --import tsx scripts/chaos/mutate.ts [--seeds A-B] [--only WORDS]
  */
@@ -81,13 +81,13 @@ function tryBreak(one: Break, copy: string, first: number, last: number): boolea
     const words = ["--seed", `${seed}`, "--formats", one.formats, "--program", program];
     const { stdout, status } = node(".", join("scripts", "chaos", "run.ts"), ...words);
     process.stdout.write(stdout);
-    // 2 would be a campaign that could not run.
+    // 2 means that the campaign could not run.
     if (status !== 0) return status === 1;
   }
   return false;
 }
 
-/** Answers the bundle of the broken copy. */
+/** Returns the bundle of the broken copy. */
 function build({ file, from, to }: Break, copy: string): string {
   for (const name of ["src", "scripts", "config", "package.json", "tsconfig.json", "LICENSE"]) {
     cpSync(name, join(copy, name), { recursive: true });

@@ -1,4 +1,4 @@
-/** Numbers from a seed: the same seed gives the same campaign. */
+/** Seeded random numbers: the same seed gives the same campaign. */
 export class SeededRandom {
   #state: number;
 

@@ -1,4 +1,4 @@
-/** What a campaign has come to so far: everything that is due against all who listen, and the wait for the rest of it. */
+/** The result of a campaign so far: everything due compared with what each subscriber received, and the wait for the rest. */
 import { execFile } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -12,15 +12,15 @@ import { givenUpCount } from "./given-up.ts";
 import type { GapRecord } from "./recorder.ts";
 import type { Site } from "./site.ts";
 
-/** Without anything new for so long, nothing more is hoped for. */
+/** If nothing new arrives for this long, nothing more is expected. */
 const SETTLE_MS = 40_000;
 /** A measurement is given up as one. */
 const CHANNELS_MAX = 3;
 const OWN_VIEW_MS = 5000;
-/** The store is exported so often at most, which takes a process each time. */
+/** The store is exported at most this often, because each export takes a process. */
 const EXPORT_MS = 4000;
 
-/** As far as a campaign looks at it. */
+/** The part that a campaign uses. */
 export interface StatusAnswer {
   readonly sensors?: readonly unknown[];
   readonly links?: readonly unknown[];
@@ -91,7 +91,7 @@ export class Reckoning {
     return text === null ? {} : (JSON.parse(text) as StatusAnswer);
   }
 
-  /** Waits until everything due has come, or nothing more can be hoped for; answers what was due. */
+  /** Waits until everything due has arrived, or nothing more can be expected; returns what was due. */
   async settled(): Promise<Pick<Expectation, "must" | "gone">> {
     const { recorder, host } = this.#site;
     const expectation = this.#expectations.now();
@@ -101,7 +101,7 @@ export class Reckoning {
       let verdict = judge(expectation, { recorder, host, stored: null });
       let far = this.judgeFar(expectation, null).flatMap(({ lost }) => lost);
       const isUnclear = verdict.givenUp + verdict.takenBack + far.length > 0;
-      // What a gap record seems to tell may be on its way: whatever the store still holds must come.
+      // Readings that a gap record seems to cover may still be on their way: whatever the store still holds must arrive.
       if (verdict.lost.length === 0 && isUnclear && Date.now() > this.#exportedAt + EXPORT_MS) {
         const { ids } = await this.export();
         this.#exportedAt = Date.now();
@@ -126,7 +126,7 @@ export class Reckoning {
     }
   }
 
-  /** More waveforms are missing than the store says it gave up, by themselves or with their readings. */
+  /** More waveforms are missing than the store reports as given up, alone or with their readings. */
   lacksWaveforms(expectation: Pick<Expectation, "must">): boolean {
     const { recorder, host, dataDir } = this.#site;
     const missing = missingWaveforms(expectation, { recorder, host });

@@ -20,14 +20,14 @@ export interface GapRecord {
   readonly to: string;
   readonly count: number;
   readonly reason: string;
-  /** Whose readings they were; absent where there is one uplink. */
+  /** Uplink of the readings; absent if there is only one. */
   readonly uplink?: string;
 }
-/** What was told of an alarm. */
+/** What was received about an alarm. */
 export interface ReceivedEvent {
   readonly id: string;
   readonly readingId: string;
-  /** What makes it another one, as text. */
+  /** What distinguishes it from others, as text. */
   readonly content: string;
 }
 export interface ReceivedReading {
@@ -39,9 +39,9 @@ export interface ReceivedReading {
 export interface RecorderOptions {
   /** First level of its topics. */
   readonly prefix: string;
-  /** Another subscriber's values are to be compared with these. */
+  /** Kept to compare another subscriber's values with them. */
   readonly keepsValues: boolean;
-  /** What the topic of a reading must be, `/history` aside; the contract's unless given. */
+  /** Expected topic of a reading, without `/history`; by default the contract's. */
   readonly topicOf?: (sensor: string, kind: string) => RegExp;
 }
 
@@ -49,23 +49,23 @@ const LOOK_MS = 10;
 /** Topics of a sensor that carry no reading, by their fourth level. */
 const OTHER_TOPICS = ["state", "about", "alarm"];
 
-/** A subscriber that judges as it listens: what came, under how many ids, and whether live topics went forward. */
+/** A subscriber that checks as it listens: what arrived, under how many ids, and whether live topics only moved forward. */
 export class Recorder {
   readonly ids = new Map<string, ReceivedReading>();
   /** `id channel` of every waveform. */
   readonly waveforms = new Set<string>();
   readonly faults: string[] = [];
-  /** Contents that came under more than one id. */
+  /** Contents that arrived under more than one id. */
   readonly doubled = new Set<string>();
   /** By id. */
   readonly events = new Map<string, ReceivedEvent>();
   live = 0;
   readonly #options: RecorderOptions;
-  /** By their text: a gap is told at least once, too. */
+  /** By their text: a gap too is published at least once. */
   readonly #gaps = new Map<string, GapRecord>();
-  /** Hash of each content and the id it came under first. */
+  /** Hash of each content, and the id under which it first arrived. */
   readonly #contents = new Map<string, string>();
-  /** Hash of the content that each id came with. */
+  /** Hash of the content of each id. */
   readonly #contentOf = new Map<string, string>();
   readonly #newest = new Map<string, { readonly time: string; readonly id: string }>();
   readonly #client: MqttClient;
@@ -77,7 +77,7 @@ export class Recorder {
       protocolVersion: 5,
       reconnectPeriod: 50,
       resubscribe: false,
-      // A broker that is stopped for a while is not lost.
+      // Long enough that a broker that is suspended for a while does not lose the connection.
       keepalive: 120,
       properties: { receiveMaximum: 65535 },
     });
@@ -88,7 +88,7 @@ export class Recorder {
     this.#client.on("connect", () => {
       this.#client.subscribe(`${options.prefix}/#`, { qos: 1, rap: true, rh: 2 }, (error) => {
         this.#isListening = !error;
-        // Without its subscription it would wait for ever; the next connection tries again.
+        // Without its subscription it would wait forever; the next connection tries again.
         if (error) this.#client.stream.destroy();
       });
     });
@@ -164,7 +164,7 @@ export class Recorder {
     else if (before !== id) this.doubled.add(`${sensor} ${kind} ${time} as ${before} and ${id}`);
   }
 
-  /** The same reading may come again where its acknowledgement was lost; anything else must be newer. */
+  /** The same reading may arrive again if its acknowledgement was lost; any other must be newer. */
   #live(topic: string, { id, time }: Seen): void {
     this.live += 1;
     const before = this.#newest.get(topic);

@@ -1,11 +1,11 @@
-/** The Sparkplug side of a campaign: the primary host, which comes and goes, and a bystander who is always there. */
+/** The Sparkplug side of a campaign: the primary host, which comes and goes, and an observer that is always connected. */
 import mqtt, { type MqttClient } from "mqtt";
 import { StrictHost } from "../../test/publish/sparkplug/strict-host.ts";
 import type { Wanted } from "./expectation.ts";
 import type { Values } from "./recorder.ts";
 
 const HOST_ID = "scada";
-/** Whoever hears that the host is offline has this long until the last message must have come, ms. */
+/** Time between the host's offline state and the last message that may follow it, ms. */
 const HUSH_MS = 2000;
 
 export class RecordingHost {
@@ -24,12 +24,12 @@ export class RecordingHost {
     this.#bystander.on("message", (topic, payload) => this.#overhear(topic, payload));
   }
 
-  /** Also what the node did wrong while nobody listened. */
+  /** Includes what the node did wrong while the host was offline. */
   get faults(): readonly string[] {
     return [...this.#host.faults, ...this.#faults];
   }
 
-  /** With its connection cut the broker tells it (the will), else it says so itself. */
+  /** If its connection is cut, the broker publishes its offline state (the will); otherwise the host does. */
   leave(isAbrupt: boolean): void {
     this.#host.leave(isAbrupt);
   }
@@ -37,7 +37,7 @@ export class RecordingHost {
     this.#host.comeBack();
   }
 
-  /** Every value of a reading came in, as data of its device with its time. */
+  /** Every value of a reading arrived, as data of its device with its time. */
   hasReading({ sensor, kind, timeMs }: Wanted, values: Values | null): boolean {
     return Object.entries(values ?? {}).every(([name, value]) =>
       this.#host.contents.has(StrictHost.contentOf(sensor, `${kind}/${name}`, timeMs, value)),

@@ -1,8 +1,8 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
 /**
- * The cable between agent and broker. It can be pulled without a word (nothing arrives any more, no end is told) and it can
- * be closed, so that the agent reaches a new broker only after the recorder listens there.
+ * The connection between agent and broker. It can be cut silently (nothing arrives any more, neither end is closed), and it can
+ * be closed, so that the agent reaches a new broker only after the recorder has subscribed there.
  */
 export class Relay {
   readonly #brokerPort: number;
@@ -24,7 +24,7 @@ export class Relay {
     return `mqtt://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** From now on the broker's words take this long: a window of messages takes as long, and none are under way unseen. */
+  /** From now on the broker's responses take this long, and so does each window of messages. */
   delayAnswers(ms: number): void {
     this.#answerDelayMs = ms;
   }
@@ -32,7 +32,7 @@ export class Relay {
   silence(): void {
     this.#isSilent = true;
   }
-  /** The way is there again; connections that lost bytes are dead. */
+  /** Works again; connections that lost bytes are closed. */
   heal(): void {
     this.#isSilent = false;
     this.reset();

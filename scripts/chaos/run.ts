@@ -42,7 +42,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** A seed that cannot be judged does not keep the others from running. */
+/** A seed that cannot be evaluated does not prevent the others from running. */
 async function runRound(place: Workplace, options: CampaignOptions): Promise<number> {
   try {
     const result = await runCampaign(place, options);
@@ -60,21 +60,21 @@ class CalledOff extends Error {
   override readonly name = "CalledOff";
 }
 
-/** Ctrl-C ends what was started and takes away what was mounted. */
+/** Ctrl-C stops what was started and unmounts what was mounted. */
 function untilCalledOff(): Promise<never> {
   const calledOff = new Promise<never>((_, reject) => {
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
       process.once(signal, () => reject(new CalledOff(`called off by ${signal}`)));
     }
   });
-  // It may come between two seeds.
+  // It may arrive between two seeds.
   calledOff.catch(() => {});
   return calledOff;
 }
 
 main().then(
   (code) => {
-    // Whatever a campaign that hung has left open must not keep this process.
+    // Whatever a hung campaign has left open must not keep this process alive.
     process.exit(code);
   },
   (error: unknown) => {

@@ -1,13 +1,13 @@
-/** The site file of a campaign and what people change in it while the agent runs. Nothing of it alters the id of a record. */
+/** The site file of a campaign and what people change in it while the agent runs. None of the changes alters the id of a record. */
 import { renameSync, writeFileSync } from "node:fs";
 import type { ChannelConfig, Sensor, Site } from "../../src/core/sensor.ts";
 import type { SeededRandom } from "./random.ts";
 
 export type SiteChange = "added" | "removed" | "renamed" | "re-typed" | "clamp" | "class";
 
-/** A type code that the simulated plant gives to no sensor. */
+/** A type code that no sensor of the simulated plant has. */
 const WRONG_TYPE = 99;
-/** So many sensors are left out at most. */
+/** At most this many sensors are left out. */
 const REMOVED_MAX = 4;
 const CLAMPS = [50, 100, 250, 500];
 const CLASSES = ["group1-rigid", "group2-rigid", "class2"] as const;
@@ -25,7 +25,7 @@ export class SiteFile {
     this.#write();
   }
 
-  /** Writes one change of this sort, of a sensor that the numbers choose. Answers whether there was anything to change. */
+  /** Writes one change of this kind, to a sensor chosen by the numbers. Returns whether there was anything to change. */
   change(what: SiteChange, random: SeededRandom): boolean {
     const { sensors } = this.#now;
     const missing = this.#whole.sensors.filter(({ code }) => !sensors.some((s) => s.code === code));
@@ -83,7 +83,7 @@ export class SiteFile {
   }
 }
 
-/** As an editor saves: whoever reads it finds the old or the new text, whole. */
+/** As an editor saves: a reader finds either the complete old text or the complete new one. */
 export function writeWhole(path: string, content: unknown): void {
   writeFileSync(`${path}.new`, JSON.stringify(content));
   renameSync(`${path}.new`, path);

@@ -1,4 +1,4 @@
-/** What a campaign happens to: a plant, a broker behind a cable, those who listen, a disk, and the settings of the agent. */
+/** What a campaign acts on: a plant, a broker behind a relay, subscribers, a disk, and the agent's settings. */
 import { cpSync, lstatSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,11 +18,11 @@ export interface SiteOptions {
   readonly seed: number;
   readonly formats: readonly string[];
   readonly backfillDays: number;
-  /** Plant seconds in a second. */
+  /** Plant seconds per real second. */
   readonly speed: number;
-  /** Seconds between two records instead of those of the campaign. */
+  /** Seconds between two records, instead of the campaign's. */
   readonly cadenceS: number | null;
-  /** Three uplinks beside `main`, each with a broker or a cable of its own. */
+  /** Three uplinks beside `main`, each with its own broker or relay. */
   readonly hasFarSides: boolean;
   /** Leaves the directory behind, and a copy of the store in it. */
   readonly keep: boolean;
@@ -45,14 +45,14 @@ export interface Site {
   close(): Promise<void>;
 }
 
-/** Limits in the midst of what the plant measures, so that alarms come and go. */
+/** Limits in the middle of what the plant measures, so that alarms come and go. */
 const ALARMS = [
   { name: "speed", select: { kinds: ["rpm"] }, high: 1486, hysteresis: 0.3 },
   { name: "level", select: { kinds: ["loop"], values: ["channel1"] }, high: 60, low: 40 },
   { name: "load", select: { kinds: ["current", "currentV2"] }, high: 45, hysteresis: 1 },
 ] as const;
 
-/** Places and nights: a midnight or a change of the clocks lies a few minutes ahead. */
+/** Time zones and dates: midnight or a clock change is a few minutes ahead. */
 const NIGHTS = [
   ["UTC", "2026-05-12T23:56:00Z"],
   ["Europe/Berlin", "2026-03-28T22:56:00Z"],
@@ -81,7 +81,7 @@ export async function openSite(
   try {
     if (place.smallDisk) closers.push(mounted(place.smallDisk, dataDir));
     if (options.keep) {
-      // Sockets cannot be copied, and an agent that was killed leaves its own.
+      // Sockets cannot be copied, and an agent that was killed leaves its socket behind.
       const isCopied = (path: string) => !lstatSync(path).isSocket();
       const kept = join(directory, "kept");
       closers.push(() => cpSync(dataDir, kept, { recursive: true, filter: isCopied }));
@@ -144,7 +144,7 @@ function openSimulator(
   random: SeededRandom,
 ): Promise<Simulator> {
   const cadence = random.pick([30, 40, 60]);
-  // Every reading goes out several times: fewer of them, or the end is waited for longer than faults last.
+  // Every reading is sent several times: with as many readings as usual, draining would take longer than the faults.
   const isSlow = hasFarSides || formats.includes("sparkplug");
   const own = { accel: isSlow ? 60 : 20, loop: 20, rpm: 30 };
   const slow = { current: cadence, currentV2: cadence, accCurrent: cadence, dryContact: cadence };
@@ -162,13 +162,13 @@ function openSimulator(
   });
 }
 
-/** Answers what takes it away again. */
+/** Returns a function that removes it again. */
 function mounted(disk: SmallDisk, path: string): () => void {
   disk.mount(path);
   return () => disk.unmount(path);
 }
 
-/** The wall clock alone: the monotonic one goes on as it does in a box whose clock is set. */
+/** Only the wall clock: the monotonic one continues, as on a box whose clock is set. */
 function fakeTime(library: string, clockFile: string): Record<string, string> {
   return {
     LD_PRELOAD: library,

@@ -39,7 +39,7 @@ export function headLines(): string[] {
   return [`| ${all.join(" | ")} |`, `|${" --- |".repeat(all.length)}`];
 }
 
-/** The row of a seed, and below it what was wrong. */
+/** The row of a seed, followed by its problems. */
 export function resultLines(result: CampaignResult): string[] {
   const { lost, invented, doubled, faults } = result;
   const happened = EVENTS.map(([name]) => result.events.get(name) ?? 0);

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const LOOK_MS = 20;
 
-/** A wait that ends: nothing in a campaign may hang without a word. */
+/** A wait with a deadline: nothing in a campaign may hang silently. */
 export async function within<T>(promise: Promise<T>, limitMs: number, what: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_, reject) => {
@@ -15,7 +15,7 @@ export async function within<T>(promise: Promise<T>, limitMs: number, what: stri
   }
 }
 
-/** Resolves once it holds, or when the time is up. */
+/** Resolves once the condition holds or the time is up. */
 export async function until(holds: () => boolean, limitMs: number): Promise<void> {
   const deadline = Date.now() + limitMs;
   while (!holds() && Date.now() < deadline) await sleep(LOOK_MS);

@@ -1,9 +1,9 @@
-/** What this machine lets a campaign do, and the bundle under test. */
+/** What this machine allows a campaign to do, and the bundle under test. */
 import { execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 
-/** A file system so small that it can be filled. */
+/** Small enough to be filled. */
 export interface SmallDisk {
   mount(path: string): void;
   unmount(path: string): void;
@@ -11,9 +11,9 @@ export interface SmallDisk {
 export interface Workplace {
   /** The bundle under test. */
   readonly program: string;
-  /** Null where mounting is not allowed. */
+  /** Null if mounting is not allowed. */
   readonly smallDisk: SmallDisk | null;
-  /** libfaketime; null where it is not installed. */
+  /** libfaketime; null if it is not installed. */
   readonly fakeTimeLibrary: string | null;
 }
 
@@ -50,7 +50,7 @@ function smallDisk(directory: string): SmallDisk | null {
     rmdirSync(trial);
     return disk;
   } catch {
-    // Not root, or a container without the right: the campaign goes on without full disks.
+    // Not root, or a container without permission: the campaign runs without full disks.
     return null;
   }
 }

@@ -1,4 +1,4 @@
-/** One simulated machine and its year, for the trial of diagnosis: through the real analysis, alarm engine and finding engine. */
+/** One simulated machine and its year, for the trial of diagnosis: run through the real analysis, alarm engine and finding engine. */
 import { AlarmEngine } from "../../src/core/alarm/engine.ts";
 import type { FollowedReading } from "../../src/core/alarm/follow-up.ts";
 import { FindingEngine } from "../../src/core/diagnosis/engine.ts";
@@ -63,9 +63,9 @@ export const FLEETS: Readonly<Record<string, Fleet>> = {
 
 export interface Year {
   readonly days: number;
-  /** First day in zone D; null where it was not reached. */
+  /** First day in zone D; null if it was not reached. */
   readonly zoneDDay: number | null;
-  /** By thresholds: what stood, and since when. */
+  /** By thresholds: active findings and since when. */
   readonly found: readonly (readonly { readonly finding: string; readonly day: number }[])[];
   readonly alarms: { readonly zone: number; readonly baseline: number };
   readonly baselines: readonly string[];
@@ -75,7 +75,7 @@ export interface Year {
 
 export const WHY_DAYS = 14;
 
-/** Findings by the fault that they should be of. */
+/** The finding that each fault should lead to. */
 export const TRUTH: Readonly<Record<FaultKind, string>> = {
   unbalance: "unbalance",
   misalignment: "misalignment",
@@ -124,7 +124,7 @@ export interface Trial {
   readonly fleet: Fleet;
   /** Each is tried on the same readings. */
   readonly sweep: readonly Thresholds[];
-  /** As in the site file; absent: as it is without. */
+  /** As in the site file; absent: the default. */
   readonly zoneReadings?: number | undefined;
 }
 

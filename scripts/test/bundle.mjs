@@ -1,13 +1,13 @@
 /**
- * Compiles the tests once, before they run: loading TypeScript anew in each of 150 processes costs more than most of them do. Packages
- * stay outside; what two tests share is one file.
+ * Compiles the tests once, before they run: loading TypeScript in each of 150 processes takes more time than most of the tests. Packages
+ * stay external; code that several tests share becomes one file.
  */
 import { mkdirSync, mkdtempSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 
-/** A module sees its own place in the checkout, not that of the file that it became part of. */
+/** A module sees its own path in the checkout, not that of the bundle it became part of. */
 const ownPlace = {
   name: "own-place",
   setup({ onLoad }) {
@@ -23,7 +23,7 @@ const ownPlace = {
   },
 };
 
-/** What the program loads by its path is compiled, too. */
+/** Files that the program loads by path are compiled too. */
 const COLLECT = 'resolve("src", "collect", "main.ts")';
 const compiledCollect = (root, directory) => ({
   name: "compiled-collect",
@@ -47,7 +47,7 @@ const seededProperties = {
   },
 };
 
-/** Answers where the compiled files lie, and for each test file its own. */
+/** Returns the folder of the compiled files, and the compiled file of each test. */
 export async function bundleTests(root, files) {
   const cache = join(root, ".cache");
   mkdirSync(cache, { recursive: true });

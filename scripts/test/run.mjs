@@ -1,6 +1,6 @@
 /**
- * Runs tests: all of them, or those of the rooms and files that are named (`node scripts/test/run.mjs store cli/probe`). Needs no build where the
- * named tests need none. Says at the end what was skipped and why; with CI=true a missing component is a failure.
+ * Runs tests: all of them, or those of the given rooms and files (`node scripts/test/run.mjs store cli/probe`). Needs no build if the
+ * given tests need none. Reports at the end what was skipped and why; with CI=true a missing component is a failure.
  */
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -9,14 +9,14 @@ import { pathToFileURL } from "node:url";
 import { bundleTests } from "./bundle.mjs";
 
 const root = resolve(import.meta.dirname, "../..");
-/** What `measureMs` gives on the machine that the deadlines of the tests were written on, with two cores. */
+/** What `measureMs` returns on the two-core machine for which the tests' deadlines were chosen. */
 const USUAL_MS = 1100;
 const MEASURED_SIDE_BY_SIDE = 2;
-/** A machine slower than this would rather be told so than waited for. */
+/** On a machine slower than this, deadlines are not extended any further. */
 const SLOWNESS_MAX = 20;
-/** Most long tests wait for processes and brokers, so that more of them than there are cores keep the cores busy. */
+/** Most long tests wait for processes and brokers, so it takes more tests than cores to keep the cores busy. */
 const CONCURRENCY = 4;
-/** What takes longest starts first, so that the run does not end with one of them alone. */
+/** The slowest files start first, so that the run does not end with one of them alone. */
 const LONGEST = [
   "agent/reload",
   "agent/faults",
@@ -34,7 +34,7 @@ const LONGEST = [
   "store/space/retention",
 ];
 /**
- * What a file must not contain to share a process with the others of its room: programs, sockets, time of its own, changes to the process.
+ * A file that contains one of these does not share a process with the others of its room: programs, sockets, mocked time, changes to the process.
  * Starting Node costs more than most tests of pure functions.
  */
 const NEEDS_ITS_OWN_PROCESS =
@@ -57,7 +57,7 @@ function testsOf(name) {
   return found.endsWith(".ts") ? [found] : testsBelow(found);
 }
 
-/** Wall time of some TypeScript starts side by side: a busy machine counts as a slow one. */
+/** Wall time of several parallel TypeScript starts: a busy machine counts as a slow one. */
 async function measureMs() {
   const started = performance.now();
   await Promise.all(
@@ -89,7 +89,7 @@ if (slowness > 1.5)
     `# this machine is ${slowness.toFixed(1)} times slower than usual; deadlines wait as much longer`,
   );
 
-/** Files of one room that may share a process become one file that imports them all. */
+/** Files of one room that may share a process become a single file that imports all of them. */
 function packed(paths, { directory, compiled }) {
   const rooms = new Map();
   const alone = [];

@@ -1,6 +1,6 @@
 /**
- * Property tests explore anew with each run on a developer's machine. CI runs the same examples each time, so that a change is judged by
- * itself and not by what chance finds that day.
+ * On a developer's machine, property tests try new examples with each run. CI runs the same examples each time, so that a
+ * result depends on the change alone and not on chance.
  */
 import fc from "fast-check";
 

@@ -1,5 +1,5 @@
 /**
- * A reporter for the end of a run: what failed, with its error and place, which files took longest, and what was skipped and why. With
+ * A reporter for the end of a run: what failed, with error and location, which files took longest, and what was skipped and why. With
  * CI=true a skipped test is a failure.
  */
 const SLOWEST_SHOWN = 15;

@@ -47,7 +47,7 @@ export interface LaneDepth {
   readonly oldestTimeMs: number | null;
 }
 
-/** Readings that were given up, to be published on agent/gap (contract 6). */
+/** Readings that were given up, to be published on agent/gap (contract section 6). */
 export interface Gap {
   readonly gapId: number;
   readonly sensor: string;

@@ -1,6 +1,6 @@
 export type Quality = "good" | "uncertain" | "bad";
 
-/** Why a value is not good (contract 5). */
+/** Why a value is not good (contract section 5). */
 export const REASONS = [
   "wire_break",
   "under_range",

@@ -35,7 +35,7 @@ export interface ChannelTones {
   readonly tones: AxisTones | null;
 }
 
-/** One converted record: values in engineering units with quality, ready to store and publish (contract 6). */
+/** One converted record: values in engineering units with quality, ready to store and publish (contract section 6). */
 export interface Reading {
   /** 32 hex digits; see identity.ts. */
   readonly id: string;
@@ -47,7 +47,7 @@ export interface Reading {
   readonly units: Readonly<Record<string, string>>;
   /** Only values that are not good. */
   readonly quality: Readonly<Record<string, Doubt>>;
-  /** utc_offset, flags, version, … (contract 5). */
+  /** utc_offset, flags, version, … (contract section 5). */
   readonly attributes: Readonly<Record<string, JsonValue>>;
   /** The raw record without its samples, neutral names: what PUBLISH_RAW adds. */
   readonly raw: Readonly<Record<string, JsonValue>>;
@@ -57,7 +57,7 @@ export interface Reading {
   readonly tones?: readonly ChannelTones[] | null;
 }
 
-/** Flags that appear in `attributes.flags` (contract 5, services.md). */
+/** Flags that appear in `attributes.flags` (contract section 5, services.md). */
 export type Flag =
   | "time_in_future"
   | "channel_length_mismatch"

@@ -1,4 +1,4 @@
-/** A broker that is away and comes back, in the order that contract 6 promises to a subscriber. */
+/** A broker that is away and comes back, in the order that contract section 6 promises to a subscriber. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { Relay } from "../../scripts/chaos/relay.ts";

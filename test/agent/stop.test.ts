@@ -13,7 +13,7 @@ import { RecordingLogger } from "../support/recording-logger.ts";
 import { tempDirectory } from "../support/temp-database.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
-/** Contract 2: a clean end takes no longer. */
+/** Contract section 2: a clean stop takes no longer than this. */
 const END_MAX_MS = 9_000;
 
 async function openHouse(t: TestContext, mqttUrl: string, clock: Clock = systemClock) {

@@ -1,4 +1,4 @@
-/** Contract 3 to 6: what odd but legal answers of a gateway with another word become at a subscriber. */
+/** Contract sections 3 to 6: what a subscriber receives from unusual but legal responses of a gateway with another word. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { envelope, utcDay, wireTime } from "../support/fake-gateway.ts";

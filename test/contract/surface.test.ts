@@ -1,4 +1,4 @@
-/** Contract 2, 3 and 7: answers in every legal form, the HTTP side from outside, and wrong settings. */
+/** Contract sections 2, 3 and 7: responses in every legal form, the HTTP side from outside, and wrong settings. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** Contract 6: what moves forward, what is history, and which readings are the same. */
+/** Contract section 6: what moves forward, what is history, and which readings are the same. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { envelope, utcDay, wireTime } from "../support/fake-gateway.ts";

@@ -102,7 +102,7 @@ export function truthOf(
   return truth;
 }
 
-/** Contract 6: a live topic only moves forward in time (the same reading may come again); history tells itself apart. */
+/** Contract section 6: a live topic only moves forward in time (the same reading may arrive again); history is marked as such. */
 export function assertLiveMovesForward(readings: readonly SeenReading[]): void {
   const newest = new Map<string, SeenReading>();
   for (const reading of readings) {

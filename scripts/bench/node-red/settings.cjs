@@ -1,4 +1,4 @@
-/** Node-RED as a headless baseline: no editor, no telemetry, no files beside its flow. */
+/** Node-RED as a headless baseline: no editor, no telemetry, no files besides its flow. */
 module.exports = {
   uiPort: Number(process.env.BENCH_PORT),
   uiHost: "127.0.0.1",

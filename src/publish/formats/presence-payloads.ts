@@ -4,7 +4,7 @@ import type { Gap } from "../../core/delivery.ts";
 import { linkTitle } from "../../core/link-title.ts";
 import type { AgentWord } from "./profile.ts";
 
-/** Payloads of the agent's and sensors' own topics (contract 6). */
+/** Payloads of the agent's and sensors' own topics (contract section 6). */
 
 const timeOf = (ms: number | null): string | null =>
   ms === null ? null : new Date(ms).toISOString();
