@@ -1,7 +1,7 @@
 /** Which packages of node_modules ended up in esbuild's output. */
 import type { Metafile } from "esbuild";
 
-/** Not seen by the bundler: copied beside the program. */
+/** Not seen by the bundler: copied next to the program. */
 const NATIVE = "node_modules/better-sqlite3";
 
 /** Folders (`node_modules/a/node_modules/b`) of all packages that contributed at least one byte to the bundles, and of the native module; sorted. */

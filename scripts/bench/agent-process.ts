@@ -1,4 +1,4 @@
-/** The built agent as a process, beside a canned gateway and a broker. */
+/** The built agent as a process, next to a canned gateway and a broker. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

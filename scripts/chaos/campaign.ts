@@ -27,7 +27,7 @@ export interface CampaignOptions {
   readonly seed: number;
   readonly lengthMs: number;
   readonly formats: readonly string[];
-  /** Three uplinks beside `main`, and files that change. */
+  /** Three uplinks besides `main`, and files that change. */
   readonly uplinks: boolean;
   /** One of them is unreachable for this many days of the plant; 0: none. */
   readonly darkDays: number;

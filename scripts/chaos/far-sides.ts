@@ -111,7 +111,7 @@ export class FarSides {
     this.#write();
   }
 
-  /** From now on nothing answers at its address. */
+  /** From now on nothing responds at its address. */
   darken(name: FarName): void {
     this.#sides[name].relay.shut();
   }

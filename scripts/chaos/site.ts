@@ -22,7 +22,7 @@ export interface SiteOptions {
   readonly speed: number;
   /** Seconds between two records, instead of the campaign's. */
   readonly cadenceS: number | null;
-  /** Three uplinks beside `main`, each with its own broker or relay. */
+  /** Three uplinks besides `main`, each with its own broker or relay. */
   readonly hasFarSides: boolean;
   /** Leaves the directory behind, and a copy of the store in it. */
   readonly keep: boolean;
