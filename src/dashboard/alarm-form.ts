@@ -5,7 +5,7 @@ import { h, replace, setText } from "./dom.ts";
 const BUTTONS: Readonly<Record<AlarmWord, string>> = {
   acknowledge: "Acknowledge",
   shelve: "Shelve",
-  unshelve: "Take from shelf",
+  unshelve: "Unshelve",
   note: "Note",
 };
 const SHELF_TIMES = [

@@ -14,7 +14,7 @@ const LISTS = [
   ["acknowledged", "Acknowledged"],
   ["shelved", "Shelved"],
   ["history", "History"],
-  ["said", "What was said"],
+  ["said", "Action log"],
 ] as const;
 type ListName = (typeof LISTS)[number][0];
 

@@ -67,9 +67,9 @@ test("dashboard – alarms are counted in the header, listed, acknowledged, shel
   await items.getByText(/shelved until/).waitFor();
   await page.reload();
   await items.getByText(/shelved until/).waitFor();
-  await items.getByRole("button", { name: "Take from shelf …" }).click();
-  await page.getByRole("button", { name: "Take from shelf", exact: true }).click();
-  await page.getByRole("button", { name: "What was said" }).click();
+  await items.getByRole("button", { name: "Unshelve …" }).click();
+  await page.getByRole("button", { name: "Unshelve", exact: true }).click();
+  await page.getByRole("button", { name: "Action log" }).click();
   await page.locator("li.alarm", { hasText: "Anna unshelved" }).waitFor();
   await page.getByRole("button", { name: "History" }).click();
   await items.first().waitFor();
