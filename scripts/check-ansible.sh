@@ -240,6 +240,9 @@ started_is 1
 [ "$(inside dpkg-query -W -f '${Version}' gateside)" = 99.0.0-1 ] || die "not upgraded"
 claim "a newer version in the repository is installed with one restart, box after box"
 
+# reprepro keeps one version of a package: the newer one is withdrawn first.
+reprepro --silent --basedir "$work/repository" remove stable gateside
+publish "$deb"
 edit "$work/vars.json" "it.gateside_version = '$version'"
 plays pinned box-1
 changed_is Package
@@ -247,7 +250,7 @@ started_is 1
 [ "$(inside dpkg-query -W -f '${Version}' gateside)" = "$version" ] || die "not the version asked for"
 plays pinned-again box-1
 changed_is ""
-claim "gateside_version takes a box back to an older version, and holds it there"
+claim "with the newer version withdrawn, gateside_version takes a box back to the older one"
 
 edit "$work/vars.json" "it.gateside_settings.GATEWAY_URL = 'http://127.0.0.1:$closed_port'; it.gateside_health_s = 10"
 refused unhealthy all
