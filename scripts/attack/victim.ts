@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, "..", "..");
 /** What ExecStart of the unit gives Node. */
 function unitFlags(): string[] {
   const unit = readFileSync(join(ROOT, "systemd", "gateside.service"), "utf8");
-  const line = /^ExecStart=\S+ (.*) \S+gateside\.js/m.exec(unit);
+  const line = /^ExecStart=\S+ (.*) \S+(?:launch|gateside)\.js/m.exec(unit);
   if (line?.[1] === undefined) throw new Error("the unit has no ExecStart as expected");
   return line[1].split(" ");
 }
