@@ -1,5 +1,5 @@
 /** The end of a campaign with several uplinks: each compared separately with what `main` received and the store holds. */
-import { ReportedGaps, repeatsOf } from "./compare.ts";
+import { describe, ReportedGaps, repeatsOf } from "./compare.ts";
 import type { Expectation, Wanted } from "./expectation.ts";
 import { cloudValues, cloudWants, type FarName, type FarSides } from "./far-sides.ts";
 import type { GapRecord, Recorder, Values } from "./recorder.ts";
@@ -74,8 +74,7 @@ function judgeUplink(
   const reported = new ReportedGaps(gaps.filter((gap) => gap.uplink === uplink));
   const lost: string[] = [];
   const invented: string[] = [];
-  const nameOf = (id: string, { sensor, kind, timeMs }: Wanted) =>
-    `${uplink}: ${id} ${sensor} ${kind} ${new Date(timeMs).toISOString()}`;
+  const nameOf = (id: string, wanted: Wanted) => `${uplink}: ${describe(id, wanted)}`;
   let due = 0;
   let received = 0;
   const absent = new Map<string, Wanted>();

@@ -30,25 +30,24 @@ export function judge({ must, may, gone }: Expectation, evidence: Evidence): Ver
   const { recorder, stored } = evidence;
   const reported = new ReportedGaps([...recorder.gaps].filter(isOfMain));
   const lost: string[] = [];
-  const absent = new Map<string, Wanted>();
-  for (const [id, wanted] of must) {
-    const where = missingAt(id, wanted, evidence);
-    if (where === null) continue;
-    if (stored?.has(id) === true) lost.push(`${describe(id, wanted)} ${where}, stored`);
-    else absent.set(id, wanted);
-  }
+  /** Those missing that the store does not hold: a gap record may account for them. What it does hold is lost. */
+  const absentOf = (all: ReadonlyMap<string, Wanted>) => {
+    const absent = new Map<string, Wanted>();
+    for (const [id, wanted] of all) {
+      const where = missingAt(id, wanted, evidence);
+      if (where === null) continue;
+      if (stored?.has(id) === true) lost.push(`${describe(id, wanted)} ${where}, stored`);
+      else absent.set(id, wanted);
+    }
+    return absent;
+  };
+  const absent = absentOf(must);
   const unreported = reported.take(absent);
   for (const [id, wanted] of unreported) {
     const where = missingAt(id, wanted, evidence);
     lost.push(`${describe(id, wanted)} ${where}, not stored${reported.remainder(wanted)}`);
   }
-  const absentAndGone = new Map<string, Wanted>();
-  for (const [id, wanted] of gone) {
-    const where = missingAt(id, wanted, evidence);
-    if (where === null) continue;
-    if (stored?.has(id) === true) lost.push(`${describe(id, wanted)} ${where}, stored`);
-    else absentAndGone.set(id, wanted);
-  }
+  const takenBack = reported.take(absentOf(gone)).size;
   const invented = [...recorder.ids.keys()].filter((id) => !may.has(id));
   for (const id of stored ?? []) {
     if (!may.has(id) && !recorder.ids.has(id)) invented.push(`${id} (stored)`);
@@ -61,7 +60,7 @@ export function judge({ must, may, gone }: Expectation, evidence: Evidence): Ver
     invented,
     doubled: [...recorder.doubled],
     repeats: repeatsOf(recorder.ids),
-    takenBack: reported.take(absentAndGone).size,
+    takenBack,
   };
 }
 
@@ -99,8 +98,8 @@ export function missingWaveforms(
   return missing;
 }
 
-const describe = (id: string, { sensor, kind, timeMs }: Wanted) =>
-  `${id} ${sensor} ${kind} ${new Date(timeMs).toISOString()}`;
+export const describe = (id: string, { sensor, kind, timeMs }: Wanted) =>
+  `${id} ${sensor} ${kind} ${iso(timeMs)}`;
 
 interface OpenGap {
   readonly from: number;

@@ -3,9 +3,8 @@ import { after, before, test } from "node:test";
 import { openConnection } from "../../src/collect/database/connection.ts";
 import { migrate } from "../../src/collect/database/migrate.ts";
 import { READINGS } from "../../src/collect/database/migrations/001-readings.ts";
-import { type Entry, Writer } from "../../src/collect/database/writer.ts";
-import { parseMessage } from "../../src/collect/parse/parse-message.ts";
-import { READING_TOPIC, readingPayload } from "../support/collecting.ts";
+import { Writer } from "../../src/collect/database/writer.ts";
+import { entry, READING_TOPIC, readingPayload } from "../support/collecting.ts";
 import { openPostgres, type Postgres, skipWithoutPostgres } from "../support/postgres.ts";
 
 let postgres: Postgres;
@@ -17,18 +16,6 @@ before(async () => {
 after(() => postgres?.close());
 
 const freshDatabase = () => postgres.createDatabase(`names${++databases}`);
-
-function entry(topic: string, text: string): Entry {
-  const payload = Buffer.from(text);
-  const delivery = {
-    topic,
-    payload,
-    bytes: payload.length,
-    receivedMs: Date.now(),
-    acknowledge() {},
-  };
-  return { delivery, item: parseMessage(delivery, { prefix: "gateside", keepDays: null }) };
-}
 
 test("names – a box and a sensor whose names no topic can carry have one row, whatever comes first", {
   skip: skipWithoutPostgres,

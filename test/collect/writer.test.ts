@@ -3,14 +3,12 @@ import { after, before, test } from "node:test";
 import { openConnection } from "../../src/collect/database/connection.ts";
 import { migrate } from "../../src/collect/database/migrate.ts";
 import { Streams } from "../../src/collect/database/streams.ts";
-import { type Entry, Writer } from "../../src/collect/database/writer.ts";
+import { Writer } from "../../src/collect/database/writer.ts";
 import { instantText } from "../../src/collect/parse/copy-text.ts";
-import { parseMessage } from "../../src/collect/parse/parse-message.ts";
 import { READING_TABLES, readingColumns } from "../../src/collect/tables.ts";
-import { READING_TOPIC, readingPayload } from "../support/collecting.ts";
+import { entry, READING_TOPIC, readingPayload } from "../support/collecting.ts";
 import { openPostgres, type Postgres, skipWithoutPostgres } from "../support/postgres.ts";
 
-const OPTIONS = { prefix: "gateside", keepDays: null };
 let postgres: Postgres;
 let databases = 0;
 
@@ -21,17 +19,6 @@ after(() => postgres?.close());
 
 const freshDatabase = () => postgres.createDatabase(`writer${++databases}`);
 
-function entry(topic: string, text: string | Buffer): Entry {
-  const payload = Buffer.from(text);
-  const delivery = {
-    topic,
-    payload,
-    bytes: payload.length,
-    receivedMs: Date.now(),
-    acknowledge() {},
-  };
-  return { delivery, item: parseMessage(delivery, OPTIONS) };
-}
 const reading = (n: number, members: Record<string, unknown> = {}) =>
   entry(READING_TOPIC, readingPayload(n, members));
 

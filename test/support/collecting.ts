@@ -3,6 +3,8 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import mqtt from "mqtt";
+import type { Entry } from "../../src/collect/database/writer.ts";
+import { parseMessage } from "../../src/collect/parse/parse-message.ts";
 import { deadlineMs } from "./deadline.ts";
 
 const BASE_MS = Date.now() - 3_600_000;
@@ -29,6 +31,19 @@ export function readingPayload(n: number, members: Record<string, unknown> = {})
 }
 
 export const READING_TOPIC = "gateside/plant-7/100/rpm/history";
+
+/** A message as a source hands it to the writer, received now. */
+export function entry(topic: string, text: string | Buffer): Entry {
+  const payload = Buffer.from(text);
+  const delivery = {
+    topic,
+    payload,
+    bytes: payload.length,
+    receivedMs: Date.now(),
+    acknowledge() {},
+  };
+  return { delivery, item: parseMessage(delivery, { prefix: "gateside", keepDays: null }) };
+}
 
 /** Publishes at QoS 1 and waits for the broker's word for all of them. */
 export async function publishAll(
