@@ -268,9 +268,7 @@ class SqliteStore implements Store {
   }
 
   #undone(): void {
-    this.#outbox.rows.insertFailed();
     this.alarms.follower?.undone();
-    this.gaps.endEpisode();
     this.#retention.undone();
   }
 

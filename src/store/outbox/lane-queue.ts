@@ -110,6 +110,11 @@ export class LaneQueue {
   readonly #leased = new Map<number, Slot>();
   /** Oversize rows by seq. */
   readonly parked = new Map<number, { readonly place: Place; readonly live: boolean }>();
+  /**
+   * By seq: rows that the running transaction gives up. Until its commit the reading connection still sees them, and
+   * what is counted as lost must not be sent.
+   */
+  readonly #withdrawn = new Map<number, Place>();
   /** Advances the round-robin. */
   turn = 0;
   /** Changes with each event that may make something leasable. */
@@ -198,6 +203,29 @@ export class LaneQueue {
     return this.#leased.has(seq);
   }
 
+  /** Leased, or about to be given up. */
+  isTaken(seq: number): boolean {
+    return this.#leased.has(seq) || this.#withdrawn.has(seq);
+  }
+
+  /** Inside the transaction that deletes the row. */
+  withdraw(place: Place): void {
+    this.#withdrawn.set(place.seq, place);
+  }
+
+  /** That transaction is committed. */
+  endWithdrawal(seq: number): void {
+    this.#withdrawn.delete(seq);
+  }
+
+  /** That transaction was rolled back: its rows may be leased, and a read may have passed them. */
+  undoWithdrawals(): void {
+    if (this.#withdrawn.size === 0) return;
+    for (const place of this.#withdrawn.values()) this.stream(place.stream).rewind(place);
+    this.#withdrawn.clear();
+    this.wake();
+  }
+
   lease(slot: Slot): void {
     if (!this.#leased.has(slot.place.seq)) this.stream(slot.place.stream).leased += 1;
     this.#leased.set(slot.place.seq, slot);
@@ -221,6 +249,7 @@ export class LaneQueue {
 
   forgetLeases(): void {
     this.#leased.clear();
+    this.#withdrawn.clear();
     this.settled = 0;
     for (const stream of this.#order) stream.leased = 0;
     this.parked.clear();

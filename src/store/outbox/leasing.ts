@@ -55,7 +55,7 @@ export class Leasing {
       const place = stream.candidate;
       // Older ones wait to be given up.
       if (place === null || place.timeMs < oldestMs) continue;
-      if (lane.isLeased(place.seq) || !stream.liveRefusal.isOver(now)) continue;
+      if (lane.isTaken(place.seq) || !stream.liveRefusal.isOver(now)) continue;
       const [row] = this.#parts.db.read(ONE_SQL).all(place.seq);
       const page = { stream: place.stream, hour: place.hour, seqMax: this.#hooks.seqMax() };
       if (row === undefined) this.#hooks.stray(lane, place, page);
@@ -144,7 +144,7 @@ export class Leasing {
       };
       stream.cursor = place;
       const isOut =
-        lane.isLeased(place.seq) ||
+        lane.isTaken(place.seq) ||
         lane.parked.has(place.seq) ||
         stream.candidate?.seq === place.seq;
       if (isOut) {

@@ -122,9 +122,10 @@ export class OutboxRows {
   }
 
   /** The transaction was rolled back. */
-  insertFailed(): void {
+  undone(): void {
     for (const lane of this.#lanes()) {
       for (const stream of lane.order) stream.staged = null;
+      lane.undoWithdrawals();
     }
   }
 
@@ -140,12 +141,15 @@ export class OutboxRows {
     return false;
   }
 
-  /** True while it is leased: it may have arrived. */
-  isUnderWay({ seq }: Place): boolean {
-    return this.#lanes().some((lane) => lane.isLeased(seq));
+  /** True while any of these lanes has leased it: it may have arrived. */
+  isUnderWay({ seq }: Place, isMeant: IsMeant = everyLane): boolean {
+    return this.#lanes().some((lane) => isMeant(lane) && lane.isLeased(seq));
   }
 
-  /** Deletes the pending rows of a reading that is given up, inside a transaction; returns their lanes. */
+  /**
+   * Deletes the pending rows of a reading that is given up, inside a transaction; returns their lanes. Nothing leases
+   * the rows from now on.
+   */
   drop(place: Place, isMeant: IsMeant = everyLane): LaneQueue[] {
     const dropped: LaneQueue[] = [];
     for (const lane of this.#lanes()) {
@@ -155,6 +159,7 @@ export class OutboxRows {
         .run(lane.number, place.hour, place.stream, place.timeMs, place.seq);
       if (changes === 0) continue;
       dropped.push(lane);
+      lane.withdraw(place);
       // It may be in flight, or have arrived unproven: nothing older may go live after it.
       if (lane.streams.get(place.stream)?.candidate?.seq === place.seq) {
         this.#db.write(MARK_SQL).run(lane.number, place.stream, place.timeMs);
@@ -169,6 +174,7 @@ export class OutboxRows {
       const stream = lane.stream(place.stream);
       stream.pending = Math.max(0, stream.pending - 1);
       lane.parked.delete(place.seq);
+      lane.endWithdrawal(place.seq);
       lane.rowsVersion += 1;
       if (stream.candidate?.seq !== place.seq) continue;
       stream.candidate = null;

@@ -360,7 +360,7 @@ export class SqliteOutbox {
     }
     for (const number of new Set(parked.map(({ place }) => place.stream))) {
       const stream = queue.stream(number);
-      stream.candidate = newestPending(this.#parts.db, queue, stream, (seq) => queue.isLeased(seq));
+      stream.candidate = newestPending(this.#parts.db, queue, stream, (seq) => queue.isTaken(seq));
     }
     queue.wake();
   }

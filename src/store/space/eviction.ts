@@ -144,7 +144,10 @@ export class Eviction {
     const rows = this.#walk<Place>(walk, untilMs, rowsMax, WAVEFORM_HOUR_SQL, WAVEFORM_ROWS_SQL);
     for (const { seq: fileId, ...place } of rows) {
       // The rows of one time: a reading's axes share its outbox row.
-      const owed = this.#readingsAt(place).filter((at) => outbox.rows.isOwed(at, carriesSamples));
+      const readings = this.#readingsAt(place);
+      // What is counted as lost must not arrive after all.
+      if (readings.some((at) => outbox.rows.isUnderWay(at, carriesSamples))) continue;
+      const owed = readings.filter((at) => outbox.rows.isOwed(at, carriesSamples));
       if (owed.length > 0 && !mayGiveUp) continue;
       for (const at of owed) {
         const lanes = outbox.rows.drop(at, carriesSamples);

@@ -398,6 +398,8 @@ export class Retention {
 
   /** A transaction was rolled back. */
   undone(): void {
+    this.#parts.outbox.rows.undone();
+    this.#parts.gaps.undone();
     this.#shedding.undone();
     this.#counts.undone();
   }
