@@ -15,6 +15,7 @@ import type { LaneOptions } from "../publish/leased-entries.ts";
 import { Presence } from "../publish/presence.ts";
 import { Publisher } from "../publish/publisher.ts";
 import { RetainedCheck } from "../publish/retained-check.ts";
+import { RetainedQuery } from "../publish/retained-query.ts";
 import { StaleAlarms } from "../publish/stale-alarms.ts";
 import { activeBefore, activePayloads, isNewestEvent } from "./alarms/active-payloads.ts";
 import { brokerOptions } from "./assemble.ts";
@@ -212,10 +213,8 @@ function inboundRequests(
 }
 
 /** States, statistics, gaps and descriptions. */
-function createPresence(
-  { uplink, parts, own, profile, isChosen }: Shared,
-  link: MqttLink,
-): Presence {
+function createPresence(shared: Shared, link: MqttLink): Presence {
+  const { uplink, parts, own, profile, isChosen } = shared;
   const { settings, site, store, clock } = parts;
   const { logger } = own;
   const outbox = store.outboxOf(uplink.name);
@@ -242,34 +241,39 @@ function createPresence(
       },
       { clearReadings: settings.publishClearRemoved, isSelected: ({ code }) => isChosen(code) },
     ),
-    retainedChecks: [
-      new RetainedCheck({
-        link,
-        profile,
-        site,
-        clock,
-        logger,
-        newest: (sensor, kind) => store.history.latest(sensor, kind),
-        liveMark: (format, sensor, kind) => outbox.liveMark(format, sensor, kind),
-        // Its marks say where it began, not what its broker received.
-        isNew: () => uplink.startFrom === "now" && announced() === null,
-      }),
-      ...(hasAlarmTopics(uplink)
-        ? [
-            new StaleAlarms({
-              link,
-              topics: profile.topics,
-              clock,
-              logger,
-              sensors: () =>
-                site.current.sensors.map(({ code }) => code).filter((code) => isChosen(code)),
-              active: () =>
-                parts.alarms === null ? [] : activePayloads(parts.alarms.engines.alarms),
-              owesEvents: (sensor) => outbox.owesEvents("json", sensor),
-            }),
-          ]
-        : []),
-    ],
+    retained: new RetainedQuery({
+      link,
+      clock,
+      readers: [
+        new RetainedCheck({
+          link,
+          profile,
+          site,
+          logger,
+          newest: (sensor, kind) => store.history.latest(sensor, kind),
+          liveMark: (format, sensor, kind) => outbox.liveMark(format, sensor, kind),
+          // Its marks say where it began, not what its broker received.
+          isNew: () => uplink.startFrom === "now" && announced() === null,
+        }),
+        ...(hasAlarmTopics(uplink) ? [createStaleAlarms(shared, link)] : []),
+      ],
+    }),
+  });
+}
+
+function createStaleAlarms(
+  { uplink, parts, own, profile, isChosen }: Shared,
+  link: MqttLink,
+): StaleAlarms {
+  const { alarms, site, store } = parts;
+  const outbox = store.outboxOf(uplink.name);
+  return new StaleAlarms({
+    link,
+    topics: profile.topics,
+    logger: own.logger,
+    sensors: () => site.current.sensors.map(({ code }) => code).filter((code) => isChosen(code)),
+    active: () => (alarms === null ? [] : activePayloads(alarms.engines.alarms)),
+    owesEvents: (sensor) => outbox.owesEvents("json", sensor),
   });
 }
 

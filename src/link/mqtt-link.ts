@@ -172,12 +172,12 @@ export class MqttLink implements SessionLink {
     await this.#current?.disconnect(CLOSE_DISCONNECT_MS, publishWill, reason);
   }
 
-  /** Subscribes to a topic in the open session; false if the broker refuses it or the session ends first. */
-  async subscribe(topic: string): Promise<boolean> {
+  /** Subscribes in the open session. Resolves with the topics that the broker granted; with none if the session ends first. */
+  async subscribe(topics: readonly string[]): Promise<readonly string[]> {
     const session = this.#current;
-    if (!session?.isOpen) return false;
-    const refused = await session.subscribe([{ topic, qos: 1 }]);
-    return refused.length === 0 && session.isOpen;
+    if (!session?.isOpen) return [];
+    const refused = await session.subscribe(topics.map((topic) => ({ topic, qos: 1 })));
+    return session.isOpen ? topics.filter((topic) => !refused.includes(topic)) : [];
   }
 
   prove(): Promise<boolean> {

@@ -4,7 +4,7 @@ import type { Message, PublishOutcome } from "../core/message.ts";
 import type { Clock, GapLog, Logger, MessageLink } from "../core/ports.ts";
 import type { Descriptions } from "./descriptions.ts";
 import type { Profile } from "./formats/profile.ts";
-import type { RetainedCheck } from "./retained-check.ts";
+import type { RetainedQuery } from "./retained-query.ts";
 
 export interface PresenceParts {
   readonly link: MessageLink;
@@ -16,8 +16,8 @@ export interface PresenceParts {
   /** Turns all of it into messages. */
   readonly profile: Profile;
   readonly descriptions: Pick<Descriptions, "sync" | "renew">;
-  /** What is compared with what the broker retains. */
-  readonly retainedChecks?: readonly Pick<RetainedCheck, "begin" | "received" | "look">[];
+  /** Reads back what the broker retains. */
+  readonly retained: Pick<RetainedQuery, "begin" | "received" | "look">;
 }
 
 /** Contract section 6: statistics every minute, and immediately when something fails or recovers. */
@@ -69,7 +69,7 @@ export class Presence {
   async online(): Promise<void> {
     this.#published.clear();
     // Before our own state is published: otherwise it would be taken for an old one.
-    for (const check of this.#parts.retainedChecks ?? []) check.begin();
+    this.#parts.retained.begin();
     const messages = this.#state("online", this.#reason);
     this.#reason = "reconnected";
     this.#publishedConfiguration = configurationOf(this.#parts.status());
@@ -86,8 +86,8 @@ export class Presence {
 
   /** Every inbound message. */
   received(topic: string, payload: Uint8Array, isRetained = false): void {
-    const { profile, descriptions, retainedChecks = [] } = this.#parts;
-    for (const check of retainedChecks) check.received(topic, isRetained);
+    const { profile, descriptions, retained } = this.#parts;
+    retained.received(topic, isRetained);
     if (profile.wantsDescriptions(topic, payload)) descriptions.renew();
   }
 
@@ -112,7 +112,7 @@ export class Presence {
       await this.#publishConfiguration(status);
       await this.#publishSensors();
       await this.#parts.descriptions.sync();
-      for (const check of this.#parts.retainedChecks ?? []) await check.look();
+      await this.#parts.retained.look();
       await this.#publishGaps();
       const untilStats = STATS_MS - (clock.monotonic() - statsAt);
       await clock.sleep(Math.max(1, Math.min(TICK_MS, untilStats)), signal);

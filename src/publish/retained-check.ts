@@ -1,24 +1,21 @@
 /**
  * Detects that a broker has lost its retained messages, and sends the live topics again from the buffer. The agent's
  * own state is retained at every broker that it was ever connected to: a broker that has none has lost everything, or
- * is a new one. If the broker does not let us check, nothing is sent twice on suspicion.
+ * is a new one. If the broker does not grant the subscription, nothing is sent twice on suspicion.
  */
 
 import type { Message } from "../core/message.ts";
-import type { Clock, Logger, MessageLink } from "../core/ports.ts";
+import type { Logger, MessageLink } from "../core/ports.ts";
 import { type Kind, readingKinds } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
 import type { Profile } from "./formats/profile.ts";
+import type { RetainedReader } from "./retained-query.ts";
 
 export interface RetainedCheckParts {
-  readonly link: MessageLink & {
-    /** False if the broker refuses it or the session ends first. */
-    subscribe(topic: string): Promise<boolean>;
-  };
+  readonly link: Pick<MessageLink, "publish">;
   readonly profile: Profile;
   readonly site: SiteSource;
-  readonly clock: Clock;
   readonly logger: Logger;
   /** Newest stored reading that is not flagged time_in_future; null if none. */
   readonly newest: (sensor: string, kind: Kind) => StoredReading | null;
@@ -28,78 +25,46 @@ export interface RetainedCheckParts {
   readonly isNew?: () => boolean;
 }
 
-/** Brokers send retained messages right after SUBACK; they are awaited for this long. */
-const ANSWER_MS = 3000;
 /** Messages in flight at once: they share the window with readings. */
 const AT_ONCE = 20;
-/**
- * Consecutive sessions that ended during the check: this broker ends sessions because of it, so it is not checked any
- * more.
- */
-const STRIKES_MAX = 2;
-
-interface Question {
-  readonly session: number;
-  readonly at: number;
-  /** What had gone live before this session, by format, kind and sensor: what goes live in it needs no second message. */
-  readonly marks: ReadonlyMap<string, number>;
-  granted: boolean;
-}
-
-export class RetainedCheck {
+export class RetainedCheck implements RetainedReader {
   readonly #parts: RetainedCheckParts;
-  /** Open until the broker has had its time to answer. */
-  #question: Question | null = null;
+  /**
+   * What had gone live before this session, by format, kind and sensor: what goes live in it needs no second message.
+   * Null once the check is done.
+   */
+  #marks: ReadonlyMap<string, number> | null = null;
   #isThere = false;
-  #strikes = 0;
 
   constructor(parts: RetainedCheckParts) {
     this.#parts = parts;
   }
 
-  /** Before anything retained is published in a session: a message that arrives then was retained before. */
-  begin(): void {
-    const { link, profile, clock } = this.#parts;
-    const { marker } = profile;
-    if (this.#question !== null) this.#strikes += 1;
-    this.#question = null;
-    if (marker === null || this.#strikes >= STRIKES_MAX || this.#parts.isNew?.()) return;
+  begin(): string | null {
+    const { isNew, profile } = this.#parts;
+    if (profile.marker === null || isNew?.()) return null;
     this.#isThere = false;
-    const question: Question = {
-      session: link.session,
-      at: clock.monotonic(),
-      marks: this.#marks(),
-      granted: false,
-    };
-    this.#question = question;
-    void link.subscribe(marker).then((isGranted) => {
-      question.granted = isGranted;
-    });
+    this.#marks = this.#marksNow();
+    return profile.marker;
   }
 
-  /** `isRetained`: the broker had it when we subscribed; our own messages arrive without that flag. */
-  received(topic: string, isRetained: boolean): void {
-    if (isRetained && topic === this.#parts.profile.marker) this.#isThere = true;
+  received(topic: string): void {
+    if (topic === this.#parts.profile.marker) this.#isThere = true;
   }
 
-  /** Called from time to time while a session is open. */
-  async look(): Promise<void> {
-    const { link, clock, logger } = this.#parts;
-    const question = this.#question;
-    if (question === null || question.session !== link.session) return;
-    if (clock.monotonic() - question.at < ANSWER_MS) return;
-    this.#question = null;
-    this.#strikes = 0;
-    if (!question.granted || this.#isThere) return;
-    const count = await this.#sendAgain(question.marks);
+  async look(isGranted: boolean): Promise<void> {
+    const marks = this.#marks;
+    this.#marks = null;
+    if (marks === null || !isGranted || this.#isThere) return;
+    const count = await this.#sendAgain(marks);
     if (count > 0)
-      logger.info(
+      this.#parts.logger.info(
         { messages: count },
         "the broker lost its retained messages: publishing them again",
       );
   }
 
-  #marks(): Map<string, number> {
+  #marksNow(): Map<string, number> {
     const { site, liveMark } = this.#parts;
     const marks = new Map<string, number>();
     for (const sensor of site.current.sensors) {

@@ -1,68 +1,45 @@
 /**
- * Clears retained alarm topics that no alarm of this agent stands behind any more: states were lost with a damaged store, or a
- * closing event was dropped because the disk was full. The broker is asked once per session which topics it holds.
+ * Clears retained alarm topics that belong to no active alarm of this agent: states were lost with a damaged store, or
+ * a closing event was dropped because the disk was full.
  */
-import type { Clock, Logger, MessageLink } from "../core/ports.ts";
+import type { Logger, MessageLink } from "../core/ports.ts";
 import { topicLevel } from "../core/topic-level.ts";
 import type { Topics } from "../core/topics/topics.ts";
 import { standingMessage } from "./formats/alarm-messages.ts";
+import type { RetainedReader } from "./retained-query.ts";
 
 export interface StaleAlarmsParts {
-  readonly link: MessageLink & {
-    /** False where the broker refuses it or the session ends first. */
-    subscribe(topic: string): Promise<boolean>;
-  };
-  readonly clock: Clock;
+  readonly link: Pick<MessageLink, "publish">;
   readonly logger: Logger;
   readonly topics: Pick<Topics, "root" | "agentEvent" | "alarm">;
-  /** Codes of the sensors that this uplink is about: topics of others belong to someone else. */
+  /** Codes of the sensors of this uplink: the topics of others belong to someone else. */
   readonly sensors: () => readonly string[];
   /** Payloads of the alarms whose topics are to stay. */
   readonly active: () => readonly string[];
-  /** True while events of a sensor wait for this uplink: the closing one clears the topic itself. */
+  /** True while events of a sensor are pending for this uplink: the closing event clears the topic itself. */
   readonly owesEvents: (sensor: string) => boolean;
 }
 
-/** Brokers send what they retain right after SUBACK; events that were waiting go out in this time too. */
-const ANSWER_MS = 3000;
-/** Sessions in a row that ended while we asked: this broker ends sessions because of it, so it is not asked again. */
-const STRIKES_MAX = 2;
-
-export class StaleAlarms {
+export class StaleAlarms implements RetainedReader {
   readonly #parts: StaleAlarmsParts;
   /** Retained topics of alarms, as the broker sent them in this session. */
   readonly #seen = new Set<string>();
-  #askedAt: number | null = null;
-  #strikes = 0;
 
   constructor(parts: StaleAlarmsParts) {
     this.#parts = parts;
   }
 
-  /** At the beginning of a session. */
-  begin(): void {
-    const { clock, link, topics } = this.#parts;
-    if (this.#askedAt !== null) this.#strikes += 1;
+  begin(): string {
     this.#seen.clear();
-    this.#askedAt = null;
-    if (this.#strikes >= STRIKES_MAX) return;
-    this.#askedAt = clock.monotonic();
-    void link.subscribe(`${topics.root}/+/alarm/+/+`);
+    return `${this.#parts.topics.root}/+/alarm/+/+`;
   }
 
-  /** `isRetained`: the broker had it when we asked. */
-  received(topic: string, isRetained: boolean): void {
-    if (isRetained && alarmedLevel(this.#parts.topics.root, topic) !== null) this.#seen.add(topic);
+  received(topic: string): void {
+    if (alarmedLevel(this.#parts.topics.root, topic) !== null) this.#seen.add(topic);
   }
 
-  /** To be called now and then while a session is open. */
   async look(): Promise<void> {
-    const { clock, link, logger } = this.#parts;
-    if (this.#askedAt !== null) {
-      if (clock.monotonic() - this.#askedAt < ANSWER_MS) return;
-      this.#askedAt = null;
-      this.#strikes = 0;
-    }
+    const { link, logger } = this.#parts;
     if (this.#seen.size === 0) return;
     let cleared = 0;
     // One at a time, and looked up again for each: an alarm may be raised while another topic is being cleared.
@@ -76,7 +53,7 @@ export class StaleAlarms {
       logger.info({ topics: cleared }, "cleared retained alarm topics without an active alarm");
   }
 
-  /** Those of our sensors that no active alarm explains; the others need no second look, unless events still wait. */
+  /** Topics of our sensors without an active alarm. The others need no second look, unless events are pending. */
   #stale(): string[] {
     const { active, owesEvents, sensors, topics } = this.#parts;
     const codes = new Map(sensors().map((code) => [topicLevel(code), code]));

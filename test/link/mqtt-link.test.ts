@@ -356,6 +356,23 @@ test("link – a broker that does not answer SUBSCRIBE gets readings all the sam
   assert.match(logger.text, /did not answer SUBSCRIBE within/);
 });
 
+for (const version of [5, 4] as const) {
+  test(`link – MQTT ${version}: a SUBSCRIBE of which the broker refuses a topic grants the others`, {
+    timeout: deadlineMs(30_000),
+  }, async (t) => {
+    const server = await fakeBrokerFor(t, {
+      version,
+      granted: (topic) => (topic === "theirs" ? 0x80 : 1),
+    });
+    const { link: l } = link(t, { url: server.url, version });
+    assert.deepEqual(await l.subscribe(["ours"]), [], "no session yet");
+    await l.ready(forever());
+    assert.deepEqual(await l.subscribe(["ours", "theirs", "own"]), ["ours", "own"]);
+    assert.deepEqual(await l.subscribe(["theirs"]), []);
+    assert.ok(l.isConnected);
+  });
+}
+
 test("link – close publishes the final message and disconnects without the will", {
   skip,
   timeout: deadlineMs(30_000),

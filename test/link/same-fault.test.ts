@@ -285,7 +285,7 @@ for (const style of STYLES) {
   );
 
   test(`${style} – a refused subscription is reported with its topics`, limits, async (t) => {
-    const server = await fake(t, { version: 5, granted: 0x87 });
+    const server = await fake(t, { version: 5, granted: () => 0x87 });
     const used = use(t, style, server.url, {
       subscriptions: [
         { topic: "a/cmd", qos: 1 },

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { OutboxEntry } from "../../src/core/delivery.ts";
-import type { Message } from "../../src/core/message.ts";
 import { createTopics } from "../../src/core/topics/topics.ts";
 import { AlarmBoard, type StandingAlarms } from "../../src/publish/alarm-board.ts";
 import { eventMessages } from "../../src/publish/formats/alarm-messages.ts";
+import { FakeLink } from "../support/fake-link.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 
 const topics = createTopics("gateside", "plant");
@@ -15,19 +15,10 @@ const payload = (id: string, state: "active" | "cleared", more: object = {}) =>
   JSON.stringify({ id, sensor: "30007", alarm: "pressure", value: "channel1", state, ...more });
 
 function boardOf(alarms: Partial<StandingAlarms>) {
-  const published: Message[] = [];
+  const link = new FakeLink();
   const logger = new RecordingLogger();
   const board = new AlarmBoard({
-    link: {
-      session: 1,
-      isConnected: true,
-      inflightMax: 10,
-      ready: () => Promise.resolve(true),
-      publish: (message) => {
-        published.push(message);
-        return Promise.resolve({ result: "delivered" as const });
-      },
-    },
+    link,
     logger,
     topics,
     alarms: { isOn: true, active: () => [], isNewest: () => true, ...alarms },
@@ -37,7 +28,7 @@ function boardOf(alarms: Partial<StandingAlarms>) {
     encode({ reading: { id: "1", kind, values }, live: false } as unknown as OutboxEntry).map(
       (message) => [message.topic, message.payload === "" ? "" : "…"],
     );
-  return { board, logger, published, sent };
+  return { board, link, logger, sent };
 }
 
 test("alarm board – a delayed older event is sent and leaves the alarm's own topic unchanged", () => {
@@ -60,13 +51,13 @@ test("alarm board – the topic of an alarm that ended is cleared after the clos
 });
 
 test("alarm board – with alarms disabled, topics left by an earlier run are cleared and no event is sent", async () => {
-  const { board, logger, published, sent } = boardOf({
+  const { board, link, logger, sent } = boardOf({
     isOn: false,
     active: () => [payload("1", "active")],
   });
   await board.online();
   assert.deepEqual(
-    published.map(({ topic, payload: text, retain }) => [topic, text, retain]),
+    link.messages.map(({ topic, payload: text, retain }) => [topic, text, retain]),
     [[TOPIC, "", true]],
   );
   assert.deepEqual(sent(payload("1", "active")), [[TOPIC, ""]]);
@@ -77,13 +68,13 @@ test("alarm board – with alarms disabled, topics left by an earlier run are cl
 });
 
 test("alarm board – a store that cannot be read does not end the session", async () => {
-  const { board, logger, published } = boardOf({
+  const { board, link, logger } = boardOf({
     isOn: false,
     active: () => {
       throw new Error("disk I/O error");
     },
   });
   await board.online();
-  assert.deepEqual(published, []);
+  assert.deepEqual(link.messages, []);
   assert.equal(logger.lines.length, 1);
 });

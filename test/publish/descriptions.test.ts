@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Message, PublishOutcome } from "../../src/core/message.ts";
-import type { MessageLink } from "../../src/core/ports.ts";
 import type { Sensor } from "../../src/core/sensor.ts";
 import { ReplaceableSite } from "../../src/core/site-source.ts";
 import type { TopicTemplates } from "../../src/core/topics/template.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { Descriptions } from "../../src/publish/descriptions.ts";
 import { createGatesideProfile } from "../../src/publish/formats/gateside.ts";
+import { FakeLink } from "../support/fake-link.ts";
 
 const loop: Sensor = {
   code: "30007",
@@ -20,24 +20,15 @@ const rpm: Sensor = { code: "50021", type: 5, kinds: ["rpm"], channels: {} };
 const ROOT = "gateside/plant-7";
 const LAST = Date.parse("2026-11-20T11:59:00Z");
 
-/** A broker's view: what is retained, and every message in order. */
-class FakeBroker implements MessageLink {
-  session = 1;
-  readonly isConnected = true;
-  readonly inflightMax = 100;
+/** A link whose broker keeps what it retains. */
+class FakeBroker extends FakeLink {
   readonly retained = new Map<string, string>();
-  sent: Message[] = [];
-  answer: PublishOutcome = { result: "delivered" };
-  ready(): Promise<boolean> {
-    return Promise.resolve(true);
-  }
-  publish(message: Message): Promise<PublishOutcome> {
-    if (this.answer.result === "delivered") {
-      this.sent.push(message);
-      if (message.retain && message.payload === "") this.retained.delete(message.topic);
-      else if (message.retain) this.retained.set(message.topic, String(message.payload));
-    }
-    return Promise.resolve(this.answer);
+  override async publish(message: Message): Promise<PublishOutcome> {
+    const outcome = await super.publish(message);
+    if (outcome.result !== "delivered" || !message.retain) return outcome;
+    if (message.payload === "") this.retained.delete(message.topic);
+    else this.retained.set(message.topic, String(message.payload));
+    return outcome;
   }
 }
 
@@ -101,19 +92,19 @@ test("descriptions – about describes the sensor as the site file does, retaine
     channels: { channel1: { name: "Pressure", unit: "bar", range: [0, 10] } },
     machineClass: null,
   });
-  broker.sent = [];
+  broker.messages = [];
   await descriptions.sync();
-  assert.deepEqual(broker.sent, [], "nothing has changed");
+  assert.deepEqual(broker.messages, [], "nothing has changed");
   replace([{ ...loop, name: "Suction side" }, rpm]);
   await descriptions.sync();
   assert.deepEqual(
-    broker.sent.map(({ topic }) => topic),
+    broker.messages.map(({ topic }) => topic),
     [`${ROOT}/30007/about`],
   );
-  broker.sent = [];
+  broker.messages = [];
   broker.session = 2;
   await descriptions.sync();
-  assert.equal(broker.sent.length, 2, "the broker may have forgotten all of them");
+  assert.equal(broker.messages.length, 2, "the broker may have forgotten all of them");
 });
 
 test("descriptions – a sensor removed from the site file is marked removed, then nothing of it stays retained except its readings", async () => {
@@ -122,11 +113,11 @@ test("descriptions – a sensor removed from the site file is marked removed, th
   await descriptions.sync();
   broker.retained.set(`${ROOT}/30007/state`, "online");
   broker.retained.set(`${ROOT}/30007/loop`, "a reading");
-  broker.sent = [];
+  broker.messages = [];
   replace([rpm]);
   await descriptions.sync();
   assert.deepEqual(
-    broker.sent.map(({ topic, payload, retain }) => [topic, payload, retain]),
+    broker.messages.map(({ topic, payload, retain }) => [topic, payload, retain]),
     [
       [
         `${ROOT}/30007/state`,
@@ -148,17 +139,17 @@ test("descriptions – a sensor removed while the agent was stopped or offline i
   for (const topic of ["state", "loop", "loop/channel1"]) {
     broker.retained.set(`${ROOT}/30007/${topic}`, "x");
   }
-  broker.answer = { result: "lost" };
+  broker.outcome = () => ({ result: "lost" });
   const second = start(broker, memory, { sensors: [rpm], clearReadings: true });
   await second.descriptions.sync();
   const third = start(broker, memory, { sensors: [rpm], clearReadings: true });
-  broker.answer = { result: "delivered" };
+  broker.outcome = () => ({ result: "delivered" });
   await third.descriptions.sync();
   assert.deepEqual([...broker.retained.keys()], [`${ROOT}/50021/about`]);
-  broker.sent = [];
+  broker.messages = [];
   broker.session = 9;
   await third.descriptions.sync();
-  assert.ok(!broker.sent.some(({ topic }) => topic.includes("30007")), "and only once");
+  assert.ok(!broker.messages.some(({ topic }) => topic.includes("30007")), "and only once");
 });
 
 test("descriptions – nothing is published that could not be recorded: a full disk postpones it", async () => {
@@ -173,7 +164,7 @@ test("descriptions – nothing is published that could not be recorded: a full d
   };
   const { descriptions } = start(broker, memory, { sensors: [rpm] });
   await descriptions.sync();
-  assert.deepEqual(broker.sent, []);
+  assert.deepEqual(broker.messages, []);
 });
 
 test("descriptions – a topic that moves with its sensor is cleared at its old place", async () => {

@@ -2,36 +2,14 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { AgentStatus, SensorState } from "../../src/core/agent-status.ts";
 import type { Gap } from "../../src/core/delivery.ts";
-import type { Message, PublishOutcome } from "../../src/core/message.ts";
-import type { MessageLink } from "../../src/core/ports.ts";
 import type { Site } from "../../src/core/sensor.ts";
 import { fixedSite, ReplaceableSite } from "../../src/core/site-source.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { createGatesideProfile } from "../../src/publish/formats/gateside.ts";
 import type { Naming } from "../../src/publish/formats/naming.ts";
 import { Presence } from "../../src/publish/presence.ts";
+import { FakeLink } from "../support/fake-link.ts";
 import { ManualClock } from "../support/manual-clock.ts";
-
-/** Our own port by hand: takes everything unless told. */
-class FakeLink implements MessageLink {
-  readonly messages: Message[] = [];
-  session = 1;
-  isConnected = true;
-  readonly inflightMax = 100;
-  answer: (message: Message) => PublishOutcome = () => ({ result: "delivered" });
-  ready(signal: AbortSignal): Promise<boolean> {
-    return Promise.resolve(!signal.aborted);
-  }
-  publish(message: Message): Promise<PublishOutcome> {
-    this.messages.push(message);
-    return Promise.resolve(this.answer(message));
-  }
-  /** Payloads of one topic, and forgets all. */
-  take(topic: string): Record<string, unknown>[] {
-    const found = this.messages.filter((message) => message.topic === topic);
-    return found.map((message) => JSON.parse(String(message.payload)));
-  }
-}
 
 const sensorState = (overrides: Partial<SensorState> = {}): SensorState => ({
   code: "10234",
@@ -136,7 +114,7 @@ function start(
     },
     profile,
     descriptions: { sync: () => Promise.resolve(), renew: () => {} },
-    retainedChecks: [{ begin: () => {}, received: () => {}, look: () => Promise.resolve() }],
+    retained: { begin: () => {}, received: () => {}, look: () => Promise.resolve() },
   });
   const stop = new AbortController();
   const run = async () => {
@@ -156,7 +134,7 @@ test("presence – the will and the farewell publish offline on the topic that s
   await presence.online();
   const topic = "gateside/plant-7/agent/state";
   const time = "2026-11-20T12:00:00.000Z";
-  // A will may be told long after what was in effect when it was made.
+  // A will may be published long after it was made: it says nothing about the configuration.
   const text = (state: string, reason: string) =>
     JSON.stringify({
       state,
@@ -186,7 +164,7 @@ test("presence – statistics are published with each session and every minute, 
   const { clock, link, run } = start(t);
   const topic = "gateside/plant-7/agent/stats";
   await run();
-  const [stats] = link.take(topic);
+  const [stats] = link.payloads(topic);
   assert.deepEqual(stats?.["buffer"], {
     depth: 5,
     readings: 5,
@@ -209,12 +187,12 @@ test("presence – statistics are published with each session and every minute, 
   assert.deepEqual(stats?.["clock"], { skewS: 2, isPlausible: true });
   assert.deepEqual(stats?.["sensors"], { online: 1, silent: 1, unknown: 0 });
   for (let i = 0; i < 11; i++) await clock.advance(5000);
-  assert.equal(link.take(topic).length, 1, "not within the minute");
+  assert.equal(link.payloads(topic).length, 1, "not within the minute");
   await clock.advance(5000);
-  assert.equal(link.take(topic).length, 2);
+  assert.equal(link.payloads(topic).length, 2);
   link.session += 1;
   await clock.advance(5000);
-  assert.equal(link.take(topic).length, 3);
+  assert.equal(link.payloads(topic).length, 3);
 });
 
 test("presence – a gateway outage and its end are published within seconds, because the last statistics are retained", async (t) => {
@@ -222,49 +200,49 @@ test("presence – a gateway outage and its end are published within seconds, be
   const { gateway } = status(clock);
   now.changes = { gateway: { ...gateway, isUp: false } };
   await run();
-  const told = () =>
+  const isUp = () =>
     link
-      .take("gateside/plant-7/agent/stats")
+      .payloads("gateside/plant-7/agent/stats")
       .map((payload) => (payload["gateway"] as { isUp: boolean }).isUp);
-  assert.deepEqual(told(), [false]);
+  assert.deepEqual(isUp(), [false]);
   now.changes = {};
   await clock.advance(5_000);
-  assert.deepEqual(told(), [false, true]);
+  assert.deepEqual(isUp(), [false, true]);
   await clock.advance(55_000);
-  assert.deepEqual(told(), [false, true], "the minute begins anew");
+  assert.deepEqual(isUp(), [false, true], "the minute begins anew");
   await clock.advance(5_000);
-  assert.deepEqual(told(), [false, true, true]);
+  assert.deepEqual(isUp(), [false, true, true]);
   now.changes = { buffer: { ...status(clock).buffer, alarm: "the disk is full" } };
   await clock.advance(5_000);
-  assert.equal(told().length, 4);
+  assert.equal(isUp().length, 4);
 });
 
 test("presence – a sensor's state is published at the start and on change, and again until it is acknowledged", async (t) => {
   let current = sensorState({ state: "unknown", lastReadingMs: null, batteryV: null });
   const { clock, link, run, presence } = start(t, () => [current]);
   const topic = "gateside/plant-7/10234/state";
-  link.answer = () => ({ result: "lost" });
+  link.outcome = () => ({ result: "lost" });
   await run();
-  link.answer = () => ({ result: "delivered" });
+  link.outcome = () => ({ result: "delivered" });
   await clock.advance(5000);
   await clock.advance(5000);
-  assert.deepEqual(link.take(topic), [
+  assert.deepEqual(link.payloads(topic), [
     { state: "unknown", lastReading: null, battery: null },
     { state: "unknown", lastReading: null, battery: null },
   ]);
   current = sensorState();
   await clock.advance(5000);
-  assert.deepEqual(link.take(topic).at(-1), {
+  assert.deepEqual(link.payloads(topic).at(-1), {
     state: "online",
     lastReading: "2026-11-20T11:59:00.000Z",
     battery: 3.6,
   });
   current = sensorState({ lastReadingMs: clock.now() });
   await clock.advance(5000);
-  assert.equal(link.take(topic).length, 3, "a reading alone is no change of state");
+  assert.equal(link.payloads(topic).length, 3, "a reading alone is no change of state");
   await presence.online();
   await clock.advance(5000);
-  assert.equal(link.take(topic).length, 4, "a new session hears all states");
+  assert.equal(link.payloads(topic).length, 4, "a new session hears all states");
 });
 
 test("presence – a sensor that is removed and returns, or whose topic moves, has its state published again, changed or not", async (t) => {
@@ -277,15 +255,15 @@ test("presence – a sensor that is removed and returns, or whose topic moves, h
   let current = [sensorState()];
   const { clock, link, run } = start(t, () => current, [], profile);
   await run();
-  assert.equal(link.take("gateside/Pump/state").length, 1);
+  assert.equal(link.payloads("gateside/Pump/state").length, 1);
   current = [];
   await clock.advance(5000);
   current = [sensorState()];
   await clock.advance(5000);
-  assert.equal(link.take("gateside/Pump/state").length, 2);
+  assert.equal(link.payloads("gateside/Pump/state").length, 2);
   source.replace(named("Fan"));
   await clock.advance(5000);
-  assert.equal(link.take("gateside/Fan/state").length, 1);
+  assert.equal(link.payloads("gateside/Fan/state").length, 1);
 });
 
 test("presence – gaps are settled when acknowledged, and only then", async (t) => {
@@ -299,15 +277,15 @@ test("presence – gaps are settled when acknowledged, and only then", async (t)
     reason: "space",
   };
   const { clock, link, run, settled } = start(t, () => [], [gap]);
-  link.answer = () => ({ result: "refused", code: 0x87 });
+  link.outcome = () => ({ result: "refused", code: 0x87 });
   await run();
   assert.deepEqual(settled, []);
-  link.answer = () => ({ result: "delivered" });
+  link.outcome = () => ({ result: "delivered" });
   await clock.advance(5000);
   await clock.advance(5000);
   assert.deepEqual(settled, [7]);
-  assert.equal(link.take("gateside/plant-7/agent/gap").length, 2);
-  assert.deepEqual(link.take("gateside/plant-7/agent/gap")[0], {
+  assert.equal(link.payloads("gateside/plant-7/agent/gap").length, 2);
+  assert.deepEqual(link.payloads("gateside/plant-7/agent/gap")[0], {
     v: 1,
     site: "plant-7",
     sensor: "10234",

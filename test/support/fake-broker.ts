@@ -20,8 +20,8 @@ export interface FakeBrokerOptions {
   unanswered?(): boolean;
   /** CONNACK with this code, then the connection is closed. */
   readonly refusal?: number;
-  /** Answers SUBSCRIBE with this code for each topic; leaves it unanswered unless given. */
-  readonly granted?: number;
+  /** The code for a topic in SUBACK; without it there is no SUBACK. */
+  granted?(topic: string): number;
   /** Leaves PINGREQ unanswered. */
   readonly ignoresPings?: boolean;
 }
@@ -91,11 +91,11 @@ export async function startFakeBroker(options: FakeBrokerOptions): Promise<FakeB
     const handle = (packet: Buffer, bodyAt: number) => {
       const type = (packet[0] ?? 0) >> 4;
       if (type === 1) open();
-      if (type === 8 && options.granted !== undefined) {
+      const { granted } = options;
+      if (type === 8 && granted !== undefined) {
         const id = [packet[bodyAt] ?? 0, packet[bodyAt + 1] ?? 0];
-        const codes = subscriptionsIn(packet.subarray(bodyAt + 2 + (isV5 ? 1 : 0))).map(
-          () => options.granted ?? 0,
-        );
+        const topics = subscriptionsIn(packet.subarray(bodyAt + 2 + (isV5 ? 1 : 0)));
+        const codes = topics.map((topic) => granted(topic));
         const body = [...id, ...(isV5 ? [0] : []), ...codes];
         socket.write(Buffer.from([0x90, body.length, ...body]));
       }
