@@ -1,23 +1,22 @@
 import type { LinkState } from "../../core/agent-status.ts";
-import type { DeliveryOutcome, OutboxEntry } from "../../core/delivery.ts";
 import { mayHeal } from "../../core/failure.ts";
 import type { LinkWishes, SessionLink, Will } from "../../core/link.ts";
-import type { Clock, Logger, Outbox, WaveformReader } from "../../core/ports.ts";
+import type { WaveformReader } from "../../core/ports.ts";
 import type { Select } from "../../core/uplink.ts";
-import { LogPace } from "../../lib/log-pace.ts";
-import type { UplinkMetrics } from "../../lib/metrics.ts";
 import { TokenBucket } from "../token-bucket.ts";
 import { AlarmNews } from "./alarm-metrics.ts";
 import { NodeConnection } from "./connection.ts";
 import { DeviceBook, type DeviceBookOptions, type DeviceBookParts } from "./device-book.ts";
 import { SETTINGS_OUTCOME } from "./device-command.ts";
 import { Inbox } from "./inbox.ts";
+import { LeasedReadings } from "./leased-readings.ts";
 import { NodeReport, type NodeValue } from "./node-metrics.ts";
 import { PrimaryHost } from "./primary-host.ts";
 import { ProofWindow, type SparkplugLane } from "./proof-window.ts";
 import { Sender } from "./sender.ts";
 import { NodeSession, will } from "./session.ts";
 import { type SessionEnd, SessionRunner } from "./session-runner.ts";
+import { Settlements, type SettlementsParts } from "./settlements.ts";
 import { NodeTopics } from "./topic.ts";
 import { Wake } from "./wake.ts";
 
@@ -27,23 +26,17 @@ interface BdSeqStore {
   save(bdSeq: number): void;
 }
 
-export interface SparkplugNodeParts extends DeviceBookParts {
+export interface SparkplugNodeParts extends DeviceBookParts, SettlementsParts {
   /** Makes the node's own link; it opens with `run`. */
   readonly createLink: (wishes: LinkWishes) => SessionLink;
-  readonly outbox: Outbox;
   readonly waveforms: WaveformReader;
   readonly bdSeq: BdSeqStore;
   readonly nodeValues: () => readonly NodeValue[];
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly metrics: Pick<UplinkMetrics, "delivered" | "laneDelivered" | "deliveryFailures">;
   /** A DCMD with settings; resolves with the outcome in words. Absent: commands are disabled. */
   readonly onDeviceCommand?: (
     sensor: string,
     settings: Readonly<Record<string, number>>,
   ) => Promise<string>;
-  /** Entries proven to have reached the broker. */
-  readonly onDelivered?: (lane: SparkplugLane, entries: readonly OutboxEntry[]) => void;
 }
 
 export interface SparkplugNodeOptions extends Pick<DeviceBookOptions, "site"> {
@@ -66,12 +59,9 @@ export interface SparkplugNodeOptions extends Pick<DeviceBookOptions, "site"> {
   readonly reconnectGraceMs?: number;
 }
 
-/** At shutdown (contract section 2: 10 s in all): for the last proof and NDEATH, and for the store. */
+/** At shutdown (contract section 2: 10 s in all): for the last proof and NDEATH. */
 const LEAVE_MAX_MS = 3_000;
-const SETTLE_MAX_MS = 2_000;
 const HOST_HOLD_MS = 30_000;
-/** Logged individually; on a disk with more damage than this the rest adds nothing. */
-const DAMAGED_MAX = 1_000;
 /** All clients reconnect at once to a broker that was away; QoS 0 data would be sent before hosts are back. */
 const RECONNECT_GRACE_MS = 3_000;
 const HOLD_ENTRIES_MAX = 2_000;
@@ -96,21 +86,15 @@ export class SparkplugNode {
   readonly #window: ProofWindow;
   readonly #pace: TokenBucket;
   readonly #link: SessionLink;
-  readonly #settling = new Set<Promise<void>>();
+  readonly #settlements: Settlements;
   #runner: SessionRunner | null = null;
   #attempt: Attempt | null = null;
   #bdSeq: number | null = null;
-  #delivered = 0;
-  /** Ids of readings whose damage was logged. */
-  readonly #damaged = new Set<string>();
-  #oversizeCount = 0;
-  readonly #oversizeLines: LogPace;
   #wasLost = false;
   readonly #alarmNews = new AlarmNews();
 
   constructor(parts: SparkplugNodeParts, options: SparkplugNodeOptions) {
     this.#parts = parts;
-    this.#oversizeLines = new LogPace(parts.clock);
     this.#options = options;
     this.#topics = new NodeTopics(options.group, options.node);
     this.#host = options.hostId === null ? null : new PrimaryHost(options.hostId, parts.clock);
@@ -121,6 +105,7 @@ export class SparkplugNode {
       hasCommands: parts.onDeviceCommand !== undefined,
     });
     const holdMs = this.#host === null ? 0 : (options.hostHoldMs ?? HOST_HOLD_MS);
+    this.#settlements = new Settlements(parts);
     this.#window = new ProofWindow(holdMs, HOLD_ENTRIES_MAX);
     this.#pace = new TokenBucket(parts.clock, options.backlogRatePerS);
     this.#link = parts.createLink({
@@ -143,14 +128,11 @@ export class SparkplugNode {
   }
   /** Readings and measurements proven to have reached the broker, since the start. */
   get delivered(): number {
-    return this.#delivered;
+    return this.#settlements.delivered;
   }
   /** Publishes that did not succeed, by reason. */
   get failures(): Readonly<Record<string, number>> {
-    return {
-      ...(this.#oversizeCount === 0 ? {} : { oversize: this.#oversizeCount }),
-      ...(this.#damaged.size === 0 ? {} : { damaged: this.#damaged.size }),
-    };
+    return this.#settlements.failures;
   }
 
   /** Runs until aborted; then NDEATH and DISCONNECT are sent and everything proven is settled. */
@@ -167,7 +149,7 @@ export class SparkplugNode {
       for (const lane of LANES) outbox.unpark(lane);
       const end = await this.#session(attempt, signal);
       this.#window.lose(end === "host_offline");
-      if (signal.aborted) await this.#settled();
+      if (signal.aborted) await this.#settlements.recorded();
       for (const lane of LANES) outbox.release(lane);
     }
     unfollow?.();
@@ -251,6 +233,7 @@ export class SparkplugNode {
     const { outbox, waveforms, clock, logger, nodeValues } = this.#parts;
     const book = this.#book;
     const window = this.#window;
+    const settlements = this.#settlements;
     const sender = new Sender({
       session,
       connection,
@@ -259,9 +242,16 @@ export class SparkplugNode {
       now: () => clock.now(),
       isHeld: () => inbox.isRebirthDue || inbox.hasHostLeft,
       onSent: (lane, entries) => window.add(lane, entries, clock.monotonic()),
-      onOversize: (what, lane, entries) => this.#oversize(what, lane, entries),
-      onDamaged: (entry) => this.#reportDamaged(entry),
+      onOversize: (what, lane, entries) => settlements.oversize(what, lane, entries),
+      onDamaged: (entry) => settlements.damaged(entry),
     });
+    const leased = new LeasedReadings(
+      { outbox, sender, book, window, clock, settlements },
+      {
+        waveforms: this.#options.waveforms,
+        historyBatch: this.#options.historyBatch ?? Number.POSITIVE_INFINITY,
+      },
+    );
     return new SessionRunner(
       {
         session,
@@ -271,85 +261,26 @@ export class SparkplugNode {
         wake,
         book,
         window,
+        leased,
         report: new NodeReport(),
         alarmNews: this.#alarmNews,
         nodeValues,
         outbox,
         pace: this.#pace,
         clock,
-        logger,
-        settle: (lane, entries, outcome) => this.#settle(lane, entries, outcome),
-        onDamaged: (entry) => this.#reportDamaged(entry),
+        settlements,
         onBorn: () => {
           logger.info({ link: "sparkplug", bdSeq: session.bdSeq }, "Sparkplug births are out");
         },
       },
       {
         windowMax: this.#options.inflight,
-        waveforms: this.#options.waveforms,
-        historyBatch: this.#options.historyBatch ?? Number.POSITIVE_INFINITY,
         dataAfterMs:
           this.#wasLost && this.#host === null
             ? (this.#options.reconnectGraceMs ?? RECONNECT_GRACE_MS)
             : 0,
       },
     );
-  }
-
-  #settle(lane: SparkplugLane, entries: readonly OutboxEntry[], outcome: DeliveryOutcome): void {
-    const { outbox, logger, metrics, onDelivered } = this.#parts;
-    if (entries.length === 0) return;
-    if (outcome === "sent") {
-      this.#delivered += entries.length;
-      metrics.delivered.inc(entries.length);
-      metrics.laneDelivered.inc({ lane }, entries.length);
-      onDelivered?.(lane, entries);
-    }
-    const settled = outbox
-      .settle(
-        lane,
-        entries.map((entry) => ({ entry, outcome })),
-      )
-      .catch((err: unknown) => {
-        // Stays leased until released, and is sent again: a duplicate is better than a loss.
-        logger.error({ err, lane }, "deliveries could not be recorded");
-      })
-      .finally(() => this.#settling.delete(settled));
-    this.#settling.add(settled);
-  }
-
-  /** At the end: waits until settlements are on disk, or time is up. */
-  async #settled(): Promise<void> {
-    if (this.#settling.size > 0) void this.#parts.outbox.flush();
-    const done = new AbortController();
-    const limit = this.#parts.clock.sleep(SETTLE_MAX_MS, done.signal);
-    await Promise.race([Promise.all(this.#settling), limit]);
-    done.abort();
-  }
-
-  /** Once per reading, however often it is sent again. */
-  #reportDamaged({ reading: { id, sensor, kind } }: OutboxEntry): void {
-    const { logger, metrics } = this.#parts;
-    if (this.#damaged.has(id) || this.#damaged.size >= DAMAGED_MAX) return;
-    this.#damaged.add(id);
-    metrics.deliveryFailures.inc({ reason: "damaged" });
-    const what = { link: "sparkplug", id, sensor, kind };
-    logger.error(what, "a stored reading is damaged and cannot be sent in full");
-  }
-
-  #oversize(what: string, lane: SparkplugLane, entries: readonly OutboxEntry[]): void {
-    const { logger, metrics } = this.#parts;
-    const line = this.#oversizeLines.next(`${lane} ${what.split(" ")[0]}`);
-    if (line !== null) {
-      const others = line.heldBack === 0 ? {} : { others: line.heldBack };
-      logger.error(
-        { link: "sparkplug", what, ...others },
-        "a message exceeds the broker's packet limit",
-      );
-    }
-    metrics.deliveryFailures.inc({ reason: "oversize" });
-    this.#oversizeCount += 1;
-    this.#settle(lane, entries, "oversize");
   }
 
   #nextBdSeq(isUnused: boolean): number {

@@ -3,26 +3,20 @@
  * turn: first a rebirth, then live readings, then one message of the backlog, waveforms if nothing else is pending.
  */
 
-import type { DeliveryOutcome, OutboxEntry } from "../../core/delivery.ts";
-import type { Clock, Logger, Outbox } from "../../core/ports.ts";
-import { isWanted } from "../formats/waveform.ts";
+import type { Clock, Outbox } from "../../core/ports.ts";
 import type { TokenBucket } from "../token-bucket.ts";
 import { type AlarmNews, alarmMetricName, alarmShape } from "./alarm-metrics.ts";
 import type { NodeConnection } from "./connection.ts";
-import { type Device, membersOf } from "./device.ts";
+import type { Device } from "./device.ts";
 import type { DeviceBook } from "./device-book.ts";
 import type { Inbox } from "./inbox.ts";
+import type { LeasedReadings } from "./leased-readings.ts";
 import type { NodeReport, NodeValue } from "./node-metrics.ts";
 import type { Metric } from "./payload.ts";
-import type { ProofWindow, SparkplugLane } from "./proof-window.ts";
-import {
-  type DataResult,
-  type Group,
-  type GroupResult,
-  groupByDevice,
-  type Sender,
-} from "./sender.ts";
+import type { ProofWindow } from "./proof-window.ts";
+import type { DataResult, Sender } from "./sender.ts";
 import type { NodeSession } from "./session.ts";
+import type { Settlements } from "./settlements.ts";
 import type { Wake } from "./wake.ts";
 
 /** How a session ended; `lost` has causes outside this process. */
@@ -32,10 +26,6 @@ export type SessionEnd = "stopped" | "host_offline" | "lost" | "birth_too_large"
 const TICK_MS = 1_000;
 /** A message written longer ago than this is proven even while more waits to be sent. */
 const PROVE_AFTER_MS = 1_000;
-const LIVE_MAX = 256;
-const BACKLOG_MAX = 256;
-/** A silent sensor whose backlog was just sent stays born for this long, so that the next piece needs no new birth. */
-const QUIET_MS = 5_000;
 
 export interface RunnerParts {
   readonly session: NodeSession;
@@ -45,27 +35,19 @@ export interface RunnerParts {
   readonly wake: Wake;
   readonly book: DeviceBook;
   readonly window: ProofWindow;
+  readonly leased: LeasedReadings;
   readonly report: NodeReport;
   readonly alarmNews: AlarmNews;
   readonly nodeValues: () => readonly NodeValue[];
   readonly outbox: Outbox;
   readonly pace: TokenBucket;
   readonly clock: Clock;
-  readonly logger: Logger;
-  readonly onDamaged: (entry: OutboxEntry) => void;
-  readonly settle: (
-    lane: SparkplugLane,
-    entries: readonly OutboxEntry[],
-    outcome: DeliveryOutcome,
-  ) => void;
+  readonly settlements: Pick<Settlements, "settle">;
   readonly onBorn: () => void;
 }
 export interface RunnerOptions {
   /** Messages written before a proof is required. */
   readonly windowMax: number;
-  readonly waveforms: "always" | "alarm" | "never";
-  /** SPARKPLUG_HISTORY_BATCH: most records in one historical message. */
-  readonly historyBatch: number;
   /** Births are sent at once, data only this long after the session began. */
   readonly dataAfterMs: number;
 }
@@ -73,18 +55,10 @@ export interface RunnerOptions {
 export class SessionRunner {
   readonly #parts: RunnerParts;
   readonly #options: RunnerOptions;
-  #backlog: Group[] = [];
-  /** Leased as live, and sent before to a host that may have missed it. */
-  readonly #repeats: Record<SparkplugLane, OutboxEntry[]> = {
-    sparkplug: [],
-    sparkplugWaveform: [],
-  };
   #notices: { device: Device; metric: Metric }[] = [];
   #tickAtMs = Number.NEGATIVE_INFINITY;
   /** Monotonic ms before which no reading is leased. */
   readonly #dataAtMs: number;
-  readonly #sentAtMs = new Map<Device, number>();
-  readonly #liveTimeMs = new Map<Device, number>();
 
   constructor(parts: RunnerParts, options: RunnerOptions) {
     this.#parts = parts;
@@ -140,7 +114,7 @@ export class SessionRunner {
 
   /** Sends the first in line; false if there is nothing to do now. */
   async #turn(): Promise<boolean> {
-    const { outbox, clock, window, pace, book } = this.#parts;
+    const { clock, window, pace, book, leased } = this.#parts;
     if (this.#notices.length > 0) return await this.#sendNotices();
     if (this.#parts.alarmNews.next !== null) return await this.#sendAlarm();
     // No reading of a changed sensor is sent before the birth that declares it.
@@ -150,106 +124,18 @@ export class SessionRunner {
       return true;
     }
     if (clock.monotonic() < this.#dataAtMs) return false;
-    const live = outbox.lease("sparkplug", "live", LIVE_MAX);
-    const unheard = this.#withoutRepeats("sparkplug", live);
-    if (unheard.length > 0) return await this.#sendLive(unheard);
-    if (live.length > 0) return true;
+    if (await leased.sendLive()) return true;
     if (window.messages >= this.#options.windowMax || this.#isProofOverdue()) {
       return await this.#prove();
     }
-    if (this.#backlog.length === 0) {
-      this.#backlog = this.#groups(this.#leaseBacklog("sparkplug", BACKLOG_MAX), true);
-    }
-    if (this.#backlog.length > 0) {
+    if (leased.leaseBacklog()) {
       if (!pace.hasToken) return window.messages > 0 && (await this.#prove());
       pace.take(1);
-      return await this.#sendBacklog();
+      await leased.sendBacklog();
+      return true;
     }
     if (window.messages > 0) return await this.#prove();
-    return await this.#sendWaveform();
-  }
-
-  async #sendLive(entries: readonly OutboxEntry[]): Promise<boolean> {
-    const { settle } = this.#parts;
-    const kept: OutboxEntry[] = [];
-    for (const group of this.#groups(entries, false)) {
-      const newest = Math.max(...group.items.map((item) => item.reading.timeMs));
-      const before = this.#liveTimeMs.get(group.device) ?? Number.NEGATIVE_INFINITY;
-      this.#liveTimeMs.set(group.device, Math.max(before, newest));
-      const { isLost, held } = await this.#sendGroup(group);
-      if (isLost) break;
-      kept.push(...held.map(({ entry }) => entry));
-    }
-    // They go live after the births.
-    settle("sparkplug", kept, "kept");
-    return true;
-  }
-
-  /** What was held back is sent next. */
-  async #sendBacklog(): Promise<boolean> {
-    const group = this.#backlog.shift();
-    if (group === undefined) return true;
-    const { held } = await this.#sendGroup(group);
-    if (held.length > 0) this.#backlog.unshift({ device: group.device, items: held });
-    return true;
-  }
-
-  async #sendGroup(group: Group): Promise<GroupResult> {
-    this.#sentAtMs.set(group.device, this.#parts.clock.monotonic());
-    return await this.#parts.sender.readings(group);
-  }
-
-  #groups(entries: readonly OutboxEntry[], isHistorical: boolean): Group[] {
-    const { historyBatch } = this.#options;
-    return groupByDevice(entries, this.#parts.book, () => isHistorical, historyBatch);
-  }
-
-  /**
-   * If a host may already have received the newest reading of a sensor and kind, that reading is history: it follows
-   * the older ones, so that history is sent oldest first. Returns what goes live now.
-   */
-  #withoutRepeats(lane: SparkplugLane, entries: readonly OutboxEntry[]): OutboxEntry[] {
-    const { window } = this.#parts;
-    return entries.filter((entry) => {
-      const isRepeat = window.isRepeat(lane, entry);
-      if (isRepeat) this.#repeats[lane].push(entry);
-      return !isRepeat;
-    });
-  }
-
-  #leaseBacklog(lane: SparkplugLane, max: number): OutboxEntry[] {
-    const entries = this.#parts.outbox.lease(lane, "backlog", max);
-    if (entries.length > 0) return entries;
-    return this.#repeats[lane]
-      .splice(0, max)
-      .toSorted((a, b) => a.reading.timeMs - b.reading.timeMs);
-  }
-
-  /** One measurement, and only if no scalar reading is pending. */
-  async #sendWaveform(): Promise<boolean> {
-    const { outbox, sender, book, clock, window, settle, onDamaged } = this.#parts;
-    const { waveforms } = this.#options;
-    const lane = "sparkplugWaveform";
-    const [live] = outbox.lease(lane, "live", 1);
-    if (live !== undefined && this.#withoutRepeats(lane, [live]).length === 0) return true;
-    const entry = live ?? this.#leaseBacklog(lane, 1)[0];
-    if (!entry) return false;
-    const attributes = membersOf(entry.reading.attributes);
-    const reason = attributes?.["recording_reason"];
-    const known = typeof reason === "number" ? reason : null;
-    if (attributes === null) {
-      onDamaged(entry);
-      settle(lane, [entry], "skipped");
-      return true;
-    }
-    if (waveforms === "never" || !isWanted(waveforms, known)) {
-      settle(lane, [entry], "skipped");
-      return true;
-    }
-    this.#sentAtMs.set(book.ofSensor(entry.reading.sensor), clock.monotonic());
-    const isHistorical = !entry.live || window.isRepeat(lane, entry);
-    if ((await sender.waveforms(entry, isHistorical)) === "held") settle(lane, [entry], "kept");
-    return true;
+    return await leased.sendWaveform();
   }
 
   async #sendNotices(): Promise<boolean> {
@@ -306,22 +192,22 @@ export class SessionRunner {
 
   #doubt(): void {
     for (const [lane, entries] of this.#parts.window.doubt()) {
-      this.#parts.settle(lane, entries, "kept");
+      this.#parts.settlements.settle(lane, entries, "kept");
     }
   }
 
   #settleDelivered(isLeaving: boolean): void {
-    const { window, clock, settle, inbox } = this.#parts;
+    const { window, clock, settlements, inbox } = this.#parts;
     // Its STATE arrives before the response that proves: the broker had nobody to deliver these messages to.
     if (inbox.hasHostLeft) return;
     for (const [lane, entries] of window.delivered(clock.monotonic(), isLeaving)) {
-      settle(lane, entries, "sent");
+      settlements.settle(lane, entries, "sent");
     }
   }
 
   /** Devices are added and removed, node metrics change. */
   async #tick(): Promise<void> {
-    const { session, sender, book, clock, report, nodeValues } = this.#parts;
+    const { session, sender, book, clock, report, nodeValues, leased } = this.#parts;
     this.#settleDelivered(false);
     this.#look();
     for (const device of book.takeRenewed()) {
@@ -330,7 +216,7 @@ export class SessionRunner {
     }
     const born = session.bornDevices.flatMap((id) => book.byId(id) ?? []);
     for (const device of born) {
-      if (!this.#isLost(device)) continue;
+      if (!book.isSilent(device) || !leased.isQuiet(device)) continue;
       const result = await sender.data(() => session.ddeath(clock.now(), device.id));
       if (result === "lost" || result === "held") return;
     }
@@ -343,25 +229,8 @@ export class SessionRunner {
     if (changes.length > 0) await sender.data(() => session.ndata(clock.now(), changes));
   }
 
-  /** Waiting groups were built with the devices of their time. */
   #look(): void {
-    const { book } = this.#parts;
-    if (!book.look() || this.#backlog.length === 0) return;
-    const entries = this.#backlog.flatMap(({ items }) => items.map(({ entry }) => entry));
-    this.#backlog = this.#groups(entries, true);
-  }
-
-  #isLost(device: Device): boolean {
-    const { book, clock } = this.#parts;
-    if (!book.isSilent(device)) return false;
-    // The known state of the sensor may lag behind the reading that was just sent.
-    if (
-      book.isConfigured(device) &&
-      (this.#liveTimeMs.get(device) ?? -Infinity) > book.lastReadingMs(device)
-    )
-      return false;
-    const quietMs = clock.monotonic() - (this.#sentAtMs.get(device) ?? -Infinity);
-    return quietMs >= QUIET_MS && !this.#backlog.some((group) => group.device === device);
+    if (this.#parts.book.look()) this.#parts.leased.regroup();
   }
 
   /** Intended end: NDEATH with this session's bdSeq, then DISCONNECT. */
@@ -380,12 +249,12 @@ export class SessionRunner {
 
   /** Waits for an event: a message, a reading, a notice, the next tick or token, the end. */
   async #idle(ends: readonly AbortSignal[], isBorn: boolean): Promise<void> {
-    const { outbox, clock, pace } = this.#parts;
+    const { outbox, clock, pace, leased } = this.#parts;
     if (ends.some((end) => end.aborted)) return;
     const over = new AbortController();
     const stop = () => over.abort();
     for (const end of ends) end.addEventListener("abort", stop, { once: true });
-    const isPaced = this.#backlog.length > 0;
+    const isPaced = leased.hasBacklog;
     const graceMs = this.#dataAtMs - clock.monotonic();
     const sleepMs = Math.min(
       TICK_MS,
