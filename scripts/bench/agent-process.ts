@@ -112,11 +112,14 @@ export class AgentProcess {
     }
   }
 
-  /** One value of /metrics, labels included in the name. */
-  async metric(name: string): Promise<number> {
+  /** One value of /metrics. Labels besides the given one do not matter. Throws if there is none. */
+  async metric(name: string, label = ""): Promise<number> {
     const text = await (await fetch(`${this.address}/metrics`)).text();
-    const line = text.split("\n").find((other) => other.startsWith(`${name} `));
-    return line === undefined ? Number.NaN : Number(line.slice(name.length + 1));
+    const line = text
+      .split("\n")
+      .find((other) => /^[a-z_]+/.exec(other)?.[0] === name && other.includes(label));
+    if (line === undefined) throw new Error(`/metrics has no ${name} with ${label}`);
+    return Number(line.slice(line.lastIndexOf(" ")));
   }
 
   async json<T>(path: string): Promise<T> {

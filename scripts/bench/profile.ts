@@ -80,7 +80,9 @@ const drain: Load = (options) =>
       await plant.gateway.open();
       const { program, counter } = await plant.agentWithoutBroker(agentEnv);
       await program.round(DAY);
-      while ((await program.metric('gateside_lane_outbox_readings{lane="json"}')) < plant.records) {
+      while (
+        (await program.metric("gateside_lane_outbox_readings", 'lane="json"')) < plant.records
+      ) {
         await sleep(500);
       }
       await sleep(2000);

@@ -17,7 +17,7 @@ const RECORD_LAG_MS = 400;
 
 async function loopDelayMs(agent: AgentProcess): Promise<{ p99: number; max: number }> {
   const at = async (quantile: string) =>
-    1000 * (await agent.metric(`gateside_event_loop_delay_seconds{quantile="${quantile}"}`));
+    1000 * (await agent.metric("gateside_event_loop_delay_seconds", `quantile="${quantile}"`));
   return { p99: await at("p99"), max: await at("max") };
 }
 

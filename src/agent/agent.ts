@@ -133,6 +133,7 @@ class RunningAgent implements Agent {
     this.#parts.remote?.endWith(polling.signal);
     const chores = [
       this.#parts.listening.run(publishing.signal),
+      this.#parts.loadWatch.run(publishing.signal),
       this.#watchConfiguration(publishing.signal),
     ];
     const place = this.#watchPlace(publishing.signal);

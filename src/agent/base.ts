@@ -10,6 +10,7 @@ import type { Uplink } from "../core/uplink.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";
 import { createWireNames } from "../core/wire/wire-names.ts";
 import { systemClock } from "../lib/clock.ts";
+import { LoopDelay } from "../lib/loop-delay.ts";
 import { createMetrics, type Metrics } from "../lib/metrics.ts";
 import type { SystemdNotifier } from "../lib/sd-notify.ts";
 import { SecretGate } from "../lib/secrets.ts";
@@ -29,6 +30,7 @@ export interface AgentBase {
   readonly logger: Logger;
   readonly notifier: SystemdNotifier | null;
   readonly metrics: Metrics;
+  readonly loopDelay: LoopDelay;
   readonly gate: SecretGate;
   readonly names: WireNames;
   readonly plans: DftPlans;
@@ -50,6 +52,7 @@ export function createBase(options: AgentOptions, hashing: ByteHashing): AgentBa
     logger,
     notifier: options.notifier ?? null,
     metrics: createAgentMetrics(site),
+    loopDelay: new LoopDelay(),
     gate: new SecretGate(secretsOf(settings, configured)),
     names: createWireNames({ word: settings.wireWord, service: settings.gatewayService }),
     plans: new DftPlans(),

@@ -11,6 +11,7 @@ import type { AgentBase } from "./base.ts";
 import { createConfiguration } from "./configuration.ts";
 import { createHttpSide } from "./http-side.ts";
 import { Listening } from "./listening.ts";
+import { LoadWatch } from "./load-watch.ts";
 import { createServiceStates } from "./node-states.ts";
 import { buildReadingSide } from "./reading-side.ts";
 import type { AgentResources } from "./resources.ts";
@@ -27,6 +28,7 @@ export function buildParts(options: AgentOptions, base: AgentBase, resources: Ag
   const side = buildReadingSide(base, resources);
   const report = new StatusReport({ ...base, ...resources, ...side });
   const watchdog = new Watchdog({ ...base, store });
+  const loadWatch = new LoadWatch({ ...base, sensors: () => site.current.sensors.length });
   const audit = createAudit({ store, clock, logger });
   const dispatcher = new Dispatcher(
     {
@@ -93,6 +95,7 @@ export function buildParts(options: AgentOptions, base: AgentBase, resources: Ag
     ...configuration,
     report,
     watchdog,
+    loadWatch,
     audit,
     dispatcher,
     uplinks,

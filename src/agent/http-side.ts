@@ -9,6 +9,7 @@ import type { DftPlans } from "../core/signal/fft.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";
 import { createHttpServer, type HttpServer } from "../http/server.ts";
+import type { LoopDelay } from "../lib/loop-delay.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { agentSocketPath, dashboardDirectory } from "../lib/paths.ts";
 import { VERSION } from "../lib/version.ts";
@@ -41,6 +42,7 @@ interface HttpSideParts {
   readonly setup: Setup | null;
   readonly alarms: Alarms | null;
   readonly metrics: Metrics;
+  readonly loopDelay: LoopDelay;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -48,7 +50,8 @@ interface HttpSideParts {
 /** The HTTP server over the rooms that it shows. It does not listen yet. */
 export function createHttpSide(parts: HttpSideParts): HttpServer {
   const { settings, site, status, watchdog, store, plans, names, gaps, live } = parts;
-  const { poller, gatewayClock, dispatcher, setup, alarms, metrics, clock, logger } = parts;
+  const { poller, gatewayClock, dispatcher, setup, alarms, metrics, loopDelay } = parts;
+  const { clock, logger } = parts;
   return createHttpServer(
     {
       site,
@@ -74,6 +77,7 @@ export function createHttpSide(parts: HttpSideParts): HttpServer {
       alarms: alarms?.desk ?? null,
       audit: store.audit,
       metrics,
+      loopDelay,
       clock,
       logger,
     },

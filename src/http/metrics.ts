@@ -1,4 +1,3 @@
-import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import type { FastifyInstance } from "fastify";
 import type { AgentStatus } from "../core/agent-status.ts";
 import { backlogOf } from "../core/backlog.ts";
@@ -7,44 +6,6 @@ import type { Metrics } from "../lib/metrics.ts";
 import type { HttpParts } from "./parts.ts";
 import { sensorSeries } from "./sensor-series.ts";
 import { isGone, type SharedResponses, tooMany } from "./shared-responses.ts";
-
-/** The sampler's own timer, ms; it is part of every sample and is subtracted. */
-const RESOLUTION_MS = 200;
-const WINDOW_MS = 60_000;
-const QUANTILES = [
-  ["p50", 50],
-  ["p99", 99],
-  ["max", 100],
-] as const;
-
-/** Event-loop delay over the last one to two minutes, s by quantile. */
-class LoopDelay {
-  readonly #histogram: IntervalHistogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
-  #timer: NodeJS.Timeout | null = null;
-  #last: readonly number[] = QUANTILES.map(() => 0);
-
-  start(): void {
-    this.#histogram.enable();
-    this.#timer = setInterval(() => {
-      this.#last = this.#read();
-      this.#histogram.reset();
-    }, WINDOW_MS).unref();
-  }
-  stop(): void {
-    this.#histogram.disable();
-    if (this.#timer !== null) clearInterval(this.#timer);
-  }
-  /** The worse of the current and the last full minute, so that a scrape just after the change misses nothing. */
-  seconds(): readonly number[] {
-    return this.#read().map((value, index) => Math.max(value, this.#last[index] ?? 0));
-  }
-  #read(): number[] {
-    if (this.#histogram.count === 0) return QUANTILES.map(() => 0);
-    return QUANTILES.map(([, percent]) =>
-      Math.max(0, this.#histogram.percentile(percent) / 1e9 - RESOLUTION_MS / 1000),
-    );
-  }
-}
 
 /** The times of readings are the gateway's, whatever our clock says. */
 const gatewayNowMs = ({ nowMs, gateway }: AgentStatus): number => nowMs + (gateway.skewMs ?? 0);
@@ -80,27 +41,16 @@ function refreshGauges(metrics: Metrics, status: AgentStatus): void {
 
 export function registerMetrics(
   app: FastifyInstance,
-  parts: Pick<HttpParts, "metrics" | "status">,
+  parts: Pick<HttpParts, "loopDelay" | "metrics" | "status">,
   answers: SharedResponses,
 ): void {
-  const { metrics, status } = parts;
-  const loopDelay = new LoopDelay();
-  app.addHook("onReady", (done) => {
-    loopDelay.start();
-    done();
-  });
-  app.addHook("onClose", (_app, done) => {
-    loopDelay.stop();
-    done();
-  });
+  const { loopDelay, metrics, status } = parts;
   const scrape = async () => {
     const now = status.status();
     metrics.registry.setDefaultLabels({ site: now.site });
     refreshGauges(metrics, now);
-    loopDelay.seconds().forEach((seconds, index) => {
-      const quantile = QUANTILES[index]?.[0];
-      if (quantile !== undefined) metrics.eventLoopDelay.set({ quantile }, seconds);
-    });
+    for (const { quantile, seconds } of loopDelay.quantiles())
+      metrics.eventLoopDelay.set({ quantile }, seconds);
     const text = await metrics.registry.metrics();
     const sensors = await sensorSeries(now.site, now.sensors, gatewayNowMs(now));
     // The text format uses `NaN`; prom-client writes `Nan`.

@@ -17,6 +17,7 @@ import type {
 import type { SetupDesk } from "../core/setup.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { WireNames } from "../core/wire/wire-names.ts";
+import type { LoopDelay } from "../lib/loop-delay.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { HistoryLimits } from "./query-rows.ts";
 import type { TlsFiles } from "./tls.ts";
@@ -46,6 +47,7 @@ export interface HttpParts {
   /** Null while ALARMS_ENABLED is false. */
   readonly findings: FindingDesk | null;
   readonly metrics: Metrics;
+  readonly loopDelay: Pick<LoopDelay, "quantiles">;
   readonly clock: Clock;
   readonly logger: Logger;
 }

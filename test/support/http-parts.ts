@@ -14,6 +14,7 @@ import type { StoredReading, StoredWaveform, WaveformRef } from "../../src/core/
 import { createWireNames } from "../../src/core/wire/wire-names.ts";
 import type { HttpOptions, HttpParts } from "../../src/http/parts.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
+import { LoopDelay } from "../../src/lib/loop-delay.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
 import { ManualClock } from "./manual-clock.ts";
 
@@ -255,6 +256,7 @@ export function testParts(change: Partial<HttpParts> = {}): TestParts {
     audit: null,
     findings: null,
     metrics: createMetrics(),
+    loopDelay: new LoopDelay(),
     logger: silentLogger,
     ...change,
     history: new MemoryHistory(),
