@@ -3,12 +3,13 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import mqtt from "mqtt";
 import { Relay } from "../../scripts/chaos/relay.ts";
-import { brokerDetail, metricOf, until, untilMetric } from "../support/agent-answers.ts";
+import { brokerDetail, metricOf, untilMetric } from "../support/agent-answers.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { startFakeBroker } from "../support/fake-broker.ts";
 import { type MosquittoOptions, skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { type BuiltAgent, type Plant, skipWithoutBuild, startPlant } from "../support/plant.ts";
 import { assertLiveMovesForward, SeenReadings, truthOf } from "../support/seen-readings.ts";
+import { until } from "../support/wait-until.ts";
 
 const START_MS = Math.floor(Date.now() / 86_400_000) * 86_400_000 + 9 * 3_600_000;
 const MINUTE_MS = 60_000;

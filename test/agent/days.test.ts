@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import type { SimulatorOptions } from "../../src/simulator/options.ts";
 import { TimeZone } from "../../src/simulator/time-zone.ts";
-import { until } from "../support/agent-answers.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { expectedTimeMs } from "../support/expected-reading.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { type Plant, skipWithoutBuild, startPlant } from "../support/plant.ts";
 import { assertLiveMovesForward, SeenReadings, truthOf } from "../support/seen-readings.ts";
 import { SkippingClock } from "../support/skipping-clock.ts";
+import { until } from "../support/wait-until.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { until } from "../support/agent-answers.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { type BuiltAgent, skipWithoutBuild, startPlant } from "../support/plant.ts";
 import { runCommand } from "../support/run-command.ts";
+import { until } from "../support/wait-until.ts";
 
 const options = {
   skip: skipWithoutMosquitto || skipWithoutBuild,

@@ -8,6 +8,7 @@ import { deadlineMs } from "../support/deadline.ts";
 import { expectedId, expectedReading } from "../support/expected-reading.ts";
 import { type SeenMessage, skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { type Plant, skipWithoutBuild, startPlant } from "../support/plant.ts";
+import { until } from "../support/wait-until.ts";
 
 const START_MS = Date.UTC(2026, 2, 10, 1, 30);
 const SENSORS = 50;
@@ -80,17 +81,19 @@ function readingsById(messages: readonly SeenMessage[]): Map<string, SeenMessage
   return byId;
 }
 
-/** Waits until every record of the truth has come over MQTT; answers them by id. */
+/** Waits until every record of the truth has come over MQTT; returns them by id. */
 async function collect(messages: () => readonly SeenMessage[], truth: readonly TruthRecord[]) {
-  const deadline = Date.now() + deadlineMs(60_000);
-  for (;;) {
-    const seen = readingsById(messages());
-    const missing = truth.filter((item) => !seen.has(idOf(item)));
-    if (missing.length === 0) return seen;
+  let missing: readonly TruthRecord[] = [];
+  const what = () => {
     const some = missing.slice(0, 5).map((m) => `${m.sensor} ${m.kind} ${m.n} of ${m.day}`);
-    assert.ok(Date.now() < deadline, `${missing.length} records never came: ${some.join(", ")}`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
+    return `${missing.length} missing records: ${some.join(", ")}`;
+  };
+  const look = () => {
+    const seen = readingsById(messages());
+    missing = truth.filter((item) => !seen.has(idOf(item)));
+    return missing.length === 0 ? seen : undefined;
+  };
+  return until(what, look, 60_000);
 }
 
 function assertNear(actual: unknown, expected: number, tolerance: number, what: string): void {

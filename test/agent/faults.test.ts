@@ -15,6 +15,7 @@ import {
   skipWithoutMosquitto,
 } from "../support/mosquitto.ts";
 import { type BuiltAgent, openPlant, type Plant, skipWithoutBuild } from "../support/plant.ts";
+import { holdsWithin, OTHER_PAUSE_MS, waitUntil } from "../support/wait-until.ts";
 
 /** The agent's own pauses are slept in real time: cadences are short instead of the plant fast. */
 const SPEED = 10;
@@ -234,15 +235,14 @@ describe("an agent and a gateway with every fault", {
     timeoutMs: number,
   ) => {
     const wanted = codes.map((code) => [code, ids(code)] as const);
-    const deadline = Date.now() + deadlineMs(timeoutMs);
-    for (;;) {
+    let missing: readonly string[] = [];
+    const isComplete = () => {
       const have = received();
-      const missing = [...wanted].flatMap(([code, list]) =>
-        list.some((id) => !have.has(id)) ? [code] : [],
-      );
-      if (missing.length === 0 || Date.now() > deadline) return new Set(missing);
-      await new Promise((resolve) => setTimeout(resolve, 200));
-    }
+      missing = wanted.flatMap(([code, list]) => (list.some((id) => !have.has(id)) ? [code] : []));
+      return missing.length === 0;
+    };
+    await holdsWithin(timeoutMs, isComplete, OTHER_PAUSE_MS);
+    return new Set(missing);
   };
 
   before(async () => {
@@ -299,12 +299,9 @@ describe("an agent and a gateway with every fault", {
     const partial = [...sensorOf]
       .filter(([one]) => one.expect === "partial")
       .map(([, code]) => code);
-    const deadline = Date.now() + deadlineMs(25_000);
     const hasCome = (code: string) =>
       [...received().values()].some(({ sensor }) => sensor === code);
-    while (!partial.every(hasCome) && Date.now() < deadline) {
-      await new Promise((resolve) => setTimeout(resolve, 200));
-    }
+    await holdsWithin(25_000, () => partial.every(hasCome), OTHER_PAUSE_MS);
     shownBefore = shown();
     shownUntilMs = plant.simulator.clock.now();
     const due = (code: string) =>
@@ -380,7 +377,7 @@ describe("an agent and a gateway with every fault", {
   for (const fault of AWAY) {
     it(`continues by itself after the whole gateway shows ${fault.name} ${fault.ms ?? ""}`, async () => {
       plant.simulator.faults.add(fault);
-      await new Promise((resolve) => setTimeout(resolve, fault.forMs));
+      await waitUntil("the end of the fault", () => plant.simulator.faults.list().length === 0);
       const untilMs = plant.simulator.clock.now();
       const codes = plant.simulator.plant.sensors.map(({ code }) => code);
       const missing = await readAll(codes, (code) => trueIds(code, untilMs), 25_000);

@@ -3,13 +3,13 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { until } from "../support/agent-answers.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { envelope, type GatewayCall, wireTime } from "../support/fake-gateway.ts";
 import { payloadOf, startFakeSite } from "../support/fake-site.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { skipWithoutBuild } from "../support/plant.ts";
 import { startRegisters } from "../support/registers.ts";
+import { until } from "../support/wait-until.ts";
 
 const TOPIC = "gateside/plant-7/100/node";
 const skip = skipWithoutBuild || skipWithoutMosquitto;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { Relay } from "../../scripts/chaos/relay.ts";
-import { until, untilMetric } from "../support/agent-answers.ts";
+import { untilMetric } from "../support/agent-answers.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { type RecordingSubscriber, skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { type BuiltAgent, type Plant, skipWithoutBuild, startPlant } from "../support/plant.ts";
@@ -13,6 +13,7 @@ import {
   truthOf,
 } from "../support/seen-readings.ts";
 import { SkippingClock } from "../support/skipping-clock.ts";
+import { until } from "../support/wait-until.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;

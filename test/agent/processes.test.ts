@@ -4,11 +4,12 @@ import { spawn } from "node:child_process";
 import { join, resolve } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { Relay } from "../../scripts/chaos/relay.ts";
-import { until, untilMetric } from "../support/agent-answers.ts";
+import { untilMetric } from "../support/agent-answers.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { type Plant, skipWithoutBuild, startPlant } from "../support/plant.ts";
 import { assertLiveMovesForward, SeenReadings, truthOf } from "../support/seen-readings.ts";
+import { until } from "../support/wait-until.ts";
 
 const MINUTE_MS = 60_000;
 const START_MS = Math.floor(Date.now() / 86_400_000) * 86_400_000 + 9 * 60 * MINUTE_MS;

@@ -5,11 +5,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { until } from "../support/agent-answers.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { type RecordingSubscriber, skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { type BuiltAgent, type Plant, skipWithoutBuild, startPlant } from "../support/plant.ts";
 import { runCommand } from "../support/run-command.ts";
+import { until } from "../support/wait-until.ts";
 
 const options = {
   skip: skipWithoutMosquitto || skipWithoutBuild,

@@ -4,12 +4,13 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { Relay } from "../../scripts/chaos/relay.ts";
-import { until, untilMetric } from "../support/agent-answers.ts";
+import { untilMetric } from "../support/agent-answers.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { type BuiltAgent, skipWithoutBuild, startPlant } from "../support/plant.ts";
 import { assertLiveMovesForward, SeenReadings, truthOf } from "../support/seen-readings.ts";
 import { SkippingClock } from "../support/skipping-clock.ts";
+import { until } from "../support/wait-until.ts";
 
 const HOUR_MS = 3_600_000;
 /** Three in the night: all of it happens on one day, so that each stream is read in the order of time. */

@@ -81,7 +81,7 @@ test("stop – an internal error is reported, and everything is closed before th
   const startedAt = performance.now();
   const ended = agent.run(new AbortController().signal);
   ended.catch(() => {});
-  await systemClock.sleep(500);
+  await waitUntil("a session with the broker", () => broker.connects === 1);
   isBroken = true;
   await assert.rejects(ended, /the clock fell off the wall/);
   assert.ok(performance.now() - startedAt < END_MAX_MS);

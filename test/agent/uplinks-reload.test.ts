@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { decode, valueOf } from "../publish/sparkplug/peer.ts";
-import { metricOf, until } from "../support/agent-answers.ts";
+import { metricOf } from "../support/agent-answers.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import {
   freePort,
@@ -13,6 +13,7 @@ import {
   startMosquitto,
 } from "../support/mosquitto.ts";
 import { type BuiltAgent, type Plant, skipWithoutBuild, startPlant } from "../support/plant.ts";
+import { until } from "../support/wait-until.ts";
 
 const options = {
   skip: skipWithoutBuild || skipWithoutMosquitto,

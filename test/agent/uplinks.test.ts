@@ -3,9 +3,10 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { brokerDetail, metricOf, until } from "../support/agent-answers.ts";
+import { brokerDetail, metricOf } from "../support/agent-answers.ts";
 import { freePort, skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { skipWithoutBuild, startPlant } from "../support/plant.ts";
+import { until } from "../support/wait-until.ts";
 
 /** A busy machine takes its time to start an agent. */
 const WAIT_MS = 40_000;

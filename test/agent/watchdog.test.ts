@@ -13,6 +13,7 @@ import {
   skipWithoutNatives as skip,
   temporaryDirectory,
 } from "../support/notify-socket.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 test("watchdog – is fed only while the database responds", async (t) => {
   const clock = new ManualClock();
@@ -107,8 +108,8 @@ test("watchdog – the agent tells systemd that it is saving, ready, alive and s
       last = Date.now();
     }
   })();
-  // Ten times the ping's interval without one; what waits in the socket comes at once.
-  while (Date.now() - last < 1000) await new Promise((done) => setTimeout(done, 50));
+  // Ten times the ping's interval without one; what waits in the socket comes at once. Silence has no event.
+  await waitUntil("silence", () => Date.now() - last >= 1000);
   isWatching = false;
   agent.kill("SIGCONT");
   assert.equal(await rest, "WATCHDOG=1");

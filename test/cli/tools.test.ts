@@ -14,6 +14,7 @@ import { startSimulator } from "../../src/simulator/server.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import { runCommand } from "../support/run-command.ts";
 import { mainOf } from "../support/temp-database.ts";
+import { waitUntil } from "../support/wait-until.ts";
 
 /** A port that nothing listens on: the discard service's. */
 const NOBODY = "127.0.0.1:9";
@@ -311,7 +312,8 @@ async function startAgent(
     assert.equal((await run).code, 0);
   };
   t.after(stop);
-  while ((await runCommand(["status"], at)).stdout === "") await systemClock.sleep(20, t.signal);
+  const isUp = async () => (await runCommand(["status"], at)).stdout !== "";
+  await waitUntil("the agent responds", isUp, 30_000);
   return stop;
 }
 

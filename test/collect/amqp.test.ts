@@ -7,9 +7,9 @@ import {
   publishAll,
   READING_TOPIC,
   readingPayload,
+  readUntil,
   skipWithoutBuild,
   startCollect,
-  until,
 } from "../support/collecting.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { openPostgres, skipWithoutPostgres } from "../support/postgres.ts";
@@ -96,7 +96,7 @@ test("amqp – over RabbitMQ, a box has its own site's topics alone, and nothing
     ...messages(0, 500),
     { topic: READING_TOPIC, payload: "no JSON" },
   ]);
-  await until(count, (n) => n === 500);
+  await readUntil(count, (n) => n === 500);
   const [rejected] = await postgres.query(url, "SELECT topic, reason FROM rejected");
   assert.deepEqual(rejected, { topic: READING_TOPIC, reason: "not_json" });
 
@@ -112,7 +112,7 @@ test("amqp – over RabbitMQ, a box has its own site's topics alone, and nothing
   t.after(() => void second.child.kill("SIGKILL"));
   await second.logged("PostgreSQL cannot be reached; trying again", 60_000);
   postgres.start();
-  await until(count, (n) => n === 1000, 60_000).catch((error: unknown) => {
+  await readUntil(count, (n) => n === 1000, 60_000).catch((error: unknown) => {
     throw new Error(`${String(error)}\n${second.lines.map((l) => JSON.stringify(l)).join("\n")}`);
   });
   assert.equal(await second.end(), 0);

@@ -5,9 +5,9 @@ import { generate, type IPublishPacket, type Packet, parser } from "mqtt-packet"
 import {
   publishAll,
   readingPayload,
+  readUntil,
   skipWithoutBuild,
   startCollect,
-  until,
 } from "../support/collecting.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { type Mosquitto, skipWithoutMosquitto, startMosquitto } from "../support/mosquitto.ts";
@@ -63,12 +63,12 @@ describe("mqtt", { concurrency: true }, () => {
     );
     assert.notEqual(ids[0], ids[1]);
     await publishAll(broker.url, messages(0, 1000));
-    await until(count, (n) => n === 1000);
+    await readUntil(count, (n) => n === 1000);
 
     await two.end("SIGKILL");
     // Half of these wait in the session of a process that is gone.
     await publishAll(broker.url, messages(1000, 1400));
-    await until(count, (n) => n === 1400, 60_000);
+    await readUntil(count, (n) => n === 1400, 60_000);
     await one.logged("drained the session of a stopped collector", 60_000);
     const sessions = await postgres.query(url, "SELECT client_id FROM collector_session");
     assert.deepEqual(sessions, [{ client_id: ids[0] }]);
@@ -83,7 +83,7 @@ describe("mqtt", { concurrency: true }, () => {
     assert.equal(await (await start()).end(), 0);
     await publishAll(broker.url, messages(0, 300));
     const again = await start();
-    await until(count, (n) => n === 300);
+    await readUntil(count, (n) => n === 300);
     assert.equal(again.lines.find((l) => l["msg"] === "connected")?.["sessionPresent"], true);
   });
 
@@ -116,8 +116,8 @@ describe("mqtt", { concurrency: true }, () => {
         ...messages(n * 10, n * 10 + 10),
       ]),
     );
-    await until(count, (n) => n === broken.length * 10);
-    const rows = await until(
+    await readUntil(count, (n) => n === broken.length * 10);
+    const rows = await readUntil(
       () =>
         postgres.query<{ reason: string; size: number }>(
           url,
@@ -223,7 +223,7 @@ describe("mqtt", { concurrency: true }, () => {
       [{ samples: 3, sample_rate: 6400, data }],
       [],
     ];
-    const found = await until(
+    const found = await readUntil(
       ask,
       (rows) =>
         rows.slice(0, 5).every((r) => r.length > 0) &&
@@ -283,7 +283,7 @@ describe("mqtt", { concurrency: true }, () => {
     await lock.connect();
     await lock.query("BEGIN; LOCK TABLE reading_rpm IN SHARE MODE");
     await start(`mqtt://127.0.0.1:${port}`);
-    await until(
+    await readUntil(
       () =>
         postgres.query(
           url,
@@ -294,7 +294,7 @@ describe("mqtt", { concurrency: true }, () => {
     assert.deepEqual(acks, []);
     await lock.query("COMMIT");
     await lock.end();
-    await until(
+    await readUntil(
       async () => acks.length,
       (n) => n === 3,
     );
@@ -311,16 +311,16 @@ test("mqtt – PostgreSQL crashes while messages arrive: nothing is lost, nothin
   const { start, count, url, messages } = await open(t);
   const collect = await start();
   const publishing = publishAll(broker.url, messages(0, 2000));
-  await until(count, (n) => n > 0);
+  await readUntil(count, (n) => n > 0);
   postgres.crash();
   await publishing;
   // These find it down for certain; the others may all have been written before.
   await publishAll(broker.url, messages(2000, 3000));
   await collect.logged(
-    "PostgreSQL does not accept the batch; nothing is acknowledged until it does",
+    "PostgreSQL does not accept the batch; nothing is acknowledged readUntil it does",
   );
   postgres.start();
-  await until(count, (n) => n === 3000, 60_000);
+  await readUntil(count, (n) => n === 3000, 60_000);
   const [doubled] = await postgres.query(
     url,
     "SELECT count(*)::integer AS count FROM (SELECT id FROM reading GROUP BY id HAVING count(*) > 1) d",

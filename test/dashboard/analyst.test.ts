@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Locator, Page } from "playwright-core";
-import { openBrowser, skipWithoutBrowser } from "../support/browser.ts";
+import { openBrowser, pageUntil, skipWithoutBrowser } from "../support/browser.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { failingBearing } from "../support/failing-bearing.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
@@ -64,7 +64,7 @@ test("dashboard – a finding links to the spectrum that shows it, which can be 
 
   // Another measurement over it, and all of them one behind the other.
   await control(page, "Compare with").selectOption({ index: 2 });
-  await until(async () => (await query(page)).has("against"));
+  await pageUntil("the comparison", async () => (await query(page)).has("against"));
   await page.getByRole("button", { name: "Waterfall", exact: true }).click();
   const fall = page.locator("canvas.waterfall");
   const said = page.locator(".chart", { has: fall }).getByRole("status");
@@ -73,13 +73,16 @@ test("dashboard – a finding links to the spectrum that shows it, which can be 
   await fall.focus();
   for (let i = 0; i < 3; i++) await page.keyboard.press("ArrowUp");
   await page.keyboard.press("Enter");
-  await until(async () => (await control(page, "Measurement").inputValue()) !== before);
+  await pageUntil(
+    "another measurement",
+    async () => (await control(page, "Measurement").inputValue()) !== before,
+  );
   assert.deepEqual(await browser.findings(), []);
 
   // The link shows the same to somebody else.
   await control(page, "Axis").selectOption({ index: 1 });
   await control(page, "Unit").selectOption({ index: 0 });
-  await until(async () => (await query(page)).get("unit") === "G");
+  await pageUntil("the unit in the link", async () => (await query(page)).get("unit") === "G");
   const link = page.url();
   const chosen = await choices(page);
   const other = await browser.context.newPage();
@@ -98,7 +101,7 @@ function control(page: Page, label: string): Locator {
 
 /** Until the agent has one to show: the page itself asks only now and then. */
 async function findings(address: string, machine: number): Promise<void> {
-  await until(async () => {
+  await pageUntil("a finding", async () => {
     const answer = await fetch(`${address}/api/v1/machines/${machine}/findings`);
     const { findings: found } = (await answer.json()) as { findings: readonly object[] };
     return found.length > 0;
@@ -116,12 +119,12 @@ async function move(chart: Locator, page: Page): Promise<void> {
 
 async function says(readout: Locator, what: RegExp): Promise<void> {
   let text = "";
-  await until(
+  await pageUntil(
+    () => `${what} in the readout, which shows “${text}”`,
     async () => {
       text = (await readout.textContent()) ?? "";
       return what.test(text);
     },
-    () => `it says “${text}” and not ${what}`,
   );
 }
 
@@ -136,12 +139,4 @@ function choices(page: Page): Promise<string[]> {
     "Compare with",
   ];
   return Promise.all(labels.map((label) => control(page, label).inputValue()));
-}
-
-async function until(test: () => Promise<boolean>, why = () => "it never came"): Promise<void> {
-  const deadline = performance.now() + deadlineMs(30_000);
-  while (!(await test())) {
-    assert.ok(performance.now() < deadline, why());
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
 }

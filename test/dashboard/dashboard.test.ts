@@ -4,7 +4,7 @@ import { type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
 import { machineState } from "../../src/simulator/machines.ts";
 import { createPlant } from "../../src/simulator/plant.ts";
-import { type Browser, openBrowser, skipWithoutBrowser } from "../support/browser.ts";
+import { type Browser, openBrowser, pageUntil, skipWithoutBrowser } from "../support/browser.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { freePort, type RecordingSubscriber, skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { type BuiltAgent, type Plant, skipWithoutBuild, startPlant } from "../support/plant.ts";
@@ -163,7 +163,7 @@ async function showsWhatWasPublished({ browser, subscriber }: House): Promise<vo
     if (kinds.size < 7) differences.push(`only ${[...kinds].join()} shown`);
     return differences.length === 0;
   };
-  await until(isEqual, () => differences.join("\n"));
+  await pageUntil(() => `what was published; differences:\n${differences.join("\n")}`, isEqual);
   for (const [key, { raw, text }] of Object.entries(await shownValues(browser.page))) {
     const value = Number(raw);
     if (raw === "" || !Number.isFinite(value)) continue;
@@ -183,10 +183,7 @@ async function showsNewReadings({ browser: { page } }: House): Promise<void> {
     );
   await page.evaluate("window.isSamePage = true");
   const before = await loops();
-  await until(
-    async () => (await loops()) !== before,
-    () => "the loop's values never changed",
-  );
+  await pageUntil("new values of the loop", async () => (await loops()) !== before);
   assert.equal(await page.evaluate("window.isSamePage"), true);
   // Ages count on between readings.
   await page.locator("tr.sensor .c-age", { hasText: /\d/ }).first().waitFor();
@@ -219,10 +216,7 @@ async function fitsEverywhere({ browser: { page } }: House): Promise<void> {
   const rates = page.locator(".brokers .pipe-label", {
     hasText: /^(Messages|Readings) sent: [\d.]+\/(min|s)$/,
   });
-  await until(
-    async () => (await rates.count()) === 2,
-    () => "not every link shows its rate",
-  );
+  await pageUntil("a rate at every link", async () => (await rates.count()) === 2);
   // Names are the site's own: one may be a single long word.
   const name = page.locator(".sensor .c-name a").first();
   const given = await name.textContent();
@@ -274,10 +268,7 @@ async function leavesWhileLoading({ browser: { page } }: House): Promise<void> {
   });
   await page.reload();
   await page.locator("tr.sensor").first().waitFor();
-  await until(
-    async () => asked > 0,
-    () => "no small picture was asked for",
-  );
+  await pageUntil("a request for a small picture", () => Promise.resolve(asked > 0));
   for (const hash of ["#/sensor/404", "#/", "#/sensor/404", "#/"]) {
     await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
     await page.getByRole("heading", { level: 1, name: /Overview|no sensor 404/ }).waitFor();
@@ -315,10 +306,7 @@ async function drawsPlots({ browser: { page } }: House): Promise<void> {
   await page.getByRole("heading", { level: 1, name: "Pump 1 DE bearing" }).waitFor();
   const names = ["trend", "waveform", "spectrum"];
   for (const [plot, name] of names.entries()) {
-    await until(
-      async () => (await inkOf(page, plot)) > 150,
-      () => `the ${name} is blank`,
-    );
+    await pageUntil(`a drawn ${name}`, async () => (await inkOf(page, plot)) > 150);
   }
   await page.locator(".peaks tbody tr").first().waitFor();
   // The pump turns at 1485 rpm: its highest line is the speed itself.
@@ -345,9 +333,8 @@ async function readsByKeyboard({ browser: { page } }: House): Promise<void> {
   await spectrum.focus();
   for (let i = 0; i < 3; i++) await page.keyboard.press("ArrowRight");
   const readout = page.locator(".chart", { has: spectrum }).locator(".readout");
-  await until(
-    async () => /^[\d.]+ CPM .*x.* G$/.test((await readout.textContent()) ?? ""),
-    () => "the cursor says nothing",
+  await pageUntil("values at the cursor", async () =>
+    /^[\d.]+ CPM .*x.* G$/.test((await readout.textContent()) ?? ""),
   );
   assert.equal(await readout.getAttribute("aria-live"), "polite");
 }
@@ -417,11 +404,3 @@ test("dashboard – asks for the token, signs in, and signs out", {
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByLabel("Access token").waitFor();
 });
-
-async function until(test: () => Promise<boolean>, why: () => string): Promise<void> {
-  const deadline = performance.now() + WAIT_MS;
-  while (!(await test())) {
-    assert.ok(performance.now() < deadline, why());
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
-import { type Browser, openBrowser, skipWithoutBrowser } from "../support/browser.ts";
+import { type Browser, openBrowser, pageUntil, skipWithoutBrowser } from "../support/browser.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { skipWithoutBuild, startPlant } from "../support/plant.ts";
@@ -30,12 +30,8 @@ function focused(page: Page): Promise<{ name: string; isSeen: boolean }> {
 }
 
 /** The page's policy forbids what waitForFunction does. */
-async function until(page: Page, expression: string): Promise<void> {
-  const deadline = performance.now() + deadlineMs(10_000);
-  while (!(await page.evaluate<boolean>(expression))) {
-    assert.ok(performance.now() < deadline, `never: ${expression}`);
-    await page.waitForTimeout(50);
-  }
+function until(page: Page, expression: string): Promise<void> {
+  return pageUntil(expression, () => page.evaluate<boolean>(expression));
 }
 
 async function press(page: Page, ...keys: string[]): Promise<string> {

@@ -5,12 +5,12 @@ import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
 import { createHttpServer } from "../../src/http/server.ts";
-import { until } from "../support/agent-answers.ts";
 import { type Browser, openBrowser, skipWithoutBrowser } from "../support/browser.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { OPTIONS, testParts } from "../support/http-parts.ts";
 import { type RecordingSubscriber, skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { type Plant, skipWithoutBuild, startPlant } from "../support/plant.ts";
+import { until } from "../support/wait-until.ts";
 
 const skip = skipWithoutBuild || skipWithoutMosquitto || skipWithoutBrowser;
 const TOKEN = "a-token-of-the-site";

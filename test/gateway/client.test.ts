@@ -365,6 +365,7 @@ test("gateway client – a slow reader pauses the socket, not the call", async (
   const answer = await client.read(REQUEST, new AbortController().signal);
   let bytes = 0;
   for await (const piece of answer.body) {
+    // The pause is the subject: three times the deadline for a gap.
     if (bytes === 0) await new Promise((resolve) => setTimeout(resolve, 120));
     bytes += piece.length;
   }
@@ -396,6 +397,7 @@ test("gateway client – while the first call wakes the service, no other is sen
 test("gateway client – after 15 idle minutes a call may again take three times as long", async (t) => {
   let delayMs = 0;
   const url = await serve(t, (_request, response) => {
+    // The delay is the subject: longer than one deadline, shorter than three.
     setTimeout(() => response.end(EMPTY_DAY), delayMs);
   });
   const clock = new ManualClock();

@@ -41,7 +41,10 @@ const bytesOf = (head: readonly string[], body: Uint8Array) =>
 const OK = bytesOf(okHead, PACKED);
 const BUSY = bytesOf(busyHead, new Uint8Array());
 
-/** Long enough for the other end to take a piece by itself; two that arrive together only make the test weaker. */
+/**
+ * Long enough for the other end to read a piece by itself, which no event shows here. Two that arrive together only make
+ * the test weaker.
+ */
 const apart = () => new Promise((resolve) => setTimeout(resolve, 2));
 
 interface Bench {

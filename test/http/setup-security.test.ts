@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
-import { until } from "../support/agent-answers.ts";
 import { FIRST, openSetup, sensor, TOKENS, withSensors } from "../support/setup-desk.ts";
+import { until } from "../support/wait-until.ts";
 
 type Method = "GET" | "PUT" | "POST";
 const SITE = withSensors(sensor("40001"));

@@ -13,7 +13,7 @@ test("logger – a log on a full disk ends nothing and uses no more memory than 
     import { createLogger } from "./src/lib/logger.ts";
     const logger = createLogger("info");
     for (let n = 0; n < 50_000; n++) logger.info({ padding: "x".repeat(1000) }, "line");
-    setTimeout(() => process.stderr.write(String(process.memoryUsage().heapUsed)), 200);`;
+    process.once("beforeExit", () => process.stderr.write(String(process.memoryUsage().heapUsed)));`;
   const run = spawnSync(
     process.execPath,
     ["--import", "tsx", "--input-type=module", "--eval", script],

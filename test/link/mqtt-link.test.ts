@@ -107,6 +107,7 @@ test("link – a receive maximum of 1 is observed by every publisher", {
   const server = await fakeBrokerFor(t, {
     version: 5,
     connackProperties: [0x21, 0, 1],
+    // Late, so that a second message in flight would be seen; one that is not sent has no event.
     onPublish: ({ packetId }, connection) => void setTimeout(() => connection.ack(packetId), 2),
   });
   const { link: l } = link(t, { url: server.url });

@@ -77,10 +77,10 @@ function use(t: TestContext, style: Style, url: string, options: Partial<MqttLin
     pauses: clock.pauses,
     deliver,
     async until(holds) {
-      while (!holds()) {
-        if (link.isConnected) await deliver();
-        await new Promise((resolve) => setTimeout(resolve, 2));
-      }
+      await waitUntil("what the test waits for, message by message", async () => {
+        if (!holds() && link.isConnected) await deliver();
+        return holds();
+      });
     },
   };
 }

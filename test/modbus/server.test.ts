@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { ModbusServer } from "../../src/modbus/server.ts";
-import { until } from "../support/agent-answers.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
+import { until } from "../support/wait-until.ts";
 
 const REQUEST = Buffer.from("000100000006ff0300000002", "hex");
 const RESPONSE = "000100000007ff030400000001";

@@ -328,9 +328,16 @@ test("publisher – stopping waits for messages in flight and settles them", {
   outbox.add("json", [storedReading(1)]);
   const { stop, ended } = start(t, { url: server.url, outbox });
   await waitUntil("the publish", () => server.publishes.length === 1);
+  let hasEnded = false;
+  const end = ended.then(() => {
+    hasEnded = true;
+  });
   stop.abort();
-  setTimeout(ack, 50);
-  await ended;
+  // In these turns of the event loop a publisher that does not wait would end.
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+  assert.ok(!hasEnded);
+  ack();
+  await end;
   assert.deepEqual(sentOnce(outbox), [1]);
 });
 

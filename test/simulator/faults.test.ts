@@ -11,6 +11,7 @@ import {
   parseFaultFlag,
 } from "../../src/simulator/faults.ts";
 import type { Simulator } from "../../src/simulator/simulator.ts";
+import { waitUntil } from "../support/wait-until.ts";
 import { type RawAnswer, rawCall } from "./raw-call.ts";
 import { OPERATIONS, plant, question, records, sensorOf } from "./support.ts";
 
@@ -28,7 +29,10 @@ const OPTIONS = {
 const call = (
   simulator: Simulator,
   kind: PolledKind,
-  { day = DAY, ...options }: { day?: string; quietMs?: number; headers?: string[] } = {},
+  {
+    day = DAY,
+    ...options
+  }: { day?: string; quietMs?: number; headers?: string[]; onFirstBytes?: () => void } = {},
 ) =>
   rawCall(
     simulator.port,
@@ -243,9 +247,12 @@ for (const name of Object.keys(FAULTS) as FaultName[]) {
     const plain = (await call(simulator, kind)).body.toString();
     assert.ok(values(plain).length >= 11);
     const fault = simulator.faults.add({ name, ...spec });
-    if (name === "drip") setTimeout(() => void simulator.close(), 200);
     const quietMs = QUIET_MS[name];
-    const answer = await call(simulator, kind, quietMs ? { quietMs } : {});
+    const answer = await call(simulator, kind, {
+      ...(quietMs ? { quietMs } : {}),
+      // One piece is enough.
+      ...(name === "drip" ? { onFirstBytes: () => void simulator.close() } : {}),
+    });
     const text = dechunked(answer);
     assert.ok(
       look({ answer, text, plain }),
@@ -264,11 +271,8 @@ function dechunked({ headers, body }: RawAnswer): string {
 }
 
 async function reopened(simulator: Simulator): Promise<void> {
-  const give = performance.now() + 5000;
-  while ((await call(simulator, "rpm")).ended === "refused") {
-    assert.ok(performance.now() < give, "the port opens again");
-    await systemClock.sleep(20);
-  }
+  const isOpen = async () => (await call(simulator, "rpm")).ended !== "refused";
+  await waitUntil("the port opens again", isOpen);
 }
 
 test("faults – a stale connection is reset when it is reused, a new one is not", async (t) => {

@@ -17,7 +17,12 @@ export function rawCall(
   port: number,
   path: string,
   body: string,
-  options: { quietMs?: number; method?: string; headers?: readonly string[] } = {},
+  options: {
+    quietMs?: number;
+    method?: string;
+    headers?: readonly string[];
+    onFirstBytes?: () => void;
+  } = {},
 ): Promise<RawAnswer> {
   return new Promise((resolve) => {
     const parts: Buffer[] = [];
@@ -48,7 +53,7 @@ export function rawCall(
     socket.setTimeout(options.quietMs ?? 5000, () => finish("quiet"));
     socket.on("data", (part) => {
       firstByteMs ??= performance.now() - startMs;
-      parts.push(part);
+      if (parts.push(part) === 1) options.onFirstBytes?.();
     });
     socket.on("end", () => finish("end"));
     socket.on("error", (error: NodeJS.ErrnoException) =>

@@ -1,24 +1,6 @@
-/** What the built agent tells a person who asks it. */
-import assert from "node:assert/strict";
-import { deadlineMs } from "./deadline.ts";
+/** What the built agent shows over HTTP. */
 import type { BuiltAgent } from "./plant.ts";
-
-const LOOK_MS = 100;
-
-/** Until the condition holds; asks again for as long as it does not. */
-export async function until<T>(
-  what: string,
-  look: () => Promise<T | undefined> | T | undefined,
-  timeoutMs = 30_000,
-): Promise<T> {
-  const deadline = Date.now() + deadlineMs(timeoutMs);
-  for (;;) {
-    const found = await look();
-    if (found !== undefined) return found;
-    assert.ok(Date.now() < deadline, `not within ${timeoutMs} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-  }
-}
+import { until } from "./wait-until.ts";
 
 /** The line of a series that has at least the labels that are named, e.g. `gateside_dropped_total{reason="buffer_full"}`. */
 export function seriesLine(text: string, series: string): string | undefined {

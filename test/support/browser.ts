@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { type BrowserContext, chromium, type Page } from "playwright-core";
 import { deadlineMs } from "./deadline.ts";
+import { OTHER_PAUSE_MS, waitUntil } from "./wait-until.ts";
 
 const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find((path) =>
   existsSync(path),
@@ -71,6 +72,14 @@ export async function openBrowser(
   page.on("pageerror", (error) => complaints.push(error.message));
   page.on("request", (request) => requests.push(request.url()));
   return { context, page, complaints, requests, close, findings: () => findings(page) };
+}
+
+/** Waits for a state of a page that no event of the browser announces. */
+export function pageUntil(
+  what: string | (() => string),
+  holds: () => Promise<boolean>,
+): Promise<void> {
+  return waitUntil(what, holds, 30_000, OTHER_PAUSE_MS);
 }
 
 const AXE = readFileSync(

@@ -6,6 +6,7 @@ import mqtt from "mqtt";
 import type { Entry } from "../../src/collect/database/writer.ts";
 import { parseMessage } from "../../src/collect/parse/parse-message.ts";
 import { deadlineMs } from "./deadline.ts";
+import { until } from "./wait-until.ts";
 
 const BASE_MS = Date.now() - 3_600_000;
 
@@ -126,17 +127,16 @@ export function startCollect(
   };
 }
 
-/** Asks until the answer passes; rejects with the last answer after `timeoutMs`. */
-export async function until<T>(
-  ask: () => Promise<T>,
-  test: (answer: T) => boolean,
+/** Reads until the result passes, and returns it; rejects with the last result after `timeoutMs`. */
+export async function readUntil<T>(
+  read: () => Promise<T>,
+  passes: (result: T) => boolean,
   timeoutMs = 30_000,
 ): Promise<T> {
-  const deadline = Date.now() + deadlineMs(timeoutMs);
-  for (;;) {
-    const answer = await ask();
-    if (test(answer)) return answer;
-    if (Date.now() > deadline) throw new Error(`still ${JSON.stringify(answer)}`);
-    await new Promise((done) => setTimeout(done, 50));
-  }
+  let result: T | undefined;
+  const look = async () => {
+    result = await read();
+    return passes(result) ? result : undefined;
+  };
+  return until(() => `the last result is ${JSON.stringify(result)}`, look, timeoutMs);
 }

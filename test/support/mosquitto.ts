@@ -6,6 +6,7 @@ import { join } from "node:path";
 import mqtt from "mqtt";
 import { type Certificates, createCertificates } from "./certificates.ts";
 import { deadlineMs } from "./deadline.ts";
+import { waitUntil } from "./wait-until.ts";
 
 const MOSQUITTO = ["/usr/sbin/mosquitto", "/usr/bin/mosquitto"].find((path) => existsSync(path));
 
@@ -154,12 +155,11 @@ export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mo
     started.once("exit", () => {
       if (child === started) child = null;
     });
-    const deadline = Date.now() + deadlineMs(10_000);
-    while (!(await canConnect(port))) {
+    const isUp = async () => {
       if (child !== started) throw new Error(`mosquitto did not start:\n${log}`);
-      if (Date.now() > deadline) throw new Error(`mosquitto does not accept on ${port}:\n${log}`);
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+      return canConnect(port);
+    };
+    await waitUntil(() => `mosquitto accepts connections on ${port}:\n${log}`, isUp, 10_000);
   };
   const end = async (signal: "SIGTERM" | "SIGKILL") => {
     const ending = child;

@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { connect as connectTcp } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { deadlineMs } from "./deadline.ts";
 import { freePort } from "./mosquitto.ts";
+import { OTHER_PAUSE_MS, waitUntil } from "./wait-until.ts";
 
 // The wrapper in /usr/sbin would become another user, who cannot use a temporary directory of ours.
 const PROGRAM = "/usr/lib/rabbitmq/bin/rabbitmq-server";
@@ -148,12 +148,11 @@ function createNode(
     started.once("exit", () => {
       hasEnded = true;
     });
-    const deadline = Date.now() + deadlineMs(START_MS);
-    while (!(await accepts(own.amqp)) || !(await accepts(own.mqtt))) {
+    const isUp = async () => {
       if (hasEnded) throw new Error(`RabbitMQ has ended; its log is in ${directory}/log`);
-      if (Date.now() > deadline) throw new Error("RabbitMQ does not start");
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
+      return (await accepts(own.amqp)) && (await accepts(own.mqtt));
+    };
+    await waitUntil("RabbitMQ accepts connections", isUp, START_MS, OTHER_PAUSE_MS);
   };
   const kill = async () => {
     const ending = child;
@@ -174,11 +173,8 @@ function createNode(
     async hasWritten(queue) {
       const name = nameOf(own);
       const file = join(directory, "mnesia", name, "quorum", name, "names.dets");
-      const deadline = Date.now() + deadlineMs(WRITE_MS);
-      while (!existsSync(file) || !readFileSync(file).includes(queue)) {
-        if (Date.now() > deadline) throw new Error(`RabbitMQ does not write down ${queue}`);
-        await new Promise((resolve) => setTimeout(resolve, 100));
-      }
+      const isWritten = () => existsSync(file) && readFileSync(file).includes(queue);
+      await waitUntil(`RabbitMQ writes down ${queue}`, isWritten, WRITE_MS, OTHER_PAUSE_MS);
     },
     kill,
     async close() {

@@ -1,8 +1,8 @@
 /** A Modbus device for tests: it knows the registers of a map and no others. */
 import type { TestContext } from "node:test";
 import { ModbusServer } from "../../src/modbus/server.ts";
-import { until } from "./agent-answers.ts";
 import { RecordingLogger } from "./recording-logger.ts";
+import { until } from "./wait-until.ts";
 
 interface Registers {
   /** tcp://host:port */

@@ -4,9 +4,11 @@ import { Relay } from "../../../scripts/chaos/relay.ts";
 import type { Sensor } from "../../../src/core/sensor.ts";
 import { fixedSite } from "../../../src/core/site-source.ts";
 import type { StoredReading } from "../../../src/core/stored-reading.ts";
+import type { Store } from "../../../src/store/store.ts";
 import { deadlineMs } from "../../support/deadline.ts";
 import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
 import { append, mainOf, readingOf, tempStore } from "../../support/temp-database.ts";
+import { waitUntil } from "../../support/wait-until.ts";
 import { TestSite } from "./site.ts";
 import { StrictHost } from "./strict-host.ts";
 import { startTap } from "./tap.ts";
@@ -18,7 +20,10 @@ const SENSORS: Sensor[] = ["101", "102", "103", "104"].map((code) => ({
   channels: {},
 }));
 const ROUNDS = 200;
+/** How long a trouble lasts, or time for the node to work between two records: no event ends either. */
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+const isDrained = ({ outbox }: Pick<Store, "outbox">, timeoutMs?: number) =>
+  waitUntil("an empty outbox", () => outbox.depth("sparkplug").readings === 0, timeoutMs);
 
 test("sparkplug – every record reaches a recording host despite cuts, lost bytes, dead hosts and dead brokers", {
   skip: skipWithoutMosquitto,
@@ -85,7 +90,7 @@ test("sparkplug – every record reaches a recording host despite cuts, lost byt
     if (round % 25 === 0) await troubles[(round / 25) % troubles.length]?.();
     else await pause(10);
   }
-  while (store.outbox.depth("sparkplug").readings > 0) await pause(20);
+  await isDrained(store, 60_000);
   const missing = [...expected].filter((key) => !host.values.has(key));
   assert.deepEqual(missing, []);
   assert.deepEqual(host.faults, []);
@@ -117,11 +122,11 @@ test("sparkplug – a host that returns before the node heard that it was gone g
       { outbox },
     ),
   );
-  while (host.births === 0) await pause(5);
+  await waitUntil("a birth", () => host.births > 0);
   // The broker's word that the host is gone takes longer than the host needs to be back.
   cable.delayAnswers(500);
   host.drop();
-  while (host.sessions < 2) await pause(5);
+  await waitUntil("the host's return", () => host.sessions >= 2);
   const start = Date.now() - 60_000;
   const expected = new Set<string>();
   for (let n = 0; host.births < 2; n++) {
@@ -130,7 +135,7 @@ test("sparkplug – a host that returns before the node heard that it was gone g
     await pause(10);
   }
   const missing = () => [...expected].filter((key) => !host.values.has(key));
-  while (missing().length > 0) await pause(10);
+  await waitUntil("every record", () => missing().length === 0);
   assert.deepEqual(host.faults, []);
 });
 
@@ -156,7 +161,7 @@ test("sparkplug – a live reading that may have arrived is historical when it i
   tap.swallow(true);
   await append(store, [readingOf("101", Date.now() - 1000)]);
   const written = () => tap.connections[0]?.packets.filter((p) => p.cmd === "publish").length ?? 0;
-  while (written() < 3) await pause(5);
+  await waitUntil("the write of the reading", () => written() >= 3);
   tap.swallow(false);
   tap.cut();
   await site.until((m) => m.some(({ verb }) => verb === "DDATA"));
@@ -164,5 +169,5 @@ test("sparkplug – a live reading that may have arrived is historical when it i
     site.of("DDATA").flatMap((m) => m.payload.metrics.map((x) => x.isHistorical)),
     [true],
   );
-  while (store.outbox.depth("sparkplug").readings > 0) await pause(10);
+  await isDrained(store);
 });

@@ -24,6 +24,7 @@ import {
   recordMessages,
   startMosquitto,
 } from "../../support/mosquitto.ts";
+import { waitUntil } from "../../support/wait-until.ts";
 import { decode, type SeenMetric, type SeenPayload } from "./peer.ts";
 
 export const PUMP: Sensor = {
@@ -213,11 +214,8 @@ export class TestSite {
   }
   /** Resolves when so many entries were settled with this outcome. */
   async settled(count: number, outcome = "sent"): Promise<void> {
-    const deadline = Date.now() + 8000;
-    while (this.outbox.settled.filter((s) => s.outcome === outcome).length < count) {
-      if (Date.now() > deadline) throw new Error(`not ${count} ${outcome} in time`);
-      await systemClock.sleep(5);
-    }
+    const settled = () => this.outbox.settled.filter((s) => s.outcome === outcome).length;
+    await waitUntil(`${count} entries settled as ${outcome}`, () => settled() >= count, 8000);
   }
 }
 
