@@ -18,6 +18,7 @@ import { History } from "./readings/history.ts";
 import { Identities } from "./readings/identities.ts";
 import { NewestTimes } from "./readings/newest-times.ts";
 import { SqliteReadingLog } from "./readings/reading-log.ts";
+import { StoredProgress } from "./readings/stored-progress.ts";
 import { Waveforms } from "./readings/waveforms.ts";
 import { openOrRecover, type RecoveryParts } from "./recovery/open-or-recover.ts";
 import { type BufferLimits, shareBuffer } from "./space/buffer-limits.ts";
@@ -101,6 +102,7 @@ class SqliteStore implements Store {
     const streams = new Streams(db);
     const growth = new Growth();
     const newest = new NewestTimes(db);
+    const progress = new StoredProgress(db);
     this.#streams = streams;
     this.#identities = new Identities(db, this.meta);
     this.waveforms = new Waveforms(db, streams, queue, (fileId, err) => {
@@ -143,6 +145,7 @@ class SqliteStore implements Store {
         streams,
         identities: this.#identities,
         newest,
+        progress,
         waveforms: this.waveforms,
         outbox,
         gaps: this.gaps,
@@ -187,6 +190,7 @@ class SqliteStore implements Store {
         meta: this.meta,
         monitor: this.#monitor,
         commands: this.commands,
+        progress,
         clock,
         logger,
       },

@@ -9,6 +9,7 @@ import type { Growth } from "../space/growth.ts";
 import type { Shed } from "../space/shedding.ts";
 import type { Identities } from "./identities.ts";
 import type { NewestTimes } from "./newest-times.ts";
+import type { StoredProgress } from "./stored-progress.ts";
 import type { Waveforms } from "./waveforms.ts";
 
 /** The handling of readings that a full buffer does not accept. */
@@ -28,6 +29,7 @@ export interface ReadingLogParts {
   readonly streams: Streams;
   readonly identities: Identities;
   readonly newest: NewestTimes;
+  readonly progress: StoredProgress;
   readonly waveforms: Waveforms;
   readonly outbox: SqliteOutbox;
   readonly growth: Growth;

@@ -25,6 +25,7 @@ export class SqliteReadingLog implements ReadingLog {
 
   load(): void {
     this.#parts.newest.clear();
+    this.#parts.progress.clear();
     const [row] = this.#parts.db.read("SELECT count(*) FROM readings").all();
     this.count = Number(row?.[0] ?? 0);
   }
@@ -32,15 +33,8 @@ export class SqliteReadingLog implements ReadingLog {
   progress(key: DayKey): DayProgress | null {
     const stream = this.#parts.streams.find(key.sensor, key.kind);
     if (stream === null) return null;
-    const { db, queue } = this.#parts;
-    const row = queue.read("look up a day's progress", () =>
-      db
-        .write<DayProgress>(
-          "SELECT checkpoint, records FROM day_progress WHERE day = ? AND stream = ?",
-        )
-        .get(key.day, stream.stream),
-    );
-    return row ?? null;
+    const { progress, queue } = this.#parts;
+    return queue.read("look up a day's progress", () => progress.of(stream.stream, key.day));
   }
 
   begin(key: DayKey): ResponseWriter {

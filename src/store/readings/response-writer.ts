@@ -50,8 +50,6 @@ const SPILL_SLICE_BYTES = 512 << 10;
 
 const INSERT_SQL = `INSERT INTO readings (stream, time_ms, id, is_future, offset_minutes, stored_at_ms, unit_set,
   "values", quality, attributes, raw, waveforms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-const PROGRESS_SQL = `INSERT INTO day_progress (day, stream, checkpoint, records) VALUES (?, ?, ?, ?)
-  ON CONFLICT DO UPDATE SET checkpoint = excluded.checkpoint, records = excluded.records`;
 
 /** The readings of one response on their way into one transaction. */
 export class SqliteResponseWriter implements ResponseWriter {
@@ -195,7 +193,7 @@ export class SqliteResponseWriter implements ResponseWriter {
   }
 
   #enqueue(readings: readonly PendingReading[], progress: DayProgress | null): Promise<number> {
-    const { stream } = this.#context;
+    const { key, stream } = this.#context;
     const { growth } = this.#parts;
     const rows: PendingRow[] = [];
     const events: PendingRow[] = [];
@@ -216,7 +214,10 @@ export class SqliteResponseWriter implements ResponseWriter {
             if (!reading.isFuture) growth.note(stream.stream, reading.timeMs, storedBytes(reading));
           }
           const newestMs = newestOf(rows);
-          if (progress !== null) growth.begin(stream.stream, newestMs);
+          if (progress !== null) {
+            this.#parts.progress.committed(stream.stream, key.day, progress);
+            growth.begin(stream.stream, newestMs);
+          }
           const newestHour = rows.reduce<number | null>(
             (hour, row) => Math.max(hour ?? row.hour, row.hour),
             null,
@@ -233,12 +234,7 @@ export class SqliteResponseWriter implements ResponseWriter {
 
   #storedProgress(): DayProgress | null {
     const { key, stream } = this.#context;
-    const row = this.#parts.db
-      .write<DayProgress>(
-        "SELECT checkpoint, records FROM day_progress WHERE day = ? AND stream = ?",
-      )
-      .get(key.day, stream.stream);
-    return row ?? null;
+    return this.#parts.progress.stored(stream.stream, key.day);
   }
 
   *#write(
@@ -246,7 +242,7 @@ export class SqliteResponseWriter implements ResponseWriter {
     progress: DayProgress | null,
     { rows, events, shed }: Written,
   ): Generator<void, void, void> {
-    const { alarms, db, full, identities, streams } = this.#parts;
+    const { alarms, full, identities, streams } = this.#parts;
     const { key, stream } = this.#context;
     rows.length = 0;
     events.length = 0;
@@ -271,9 +267,10 @@ export class SqliteResponseWriter implements ResponseWriter {
     if (progress === null) return;
     if (this.#context.hadProgress && this.#storedProgress() === null) {
       // The response may skip what was stored of its day, and that is lost.
+      this.#parts.progress.lost(stream.stream, key.day);
       throw new StoreFailure("io", `progress of ${key.day} was lost while it was read`);
     }
-    db.write(PROGRESS_SQL).run(key.day, stream.stream, progress.checkpoint, progress.records);
+    this.#parts.progress.write(stream.stream, key.day, progress);
   }
 
   /**

@@ -10,6 +10,7 @@ import { StoreFailure } from "../database/store-failure.ts";
 import type { Streams } from "../database/streams.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
 import { LaneChores } from "../outbox/lane-chores.ts";
+import type { StoredProgress } from "../readings/stored-progress.ts";
 import type { BufferLimits } from "./buffer-limits.ts";
 import type { BufferMonitor } from "./buffer-monitor.ts";
 import { DroppedCounts } from "./dropped-counts.ts";
@@ -24,6 +25,7 @@ export interface RetentionParts extends EvictionParts {
   readonly meta: Meta;
   readonly monitor: BufferMonitor;
   readonly commands: CommandLog;
+  readonly progress: StoredProgress;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -168,7 +170,7 @@ export class Retention {
   }
 
   async #age(): Promise<void> {
-    const { db, identities } = this.#parts;
+    const { identities, progress } = this.#parts;
     const { historyDays, limits, waveformDays } = this.#options;
     const nowMs = this.#time.now();
     const historyUntil = nowMs - historyDays * DAY_MS;
@@ -179,7 +181,7 @@ export class Retention {
     // Two days more than readings: a day's progress must not be deleted before its readings may.
     const dayBefore = new Date(historyUntil - 2 * DAY_MS).toISOString().slice(0, 10);
     await this.#write(() => {
-      db.write("DELETE FROM day_progress WHERE day < ?").run(dayBefore);
+      progress.deleteBefore(dayBefore);
       return null;
     });
     while (identities.bytes > limits.forgottenBytes) {
