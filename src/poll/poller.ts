@@ -66,6 +66,8 @@ export class Poller {
   #epoch = 0;
   #hasAnswered = false;
   #wake: () => void = () => {};
+  /** When the earliest sleep of the loop ends, monotonic ms. */
+  #wakesAt = Number.POSITIVE_INFINITY;
 
   constructor(parts: PollParts, options: PollOptions, site: SiteSource) {
     this.#parts = parts;
@@ -221,14 +223,24 @@ export class Poller {
     const isFull = this.#receiving >= (this.#hasAnswered ? this.#options.concurrency : 1);
     const due = isFull ? null : this.#queue.nextDueAt();
     const until = Math.min(Math.max(due ?? Infinity, this.#pause.untilMs), now + LOOK_MS);
-    const woken = new AbortController();
-    // With a reason of our own: the default one is an error, whose stack costs more than the turn.
-    const abort = () => woken.abort(null);
-    this.#wake = abort;
-    signal.addEventListener("abort", abort, { once: true });
-    if (signal.aborted) abort();
-    await this.#parts.clock.sleep(until - now, woken.signal);
-    signal.removeEventListener("abort", abort);
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+      this.#wakeAt(until, signal);
+    });
+  }
+
+  /**
+   * Wakes the loop at this time or earlier, and when aborted. A sleep is never cancelled: nearly every turn ends before its time, and
+   * the next one uses the same sleep.
+   */
+  #wakeAt(until: number, signal: AbortSignal): void {
+    if (this.#wakesAt <= until && !signal.aborted) return;
+    this.#wakesAt = until;
+    const { clock } = this.#parts;
+    void clock.sleep(until - clock.monotonic(), signal).then(() => {
+      if (this.#wakesAt === until) this.#wakesAt = Number.POSITIVE_INFINITY;
+      this.#wake();
+    });
   }
 
   async #read(task: Task, signal: AbortSignal): Promise<void> {
