@@ -1,4 +1,6 @@
 const LARGE_BYTES = 1_048_576;
+/** Holds what is left of a small record at the end of a piece. */
+const SMALL_BYTES = 4_096;
 
 /**
  * The bytes of a response that are still needed. A piece that is fully consumed is never copied; a remainder is kept
@@ -49,7 +51,7 @@ export class ByteWindow {
   /** Grows by doubling, so that a large record is copied a few times and not once per piece. */
   #reserve(bytes: number): void {
     if (this.#kept.length >= bytes) return;
-    const larger = Buffer.allocUnsafeSlow(Math.max(bytes, this.#kept.length * 2, 65_536));
+    const larger = Buffer.allocUnsafeSlow(Math.max(bytes, this.#kept.length * 2, SMALL_BYTES));
     larger.set(this.#kept.subarray(0, this.#keptBytes), 0);
     this.#kept = larger;
   }

@@ -96,7 +96,8 @@ export class DayReader {
   readonly #limits: DayLimits;
   readonly #reading: string;
   readonly #walker: EnvelopeWalker;
-  readonly #decoder: RecordDecoder;
+  /** Made for the first record that is not known. */
+  #decoder: RecordDecoder | null = null;
   readonly #hasher: Hasher;
   readonly #oddities = new Oddities();
   readonly #window = new ByteWindow();
@@ -132,7 +133,6 @@ export class DayReader {
         `${name}${ENVELOPE.resultSuffix}`.toLowerCase(),
       ),
     });
-    this.#decoder = new RecordDecoder(kind, names, this.#oddities, this.#limits);
     this.#hasher = hashing.createHasher();
     const known = checkpoint === null ? null : readCheckpoint(checkpoint, this.#reading);
     const canResume = known !== null && this.#walker.restore(known.place);
@@ -303,6 +303,8 @@ export class DayReader {
     if (nesting > NESTING_MAX) {
       return { reason: "malformed", detail: `nested deeper than ${NESTING_MAX}` };
     }
+    const { kind, names } = this.#options;
+    this.#decoder ??= new RecordDecoder(kind, names, this.#oddities, this.#limits);
     return this.#decoder.decode(bytes, start, end);
   }
 

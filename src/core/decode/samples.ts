@@ -13,11 +13,14 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const QUOTE = 0x22;
 const DIGEST_HEX_DIGITS = 32;
+/** Samples. */
+const SCRATCH_MIN = 4_096;
 
 /** Reads channel arrays from text directly into 16-bit integers. Keeps one scratch array, so use one per response. */
 export class SampleReader {
   readonly #samplesMax: number;
-  #scratch = new Int16Array(4_096);
+  /** Allocated with the first channel: most reads of a day find nothing new. */
+  #scratch = new Int16Array(0);
   /** Index after the array that was read last. */
   #end = 0;
 
@@ -51,7 +54,8 @@ export class SampleReader {
     if (close < 0 || close >= end) return -1;
     // Every sample but the first takes at least two bytes; those beyond the limit are counted and not kept.
     const capacity = Math.min(((close - from) >> 1) + 1, this.#samplesMax);
-    if (this.#scratch.length < capacity) this.#scratch = new Int16Array(capacity);
+    if (this.#scratch.length < capacity)
+      this.#scratch = new Int16Array(Math.max(capacity, SCRATCH_MIN));
     const count = readIntegers(bytes, from, close, this.#scratch);
     this.#end = close + 1;
     if (count > this.#samplesMax) throw tooManySamples(this.#samplesMax);
