@@ -1,7 +1,14 @@
 import type { Settings } from "../config/settings.ts";
-import type { AgentStatus, BufferState, LinkStatus, ModbusState } from "../core/agent-status.ts";
+import type {
+  AgentStatus,
+  BufferState,
+  LinkStatus,
+  ModbusState,
+  SensorState,
+} from "../core/agent-status.ts";
 import type { ConfigurationState } from "../core/configuration.ts";
 import type { Clock } from "../core/ports.ts";
+import type { Site } from "../core/sensor.ts";
 import type { ReadingMarks } from "../core/set-aside.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { GatewayClient } from "../gateway/client.ts";
@@ -15,6 +22,7 @@ import type { ReadingWatch } from "./reading-watch.ts";
 
 /** A clock before this has not been set: the box has no clock chip and does not know the time yet. */
 const PLAUSIBLE_SINCE_MS = Date.UTC(2024, 0, 1);
+const SENSORS_SHARED_MS = 1000;
 
 interface StatusParts {
   readonly settings: Pick<Settings, "gatewayTimezone">;
@@ -52,6 +60,7 @@ const UNCONFIGURED: ConfigurationState = {
 export class StatusReport {
   readonly #parts: StatusParts;
   #sections: Partial<StatusSections> = {};
+  #shared: { site: Site; at: number; sensors: readonly SensorState[] } | null = null;
 
   constructor(parts: StatusParts) {
     this.#parts = parts;
@@ -62,12 +71,42 @@ export class StatusReport {
     this.#sections = { ...this.#sections, ...sections };
   }
 
+  /** The states of all sensors, at most a second old: at a large site they are looked at by many. */
+  readonly sensors = (): readonly SensorState[] => {
+    const now = this.#parts.clock.monotonic();
+    const site = this.#parts.site.current;
+    let shared = this.#shared;
+    if (shared === null || shared.site !== site || now - shared.at >= SENSORS_SHARED_MS) {
+      shared = { site, at: now, sensors: this.#sensorStates(site) };
+      this.#shared = shared;
+    }
+    return shared.sensors;
+  };
+
+  #sensorStates(site: Site): readonly SensorState[] {
+    const { poller, nodeStates, watch } = this.#parts;
+    const names = new Map(site.sensors.map(({ code, name }) => [code, name]));
+    return poller.sensorStates().map((state) => {
+      const { code } = state;
+      const node = watch.node(code);
+      return {
+        ...withNodeState(state, nodeStates.condition(code)),
+        batteryV: watch.batteryV(code),
+        firmware: node?.firmware ?? null,
+        signalDbm: node?.signalDbm ?? null,
+        name: names.get(code) ?? null,
+        zone: watch.zone(code),
+      };
+    });
+  }
+
+  /** Its sensors are looked up only if they are read. */
   readonly current = (): AgentStatus => {
-    const { settings, site, clock, store, gateway, poller, nodeStates, watch, marks } = this.#parts;
+    const { settings, site, clock, store, gateway, marks } = this.#parts;
     const { uplinks, configuration, http, modbus } = this.#sections;
+    const { sensors } = this;
     const nowMs = clock.now();
     const skew = this.#parts.gatewayClock.skewMs;
-    const names = new Map(site.current.sensors.map(({ code, name }) => [code, name]));
     const skewMs = skew === null ? null : Math.round(skew);
     const buffer = store.state();
     return {
@@ -79,14 +118,9 @@ export class StatusReport {
       gateway: { ...gateway.state, skewMs },
       links: uplinks?.links(buffer) ?? [],
       buffer,
-      sensors: poller.sensorStates().map((state) => ({
-        ...withNodeState(state, nodeStates.condition(state.code)),
-        batteryV: watch.batteryV(state.code),
-        firmware: watch.node(state.code)?.firmware ?? null,
-        signalDbm: watch.node(state.code)?.signalDbm ?? null,
-        name: names.get(state.code) ?? null,
-        zone: watch.zone(state.code),
-      })),
+      get sensors() {
+        return sensors();
+      },
       delivered: uplinks?.delivered ?? 0,
       daysSetAside: marks.setAside,
       clock: { skewMs, isPlausible: nowMs >= PLAUSIBLE_SINCE_MS },

@@ -23,12 +23,13 @@ export class Cadence {
   #lagMs = 1_500;
   #lastReadMs: number | null = null;
   #misses = 0;
+  // Medians, kept because states of all sensors are read every few seconds.
+  #periodMs: number | null = null;
+  #gapMs: number | null = null;
 
   /** Period between records, ms; null before three records. */
   get periodMs(): number | null {
-    if (this.#steps.length < STEPS_NEEDED) return null;
-    const sorted = this.#steps.toSorted((a, b) => a - b);
-    return sorted[Math.floor(sorted.length / 2)] ?? null;
+    return this.#periodMs;
   }
 
   /**
@@ -36,12 +37,9 @@ export class Cadence {
    * sensors that deliver several records at once, and days so large that they are read less often.
    */
   get expectedMs(): number | null {
-    const period = this.periodMs;
-    if (period === null || this.#gaps.length < STEPS_NEEDED) return period;
-    const sorted = this.#gaps.toSorted((a, b) => a - b);
-    // The lower one of two: an outage leaves one long gap.
-    const gap = sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
-    return gap > BATCH_FACTOR * period ? gap : period;
+    const period = this.#periodMs;
+    if (period === null || this.#gapMs === null) return period;
+    return this.#gapMs > BATCH_FACTOR * period ? this.#gapMs : period;
   }
 
   get newestMs(): number | null {
@@ -70,6 +68,7 @@ export class Cadence {
       last = ms;
     }
     if (this.#steps.length > STEPS_KEPT) this.#steps = this.#steps.slice(-STEPS_KEPT);
+    if (fresh.length > 0) this.#periodMs = medianOf(this.#steps, this.#steps.length);
     if (fresh.length > 0) this.#found(gatewayNowMs);
     this.#newestMs = last;
     if (fresh.length === 0) {
@@ -101,6 +100,8 @@ export class Cadence {
     // A gateway clock that was set back proves nothing.
     if (this.#lastFoundMs !== null && gatewayNowMs > this.#lastFoundMs) {
       this.#gaps = [...this.#gaps, gatewayNowMs - this.#lastFoundMs].slice(-STEPS_KEPT);
+      // The lower one of two: an outage leaves one long gap.
+      this.#gapMs = medianOf(this.#gaps, this.#gaps.length - 1);
     }
     this.#lastFoundMs = gatewayNowMs;
   }
@@ -119,4 +120,10 @@ export class Cadence {
     if (this.#misses > 0) this.#lagMs = Math.max(this.#lagMs, foundLagMs);
     else this.#lagMs = Math.max(0, Math.min(this.#lagMs, foundLagMs) - HIT_STEP_MS);
   }
+}
+
+/** The value at half of `count` in ascending order; null with too few values. */
+function medianOf(values: readonly number[], count: number): number | null {
+  if (values.length < STEPS_NEEDED) return null;
+  return values.toSorted((a, b) => a - b)[Math.floor(count / 2)] ?? null;
 }

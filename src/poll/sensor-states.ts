@@ -34,23 +34,27 @@ function stateOf(
   streams: readonly Stream[],
   isFreshNow: (stream: Stream) => boolean,
 ): SensorState {
-  const newest = streams.flatMap(({ cadence }) => cadence.newestMs ?? []);
-  const isFresh = streams.some(isFreshNow);
-  return {
-    code: sensor.code,
-    state: newest.length === 0 ? "unknown" : isFresh ? "online" : "silent",
-    lastReadingMs: newest.length === 0 ? null : Math.max(...newest),
-    batteryV: null,
-    kinds: streams.map((stream) => ({
+  let lastReadingMs: number | null = null;
+  let isFresh = false;
+  const kinds = streams.map((stream) => {
+    const { newestMs, periodMs } = stream.cadence;
+    const isSilent = newestMs !== null && !isFreshNow(stream);
+    if (newestMs !== null) {
+      lastReadingMs = Math.max(lastReadingMs ?? newestMs, newestMs);
+      isFresh ||= !isSilent;
+    }
+    return {
       kind: stream.kind,
-      lastReadingMs: stream.cadence.newestMs,
-      cadenceS: stream.cadence.periodMs === null ? null : stream.cadence.periodMs / 1000,
+      lastReadingMs: newestMs,
+      cadenceS: periodMs === null ? null : periodMs / 1000,
       lastReadAtMs: stream.lastReadAtMs,
       lastError: stream.lastError,
       hasRecords: stream.hasRecords,
-      isSilent: stream.cadence.newestMs !== null && !isFreshNow(stream),
-    })),
-  };
+      isSilent,
+    };
+  });
+  const state = lastReadingMs === null ? "unknown" : isFresh ? "online" : "silent";
+  return { code: sensor.code, state, lastReadingMs, batteryV: null, kinds };
 }
 
 function isFreshAt(stream: Stream, nowMs: number, commitIntervalMs: number): boolean {

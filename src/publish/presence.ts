@@ -138,22 +138,25 @@ export class Presence {
   async #publishSensors(): Promise<void> {
     const { clock, profile } = this.#parts;
     const sensors = this.#parts.sensors();
+    const now = clock.monotonic();
     // Retained messages of a removed sensor are cleared: if it returns, everything is published again.
     const codes = new Set(sensors.map(({ code }) => code));
     for (const code of this.#published.keys()) if (!codes.has(code)) this.#published.delete(code);
+    const due = sensors.flatMap((sensor) => {
+      const last = this.#published.get(sensor.code);
+      const topic = profile.topics.sensorState(sensor.code);
+      const isFresh =
+        last !== undefined &&
+        last.topic === topic &&
+        last.state === sensor.state &&
+        last.battery === sensor.batteryV &&
+        last.firmware === sensor.firmware &&
+        last.signalDbm === sensor.signalDbm &&
+        (last.lastReadingMs === sensor.lastReadingMs || now - last.at < REFRESH_MS);
+      return isFresh ? [] : [{ sensor, topic }];
+    });
     await Promise.all(
-      sensors.map(async (sensor) => {
-        const last = this.#published.get(sensor.code);
-        const topic = profile.topics.sensorState(sensor.code);
-        const isFresh =
-          last !== undefined &&
-          last.topic === topic &&
-          last.state === sensor.state &&
-          last.battery === sensor.batteryV &&
-          last.firmware === sensor.firmware &&
-          last.signalDbm === sensor.signalDbm &&
-          (last.lastReadingMs === sensor.lastReadingMs || clock.monotonic() - last.at < REFRESH_MS);
-        if (isFresh) return;
+      due.map(async ({ sensor, topic }) => {
         const outcomes = await this.#sendAll(profile.sensorState(sensor));
         // Lost ones are sent again; refused ones would be refused at every tick.
         if (outcomes.some(({ result }) => result === "lost")) return;
