@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 import type { JsonValue, RawRecord, Reject, TimeField, Timestamp } from "./record.ts";
 import type { PolledKind } from "./sensor.ts";
 import { normalCode, sameCode } from "./sensor.ts";
@@ -50,15 +50,22 @@ export function readingId(
   timeMs: number,
   record: RawRecord,
 ): string {
-  const hash = createHash("sha256");
-  hash.update(canonicalText(sensorCode, kind, timeMs, record));
-  record.channels.forEach((channel, index) => {
+  const text = canonicalText(sensorCode, kind, timeMs, record);
+  const digest =
+    record.channels.length === 0 ? hash("sha256", text) : digestWithSamples(text, record);
+  return digest.slice(0, ID_HEX_DIGITS);
+}
+
+function digestWithSamples(text: string, { channels }: RawRecord): string {
+  const running = createHash("sha256").update(text);
+  channels.forEach((channel, index) => {
     if (channel.state === "absent") return;
     const name = `channel${index + 1}`;
-    if (channel.state === "damaged") hash.update(`${name} damaged ${channel.digest}\n`);
-    else hash.update(`${name} ${channel.samples.length}\n`).update(littleEndian(channel.samples));
+    if (channel.state === "damaged") running.update(`${name} damaged ${channel.digest}\n`);
+    else
+      running.update(`${name} ${channel.samples.length}\n`).update(littleEndian(channel.samples));
   });
-  return hash.digest("hex").slice(0, ID_HEX_DIGITS);
+  return running.digest("hex");
 }
 
 function canonicalText(

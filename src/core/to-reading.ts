@@ -40,9 +40,35 @@ export function* readingSteps(
   context: ReadingContext,
 ): Generator<void, Reading> {
   const sheet = new ValueSheet();
-  const waveform = yield* convertSteps(record, sensor, context, sheet);
+  let waveform: Waveform | null = null;
+  if (record.kind === "accel") waveform = yield* accelSteps(record, sensor, context, sheet);
+  else convertScalars(record, sensor, sheet);
+  return readingOf(record, sensor, context, sheet, waveform);
+}
+
+/** The same in one go. */
+export function toReading(record: RawRecord, sensor: Sensor, context: ReadingContext): Reading {
+  if (record.kind !== "accel") {
+    const sheet = new ValueSheet();
+    convertScalars(record, sensor, sheet);
+    return readingOf(record, sensor, context, sheet, null);
+  }
+  const steps = readingSteps(record, sensor, context);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+function readingOf(
+  record: RawRecord,
+  sensor: Sensor,
+  context: ReadingContext,
+  sheet: ValueSheet,
+  waveform: Waveform | null,
+): Reading {
   putHealth(record, sheet);
-  for (const flag of flagsOf(record, context)) sheet.flags.add(flag);
+  putFlags(record, context, sheet);
   return {
     id: context.id,
     sensor: sensor.code,
@@ -59,42 +85,22 @@ export function* readingSteps(
   };
 }
 
-/** The same in one go. */
-export function toReading(record: RawRecord, sensor: Sensor, context: ReadingContext): Reading {
-  const steps = readingSteps(record, sensor, context);
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-  }
-}
-
-function* convertSteps(
-  record: RawRecord,
-  sensor: Sensor,
-  context: ReadingContext,
-  sheet: ValueSheet,
-): Generator<void, Waveform | null> {
+function convertScalars(record: RawRecord, sensor: Sensor, sheet: ValueSheet): void {
   switch (record.kind) {
     case "accel":
-      return yield* accelSteps(record, sensor, context, sheet);
+      throw new Error("acceleration is converted in steps");
     case "current":
-      convertCurrent(record, sensor, sheet);
-      return null;
+      return convertCurrent(record, sensor, sheet);
     case "currentV2":
-      convertCurrentV2(record, sensor, sheet);
-      return null;
+      return convertCurrentV2(record, sensor, sheet);
     case "accCurrent":
-      convertAccumulatedCurrent(record, sensor, sheet);
-      return null;
+      return convertAccumulatedCurrent(record, sensor, sheet);
     case "loop":
-      convertLoop(record, sensor, sheet);
-      return null;
+      return convertLoop(record, sensor, sheet);
     case "dryContact":
-      convertDryContact(record, sensor, sheet);
-      return null;
+      return convertDryContact(record, sensor, sheet);
     case "rpm":
-      convertRpm(record, sheet);
-      return null;
+      return convertRpm(record, sheet);
     default:
       return record.kind satisfies never;
   }
@@ -108,12 +114,12 @@ function putHealth(record: RawRecord, sheet: ValueSheet): void {
   if (temperature.value !== null) sheet.number("module_temperature", "degC", temperature);
 }
 
-function* flagsOf(record: RawRecord, context: ReadingContext): Generator<Flag> {
-  yield* context.flags ?? [];
-  if (context.time.ms > context.gatewayNowMs + FUTURE_MS) yield "time_in_future";
+function putFlags(record: RawRecord, context: ReadingContext, { flags }: ValueSheet): void {
+  for (const flag of context.flags ?? []) flags.add(flag);
+  if (context.time.ms > context.gatewayNowMs + FUTURE_MS) flags.add("time_in_future");
   const hasNodeTime = record.times.realnodetime !== undefined;
   if (record.kind === "accel" && hasNodeTime && context.timeSource === "time_data") {
-    yield "time_from_time_data";
+    flags.add("time_from_time_data");
   }
 }
 
@@ -145,17 +151,21 @@ export function offsetText(offsetMinutes: number | null): string | null {
 
 /** The record without its samples, under neutral names; unknown members never hide known ones. */
 function rawOf(record: RawRecord): Record<string, JsonValue> {
-  const entries: [string, JsonValue][] = Object.entries(record.extra);
-  if (record.sensorCode !== null) entries.push(["sensor_code", record.sensorCode]);
-  for (const [name, value] of Object.entries(record.fields)) {
+  // fromEntries defines members; an unknown member named __proto__ stays plain data.
+  const raw: Record<string, JsonValue> = Object.fromEntries(Object.entries(record.extra));
+  if (record.sensorCode !== null) raw.sensor_code = record.sensorCode;
+  for (const name of Object.keys(record.fields)) {
+    const value = record.fields[name];
     const isJson = typeof value !== "number" || Number.isFinite(value);
-    entries.push([name, isJson ? value : null]);
+    raw[name] = isJson && value !== undefined ? value : null;
   }
-  for (const [name, time] of Object.entries(record.times)) {
-    entries.push([name, new Date(time.ms).toISOString()]);
+  for (const name of Object.keys(record.times) as TimeField[]) {
+    const text = record.timeTexts?.[name];
+    // As received: a raw value must not depend on how we parse it.
+    raw[name] = text ?? new Date(record.times[name]?.ms ?? Number.NaN).toISOString();
   }
-  // As received: a raw value must not depend on how we parse it.
-  entries.push(...Object.entries(record.timeTexts ?? {}));
-  // fromEntries defines members; a member named __proto__ stays plain data.
-  return Object.fromEntries(entries);
+  // Times that cannot be parsed.
+  for (const name of Object.keys(record.timeTexts ?? {}) as TimeField[])
+    raw[name] = record.timeTexts?.[name] ?? null;
+  return raw;
 }

@@ -2,14 +2,14 @@ import type { DayKey } from "../core/day.ts";
 import type { DayItem, DayReader, DayResult } from "../core/decode/day-reader.ts";
 import type { FailureClass } from "../core/failure.ts";
 import { CallFailure } from "../core/failure.ts";
-import { findReject, type ReadingTime, readingId, readingTime } from "../core/identity.ts";
+import { findReject, readingId, readingTime } from "../core/identity.ts";
 import type { Clock, Logger, ReadingLog, RecordSource } from "../core/ports.ts";
 import type { Reading } from "../core/reading.ts";
 import type { RawRecord } from "../core/record.ts";
 import type { PolledKind } from "../core/sensor.ts";
 import type { ReadingMarks } from "../core/set-aside.ts";
 import type { DftPlans } from "../core/signal/fft.ts";
-import { readingSteps } from "../core/to-reading.ts";
+import { type ReadingContext, readingSteps, toReading } from "../core/to-reading.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { openGate, type SecretGate } from "../lib/secrets.ts";
 import type { DayRead, ReadDay, ReadRequest } from "./day-read.ts";
@@ -161,13 +161,15 @@ class OneRead {
           if (bytes - reader.prefixBytes > MARKED_BYTES) this.#mark();
           for (const item of reader.push(chunk)) {
             // A large record has blocked the loop for long enough with its decoding alone.
-            await this.#breathe();
-            await this.#take(item, batch, gatewayNowMs);
+            if (this.#isSliceOver) await this.#breathe();
+            // Waiting for every small record costs more than the record.
+            const taken = this.#take(item, batch, gatewayNowMs);
+            if (taken !== undefined) await taken;
           }
           if (reader.isOver || batch.isFull) break;
           if (reader.heldBytes > LARGE_RECORD_BYTES) await this.#large.take(this);
           else this.#large.leave(this);
-          await this.#breathe();
+          if (this.#isSliceOver) await this.#breathe();
         }
       } catch (error) {
         if (!(error instanceof CallFailure) || !isCut(error.failureClass)) throw error;
@@ -276,7 +278,7 @@ class OneRead {
     };
   }
 
-  async #take(item: DayItem, batch: ResponseBatch, gatewayNowMs: number): Promise<void> {
+  #take(item: DayItem, batch: ResponseBatch, gatewayNowMs: number): void | Promise<void> {
     const { metrics } = this.#parts;
     if ("reject" in item)
       return this.#rejects.add(this.#key, item.reject.reason, item.reject.detail);
@@ -292,31 +294,33 @@ class OneRead {
     const id = readingId(sensor.code, this.#request.kind, time.time.ms, record);
     batch.hashes.push(item.bytesHash);
     if (batch.writer.isKnown(time.time.ms, id) || batch.holds(id)) return;
-    if (samplesOf(record) > LARGE_RECORD_SAMPLES) await this.#large.take(this);
-    await this.#breathe();
-    await batch.add(await this.#convert(record, id, time, gatewayNowMs));
-    await this.#breathe();
-  }
-
-  async #convert(
-    record: RawRecord,
-    id: string,
-    time: ReadingTime,
-    gatewayNowMs: number,
-  ): Promise<Reading> {
-    const steps = readingSteps(record, this.#request.sensor, {
+    const context: ReadingContext = {
       id,
       time: time.time,
       timeSource: time.source,
       gatewayNowMs,
       plans: this.#parts.plans,
-      tones: this.#parts.wantsTones?.(this.#request.sensor.code) ?? false,
-    });
-    for (;;) {
-      const step = steps.next();
-      if (step.done) return this.#clean(step.value);
-      await this.#breathe();
+      tones: this.#parts.wantsTones?.(sensor.code) ?? false,
+    };
+    if (record.channels.length > 0) return this.#takeSamples(record, batch, context);
+    return batch.add(this.#clean(toReading(record, sensor, context)));
+  }
+
+  async #takeSamples(
+    record: RawRecord,
+    batch: ResponseBatch,
+    context: ReadingContext,
+  ): Promise<void> {
+    if (samplesOf(record) > LARGE_RECORD_SAMPLES) await this.#large.take(this);
+    if (this.#isSliceOver) await this.#breathe();
+    const steps = readingSteps(record, this.#request.sensor, context);
+    let step = steps.next();
+    while (step.done !== true) {
+      if (this.#isSliceOver) await this.#breathe();
+      step = steps.next();
     }
+    await batch.add(this.#clean(step.value));
+    if (this.#isSliceOver) await this.#breathe();
   }
 
   /** Texts of a record are published with its reading: they must not repeat what we sent. */
@@ -330,9 +334,12 @@ class OneRead {
     };
   }
 
-  /** Yields to the event loop when this read has used its time slice. */
+  get #isSliceOver(): boolean {
+    return this.#parts.clock.monotonic() - this.#sliceStartedAt >= SLICE_MS;
+  }
+
+  /** Yields to the event loop: this read has used its time slice. */
   async #breathe(): Promise<void> {
-    if (this.#parts.clock.monotonic() - this.#sliceStartedAt < SLICE_MS) return;
     await new Promise((resolve) => setImmediate(resolve));
     this.#sliceStartedAt = this.#parts.clock.monotonic();
   }

@@ -45,7 +45,7 @@ export class ResponseBatch {
     return this.#heldIds.has(id);
   }
 
-  async add(reading: Reading): Promise<void> {
+  add(reading: Reading): void | Promise<void> {
     this.#count += 1;
     for (const { samples } of reading.waveform?.channels ?? []) this.#samples += samples.length;
     // A record dated in the future by a wrong clock says nothing about when the next one comes, nor about now.
@@ -53,10 +53,7 @@ export class ResponseBatch {
       this.#times.push(reading.timeMs);
       if (this.#newest === null || reading.timeMs > this.#newest.timeMs) this.#newest = reading;
     }
-    if (!this.#hold) {
-      await this.writer.add(reading);
-      return;
-    }
+    if (!this.#hold) return this.writer.add(reading);
     this.#held.push(reading);
     this.#heldIds.add(reading.id);
     this.#heldBytes += READING_BYTES;
