@@ -104,7 +104,7 @@ class SqliteStore implements Store {
     const newest = new NewestTimes(db);
     const progress = new StoredProgress(db);
     this.#streams = streams;
-    this.#identities = new Identities(db, this.meta);
+    this.#identities = new Identities(db, this.meta, newest);
     this.waveforms = new Waveforms(db, streams, queue, (fileId, err) => {
       logger.error({ err, fileId }, "stored samples are damaged and count as lost");
       this.#retention.lost("damaged_samples");

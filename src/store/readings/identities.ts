@@ -1,5 +1,6 @@
 import type { Database } from "../database/database.ts";
 import type { Meta } from "../database/meta.ts";
+import type { NewestTimes } from "./newest-times.ts";
 import { bytesOf, holds, PACKED_BYTES_MAX, plus } from "./packed-identities.ts";
 import { hourOf } from "./stored-reading.ts";
 
@@ -17,6 +18,7 @@ const ROW_BYTES = 16;
 const SINGLE_BYTES = 24;
 
 const KNOWN_SQL = "SELECT id FROM readings WHERE hour = ? AND stream = ? AND time_ms = ?";
+const NEWEST_SQL = "SELECT max(time_ms) AS newest FROM readings WHERE hour = ? AND stream = ?";
 const SINGLE_SQL =
   "SELECT 1 FROM forgotten WHERE hour = ? AND stream = ? AND time_ms = ? AND hash = ?";
 const PACKS_SQL = "SELECT hash FROM forgotten WHERE hour = ? AND stream = ? AND time_ms = ?";
@@ -29,17 +31,22 @@ export class Identities {
   readonly #meta: Meta;
   /** Above this hour nothing was ever forgotten: most look-ups end here. */
   #newestForgottenHour = Number.NEGATIVE_INFINITY;
+  /** By stream: no reading is stored after this time, ms. Most records of a poll are newer and need no look-up. */
+  readonly #newest = new Map<number, number>();
+  readonly #times: NewestTimes;
   /** By stream: older readings were stored once, or arrived too late to be distinguished from those, ms. */
   readonly #horizons = new Map<number, number>();
   /** Size of the memory of removed readings, bytes. */
   bytes = 0;
 
-  constructor(db: Database, meta: Meta) {
+  constructor(db: Database, meta: Meta, times: NewestTimes) {
     this.#db = db;
+    this.#times = times;
     this.#meta = meta;
   }
 
   load(): void {
+    this.#newest.clear();
     const [row] = this.#db.read(BYTES_SQL).all(-HORIZON_HOUR, HORIZON_HOUR);
     this.bytes = Number(row?.[0] ?? 0);
     const [newest] = this.#db
@@ -56,12 +63,32 @@ export class Identities {
   /** Includes what the running transaction has written. */
   has(stream: number, timeMs: number, id: string, hash: number): boolean {
     const hour = hourOf(timeMs);
-    for (const row of this.#db.write<{ id: Buffer }>(KNOWN_SQL).all(hour, stream, timeMs)) {
-      if (row.id.toString("hex") === id) return true;
+    if (timeMs <= this.#newestOf(stream)) {
+      for (const row of this.#db.write<{ id: Buffer }>(KNOWN_SQL).all(hour, stream, timeMs)) {
+        if (row.id.toString("hex") === id) return true;
+      }
     }
     if (timeMs < (this.#horizons.get(stream) ?? Number.NEGATIVE_INFINITY)) return true;
     if (hour > this.#newestForgottenHour) return false;
     return this.#isForgotten(hour, stream, timeMs, hash);
+  }
+
+  /** Inside the transaction that writes the reading. If that is rolled back, a look-up is made that was not needed. */
+  inserted(stream: number, timeMs: number): void {
+    if (timeMs > this.#newestOf(stream)) this.#newest.set(stream, timeMs);
+  }
+
+  #newestOf(stream: number): number {
+    const known = this.#newest.get(stream);
+    if (known !== undefined) return known;
+    const hour = this.#times.lastHour(stream);
+    const row =
+      hour === null
+        ? undefined
+        : this.#db.write<{ newest: number | null }>(NEWEST_SQL).get(hour, stream);
+    const newest = row?.newest ?? Number.NEGATIVE_INFINITY;
+    this.#newest.set(stream, newest);
+    return newest;
   }
 
   #isForgotten(hour: number, stream: number, timeMs: number, hash: number): boolean {

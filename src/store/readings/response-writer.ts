@@ -59,6 +59,8 @@ export class SqliteResponseWriter implements ResponseWriter {
   readonly #readings: PendingReading[] = [];
   readonly #ids = new Set<string>();
   readonly #staged: number[] = [];
+  /** Written by the running transaction. */
+  readonly #unitSets = new Set<number>();
   #bytes = 0;
   #duplicates = 0;
   #isOver = false;
@@ -247,6 +249,7 @@ export class SqliteResponseWriter implements ResponseWriter {
     rows.length = 0;
     events.length = 0;
     shed.length = 0;
+    this.#unitSets.clear();
     const fresh: PendingReading[] = [];
     const tooOld = full().shed();
     streams.write(stream);
@@ -306,10 +309,13 @@ export class SqliteResponseWriter implements ResponseWriter {
   }
 
   #insert(reading: PendingReading, tooOld: Shed | null): PendingRow {
-    const { clock, db, outbox, streams, waveforms } = this.#parts;
+    const { clock, db, identities, outbox, streams, waveforms } = this.#parts;
     const { stream } = this.#context.stream;
     const unitSet = streams.internUnits(reading.units);
-    streams.writeUnits(unitSet);
+    if (!this.#unitSets.has(unitSet)) {
+      streams.writeUnits(unitSet);
+      this.#unitSets.add(unitSet);
+    }
     const refs = reading.waveforms.map((waveform) => {
       if (waveform.samples !== null) waveforms.insert(stream, reading, waveform);
       else if (waveform.fileId !== null) waveforms.unstage(waveform.fileId);
@@ -331,6 +337,7 @@ export class SqliteResponseWriter implements ResponseWriter {
         reading.raw,
         formatRefs(refs),
       );
+    identities.inserted(stream, reading.timeMs);
     const row: PendingRow = { ...this.#rowOf(reading), seq: Number(lastInsertRowid) };
     const isOld = tooOld !== null && !reading.isFuture && reading.timeMs <= tooOld.floorMs;
     outbox.rows.insert(row, isOld ? tooOld.uplinks : null);

@@ -6,6 +6,7 @@ import Sqlite from "better-sqlite3";
 import { Database } from "../../../src/store/database/database.ts";
 import { Meta } from "../../../src/store/database/meta.ts";
 import { Identities } from "../../../src/store/readings/identities.ts";
+import { NewestTimes } from "../../../src/store/readings/newest-times.ts";
 import { hashOf } from "../../../src/store/readings/stored-reading.ts";
 import { shareBuffer } from "../../../src/store/space/buffer-limits.ts";
 import { openStore } from "../../../src/store/sqlite-store.ts";
@@ -30,7 +31,7 @@ function idOf(stream: number, n: number): string {
 
 function openIdentities(db: Database): Identities {
   // Its writes in a transaction of their own belong to the store; here there are none.
-  const identities = new Identities(db, new Meta(db, undefined as never));
+  const identities = new Identities(db, new Meta(db, undefined as never), new NewestTimes(db));
   identities.load();
   return identities;
 }
