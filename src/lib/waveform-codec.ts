@@ -43,9 +43,16 @@ export function encodeSamples(samples: Int16Array): EncodedSamples {
     level: 1,
     strategy: constants.Z_RLE,
     memLevel: blockLevel(samples.length),
+    // What is larger than the samples is dropped below; zlib's own chunk of 16 kB would stay allocated until the commit.
+    chunkSize: chunkBytes(samples.length),
   });
   if (packed.length <= samples.length * 2 * (1 - SAVING_MIN)) return { encoding, bytes: packed };
   return { encoding: RAW, bytes: toLittleEndian(samples) };
+}
+
+/** Room for all samples in one piece, within what zlib accepts. */
+function chunkBytes(count: number): number {
+  return Math.max(constants.Z_MIN_CHUNK, count * 2 + 1);
 }
 
 /**
@@ -87,6 +94,7 @@ function inflate(bytes: Uint8Array, count: number): Uint8Array {
     return inflateRawSync(bytes, {
       maxOutputLength: count * 2 + 1,
       finishFlush: constants.Z_FINISH,
+      chunkSize: chunkBytes(count),
     });
   } catch (cause) {
     throw new WaveformDamage(`waveform of ${count} samples cannot be unpacked`, { cause });

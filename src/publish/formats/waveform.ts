@@ -1,3 +1,4 @@
+import { endianness } from "node:os";
 import { channelLabels } from "../../core/channel-labels.ts";
 import type { Message } from "../../core/message.ts";
 import type { WaveformReader } from "../../core/ports.ts";
@@ -27,12 +28,14 @@ export function isWanted(which: "always" | "alarm", reason: number | null): bool
 
 /** Mean-free acceleration in G as base64 of 32-bit little-endian floats. */
 function packWaveform(samples: Int16Array, calibration: number): string {
+  const count = samples.length;
   let sum = 0;
-  for (const sample of samples) sum += sample;
-  const mean = samples.length === 0 ? 0 : sum / samples.length;
-  const bytes = Buffer.alloc(samples.length * 4);
-  let at = 0;
-  for (const sample of samples) at = bytes.writeFloatLE((sample - mean) * calibration, at);
+  for (let i = 0; i < count; i++) sum += samples[i] ?? 0;
+  const mean = count === 0 ? 0 : sum / count;
+  const floats = new Float32Array(count);
+  for (let i = 0; i < count; i++) floats[i] = ((samples[i] ?? 0) - mean) * calibration;
+  const bytes = Buffer.from(floats.buffer);
+  if (endianness() === "BE") bytes.swap32();
   return bytes.toString("base64");
 }
 
