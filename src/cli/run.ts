@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { openAgent } from "../agent/agent.ts";
 import { loadSettings } from "../config/settings.ts";
-import { optimiseLate } from "../lib/engine.ts";
+import { keepBaselineWasm, optimiseLate } from "../lib/engine.ts";
 import { createLogger } from "../lib/logger.ts";
 import { sdNotifyPath } from "../lib/paths.ts";
 import { createSystemdNotifier } from "../lib/sd-notify.ts";
@@ -17,11 +17,14 @@ import { recoverTrial } from "./recover-trial.ts";
 /** The agent, in the foreground, until SIGTERM or SIGINT. */
 export async function run(context: CommandContext): Promise<number> {
   optimiseLate();
-  return runAgent(context);
+  return runAgent(context, keepBaselineWasm);
 }
 
-/** The same with V8's settings as they are. */
-export async function runAgent(context: CommandContext): Promise<number> {
+/** The same with V8's settings as they are. `opened` is called once everything is open and before anything is polled. */
+export async function runAgent(
+  context: CommandContext,
+  opened: () => void = () => {},
+): Promise<number> {
   const early = loadSettings(context.env, {
     cwd: context.cwd,
     envFile: context.flags.text("environment"),
@@ -49,6 +52,7 @@ export async function runAgent(context: CommandContext): Promise<number> {
         ? {}
         : { documentKeys: readPublicKeys(readFileSync(settings.configPublicKeyFile, "utf8")) }),
     });
+    opened();
     context.onHangup?.(() => void agent.reload("SIGHUP"));
     const stopTrimming = trimMemoryRegularly(sdNotifyPath());
     await agent.run(context.signal);
