@@ -3,8 +3,11 @@ import type { OnReadOpts, Socket } from "node:net";
 const BUFFER_BYTES = 65_536;
 /** A reader that lags lets this many fill up; further data is left to the garbage collector, as without them. */
 const BUFFERS_MAX = 8;
-/** The socket is paused above this much that the parser has not taken, bytes. */
-const WAITING_BYTES_MAX = 262_144;
+/**
+ * The socket is paused from this much on that the parser has not taken, bytes. The parser takes everything that waits as
+ * one piece: a copy if it is in several buffers.
+ */
+const WAITING_BYTES_MAX = BUFFER_BYTES;
 
 /**
  * The memory that one connection receives into, used again and again. A day is read again at every poll and dropped
@@ -50,18 +53,20 @@ export class ReceiveBuffers {
     if (count === undefined) return;
     if (count > 1) this.#held.set(buffer, count - 1);
     else this.#held.delete(buffer);
+    this.#reclaim();
   }
 
   #received(bytes: number, buffer: Uint8Array): boolean {
     const { socket } = this;
     if (socket === null) return true;
-    if (this.#isHeadComplete && socket.readableLength === 0) this.#reclaim();
+    this.#reclaim();
     if (this.#filled.length < BUFFERS_MAX) this.#filled.push(buffer);
     socket.push(buffer.subarray(0, bytes));
     return socket.readableLength < WAITING_BYTES_MAX;
   }
 
   #reclaim(): void {
+    if (!this.#isHeadComplete || this.socket === null || this.socket.readableLength > 0) return;
     const kept: Uint8Array[] = [];
     for (const filled of this.#filled) {
       (this.#held.has(filled.buffer) ? kept : this.#free).push(filled);

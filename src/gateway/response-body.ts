@@ -1,5 +1,5 @@
 /** Above this many bytes waiting for the reader, the socket is paused. */
-const WAITING_BYTES_MAX = 262_144;
+const WAITING_BYTES_MAX = 131_072;
 
 export interface BodyFlow {
   pause(): void;

@@ -75,6 +75,13 @@ test("receive buffers – a whole day reuses the same memory", async (t) => {
   }
 });
 
+test("receive buffers – a reader that is slower than the connection reuses the same memory too", async (t) => {
+  const read = await reader(t, (response) => response.end(BODY));
+  const { buffers, digest: seen, pieces } = await readSlowly(await read(), () => 3);
+  assert.equal(seen, digest(BODY));
+  assert.ok(buffers < pieces / 4, `${buffers} buffers for ${pieces} pieces`);
+});
+
 test("receive buffers – chunked responses in odd pieces, and one that the reader abandons, corrupt nothing", async (t) => {
   let turn = 0;
   const read = await reader(t, (response) => {
