@@ -22,6 +22,10 @@ const DELTA_PLANES = 2;
 /** Packed forms that save less than this share are not worth decoding. */
 const SAVING_MIN = 0.1;
 
+/** Longest scratch memory that is kept, bytes. */
+const SCRATCH_BYTES_MAX = 65_536;
+let scratch = new Uint8Array(0);
+
 /** An upper limit of one blob's samples, so that a damaged row cannot ask for gigabytes. */
 const COUNT_MAX = 1 << 26;
 
@@ -115,9 +119,17 @@ function differencesAreSmaller(samples: Int16Array): boolean {
   return differences < values;
 }
 
+/** zlib has read them when it returns, so short ones share their memory. */
+function scratchOf(size: number): Uint8Array {
+  if (size > SCRATCH_BYTES_MAX) return new Uint8Array(size);
+  if (scratch.length < size) scratch = new Uint8Array(size);
+  return scratch.subarray(0, size);
+}
+
+/** The result is valid until the next call. */
 function toPlanes(samples: Int16Array, isDelta: boolean): Uint8Array {
   const count = samples.length;
-  const planes = new Uint8Array(count * 2);
+  const planes = scratchOf(count * 2);
   let previous = 0;
   for (let i = 0; i < count; i++) {
     const sample = samples[i] ?? 0;

@@ -60,3 +60,14 @@ test("waveform codec – encoded bytes do not change with the array they came fr
   samples.fill(1);
   assert.deepEqual([...decodeSamples(encoding, bytes, 3)], [-9000, 0, 9000]);
 });
+
+test("waveform codec – packed samples that wait for their commit keep hardly more memory than the samples took", () => {
+  for (const count of [2048, 4096, 30_000]) {
+    const tone = Int16Array.from({ length: count }, (_, n) => Math.round(900 * Math.sin(n / 9)));
+    const { bytes } = encodeSamples(tone);
+    assert.ok(
+      bytes.buffer.byteLength <= count * 2 + 8,
+      `${count}: ${bytes.buffer.byteLength} bytes`,
+    );
+  }
+});
