@@ -1,21 +1,15 @@
 /** A broker, a webhook and a mail server that echo what they were given: no secret may come out anywhere. */
 
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer as createHttp } from "node:http";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
-import { openAgent } from "../../src/agent/agent.ts";
 import { AlarmDelivery, email, type Send, webhook } from "../../src/agent/alarms/delivery.ts";
 import { brokerOptions } from "../../src/agent/assemble.ts";
 import { secretsOf } from "../../src/config/secrets-of.ts";
 import type { AlarmEvent } from "../../src/core/alarm/event.ts";
 import { SecretGate } from "../../src/lib/secrets.ts";
-import { agentConfiguration } from "../support/agent-configuration.ts";
-import { echoingBroker, leakIn, listening } from "../support/echoing-broker.ts";
+import { echoingBroker, listening } from "../support/echoing-broker.ts";
+import { httpPort, leakIn, plantedAgent, siteDirectory } from "../support/planted-secrets.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { runCommand } from "../support/run-command.ts";
 import { waitUntil } from "../support/wait-until.ts";
@@ -24,55 +18,41 @@ const PASSWORD = "br0ker-pa55/w+rd";
 const HOOK_TOKEN = "T02AB3CD4/hk-9f8e7d6c5b4a3210";
 
 test("planted secrets – broker texts in CONNACK, PUBACK, SUBACK, DISCONNECT and commands leak none into log, status, doctor or commands", async (t) => {
-  const directory = mkdtempSync(join(tmpdir(), "gateside-secrets-"));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
-  const sensors = [{ code: "1001", type: 3, kinds: ["accel"] }];
-  writeFileSync(join(directory, "site.json"), JSON.stringify({ site: "plant", sensors }));
+  const directory = siteDirectory(t, { type: 3, kinds: ["accel"] });
   const { port, seen } = await echoingBroker(t, "-doctor");
-  const gateway = createHttp((_request, response) => response.writeHead(503).end());
-  await new Promise<void>((resolve) => gateway.listen(0, "127.0.0.1", resolve));
-  t.after(() => gateway.close());
-  const env = {
-    GATEWAY_URL: `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`,
-    GATEWAY_TIMEZONE: "UTC",
-    MQTT_URL: `mqtt://127.0.0.1:${port}`,
-    MQTT_VERSION: "5",
-    MQTT_USERNAME: "plant",
-    MQTT_PASSWORD: PASSWORD,
-    COMMANDS_ENABLED: "true",
-    SITE_FILE: "site.json",
-    DATA_DIR: "data",
-    HTTP_PORT: "0",
-    BACKFILL_DAYS: "0",
-    PUBLISH_FORMATS: "json,sparkplug",
-  };
-  const { configuration } = agentConfiguration(env, directory);
-  const logger = new RecordingLogger();
-  const agent = await openAgent({ ...configuration, logger });
-  const stop = new AbortController();
-  const running = agent.run(stop.signal);
+  const gateway = await httpPort(t, (_request, response) => response.writeHead(503).end());
+  const { env, logger, outputs, end } = await plantedAgent(
+    t,
+    {
+      GATEWAY_URL: `http://127.0.0.1:${gateway}`,
+      MQTT_URL: `mqtt://127.0.0.1:${port}`,
+      MQTT_VERSION: "5",
+      MQTT_USERNAME: "plant",
+      MQTT_PASSWORD: PASSWORD,
+      COMMANDS_ENABLED: "true",
+      PUBLISH_FORMATS: "json,sparkplug",
+    },
+    directory,
+  );
   await waitUntil("three CONNECTs", () => seen.connects >= 3 && seen.ended >= 1, 20_000);
   assert.ok(seen.passwords.has(PASSWORD));
-  const get = async (path: string) => (await fetch(`${agent.address}${path}`)).text();
-  const outputs: Record<string, string> = {
-    status: JSON.stringify(agent.status()),
-    "/api/v1/status": await get("/api/v1/status"),
-    "/api/v1/faults": await get("/api/v1/faults"),
-    "/api/v1/audit": await get("/api/v1/audit"),
-    "/readyz": await get("/readyz"),
-    "/metrics": await get("/metrics"),
-  };
+  const shown = await outputs(
+    "/api/v1/status",
+    "/api/v1/faults",
+    "/api/v1/audit",
+    "/readyz",
+    "/metrics",
+  );
   const doctor = await runCommand(["doctor"], {
     env: { ...env, DATA_DIR: "doctor" },
     cwd: directory,
   });
-  outputs["doctor"] = doctor.stdout + doctor.stderr;
+  shown["doctor"] = doctor.stdout + doctor.stderr;
   // It repeats what the broker says, or there would be nothing to take out.
-  assert.match(outputs["doctor"], /it says: \*\*\*/);
-  stop.abort();
-  await running;
-  outputs["log"] = JSON.stringify(logger.lines);
-  for (const [where, text] of Object.entries(outputs))
+  assert.match(shown["doctor"], /it says: \*\*\*/);
+  await end();
+  shown["log"] = JSON.stringify(logger.lines);
+  for (const [where, text] of Object.entries(shown))
     assert.equal(leakIn(text, [PASSWORD]), null, where);
 });
 
@@ -98,15 +78,12 @@ async function logOf(name: "webhook" | "email", send: Send): Promise<string> {
 
 test("planted secrets – a webhook that echoes its address in status line, body and redirect leaks none into the log", async (t) => {
   for (const status of [500, 302]) {
-    const server = createHttp(({ url = "" }, response) => {
+    const port = await httpPort(t, ({ url = "" }, response) => {
       response.writeHead(status, `no ${url.replaceAll("/", "-")}`, {
         location: `http://127.0.0.1:9${url}`,
       });
       response.end(url);
     });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    t.after(() => server.close());
-    const { port } = server.address() as AddressInfo;
     const log = await logOf(
       "webhook",
       webhook(`http://127.0.0.1:${port}/services/${HOOK_TOKEN}`, () => "plant"),

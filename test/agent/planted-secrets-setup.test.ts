@@ -1,18 +1,13 @@
 /** What set-up asks elsewhere, states of nodes, Modbus and a running agent's support bundle: no secret may come out of any of them. */
 
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type RequestListener } from "node:http";
-import { type AddressInfo, connect } from "node:net";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { gunzipSync } from "node:zlib";
-import { openAgent } from "../../src/agent/agent.ts";
-import { createConfigurationFiles } from "../../src/cli/configuration-files.ts";
-import { agentConfiguration } from "../support/agent-configuration.ts";
-import { echoingBroker, leakIn, listening } from "../support/echoing-broker.ts";
-import { RecordingLogger } from "../support/recording-logger.ts";
+import { echoingBroker, listening } from "../support/echoing-broker.ts";
+import { httpPort, leakIn, plantedAgent, siteDirectory } from "../support/planted-secrets.ts";
 import { runCommand } from "../support/run-command.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
@@ -24,16 +19,6 @@ const LOGIN = "anal1tics/pa55word";
 const SESSION = "sess10n-0123456789ab";
 const HTTP_TOKEN = "http-t0ken-that-may-all";
 const SECRETS = [HEADER, ...PASSWORDS, USER, TYPED, LOGIN, SESSION, HTTP_TOKEN];
-
-async function httpPort(t: TestContext, listener: RequestListener): Promise<number> {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
-}
 
 const answerOf = (status: number, description: string, value: unknown) =>
   JSON.stringify([{ Key: { StatusNumber: status, Description: description }, Value: value }]);
@@ -106,8 +91,6 @@ async function registersOf(address: string): Promise<Buffer> {
 }
 
 async function openPlanted(t: TestContext) {
-  const directory = mkdtempSync(join(tmpdir(), "gateside-secrets-"));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
   const { port, seen } = await echoingBroker(t);
   const registers = [{ address: 1, type: "uint16", value: "word" }];
   const via = "modbus";
@@ -121,8 +104,7 @@ async function openPlanted(t: TestContext) {
       registers: [{ ...registers[0], value: "other_word" }],
     },
   ];
-  const sensors = [{ code: "1001", type: 40, kinds: ["rpm"], stateReads }];
-  writeFileSync(join(directory, "site.json"), JSON.stringify({ site: "plant", sensors }));
+  const directory = siteDirectory(t, { type: 40, kinds: ["rpm"], stateReads });
   writeFileSync(join(directory, "cloud.password"), PASSWORDS[1]);
   const cloud = {
     name: "cloud",
@@ -135,34 +117,22 @@ async function openPlanted(t: TestContext) {
     topicPrefix: "cloud",
   };
   writeFileSync(join(directory, "uplinks.json"), JSON.stringify({ uplinks: [cloud] }));
-  const env = {
-    GATEWAY_URL: `http://127.0.0.1:${await echoingGateway(t)}`,
-    GATEWAY_HEADERS: `X-Api-Key: ${HEADER}`,
-    GATEWAY_TIMEZONE: "UTC",
-    MQTT_URL: `mqtt://127.0.0.1:${port}`,
-    MQTT_VERSION: "5",
-    MQTT_USERNAME: "plant",
-    MQTT_PASSWORD: PASSWORDS[0],
-    SITE_FILE: "site.json",
-    UPLINKS_FILE: "uplinks.json",
-    DATA_DIR: "data",
-    HTTP_PORT: "0",
-    HTTP_TOKEN,
-    SETUP_ENABLED: "true",
-    MODBUS_PORT: "0",
-    BACKFILL_DAYS: "0",
-  };
-  const { configuration, loaded, context } = agentConfiguration(env, directory);
-  const logger = new RecordingLogger();
-  const files = createConfigurationFiles(context, loaded);
-  const agent = await openAgent({ ...configuration, logger, files });
-  const stop = new AbortController();
-  const running = agent.run(stop.signal);
-  const end = async () => {
-    stop.abort();
-    await running;
-  };
-  t.after(end);
+  const { env, agent, logger, end } = await plantedAgent(
+    t,
+    {
+      GATEWAY_URL: `http://127.0.0.1:${await echoingGateway(t)}`,
+      GATEWAY_HEADERS: `X-Api-Key: ${HEADER}`,
+      MQTT_URL: `mqtt://127.0.0.1:${port}`,
+      MQTT_VERSION: "5",
+      MQTT_USERNAME: "plant",
+      MQTT_PASSWORD: PASSWORDS[0],
+      UPLINKS_FILE: "uplinks.json",
+      HTTP_TOKEN,
+      SETUP_ENABLED: "true",
+      MODBUS_PORT: "0",
+    },
+    directory,
+  );
   const ask = async (method: "GET" | "POST" | "PUT", path: string, body?: object, hash = "") => {
     const answer = await fetch(`${agent.address}${path}`, {
       method,

@@ -119,12 +119,7 @@ describe("a buffer smaller than the outage", { skip, timeout: deadlineMs(120_000
 
     const lastMs = Math.max(...[...shown().values()].map(({ timeMs }) => timeMs));
     relay.open();
-    await untilMetric(
-      agent,
-      "gateside_outbox_readings",
-      (value) => value === 0,
-      deadlineMs(40_000),
-    );
+    await untilMetric(agent, "gateside_outbox_readings", (value) => value === 0, 40_000);
     const { dropped } = await bufferOf(agent);
     const missing = seen.missing(shown());
     assert.equal(missing.length, dropped["buffer_full"], "lost are those that are counted");

@@ -11,7 +11,6 @@ import { createJsonEncoder } from "../../src/publish/formats/json.ts";
 import { createPlainEncoder } from "../../src/publish/formats/plain.ts";
 import { createWaveformEncoder } from "../../src/publish/formats/waveform.ts";
 import { Publisher } from "../../src/publish/publisher.ts";
-import { deadlineMs } from "../support/deadline.ts";
 import {
   recordMessages,
   skipWithoutMosquitto as skip,
@@ -195,9 +194,9 @@ test("publisher – an alarm event does not wait behind a backlog, however slowl
     await ended;
   });
   const isOn = (topic: string) => subscriber.onTopic(topic).length > 0;
-  await subscriber.waitUntil(() => isOn("g/s/1/rpm"), deadlineMs(15_000));
+  await subscriber.waitUntil(() => isOn("g/s/1/rpm"), 15_000);
   await append(store, many(backlog, 3100, 1));
-  await subscriber.waitUntil(() => isOn("g/s/1/alarm/speed/rpm"), deadlineMs(15_000));
+  await subscriber.waitUntil(() => isOn("g/s/1/alarm/speed/rpm"), 15_000);
   const [event] = subscriber.onTopic("g/s/agent/event");
   assert.equal(JSON.parse(event?.text ?? "{}").measured, 3100);
   const waiting = store.outbox.depth("json").readings;

@@ -1,21 +1,14 @@
 /** Alarms over the whole house: the built program, a real broker, and a limit that the simulated plant passes. */
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { deadlineMs } from "../../support/deadline.ts";
 import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
-import { type BuiltAgent, skipWithoutBuild, startPlant } from "../../support/plant.ts";
+import { type BuiltAgent, skipWithoutBuild } from "../../support/plant.ts";
+import { turningPlant } from "../../support/turning-plant.ts";
 
-/** Enough of a plant for one alarm, twenty times as fast as ours. */
-const SIMULATOR = {
-  sensors: 7,
-  historyDays: 0.02,
-  speed: 20,
-  waveform: { sampleRateHz: 6400, samples: 256 },
-};
-
-interface Told {
+interface SeenEvent {
   readonly id: string;
   readonly state: string;
   readonly alarm: string;
@@ -27,53 +20,46 @@ test("alarms – are published once each, retained while active, acknowledged, a
   skip: skipWithoutBuild || skipWithoutMosquitto,
   timeout: deadlineMs(120_000),
 }, async (t) => {
-  const plant = await startPlant(t, {
-    simulator: {
-      ...SIMULATOR,
-      cadenceS: { current: 60, currentV2: 60, loop: 60, dryContact: 60, rpm: 20, accel: 600 },
-    },
+  const { plant, all, turning, write, until, topicOf, last } = await turningPlant(t, {
+    cadenceS: { current: 60, currentV2: 60, loop: 60, dryContact: 60 },
     env: { COMMANDS_ENABLED: "true" },
   });
-  const site: { sensors: { kinds: string[] }[] } = JSON.parse(readFileSync(plant.siteFile, "utf8"));
-  const turning = site.sensors.filter(({ kinds }) => kinds.includes("rpm")).length;
-  assert.ok(turning > 0);
-  const write = (alarms: unknown) =>
-    writeFileSync(plant.siteFile, JSON.stringify({ ...site, alarms }));
   write([{ name: "turns", select: { values: ["rpm"] }, high: 1, delay: { readings: 2 } }]);
-  const all = await plant.subscribe();
   const agent = plant.startAgent();
   const address = await agent.address;
-  const events = (): Told[] =>
+  const events = (): SeenEvent[] =>
     all.messages
       .filter(({ topic }) => topic.endsWith("/agent/event"))
       .map(({ text }) => JSON.parse(text));
-  const told = (state: string) =>
+  const turns = (state: string) =>
     events().filter((event) => event.alarm === "turns" && event.state === state);
-  const until = (done: () => boolean) => all.waitUntil(done, deadlineMs(30_000));
-  await until(() => new Set(told("active").map(({ sensor }) => sensor)).size === turning);
-  const [first] = told("active");
+  await until(() => new Set(turns("active").map(({ sensor }) => sensor)).size === turning.length);
+  const [first] = turns("active");
   assert.ok(first);
-  const topic = `gateside/plant/${first.sensor}/alarm/turns/rpm`;
+  const topic = topicOf(first.sensor, "turns");
   await until(() => all.messages.some((message) => message.topic === topic));
 
-  const lists = async (): Promise<Record<string, Told[]>> => {
+  const lists = async (): Promise<Record<string, SeenEvent[]>> => {
     const response = await fetch(`${address}/api/v1/alarms`);
-    return response.json() as Promise<Record<string, Told[]>>;
+    return response.json() as Promise<Record<string, SeenEvent[]>>;
   };
   const active = (await lists())["active"] ?? [];
-  assert.equal(active.filter(({ alarm }) => alarm === "turns").length, turning);
-  const say = (id: string, word: string, body: object) =>
+  assert.equal(active.filter(({ alarm }) => alarm === "turns").length, turning.length);
+  const act = (id: string, word: string, body: object) =>
     fetch(`${address}/api/v1/alarms/${id}/${word}`, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify(body),
     });
-  const said = await say(first.id, "acknowledge", { by: "anna", note: "it is meant to turn" });
-  assert.equal(said.status, 200, await said.text());
+  const acknowledged = await act(first.id, "acknowledge", {
+    by: "anna",
+    note: "it is meant to turn",
+  });
+  assert.equal(acknowledged.status, 200, await acknowledged.text());
   await until(() => events().some(({ acknowledged }) => acknowledged?.by === "anna"));
   assert.equal((await lists())["acknowledged"]?.length, 1);
-  assert.equal((await say("0".repeat(32), "acknowledge", {})).status, 404);
-  assert.equal((await say(first.id, "shelve", { minutes: 0 })).status, 400);
+  assert.equal((await act("0".repeat(32), "acknowledge", {})).status, 404);
+  assert.equal((await act(first.id, "shelve", { minutes: 0 })).status, 400);
   await all.publish(
     "gateside/plant/agent/cmd/acknowledge",
     JSON.stringify({ id: first.id, action: "shelve", minutes: 5, by: "ben" }),
@@ -98,8 +84,8 @@ test("alarms – are published once each, retained while active, acknowledged, a
   await agent.stop();
   write([]);
   plant.startAgent();
-  await until(() => told("cleared").length === turning);
-  await until(() => all.messages.findLast((message) => message.topic === topic)?.text === "");
+  await until(() => turns("cleared").length === turning.length);
+  await until(() => last(topic) === "");
   const closing = all.messages.findIndex(
     (message) =>
       message.topic.endsWith("/agent/event") &&
@@ -118,25 +104,12 @@ test("alarms – keep their ids after a kill, end if the broker refuses events, 
   skip: skipWithoutBuild || skipWithoutMosquitto,
   timeout: deadlineMs(120_000),
 }, async (t) => {
-  const plant = await startPlant(t, {
-    simulator: {
-      ...SIMULATOR,
-      cadenceS: { current: 600, currentV2: 600, loop: 600, dryContact: 600, rpm: 20, accel: 600 },
-    },
+  const { plant, all, turning, code, write, until, topicOf, last } = await turningPlant(t, {
     broker: { acl: "topic readwrite #\ntopic deny deaf/plant/agent/event" },
     env: { PUBLISH_FORMATS: "json,sparkplug" },
   });
-  const site: { sensors: { code: string; kinds: string[] }[] } = JSON.parse(
-    readFileSync(plant.siteFile, "utf8"),
-  );
-  const codesOf = (kind: string) =>
-    site.sensors.filter(({ kinds }) => kinds.includes(kind)).map(({ code }) => code);
-  const turning = codesOf("rpm");
-  const [code] = turning;
   const rule = (name: string) => ({ name, select: { values: ["rpm"] }, high: 1 });
   const shock = { name: "shock", select: { values: ["*_accel_rms"] }, high: 1e-6 };
-  const write = (alarms: unknown) =>
-    writeFileSync(plant.siteFile, JSON.stringify({ ...site, alarms }));
   const uplinksFile = join(dirname(plant.siteFile), "uplinks.json");
   const deaf = {
     name: "deaf",
@@ -148,15 +121,12 @@ test("alarms – keep their ids after a kill, end if the broker refuses events, 
   const flat = { ...deaf, name: "flat", topicPrefix: "flat", retain: false };
   writeFileSync(uplinksFile, JSON.stringify({ uplinks: [deaf, flat] }));
   write([rule("turns"), rule("spins"), shock]);
-  const all = await plant.subscribe();
   const start = (env = {}): BuiltAgent => plant.startAgent({ UPLINKS_FILE: uplinksFile, ...env });
-  const until = (done: () => boolean) => all.waitUntil(done, deadlineMs(30_000));
-  const topicOf = (prefix: string, alarm: string) => `${prefix}/plant/${code}/alarm/${alarm}/rpm`;
   const stands = (topic: string) => {
-    const text = all.messages.findLast((message) => message.topic === topic)?.text;
-    return text === undefined || text === "" ? null : (JSON.parse(text) as Told).id;
+    const text = last(topic);
+    return text === undefined || text === "" ? null : (JSON.parse(text) as SeenEvent).id;
   };
-  const events = (): Told[] =>
+  const events = (): SeenEvent[] =>
     all.onTopic("gateside/plant/agent/event").map(({ text }) => JSON.parse(text));
   /** Live readings that came after a message. */
   const readingsSince = (at: number) =>
@@ -174,9 +144,9 @@ test("alarms – keep their ids after a kill, end if the broker refuses events, 
 
   const first = start();
   const watched = [
-    topicOf("gateside", "turns"),
-    topicOf("deaf", "turns"),
-    topicOf("deaf", "spins"),
+    topicOf(code, "turns"),
+    topicOf(code, "turns", "deaf"),
+    topicOf(code, "spins", "deaf"),
   ];
   await until(() => watched.every((topic) => stands(topic) !== null));
   await until(() => events().some(({ alarm }) => alarm === "shock"));
@@ -192,7 +162,7 @@ test("alarms – keep their ids after a kill, end if the broker refuses events, 
   await until(() => readingsSince(killedAt) >= 2);
   await until(() => events().filter(({ state }) => state === "cleared").length >= turning.length);
   // Its closing event is refused for ever there; the topic must not say for ever that it is active.
-  await until(() => stands(topicOf("deaf", "spins")) === null);
+  await until(() => stands(topicOf(code, "spins", "deaf")) === null);
   assert.equal(all.onTopic("deaf/plant/agent/event").length, 0);
   const raised = events().filter(({ alarm, state }) => alarm === "turns" && state === "active");
   assert.ok(
@@ -200,12 +170,11 @@ test("alarms – keep their ids after a kill, end if the broker refuses events, 
     "nothing is raised a second time",
   );
   assert.deepEqual(watched.slice(0, 2).map(stands), ids.slice(0, 2));
-  const late = await plant.subscribe({ topics: [topicOf("gateside", "turns")] });
-  const [retained] = [await late.waitFor(() => true, deadlineMs(10_000))];
-  assert.equal((JSON.parse(retained.text) as Told).id, ids[0]);
-  await all.waitUntil(
-    () => all.onTopic("flat/plant/agent/event").some(({ text }) => text.includes("cleared")),
-    deadlineMs(30_000),
+  const late = await plant.subscribe({ topics: [topicOf(code, "turns")] });
+  const [retained] = [await late.waitFor(() => true, 10_000)];
+  assert.equal((JSON.parse(retained.text) as SeenEvent).id, ids[0]);
+  await until(() =>
+    all.onTopic("flat/plant/agent/event").some(({ text }) => text.includes("cleared")),
   );
   assert.ok(!all.messages.some(({ topic }) => /^flat\/.*\/alarm\//.test(topic)), "not retained");
   await second.stop();
@@ -216,14 +185,14 @@ test("alarms – keep their ids after a kill, end if the broker refuses events, 
   await until(() => readingsSince(stoppedAt) >= 2);
   const since = all.messages.slice(stoppedAt);
   assert.ok(since.some(({ topic }) => topic.includes("/DBIRTH/")));
-  const told = since.filter(
+  const published = since.filter(
     ({ topic, text }) =>
       topic.endsWith("/agent/event") ||
       (/\/alarm\//.test(topic) && text !== "") ||
       (topic.startsWith("spBv1.0/") && /alarm\/(turns|spins|shock)/.test(text)),
   );
   assert.deepEqual(
-    told.map(({ topic }) => topic),
+    published.map(({ topic }) => topic),
     [],
   );
   assert.deepEqual([...new Set(await severities(third))], ["null"]);

@@ -1,41 +1,15 @@
 /** Retained alarm topics that must not outlive their alarms: the built program and a real broker. */
 import assert from "node:assert/strict";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
-import { type TestContext, test } from "node:test";
+import { rmSync } from "node:fs";
+import { test } from "node:test";
 import mqtt from "mqtt";
 import { deadlineMs } from "../../support/deadline.ts";
-import type { MosquittoOptions } from "../../support/mosquitto.ts";
 import { skipWithoutMosquitto } from "../../support/mosquitto.ts";
-import { skipWithoutBuild, startPlant } from "../../support/plant.ts";
+import { skipWithoutBuild } from "../../support/plant.ts";
+import { turningPlant } from "../../support/turning-plant.ts";
 
 const skip = skipWithoutBuild || skipWithoutMosquitto;
 const timeout = deadlineMs(120_000);
-
-/** A plant with one rule, `turns`, that every speed passes. */
-async function turningPlant(t: TestContext, broker: MosquittoOptions = {}) {
-  const plant = await startPlant(t, {
-    simulator: {
-      sensors: 7,
-      historyDays: 0.02,
-      speed: 20,
-      waveform: { sampleRateHz: 6400, samples: 256 },
-      cadenceS: { current: 600, currentV2: 600, loop: 600, dryContact: 600, rpm: 20, accel: 600 },
-    },
-    broker,
-  });
-  const site: { sensors: { code: string; kinds: string[] }[] } = JSON.parse(
-    readFileSync(plant.siteFile, "utf8"),
-  );
-  const write = (alarms: unknown) =>
-    writeFileSync(plant.siteFile, JSON.stringify({ ...site, alarms }));
-  const code = site.sensors.find(({ kinds }) => kinds.includes("rpm"))?.code;
-  assert.ok(code !== undefined);
-  const all = await plant.subscribe();
-  const topicOf = (sensor: string, alarm: string) => `gateside/plant/${sensor}/alarm/${alarm}/rpm`;
-  const last = (topic: string) => all.messages.findLast((message) => message.topic === topic)?.text;
-  const until = (done: () => boolean) => all.waitUntil(done, deadlineMs(30_000));
-  return { plant, write, code, all, topicOf, last, until };
-}
 
 /** Also for a machine that stands at this time of day. */
 const TURNS = { name: "turns", select: { values: ["rpm"] }, high: -1 };
@@ -45,7 +19,7 @@ test("alarms – a retained topic whose alarm was lost with the store is cleared
   timeout,
 }, async (t) => {
   const { plant, write, code, all, topicOf, last, until } = await turningPlant(t, {
-    persistence: true,
+    broker: { persistence: true },
   });
   const spins = { ...TURNS, name: "spins" };
   write([TURNS, spins]);
@@ -68,10 +42,7 @@ test("alarms – a retained topic whose alarm was lost with the store is cleared
       .some(({ topic, text }) => topic === topicOf(code, "spins") && text !== ""),
   );
   const late = await plant.subscribe();
-  await late.waitUntil(
-    () => late.messages.some(({ topic }) => topic === foreign),
-    deadlineMs(10_000),
-  );
+  await late.waitUntil(() => late.messages.some(({ topic }) => topic === foreign), 10_000);
   const retained = late.messages.filter(({ retain }) => retain).map(({ topic }) => topic);
   assert.ok(retained.includes(foreign));
   assert.ok(!retained.includes(topicOf(code, "turns")));
@@ -83,7 +54,7 @@ test("alarms – a closing event larger than the broker's packets clears its top
 }, async (t) => {
   const limit = 2048;
   const { plant, write, code, all, topicOf, last, until } = await turningPlant(t, {
-    maxPacketSize: limit,
+    broker: { maxPacketSize: limit },
   });
   write([TURNS]);
   const agent = plant.startAgent();

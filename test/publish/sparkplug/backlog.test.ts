@@ -33,9 +33,7 @@ test("sparkplug – a backlog arrives complete, historical, oldest first, in lim
 test("sparkplug – seq continues without a gap past 256 messages, over live data, backlog and a rebirth", {
   skip,
 }, async (t) => {
-  const site = await TestSite.open(t);
-  site.run(site.node());
-  await site.until((m) => m.length === 3);
+  const site = await TestSite.born(t);
   for (let i = 0; i < 300; i++) {
     const count = i + 1;
     site.append(site.reading({ channel1: i }));

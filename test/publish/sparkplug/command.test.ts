@@ -12,9 +12,7 @@ const DCMD = `spBv1.0/plant/DCMD/edge/${PUMP.code}`;
 test("sparkplug – malformed and undecodable commands are ignored", {
   skip,
 }, async (t) => {
-  const site = await TestSite.open(t);
-  site.run(site.node());
-  await site.until((m) => m.length === 3);
+  const site = await TestSite.born(t);
   const { client, close } = await site.command();
   const bytes = fc.sample(fc.uint8Array({ maxLength: 80 }), { numRuns: 60, seed: 1 });
   const odd = [
@@ -42,9 +40,7 @@ test("sparkplug – malformed and undecodable commands are ignored", {
 });
 
 test("sparkplug – a rebirth among other metrics is honoured", { skip }, async (t) => {
-  const site = await TestSite.open(t);
-  site.run(site.node());
-  await site.until((m) => m.length === 3);
+  const site = await TestSite.born(t);
   const { client, close } = await site.command();
   const payload = encode({
     timestamp: 1,
@@ -61,9 +57,7 @@ test("sparkplug – a rebirth among other metrics is honoured", { skip }, async 
 test("sparkplug – settings are neither announced nor accepted if commands are disabled", {
   skip,
 }, async (t) => {
-  const site = await TestSite.open(t);
-  site.run(site.node());
-  await site.until((m) => m.length === 3);
+  const site = await TestSite.born(t);
   assert.equal(
     site.seen.flatMap((m) => m.payload.metrics).some((m) => m.name?.startsWith("settings/")),
     false,
@@ -110,9 +104,11 @@ test("sparkplug – a DCMD with settings reaches the command room, and its outco
 test("sparkplug – a command room that fails is reported to the host and affects nothing else", {
   skip,
 }, async (t) => {
-  const site = await TestSite.open(t);
-  site.run(site.node({}, { onDeviceCommand: () => Promise.reject(new Error("broken")) }));
-  await site.until((m) => m.length === 3);
+  const site = await TestSite.born(
+    t,
+    {},
+    { onDeviceCommand: () => Promise.reject(new Error("broken")) },
+  );
   const { client, close } = await site.command();
   await client.publishAsync(DCMD, encode({ metrics: [{ name: "settings/Range", intValue: 8 }] }));
   await site.until((m) => m.some(({ verb }) => verb === "DDATA"));

@@ -109,9 +109,7 @@ test("sparkplug – a DBIRTH has every metric of its kinds with type, unit, Qual
 test("sparkplug – no data names a metric that its birth did not carry: a new birth comes first", {
   skip,
 }, async (t) => {
-  const site = await TestSite.open(t);
-  site.run(site.node());
-  await site.until((m) => m.length === 3);
+  const site = await TestSite.born(t);
   site.append(
     site.reading({ channel1: 1, channel7: 2, text: "x" }, { units: '{"channel7":"bar"}' }),
     site.reading({ rpm: 5 }, { sensor: "99", kind: "rpm" }),
@@ -134,9 +132,7 @@ test("sparkplug – no data names a metric that its birth did not carry: a new b
 test("sparkplug – a live reading is sent whole, not historical, in time order, at its own time", {
   skip,
 }, async (t) => {
-  const site = await TestSite.open(t);
-  site.run(site.node());
-  await site.until((m) => m.length === 3);
+  const site = await TestSite.born(t);
   const loop = site.reading({ channel1: 1, channel1_ma: 5 }, { timeMs: Date.now() - 100 });
   const rpm = site.reading({ rpm: 1480 }, { kind: "rpm", timeMs: Date.now() - 200 });
   site.append(loop, rpm);
@@ -156,9 +152,7 @@ test("sparkplug – a live reading is sent whole, not historical, in time order,
 test("sparkplug – a bad value is null with Quality 0 and its reason, and 192 is sent again on recovery", {
   skip,
 }, async (t) => {
-  const site = await TestSite.open(t);
-  site.run(site.node());
-  await site.until((m) => m.length === 3);
+  const site = await TestSite.born(t);
   const send = async (value: number | null, quality: object) => {
     const count = site.of("DDATA").length;
     site.append(site.reading({ channel1: value }, { quality: JSON.stringify(quality) }));
@@ -185,9 +179,7 @@ test("sparkplug – a bad value is null with Quality 0 and its reason, and 192 i
 test("sparkplug – a sensor that goes silent dies, and is born again when it returns, before its data", {
   skip,
 }, async (t) => {
-  const site = await TestSite.open(t);
-  site.run(site.node());
-  await site.until((m) => m.length === 3);
+  const site = await TestSite.born(t);
   site.states.set(PUMP.code, { state: "silent", lastReadingMs: null });
   await site.until((m) => m.some(({ verb }) => verb === "DDEATH"));
   const [death] = site.of("DDEATH", PUMP.code);
@@ -217,9 +209,7 @@ test("sparkplug – a sensor that is silent at the start is not born", { skip },
 test("sparkplug – a rebirth request brings NBIRTH and all DBIRTHs with the same bdSeq and no death", {
   skip,
 }, async (t) => {
-  const site = await TestSite.open(t);
-  site.run(site.node());
-  await site.until((m) => m.length === 3);
+  const site = await TestSite.born(t);
   const { client, close } = await site.command();
   for (const [i, datatype] of [false, true].entries()) {
     const options = { qos: i === 0 ? 0 : 1 } as const;

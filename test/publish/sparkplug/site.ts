@@ -79,6 +79,14 @@ export class TestSite {
     return site;
   }
 
+  /** Opens it and runs a node, whose births of itself and both devices are out. */
+  static async born(t: TestContext, ...setup: Parameters<TestSite["node"]>): Promise<TestSite> {
+    const site = await TestSite.open(t);
+    site.run(site.node(...setup));
+    await site.until((m) => m.length === 3);
+    return site;
+  }
+
   node(
     {
       link = {},
@@ -150,7 +158,7 @@ export class TestSite {
       },
     );
   }
-  /** Runs it until the test ends, or until the answered function is called. */
+  /** Runs it until the test ends, or until the returned function is called. */
   run(node: SparkplugNode): () => Promise<void> {
     const stop = new AbortController();
     const done = node.run(stop.signal);
