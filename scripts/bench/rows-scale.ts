@@ -3,10 +3,8 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { Waveform } from "../../src/core/reading.ts";
-import { systemClock } from "../../src/lib/clock.ts";
-import { silentLogger } from "../../src/lib/logger.ts";
-import { openStore } from "../../src/store/sqlite-store.ts";
-import { append, mainOf, readingOf } from "../../test/support/temp-database.ts";
+import { append, readingOf } from "../../test/support/temp-database.ts";
+import { fillDeliveredStore } from "./filled-store.ts";
 import { cpuMs, median, residentMb, sleep } from "./measure.ts";
 import {
   type BenchOptions,
@@ -89,18 +87,6 @@ function noise(samples: number): Waveform {
 /** A store of past days, all delivered, as after months of operation. Returns its size, bytes. */
 async function fillStore(options: BenchOptions, directory: string, bytes: number): Promise<number> {
   const dataDir = join(directory, "data");
-  const store = openStore({
-    dataDir,
-    historyDays: 30,
-    waveformDays: 30,
-    bufferMaxMb: 8192,
-    diskFreeMinMb: 0,
-    uplinks: mainOf(),
-    clock: systemClock,
-    logger: silentLogger,
-    // Nothing else shares a commit here, and waiting for other readings would take hours.
-    commitWindowMs: 0,
-  });
   const samples = noise(4096);
   const file = join(dataDir, "gateside.db");
   const size = () =>
@@ -109,32 +95,33 @@ async function fillStore(options: BenchOptions, directory: string, bytes: number
   const hours = 20 * 24;
   const perHour = Math.ceil(bytes / hours / 2 / READING_BYTES / 50);
   const waveformsPerHour = Math.max(1, Math.round(bytes / hours / 2 / WAVEFORM_BYTES));
-  for (let hour = 0; hour < hours && size() < bytes; hour++) {
-    const from = MIDNIGHT_MS - (hours - hour) * 3_600_000;
-    const answers: Promise<number>[] = [];
-    for (let sensor = 0; sensor < 50; sensor++) {
-      const readings = Array.from({ length: perHour }, (_, n) =>
-        readingOf(String(10_000 + sensor), from + Math.floor((n * 3_600_000) / perHour), {
-          kind: "rpm",
-          values: { rpm: 1480 + (n % 7), battery: 3.58, module_temperature: 24.5 },
-        }),
+  await fillDeliveredStore(dataDir, ["json", "waveform"], async (store) => {
+    for (let hour = 0; hour < hours && size() < bytes; hour++) {
+      const from = MIDNIGHT_MS - (hours - hour) * 3_600_000;
+      const answers: Promise<number>[] = [];
+      for (let sensor = 0; sensor < 50; sensor++) {
+        const readings = Array.from({ length: perHour }, (_, n) =>
+          readingOf(String(10_000 + sensor), from + Math.floor((n * 3_600_000) / perHour), {
+            kind: "rpm",
+            values: { rpm: 1480 + (n % 7), battery: 3.58, module_temperature: 24.5 },
+          }),
+        );
+        answers.push(append(store, readings));
+      }
+      const accel = Array.from({ length: waveformsPerHour }, (_, n) =>
+        readingOf(String(90_000 + (n % 5)), from + n * 997, { kind: "accel", waveform: samples }),
       );
-      answers.push(append(store, readings));
+      for (let sensor = 0; sensor < 5; sensor++) {
+        answers.push(
+          append(
+            store,
+            accel.filter(({ sensor: code }) => code === String(90_000 + sensor)),
+          ),
+        );
+      }
+      await Promise.all(answers);
     }
-    const accel = Array.from({ length: waveformsPerHour }, (_, n) =>
-      readingOf(String(90_000 + (n % 5)), from + n * 997, { kind: "accel", waveform: samples }),
-    );
-    for (let sensor = 0; sensor < 5; sensor++) {
-      answers.push(
-        append(
-          store,
-          accel.filter(({ sensor: code }) => code === String(90_000 + sensor)),
-        ),
-      );
-    }
-    await Promise.all(answers);
-  }
-  await store.close();
+  });
   options.say(`a store of ${(size() / 1e6).toFixed(0)} MB`);
   return size();
 }

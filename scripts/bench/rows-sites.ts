@@ -1,10 +1,8 @@
 /** Targets 13c and 13d: what a large site costs at its first start, and with its history stored. */
 import { join } from "node:path";
-import { systemClock } from "../../src/lib/clock.ts";
-import { silentLogger } from "../../src/lib/logger.ts";
-import { openStore } from "../../src/store/sqlite-store.ts";
-import { append, mainOf, readingOf, uplinkOf } from "../../test/support/temp-database.ts";
+import { append, readingOf } from "../../test/support/temp-database.ts";
 import type { AgentProcess } from "./agent-process.ts";
+import { fillDeliveredStore } from "./filled-store.ts";
 import { cpuMs, median, sleep } from "./measure.ts";
 import {
   type BenchOptions,
@@ -66,42 +64,29 @@ const SILENT_DAYS = 5;
 
 /** A store of 721,500 delivered readings; returns how many. */
 async function fillSite(dataDir: string): Promise<number> {
-  const options = {
-    dataDir,
-    historyDays: 60,
-    waveformDays: 30,
-    bufferMaxMb: 8192,
-    diskFreeMinMb: 0,
-    clock: systemClock,
-    logger: silentLogger,
-    commitWindowMs: 0,
-  };
-  const store = openStore({ ...options, uplinks: mainOf() });
   const codes = small(SENSORS - NEVER_SEEN, 0).map(({ code }) => code);
   let count = 0;
-  for (let first = 0; first < READINGS_EACH; first += 24) {
-    const hours = Array.from(
-      { length: Math.min(24, READINGS_EACH - first) },
-      (_, n) => READINGS_EACH - first - n,
-    );
-    for (let from = 0; from < codes.length; from += 250) {
-      const answers = codes.slice(from, from + 250).map((code, index) => {
-        const silentMs = from + index >= SENSORS - NEVER_SEEN - SILENT ? SILENT_DAYS * DAY_MS : 0;
-        const readings = hours.map((hour) =>
-          readingOf(code, MIDNIGHT_MS - silentMs - hour * HOUR_MS, {
-            values: { rpm: 1480 + (hour % 7), battery: 3.58, module_temperature: 24.5 },
-            units: { rpm: "rpm", battery: "V", module_temperature: "degC" },
-          }),
-        );
-        return append(store, readings);
-      });
-      for (const stored of await Promise.all(answers)) count += stored;
+  await fillDeliveredStore(dataDir, ["json"], async (store) => {
+    for (let first = 0; first < READINGS_EACH; first += 24) {
+      const hours = Array.from(
+        { length: Math.min(24, READINGS_EACH - first) },
+        (_, n) => READINGS_EACH - first - n,
+      );
+      for (let from = 0; from < codes.length; from += 250) {
+        const answers = codes.slice(from, from + 250).map((code, index) => {
+          const silentMs = from + index >= SENSORS - NEVER_SEEN - SILENT ? SILENT_DAYS * DAY_MS : 0;
+          const readings = hours.map((hour) =>
+            readingOf(code, MIDNIGHT_MS - silentMs - hour * HOUR_MS, {
+              values: { rpm: 1480 + (hour % 7), battery: 3.58, module_temperature: 24.5 },
+              units: { rpm: "rpm", battery: "V", module_temperature: "degC" },
+            }),
+          );
+          return append(store, readings);
+        });
+        for (const stored of await Promise.all(answers)) count += stored;
+      }
     }
-  }
-  await store.close();
-  // The agent's own lane: a new one would start with everything stored, and send it during the measurement.
-  const main = uplinkOf("main", ["json"], { startFrom: "now" });
-  await openStore({ ...options, uplinks: [main] }).close();
+  });
   return count;
 }
 

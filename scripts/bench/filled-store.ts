@@ -1,0 +1,34 @@
+/** Stores that rows fill themselves, before the agent starts with them. */
+import type { Lane } from "../../src/core/delivery.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { silentLogger } from "../../src/lib/logger.ts";
+import { openStore } from "../../src/store/sqlite-store.ts";
+import type { Store } from "../../src/store/store.ts";
+import { mainOf, uplinkOf } from "../../test/support/temp-database.ts";
+
+/**
+ * Closes the store again. Everything in it counts as delivered in these lanes: a new lane would start with all of it, and the agent
+ * would send it during the measurement.
+ */
+export async function fillDeliveredStore(
+  dataDir: string,
+  lanes: readonly Lane[],
+  fill: (store: Store) => Promise<void>,
+): Promise<void> {
+  const options = {
+    dataDir,
+    historyDays: 60,
+    waveformDays: 30,
+    bufferMaxMb: 8192,
+    diskFreeMinMb: 0,
+    clock: systemClock,
+    logger: silentLogger,
+    // Nothing else shares a commit here, and waiting for other readings would take hours.
+    commitWindowMs: 0,
+  };
+  const store = openStore({ ...options, uplinks: mainOf() });
+  await fill(store);
+  await store.close();
+  const main = uplinkOf("main", lanes, { startFrom: "now" });
+  await openStore({ ...options, uplinks: [main] }).close();
+}
