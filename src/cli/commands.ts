@@ -1,18 +1,13 @@
+import { ALARMS_FLAGS } from "./alarms-flags.ts";
 import { COLLECT_FLAGS } from "./collect-flags.ts";
-import type { Command, FlagSpec } from "./command.ts";
+import type { Command } from "./command.ts";
 import { ENVIRONMENT_FLAG } from "./configuration.ts";
 import { DISCOVER_FLAGS } from "./discover-flags.ts";
+import { EXPORT_FLAGS } from "./export-flags.ts";
+import { SETTINGS_FLAGS } from "./settings-flags.ts";
+import { JSON_FLAG, KINDS, SENSOR_FLAG } from "./shared-flags.ts";
+import { SIGN_FLAGS } from "./sign-flags.ts";
 import { SIMULATE_FLAGS } from "./simulate-flags.ts";
-
-const KINDS = "accel, current, currentV2, accCurrent, loop, dryContact, rpm";
-const JSON_FLAG: FlagSpec = { name: "json", doc: "print JSON instead of text" };
-const SENSOR_FLAG: FlagSpec = {
-  name: "sensor",
-  value: "CODE",
-  doc: "serial number in the site file",
-};
-const TIMES =
-  "a time such as 2026-11-20T06:00:00Z or 2026-11-20T06:00+01:00, or a day such as 2026-11-20";
 
 /** For the package alone (src/launch.ts), so no help lists it. */
 export const TRAINING: Command = {
@@ -107,21 +102,7 @@ export const COMMANDS: readonly Command[] = [
     summary: "list, acknowledge and shelve alarms of the running agent; show baselines",
     details:
       "By default, lists active, acknowledged and shelved alarms. The list and the events show the ids.\nExit code 0 if no alarm needs attention or the action succeeded; 1 if an alarm does, the agent refuses the action, or no agent responds.",
-    flags: [
-      { name: "ack", value: "ID", doc: "acknowledge this alarm" },
-      { name: "shelve", value: "ID", doc: "shelve this alarm for a time" },
-      { name: "minutes", value: "N", doc: "duration for --shelve, 480 by default" },
-      { name: "unshelve", value: "ID", doc: "end the shelving of this alarm" },
-      { name: "note", value: "TEXT", doc: "note for --ack or --shelve, or for the alarm of --id" },
-      { name: "id", value: "ID", doc: "the alarm that --note is for" },
-      { name: "by", value: "NAME", doc: "name for the audit log, by default this user" },
-      { name: "history", value: "N", doc: "also list the newest N events" },
-      { name: "baselines", doc: "list learned limits and those being learned" },
-      { name: "relearn", value: "SENSOR/ALARM/VALUE", doc: "relearn a baseline" },
-      { name: "url", value: "URL", doc: "address of the agent's HTTP server" },
-      JSON_FLAG,
-      ENVIRONMENT_FLAG,
-    ],
+    flags: ALARMS_FLAGS,
     examples: [
       "gateside alarms",
       'gateside alarms --ack 5f0c3a5e2c9b4d17a6e1f0b2c3d4e5f6 --note "bearing ordered"',
@@ -134,23 +115,7 @@ export const COMMANDS: readonly Command[] = [
     summary: "create keys and signed configurations for remote boxes",
     details:
       "Prints a document with the site file, the uplinks file or both, signed with Ed25519. Publish it to PREFIX/SITE/agent/cmd/site: an agent that has the\npublic key in CONFIG_PUBLIC_KEY_FILE checks it, applies it, and rolls it back if the trial fails.\nThe version must be higher than that of the last document the box accepted; by default it is the current time in seconds.",
-    flags: [
-      {
-        name: "new-key",
-        value: "NAME",
-        doc: "create the key pair NAME.key.pem and NAME.pub.pem instead",
-      },
-      { name: "key", value: "FILE", doc: "the private key", requiredUnless: "new-key" },
-      { name: "site-file", value: "FILE", doc: "site file to send" },
-      { name: "uplinks-file", value: "FILE", doc: "uplinks file to send" },
-      {
-        name: "site",
-        value: "NAME",
-        doc: "site that the document is for, by default that of the site file",
-      },
-      { name: "version", value: "N", doc: "version of the document" },
-      { name: "days", value: "N", doc: "validity in days", default: "7" },
-    ],
+    flags: SIGN_FLAGS,
     examples: [
       "gateside sign --new-key fleet",
       "gateside sign --key fleet.key.pem --site-file plant-7.json > plant-7.signed.json",
@@ -286,30 +251,7 @@ export const COMMANDS: readonly Command[] = [
     summary: "write stored readings to stdout, even while the agent is running",
     details:
       "If --from and --to have no time zone, GATEWAY_TIMEZONE applies (by default, the system's zone).\nTimes in the output are in UTC: 2026-11-20T06:00:00.000Z. Lines are in order of time.",
-    flags: [
-      { name: "from", value: "TIME", doc: TIMES, required: true },
-      { name: "to", value: "TIME", doc: "the same; a day is included to its end", required: true },
-      { name: "kind", value: "KIND", doc: `only this kind: ${KINDS}` },
-      { ...SENSOR_FLAG, doc: "this sensor only" },
-      {
-        name: "format",
-        value: "FORMAT",
-        doc: "csv (a line per value), jsonl (a reading per line) or parquet (a row per value); with --waveforms: csv, wav or npy",
-        default: "csv",
-      },
-      {
-        name: "db",
-        value: "URL",
-        doc: "read from the database of `gateside collect` instead of DATA_DIR; requires --format parquet",
-      },
-      { name: "site", value: "SITE", doc: "with --db: this site only" },
-      {
-        name: "waveforms",
-        value: "DIR",
-        doc: "write stored waveforms to this directory instead: a file per axis (acceleration in G) and index.csv",
-      },
-      ENVIRONMENT_FLAG,
-    ],
+    flags: EXPORT_FLAGS,
     examples: [
       "gateside export --from 2026-11-01 --to 2026-11-30 > november.csv",
       "gateside export --from 2026-11-20T06:00:00Z --to 2026-11-20T14:00:00Z --kind loop --format jsonl",
@@ -336,32 +278,7 @@ export const COMMANDS: readonly Command[] = [
     summary: "queue sensor settings on the gateway",
     details:
       "Uses the running agent if one responds; otherwise contacts the gateway directly. The gateway queues the settings until the sensor next asks for them.\nExit code 0 if queued, 1 if not.",
-    flags: [
-      { ...SENSOR_FLAG, required: true },
-      {
-        name: "interval-send-data",
-        value: "MIN",
-        doc: "minutes between full data sends, at least 10",
-        required: true,
-      },
-      { name: "range", value: "G", doc: "measuring range, G", required: true },
-      {
-        name: "interval-rms",
-        value: "S",
-        doc: "seconds between alarm checks, at least 30",
-        required: true,
-      },
-      {
-        name: "alarm1",
-        value: "MMS",
-        doc: "alarm threshold of axis 1, mm/s, at least 0.5",
-        required: true,
-      },
-      { name: "alarm2", value: "MMS", doc: "the same for axis 2", required: true },
-      { name: "alarm3", value: "MMS", doc: "the same for axis 3", required: true },
-      JSON_FLAG,
-      ENVIRONMENT_FLAG,
-    ],
+    flags: SETTINGS_FLAGS,
     examples: [
       "gateside settings --sensor 10234 --interval-send-data 60 --range 8 --interval-rms 60 --alarm1 4.5 --alarm2 4.5 --alarm3 4.5",
     ],

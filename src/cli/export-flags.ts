@@ -1,0 +1,31 @@
+import type { FlagSpec } from "./command.ts";
+import { ENVIRONMENT_FLAG } from "./configuration.ts";
+import { KINDS, SENSOR_FLAG } from "./shared-flags.ts";
+
+const TIMES =
+  "a time such as 2026-11-20T06:00:00Z or 2026-11-20T06:00+01:00, or a day such as 2026-11-20";
+
+export const EXPORT_FLAGS: readonly FlagSpec[] = [
+  { name: "from", value: "TIME", doc: TIMES, required: true },
+  { name: "to", value: "TIME", doc: "the same; a day is included to its end", required: true },
+  { name: "kind", value: "KIND", doc: `only this kind: ${KINDS}` },
+  { ...SENSOR_FLAG, doc: "this sensor only" },
+  {
+    name: "format",
+    value: "FORMAT",
+    doc: "csv (a line per value), jsonl (a reading per line) or parquet (a row per value); with --waveforms: csv, wav or npy",
+    default: "csv",
+  },
+  {
+    name: "db",
+    value: "URL",
+    doc: "read from the database of `gateside collect` instead of DATA_DIR; requires --format parquet",
+  },
+  { name: "site", value: "SITE", doc: "with --db: this site only" },
+  {
+    name: "waveforms",
+    value: "DIR",
+    doc: "write stored waveforms to this directory instead: a file per axis (acceleration in G) and index.csv",
+  },
+  ENVIRONMENT_FLAG,
+];
