@@ -5,9 +5,9 @@ config=/etc/gateside/gateside.env site=/etc/gateside/site.json data=/var/lib/gat
 case "${1-}" in
   @?*)
     name=${1#@}; shift
-    case "$name" in */* | .*) echo "error: @$name is no instance's name" >&2; exit 2 ;; esac
+    case "$name" in */* | .*) echo "error: @$name is not a valid instance name" >&2; exit 2 ;; esac
     config=/etc/gateside/$name.env site=/etc/gateside/$name.site.json data=/var/lib/gateside/$name secrets=$secrets.$name
-    [ -e "$config" ] || [ ! -x /etc/gateside ] || { echo "error: there is no $config" >&2; exit 2; }
+    [ -e "$config" ] || [ ! -x /etc/gateside ] || { echo "error: $config does not exist" >&2; exit 2; }
     ;;
 esac
 as_service=yes
@@ -41,7 +41,7 @@ if [ -n "$config" ] && [ -r "$config" ]; then
     if [ -r "$file" ] && ! is_set "$name"; then export "$name=$file"; fi
   done
 elif [ -n "$config" ] && [ -d /etc/gateside ] && [ ! -x /etc/gateside ]; then
-  echo "note: $config is for root and the service's user alone; with sudo its settings are used" >&2
+  echo "note: only root and the service's user can read $config; use sudo to apply its settings" >&2
 fi
 : "${SITE_FILE=$site}" "${DATA_DIR=$data}"
 : "${MALLOC_ARENA_MAX=1}"

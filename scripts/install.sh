@@ -53,7 +53,7 @@ fi
 # The same code cache as the package's (packaging/postinst), made last, because V8 accepts it only for exactly this program and runtime.
 env -i PATH="$PATH" timeout -k 5 30 /usr/lib/gateside/node --max-semi-space-size=4 --max-old-space-size=128 --single-threaded-gc \
   /usr/lib/gateside/launch.js --write-cache >/dev/null 2>&1 </dev/null ||
-  say "No code cache could be made, so the agent starts more slowly."
+  say "The code cache could not be created, so the agent starts more slowly."
 install -m 0755 packaging/gateside.sh /usr/bin/gateside
 install -d -m 0750 -o root -g gateside /etc/gateside
 [ -d /etc/credstore ] || install -d -m 0700 /etc/credstore

@@ -72,7 +72,9 @@ function commandLine() {
     const known = Object.keys(NODES) as Arch[];
     const stranger = positionals.find((word) => !known.some((arch) => arch === word));
     if (stranger !== undefined)
-      throw new Error(`${JSON.stringify(stranger)} is no architecture; give ${known.join(" or ")}`);
+      throw new Error(
+        `${JSON.stringify(stranger)} is not an architecture; use ${known.join(" or ")}`,
+      );
     const wanted = known.filter((arch) => positionals.includes(arch));
     return { options: values, archs: wanted.length > 0 ? wanted : known };
   } catch (error) {

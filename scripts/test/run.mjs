@@ -51,7 +51,7 @@ function testsOf(name) {
     .map((path) => resolve(root, path))
     .find((path) => existsSync(path));
   if (found === undefined) {
-    console.error(`no tests are called ${name}: give a folder or file below test/`);
+    console.error(`no tests are called ${name}: name a folder or file below test/`);
     process.exit(2);
   }
   return found.endsWith(".ts") ? [found] : testsBelow(found);
