@@ -13,10 +13,10 @@ export function listenFailure(
   switch (code) {
     case "EADDRINUSE":
       return failure(
-        `HTTP_PORT: ${place} is taken by another program, perhaps another agent; give another port, or off`,
+        `HTTP_PORT: ${place} is in use by another program, perhaps another agent; set another port, or off`,
       );
     case "EACCES":
-      return failure(`HTTP_PORT: this user may not listen on ${place}; give a port above 1023`);
+      return failure(`HTTP_PORT: this user may not listen on ${place}; set a port above 1023`);
     case "EADDRNOTAVAIL":
     case "ENOTFOUND":
       return failure(`HTTP_HOST: ${httpHost} is not an address of this machine`);

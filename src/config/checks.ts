@@ -21,7 +21,7 @@ export function parseAddress(
   schemes: readonly string[],
   note: Note,
 ): Address | null {
-  const wanted = `give an address such as ${schemes[0]}://host`;
+  const wanted = `use an address such as ${schemes[0]}://host`;
   let url: URL;
   try {
     url = new URL(text);
@@ -33,8 +33,8 @@ export function parseAddress(
       isPortWrong
         ? {
             place: name,
-            problem: "has a port that does not exist",
-            remedy: `give one from 1 to ${PORT_MAX}`,
+            problem: "has an invalid port",
+            remedy: `use a port from 1 to ${PORT_MAX}`,
           }
         : { place: name, problem: "is not a complete address", remedy: wanted },
     );
@@ -59,7 +59,7 @@ export function parseAddress(
     note({
       place: name,
       problem: "has a query or fragment",
-      remedy: "leave out what follows ? and #",
+      remedy: "remove everything from the ? or # on",
     });
     return null;
   }
@@ -68,7 +68,7 @@ export function parseAddress(
       place: name,
       // Not repeated: if a password contains a slash, the rest of it ends up in the path.
       problem: "has a path",
-      remedy: "give scheme, host and port only; topics are set by the topic prefix",
+      remedy: "use only scheme, host and port; topics are set by the topic prefix",
     });
     return null;
   }
@@ -96,7 +96,7 @@ export function parseBrokers(
   const texts = text.split(/\s*,\s*(?=[a-z][a-z0-9+.-]*:\/\/)/i);
   if (texts.length > BROKERS_MAX) {
     const problem = `lists ${texts.length} addresses`;
-    note({ place: name, problem, remedy: `give ${BROKERS_MAX} at most` });
+    note({ place: name, problem, remedy: `use at most ${BROKERS_MAX}` });
     return null;
   }
   const parsed = texts.map((one, index) => {
@@ -107,7 +107,7 @@ export function parseBrokers(
     noteOne({
       place: name,
       problem: "has a comma in the host name",
-      remedy: "give each address in full, such as mqtt://a,mqtt://b",
+      remedy: "write each address in full, such as mqtt://a,mqtt://b",
     });
     return null;
   });
@@ -119,7 +119,7 @@ export function parseBrokers(
     note({
       place: name,
       problem: "contains different user names or passwords",
-      remedy: "give the addresses of one cluster, with the same user name and password",
+      remedy: "use the addresses of one cluster, with the same user name and password",
     });
   }
   const urls = addresses.map(({ url }) => url);
@@ -144,7 +144,7 @@ const OWN_HEADERS =
 /** `Name: value`, or a JSON object of several. Values are secrets and never repeated in a fault. */
 export function parseHeaders(text: string, note: Note): Record<string, string> {
   const place = "GATEWAY_HEADERS";
-  const remedy = 'give `Name: value`, or {"Name":"value",…} as JSON';
+  const remedy = 'use `Name: value`, or {"Name":"value",…} as JSON';
   const pairs: [string, unknown][] = [];
   if (text.startsWith("{")) {
     let parsed: unknown;
@@ -173,7 +173,7 @@ export function parseHeaders(text: string, note: Note): Record<string, string> {
       note({
         place,
         problem: `the value of ${name} is not valid in a header`,
-        remedy: "give a non-empty text of one line",
+        remedy: "use a non-empty value of one line",
       });
     } else {
       headers[name] = value;
@@ -191,7 +191,7 @@ export function parseFormats<F extends string>(text: string, known: readonly F[]
       note({
         place: "PUBLISH_FORMATS",
         problem: `${shown(part)} is not a format`,
-        remedy: `give one or more of ${known.join(", ")}, comma-separated`,
+        remedy: `use one or more of ${known.join(", ")}, comma-separated`,
       });
     } else if (!formats.includes(format)) formats.push(format);
   }
@@ -256,7 +256,7 @@ export function checkTlsFiles(files: TlsFiles, note: Note): void {
       note({
         place: file.name,
         problem: `${file.word ?? file.path} ${pemTrouble(error)}`,
-        remedy: "give a PEM file that this user can read",
+        remedy: "use a PEM file that this user can read",
       });
     }
   }
@@ -267,7 +267,7 @@ export function checkTlsFiles(files: TlsFiles, note: Note): void {
     note({
       place: files.key.name,
       problem: `the key does not match the certificate (${errorCode(error)})`,
-      remedy: "give the certificate's key, without a pass phrase",
+      remedy: "use the certificate's key, without a passphrase",
     });
   }
 }

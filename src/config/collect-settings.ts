@@ -77,14 +77,14 @@ export function loadCollectSettings(place: CollectPlace): {
     faults.push({
       place: placeOf(place, "group"),
       problem: "is not a name of letters, digits, _ . and - (64 at most)",
-      remedy: "give a short name such as gateside",
+      remedy: "use a short name such as gateside",
     });
   const prefix = text("prefix") ?? "gateside";
   if (prefix === "" || /[+#\0]|^\/|\/$|\/\/|^\$/.test(prefix))
     faults.push({
       place: placeOf(place, "prefix"),
       problem: "is not the beginning of a topic",
-      remedy: "give the boxes' MQTT_TOPIC_PREFIX, such as gateside or plants/gateside",
+      remedy: "use the boxes' MQTT_TOPIC_PREFIX, such as gateside or plants/gateside",
     });
   const settings: CollectSettings = {
     from,
@@ -110,7 +110,7 @@ function fromEnvironment({ env, cwd }: CollectPlace, flag: Flag, faults: Fault[]
   if (own && path) {
     faults.push({
       place: name,
-      problem: `both ${name} and ${name}_FILE are given`,
+      problem: `both ${name} and ${name}_FILE are set`,
       remedy: "keep one of the two",
     });
     return own;
@@ -126,12 +126,12 @@ function placeOf(place: CollectPlace, flag: Flag): string {
 
 function checkFrom(from: readonly string[], isRequired: boolean, faults: Fault[]): void {
   const remedy =
-    "give the broker's address, such as mqtts://collector:password@broker.example:8883 or amqps://…";
+    "use the broker's address, such as mqtts://collector:password@broker.example:8883 or amqps://…";
   if (from.length === 0) {
     if (isRequired && !faults.some(({ place }) => place.startsWith("COLLECT_FROM")))
       faults.push({
         place: "--from or COLLECT_FROM",
-        problem: "is required and not given",
+        problem: "is required but not set",
         remedy,
       });
     return;
@@ -158,10 +158,10 @@ function checkFrom(from: readonly string[], isRequired: boolean, faults: Fault[]
 
 function checkTo(to: string, place: CollectPlace, faults: Fault[]): void {
   const remedy =
-    "give the database's address, such as postgres://gateside:password@db.example/gateside";
+    "use the database's address, such as postgres://gateside:password@db.example/gateside";
   if (to === "") {
     if (place.required.includes("to") && !faults.some((one) => one.place.startsWith("COLLECT_TO")))
-      faults.push({ place: "--to or COLLECT_TO", problem: "is required and not given", remedy });
+      faults.push({ place: "--to or COLLECT_TO", problem: "is required but not set", remedy });
   } else if (!/^postgres(ql)?:\/\//.test(to) || !URL.canParse(to)) {
     faults.push({
       place: placeOf(place, "to"),
@@ -183,7 +183,7 @@ function metricsOf(
   faults.push({
     place: placeOf(place, "metrics"),
     problem: `${JSON.stringify(text)} is not a port`,
-    remedy: "give a port such as 9464 (this machine only), or host and port such as 0.0.0.0:9464",
+    remedy: "use a port such as 9464 (this machine only), or a host and port such as 0.0.0.0:9464",
   });
   return null;
 }
@@ -195,7 +195,7 @@ function keepDaysOf(text: string | null, place: CollectPlace, faults: Fault[]): 
   faults.push({
     place: placeOf(place, "keep-days"),
     problem: `${JSON.stringify(text)} is not a whole number from 1 to ${KEEP_DAYS_MAX}`,
-    remedy: "give the days to keep, or remove it to keep everything",
+    remedy: "set the number of days to keep, or remove it to keep everything",
   });
   return null;
 }
@@ -206,7 +206,7 @@ function logLevel(env: Environment, faults: Fault[]): string {
   faults.push({
     place: "LOG_LEVEL",
     problem: `${JSON.stringify(level)} is not allowed`,
-    remedy: `give one of ${LOG_LEVELS.join(", ")}`,
+    remedy: `use one of ${LOG_LEVELS.join(", ")}`,
   });
   return "info";
 }
@@ -223,7 +223,7 @@ function readText(place: string, path: string, faults: Fault[]): string | null {
     faults.push({
       place,
       problem: `${path} ${fileTrouble(error)}`,
-      remedy: "give a file that this user can read",
+      remedy: "use a file that this user can read",
     });
     return null;
   }

@@ -63,7 +63,7 @@ export function gatherSettings(
     if (direct && file) {
       faults.push({
         place: name,
-        problem: `both ${name} and ${name}_FILE are given`,
+        problem: `both ${name} and ${name}_FILE are set`,
         remedy: "keep one of the two",
       });
       origins[name] = direct.origin;
@@ -116,7 +116,7 @@ function readEnvFile(cwd: string, envFile: string | null, faults: Fault[]): Envi
       faults.push({
         place: path,
         problem: fileTrouble(error),
-        remedy: "give a readable file of NAME=value lines",
+        remedy: "use a readable file of NAME=value lines",
       });
     }
     return {};
@@ -141,7 +141,7 @@ function unknownName(name: string): Fault | null {
     return {
       place: name,
       problem: `${bare} is not a secret and has no _FILE form`,
-      remedy: `give ${bare} itself`,
+      remedy: `set ${bare} itself`,
     };
   }
   return {

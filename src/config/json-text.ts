@@ -105,8 +105,7 @@ class Scanner {
       if (keys.size > 0 && this.#text[at] === "}") this.#fail(ENDS_IN_COMMA);
       if (this.#text[at] !== '"') this.#fail(`expected a key in quotes but found ${this.#seen()}`);
       const key = this.#string();
-      if (keys.has(key))
-        this.doubles.push({ at, problem: `the key ${JSON.stringify(key)} is given twice` });
+      if (keys.has(key)) this.doubles.push({ at, problem: `duplicate key ${JSON.stringify(key)}` });
       keys.add(key);
       this.#blanks();
       if (!this.#take(":")) this.#fail(`expected ":" but found ${this.#seen()}`);

@@ -15,8 +15,8 @@ export function refineBroker(raw: RawSettings, refining: Refining): BrokerSettin
     if (own && raw[name] !== undefined) {
       note({
         place: name,
-        problem: "is given here and in MQTT_URL",
-        remedy: "take it out of MQTT_URL",
+        problem: "is set here and in MQTT_URL",
+        remedy: "remove it from MQTT_URL",
       });
     }
   }
@@ -26,14 +26,14 @@ export function refineBroker(raw: RawSettings, refining: Refining): BrokerSettin
     note({
       place: "MQTT_PASSWORD",
       problem: "is set without a user name, which MQTT 3.1.1 does not allow",
-      remedy: "give MQTT_USERNAME too",
+      remedy: "set MQTT_USERNAME too",
     });
   }
   if (raw.MQTT_VERSION === "5" && mqttPassword !== null && mqttUsername === null) {
     warn(
       "MQTT_PASSWORD",
-      "is given without a user name, and most brokers refuse that",
-      "give MQTT_USERNAME too",
+      "is set without a user name, which most brokers refuse",
+      "set MQTT_USERNAME too",
     );
   }
   checkPair(raw, "MQTT", refining);

@@ -16,14 +16,14 @@ export function refineGateway(raw: RawSettings, { note, warn, path }: Refining):
     warn(
       "GATEWAY_URL",
       `ends with /${raw.GATEWAY_SERVICE}, which is added to it`,
-      "leave it out: give the address up to there",
+      "remove it from the address",
     );
   const gatewayHeaders = raw.GATEWAY_HEADERS ? parseHeaders(raw.GATEWAY_HEADERS, note) : {};
   if (gateway?.username) {
     if (Object.keys(gatewayHeaders).some((name) => name.toLowerCase() === "authorization")) {
       note({
         place: "GATEWAY_URL",
-        problem: "holds a user name while GATEWAY_HEADERS holds an authorization",
+        problem: "contains a user name, but GATEWAY_HEADERS already contains an authorization",
         remedy: "keep one of the two",
       });
     }
@@ -34,8 +34,7 @@ export function refineGateway(raw: RawSettings, { note, warn, path }: Refining):
     note({
       place: "GATEWAY_SETTINGS_OPERATION",
       problem: "UpdateConfig does not exist on a gateway of generation 2",
-      remedy:
-        "use saveSettings, or give GATEWAY_GENERATION=1 where the gateway is of that generation",
+      remedy: "use saveSettings, or set GATEWAY_GENERATION=1 if the gateway is of that generation",
     });
   }
   const caFile = path(raw.GATEWAY_CA_FILE);
@@ -75,7 +74,7 @@ function timezoneOf(raw: RawSettings, note: Note, warn: Refining["warn"]): strin
       note({
         place: "GATEWAY_TIMEZONE",
         problem: `${shown(raw.GATEWAY_TIMEZONE)} is not an IANA time zone`,
-        remedy: "give a name such as Europe/Berlin or UTC",
+        remedy: "use a name such as Europe/Berlin or UTC",
       });
       return raw.GATEWAY_TIMEZONE;
     }
@@ -87,6 +86,6 @@ function timezoneOf(raw: RawSettings, note: Note, warn: Refining["warn"]): strin
   }
   const system = new Intl.DateTimeFormat().resolvedOptions().timeZone;
   if (system && isTimezone(system)) return system;
-  warn("GATEWAY_TIMEZONE", "is not given and the system's zone is unknown", "UTC is used");
+  warn("GATEWAY_TIMEZONE", "is not set, and the system's zone is unknown", "UTC is used");
   return "UTC";
 }

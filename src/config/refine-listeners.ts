@@ -24,10 +24,10 @@ export function refineListeners(raw: RawSettings, refining: Refining): ListenerS
       note({
         place: "HTTP_TOKEN",
         problem: `is required while HTTP_HOST is ${shown(raw.HTTP_HOST)}, not a loopback address`,
-        remedy: "give a token, or HTTP_HOST=127.0.0.1, or HTTP_PORT=off",
+        remedy: "set a token, HTTP_HOST=127.0.0.1 or HTTP_PORT=off",
       });
     } else if (raw.HTTP_TOKEN.length < TOKEN_LENGTH_MIN)
-      warn("HTTP_TOKEN", "is shorter than 16 characters", "give a longer random one");
+      warn("HTTP_TOKEN", "is shorter than 16 characters", "use a longer random one");
   }
   const modbusPort = portOf(raw, "MODBUS_PORT", note);
   const anyHost = ["0.0.0.0", "::", "[::]"];
@@ -37,8 +37,8 @@ export function refineListeners(raw: RawSettings, refining: Refining): ListenerS
   if (modbusPort !== null && modbusPort !== 0 && modbusPort === httpPort && isShared)
     note({
       place: "MODBUS_PORT",
-      problem: `${modbusPort} is also HTTP_PORT, and only one of them can have it`,
-      remedy: "give each its own, such as MODBUS_PORT=1502",
+      problem: `${modbusPort} is also HTTP_PORT, but two servers cannot share a port`,
+      remedy: "use different ports, such as MODBUS_PORT=1502",
     });
   checkViewToken(raw, note, warn);
   return {
@@ -85,17 +85,17 @@ function checkViewToken(
   if (all === undefined) {
     note({
       place: "HTTP_TOKEN",
-      problem: "is missing while HTTP_VIEW_TOKEN is given",
-      remedy: "give both: without HTTP_TOKEN everybody may change everything",
+      problem: "is missing, but HTTP_VIEW_TOKEN is set",
+      remedy: "set both: without HTTP_TOKEN, anyone can change everything",
     });
   } else if (view === all) {
     note({
       place: "HTTP_VIEW_TOKEN",
       problem: "is the same as HTTP_TOKEN",
-      remedy: "give another one, so that the two differ",
+      remedy: "set a different one",
     });
   } else if (view.length < TOKEN_LENGTH_MIN)
-    warn("HTTP_VIEW_TOKEN", "is shorter than 16 characters", "give a longer random one");
+    warn("HTTP_VIEW_TOKEN", "is shorter than 16 characters", "use a longer random one");
 }
 
 function portOf(raw: RawSettings, name: "HTTP_PORT" | "MODBUS_PORT", note: Note): number | null {

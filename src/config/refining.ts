@@ -30,8 +30,8 @@ export function checkPair(raw: RawSettings, side: "MQTT" | "HTTP", { note, path 
   if ((cert === undefined) !== (key === undefined)) {
     note({
       place: cert ? `${side}_KEY_FILE` : `${side}_CERT_FILE`,
-      problem: `is missing while the other half of the ${side === "MQTT" ? "client certificate" : "pair"} is given`,
-      remedy: `give both ${side}_CERT_FILE and ${side}_KEY_FILE, or neither`,
+      problem: `is missing, but the other half of the ${side === "MQTT" ? "client certificate" : "pair"} is set`,
+      remedy: `set both ${side}_CERT_FILE and ${side}_KEY_FILE, or neither`,
     });
   }
   checkTlsFiles({ ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) }, note);

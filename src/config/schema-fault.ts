@@ -61,7 +61,7 @@ function faultOf(error: ErrorObject, schemaFile: string, isSecretive: boolean): 
         problem: `${closest === null ? value : shown(error.data)} is not allowed`,
         remedy: closest
           ? `did you mean ${closest}? Allowed: ${allowed.join(", ")}`
-          : `give ${anyOf(allowed)}`,
+          : `use ${anyOf(allowed)}`,
       };
     }
     case "type": {
@@ -79,13 +79,13 @@ function faultOf(error: ErrorObject, schemaFile: string, isSecretive: boolean): 
       return {
         place,
         problem: `${value} has too few items`,
-        remedy: `give at least ${params["limit"]}`,
+        remedy: `use at least ${params["limit"]}`,
       };
     case "maxItems":
       return {
         place,
         problem: `${value} has too many items`,
-        remedy: `give at most ${params["limit"]}`,
+        remedy: `use at most ${params["limit"]}`,
       };
     case "uniqueItems":
       return { place, problem: `${value} contains a duplicate item`, remedy: "keep one" };
@@ -93,7 +93,7 @@ function faultOf(error: ErrorObject, schemaFile: string, isSecretive: boolean): 
       const form: unknown = error.parentSchema?.["description"];
       if (params["pattern"] === WITHOUT_BLANKS || typeof form !== "string")
         return blanks(place, value);
-      return { place, problem: `${value} has an invalid format`, remedy: `give ${form}` };
+      return { place, problem: `${value} has an invalid format`, remedy: `use ${form}` };
     }
     case "minLength":
       return blanks(place, value);
@@ -101,7 +101,7 @@ function faultOf(error: ErrorObject, schemaFile: string, isSecretive: boolean): 
       return {
         place,
         problem: `${value} is too long`,
-        remedy: `give at most ${params["limit"]} characters`,
+        remedy: `use at most ${params["limit"]} characters`,
       };
     case "minimum":
     case "maximum":
@@ -109,7 +109,7 @@ function faultOf(error: ErrorObject, schemaFile: string, isSecretive: boolean): 
       return {
         place,
         problem: `${value} is out of range${title}`,
-        remedy: `give a number ${params["comparison"]} ${params["limit"]}`,
+        remedy: `use a number ${params["comparison"]} ${params["limit"]}`,
       };
     default:
       return { place, problem: `${value} ${error.message}`, remedy: `see ${schemaFile}` };

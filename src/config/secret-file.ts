@@ -21,8 +21,8 @@ export function readSecretFile(
     if (content.length > SECRET_BYTES_MAX) {
       note({
         place,
-        problem: `${word} has ${content.length} bytes, more than a secret can`,
-        remedy: `give a file of at most ${SECRET_BYTES_MAX} bytes`,
+        problem: `${word} has ${content.length} bytes, too many for a secret`,
+        remedy: `use a file of at most ${SECRET_BYTES_MAX} bytes`,
       });
       return null;
     }
@@ -33,7 +33,7 @@ export function readSecretFile(
     note({
       place,
       problem: `${word} ${fileTrouble(error)}`,
-      remedy: `give a file that this user can read and that holds ${what}`,
+      remedy: `use a file that this user can read and that contains ${what}`,
     });
   }
   return null;

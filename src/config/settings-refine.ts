@@ -30,7 +30,7 @@ export function refineSettings(
     warn(
       "HISTORY_DAYS",
       `${raw.HISTORY_DAYS} is less than BACKFILL_DAYS + 2`,
-      `${historyDays} is used; give at least that`,
+      `${historyDays} is used instead; set HISTORY_DAYS to at least that`,
     );
   }
   const publishFormats = parseFormats(raw.PUBLISH_FORMATS, FORMATS, note);
@@ -38,14 +38,14 @@ export function refineSettings(
     note({
       place: "PUBLISH_FORMATS",
       problem: "names no format",
-      remedy: `give one or more of ${FORMATS.join(", ")}, comma-separated`,
+      remedy: `use one or more of ${FORMATS.join(", ")}, comma-separated`,
     });
   }
   if (raw.SPARKPLUG_GROUP_ID === "STATE") {
     note({
       place: "SPARKPLUG_GROUP_ID",
       problem: "STATE is a topic level that Sparkplug reserves for hosts",
-      remedy: "give another group",
+      remedy: "choose another group",
     });
   }
 
@@ -105,8 +105,8 @@ function emailOf(raw: RawSettings, note: Note): AlarmEmail | null {
     if (value === undefined)
       note({
         place,
-        problem: "is missing while the others of ALARM_EMAIL_… are given",
-        remedy: "give ALARM_EMAIL_URL, ALARM_EMAIL_FROM and ALARM_EMAIL_TO, or none of them",
+        problem: "is missing, but other ALARM_EMAIL_… settings are set",
+        remedy: "set all of ALARM_EMAIL_URL, ALARM_EMAIL_FROM and ALARM_EMAIL_TO, or none of them",
       });
   }
   if (url === undefined || from === undefined || to === undefined) return null;
@@ -128,7 +128,7 @@ function responsePrefixOf(given: string | undefined, note: Note): string | null 
     note({
       place: "COMMAND_RESPONSE_PREFIX",
       problem: `${shown(prefix)} is not a valid topic to publish on`,
-      remedy: "give topic levels without + and #, such as replies/gateside",
+      remedy: "use topic levels without + and #, such as replies/gateside",
     });
   }
   return prefix;

@@ -446,14 +446,14 @@ function property(spec: SettingSpec): object {
 export function expectation(spec: SettingSpec): string {
   switch (spec.type) {
     case "integer":
-      return `give a whole number from ${spec.minimum} to ${spec.maximum}`;
+      return `set it to a whole number from ${spec.minimum} to ${spec.maximum}`;
     case "number":
-      return `give a number from ${spec.minimum} to ${spec.maximum}`;
+      return `set it to a number from ${spec.minimum} to ${spec.maximum}`;
     case "boolean":
-      return "give true or false";
+      return "set it to true or false";
     case "choice":
-      return `give ${anyOf(spec.choices)}`;
+      return `set it to ${anyOf(spec.choices)}`;
     case "text":
-      return `give ${spec.form ?? "a text"}`;
+      return `set it to ${spec.form ?? "a text"}`;
   }
 }

@@ -142,10 +142,10 @@ function schemaFault(name: SettingName, keyword: string, value: string | undefin
   if (keyword === "required")
     return {
       place: name,
-      problem: "is required and not given",
+      problem: "is required but not set",
       remedy: expectation(spec),
     };
-  const seen = spec.secret ? "the value given" : shown(value);
+  const seen = spec.secret ? "the value" : shown(value);
   const problems: Record<string, string> = {
     minimum: "is too small",
     maximum: "is too large",

@@ -66,7 +66,7 @@ function checkName(
     faults.push({
       place,
       problem: `${shown(name)} is the name of a built-in alarm`,
-      remedy: "give another name",
+      remedy: "use another name",
     });
     return;
   }
@@ -76,7 +76,7 @@ function checkName(
     faults.push({
       place,
       problem: `${shown(name)} is also the name of alarms[${twin}]`,
-      remedy: "give each rule its own name (letter case does not count)",
+      remedy: "use a different name for each rule (letter case does not count)",
     });
   }
 }
@@ -112,7 +112,7 @@ function checkBand(rule: Dict, place: string, faults: Fault[]): void {
     faults.push({
       place: `${place}.hysteresis`,
       problem: `${hysteresis} is not smaller than the band from ${before[0]}, ${before[1]}, to ${name}, ${limit}`,
-      remedy: "give a smaller hysteresis, or move the limits apart",
+      remedy: "use a smaller hysteresis, or move the limits apart",
     });
     return;
   }
@@ -132,7 +132,7 @@ function checkCanFire(
     faults.push({
       place,
       problem: "has no limit, so it can never trigger",
-      remedy: "give highHigh, high, low or lowLow, or a baseline",
+      remedy: "add highHigh, high, low or lowLow, or a baseline",
     });
   } else if (limits.length > 0 && hasBaseline) {
     faults.push({
@@ -208,7 +208,7 @@ function targetsOf(
         matched.length > 0
           ? "select a number; zones C and D have an alarm of their own"
           : closest === null
-            ? `give values such as ${known.slice(0, 5).join(", ")}`
+            ? `use values such as ${known.slice(0, 5).join(", ")}`
             : `did you mean ${closest}?`,
     });
   }
@@ -236,7 +236,7 @@ function checkNamed(
     faults.push({
       place: `${place}.sensors[${i}]`,
       problem: `${shown(pattern)} is not a sensor of this file`,
-      remedy: closest === null ? "give the code of one of the sensors" : `did you mean ${closest}?`,
+      remedy: closest === null ? "use the code of one of the sensors" : `did you mean ${closest}?`,
     });
   }
   const known = new Set(sensors.map(({ location }) => location?.machine));
@@ -246,7 +246,7 @@ function checkNamed(
     faults.push({
       place: `${place}.machines[${i}]`,
       problem: `${id} is not a machine of this file`,
-      remedy: "give the machine of a sensor's location",
+      remedy: "use the machine of a sensor's location",
     });
   }
   for (const [i, id] of numbers(written["areas"]).entries()) {
@@ -254,7 +254,7 @@ function checkNamed(
     faults.push({
       place: `${place}.areas[${i}]`,
       problem: `${id} is not an area of this file`,
-      remedy: "give the area of a sensor's location",
+      remedy: "use the area of a sensor's location",
     });
   }
   for (const [i, kind] of list(written["kinds"]).entries()) {
@@ -286,7 +286,7 @@ function checkReach(
     faults.push({
       place: `${place}.${name}`,
       problem: `${limit} can never be exceeded: the ${isHigh ? "highest" : "lowest"} value is ${Number(bound.toPrecision(6))}`,
-      remedy: `give a limit ${isHigh ? "below" : "above"} it, or remove it`,
+      remedy: `use a limit ${isHigh ? "below" : "above"} it, or remove it`,
     });
   }
 }
@@ -315,7 +315,6 @@ function checkRunning(
   (isAll ? faults : warnings).push({
     place: `${place}.onlyRunning`,
     problem: `${who} ${names.length === 1 ? "is" : "are"} on a machine without "running", so the rule can never trigger${isAll ? "" : " there"}`,
-    remedy:
-      "give the machine of the sensor's location a `running` in machines, or remove onlyRunning",
+    remedy: "add `running` to the sensor's machine in machines, or remove onlyRunning",
   });
 }

@@ -56,7 +56,7 @@ function checkId(
   warnings.push({
     place,
     problem: `${id} is in no sensor's location, so this entry has no effect`,
-    remedy: "give its sensors a location with this machine",
+    remedy: "add this machine to the location of its sensors",
   });
 }
 
@@ -85,7 +85,7 @@ function findSensor(
   faults.push({
     place,
     problem: `${shown(code)} is not a sensor of this file`,
-    remedy: closest === null ? "give the code of one of the sensors" : `did you mean ${closest}?`,
+    remedy: closest === null ? "use the code of one of the sensors" : `did you mean ${closest}?`,
   });
   return null;
 }
@@ -107,7 +107,7 @@ function checkRunning(
       place: at,
       problem:
         bounds.length === 0 ? "does not say when it runs" : `has ${bounds.join(" and ")} together`,
-      remedy: "give one of above, below and is",
+      remedy: "use exactly one of above, below and is",
     });
   }
   const sensor = findSensor(running["sensor"], `${at}.sensor`, sensors, faults);
@@ -117,7 +117,7 @@ function checkRunning(
     faults.push({
       place: `${at}.kind`,
       problem: `${shown(kind)} is not a kind of sensor ${sensor.code}`,
-      remedy: `give ${sensor.kinds.join(" or ")}, or add the kind to the sensor`,
+      remedy: `use ${sensor.kinds.join(" or ")}, or add the kind to the sensor`,
     });
     return;
   }
@@ -138,7 +138,7 @@ function checkSignalValue(
     faults.push({
       place: `${at}.value`,
       problem: `${shown(running["value"])} is not a number or contact of sensor ${sensor.code} ${kind}`,
-      remedy: `give one of ${known.join(", ")}`,
+      remedy: `use one of ${known.join(", ")}`,
     });
     return;
   }
@@ -148,7 +148,7 @@ function checkSignalValue(
     faults.push({
       place: `${at}.${bound}`,
       problem: `does not apply to ${value.name}, which is ${isContact ? "a contact" : "a number"}`,
-      remedy: isContact ? "give is: true or is: false" : "give above or below",
+      remedy: isContact ? "use is: true or is: false" : "use above or below",
     });
   }
 }
@@ -185,8 +185,7 @@ function checkBearing(
         missing.length === GEOMETRY.length
           ? "has neither balls, ballMm and pitchMm nor ratios, so its frequencies are unknown"
           : `lacks ${missing.join(" and ")}, so its frequencies are unknown`,
-      remedy:
-        "give balls, ballMm and pitchMm (angleDeg where it is not 0), or bpfo, bpfi, bsf and ftf",
+      remedy: "add balls, ballMm and pitchMm (angleDeg if it is not 0), or bpfo, bpfi, bsf and ftf",
     });
   }
   const { ballMm, pitchMm } = bearing;
@@ -194,7 +193,7 @@ function checkBearing(
     faults.push({
       place: `${place}.ballMm`,
       problem: `${ballMm} mm is not smaller than the pitch diameter of ${pitchMm} mm`,
-      remedy: "give the diameter of one rolling element",
+      remedy: "enter the diameter of one rolling element",
     });
   }
   const { point } = bearing;
@@ -202,7 +201,7 @@ function checkBearing(
     warnings.push({
       place: `${place}.point`,
       problem: `${point} is not a measuring point of this machine's sensors`,
-      remedy: `give ${[...points].join(" or ")}`,
+      remedy: `use ${[...points].join(" or ")}`,
     });
   }
 }

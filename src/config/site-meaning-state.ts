@@ -6,7 +6,7 @@ import { type Dict, dict, list } from "./site-parts.ts";
 const SERVICE_MEMBERS = ["operation", "request", "fields"] as const;
 const MODBUS_MEMBERS = ["url", "unit", "function", "wordOrder", "registers"] as const;
 const REMEDIES: Readonly<Record<string, string>> = {
-  operation: 'give the operation\'s name, e.g. "getVibrationState"',
+  operation: 'add the operation\'s name, e.g. "getVibrationState"',
   fields: 'name the values, e.g. { "battery": { "from": "Battery", "unit": "V" } }',
   url: 'give the device\'s address, e.g. "tcp://192.168.1.20:502"',
   registers: 'list them, e.g. { "address": 10, "type": "uint16", "value": "vel_rms1" }',
@@ -53,7 +53,7 @@ function checkModbus(read: Dict, at: string, named: Map<string, string>, faults:
     faults.push({
       place: `${at}.url`,
       problem: `${shown(url)} is not an address`,
-      remedy: "give tcp://host:port, with a port from 1 to 65535",
+      remedy: "use tcp://host:port, with a port from 1 to 65535",
     });
   }
   for (const [i, value] of list(read["registers"]).entries()) {
@@ -68,7 +68,7 @@ function checkModbus(read: Dict, at: string, named: Map<string, string>, faults:
       faults.push({
         place: `${place}.address`,
         problem: `${address} leaves no room for a ${known}, which takes two registers`,
-        remedy: `give at most ${REGISTERS_END - REGISTER_WORDS[known]}`,
+        remedy: `use at most ${REGISTERS_END - REGISTER_WORDS[known]}`,
       });
     }
   }
@@ -93,6 +93,6 @@ function checkName(name: string, place: string, named: Map<string, string>, faul
   faults.push({
     place,
     problem: `${shown(name)} is already named at ${first}`,
-    remedy: "give every value of a sensor a name of its own",
+    remedy: "use a different name for each value of a sensor",
   });
 }

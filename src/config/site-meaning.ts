@@ -69,7 +69,7 @@ function checkCodes(sensors: readonly (Dict | null)[], faults: Fault[]): void {
       faults.push({
         place,
         problem: `${shown(code)} is the topic level of the agent itself`,
-        remedy: "give the sensor's serial number",
+        remedy: "use the sensor's serial number",
       });
     }
     const twin = byCode.get(normalCode(code));
@@ -79,13 +79,13 @@ function checkCodes(sensors: readonly (Dict | null)[], faults: Fault[]): void {
         place,
         problem: `${shown(code)} is the same sensor as sensors[${twin}]${nameOf(sensors[twin])}`,
         remedy:
-          "give another serial number, or keep one entry with all its kinds (leading zeros do not count)",
+          "use another serial number, or keep one entry with all its kinds (leading zeros do not count)",
       });
     } else if (alias !== undefined) {
       faults.push({
         place,
         problem: `${shown(code)} would share the topic ${shown(level)} with sensors[${alias}]`,
-        remedy: "give codes that differ in more than + # /",
+        remedy: "use codes that differ in more than + # /",
       });
     }
     if (twin === undefined) byCode.set(normalCode(code), i);
@@ -109,7 +109,7 @@ function checkTopicLevels(
     typeof text === "string" && topicLevel(text) !== text;
   const respelled = (text: string) =>
     `${shown(text)} appears in topics as ${shown(topicLevel(text))}, because topic levels must not contain + # / or control characters`;
-  const remedy = "subscribe to that, or give a name without these characters";
+  const remedy = "subscribe to that, or use a name without these characters";
   if (isRespelled(site)) warnings.push({ place: "site", problem: respelled(site), remedy });
   const codes = sensors.map((sensor) => sensor?.["code"]);
   const first = codes.findIndex(isRespelled);
@@ -127,7 +127,7 @@ function checkGroup(site: unknown, faults: Fault[]): void {
     place: "site",
     problem:
       "STATE is a topic level that Sparkplug reserves for hosts, and the site is its group id",
-    remedy: "set SPARKPLUG_GROUP_ID, or give the site another name",
+    remedy: "set SPARKPLUG_GROUP_ID, or rename the site",
   });
 }
 
@@ -145,13 +145,14 @@ function checkDeviceIds(sensors: readonly (Dict | null)[], faults: Fault[]): voi
       faults.push({
         place,
         problem: `${shown(code)} contains + # / or a control character, which Sparkplug does not allow`,
-        remedy: "give the code without them, or remove sparkplug from PUBLISH_FORMATS",
+        remedy: "use a code without them, or remove sparkplug from PUBLISH_FORMATS",
       });
     } else if (other !== undefined && other.code !== code) {
       faults.push({
         place,
         problem: `${shown(code)} differs from sensors[${other.index}] only in letter case, which Sparkplug hosts may not distinguish`,
-        remedy: "give codes that differ in more, or remove sparkplug from PUBLISH_FORMATS",
+        remedy:
+          "use codes that differ in more than letter case, or remove sparkplug from PUBLISH_FORMATS",
       });
     }
     if (other === undefined) byId.set(code.toLowerCase(), { code, index });
@@ -249,8 +250,8 @@ function checkChannel(
   if (users.some((kind) => kind === "current" || kind === "currentV2") && !("clamp" in channel)) {
     faults.push({
       place: `${place}.clamp`,
-      problem: "is missing, and without it the channel cannot be amperes",
-      remedy: "give the rating of the fitted clamp: 50, 100, 250 or 500",
+      problem: "is missing, so the values cannot be converted to amperes",
+      remedy: "enter the rating of the fitted clamp: 50, 100, 250 or 500",
     });
   }
   // With accel on the same channel, its loop half is optional as a whole.
@@ -264,9 +265,9 @@ function saysLoop(channel: Dict | null): boolean {
 
 function checkRange(channel: Dict, place: string, faults: Fault[], warnings: Fault[]): void {
   const remedies = {
-    unit: "give the engineering unit, e.g. bar",
-    low: "give the value at 4 mA",
-    high: "give the value at 20 mA",
+    unit: "enter the engineering unit, e.g. bar",
+    low: "enter the value at 4 mA",
+    high: "enter the value at 20 mA",
   };
   for (const [member, remedy] of Object.entries(remedies)) {
     if (!(member in channel))
@@ -277,7 +278,7 @@ function checkRange(channel: Dict, place: string, faults: Fault[], warnings: Fau
     warnings.push({
       place: `${place}.high`,
       problem: `${shown(channel["high"])} is also the value of low, so every value is bad (no_calibration)`,
-      remedy: "give the values at 4 mA and at 20 mA",
+      remedy: "enter different values for 4 mA and 20 mA",
     });
   }
 }
@@ -294,7 +295,7 @@ function checkAxes(channels: Dict, place: string, warnings: Fault[]): void {
       warnings.push({
         place: `${place}.channels.${name}.axis`,
         problem: `${axis} is also the axis of ${other}`,
-        remedy: "give each channel its own direction",
+        remedy: "use a different axis for each channel",
       });
     }
     taken.set(axis, name);
@@ -324,7 +325,7 @@ function checkClass(
       faults.push({
         place: `${place}.limits`,
         problem: `${shown(limits)} is not in ascending order`,
-        remedy: "give [A/B, B/C, C/D] from the lowest to the highest",
+        remedy: "list [A/B, B/C, C/D] in ascending order",
       });
     }
   }
@@ -334,7 +335,7 @@ function checkClass(
     faults.push({
       place: `${place}.checkDisplacement`,
       problem: "has displacement limits for the machine classes group1 and group2 only",
-      remedy: "give such a machineClass, or remove it",
+      remedy: "use such a machineClass, or remove it",
     });
   }
 }

@@ -64,7 +64,7 @@ export function checkUplinks(
     report[context.mayBeEmpty ? "warn" : "fault"]({
       place: "uplinks",
       problem: "is empty, and there is no MQTT_URL: nothing would be published",
-      remedy: "add an uplink, or give MQTT_URL",
+      remedy: "add an uplink, or set MQTT_URL",
     });
   return { faults, warnings };
 }
@@ -81,13 +81,13 @@ function checkNames(uplinks: readonly (Dict | null)[], { fault }: Report): void 
       fault({
         place,
         problem: `${shown(name)} is the uplink that MQTT_URL describes`,
-        remedy: "give another name",
+        remedy: "use another name",
       });
     else if (other !== undefined)
       fault({
         place,
         problem: `${shown(name)} is also the name of uplinks[${other}]`,
-        remedy: "give each uplink its own, different in more than letter case",
+        remedy: "use a different name for each uplink (letter case does not count)",
       });
     else seen.set(folded, i);
   }
@@ -103,7 +103,7 @@ function checkAddress(uplink: Dict, place: string, { fault }: Report): readonly 
     fault({
       place: `${place}.url`,
       problem: "contains a user name or password",
-      remedy: "give username and passwordFile instead",
+      remedy: "use username and passwordFile instead",
     });
   }
   return brokers.urls;
@@ -132,7 +132,7 @@ function checkLogin(
     fault({
       place: `${place}.passwordFile`,
       problem: "is set without a user name, which MQTT 3.1.1 does not allow",
-      remedy: "give username too",
+      remedy: "set username too",
     });
   if (given("sasKeyFile") && uplink["profile"] !== "azure-iot")
     fault({
@@ -174,7 +174,7 @@ function checkTls(
     fault({
       place: `${place}.${cert ? "keyFile" : "certFile"}`,
       problem: "is missing, but the other half of the client certificate is set",
-      remedy: "give both certFile and keyFile, or neither",
+      remedy: "set both certFile and keyFile, or neither",
     });
   checkTlsFiles({ ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) }, fault);
   const readable = urls?.filter((url) => !/^(mqtts|wss):/.test(url)) ?? [];
@@ -234,7 +234,7 @@ function checkCombinations(
     fault({
       place: `${place}.version`,
       problem: "Azure IoT Hub does not support MQTT 5",
-      remedy: "give 4, or remove it",
+      remedy: "use 4, or remove it",
     });
   if (profile === "azure-iot" && has("plain"))
     fault({
@@ -254,7 +254,7 @@ function checkCombinations(
     fault({
       place: `${place}.sparkplug.group`,
       problem: "STATE is a topic level that Sparkplug reserves for hosts",
-      remedy: "give another group",
+      remedy: "choose another group",
     });
 }
 
@@ -329,13 +329,13 @@ function checkSessions(others: Session[], own: Session, { fault }: Report): void
       fault({
         place: `${own.place}.clientId`,
         problem: `${shown(id)} is also a client id of ${other.place} at the same broker, so each session would end the other`,
-        remedy: "give each its own",
+        remedy: "use a different client id for each",
       });
     if (own.node !== null && own.node === other.node)
       fault({
         place: `${own.place}.sparkplug`,
         problem: `${shown(own.node)} is also the edge node of ${other.place} at the same broker`,
-        remedy: "give each its own group or node",
+        remedy: "use a different group or node for each",
       });
   }
   others.push(own);
@@ -361,7 +361,7 @@ function checkPrefixes(sessions: readonly Session[], { warn }: Report): void {
     warn({
       place: `${second.place}.topicPrefix`,
       problem: `${shown(first.prefix)} is also the prefix of ${allOf(places)} at the same broker, so ${others.length === 1 ? "both" : "all"} publish agent/state and the like there`,
-      remedy: "give each its own topicPrefix",
+      remedy: "use a different topicPrefix for each",
     });
   }
 }

@@ -64,7 +64,7 @@ export function checkSelect(
       warn({
         place: at(key, i),
         problem: `${id} is not a ${level} in the site file`,
-        remedy: `give the id of a sensor's location.${level}, or keep it for sensors that will be added`,
+        remedy: `use the id of a sensor's location.${level}, or keep it for sensors that will be added`,
       });
     }
   }
@@ -115,7 +115,7 @@ function checkValues(
     note({
       place: `${place}.select.values[${i}]`,
       problem: `${shown(pattern)} matches no value of the selected readings`,
-      remedy: `give values such as ${[...names].slice(0, 3).join(", ")}`,
+      remedy: `use values such as ${[...names].slice(0, 3).join(", ")}`,
     });
   }
 }

@@ -19,13 +19,13 @@ export function zoneDoubt(
   if (/^ETC\/GMT[+-]\d+$/.test(upper)) {
     return {
       problem: `${name} is ${offsetsOf(name)}: the sign of Etc/GMT names is inverted`,
-      remedy: `if that is not what you mean, give ${name.replace(/[+-]/, (sign) => (sign === "+" ? "-" : "+"))}, or a place such as Europe/Berlin`,
+      remedy: `if that is not what you mean, use ${name.replace(/[+-]/, (sign) => (sign === "+" ? "-" : "+"))}, or a place such as Europe/Berlin`,
     };
   }
   if (upper === "GMT") {
     return {
       problem: `${name} has no summer time: ${offsetsOf(name)}`,
-      remedy: "if the gateway's clock follows British summer time, give Europe/London",
+      remedy: "if the gateway's clock follows British summer time, use Europe/London",
     };
   }
   if (!/^[A-Z]{3,4}$/.test(upper) || PLAIN.has(upper)) return null;
@@ -33,7 +33,7 @@ export function zoneDoubt(
   const place = system === name ? "" : `${system}, `;
   return {
     problem: `${name} is taken as ${place}${offsetsOf(name)}${others === undefined ? "" : `; it may also stand for ${others}`}`,
-    remedy: "give the place that is meant, such as Asia/Shanghai or America/Chicago",
+    remedy: "use the intended place, such as Asia/Shanghai or America/Chicago",
   };
 }
 

@@ -13,7 +13,7 @@ function told(code: string): Error & { code?: string } {
 
 test("listening – a port in use is reported with the setting, the address and the remedy, and keeps its code", () => {
   const failure = told("EADDRINUSE");
-  assert.match(failure.message, /^HTTP_PORT: 127\.0\.0\.1:8080 is taken .*give another port/);
+  assert.match(failure.message, /^HTTP_PORT: 127\.0\.0\.1:8080 is in use .*set another port/);
   assert.equal(failure.code, "EADDRINUSE");
 });
 

@@ -114,11 +114,11 @@ test("settings – a missing required setting is reported with an example", () =
   const text = lines(loadSettings({}, { cwd: "/nonexistent" }));
   assert.match(
     text,
-    /^GATEWAY_URL: is required and not given; give an address such as http:\/\/\S+$/m,
+    /^GATEWAY_URL: is required but not set; set it to an address such as http:\/\/\S+$/m,
   );
   assert.match(
     text,
-    /^MQTT_URL: is required and not given; give an address such as mqtt:\/\/\S+$/m,
+    /^MQTT_URL: is required but not set; set it to an address such as mqtt:\/\/\S+$/m,
   );
 });
 
@@ -128,7 +128,7 @@ test("settings – a problem with a file named by a setting is reported with the
   const problem = (env: Environment) => lines(load(env, cwd));
   assert.equal(
     problem({ MQTT_PASSWORD_FILE: "none" }),
-    `MQTT_PASSWORD_FILE: ${cwd}/none does not exist; give a file that this user can read and that holds MQTT_PASSWORD`,
+    `MQTT_PASSWORD_FILE: ${cwd}/none does not exist; use a file that this user can read and that contains MQTT_PASSWORD`,
   );
   assert.match(
     problem({ HTTP_TOKEN_FILE: "." }),
@@ -141,7 +141,7 @@ test("settings – a problem with a file named by a setting is reported with the
   for (const name of ["GATEWAY_URL", "MQTT_URL"]) {
     const scheme = name === "MQTT_URL" ? "mqtt" : "http";
     const line = problem({ [name]: `${scheme}://u:pa55@host:99999` });
-    assert.equal(line, `${name}: has a port that does not exist; give one from 1 to 65535`);
+    assert.equal(line, `${name}: has an invalid port; use a port from 1 to 65535`);
   }
   assert.match(problem({ MQTT_CA_FILE: "none" }), /MQTT_CA_FILE: \S+\/none does not exist;/);
   assert.match(

@@ -149,14 +149,14 @@ test("site file – a value of the wrong type is reported with what to write", (
   assert.match(lines(site({ ...ACCEL, type: "3" })).join(), /whole number, without quotes: 3$/);
   assert.match(
     lines(site({ ...CURRENT, channels: { current1: { clamp: 70 } } })).join(),
-    /70 is not allowed; give 50, 100, 250 or 500$/,
+    /70 is not allowed; use 50, 100, 250 or 500$/,
   );
 });
 
 test("site file – a duplicate sensor is reported with the name of the other, for people who use the form", () => {
   const [fault] = load(site({ ...RPM, name: "Tank" }, { ...RPM, code: `0${RPM.code}` })).faults;
   assert.match(fault?.problem ?? "", /is the same sensor as sensors\[0\], "Tank"$/);
-  assert.match(fault?.remedy ?? "", /give another serial number, or keep one entry/);
+  assert.match(fault?.remedy ?? "", /use another serial number, or keep one entry/);
 });
 
 test("site file – names that are changed in topics cause a warning with both spellings", () => {
@@ -216,7 +216,7 @@ test("site file – a JSON syntax error is reported with line and column", () =>
   assert.deepEqual(at(""), ["site.json:1:1"]);
   assert.match(
     loadSite('{"site":"x","site":"y","sensors":[]}', "site.json").faults.map(faultLine).join("\n"),
-    /site\.json:1:13: the key "site" is given twice/,
+    /site\.json:1:13: duplicate key "site"/,
   );
 });
 

@@ -247,8 +247,8 @@ test("uplinks with the same broker and prefix are reported once, and those at ot
     load(file(...uplinks)).warnings.map((one) => faultLine(one).replace(/^\S+ /, ""));
   assert.deepEqual(told(at("a"), at("b", "other")), []);
   assert.deepEqual(told(at("a"), at("b"), at("c"), at("d", "other"), at("e", "other")), [
-    'uplinks[1].topicPrefix: "gateside" is also the prefix of uplinks[0] and uplinks[2] at the same broker, so all publish agent/state and the like there; give each its own topicPrefix',
-    'uplinks[4].topicPrefix: "gateside" is also the prefix of uplinks[3] at the same broker, so both publish agent/state and the like there; give each its own topicPrefix',
+    'uplinks[1].topicPrefix: "gateside" is also the prefix of uplinks[0] and uplinks[2] at the same broker, so all publish agent/state and the like there; use a different topicPrefix for each',
+    'uplinks[4].topicPrefix: "gateside" is also the prefix of uplinks[3] at the same broker, so both publish agent/state and the like there; use a different topicPrefix for each',
   ]);
 });
 
