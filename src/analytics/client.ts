@@ -239,10 +239,10 @@ export class AnalyticsClient {
 /** What to check if the response is not the service's. */
 function remedyOf(status: number): string {
   if (status === 404)
-    return "; is --url the service's base address, and --wire-word the word that its operations carry?";
+    return "; check that --url is the service's base address and --wire-word the word in its operation names";
   if (status === 401 || status === 403 || status === 407)
-    return "; something in front of the service wants a log-in of its own";
-  return status >= 500 ? "; the service has a fault of its own: try again later" : "";
+    return "; something in front of the service, such as a proxy, requires its own log-in";
+  return status >= 500 ? "; the service itself failed: try again later" : "";
 }
 
 async function limitedBody(
@@ -264,7 +264,7 @@ async function limitedBody(
 
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  if (error.name === "TimeoutError") return "no whole answer in time";
+  if (error.name === "TimeoutError") return "no complete response in time";
   const { cause } = error;
   if (!(cause instanceof Error)) return error.message;
   return `${cause.message}${UNREACHED[String(Reflect.get(cause, "code"))] ?? ""}`;
@@ -272,7 +272,8 @@ function reasonOf(error: unknown): string {
 
 /** What to check, by the error code of a failed connection. */
 const UNREACHED: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "; nothing listens there: does the service run, and is the port in --url right?",
-  ENOTFOUND: "; is the host name in --url right?",
-  EHOSTUNREACH: "; is the host in --url on a network that this machine reaches?",
+  ECONNREFUSED:
+    "; nothing listens there: check that the service is running and that the port in --url is correct",
+  ENOTFOUND: "; check the host name in --url",
+  EHOSTUNREACH: "; check that this machine can reach the network of the host in --url",
 };

@@ -68,7 +68,7 @@ export function draftSite(
   }
   for (const [code, one] of byCode) {
     if (!seen.has(code))
-      notes.push(`${String(one["code"])}: in the file, but the service does not list it; kept`);
+      notes.push(`${String(one["code"])}: in the file but not listed by the service; kept`);
   }
   const head = existing ?? {
     $schema: "./site.schema.json",
@@ -93,7 +93,7 @@ function learnKinds(
     if (!assignments.some(({ axis }) => axis !== null)) continue;
     kinds.set(type, ["accel"]);
     notes.push(
-      `type ${type}: taken as accel, because ${code} measures axes; check that it has no other kind`,
+      `type ${type}: treated as accel, because ${code} measures axes; check that it has no other kind`,
     );
   }
   return kinds;
@@ -109,13 +109,13 @@ function draftSensor(
   const { code, type, name } = device;
   const shown = name === "" ? code : `${code} (${name})`;
   if (type === null || type < 0) {
-    notes.push(`${shown}: left out, the service has no type code for it`);
+    notes.push(`${shown}: left out, because the service has no type code for it`);
     return null;
   }
   const kinds = kindsByType.get(type);
   if (kinds === undefined) {
     notes.push(
-      `${shown}: left out, what a sensor of type ${type} reads is unknown; ${hints.isForm ? `choose it beside the type ${type}` : `give it with --kinds ${type}=KIND (${POLLED_KINDS.join(", ")})`}`,
+      `${shown}: left out, because the kinds of type ${type} are unknown; ${hints.isForm ? `choose them for type ${type}` : `set --kinds ${type}=KIND (${POLLED_KINDS.join(", ")})`}`,
     );
     return null;
   }
@@ -150,7 +150,7 @@ function channelsOf(
     if (currents !== undefined) {
       if (hints.clamp === null) {
         notes.push(
-          `${shown}: left out, the service does not know which clamps are fitted; ${hints.isForm ? "choose the clamp" : "give it with --clamp (50, 100, 250 or 500)"}`,
+          `${shown}: left out, because the service does not know which clamps are fitted; ${hints.isForm ? "choose the clamp" : "set --clamp (50, 100, 250 or 500)"}`,
         );
         return null;
       }
@@ -162,7 +162,7 @@ function channelsOf(
     if (kind === "loop") {
       if (hints.loop === null) {
         notes.push(
-          `${shown}: left out, the service does not know unit and range of the loop; ${hints.isForm ? "give them" : "give them with --loop UNIT:LOW:HIGH"}`,
+          `${shown}: left out, because the service does not know the loop's unit and range; ${hints.isForm ? "enter them" : "set --loop UNIT:LOW:HIGH"}`,
         );
         return null;
       }
@@ -186,14 +186,14 @@ function axesOf(
   const codes = [...new Set(assignments.map(({ axis }) => axis))].filter((axis) => axis !== null);
   const names = codes.map((axis) => AXES[axis - 1]).filter((axis) => axis !== undefined);
   if (names.length === 0) {
-    notes.push(`${shown}: axes are not known; channels 1, 2, 3 count as H, V, A`);
+    notes.push(`${shown}: axes are unknown; channels 1, 2, 3 are treated as H, V, A`);
     return {};
   }
   const isUsual = names.join("") === AXES.join("");
   if (isUsual && Object.keys(channels).length === 0) return {};
   if (!isUsual)
     notes.push(
-      `${shown}: channels taken as ${names.join(", ")} in the order the service lists its axes; check it on the machine`,
+      `${shown}: channels treated as ${names.join(", ")} in the order in which the service lists the axes; check this on the machine`,
     );
   return Object.fromEntries(
     names.slice(0, 3).map((axis, index) => {
@@ -210,17 +210,17 @@ function locationOf(
 ): object | null {
   const [first] = assignments;
   if (first === undefined) {
-    notes.push(`${device.code}: mounted nowhere the service knows; no location`);
+    notes.push(`${device.code}: the service does not know where it is mounted; no location`);
     return null;
   }
   const others = assignments.filter(
     ({ machine, point }) => machine !== first.machine || point !== first.point,
   );
-  if (others.length > 0) notes.push(`${device.code}: at more than one place; the first is taken`);
+  if (others.length > 0) notes.push(`${device.code}: at more than one place; the first is used`);
   const place = found.places.get(placeKey(first.machine, first.point));
   if (place === undefined) {
     notes.push(
-      `${device.code}: company and area of machine ${first.machine} are not known; no location`,
+      `${device.code}: company and area of machine ${first.machine} are unknown; no location`,
     );
     return null;
   }
@@ -253,7 +253,7 @@ function siteName({ companies }: Survey, notes: string[]): string {
     .slice(0, 40);
   const site = name === "" ? "site" : name;
   notes.push(
-    `site is called ${JSON.stringify(site)}; it is part of every topic: change it now, or give --site`,
+    `site is called ${JSON.stringify(site)}; the name is part of every topic: change it now, or set --site`,
   );
   return site;
 }

@@ -106,7 +106,7 @@ async function assignments(
     return found;
   } catch (error) {
     if (!(error instanceof AnalyticsFailure)) throw error;
-    notes.push(`asked point by point instead, because ${error.message}`);
+    notes.push(`queried point by point, because ${error.message}`);
   }
   found.clear();
   let done = 0;

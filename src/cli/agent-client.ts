@@ -70,12 +70,16 @@ export function createAgentClient(
     const { status, statusText, text, at } = await send(path, { headers, content, signal: either });
     const body = parse(text);
     if (status < 200 || status > 299) {
-      const hint = status === 401 ? "; give the agent's HTTP_TOKEN" : "";
+      const hint = status === 401 ? "; set HTTP_TOKEN to the agent's token" : "";
       // Our own refusals say what to do; a response without such a text may be another program's.
-      const message = messageOf(body) ?? `${statusText}; is this the address of Gateside?`;
-      throw new AgentFailure("refused", `the agent at ${at} says ${status}: ${message}${hint}`, {
-        status,
-      });
+      const message = messageOf(body) ?? `${statusText}; check that this is the agent's address`;
+      throw new AgentFailure(
+        "refused",
+        `the agent at ${at} returned ${status}: ${message}${hint}`,
+        {
+          status,
+        },
+      );
     }
     return body;
   };
@@ -121,11 +125,11 @@ function addressOf({
   httpCertFile,
 }: Pick<Settings, "httpHost" | "httpPort" | "httpCertFile">): string {
   if (httpPort === null)
-    throw new AgentFailure("no_http", "no agent runs on DATA_DIR, and HTTP_PORT is off");
+    throw new AgentFailure("no_http", "no agent is running on DATA_DIR, and HTTP_PORT is off");
   if (httpPort === 0)
     throw new AgentFailure(
       "no_http",
-      "no agent runs on DATA_DIR, and HTTP_PORT is 0: the agent's log names the port it got",
+      "no agent is running on DATA_DIR, and HTTP_PORT is 0: see the agent's log for the port",
     );
   // An agent that listens on every address is reached on the loopback one, which its Host check accepts.
   const host = httpHost === "0.0.0.0" ? "127.0.0.1" : httpHost === "::" ? "::1" : httpHost;
@@ -153,7 +157,7 @@ function messageOf(body: unknown): string | null {
 function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const cause: unknown = error.cause;
-  if (error.name === "TimeoutError") return "no answer in time";
+  if (error.name === "TimeoutError") return "no response in time";
   if (cause instanceof AggregateError) return reason(cause.errors[0]);
   return cause instanceof Error ? cause.message : error.message;
 }

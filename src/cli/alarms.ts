@@ -46,7 +46,7 @@ export async function run(context: CommandContext): Promise<number> {
   const { flags, stdout, stderr } = context;
   const given = DEEDS.filter((deed) => flags.has(deed));
   if (given.length > 1) {
-    throw new UsageError(`--${given[0]} and --${given[1]} cannot be given together`);
+    throw new UsageError(`--${given[0]} and --${given[1]} cannot be combined`);
   }
   const url = givenAddress(flags.text("url"));
   const client = createAgentClient(loadProcessSettings(context), url);

@@ -30,7 +30,7 @@ export function run(context: CommandContext): Promise<number> {
   const isRenewal = flags.has("replace");
   for (const path of [certPath, keyPath])
     if (existsSync(path) && !isRenewal)
-      throw new UsageError(`${path} already exists; give --replace to create it again`);
+      throw new UsageError(`${path} already exists; use --replace to overwrite it`);
   const days = flags.number("days", { min: 1, max: DAYS_MAX, isInteger: true }) ?? DAYS_DEFAULT;
   const hosts = hostsOf(flags.text("host"));
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
@@ -54,7 +54,7 @@ export function run(context: CommandContext): Promise<number> {
   }
   stdout.write(describe(new X509Certificate(certificate)));
   stderr.write(
-    `${certPath}: HTTP_CERT_FILE\n${keyPath}: HTTP_KEY_FILE; the agent's user must be able to read it, and nobody else\nCompare the fingerprint with what the browser shows when it first warns.\n`,
+    `${certPath}: HTTP_CERT_FILE\n${keyPath}: HTTP_KEY_FILE; the agent's user must be able to read it, and nobody else\nCompare the fingerprint with the one in the browser's first warning.\n`,
   );
   return Promise.resolve(0);
 }
@@ -92,7 +92,7 @@ function hostsOf(given: string | null): string[] {
     const wrong = hosts.find((host) => !/^[A-Za-z0-9.:_*-]{1,253}$/.test(host));
     if (wrong !== undefined || hosts.length > HOSTS_MAX)
       throw new UsageError(
-        `--host ${JSON.stringify(wrong ?? given)}: give up to ${HOSTS_MAX} names or addresses, comma-separated`,
+        `--host ${JSON.stringify(wrong ?? given)}: use up to ${HOSTS_MAX} names or addresses, comma-separated`,
       );
     return hosts;
   }

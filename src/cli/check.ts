@@ -64,7 +64,7 @@ function printRunning(
   if (digest !== null) stdout.write(`Configuration ${digest}\n`);
   if (running === null) {
     if (flags.has("diff"))
-      stdout.write("No agent runs on DATA_DIR: the next start applies all of it\n");
+      stdout.write("No agent is running on DATA_DIR: the next start applies all of it\n");
     return;
   }
   const { changes, pendingRestart, faults, refusal } = running;
@@ -75,12 +75,12 @@ function printRunning(
   for (const fault of faults) stdout.write(`its last reload was refused: ${fault}\n`);
   if (pendingRestart.length > 0) stdout.write(`pending restart: ${pendingRestart.join(", ")}\n`);
   for (const fault of refusal) stdout.write(`a reload would be refused: ${fault}\n`);
-  if (changes === null) stdout.write("a reload would be refused for the faults above\n");
+  if (changes === null) stdout.write("a reload would be refused because of the faults above\n");
   else if (flags.has("diff")) {
     stdout.write(
       lines.length === 0
         ? "a reload would change nothing\n"
-        : `A ${refusal.length > 0 ? "restart" : "reload"} would do this\n`,
+        : `A ${refusal.length > 0 ? "restart" : "reload"} would make these changes\n`,
     );
     for (const line of lines) stdout.write(`  ${line}\n`);
     if (running.owed.length > 0)
@@ -162,7 +162,7 @@ function print(report: ConfigurationReport, { stdout, stderr }: CommandContext):
   for (const warning of report.warnings) stderr.write(`warning: ${faultLine(warning)}\n`);
   for (const fault of report.faults) stderr.write(`error: ${faultLine(fault)}\n`);
   if (isWell) stdout.write(`${counts}\n`);
-  else stderr.write(`\n${counts}: fix what is listed above and run \`gateside check\` again\n`);
+  else stderr.write(`\n${counts}: fix the errors listed above and run \`gateside check\` again\n`);
 }
 
 /** What the first start will send; null if DATA_DIR has a store, because the first start is then over. */
@@ -180,7 +180,7 @@ function firstStartLines(report: ConfigurationReport): string[] {
   const lines = ahead.map(({ uplink, messages, bytes, seconds }) => {
     const pace =
       seconds === null
-        ? "as fast as the broker takes them"
+        ? "as fast as the broker accepts them"
         : `${duration(seconds * 1000)} at its rate`;
     const megabytes = Math.max(1, Math.round(bytes / 1e6)).toLocaleString("en");
     return `  ${uplink}: up to about ${messages.toLocaleString("en")} messages, ${megabytes} MB, ${pace}`;
@@ -189,7 +189,7 @@ function firstStartLines(report: ConfigurationReport): string[] {
     [
       `First start: today and BACKFILL_DAYS (${days}) days before it are read and sent; live readings are always sent first`,
       ...lines,
-      "  if sensors send as often as the simulator's do. For a slow connection, or a fleet that starts on one day, set MQTT_BACKLOG_RATE (messages a second) or fewer BACKFILL_DAYS",
+      "  if sensors send as often as the simulator's. For a slow connection, or a fleet that starts on one day, set MQTT_BACKLOG_RATE (messages per second) or reduce BACKFILL_DAYS",
     ].join("\n"),
   ];
 }
@@ -200,7 +200,7 @@ function memoryLine(bufferMaxMb: number | undefined, streams: number): string | 
   const readings = recognisedReadings(bufferMaxMb * 2 ** 20);
   const days = readings / (streams * 1440);
   const shown = days < 10 ? days.toFixed(1) : Math.floor(days).toLocaleString("en");
-  return `\nBuffer: recognises about ${readings.toLocaleString("en")} readings that have left it, so that they are not sent twice: ${shown} days of this site at one reading a minute for each sensor and kind\n`;
+  return `\nBuffer: recognises about ${readings.toLocaleString("en")} readings that have left it, so that they are not sent twice: ${shown} days of this site at one reading per minute for each sensor and kind\n`;
 }
 
 const count = (n: number, word: string) => `${n} ${word}${n === 1 ? "" : "s"}`;

@@ -124,7 +124,7 @@ export class Flags {
       const closest = likely(text, choices);
       const advice =
         closest === null
-          ? `give ${anyOf(choices)}`
+          ? `use ${anyOf(choices)}`
           : `did you mean ${closest}? Allowed: ${choices.join(", ")}`;
       throw new UsageError(`--${name} ${JSON.stringify(text)} is not allowed; ${advice}`);
     }

@@ -117,7 +117,7 @@ function keyFaults({ settings }: LoadedSettings): Fault[] {
       {
         place: "CONFIG_PUBLIC_KEY_FILE",
         problem: `${path} ${isFile ? fileTrouble(error) : words}`,
-        remedy: "give the public key file that `gateside sign --new-key` made",
+        remedy: "use the public key file that `gateside sign --new-key` created",
       },
     ];
   }
@@ -152,7 +152,7 @@ function readUplinks(
     const trouble: Fault = {
       place: "UPLINKS_FILE",
       problem: `${path} ${fileTrouble(error)}`,
-      remedy: "give the path of an uplinks file that this user can read",
+      remedy: "set it to an uplinks file that this user can read",
     };
     return { path, text: null, trouble };
   }
@@ -208,8 +208,7 @@ function readSite(
     const fault: Fault = {
       place: "SITE_FILE",
       problem: `${path} ${fileTrouble(error)}`,
-      remedy:
-        "give the path of a site file that this user can read; `gateside discover` drafts one",
+      remedy: "set it to a site file that this user can read; `gateside discover` can draft one",
     };
     return { site: null, faults: [fault], warnings: [] };
   }

@@ -100,7 +100,7 @@ export async function askKinds(
       kinds.set(type, [...sources.keys()]);
       const [code] = sources.values();
       notes.push(
-        `type ${type}: taken as ${[...sources.keys()].join(" and ")}, because the gateway has such records of ${code}; correct sensors of this type that differ`,
+        `type ${type}: treated as ${[...sources.keys()].join(" and ")}, because the gateway has such records of ${code}; correct sensors of this type that differ`,
       );
     }
   } finally {
@@ -108,7 +108,7 @@ export async function askKinds(
   }
   if (!answered.isAny && byType.size > 0) {
     throw new GatewayRefusal(
-      `the gateway did not return a day of any sensor: ${answered.last}; check that ${gateway.client.state.url} is the gateway's address, ${question.service} its service (--gateway-service), and ${question.wireWord} the word in its names (--wire-word)`,
+      `the gateway returned no day of any sensor: ${answered.last}; check that ${gateway.client.state.url} is the gateway's address, ${question.service} its service (--gateway-service), and ${question.wireWord} the word in its names (--wire-word)`,
     );
   }
   return { kinds, notes };
@@ -135,7 +135,7 @@ async function answers(
     }
     if (result.isGatewayFault)
       throw new GatewayRefusal(
-        `--gateway: ${result.message}; is the gateway on, and this its address?`,
+        `--gateway: ${result.message}; check that the gateway is on and that this is its address`,
       );
     answered.last = result.message;
     // A kind that it does not know today it does not know for yesterday either.

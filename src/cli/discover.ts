@@ -30,7 +30,7 @@ export async function run(context: CommandContext): Promise<number> {
     existsSync(outPath) &&
     (merge === null || resolve(cwd, merge) !== outPath)
   ) {
-    throw new UsageError(`--out ${out} already exists; give --merge ${out} to add to it`);
+    throw new UsageError(`--out ${out} already exists; use --merge ${out} to add to it`);
   }
   const existing = merge === null ? null : readSite(resolve(cwd, merge), merge);
   const names = createWireNames({ word: flags.required("wire-word"), service: "" });
@@ -77,7 +77,7 @@ export async function run(context: CommandContext): Promise<number> {
   else replaceFile(outPath, text);
   const where = out === null ? "" : ` in ${out}`;
   stderr.write(
-    `Sensors added${where}: ${result.added}; there before: ${result.kept}. Run \`gateside check\` next.\n`,
+    `Sensors added${where}: ${result.added}; already there: ${result.kept}. Run \`gateside check\` next.\n`,
   );
   return faults.length === 0 ? 0 : 1;
 }
@@ -125,10 +125,10 @@ function loginOf(
   const hasToken = flags.text("token") !== null || flags.text("token-file") !== null;
   if (email === null && password === null) {
     if (!hasToken)
-      throw new UsageError("give --token, --token-file, or --email with --password-file");
+      throw new UsageError("use --token, --token-file, or --email with --password-file");
     return null;
   }
-  if (hasToken) throw new UsageError("give a token, or --email with --password-file, not both");
+  if (hasToken) throw new UsageError("use a token, or --email with --password-file, but not both");
   if (email === null) throw new UsageError("--password-file requires --email");
   if (password === null)
     throw new UsageError("--email requires --password-file, a file that contains the password");

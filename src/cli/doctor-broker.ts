@@ -41,6 +41,6 @@ function remedyFor(why: string, what: string): string {
   const isAnswer = why.startsWith("the broker ") && !why.includes("cannot be reached");
   return isAnswer
     ? "; see the broker's log for the reason"
-    : "; is the broker running and on this network, and its address right?" +
+    : "; check that the broker is running and reachable from this network, and that its address is correct" +
         (what === "broker" ? " (MQTT_URL)" : "");
 }

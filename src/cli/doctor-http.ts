@@ -75,8 +75,8 @@ export async function checkModbus(
 
 function portRemedy(failure: Error): string {
   const { code } = failure as NodeJS.ErrnoException;
-  if (code === "EADDRINUSE") return "another program uses it: give another port";
-  if (code === "EACCES") return "this user may not listen there: give a port above 1023";
+  if (code === "EADDRINUSE") return "another program uses it: set another port";
+  if (code === "EACCES") return "this user may not listen there: set a port above 1023";
   return "is MODBUS_HOST an address of this machine?";
 }
 

@@ -40,8 +40,8 @@ export async function checkDisk(
     const { blocks, bavail, bsize } = await statfs(directory);
     if (blocks === 0) {
       // In the words of a start: /proc, /sys and the like.
-      const why = "this file system keeps no files there; give a directory on a disk";
-      found({ what, state: "failed", detail: `DATA_DIR: ${dataDir} cannot be made: ${why}` });
+      const why = "files cannot be stored there; use a directory on a disk";
+      found({ what, state: "failed", detail: `DATA_DIR: ${dataDir} cannot be created: ${why}` });
       return;
     }
     const freeMb = Math.floor((bavail * bsize) / MB);

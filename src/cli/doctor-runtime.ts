@@ -19,7 +19,7 @@ export function checkRuntime(
   const end = END_OF_SUPPORT[Number(version.split(".")[0])];
   const name = `Node ${version}, OpenSSL ${process.versions.openssl}`;
   if (end === undefined) {
-    found({ what, state: "ok", detail: `${name}; the end of its support is not known here` });
+    found({ what, state: "ok", detail: `${name}; the end of its support is unknown` });
   } else if (nowMs > Date.parse(`${end}T23:59:59Z`)) {
     const detail = `${name}: no security updates since ${end}; ${UPDATE}`;
     found({ what, state: "warning", detail });

@@ -31,10 +31,10 @@ export async function run(context: CommandContext): Promise<number> {
   const directory = flags.text("waveforms");
   const format = flags.choice("format", ["csv", "jsonl", "parquet", "wav", "npy"]) ?? "csv";
   if (directory === null && (format === "wav" || format === "npy")) {
-    throw new UsageError(`--format ${format} is a waveform format; give --waveforms DIR too`);
+    throw new UsageError(`--format ${format} is a waveform format; add --waveforms DIR`);
   }
   if (directory !== null && (format === "jsonl" || format === "parquet")) {
-    throw new UsageError(`--format ${format} is not a waveform format; give csv, wav or npy`);
+    throw new UsageError(`--format ${format} is not a waveform format; use csv, wav or npy`);
   }
   const kind = flags.choice("kind", KINDS) ?? undefined;
   const settings = loadProcessSettings(context);
@@ -44,7 +44,7 @@ export async function run(context: CommandContext): Promise<number> {
   if (toMs <= fromMs) throw new UsageError("--to is before --from");
   const db = flags.text("db");
   if (db !== null) {
-    if (format !== "parquet") throw new UsageError("--db goes with --format parquet");
+    if (format !== "parquet") throw new UsageError("--db requires --format parquet");
     const { readMeasurements } = await loadCollectBundle();
     const range = {
       fromMs,
@@ -56,7 +56,7 @@ export async function run(context: CommandContext): Promise<number> {
     await writeParquet(readMeasurements(db, range), stdout, signal);
     return signal.aborted && signal.reason !== "EPIPE" ? 1 : 0;
   }
-  if (flags.has("site")) throw new UsageError("--site goes with --db: a box has one site");
+  if (flags.has("site")) throw new UsageError("--site requires --db: a box has one site");
 
   const site = siteOf(settings, stderr);
   const store = openReadOnly(settings.dataDir, nativeBinding());
@@ -126,8 +126,8 @@ function emptyNote(history: Latest, sensor: string | undefined, kind: Kind | und
     .map((one) => history.latest(one.sensor, one.kind)?.timeMs ?? Number.NEGATIVE_INFINITY);
   const newest = Math.max(...times);
   return Number.isFinite(newest)
-    ? `nothing is stored in that range; the newest reading is of ${new Date(newest).toISOString()}`
-    : "nothing is stored that was asked for";
+    ? `nothing is stored in that range; the newest reading is from ${new Date(newest).toISOString()}`
+    : "nothing matches the request";
 }
 
 /** Names and locations; without a readable site file, the export continues without them. */
@@ -135,7 +135,9 @@ function siteOf({ siteFile }: { readonly siteFile: string }, stderr: CommandCont
   try {
     const { site } = loadSite(readFileSync(siteFile, "utf8"), siteFile);
     if (site !== null) return site;
-    stderr.write(`note: ${siteFile} has faults (gateside check); names and places are left out\n`);
+    stderr.write(
+      `note: ${siteFile} has errors (see gateside check); names and places are left out\n`,
+    );
   } catch (error) {
     // A store that was copied to another machine may have none beside it.
     if (!stderr.isTTY && (error as NodeJS.ErrnoException).code === "ENOENT") return null;
@@ -158,7 +160,7 @@ function sensorOf(
   if (!stored) {
     const known = [...new Set(streams.map((s) => s.sensor))].slice(0, 20).join(", ");
     throw new UsageError(
-      `--sensor ${code}: no readings of it are stored; there are readings of: ${known || "none"}`,
+      `--sensor ${code}: no stored readings; there are readings of: ${known || "none"}`,
     );
   }
   return stored.sensor;

@@ -49,9 +49,7 @@ export function fleetText(boxes: readonly FleetBox[]): string {
     box.hoursUntilFull === null ? "-" : String(Math.floor(box.hoursUntilFull)),
     `${box.silentSensors.length} of ${box.sensors}`,
     `${box.alarms.alarm} + ${box.alarms.warning}`,
-    [...box.needsHands, ...box.pendingRestart.map((name) => `${name} waits for a restart`)].join(
-      "; ",
-    ),
+    [...box.needsHands, ...box.pendingRestart.map((name) => `${name} needs a restart`)].join("; "),
   ]);
   const head = [
     "SITE",
@@ -63,9 +61,9 @@ export function fleetText(boxes: readonly FleetBox[]): string {
     "HOURS LEFT",
     "SILENT",
     "ALARMS + WARNINGS",
-    "NEEDS HANDS",
+    "NEEDS ATTENTION",
   ];
   const count = boxes.filter(({ needsHands }) => needsHands.length > 0).length;
-  const sum = `${boxes.length} ${boxes.length === 1 ? "box" : "boxes"}, ${count} in need of attention\n`;
+  const sum = `${boxes.length} ${boxes.length === 1 ? "box" : "boxes"}, ${count} ${count === 1 ? "needs" : "need"} attention\n`;
   return boxes.length === 0 ? sum : `${table([head, ...rows], "")}\n${sum}`;
 }

@@ -18,7 +18,7 @@ export function parseFlags(words: readonly string[], specs: readonly FlagSpec[])
       if (equals < 0 && words[i + 1]?.startsWith("--") === false) i += 1;
       continue;
     }
-    if (values.has(name) && !spec.many) throw new UsageError(`--${name} is given twice`);
+    if (values.has(name) && !spec.many) throw new UsageError(`--${name} is specified twice`);
     if (spec.value === undefined) {
       if (equals >= 0) throw new UsageError(`--${name} takes no value`);
       values.set(name, [""]);

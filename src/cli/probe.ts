@@ -88,7 +88,7 @@ function text(
   durationMs: number,
 ): string {
   const head = `${sensor} ${kind} ${day}: ${records} records, read in ${Math.round(durationMs)} ms\n`;
-  if (!reading) return `${head}The gateway responds, but has no usable record of that day.\n`;
+  if (!reading) return `${head}The gateway responds, but has no usable record for that day.\n`;
   const values = Object.entries(reading.values).map(([name, value]) => {
     const doubt = reading.quality[name];
     const quality = doubt ? `${doubt.quality} (${doubt.reason})` : "good";

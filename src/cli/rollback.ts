@@ -14,7 +14,7 @@ export function run(context: CommandContext): Promise<number> {
   const text = flags.required("to");
   if (!/^[1-9]\d*$/.test(text) || Number(text) > SCHEMA_VERSION) {
     throw new UsageError(
-      `--to ${JSON.stringify(text)} is not a schema version: 1 to ${SCHEMA_VERSION}`,
+      `--to ${JSON.stringify(text)} is not a schema version from 1 to ${SCHEMA_VERSION}`,
     );
   }
   const { dataDir } = loadProcessSettings(context);
@@ -22,8 +22,8 @@ export function run(context: CommandContext): Promise<number> {
     const { from, to } = rollBack(dataDir, Number(text), nativeBinding());
     stdout.write(
       from === to
-        ? `the store has schema version ${from} already\n`
-        : `the store went from schema version ${from} to ${to}; install the older package now, before anything starts this one\n`,
+        ? `the store already has schema version ${from}\n`
+        : `the store was rolled back from schema version ${from} to ${to}; install the older package now, before this version is started again\n`,
     );
     return Promise.resolve(0);
   } catch (error) {

@@ -43,7 +43,7 @@ export interface RunningComparison {
   readonly owed: readonly string[];
 }
 
-/** Null if no agent runs on DATA_DIR, or this user may not query it. */
+/** Null if no agent is running on DATA_DIR, or this user may not query it. */
 export async function compareWithRunning(
   { loaded, configuration }: ConfigurationReport,
   signal: AbortSignal,

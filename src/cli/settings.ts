@@ -88,7 +88,7 @@ async function queueHere(
 function words({ outcome, statusNumber, description }: CommandResult): string {
   const number = statusNumber === null ? "" : ` (code ${statusNumber})`;
   const meaning = {
-    queued: "queued: the sensor takes the settings over when it next asks for them",
+    queued: "queued: the sensor applies the settings when it next contacts the gateway",
     rejected_local: "not queued",
     rejected_service: "refused by the gateway",
     unknown: "unknown",

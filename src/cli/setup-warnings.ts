@@ -15,15 +15,15 @@ export function setupWarnings(shown: LoadedSettings["shown"]): Fault[] {
     const place = join(shown.DATA_DIR, basename(path));
     warnings.push({
       place: name,
-      problem: `SETUP_ENABLED is on and ${path} cannot be saved: ${trouble}`,
-      remedy: `set ${name}=${place}, put the file there if there is one, and restart (docs/setup.md)`,
+      problem: `SETUP_ENABLED is on, but ${path} cannot be saved: ${trouble}`,
+      remedy: `set ${name}=${place}, move an existing file there, and restart (docs/setup.md)`,
     });
   }
   if (shown.HTTP_PORT === "off")
     warnings.push({
       place: "SETUP_ENABLED",
       problem: "has no effect with HTTP_PORT=off",
-      remedy: "give a port, or leave SETUP_ENABLED out",
+      remedy: "set a port, or remove SETUP_ENABLED",
     });
   return warnings;
 }

@@ -44,7 +44,7 @@ export async function run(context: CommandContext): Promise<number> {
   );
   if (Buffer.byteLength(text) > DOCUMENT_BYTES_MAX)
     throw new UsageError(
-      `the document has more than ${DOCUMENT_BYTES_MAX} bytes; agents would refuse it`,
+      `the document exceeds ${DOCUMENT_BYTES_MAX} bytes, so agents would refuse it`,
     );
   stdout.write(`${text}\n`);
   return Promise.resolve(0);
@@ -61,7 +61,7 @@ function makeKeys(name: string, { cwd, stderr }: CommandContext): number {
   writeFileSync(privatePath, privatePem, { mode: PRIVATE_MODE, flag: "wx" });
   writeFileSync(publicPath, publicKey.export({ type: "spki", format: "pem" }), { flag: "wx" });
   stderr.write(
-    `${privatePath}: keep it where documents are signed, and on no box\n${publicPath}: CONFIG_PUBLIC_KEY_FILE of every box\n`,
+    `${privatePath}: keep it where documents are signed, never on a box\n${publicPath}: CONFIG_PUBLIC_KEY_FILE of every box\n`,
   );
   return 0;
 }
@@ -80,7 +80,7 @@ function readKey(path: string): KeyObject {
     // Reported below.
   }
   throw new UsageError(
-    `--key ${path} is not a private Ed25519 key in PEM; \`gateside sign --new-key NAME\` makes one`,
+    `--key ${path} is not a private Ed25519 key in PEM; \`gateside sign --new-key NAME\` creates one`,
   );
 }
 

@@ -77,7 +77,7 @@ function speedText(flags: Flags): string {
   const speed = Number(flags.text("speed"));
   return speed === 1
     ? ""
-    : `Plant time runs ${speed} times as fast as real time: times in the records, days and the gateway's clock are plant time.\n\n`;
+    : `Plant time runs ${speed} times as fast as real time. Times in records, days and the gateway's clock are in plant time.\n\n`;
 }
 
 function faultOf(text: string): FaultSpec {

@@ -52,7 +52,7 @@ export function statusText(status: SaidStatus): string {
     ],
     ...links.map((link) => [
       linkTitle(link, links),
-      `${link.isConnected ? "connected" : `DOWN${why(link.lastError)}`} (${link.url})${link.retainAvailable === false ? ", the broker keeps NO retained messages" : ""}${hostText(link)}${otherAddresses(link)}${pendingText(link, status)}`,
+      `${link.isConnected ? "connected" : `DOWN${why(link.lastError)}`} (${link.url})${link.retainAvailable === false ? ", the broker stores NO retained messages" : ""}${hostText(link)}${otherAddresses(link)}${pendingText(link, status)}`,
     ]),
     ["buffer", bufferText(status)],
     [

@@ -23,7 +23,7 @@ export function storeAccessFaults(dataDir: string): Fault[] {
       faults.push({
         place: "DATA_DIR",
         problem: `${path} ${fileTrouble(error, wish)}`,
-        remedy: "give it to the service's user: chown -R gateside: on the directory",
+        remedy: "run chown -R gateside: on the directory, so that the service's user owns it",
       });
       return false;
     }

@@ -93,7 +93,7 @@ test("discover – wrong flags are reported before any request is sent", async (
   const base = ["--url", "http://127.0.0.1:1", "--token", "x"];
   for (const [words, expected] of [
     [["--url", "ftp://x", "--token", "x"], /http/],
-    [["--url", "http://x"], /give --token, --token-file, or --email with --password-file/],
+    [["--url", "http://x"], /use --token, --token-file, or --email with --password-file/],
     [[...base, "--kinds", "9=amperes"], /--kinds/],
     [[...base, "--kinds", "current"], /--kinds/],
     [[...base, "--clamp", "60"], /--clamp/],
@@ -210,7 +210,7 @@ test("discover – merging adds what is new and changes nothing that a person wr
   assert.equal(merged.sensors[1].location.machine, 40);
   assert.deepEqual(merged.sensors[2], placed);
   assert.equal(merged.sensors[3].code, "40001");
-  assert.match(first.stderr, /99: in the file, but the service does not list it; kept/);
+  assert.match(first.stderr, /99: in the file but not listed by the service; kept/);
   const second = await discover(cwd, words);
   assert.match(second.stderr, /Sensors added[^:]*: 0; there before: [1-9]/);
   assert.deepEqual(JSON.parse(readFileSync(join(cwd, "site.json"), "utf8")), merged);

@@ -113,7 +113,7 @@ test("gateside alarms – errors are one line with exit code 1", async (t) => {
   assert.equal(unknown.code, 1);
   assert.match(unknown.stderr, /^error: .* 404: 0+ is not an active or shelved alarm\n$/);
   assert.match((await gateside("--unshelve", id)).stderr, /400: the alarm is not shelved/);
-  assert.match((await gateside("--ack", id, "--shelve", id)).stderr, /cannot be given together/);
+  assert.match((await gateside("--ack", id, "--shelve", id)).stderr, /cannot be combined/);
   const json = await gateside("--json", "--ack", "0".repeat(32));
   assert.match(json.stdout, /^\{"error":".*404/);
 });

@@ -59,7 +59,7 @@ test("DATA_DIR – below /proc, where no directory can be created, exits with 2 
 }, (t) => {
   const { code, stderr } = bench(t).run("/proc/gateside/data");
   assert.equal(code, 2, stderr);
-  assert.match(stderr, /^error: DATA_DIR: \/proc\/gateside cannot be made: .*; give a directory/);
+  assert.match(stderr, /^error: DATA_DIR: \/proc\/gateside cannot be created: .*; use a directory/);
   isOneLine(stderr);
 });
 
@@ -70,8 +70,8 @@ test("DATA_DIR – a file in its place, or in place of a parent, is named, with 
   const file = join(b.cwd, "data");
   writeFileSync(file, "mine");
   for (const [dataDir, remedy] of [
-    [file, /; move it away, or give another directory$/m],
-    [join(file, "below"), /; give a directory that does not lie below it$/m],
+    [file, /; move it away, or use another directory$/m],
+    [join(file, "below"), /; use a directory that is not below it$/m],
   ] as const) {
     const { code, stderr } = b.run(dataDir);
     assert.equal(code, 2, stderr);
@@ -91,7 +91,7 @@ test("DATA_DIR – a directory that this user may not write, or with files of an
   assert.equal(below.code, 2, below.stderr);
   assert.match(
     below.stderr,
-    /closed\/data cannot be made: .*uid 65534\) may not; give a directory/,
+    /closed\/data cannot be created: .*uid 65534\) may not; use a directory/,
   );
   const itself = b.run(closed, { uid: NOBODY });
   assert.equal(itself.code, 2, itself.stderr);

@@ -21,5 +21,5 @@ test("doctor – a supported runtime is shown with its end of support, and an un
   assert.match(runtime("24.1.0", "2026-11-22T00:00:00Z").detail, /until 2028-04-30/);
   const unknown = runtime("99.0.0", "2026-11-22T00:00:00Z");
   assert.equal(unknown.state, "ok");
-  assert.match(unknown.detail, /not known/);
+  assert.match(unknown.detail, /is unknown/);
 });

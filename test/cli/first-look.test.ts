@@ -60,7 +60,7 @@ test("doctor – a web server that is not a gateway is not reported as respondin
   };
   const run = await runCommand(["doctor"], { env, cwd: plantDir(t) });
   assert.equal(run.code, 1);
-  assert.match(run.stdout, /FAILED +1 rpm +the gateway answered HTTP 404: No such page\n/);
+  assert.match(run.stdout, /FAILED +1 rpm +the gateway returned HTTP 404: No such page\n/);
   assert.match(run.stdout, /FAILED +gateway .*GATEWAY_SERVICE/);
   assert.doesNotMatch(run.stdout, /<|ok +gateway/);
 });

@@ -52,7 +52,7 @@ const MISTAKES: readonly [string, string[], RegExp][] = [
   ],
   ["a value where none is due", ["check", "--json=1"], /--json takes no value/],
   ["a value that was forgotten", ["export", "--from", "--to", "x"], /--from needs a value/],
-  ["a flag given twice", ["export", "--from", "a", "--from", "b"], /--from is given twice/],
+  ["a flag given twice", ["export", "--from", "a", "--from", "b"], /--from is specified twice/],
   ["a word out of place", ["check", "now"], /"now" is not expected/],
   ["a required flag left out", ["export", "--from", "2026-11-20"], /--to TIME is required/],
   [
@@ -68,7 +68,7 @@ const MISTAKES: readonly [string, string[], RegExp][] = [
   [
     "neither of two flags of which one is required",
     ["discover", "--url", "http://a"],
-    /give --token, --token-file, or --email with --password-file/,
+    /use --token, --token-file, or --email with --password-file/,
   ],
   [
     "a flag that resembles none",
@@ -114,7 +114,7 @@ const MISTAKES: readonly [string, string[], RegExp][] = [
   [
     "a wrong choice",
     ["export", "--from", "2026-11-20", "--to", "2026-11-20", "--format", "xml"],
-    /--format "xml" is not allowed; give csv, jsonl, parquet, wav or npy/,
+    /--format "xml" is not allowed; use csv, jsonl, parquet, wav or npy/,
   ],
 ];
 for (const [what, words, message] of MISTAKES) {
@@ -184,7 +184,7 @@ test("check – errors in settings and site file are reported together, also as 
   assert.match(run.stderr, /^error: HTTP_PORT: .*^error: SITE_FILE: .*missing\.json/ms);
   const json = await runCommand(["check", "--json"], { env });
   assert.equal(json.code, 2);
-  assert.match(run.stderr, /missing\.json does not exist; give the path of a site file/);
+  assert.match(run.stderr, /missing\.json does not exist; set it to a site file/);
   const report = JSON.parse(json.stdout) as { faults: { place: string }[] };
   assert.deepEqual(
     report.faults.map((f) => f.place),

@@ -88,7 +88,7 @@ test("doctor – a gateway that is down is one line, not one per sensor", async 
   const text = await runCommand(["doctor"], { ...b, env: { ...env, DATA_DIR: "/proc/gateside" } });
   assert.match(
     text.stdout,
-    /^FAILED +disk +DATA_DIR: \/proc\/gateside cannot be made: this file system keeps no files there; give a directory on a disk$/m,
+    /^FAILED +disk +DATA_DIR: \/proc\/gateside cannot be created: files cannot be stored there; use a directory on a disk$/m,
   );
   assert.match(text.stdout, /^skipped +sensors +(\d+) of \1 reads not tried: /m);
 });
@@ -99,7 +99,7 @@ test("doctor – with wrong settings it says what it has not checked", async (t)
   assert.equal(run.code, 2);
   for (const what of ["gateway", "sensors", "broker", "disk", "clock"])
     assert.match(run.stdout, new RegExp(`^skipped +${what} +not tried: `, "m"));
-  assert.match(run.stderr, /^error: MQTT_VERSION: "6" is not allowed; give 5 or 4\n$/);
+  assert.match(run.stderr, /^error: MQTT_VERSION: "6" is not allowed; set it to 5 or 4\n$/);
 });
 
 test("status – an agent that does not respond is reported, with exit code 1", async (t) => {
@@ -108,7 +108,7 @@ test("status – an agent that does not respond is reported, with exit code 1", 
   assert.equal(run.code, 1);
   assert.match(run.stderr, /^error: no agent responds at http:\/\/127\.0\.0\.1:9 /);
   const other = await runCommand(["status", "--url", b.env["GATEWAY_URL"] ?? ""], b);
-  assert.match(other.stderr, /says 404: .*; is this the address of Gateside\?\n$/);
+  assert.match(other.stderr, /says 404: .*; check that this is the agent's address\n$/);
 });
 
 test("doctor – a gateway that accepts connections but never responds is not waited for once per sensor", async (t) => {
@@ -130,7 +130,7 @@ test("doctor – a gateway that accepts connections but never responds is not wa
   };
   const run = await runCommand(["doctor"], { ...b, env });
   assert.equal(run.code, 1);
-  assert.equal(run.stdout.match(/no answer within/g)?.length, 2);
+  assert.equal(run.stdout.match(/no response within/g)?.length, 2);
   assert.match(
     run.stdout,
     /^FAILED +gateway .*did not return a day of any sensor.* \(\d+ reads not tried\)$/m,
@@ -293,7 +293,10 @@ test("backfill – a directory held by an agent without HTTP is left alone", asy
   t.after(() => store.close());
   const run = await runCommand(["backfill", "--from", DAY, "--to", DAY], b);
   assert.equal(run.code, 1);
-  assert.match(run.stderr, /another agent is running on .*; stop it first, or give/);
+  assert.match(
+    run.stderr,
+    /another agent is running on .*; stop it first, or set another DATA_DIR/,
+  );
 });
 
 /** Resolves once the agent takes commands, to what ends it. */
@@ -335,7 +338,7 @@ for (const port of ["off", "0"]) {
     await stop();
     const after = await runCommand(["status"], at);
     assert.equal(after.code, 1);
-    assert.match(after.stderr, /^error: no agent runs on DATA_DIR/);
+    assert.match(after.stderr, /^error: no agent is running on DATA_DIR/);
   });
 }
 
