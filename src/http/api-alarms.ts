@@ -5,11 +5,11 @@ import { INSTANT, instantMs, integer, objectOf, type Schema, SENSOR, text } from
 import type { HttpParts } from "./parts.ts";
 import { problem } from "./problem.ts";
 
-const BY = text(64, "Who says so; `http` unless given.");
-const NOTE = text(500, "Why, for the others.");
+const BY = text(64, "Name of the person; `http` by default.");
+const NOTE = text(500, "Note for the log and for others.");
 export const ALARMS_QUERY = objectOf({
-  history: { ...integer(0, 1000, 100), description: "Most events of the history." },
-  before: { ...integer(1, Number.MAX_SAFE_INTEGER), description: "`before` of the last page." },
+  history: { ...integer(0, 1000, 100), description: "Maximum number of events in the history." },
+  before: { ...integer(1, Number.MAX_SAFE_INTEGER), description: "`before` of the previous page." },
 });
 export const ALARM_ID = objectOf({ id: { type: "string", pattern: "^[0-9a-f]{32}$" } }, ["id"]);
 export const WORD_BODIES: Readonly<Record<AlarmWord, Schema>> = {
@@ -22,7 +22,7 @@ export const WORD_BODIES: Readonly<Record<AlarmWord, Schema>> = {
       type: "number",
       exclusiveMinimum: 0,
       maximum: 44_640,
-      description: "Instead of `until`.",
+      description: "Alternative to `until`.",
     },
   }),
   unshelve: objectOf({ by: BY, note: NOTE }),

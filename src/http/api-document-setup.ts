@@ -3,18 +3,18 @@ import { RESPONSE } from "./api-responses.ts";
 import { DISCOVER_BODY, DRAFT_BODY, PROBE_BODY, PROBE_STATES_BODY, TRY_BODY } from "./api-setup.ts";
 import { SETUP_VERSION, SITE_BODY, UPLINKS_BODY } from "./api-setup-files.ts";
 
-const SETUP_OFF = { 403: "SETUP_ENABLED is false, or HTTP_VIEW_TOKEN asks." } as const;
+const SETUP_OFF = { 403: "SETUP_ENABLED is false, or the token is HTTP_VIEW_TOKEN." } as const;
 const NO_UPLINKS = { ...SETUP_OFF, 404: "UPLINKS_FILE is not set." } as const;
 const SAVE_REFUSED = {
   409: "Another change is being saved, or a signed configuration is on trial.",
-  412: "The file was changed meanwhile; the response contains its hash, its content and what it would change.",
-  422: "The file would have faults; the response lists them with their locations. Nothing was changed.",
+  412: "The file was changed in the meantime; the response contains its hash, its content and the changes it would make.",
+  422: "The file contains errors; the response lists them with their locations. Nothing was changed.",
   428: "If-Match is missing.",
 } as const;
 const TRY_REFUSED = {
   ...SETUP_OFF,
-  409: "Another one is being tried.",
-  422: "There are faults; the response lists them with their locations. Nothing was tried.",
+  409: "Another one is running.",
+  422: "There are errors; the response lists them with their locations. Nothing was tried.",
 } as const;
 
 /** Set-up in the OpenAPI document. */
@@ -22,7 +22,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
   {
     path: "/api/v1/setup",
     method: "get",
-    summary: "What can be set up here, and what prevents it.",
+    summary: "What can be set up here, and what prevents a save.",
     also: SETUP_OFF,
     answer: "The two files.",
     schema: RESPONSE.setup,
@@ -30,7 +30,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
   {
     path: "/api/v1/setup/schemas",
     method: "get",
-    summary: "The published schemas of both files, which forms are made of.",
+    summary: "The published schemas of both files. The forms are generated from them.",
     also: SETUP_OFF,
     answer: "JSON Schemas.",
     schema: RESPONSE.setupSchemas,
@@ -38,7 +38,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
   {
     path: "/api/v1/setup/site",
     method: "get",
-    summary: "The site file as it is now. Its hash is also the ETag.",
+    summary: "The current site file. Its hash is also the ETag.",
     also: SETUP_OFF,
     answer: "The file; `site` is null if it is not JSON.",
     schema: RESPONSE.setupSite,
@@ -46,7 +46,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
   {
     path: "/api/v1/setup/site/check",
     method: "post",
-    summary: "Faults of a site file that is not written, and what it would change.",
+    summary: "Checks a site file without writing it, and lists the changes it would make.",
     body: SITE_BODY,
     also: SETUP_OFF,
     answer: "Faults, warnings and changes.",
@@ -56,10 +56,10 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     path: "/api/v1/setup/site",
     method: "put",
     summary:
-      "Replaces the site file and applies the difference. If-Match names the hash it was made from. Audited.",
+      "Replaces the site file and applies the difference. If-Match carries the hash of the file that was edited. Audited.",
     body: SITE_BODY,
     also: { ...SETUP_OFF, ...SAVE_REFUSED },
-    answer: "The new hash, and what was changed.",
+    answer: "The new hash and the changes.",
     schema: RESPONSE.setupSaved,
   },
   {
@@ -73,25 +73,25 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
   {
     path: "/api/v1/setup/versions/{version}",
     method: "get",
-    summary: "One of them, and what taking it back would change.",
+    summary: "One version, and the changes that restoring it would make.",
     params: SETUP_VERSION,
-    also: { ...SETUP_OFF, 404: "It is not kept." },
+    also: { ...SETUP_OFF, 404: "This version is not kept." },
     answer: "The file.",
     schema: RESPONSE.setupVersion,
   },
   {
     path: "/api/v1/setup/versions/{version}/restore",
     method: "post",
-    summary: "Takes it back. If-Match as for a change. Audited.",
+    summary: "Restores a version. If-Match as for a change. Audited.",
     params: SETUP_VERSION,
-    also: { ...SETUP_OFF, ...SAVE_REFUSED, 404: "It is not kept." },
-    answer: "The new hash, and what was changed.",
+    also: { ...SETUP_OFF, ...SAVE_REFUSED, 404: "This version is not kept." },
+    answer: "The new hash and the changes.",
     schema: RESPONSE.setupSaved,
   },
   {
     path: "/api/v1/setup/uplinks",
     method: "get",
-    summary: "The uplinks file as it is now, without secrets. Its hash is also the ETag.",
+    summary: "The current uplinks file, without secrets. Its hash is also the ETag.",
     also: NO_UPLINKS,
     answer: "The file; `content` is null if it is not JSON.",
     schema: RESPONSE.setupUplinks,
@@ -99,7 +99,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
   {
     path: "/api/v1/setup/uplinks/check",
     method: "post",
-    summary: "Faults of a uplinks file that is not written, and what it would change.",
+    summary: "Checks an uplinks file without writing it, and lists the changes it would make.",
     body: UPLINKS_BODY,
     also: NO_UPLINKS,
     answer: "Faults, warnings and changes.",
@@ -109,10 +109,10 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     path: "/api/v1/setup/uplinks",
     method: "put",
     summary:
-      "Replaces the uplinks file and applies the difference. If-Match names the hash it was made from. Audited.",
+      "Replaces the uplinks file and applies the difference. If-Match carries the hash of the file that was edited. Audited.",
     body: UPLINKS_BODY,
     also: { ...NO_UPLINKS, ...SAVE_REFUSED },
-    answer: "The new hash, and what was changed.",
+    answer: "The new hash and the changes.",
     schema: RESPONSE.setupSaved,
   },
   {
@@ -126,56 +126,59 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
   {
     path: "/api/v1/setup/uplinks/versions/{version}",
     method: "get",
-    summary: "One of them, without secrets, and what taking it back would change.",
+    summary: "One version, without secrets, and the changes that restoring it would make.",
     params: SETUP_VERSION,
-    also: { ...SETUP_OFF, 404: "It is not kept." },
+    also: { ...SETUP_OFF, 404: "This version is not kept." },
     answer: "The file.",
     schema: RESPONSE.setupUplinksVersion,
   },
   {
     path: "/api/v1/setup/uplinks/versions/{version}/restore",
     method: "post",
-    summary: "Takes it back. If-Match as for a change. Audited.",
+    summary: "Restores a version. If-Match as for a change. Audited.",
     params: SETUP_VERSION,
-    also: { ...SETUP_OFF, ...SAVE_REFUSED, 404: "It is not kept." },
-    answer: "The new hash, and what was changed.",
+    also: { ...SETUP_OFF, ...SAVE_REFUSED, 404: "This version is not kept." },
+    answer: "The new hash and the changes.",
     schema: RESPONSE.setupSaved,
   },
   {
     path: "/api/v1/setup/probe",
     method: "post",
-    summary: "Reads one day of a sensor that need not be saved. Nothing is stored or published.",
+    summary:
+      "Reads one day of a sensor that need not be in the site file. Nothing is stored or published.",
     body: PROBE_BODY,
     also: TRY_REFUSED,
-    answer: "The newest reading, and the messages that it would become; or why nothing was read.",
+    answer:
+      "The newest reading and the messages it would become, or the reason why nothing was read.",
     schema: RESPONSE.setupProbe,
   },
   {
     path: "/api/v1/setup/probe/states",
     method: "post",
-    summary: "Makes each state read of a sensor that need not be saved, once. Nothing is stored.",
+    summary:
+      "Performs each state read of a sensor once; the sensor need not be in the site file. Nothing is stored.",
     body: PROBE_STATES_BODY,
     also: TRY_REFUSED,
-    answer: "The values of each read as they would be stored, or why it gave none.",
+    answer: "The values of each read as they would be stored, or the reason why there are none.",
     schema: RESPONSE.setupStates,
   },
   {
     path: "/api/v1/setup/uplinks/test",
     method: "post",
     summary:
-      "Opens one session at each address of an uplink that need not be saved, and leaves it.",
+      "Opens and closes one session at each address of an uplink that need not be in the uplinks file.",
     body: TRY_BODY,
     also: TRY_REFUSED,
-    answer: "What each address said.",
+    answer: "The result for each address.",
     schema: RESPONSE.setupTried,
   },
   {
     path: "/api/v1/setup/discover",
     method: "post",
     summary:
-      "Logs in at an analytics service and asks it for its sensors. The password is kept nowhere.",
+      "Logs in to an analytics service and requests its list of sensors. The password is not stored.",
     body: DISCOVER_BODY,
-    also: { ...SETUP_OFF, 409: "It is being asked already." },
+    also: { ...SETUP_OFF, 409: "A search is already running." },
     answer: "It began.",
     status: 202,
     schema: RESPONSE.setupDiscovery,
@@ -183,7 +186,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
   {
     path: "/api/v1/setup/discover",
     method: "get",
-    summary: "How far that is.",
+    summary: "The progress of the search.",
     also: SETUP_OFF,
     answer: "Its state.",
     schema: RESPONSE.setupDiscovery,
@@ -191,10 +194,11 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
   {
     path: "/api/v1/setup/discover/draft",
     method: "post",
-    summary: "What it found as sensors of a site file, with what a person adds. Changes nothing.",
+    summary:
+      "The sensors found, as entries of a site file, completed with the values in the request. Changes nothing.",
     body: DRAFT_BODY,
-    also: { ...SETUP_OFF, 404: "Nothing was found yet." },
-    answer: "The sensors, and what could not be known.",
+    also: { ...SETUP_OFF, 404: "No result yet." },
+    answer: "The sensors, and what remains unknown.",
     schema: RESPONSE.setupDraft,
   },
 ];

@@ -23,10 +23,10 @@ import { AUDIT_LOG_QUERY } from "./audit.ts";
 
 const ALARMS_OFF = { 501: "ALARMS_ENABLED is false." } as const;
 const WORD_SUMMARIES: Readonly<Record<AlarmWord, string>> = {
-  acknowledge: "Somebody has seen the alarm. Audited.",
-  shelve: "Keeps the alarm quiet until a time, at most 31 days ahead. Audited.",
-  unshelve: "Ends that at once. Audited.",
-  note: "Puts a note to the alarm. Audited.",
+  acknowledge: "Acknowledges an alarm. Audited.",
+  shelve: "Shelves an alarm until a given time, at most 31 days ahead. Audited.",
+  unshelve: "Unshelves an alarm. Audited.",
+  note: "Adds a note to an alarm. Audited.",
 };
 
 const OPERATIONS: readonly Operation[] = [
@@ -40,8 +40,8 @@ const OPERATIONS: readonly Operation[] = [
   {
     path: "/api/v1/configuration",
     method: "get",
-    summary: "What is in effect, and what of settings and files is not.",
-    also: { 501: "This agent has none." },
+    summary: "The configuration in effect, and changes to settings and files that are pending.",
+    also: { 501: "Not available in this agent." },
     answer: "Site and uplinks as they are in effect, without secrets.",
     schema: RESPONSE.configuration,
   },
@@ -50,16 +50,16 @@ const OPERATIONS: readonly Operation[] = [
     method: "post",
     summary: "Which settings differ from the running ones, compared by digests keyed with a nonce.",
     body: COMPARE_BODY,
-    also: { 501: "This agent has none." },
+    also: { 501: "Not available in this agent." },
     answer: "Names of the settings that differ.",
     schema: RESPONSE.comparison,
   },
   {
     path: "/api/v1/reload",
     method: "post",
-    summary: "Reads site and uplinks files again and applies what differs.",
-    also: { 501: "This agent has none." },
-    answer: "What was changed, or why the reload was refused; every outcome is answered with 200.",
+    summary: "Reloads the site and uplinks files and applies the differences.",
+    also: { 501: "Not available in this agent." },
+    answer: "The changes, or why the reload was refused; 200 for every outcome.",
     schema: RESPONSE.reload,
   },
   {
@@ -67,7 +67,7 @@ const OPERATIONS: readonly Operation[] = [
     method: "get",
     summary: "Sensors by area and machine with state, zone and newest readings.",
     query: SENSORS_QUERY,
-    answer: "A page; `next` is its successor's `cursor`, null on the last one.",
+    answer: "A page; `next` is the `cursor` of the next one, null on the last page.",
     schema: RESPONSE.sensors,
   },
   {
@@ -82,18 +82,18 @@ const OPERATIONS: readonly Operation[] = [
   {
     path: "/api/v1/readings",
     method: "get",
-    summary: "Stored readings of a sensor and kind, in pages. The last day where no time is given.",
+    summary: "Stored readings of a sensor and kind, in pages. Without a time range, the last day.",
     query: READINGS_QUERY,
-    answer: "A page; `next` is its successor's `cursor`, null on the last one.",
+    answer: "A page; `next` is the `cursor` of the next one, null on the last page.",
     schema: RESPONSE.readings,
   },
   {
     path: "/api/v1/trend",
     method: "get",
     summary:
-      "The same range thinned to buckets of lowest, highest and mean, so that weeks draw fast and no spike is lost.",
+      "The same range reduced to buckets with minimum, maximum and mean, so that weeks plot quickly and no spike is lost.",
     query: TREND_QUERY,
-    answer: "The buckets that hold a value; others are holes.",
+    answer: "The buckets that contain a value; others are left out.",
     schema: RESPONSE.trend,
   },
   {
@@ -107,11 +107,11 @@ const OPERATIONS: readonly Operation[] = [
   {
     path: "/api/v1/waveform/{fileId}",
     method: "get",
-    summary: "Time signal in unit 0 G, 1 mm/s², 2 mm/s, 3 in/s, 4 µm, 5 mils, 6 GE.",
+    summary: "Time waveform in unit 0 G, 1 mm/s², 2 mm/s, 3 in/s, 4 µm, 5 mils, 6 GE.",
     params: FILE_ID,
     query: SERIES_QUERY,
-    also: { 404: "No stored samples of this id." },
-    answer: "The signal; empty with a `doubt` where the record cannot give it.",
+    also: { 404: "No samples are stored under this id." },
+    answer: "The waveform; empty, with a `doubt`, if it cannot be computed from the record.",
     schema: RESPONSE.waveform,
   },
   {
@@ -121,8 +121,9 @@ const OPERATIONS: readonly Operation[] = [
       "Single-sided peak-amplitude spectrum in the same units, with its largest peaks and the harmonics of the configured speed.",
     params: FILE_ID,
     query: SERIES_QUERY,
-    also: { 404: "No stored samples of this id." },
-    answer: "The lines; empty with a `doubt` where the record cannot give them.",
+    also: { 404: "No samples are stored under this id." },
+    answer:
+      "The spectral lines; empty, with a `doubt`, if they cannot be computed from the record.",
     schema: RESPONSE.spectrum,
   },
   {
@@ -136,45 +137,45 @@ const OPERATIONS: readonly Operation[] = [
   {
     path: "/api/v1/faults",
     method: "get",
-    summary: "What is wrong now, in plain words, each with its remedy.",
+    summary: "Current faults in plain words, each with its remedy.",
     answer: "The faults; empty if there are none.",
     schema: RESPONSE.faults,
   },
   {
     path: "/api/v1/backfill",
     method: "get",
-    summary: "The running or last re-read of past days.",
-    answer: "The job, null before the first.",
+    summary: "The running or most recent backfill.",
+    answer: "The job; null before the first one.",
     schema: RESPONSE.backfill,
   },
   {
     path: "/api/v1/backfill",
     method: "post",
-    summary: "Reads days again; nothing already stored is stored or sent twice.",
+    summary: "Starts a backfill, which reads days again. Nothing is stored or sent twice.",
     body: BACKFILL_BODY,
     status: 202,
     also: {
-      400: "A day or sensor that cannot be read.",
+      400: "A day or sensor cannot be read.",
       409: "One is running.",
       501: "Not available in this agent.",
     },
-    answer: "The job, null before the first.",
+    answer: "The job; null before the first one.",
     schema: RESPONSE.backfill,
   },
   {
     path: "/api/v1/settings",
     method: "post",
     summary:
-      "Queues settings for a sensor on the gateway. What the form below does not allow is answered `rejected_local`, and kept.",
+      "Queues settings for a sensor on the gateway. A request that violates the schema gets the outcome `rejected_local` and is recorded.",
     body: SETTINGS_FORM,
     also: { 501: "Not available in this agent." },
-    answer: "The outcome, also of a refusal. `queued` is never `applied`.",
+    answer: "The outcome, including that of a refusal. `queued` does not mean applied.",
     schema: RESPONSE.settings,
   },
   {
     path: "/api/v1/machines",
     method: "get",
-    summary: "Machines of the site file with state, speed and how many findings stand.",
+    summary: "Machines of the site file with state, speed and number of active findings.",
     also: ALARMS_OFF,
     answer: "The machines.",
     schema: RESPONSE.machines,
@@ -182,10 +183,10 @@ const OPERATIONS: readonly Operation[] = [
   {
     path: "/api/v1/machines/{id}/findings",
     method: "get",
-    summary: "What diagnosis finds on a machine, with its evidence, and what it cannot tell.",
+    summary: "Findings of a machine with their evidence, and the faults that could not be checked.",
     params: MACHINE_ID,
-    also: { 404: "No machine of this id.", ...ALARMS_OFF },
-    answer: "Findings that stand, and what was looked for on each sensor.",
+    also: { 404: "There is no machine with this id.", ...ALARMS_OFF },
+    answer: "Active findings, and what was checked on each sensor.",
     schema: RESPONSE.findings,
   },
   {
@@ -194,13 +195,13 @@ const OPERATIONS: readonly Operation[] = [
     summary: "Alarms that are active, acknowledged or shelved, and the newest events.",
     query: ALARMS_QUERY,
     also: ALARMS_OFF,
-    answer: "The lists; `before` is the next page's `before`, null on the last one.",
+    answer: "The lists; `before` requests the next page, and is null on the last one.",
     schema: RESPONSE.alarms,
   },
   {
     path: "/api/v1/alarms/audit",
     method: "get",
-    summary: "What people said of alarms, newest first.",
+    summary: "Actions by people on alarms, newest first.",
     query: AUDIT_QUERY,
     also: ALARMS_OFF,
     answer: "The entries.",
@@ -209,10 +210,10 @@ const OPERATIONS: readonly Operation[] = [
   {
     path: "/api/v1/alarms/limits",
     method: "get",
-    summary: "The fixed limits that a sensor's values are watched by.",
+    summary: "The fixed limits that apply to a sensor's values.",
     query: LIMITS_QUERY,
     also: ALARMS_OFF,
-    answer: "The limits; null where there is none on that side.",
+    answer: "The limits; null if there is none on that side.",
     schema: RESPONSE.limits,
   },
   ...ALARM_WORDS.map(
@@ -222,8 +223,8 @@ const OPERATIONS: readonly Operation[] = [
       summary: WORD_SUMMARIES[word],
       params: ALARM_ID,
       body: WORD_BODIES[word],
-      also: { 404: "No alarm of this id is active or shelved.", ...ALARMS_OFF },
-      answer: "The alarm as it stands now.",
+      also: { 404: "No active or shelved alarm has this id.", ...ALARMS_OFF },
+      answer: "The current state of the alarm.",
       schema: RESPONSE.alarm,
     }),
   ),
@@ -239,11 +240,11 @@ const OPERATIONS: readonly Operation[] = [
   {
     path: "/api/v1/baselines/{sensor}/{alarm}/{value}/relearn",
     method: "post",
-    summary: "Learns a baseline again; an alarm based on the old one ends. Audited.",
+    summary: "Starts learning a baseline again; an alarm based on the old one ends. Audited.",
     params: BASELINE,
     body: RELEARN_BODY,
     also: { 404: "There is no such baseline.", ...ALARMS_OFF },
-    answer: "That it was done.",
+    answer: "The outcome.",
     schema: RESPONSE.relearned,
   },
   ...SETUP_OPERATIONS,
@@ -252,35 +253,35 @@ const OPERATIONS: readonly Operation[] = [
     method: "get",
     summary: "Changes with who, when, what and outcome, newest first.",
     query: AUDIT_LOG_QUERY,
-    also: { 501: "This agent keeps none." },
-    answer: "A page; `before` is the next page's `before`, null on the last one.",
+    also: { 501: "Not available in this agent." },
+    answer: "A page; `before` requests the next page, and is null on the last one.",
     schema: RESPONSE.auditLog,
   },
   {
     path: "/api/v1/events",
     method: "get",
     summary:
-      "Live events (server-sent): `reading`, `gap`, `status` every 2 s, `skipped` for a reader that is too slow.",
+      "Live events (server-sent): `reading`, `gap`, `status` every 2 s, `skipped` if the client is too slow.",
     also: { 503: "Too many streams are open." },
     answer:
-      "The stream. A reading's event has its `seq` as id; after a short break the browser's Last-Event-ID brings what was missed.",
+      "The stream. The id of a reading's event is its `seq`; after a short interruption, Last-Event-ID resumes with the events that were missed.",
     schema: null,
     answerType: "text/event-stream",
   },
   {
     path: "/healthz",
     method: "get",
-    summary: "200 while the agent's loop and database work. Needs no token.",
-    alike: { 503: "One of them does not." },
+    summary: "200 while the agent's event loop and database work. No token is required.",
+    alike: { 503: "One of them does not work." },
     answer: "Each part.",
     schema: RESPONSE.health,
   },
   {
     path: "/readyz",
     method: "get",
-    summary: "200 while gateway, broker and buffer are all well.",
-    alike: { 503: "At least one is not." },
-    answer: "Each one's state.",
+    summary: "200 while gateway, broker and buffer are all working.",
+    alike: { 503: "At least one is not working." },
+    answer: "The state of each.",
     schema: RESPONSE.health,
   },
   {
@@ -308,8 +309,8 @@ export function apiOperations(version: string): object {
       title: "Gateside local API",
       version,
       description:
-        "JSON behind the dashboard. Times ending in Ms are milliseconds since 1970 UTC. With HTTP_TOKEN set every path but /healthz wants it as bearer token.",
-      contact: { name: "Who runs this box" },
+        "JSON behind the dashboard. Times ending in Ms are milliseconds since 1970 UTC. If HTTP_TOKEN is set, every path except /healthz requires it as a bearer token.",
+      contact: { name: "The operator of this box" },
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     // The document is served by the agent that it describes.
@@ -324,7 +325,8 @@ export function apiOperations(version: string): object {
   };
 }
 
-const OTHER_ORIGIN = "A page of another origin asks, or by a host name that is not answered.";
+const OTHER_ORIGIN =
+  "The request comes from another origin, or uses a host name that is not allowed.";
 
 function describe(operation: Operation): object {
   const { summary, query, params, body, also, alike, answer, schema, status = 200 } = operation;
@@ -333,19 +335,17 @@ function describe(operation: Operation): object {
   const answers: Record<string, unknown> = {
     [status]: { description: answer, content },
     ...((query ?? params ?? body) && {
-      400: problemResponse("A parameter is wrong; the message names it."),
+      400: problemResponse("A parameter is invalid; the message names it."),
     }),
     403: problemResponse(
-      operation.method === "get"
-        ? OTHER_ORIGIN
-        : `HTTP_VIEW_TOKEN may look and change nothing. ${OTHER_ORIGIN}`,
+      operation.method === "get" ? OTHER_ORIGIN : `HTTP_VIEW_TOKEN is read-only. ${OTHER_ORIGIN}`,
     ),
     ...(operation.path !== "/healthz" && {
       401: problemResponse("Token missing or wrong."),
       429: {
         ...problemResponse("Too many wrong tokens from this address."),
         headers: {
-          "Retry-After": { description: "Wait so long, s.", schema: { type: "integer" } },
+          "Retry-After": { description: "Seconds to wait.", schema: { type: "integer" } },
         },
       },
     }),
@@ -369,8 +369,8 @@ function describe(operation: Operation): object {
 }
 
 const TAGS = {
-  api: "What the dashboard shows and does.",
-  health: "For supervisors and Prometheus.",
+  api: "The functions of the dashboard.",
+  health: "Health checks and metrics.",
 } as const;
 
 /** `getWaveformFileId` for `GET /api/v1/waveform/{fileId}`: stable as long as the path is. */

@@ -36,7 +36,10 @@ interface TrendQuery extends RangeQuery {
 
 const DAY_MS = 86_400_000;
 const RANGE = { sensor: SENSOR, kind: KIND, from: INSTANT, to: INSTANT };
-const CURSOR = { ...text(40, "`next` of the page before."), pattern: "^-?\\d{1,15}\\.\\d{1,15}$" };
+const CURSOR = {
+  ...text(40, "`next` of the previous page."),
+  pattern: "^-?\\d{1,15}\\.\\d{1,15}$",
+};
 
 export const READINGS_QUERY = objectOf(
   {
@@ -50,7 +53,7 @@ export const READINGS_QUERY = objectOf(
 export const TREND_QUERY = objectOf(
   {
     ...RANGE,
-    values: text(400, "Value names, comma-separated; all numeric ones where omitted."),
+    values: text(400, "Value names, comma-separated; by default all numeric ones."),
     buckets: integer(1, 2000, 400),
   },
   ["sensor", "kind"],

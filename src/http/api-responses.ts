@@ -64,7 +64,7 @@ export const RESPONSES: Readonly<Record<string, Schema>> = {
       links: list(ref("Link")),
       buffer: ref("Buffer"),
       sensors: list(ref("SensorState")),
-      delivered: { ...INTEGER, description: "The links' together." },
+      delivered: { ...INTEGER, description: "Total of all links." },
       clock: object({ skewMs: orNull(NUMBER), isPlausible: YES_NO }),
       daysSetAside: list(
         object({ sensor: TEXT, kind: TEXT, day: TEXT, times: INTEGER, sinceMs: MS, untilMs: MS }),
@@ -72,10 +72,13 @@ export const RESPONSES: Readonly<Record<string, Schema>> = {
       http: object({ address: orNull(TEXT), lastError: orNull(TEXT) }),
       configuration: {
         ...TEXT,
-        description: "First 12 hex digits of the SHA-256 of what is in effect.",
+        description: "First 12 hex digits of the SHA-256 of the configuration in effect.",
       },
       pendingRestart: { ...list(TEXT), description: "Settings that differ from the running ones." },
-      pendingReload: { ...list(TEXT), description: "Settings whose files have changed since." },
+      pendingReload: {
+        ...list(TEXT),
+        description: "Settings that name files that have changed since.",
+      },
       configurationFaults: { ...list(TEXT), description: "Why the last reload was refused." },
       faults: { ...INTEGER, description: "Number of faults in /api/v1/faults." },
       alarms: {
@@ -83,7 +86,7 @@ export const RESPONSES: Readonly<Record<string, Schema>> = {
           object({ alarm: INTEGER, warning: INTEGER, acknowledged: INTEGER, shelved: INTEGER }),
         ),
         description:
-          "How many there are, each counted once: shelved, else acknowledged, else by severity. Null where alarms are off.",
+          "Numbers of alarms. Each is counted once: as shelved, otherwise as acknowledged, otherwise by severity. Null if alarms are off.",
       },
       setup: { ...YES_NO, description: "SETUP_ENABLED." },
       modbus: {
@@ -128,18 +131,18 @@ export const RESPONSES: Readonly<Record<string, Schema>> = {
     lastAnswerAtMs: orNull(MS),
     lastError: orNull(TEXT),
     lastErrorClass: orNull(TEXT),
-    skewMs: { ...orNull(NUMBER), description: "Gateway's clock minus ours." },
+    skewMs: { ...orNull(NUMBER), description: "Gateway's clock minus the agent's." },
   }),
   Link: object(
     {
       name: oneOf(["mqtt", "sparkplug"]),
       isConnected: YES_NO,
-      url: { ...TEXT, description: "The address in use, or tried next." },
+      url: { ...TEXT, description: "The address in use, or the next one to be tried." },
       since: { ...orNull(MS), description: "When it last connected or disconnected." },
       lastError: orNull(TEXT),
       retainAvailable: {
         ...orNull(YES_NO),
-        description: "Whether the broker keeps retained messages; null without a session.",
+        description: "Whether the broker supports retained messages; null without a session.",
       },
       addresses: {
         ...list(object({ url: TEXT, lastError: orNull(TEXT) })),
@@ -147,22 +150,22 @@ export const RESPONSES: Readonly<Record<string, Schema>> = {
           "The broker's addresses in the order they are tried, each with why the last attempt failed.",
       },
       uplink: TEXT,
-      pending: { ...INTEGER, description: "Readings that wait for it; waveforms are none." },
-      oldestTimeMs: { ...orNull(MS), description: "Time of the oldest of them." },
+      pending: { ...INTEGER, description: "Readings waiting for this link, without waveforms." },
+      oldestTimeMs: { ...orNull(MS), description: "Time of the oldest of these readings." },
       hostOnline: {
         ...orNull(YES_NO),
         description: "Sparkplug: its primary host; null without one.",
       },
-      hostDoubt: { ...orNull(TEXT), description: "What is odd about that host's STATE." },
+      hostDoubt: { ...orNull(TEXT), description: "Why that host's STATE is in doubt." },
       delivered: { ...INTEGER, description: "Acknowledged since the agent's start." },
-      failures: { ...map(INTEGER), description: "What did not succeed since then, by reason." },
+      failures: { ...map(INTEGER), description: "Publishes that failed since then, by reason." },
     },
     ["retainAvailable", "addresses", "hostOnline", "hostDoubt"],
   ),
   Buffer: object({
     lanes: {
       type: "object",
-      description: "By lane; those of other uplinks than main are named uplink/lane.",
+      description: "By lane; lanes of uplinks other than main are named uplink/lane.",
       additionalProperties: object({ readings: INTEGER, oldestTimeMs: orNull(MS) }),
     },
     readings: INTEGER,
@@ -183,7 +186,7 @@ export const RESPONSES: Readonly<Record<string, Schema>> = {
       firmware: { ...orNull({ type: ["string", "number"] }), description: "Of state reads." },
       signalDbm: { ...orNull(NUMBER), description: "Of state reads, dBm." },
       name: orNull(TEXT),
-      zone: { ...orNull(oneOf(["A", "B", "C", "D"])), description: "The worst of its axes." },
+      zone: { ...orNull(oneOf(["A", "B", "C", "D"])), description: "Worst zone of its axes." },
       kinds: list(ref("Reads")),
     },
     ["name", "zone", "firmware", "signalDbm"],
@@ -196,7 +199,7 @@ export const RESPONSES: Readonly<Record<string, Schema>> = {
       lastReadAtMs: orNull(MS),
       lastError: orNull(TEXT),
       isSilent: { ...YES_NO, description: "It has missed three expected intervals." },
-      hasRecords: { ...YES_NO, description: "Some record of it was read or is stored." },
+      hasRecords: { ...YES_NO, description: "At least one record has been read or is stored." },
     },
     ["isSilent", "hasRecords"],
   ),
@@ -228,7 +231,7 @@ export const RESPONSES: Readonly<Record<string, Schema>> = {
     description: orNull(TEXT),
     model: orNull(TEXT),
     kinds: list(oneOf(KINDS)),
-    enabled: { ...YES_NO, description: "False: kept, and not read." },
+    enabled: { ...YES_NO, description: "False: kept in lists, but not read." },
     location: orNull(
       object(
         { company: INTEGER, area: INTEGER, machine: INTEGER, point: INTEGER, names: map(TEXT) },
@@ -246,7 +249,7 @@ export const RESPONSES: Readonly<Record<string, Schema>> = {
     firmware: { ...orNull({ type: ["string", "number"] }), description: "Of state reads." },
     signalDbm: { ...orNull(NUMBER), description: "Of state reads, dBm." },
     reads: list(ref("Reads")),
-    zone: { ...orNull(oneOf(["A", "B", "C", "D"])), description: "The worst of its axes." },
+    zone: { ...orNull(oneOf(["A", "B", "C", "D"])), description: "Worst zone of its axes." },
     latest: {
       type: "object",
       propertyNames: oneOf(KINDS),
@@ -254,7 +257,7 @@ export const RESPONSES: Readonly<Record<string, Schema>> = {
     },
   }),
   Reading: object({
-    seq: { ...INTEGER, description: "Order of storing." },
+    seq: { ...INTEGER, description: "Position in the order of storage." },
     id: TEXT,
     sensor: TEXT,
     kind: oneOf(KINDS),
@@ -332,7 +335,7 @@ export const RESPONSES: Readonly<Record<string, Schema>> = {
   Alarm: {
     type: "object",
     description:
-      "Members of the event's payload (docs/alarms.md); `id` is that of the event that raised it, `eventId` of its newest.",
+      "Members of the event's payload (docs/alarms.md); `id` is that of the event that raised the alarm, `eventId` that of its newest event.",
     additionalProperties: true,
     properties: { id: TEXT, sensor: TEXT, alarm: TEXT, value: TEXT },
     required: ["id", "sensor", "alarm", "value"],
@@ -447,7 +450,7 @@ export const RESPONSES: Readonly<Record<string, Schema>> = {
           detail: TEXT,
           uplinks: {
             ...map(object({ ok: YES_NO, detail: TEXT })),
-            description: "By uplink; of the broker in /readyz.",
+            description: "By uplink; only for the broker, in /readyz.",
           },
         },
         ["uplinks"],
@@ -508,7 +511,7 @@ export const RESPONSE = {
     sensors: INTEGER,
     mayChange: { ...YES_NO, description: "False for HTTP_VIEW_TOKEN." },
     site: SETUP_FILE,
-    uplinks: { ...orNull(SETUP_FILE), description: "Null where UPLINKS_FILE is not set." },
+    uplinks: { ...orNull(SETUP_FILE), description: "Null if UPLINKS_FILE is not set." },
   }),
   setupSchemas: object({ site: ANYTHING, uplinks: ANYTHING }),
   setupUplinks: object({ hash: TEXT, isBlank: YES_NO, content: ANYTHING }),
@@ -547,7 +550,7 @@ export const RESPONSE = {
             ["otherOrder"],
           ),
         ),
-        error: { ...orNull(TEXT), description: "Why it gave nothing." },
+        error: { ...orNull(TEXT), description: "Why there are no values." },
       }),
     ),
   }),

@@ -66,7 +66,7 @@ export function registerSensorsApi(
       const code = normalCode(request.params.code);
       const sensor = parts.site.current.sensors.find((one) => normalCode(one.code) === code);
       if (sensor === undefined) {
-        return reply.code(404).send(problem(404, "no sensor of this code in the site file"));
+        return reply.code(404).send(problem(404, "no sensor in the site file has this code"));
       }
       const state = stateByCode(parts.status.status().sensors).get(sensor.code);
       return reply.type("application/json; charset=utf-8").send(sensorJson(sensor, state, parts));

@@ -11,7 +11,7 @@ export const SITE_BODY: Schema = { type: "object", description: "A whole site fi
 export const UPLINKS_BODY: Schema = {
   type: "object",
   description:
-    "A whole uplinks file; what is shown as ******** stays as it is, and `password` and `sasKey` of an uplink go into files.",
+    "A whole uplinks file; values shown as ******** stay unchanged, and `password` and `sasKey` of an uplink are written to files.",
 };
 export const SETUP_VERSION = objectOf({ version: integer(1, 999_999_999) }, ["version"]);
 
@@ -151,7 +151,7 @@ function saved(
         .send({ ...problem(412, message), hash, isBlank, ...rest, changes });
     }
     case "faults": {
-      const message = "the file has faults; nothing was changed";
+      const message = "the file contains errors; nothing was changed";
       return reply.code(422).send({ ...problem(422, message), faults: outcome.faults });
     }
     case "busy":

@@ -11,18 +11,18 @@ import { shallowBody } from "./shallow-body.ts";
 const POLLED_KIND = choice(POLLED_KINDS);
 export const PROBE_BODY = objectOf(
   {
-    sensor: { type: "object", description: "A sensor as it would stand in the site file." },
+    sensor: { type: "object", description: "A sensor as in the site file." },
     kind: POLLED_KIND,
     date: DAY,
   },
   ["sensor", "kind"],
 );
 export const PROBE_STATES_BODY = objectOf(
-  { sensor: { type: "object", description: "A sensor as it would stand in the site file." } },
+  { sensor: { type: "object", description: "A sensor as in the site file." } },
   ["sensor"],
 );
 export const TRY_BODY = objectOf(
-  { uplink: { type: "object", description: "An uplink as it would stand in the uplinks file." } },
+  { uplink: { type: "object", description: "An uplink as in the uplinks file." } },
   ["uplink"],
 );
 /** The password is sent to the login of that service and is not stored. */
@@ -35,7 +35,7 @@ export const DISCOVER_BODY = objectOf(
     email: text(320),
     password: text(1024),
     wireWord: {
-      ...text(64, "WIRE_WORD of that service; this agent's unless given."),
+      ...text(64, "WIRE_WORD of that service; this agent's by default."),
       pattern: "^[A-Za-z]+$",
     },
   },
@@ -143,7 +143,7 @@ function registerDiscovery(app: FastifyInstance, { setup }: Pick<HttpParts, "set
       if (setup === null) return setupOff(reply) ?? reply;
       const { kinds = {}, clamp = null, loop = null } = request.body;
       const draft = setup.draft({ kinds, clamp, loop });
-      if (draft === null) return reply.code(404).send(problem(404, "nothing was found yet"));
+      if (draft === null) return reply.code(404).send(problem(404, "there is no result yet"));
       return reply.send(draft);
     },
   );
@@ -155,6 +155,6 @@ function isRefused(answer: object): answer is Refused {
 
 function refuse(reply: FastifyReply, refused: Refused): FastifyReply {
   if ("busy" in refused) return reply.code(409).send(problem(409, refused.busy));
-  const message = "there are faults; nothing was tried";
+  const message = "there are errors; nothing was tried";
   return reply.code(422).send({ ...problem(422, message), faults: refused.faults });
 }

@@ -111,7 +111,12 @@ export function registerWaveformApi(
 function gone(reply: FastifyReply): FastifyReply {
   return reply
     .code(404)
-    .send(problem(404, "no waveform of this id: it was never stored, or WAVEFORM_DAYS removed it"));
+    .send(
+      problem(
+        404,
+        "no waveform has this id: it was never stored, or it was removed after WAVEFORM_DAYS",
+      ),
+    );
 }
 
 function sensorOf(parts: Pick<HttpParts, "site">, stored: StoredWaveform): Sensor | null {

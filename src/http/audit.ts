@@ -6,7 +6,7 @@ import { problem } from "./problem.ts";
 
 export const AUDIT_LOG_QUERY = objectOf({
   limit: integer(1, 1000, 100),
-  before: { ...integer(1, Number.MAX_SAFE_INTEGER), description: "`before` of the last page." },
+  before: { ...integer(1, Number.MAX_SAFE_INTEGER), description: "`before` of the previous page." },
 });
 
 const API_PREFIX = "/api/v1/";

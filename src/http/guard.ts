@@ -54,8 +54,7 @@ declare module "fastify" {
   }
 }
 
-const VIEW_REFUSED =
-  "HTTP_VIEW_TOKEN may look and change nothing; sign in with HTTP_TOKEN to make changes";
+const VIEW_REFUSED = "HTTP_VIEW_TOKEN is read-only; sign in with HTTP_TOKEN to make changes";
 
 /** Access control: host names, origins, token, dashboard sessions; and the headers of every response. */
 export function registerGuard(
@@ -86,10 +85,10 @@ export function registerGuard(
     if (!isHostAllowed(options.host, request.headers.host)) {
       return void reply
         .code(403)
-        .send(problem(403, "this address is answered as localhost or 127.0.0.1 only"));
+        .send(problem(403, "use the host name localhost or 127.0.0.1 for this address"));
     }
     if (!isSameOrigin(request.headers) && !(isAsking && isNavigation(request.headers))) {
-      return void reply.code(403).send(problem(403, "requests of other origins are not answered"));
+      return void reply.code(403).send(problem(403, "requests from other origins are refused"));
     }
     done();
   });
@@ -159,7 +158,7 @@ export function registerGuard(
           .code(401)
           .headers(NEVER_KEPT)
           .type(HTML)
-          .send(signInPage("That token is not right."));
+          .send(signInPage("The token is wrong."));
       }
       const isSecure =
         request.protocol === "https" || request.headers["x-forwarded-proto"] === "https";

@@ -31,7 +31,7 @@ function readiness(status: AgentStatus): {
   return {
     gateway: {
       ok: gateway.isUp,
-      detail: gateway.isUp ? "answering" : (gateway.lastError ?? "no answer yet"),
+      detail: gateway.isUp ? "answering" : (gateway.lastError ?? "no response yet"),
     },
     broker: { ...sessions(links, links), uplinks: Object.fromEntries(uplinks) },
     buffer: {

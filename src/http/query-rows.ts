@@ -91,7 +91,7 @@ export async function answerRows(
     const seconds = BEGINNING_MS_MAX / 1000;
     return fault(
       QUERY_STATUS.busy,
-      `answer too large: more than ${seconds} s of work before its first row; ask for a shorter range or fewer sensors`,
+      `response too large: more than ${seconds} s of work before its first row; request a shorter range or fewer sensors`,
     );
   }
 }
@@ -145,9 +145,9 @@ function beyond(limits: HistoryLimits, bytes: number, workMs: number): QueryFaul
   if (bytes <= limits.bytesMax && workMs <= limits.workMsMax) return null;
   const about =
     bytes > limits.bytesMax
-      ? `about ${Math.ceil(bytes / 1e6)} MB, and an answer holds ${Math.floor(limits.bytesMax / 1e6)} MB at most`
-      : `about ${Math.ceil(workMs / 1000)} s of work, and an answer may take ${limits.workMsMax / 1000} s`;
-  return fault(QUERY_STATUS.busy, `answer too large: ${about}; ask for a shorter range`);
+      ? `about ${Math.ceil(bytes / 1e6)} MB, but the limit is ${Math.floor(limits.bytesMax / 1e6)} MB`
+      : `about ${Math.ceil(workMs / 1000)} s of work, but the limit is ${limits.workMsMax / 1000} s`;
+  return fault(QUERY_STATUS.busy, `response too large: ${about}; request a shorter range`);
 }
 
 function* heldPieces(held: readonly Row[], shape: ResponseShape): Generator<string> {
@@ -253,6 +253,6 @@ async function* partPieces(
   if (texts.length > 0) yield texts.join();
   if (isFirst) walked.readings = readings;
   else if (readings !== walked.readings) {
-    throw new Error("readings of the range were removed while they were being answered");
+    throw new Error("readings of the range were removed while they were being sent");
   }
 }

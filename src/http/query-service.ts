@@ -124,13 +124,13 @@ export function registerQueryService(
     const fields = readFields(OPERATIONS[key], body, names);
     if (isFault(fields)) return fields;
     const end = await turns.take();
-    if (end === null) return fault(QUERY_STATUS.busy, "busy; ask again in a moment");
+    if (end === null) return fault(QUERY_STATUS.busy, "busy; try again in a moment");
     const pause = async (): Promise<void> => {
       await breathe();
-      if (isGone()) throw new AskerGone("nobody waits for the response");
+      if (isGone()) throw new AskerGone("the client has disconnected");
     };
     try {
-      if (isGone()) throw new AskerGone("nobody waited for the response");
+      if (isGone()) throw new AskerGone("the client has disconnected");
       // A query sees one site file, even if it is replaced meanwhile.
       return await HANDLERS[key]({ ...shared, pause }, fields);
     } finally {
@@ -204,7 +204,7 @@ class QueryGate {
     const waitS = this.#wrongTokens.retryAfterS(address);
     if (waitS > 0) return fault(QUERY_STATUS.tokenWrong, `too many wrong tokens; wait ${waitS} s`);
     this.#wrongTokens.failed(address, token);
-    return fault(QUERY_STATUS.tokenWrong, `${API_REQUEST.token} is wrong or has ended`);
+    return fault(QUERY_STATUS.tokenWrong, `${API_REQUEST.token} is wrong or has expired`);
   }
 
   login(body: QueryBody, address: string, site: string): QueryResponse | QueryFault {
@@ -232,7 +232,7 @@ class QueryGate {
   }
 }
 
-const INTERNAL = fault(QUERY_STATUS.internalFault, "internal fault; see the agent's log");
+const INTERNAL = fault(QUERY_STATUS.internalFault, "internal error; see the agent's log");
 
 /** Our error number for a transport-level refusal. */
 const TRANSPORT_STATUS: Readonly<Record<number, number>> = {

@@ -83,7 +83,10 @@ function findFile(
     ((machine === null || place.machine === machine) &&
       (point === null || point === -1 || place.point === point));
   if (stored === null || !isThere) {
-    return fault(QUERY_STATUS.fileUnknown, "no stored waveform of this fileid at this place");
+    return fault(
+      QUERY_STATUS.fileUnknown,
+      "no waveform with this fileid is stored for this machine and point",
+    );
   }
   return { stored, sensor };
 }

@@ -19,7 +19,7 @@ const one = (value: number | null) => (value === null ? [] : [["", value] as con
 const FAMILIES: readonly Family[] = [
   {
     name: "gateside_sensor_state",
-    help: "1 for the state that a sensor of the site file is in, 0 for the others.",
+    help: "1 for the current state of a sensor in the site file, 0 for the others.",
     values: ({ state }) => STATES.map((each) => [`,state="${each}"`, each === state ? 1 : 0]),
   },
   {
@@ -35,7 +35,7 @@ const FAMILIES: readonly Family[] = [
   },
   {
     name: "gateside_sensor_zone",
-    help: "Vibration zone of a sensor's newest reading, 1 to 4 for A to D; sensors with a machine class alone.",
+    help: "Vibration zone of a sensor's newest reading, 1 to 4 for A to D; only for sensors with a machine class or limits.",
     values: ({ zone }) => one(zone ? "ABCD".indexOf(zone) + 1 : null),
   },
 ];

@@ -205,9 +205,7 @@ export function createApp(
   app.setNotFoundHandler((request, reply) =>
     reply
       .code(404)
-      .send(
-        problem(404, `nothing at ${pathOf(request)}; /api/v1/openapi.json lists what there is`),
-      ),
+      .send(problem(404, `nothing at ${pathOf(request)}; /api/v1/openapi.json lists the API`)),
   );
 
   registerHealth(app, parts);

@@ -51,5 +51,5 @@ export function tooMany(reply: FastifyReply): FastifyReply {
   return reply
     .code(503)
     .header("retry-after", "1")
-    .send(problem(503, "busy; ask again in a moment"));
+    .send(problem(503, "busy; try again in a moment"));
 }

@@ -66,7 +66,7 @@ test("api – a wrong, unknown or missing parameter is a 400 that names it", asy
   }
   const nothing = await get("/api/v1/nothing");
   assert.equal(nothing.status, 404);
-  assert.match(String(nothing.raw), /nothing at .*openapi\.json lists what there is/);
+  assert.match(String(nothing.raw), /nothing at .*openapi\.json lists the API/);
 });
 
 test("api – readings are paged in both orders without duplicates or gaps", async (t) => {

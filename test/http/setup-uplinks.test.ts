@@ -159,7 +159,7 @@ test("set-up – a typed password is written to a file of its own, takes effect,
   const refused = await put(elsewhere, 422);
   assert.deepEqual(
     refused.faults.map(({ place, problem }: Record<string, string>) => [place, problem]),
-    [["uplinks[0].password", "was typed for another name or address"]],
+    [["uplinks[0].password", "was entered for another name or address"]],
   );
   await put({ ...elsewhere, name: "other", passwordFile }, 422);
   // Nor does another uplink get it under another member, beside the one that it belongs to.
@@ -267,11 +267,7 @@ test("set-up – only files in the credentials and configuration directories may
     const { faults, tried, put } = await check(path);
     assert.equal(faults.length, 1, `${path}: ${JSON.stringify(faults)}`);
     assert.equal(faults[0]?.place, "uplinks[0].passwordFile");
-    assert.match(
-      faults[0]?.problem ?? "",
-      /is outside the directories that are allowed here/,
-      path,
-    );
+    assert.match(faults[0]?.problem ?? "", /is outside the allowed directories/, path);
     assert.equal(tried.status, 422, path);
     assert.equal(put.status, 422, path);
   }
@@ -288,7 +284,7 @@ test("set-up – only files in the credentials and configuration directories may
     "data/gateside.db",
   ]) {
     const { faults, tried, put } = await check(path);
-    assert.match(faults[0]?.problem ?? "", /is a file of the agent's own/, path);
+    assert.match(faults[0]?.problem ?? "", /is one of the agent's own files/, path);
     assert.deepEqual([tried.status, put.status], [422, 422], path);
   }
   assert.deepEqual((await check("sub/missing")).faults.length, 1, "one that is not there");
