@@ -13,7 +13,7 @@ export interface LinkState {
   /** When it last connected or disconnected, ms; null if it was never connected. */
   readonly since: number | null;
   readonly lastError: string | null;
-  /** Whether the broker keeps retained messages; null without a session. */
+  /** Whether the broker supports retained messages; null without a session. */
   readonly retainAvailable?: boolean | null;
   /** The addresses of the cluster in the order they are tried, each with why the last attempt there failed. */
   readonly addresses?: readonly { readonly url: string; readonly lastError: string | null }[];

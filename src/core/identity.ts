@@ -34,7 +34,7 @@ function timeFrom(record: RawRecord, source: TimeField): ReadingTime | null {
 /** Why a whole record cannot be used for the sensor that was requested; null if it can. */
 export function findReject(record: RawRecord, sensorCode: string): Reject | null {
   if (record.sensorCode !== null && !sameCode(record.sensorCode, sensorCode)) {
-    return { reason: "foreign_record", detail: `names sensor ${record.sensorCode}` };
+    return { reason: "foreign_record", detail: `is from sensor ${record.sensorCode}` };
   }
   if (readingTime(record) === null) return { reason: "no_time", detail: "no plausible time" };
   return null;

@@ -63,6 +63,7 @@ export interface Sentence {
 }
 
 const BOUND = { high: "above", low: "below" } as const;
+const INSIDE = { high: "below", low: "above" } as const;
 const ORIGIN = {
   limits: "the limit of",
   zone: "the zone limit of",
@@ -81,7 +82,7 @@ export function activeSentence(said: Sentence, active: Active, type: keyof typeo
     said.measured === null ||
     (active.side === "high" ? said.measured > active.limit : said.measured < active.limit);
   if (!isPassed) {
-    return `${head}: ${what} is ${measured}, not yet back by ${amount(active.hysteresis, said.unit)} from ${ORIGIN[type]} ${amount(active.limit, said.unit)}.`;
+    return `${head}: ${what} is ${measured}, not yet ${amount(active.hysteresis, said.unit)} ${INSIDE[active.side]} ${ORIGIN[type]} ${amount(active.limit, said.unit)}.`;
   }
   const zone = type === "zone" ? ` (zone ${active.rank === 2 ? "D" : "C"})` : "";
   return `${head}: ${what} is ${measured}, ${bound} ${ORIGIN[type]} ${amount(active.limit, said.unit)}${zone}.`;
@@ -115,13 +116,13 @@ export function silentSentence(
 ): string {
   const label = sensorLabel(sensor, site);
   const what = `${label.charAt(0).toUpperCase()}${label.slice(1)}`;
-  const why = isGatewayUp ? "" : "; the gateway does not answer";
+  const why = isGatewayUp ? "" : "; the gateway does not respond";
   return `Warning: ${what} has sent nothing for ${duration(seconds)}${why}.`;
 }
 
 export function heardAgainSentence(sensor: Sensor, site: Site): string {
   const label = sensorLabel(sensor, site);
-  return `Cleared: ${label.charAt(0).toUpperCase()}${label.slice(1)} sends again.`;
+  return `Cleared: ${label.charAt(0).toUpperCase()}${label.slice(1)} is sending again.`;
 }
 
 export function removedSentence(alarm: string, value: string, code: string): string {

@@ -143,7 +143,7 @@ export function goodReading(before: AlarmState, cause: Cause, subject: Subject):
   return transit(before, NORMAL, "cleared", cause, subject, text);
 }
 
-/** The sensor sends again. */
+/** The sensor is sending again. */
 export function heardAgain(before: AlarmState, cause: Cause, subject: Subject): Transition {
   const text = heardAgainSentence(subject.sensor, subject.site);
   return transit(before, NORMAL, "cleared", cause, subject, text);

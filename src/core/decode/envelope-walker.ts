@@ -344,7 +344,7 @@ export class EnvelopeWalker {
 
   #push(type: Frame["type"], state: State): boolean {
     if (this.#frames.length === FRAMES_MAX) {
-      return this.#end({ outcome: "malformed", detail: "too many envelopes in each other" });
+      return this.#end({ outcome: "malformed", detail: "too many nested envelopes" });
     }
     this.#frames.push(newFrame(type));
     return this.#to(state);

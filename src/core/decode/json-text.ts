@@ -118,7 +118,7 @@ export class JsonText {
         throw this.#unexpected();
       }
     }
-    throw new SyntaxError("a string has no end");
+    throw new SyntaxError("a string is not terminated");
   }
 
   #word(): JsonValue {

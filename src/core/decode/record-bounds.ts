@@ -71,7 +71,7 @@ export class RecordBudget {
         throw new BoundExceeded(
           "too_many_samples",
           ODD_SAMPLES_MAX,
-          "samples that are no 16-bit integers",
+          "samples that are not 16-bit integers",
         );
       }
       return;

@@ -156,7 +156,7 @@ function readIntegers(bytes: Buffer, from: number, close: number, out: Int16Arra
 }
 
 function tooManySamples(limit: number): BoundExceeded {
-  const what = limit === ODD_SAMPLES_MAX ? "samples that are no 16-bit integers" : "samples";
+  const what = limit === ODD_SAMPLES_MAX ? "samples that are not 16-bit integers" : "samples";
   return new BoundExceeded("too_many_samples", limit, `${what} in a channel`);
 }
 

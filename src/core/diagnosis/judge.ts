@@ -111,31 +111,35 @@ function refuse(
   { tones }: Measured,
   { machine, speedRpm, state, thresholds = THRESHOLDS }: Circumstances,
 ): readonly [CannotReason, string] | null {
-  if (state === "standing") return ["machine_standing", "The machine stands."];
+  if (state === "standing") return ["machine_standing", "The machine is not running."];
   if (machine.speed === undefined) {
     return [
       "speed_unknown",
-      "Findings need the shaft speed: name a sensor of kind rpm as the machine's `speed`. A nominal speed is not used.",
+      "Findings need the shaft speed: set the machine's `speed` to a sensor of kind rpm. A nominal speed is not used.",
     ];
   }
   if (speedRpm === null) {
     return [
       "speed_unknown",
-      `Findings need the shaft speed: sensor ${machine.speed.sensor} gives none that is recent enough for this reading.`,
+      `Findings need the shaft speed: sensor ${machine.speed.sensor} has no speed reading that is recent enough for this record.`,
     ];
   }
   if (state === "unknown") {
-    return ["state_unknown", "Nothing recent says whether the machine runs."];
+    return [
+      "state_unknown",
+      "There is no recent signal that shows whether the machine is running.",
+    ];
   }
-  if (speedRpm < TURNING_RPM) return ["machine_standing", "The machine stands: its speed is zero."];
+  if (speedRpm < TURNING_RPM)
+    return ["machine_standing", "The machine is not running: its speed is zero."];
   const [usable] = tones.filter((axis) => axis.tones !== null);
   if (usable === undefined) return ["record_short", "The record is too short for a spectrum."];
   if (tones.every(({ isClipped }) => isClipped)) {
-    return ["overloaded", "The sensor was overloaded: its spectrum holds lines of its own."];
+    return ["overloaded", "The sensor was overloaded, which adds lines to its spectrum."];
   }
   const turns = (usable.durationS * speedRpm) / 60;
   if (turns < thresholds.revolutionsMin) {
-    const text = `The record of ${usable.durationS.toFixed(2)} s is too short: it holds ${turns.toFixed(1)} revolutions at ${Math.round(speedRpm)} r/min, ${thresholds.revolutionsMin} are needed.`;
+    const text = `The record of ${usable.durationS.toFixed(2)} s is too short: it holds ${turns.toFixed(1)} revolutions at ${Math.round(speedRpm)} r/min, but ${thresholds.revolutionsMin} are needed.`;
     return ["record_short", text];
   }
   return null;
@@ -153,7 +157,7 @@ function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
       isNear(hz, order * look.shaftHz),
     );
   if (hasPlay) {
-    const text = "A damaged bearing has play: 1x and its harmonics may come from that.";
+    const text = "A damaged bearing has play, which may cause 1x and its harmonics.";
     rest.cannotTell("unbalance", null, "bearing_play", text);
     rest.cannotTell("looseness", null, "bearing_play", text);
   } else {
@@ -171,7 +175,7 @@ function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
     );
   } else if (isLoose) {
     const text =
-      "A loose machine shows 2x with its other harmonics: it is not taken for misalignment.";
+      "Looseness causes 2x along with other harmonics, so 2x is not evidence of misalignment.";
     rest.cannotTell("misalignment", null, "looseness_present", text);
   } else rest.say("misalignment", misalignment(look));
 }
@@ -210,7 +214,7 @@ function processFaults(look: Look, rest: Rest): void {
 }
 
 const beyond = (what: string, hz: number, topHz: number) =>
-  `${what} at ${hz.toFixed(0)} Hz lies above ${topHz.toFixed(0)} Hz, where this sample rate ends.`;
+  `${what} at ${hz.toFixed(0)} Hz is above ${topHz.toFixed(0)} Hz, the limit of this sample rate.`;
 const coarse = (what: string, hz: number) =>
   `Lines of ${hz.toFixed(2)} Hz are too coarse for ${what}: a longer record or a faster shaft is needed.`;
 
@@ -228,7 +232,7 @@ function bearingFaults(
       const cannotTell = (reason: CannotReason, text: string) =>
         rest.cannotTell(fault.finding, name, reason, text);
       if (envelope === null) {
-        cannotTell("no_envelope", "The sample rate gives no envelope.");
+        cannotTell("no_envelope", "The sample rate is too low for an envelope.");
         continue;
       }
       const why = unresolved(look, fault, envelope);

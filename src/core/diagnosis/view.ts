@@ -145,7 +145,7 @@ const NEEDS_SPEED: Cannot = {
   finding: null,
   bearing: null,
   reason: "speed_unknown",
-  text: "Findings need the shaft speed: name a sensor of kind rpm as the machine's `speed`.",
+  text: "Findings need the shaft speed: set the machine's `speed` to a sensor of kind rpm.",
 };
 
 const iso = (ms: number) => new Date(ms).toISOString();

@@ -13,7 +13,7 @@ export function configurationFaults(status: AgentStatus): Fault[] {
       code: "no_sensors",
       severity: "warning",
       subject: "configuration",
-      what: "There are no sensors yet, so nothing is read.",
+      what: "No sensors are configured yet, so nothing is read.",
       remedy:
         "Open the set-up page and add them, or write SITE_FILE and reload; `gateside discover` drafts one.",
       sinceMs: null,
@@ -26,7 +26,7 @@ export function configurationFaults(status: AgentStatus): Fault[] {
       severity: "error",
       subject: "configuration",
       what: `The last reload was refused; the previous configuration stays in effect: ${lines.slice(0, LINES_MAX).join("; ")}${more}.`,
-      remedy: "Mend what is named (`gateside check` shows it all) and reload again.",
+      remedy: "Correct these errors (`gateside check` lists all of them) and reload again.",
       sinceMs: null,
     });
   }
@@ -36,7 +36,7 @@ export function configurationFaults(status: AgentStatus): Fault[] {
       severity: "warning",
       subject: "configuration",
       what: `Settings have changed since the agent started: ${pendingRestart.join(", ")}.`,
-      remedy: "Restart the agent to have them in effect, or put them back.",
+      remedy: "Restart the agent to apply them, or undo the changes.",
       sinceMs: null,
     });
   }

@@ -19,13 +19,13 @@ const GATEWAY_REMEDY: Readonly<Record<FailureClass, string>> = {
   configuration:
     "The gateway refuses this box: check GATEWAY_HEADERS, a proxy in between, and the certificate (GATEWAY_CA_FILE).",
   service_status:
-    "The gateway answered with an error number of its own. If this number means a day without records, add it to GATEWAY_EMPTY_STATUSES.",
+    "The gateway returned its own error number. If this number means a day without records, add it to GATEWAY_EMPTY_STATUSES.",
   not_json:
     "Something other than the gateway's service responds at this address, often a login page: check GATEWAY_URL and GATEWAY_SERVICE.",
   truncated:
     "Responses arrive truncated: check the network path and any proxy with a size or time limit.",
   too_large:
-    "A day's answer exceeds GATEWAY_MAX_BODY_MB: raise it, or let the sensor send less often.",
+    "The response for one day exceeds GATEWAY_MAX_BODY_MB: raise that limit, or configure the sensor to send less often.",
   aborted: "The agent was stopping; nothing to do.",
 };
 
@@ -48,7 +48,7 @@ function gatewayFaults({ gateway }: AgentStatus): Fault[] {
       code: "gateway_down",
       severity: "error",
       subject: "gateway",
-      what: `The gateway does not answer as it should${gateway.lastError === null ? "" : `: ${gateway.lastError}`}. Its days are read again when it is back.`,
+      what: `The gateway does not respond correctly${gateway.lastError === null ? "" : `: ${gateway.lastError}`}. Missed days are read when it is back.`,
       remedy: GATEWAY_REMEDY[gateway.lastErrorClass ?? "transient"],
       sinceMs: gateway.lastAnswerAtMs,
     },
@@ -92,7 +92,7 @@ function brokerRemedy(links: AgentStatus["links"]): string {
   const [url, id] = isMain
     ? ["MQTT_URL", "MQTT_CLIENT_ID"]
     : ['"url" of the uplink in UPLINKS_FILE', '"clientId"'];
-  return `Check that the broker runs and ${url} reaches it; then user name, password, certificates, and that no other client uses the same ${id}.`;
+  return `Check that the broker is running and that ${url} is its address; then check user name, password, certificates, and that no other client uses the same ${id}.`;
 }
 
 function linkFaults({ links }: AgentStatus): Fault[] {
@@ -104,7 +104,7 @@ function linkFaults({ links }: AgentStatus): Fault[] {
         severity: "warning",
         subject: "broker",
         what: `The ${wordOf(link)} primary host is offline${link.hostDoubt ? `: ${link.hostDoubt}` : ""}. Readings wait in the buffer.`,
-        remedy: "Start the SCADA host, or check SPARKPLUG_HOST_ID against its own id.",
+        remedy: "Start the SCADA host, or check that SPARKPLUG_HOST_ID matches its id.",
         sinceMs: link.since,
       });
     }
@@ -136,8 +136,8 @@ function bufferFaults({ buffer }: AgentStatus): Fault[] {
     add(
       "buffer_nearly_full",
       "warning",
-      `At the present rate the buffer holds ${Math.max(0, Math.floor(buffer.hoursUntilFull))} more hours of an outage.`,
-      "Bring the broker back, or raise BUFFER_MAX_MB if the disk allows it. To free space, lower WAVEFORM_DAYS or HISTORY_DAYS.",
+      `At the current rate the buffer will be full in ${Math.max(0, Math.floor(buffer.hoursUntilFull))} hours.`,
+      "Restore the connection to the broker, or raise BUFFER_MAX_MB if the disk allows it. To free space, lower WAVEFORM_DAYS or HISTORY_DAYS.",
     );
   }
   const dropped = Object.entries(buffer.dropped).filter(([, count]) => count > 0);
@@ -157,8 +157,8 @@ function setAsideFaults({ daysSetAside = [] }: AgentStatus): Fault[] {
     code: "day_set_aside",
     severity: "error",
     subject: sensor,
-    what: `The agent ended ${times === 1 ? "once" : `${times} times`} while it read ${kind} of ${day}. The day is set aside until ${new Date(untilMs).toISOString()}; all others are read.`,
-    remedy: `If the power failed at that time, there is nothing to do. Otherwise read the day now with gateside backfill --sensor ${sensor} --from ${day} --to ${day}, and report what that says.`,
+    what: `The agent ended ${times === 1 ? "once" : `${times} times`} while reading ${kind} of ${day}. The day is set aside until ${new Date(untilMs).toISOString()}; all others are read.`,
+    remedy: `If the power failed at that time, there is nothing to do. Otherwise read the day now with gateside backfill --sensor ${sensor} --from ${day} --to ${day}, and report the result.`,
     sinceMs,
   }));
 }
@@ -171,7 +171,7 @@ function clockFaults({ clock }: AgentStatus): Fault[] {
       severity: "error",
       subject: "clock",
       what: "This box's clock shows an impossible time.",
-      remedy: "Set the clock (timedatectl) and give the box a time server it can reach.",
+      remedy: "Set the clock (timedatectl) and configure a time server that the box can reach.",
       sinceMs: null,
     });
   }
@@ -183,7 +183,7 @@ function clockFaults({ clock }: AgentStatus): Fault[] {
       subject: "clock",
       what: `The gateway's clock is ${minutes} min ${clock.skewMs > 0 ? "ahead of" : "behind"} this box's.`,
       remedy:
-        "Correct whichever of the two is wrong. Times of readings are the gateway's and are never corrected.",
+        "Correct the clock that is wrong. Readings keep the gateway's times; the agent never corrects them.",
       sinceMs: null,
     });
   }
@@ -217,7 +217,7 @@ function sensorFaults(status: AgentStatus, site: Site): Fault[] {
         subject: sensor.code,
         what: `${name} has sent nothing for more than three of its intervals.`,
         remedy:
-          "Check its battery and its radio path to the gateway; then look at the sensor in the gateway's own page.",
+          "Check its battery and its radio path to the gateway; then look up the sensor on the gateway's own page.",
         sinceMs: sensor.lastReadingMs,
       });
     }
@@ -228,7 +228,7 @@ function sensorFaults(status: AgentStatus, site: Site): Fault[] {
         severity: "warning",
         subject: sensor.code,
         what: `The battery of ${name} is at ${sensor.batteryV} V, below its limit of ${limitV} V.`,
-        remedy: "Change the battery at the next round.",
+        remedy: "Replace the battery soon.",
         sinceMs: null,
       });
     }

@@ -92,7 +92,7 @@ export function isFault(value: object): value is QueryFault {
   return "statusNumber" in value;
 }
 
-const WRONG = Symbol("of the wrong type or out of its set");
+const WRONG = Symbol("of the wrong type or not in its set");
 const BAD_DATE = Symbol("no date");
 
 /** Null: given but empty, which is allowed for a date. */

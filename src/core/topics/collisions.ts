@@ -31,7 +31,10 @@ export function topicFaults(plan: TopicPlan, site: Site): TopicFault[] {
   const more = faults.length - FAULTS_MAX;
   return [
     ...faults.slice(0, FAULTS_MAX),
-    { problem: `and ${more} more topics like these`, remedy: "correct the template first" },
+    {
+      problem: `and ${more} more topics with the same problem`,
+      remedy: "correct the template first",
+    },
   ];
 }
 
@@ -47,7 +50,7 @@ function sharedTopics(rows: readonly PublishedTopic[]): TopicFault[] {
       faults.push({
         problem: `${stream} and ${other} would share the topic ${topic}`,
         remedy:
-          "add a placeholder that tells them apart, such as {sensor}, {kind}, {channel} or {value}",
+          "add a placeholder that distinguishes them, such as {sensor}, {kind}, {channel} or {value}",
       });
     }
   }
@@ -77,7 +80,7 @@ function reservedTopics(
     const owner = alarmed === undefined ? "the agent's own topics" : `alarms of ${alarmed}`;
     faults.push({
       problem: `${stream} and ${owner} would share the topic ${topic}`,
-      remedy: `keep clear of ${alarmed === undefined ? `${agent}…` : `${above}…`}`,
+      remedy: `use topics outside ${alarmed === undefined ? `${agent}…` : `${above}…`}`,
     });
   }
   return faults;
@@ -92,13 +95,13 @@ function longTopics(plan: TopicPlan, rows: readonly PublishedTopic[]): TopicFaul
     const slashesMax = topic.startsWith("$aws/rules/") ? AWS_SLASHES_MAX + 3 : AWS_SLASHES_MAX;
     if (plan.profile === "aws-iot" && slashes > slashesMax)
       faults.push({
-        problem: `${topic} has ${slashes} slashes, and AWS IoT allows no more than ${slashesMax}`,
+        problem: `${topic} has ${slashes} slashes, but AWS IoT allows at most ${slashesMax}`,
         remedy: "shorten the prefix or the template",
       });
     const bytes = new TextEncoder().encode(topic).length;
     if (bytes > bytesMax)
       faults.push({
-        problem: `${topic.slice(0, 80)}… has ${bytes} bytes, and the limit is ${bytesMax}`,
+        problem: `${topic.slice(0, 80)}… has ${bytes} bytes, but the limit is ${bytesMax}`,
         remedy: "shorten the names, or use ids or codes instead",
       });
   }

@@ -110,7 +110,7 @@ function faultsOf(name: TemplateName, text: string): TemplateFault[] {
   for (const unknown of new Set(found.filter((one) => !allowed.includes(one)))) {
     faults.push({
       name,
-      problem: `has the placeholder {${unknown}}, which is unknown in a ${name} topic`,
+      problem: `contains the placeholder {${unknown}}, which is not available in a ${name} topic`,
       remedy: `use ${allowed.map((one) => `{${one}}`).join(" ")}`,
     });
   }
@@ -133,13 +133,13 @@ function faultsOf(name: TemplateName, text: string): TemplateFault[] {
     faults.push({
       name,
       problem: "has an empty level",
-      remedy: "write no slash at its start or end, and never two in a row",
+      remedy: "remove slashes at the start and end, and double slashes",
     });
   }
   if (literal.startsWith("$") && !literal.startsWith("$aws/rules/")) {
     faults.push({
       name,
-      problem: "begins with $, where brokers keep topics of their own",
+      problem: "begins with $, which brokers reserve for their own topics",
       remedy: "begin with {prefix} or a word",
     });
   }
@@ -147,7 +147,7 @@ function faultsOf(name: TemplateName, text: string): TemplateFault[] {
     faults.push({
       name,
       problem: `has ${text.length} characters`,
-      remedy: `keep it within ${TEMPLATE_LENGTH_MAX}`,
+      remedy: `use at most ${TEMPLATE_LENGTH_MAX}`,
     });
   }
   return faults;

@@ -233,7 +233,7 @@ test("alarms – a message never says that a value within the hysteresis is beyo
   const [, warning] = feed(engine, pressures([9.5, 7.8]));
   assert.equal(
     warning?.text,
-    "Warning: Suction pressure at Feed line (30007) is 7.8 bar, not yet back by 0.3 bar from the limit of 8 bar.",
+    "Warning: Suction pressure at Feed line (30007) is 7.8 bar, not yet 0.3 bar below the limit of 8 bar.",
   );
 });
 

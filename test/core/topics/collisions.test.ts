@@ -112,7 +112,7 @@ test("aws-iot – no more than 7 slashes and 256 bytes a topic (AWS IoT Core quo
   assert.match(problems({ ...deep, topicPrefix: "a/b/c/d" })[0] ?? "", /has 8 slashes/);
   assert.match(
     problems({ ...deep, topicPrefix: "a".repeat(250) })[0] ?? "",
-    /bytes, and the limit is 256/,
+    /bytes, but the limit is 256/,
   );
   assert.deepEqual(problems({ formats: ["json"], topicPrefix: "a/b/c/d/e" }), []);
 });

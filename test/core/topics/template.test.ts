@@ -71,7 +71,7 @@ test("templates – a name at the start never creates a topic reserved by the br
 
 test("templates – each error is named with what is wrong", () => {
   const problems = (reading: string) => templateFaults({ reading }).map(({ problem }) => problem);
-  assert.match(problems("{prefix}/{senzor}").join(), /\{senzor\}, which is unknown in/);
+  assert.match(problems("{prefix}/{senzor}").join(), /\{senzor\}, which is not available in/);
   assert.match(problems("a/{value}").join(), /\{value\}/);
   assert.match(problems("a/{sensor").join(), /brace/);
   assert.match(problems("a//{sensor}").join(), /empty level/);
