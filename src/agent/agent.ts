@@ -25,7 +25,7 @@ export interface Agent {
   readonly address: string | null;
   status(): AgentStatus;
   readonly metrics: Metrics;
-  /** Reads site and uplinks files again and applies what differs. */
+  /** Reloads the site and uplinks files and applies the differences. */
   reload(by: string): Promise<void>;
   /** Works until aborted, then closes everything within ten seconds. */
   run(signal: AbortSignal): Promise<void>;
@@ -190,7 +190,7 @@ class RunningAgent implements Agent {
       await this.#parts.clock.sleep(PLACE_LOOK_MS, signal);
       if (signal.aborted || this.#parts.store.isInPlace()) continue;
       const { dataDir } = this.#parts.settings;
-      const message = `DATA_DIR: ${dataDir} or its gateside.db was deleted or replaced while the agent was running; it ends, and a start begins with what is there`;
+      const message = `DATA_DIR: ${dataDir} or its gateside.db was deleted or replaced while the agent was running; the agent exits, and the next start uses what is there now`;
       throw Object.assign(new Error(message), { code: "data_dir_gone" });
     }
   }

@@ -91,8 +91,8 @@ function faultOf(
     if (!isDay(day)) return `${JSON.stringify(day)} is not a valid day; write it like 2026-11-20`;
   if (to < from) return `the last day, ${to}, is before the first, ${from}`;
   if (today !== null && from > today)
-    return `${from} is still to come at the gateway, where it is ${today}`;
-  if (addDays(from, DAYS_MAX) <= to) return `more than ${DAYS_MAX} days; ask for them in parts`;
+    return `${from} is in the future: it is ${today} at the gateway`;
+  if (addDays(from, DAYS_MAX) <= to) return `more than ${DAYS_MAX} days; request fewer at a time`;
   if (sensor !== null) {
     const configured = site.sensors.find(({ code }) => code === sensor);
     if (configured === undefined) return `sensor ${sensor} is not in the site file`;
@@ -111,7 +111,7 @@ function split(request: BackfillRequest, { site, canReread }: BackfillParts, tod
   if (isCut) {
     const next = addDays(last, 1);
     const what = next === request.to ? next : `${next} to ${request.to}`;
-    refused.push(`${what}: not read; still to come at the gateway, where it is ${today}`);
+    refused.push(`${what}: not read; it is in the future: it is ${today} at the gateway`);
   }
   for (let day = last; day >= request.from; day = addDays(day, -1)) {
     const isSafe = site.current.sensors
@@ -120,7 +120,9 @@ function split(request: BackfillRequest, { site, canReread }: BackfillParts, tod
       .every(({ code, kinds }) => kinds.every((kind) => canReread({ sensor: code, kind, day })));
     if (isSafe) days.push(day);
     else
-      refused.push(`${day}: not read; its records are forgotten here, so they could be sent twice`);
+      refused.push(
+        `${day}: not read; the agent no longer remembers its records, so they could be sent twice`,
+      );
   }
   return { days, refused };
 }

@@ -65,7 +65,7 @@ export class Discovery {
         ? "stopped: it took too long, or the agent is stopping"
         : err instanceof AnalyticsFailure
           ? err.message
-          : "a fault of the agent; its log has more";
+          : "internal error; see the agent's log";
       this.#state = { state: "failed", detail, devices: 0 };
     } finally {
       await client.close();

@@ -124,7 +124,7 @@ export class Setup implements SetupDesk {
           {
             place: "kind",
             problem: `is not a kind of this sensor`,
-            remedy: `give ${sensor.kinds.join(" or ")}`,
+            remedy: `use ${sensor.kinds.join(" or ")}`,
           },
         ],
       };
@@ -150,7 +150,7 @@ export class Setup implements SetupDesk {
         error: result.ok
           ? null
           : signal.aborted
-            ? `no whole answer within ${PROBE_MAX_MS / 1000} s`
+            ? `no complete response within ${PROBE_MAX_MS / 1000} s`
             : result.message,
         reading: newest && {
           id: newest.id,

@@ -39,7 +39,7 @@ export async function readServiceState(
   const problem =
     answer.records === 0
       ? "the gateway responds, but has no record"
-      : `${answer.records} records, and none is of this sensor and has one of the fields ${wanted.join(", ")}`;
+      : `${answer.records} records, but none is from this sensor and has one of the fields ${wanted.join(", ")}`;
   return { sample: null, problem };
 }
 

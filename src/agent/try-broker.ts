@@ -35,7 +35,7 @@ export async function tryAddress(
     return { url, ok: true, detail: `connected${limits(result.info, options.version)}` };
   const redact = (given: string) => options.redact?.(given) ?? given;
   const { text, said = "" } = result.failure;
-  const quoted = said === "" ? "" : `; it says: ${snippetOf(Buffer.from(said), redact)}`;
+  const quoted = said === "" ? "" : `; it sent: ${snippetOf(Buffer.from(said), redact)}`;
   return { url, ok: false, detail: `${redact(text)}${quoted}` };
 }
 
@@ -45,5 +45,5 @@ function limits(info: SessionInfo, version: 4 | 5): string {
   const packet = maximumPacketSize === null ? "any size" : `${maximumPacketSize} bytes`;
   const inflight = receiveMaximum === null ? "65535" : String(receiveMaximum);
   const retain = retainAvailable ? "" : ", NO retained messages";
-  return `; it allows packets of ${packet}, ${inflight} in flight${retain}`;
+  return `; it accepts packets of ${packet}, ${inflight} in flight${retain}`;
 }

@@ -41,7 +41,7 @@ export class Watchdog {
       {
         name: "database",
         isWell: isStoreWell,
-        detail: isStoreWell ? "" : "the database does not answer",
+        detail: isStoreWell ? "" : "the database does not respond",
       },
     ];
   }

@@ -3,10 +3,10 @@ import { messageOf } from "./database/failure.ts";
 /** What the operator can check; the code stays for those who know it. */
 const WORDS: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nothing accepts connections at that address and port",
-  EHOSTUNREACH: "no way through the network to that address",
+  EHOSTUNREACH: "no route to that address",
   ENETUNREACH: "this machine has no network to that address",
-  ETIMEDOUT: "that address does not answer",
-  ENOTFOUND: "no name server knows that host",
+  ETIMEDOUT: "that address does not respond",
+  ENOTFOUND: "no name server knows this host",
   EAI_AGAIN: "no name server responds",
 };
 
@@ -17,5 +17,5 @@ export function unreachedText(error: unknown, what: string): string {
   const code = Object.keys(WORDS).find((one) => text.includes(one)) ?? "";
   const words = WORDS[code];
   if (words === undefined) return text;
-  return `${words} (${code}); is ${what} running, and are its host and port right?`;
+  return `${words} (${code}); check that ${what} is running and that host and port are correct`;
 }

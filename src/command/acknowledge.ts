@@ -47,7 +47,7 @@ export async function acknowledge(
   try {
     await reply(replyTo(message, answer, parts.responsePrefix));
   } catch (err) {
-    parts.logger.warn({ err }, "response to an acknowledgement could not be sent");
+    parts.logger.warn({ err }, "the response to an alarm command could not be sent");
   }
 }
 
@@ -56,7 +56,7 @@ async function answerTo(
   message: Omit<CommandMessage, "uplink">,
 ): Promise<Answer> {
   const request = message.retain
-    ? "a retained request would act again on every connection"
+    ? "a retained request would be executed again on every connection"
     : requestOf(message.payload, clock.now(), redact);
   if (typeof request === "string") {
     audit(AUDITED, "rejected", "");
@@ -67,7 +67,7 @@ async function answerTo(
     audit(AUDITED, outcome.ok ? "done" : "rejected", `${request.word} ${request.id}`);
     return outcome.ok ? { ok: true, outcome: "done", description: "" } : rejected(outcome.detail);
   } catch (err) {
-    logger.error({ err }, "an acknowledgement could not be stored");
+    logger.error({ err }, "an alarm command could not be stored");
     return rejected("it could not be stored; try again");
   }
 }
@@ -79,7 +79,7 @@ function requestOf(
   nowMs: number,
   redact: (text: string) => string,
 ): AlarmRequest | string {
-  if (payload.length > REQUEST_BYTES_MAX) return `the request is over ${REQUEST_BYTES_MAX} bytes`;
+  if (payload.length > REQUEST_BYTES_MAX) return `the request exceeds ${REQUEST_BYTES_MAX} bytes`;
   let body: unknown;
   try {
     body = JSON.parse(Buffer.from(payload).toString("utf8"));
@@ -102,10 +102,10 @@ function requestOf(
     return "id must be the id of an alarm's event";
   if (word === undefined) return `action must be one of ${ALARM_WORDS.join(", ")}`;
   if (typeof by !== "string" || by === "" || by.length > BY_MAX) {
-    return `by must be a text of 1 to ${BY_MAX} characters`;
+    return `by must be text of 1 to ${BY_MAX} characters`;
   }
   if (note !== null && (typeof note !== "string" || note === "" || note.length > NOTE_MAX)) {
-    return `note must be a text of 1 to ${NOTE_MAX} characters`;
+    return `note must be text of 1 to ${NOTE_MAX} characters`;
   }
   const untilMs =
     typeof minutes === "number" && Number.isFinite(minutes)

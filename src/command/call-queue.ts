@@ -81,7 +81,7 @@ export class CallQueue {
     const waitMs = this.#nextCallAt() - clock.monotonic();
     if (waitMs > 0) await clock.sleep(waitMs, signal);
     if (mustWait) this.#waiting -= 1;
-    if (signal.aborted) return rejectedLocally("the agent is stopping, the gateway was not called");
+    if (signal.aborted) return rejectedLocally("the agent is stopping; the gateway was not called");
     this.#lastCallAt = clock.monotonic();
     try {
       return resultOfResponse(await gateway.queueSettings(this.#operation, settings, signal));

@@ -177,7 +177,7 @@ export class Dispatcher {
     }
     const { mustWait, isFull } = this.#calls;
     if (mustWait && isFull)
-      return rejectedLocally(`${WAITING_MAX} commands are waiting already, try again later`);
+      return rejectedLocally(`${WAITING_MAX} commands are already waiting; try again later`);
     return { settings: checked.settings, mustWait };
   }
 }

@@ -53,7 +53,7 @@ export function requestOfMessage(message: CommandMessage, context: RequestContex
   let body: unknown = null;
   let refused = message.retain ? "a retained request is not executed" : null;
   if (message.payload.length > REQUEST_BYTES_MAX)
-    refused ??= `the request has ${message.payload.length} bytes, more than ${REQUEST_BYTES_MAX}`;
+    refused ??= `the request has ${message.payload.length} bytes, more than the limit of ${REQUEST_BYTES_MAX}`;
   else {
     try {
       body = JSON.parse(text);

@@ -20,8 +20,8 @@ type ListName = (typeof LISTS)[number][0];
 
 const EMPTY: Readonly<Record<ListName, string>> = {
   active: "No active alarms.",
-  acknowledged: "No acknowledged alarms are still active.",
-  shelved: "Nothing is shelved.",
+  acknowledged: "No acknowledged alarms.",
+  shelved: "No alarms are shelved.",
   history: "There is no alarm history.",
   said: "No actions yet.",
 };

@@ -345,7 +345,7 @@ async function problemText(response: Response): Promise<string> {
 /** The message of an error response. */
 export function messageOf(body: unknown): string {
   const { error } = (body ?? {}) as { error?: { message?: string } };
-  return error?.message ?? "the agent gave no reason";
+  return error?.message ?? "the agent returned no reason";
 }
 
 function instant(ms: number): string {

@@ -8,7 +8,7 @@ import { colour, type Theme } from "./theme.ts";
 const STEP = uPlot.paths.stepped?.({ align: 1 }) ?? null;
 /** Part of the width a key press zooms by. */
 const ZOOM = 0.25;
-const HELP = "Arrow keys move the cursor, plus and minus zoom, 0 shows all again.";
+const HELP = "Arrow keys move the cursor, plus and minus zoom, 0 resets the view.";
 const HOLD_HELP = "Enter pins and releases the cursor.";
 
 export class Chart {
@@ -165,10 +165,10 @@ export class Chart {
     setText(
       this.#readout,
       this.#spec?.x.length === 0
-        ? "Nothing to show here."
+        ? "No data."
         : matchMedia("(pointer: coarse)").matches
           ? "Touch the plot to read a point; zoom with + and −."
-          : "Drag over the plot to zoom; double-click to show all.",
+          : "Drag over the plot to zoom; double-click to reset.",
     );
   }
 

@@ -96,7 +96,7 @@ function shared(faults: readonly Fault[]): (readonly Fault[])[] {
 
 const NAMED_MAX = 24;
 const SILENT_REMEDY =
-  "Check their batteries and their radio path to the gateway, first what they share: a repeater, a supply, an antenna.";
+  "Check their batteries and their radio path to the gateway, starting with what they share: a repeater, a power supply, an antenna.";
 
 /** The name that the fault texts use. */
 function nameOf(model: Model, code: string): string {
@@ -152,7 +152,7 @@ export function gapsPanel(
     h(
       "p",
       { class: "hint" },
-      "These never reached the broker. If the gateway still has those days, gateside backfill reads them again.",
+      "These readings never reached the broker. If the gateway still has those days, gateside backfill can read them again.",
     ),
     h(
       "div",

@@ -26,7 +26,7 @@ export function findingsPanel(
   const checked = h(
     "details",
     null,
-    h("summary", null, "What was checked, and what cannot be determined"),
+    h("summary", null, "What was checked, and what could not be determined"),
   );
   const looked = h("div", { class: "looked" });
   checked.append(looked);
@@ -91,7 +91,7 @@ function findingItem(model: Model, finding: ApiFinding, machine: Machine | null)
       ", last seen ",
       timeNode(model, Date.parse(finding.lastSeen)),
       inRow > 0 ? `, in ${inRow} readings in a row` : ", not in the newest reading",
-      ` · ${number(level)} of ${number(limit)} ${unit} that it has to reach, at ${number(speedRpm, "rpm")} rpm`,
+      ` · ${number(level)} of ${number(limit)} ${unit} required, at ${number(speedRpm, "rpm")} rpm`,
     ),
     evidenceTable(finding, machine),
   );

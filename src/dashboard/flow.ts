@@ -140,9 +140,9 @@ function showBuffer(status: Status, station: Station, tank: Tank): void {
     isWell ? (isTight ? "warn" : "ok") : "bad",
     hoursLeft === null ? "Keeping readings" : `Room for ${hours(hoursLeft)} offline`,
     [
-      hoursLeft === null ? "hours until full: known after an hour" : "",
+      hoursLeft === null ? "hours until full: known after one hour" : "",
       `${(share * 100).toFixed(share < 0.1 ? 1 : 0)}\u00a0% of ${bytes(buffer.limitBytes)} used`,
-      pending === 0 ? "nothing waiting" : `${plural(pending)} to go out`,
+      pending === 0 ? "nothing waiting" : `${plural(pending)} to send`,
     ],
   );
 }
@@ -270,7 +270,7 @@ interface Pipe {
 
 /** Why there are more messages than readings. */
 const MESSAGES_HINT =
-  "A reading is one message per format; each plain value and each waveform is a message of its own. Backlog counts, too.";
+  "A reading is one message per format. Each plain value and each waveform is a separate message. Includes the backlog.";
 
 const PIPE_WORDS: Readonly<Record<FlowState, string>> = {
   flowing: "flowing",

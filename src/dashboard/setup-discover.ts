@@ -21,7 +21,7 @@ export async function discoverView(view: SetupView): Promise<void> {
   if (!view.about.isNamed) {
     return replace(
       view.place,
-      h("p", null, h("a", { href: "#/setup" }, "Give the site its name"), " first."),
+      h("p", null, h("a", { href: "#/setup" }, "Name the site"), " first."),
     );
   }
   if (body.state === "running") return wait(view);
@@ -51,7 +51,10 @@ function loginForm(view: SetupView, trouble: string): HTMLElement {
     event.preventDefault();
     const isGiven = [email, password].every(({ value }) => value.trim() !== "");
     if (!isGiven || !/^https?:\/\/./.test(url.value.trim())) {
-      setText(fault, "Give the address with http:// or https://, the e-mail and the password.");
+      setText(
+        fault,
+        "Enter the address with http:// or https://, the e-mail address and the password.",
+      );
       return;
     }
     const wireWord = word.value.trim();
@@ -83,7 +86,7 @@ function loginForm(view: SetupView, trouble: string): HTMLElement {
     h(
       "p",
       null,
-      "Asks an analytics service for its sensors and their locations. The password is used only for this log-in and is not stored.",
+      "Requests the list of sensors and their locations from an analytics service. The password is used only for this log-in and is not stored.",
     ),
     field("Address of the service", url, "Such as http://analytics.plant:8080"),
     field("E-mail", email),
@@ -95,7 +98,7 @@ function loginForm(view: SetupView, trouble: string): HTMLElement {
       field(
         "Wire word",
         word,
-        "Only if the service's names use another word than this agent's WIRE_WORD.",
+        "Only needed if the service's names use a different word than this agent's WIRE_WORD.",
       ),
     ),
     fault,
@@ -120,7 +123,7 @@ async function wait(view: SetupView): Promise<void> {
     if (status !== 200) throw new Error(messageOf(body));
     if (body.state === "found") return new DraftView(view).load();
     if (body.state !== "running") return replace(view.place, loginForm(view, body.detail));
-    setText(text, `Asking the service: ${body.detail} …`);
+    setText(text, `Querying the service: ${body.detail} …`);
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }
 }
@@ -199,7 +202,7 @@ class DraftView {
         h(
           "button",
           { type: "button", click: () => replace(this.#view.place, loginForm(this.#view, "")) },
-          "Ask the service again",
+          "Search again",
         ),
       ),
     );
@@ -252,7 +255,7 @@ class DraftView {
       h(
         "p",
         { role: "status" },
-        `${sensors.length} sensors are not in the site file; ${kept} are already there.`,
+        `${sensors.length} sensors are not in the site file yet; ${kept} already are.`,
       ),
       h(
         "ul",
@@ -271,7 +274,7 @@ class DraftView {
           ),
         ),
       ),
-      notes.length > 0 && h("h2", null, "Look at these"),
+      notes.length > 0 && h("h2", null, "Please check"),
       notes.length > 0 &&
         h("ul", { class: "set-faults" }, ...notes.map((note) => h("li", null, note))),
     );
@@ -293,7 +296,7 @@ class DraftView {
           ? `Not saved: ${saved.faults.map(({ place, problem, remedy }) => `${place}: ${problem}; ${remedy}`).join(" · ")}`
           : saved.outcome === "refused"
             ? `Not saved: ${saved.message}`
-            : "Not saved: the file was changed at the same time. Try again.",
+            : "Not saved: the file was changed in the meantime. Try again.",
       );
     } catch (error) {
       setText(this.#fault, (error as Error).message);

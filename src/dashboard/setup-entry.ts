@@ -84,7 +84,7 @@ class EntryForm {
         h(
           "p",
           { class: "set-note" },
-          `There is no ${list.word} ${key} any more. Saving adds a new one.`,
+          `${capital(list.word)} ${key} no longer exists. Saving adds a new one.`,
         ),
       form,
     );

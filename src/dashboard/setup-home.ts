@@ -68,7 +68,7 @@ function nameForm(view: SetupView, file: SetupFile): HTMLElement {
         saved.outcome === "faults"
           ? saved.faults.map(({ problem, remedy }) => `${problem}; ${remedy}`).join(" · ")
           : saved.outcome === "changed"
-            ? "Someone else has written the site file in the meantime. Open this page again."
+            ? "Someone else changed the site file in the meantime. Open this page again."
             : saved.message,
       );
     } catch (error) {

@@ -57,7 +57,7 @@ export const LISTS_BY_VIEW: Readonly<Record<string, ListView>> = {
     key: "id",
     word: "machine",
     empty:
-      "No machines yet. They are needed for findings and for alarms that apply only while a machine is running.",
+      "No machines yet. They are required for findings and for alarms that apply only while a machine is running.",
     first: ["id", "name", "running", "speed"],
     removed: "Its findings end.",
     line: (one) => wordOf(one["name"]),
@@ -88,7 +88,7 @@ export const LISTS_BY_VIEW: Readonly<Record<string, ListView>> = {
     one: "uplink",
     key: "name",
     word: "uplink",
-    empty: "No uplinks except main, which is configured by the settings MQTT_….",
+    empty: "No uplinks except main, which is configured by the MQTT_… settings.",
     first: ["name", "url", "username", "password", "passwordFile", "caFile", "formats", "profile"],
     removed: "Its undelivered readings are dropped and counted.",
     line: (one) => wordOf(one["url"]),
@@ -151,7 +151,7 @@ export function sayNoUplinks(place: HTMLElement): void {
     h(
       "p",
       null,
-      "Readings go to the broker of MQTT_URL. For more, set UPLINKS_FILE to a file that the agent may write, and restart the agent (docs/setup.md).",
+      "Readings go to the broker of MQTT_URL. To add uplinks, set UPLINKS_FILE to a file that the agent can write, and restart the agent (docs/setup.md).",
     ),
   );
 }

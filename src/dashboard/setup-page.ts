@@ -133,7 +133,7 @@ function notes({ mayChange, site, uplinks }: SetupAbout): HTMLElement[] {
     ...[site, uplinks].map((file) =>
       file === null || file.trouble === null
         ? ""
-        : `${file.path} cannot be saved: ${file.trouble}. The file must be where the agent may write; see docs/setup.md.`,
+        : `${file.path} cannot be saved: ${file.trouble}. The file must be in a place where the agent can write; see docs/setup.md.`,
     ),
   ];
   return lines.filter((line) => line !== "").map((line) => h("p", { class: "set-note" }, line));

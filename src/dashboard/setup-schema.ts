@@ -102,7 +102,7 @@ export function isDict(value: unknown): value is Dict {
 
 export function defaultWords({ default: usual, examples }: JsonSchema, none = "–"): string {
   if (usual !== undefined && usual !== null)
-    return typeof usual === "boolean" ? `as usual (${usual ? "Yes" : "No"})` : wordOf(usual);
+    return typeof usual === "boolean" ? `default (${usual ? "Yes" : "No"})` : wordOf(usual);
   return examples?.[0] === undefined ? none : none === "" ? `such as ${wordOf(examples[0])}` : none;
 }
 

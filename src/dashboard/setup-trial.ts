@@ -35,7 +35,7 @@ export function trialPanel(
   );
   const attempt = async (): Promise<void> => {
     button.disabled = true;
-    replace(out, h("p", { class: "hint" }, isSensor ? "Asking the gateway …" : "Connecting …"));
+    replace(out, h("p", { class: "hint" }, isSensor ? "Querying the gateway …" : "Connecting …"));
     try {
       const kinds = entry()["kinds"];
       const answers = isSensor

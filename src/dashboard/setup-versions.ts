@@ -63,7 +63,7 @@ function item(
         disabled: !view.about.mayChange,
         click: () => void restore(),
       },
-      `Take ${name} back`,
+      `Restore ${name}`,
     );
     replace(
       out,
@@ -83,11 +83,11 @@ function item(
       return view.go("versions", `Version ${version} is restored and in effect.`);
     if (saved.outcome === "changed")
       return say(
-        "Someone else has changed the file in the meantime. Open this page again to see the changes.",
+        "Someone else changed the file in the meantime. Open this page again to see the changes.",
       );
     if (saved.outcome === "refused") return say(saved.message);
     say(
-      `It is not valid today: ${saved.faults.map(({ place, problem }) => `${place} ${problem}`).join(" · ")}`,
+      `It is no longer valid: ${saved.faults.map(({ place, problem }) => `${place} ${problem}`).join(" · ")}`,
     );
   };
   const attempt = (work: () => Promise<void>) => () =>
@@ -102,7 +102,7 @@ function item(
       timeNode(view.model, replacedAtMs, "full"),
       ` by ${replacedBy}`,
     ),
-    h("button", { type: "button", click: attempt(show) }, `Show the difference to ${name}`),
+    h("button", { type: "button", click: attempt(show) }, `Compare with ${name}`),
     out,
   );
 }

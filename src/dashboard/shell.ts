@@ -89,7 +89,7 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
       const ago = since === null ? "" : `${age(model.agentNowMs() - since)} ago`;
       setText(
         banner,
-        `No word from the agent since ${heard} (${ago}). Values and states below are from then and may have changed. Trying again …`,
+        `No data from the agent since ${heard} (${ago}). Values and states below are from that time and may have changed. Reconnecting …`,
       );
     }
     if (status === null) return;

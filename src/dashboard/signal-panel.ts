@@ -199,7 +199,7 @@ export class SignalPanel {
     const isThere = this.#measurements.some(({ reading }) => reading === kept);
     this.#tools.offer(this.#measurements);
     if (asked !== null && !isThere) {
-      setText(this.#note, "The waveform of the measurement in this link is no longer stored.");
+      setText(this.#note, "The waveform that this link refers to is no longer stored.");
     }
     if ((!wasNewest || asked !== null) && isThere) this.#picker.value = kept;
     await this.#load();

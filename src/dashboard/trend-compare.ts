@@ -66,7 +66,7 @@ export class TrendCompare {
     const first = isFull
       ? "No more"
       : others.length === 0
-        ? "No other sensor has it"
+        ? "No other sensor has this value"
         : "Choose a sensor";
     replace(
       this.#select,

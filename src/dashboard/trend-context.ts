@@ -75,7 +75,7 @@ export function bandsOf(group: TrendGroup, { baselines }: TrendContext): ChartBa
       .map(({ low, high }) => ({
         low,
         high,
-        label: `${label} usual`,
+        label: `${label} normal range`,
         colour: `series-${(i % 4) + 1}`,
       })),
   );
@@ -93,7 +93,7 @@ export function baselineWords(group: TrendGroup, { baselines }: TrendContext): s
           if (status === "learned")
             return `${label}: the shaded range is the baseline of ${alarm}.`;
           const zone = status === "zone_c" ? "C" : "D";
-          return `${label}: the level learned for ${alarm} is in zone ${zone} and is not used.`;
+          return `${label}: the baseline of ${alarm} was learned in zone ${zone} and is not used.`;
         }),
     )
     .join(" ");

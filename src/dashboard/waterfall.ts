@@ -151,7 +151,7 @@ export class Waterfall {
       "aria-label",
       `Waterfall of ${this.#rows.length} spectra, newest in front. ${help}`,
     );
-    if (row === undefined) return void setText(this.#note, "Nothing to show here.");
+    if (row === undefined) return void setText(this.#note, "No data.");
     const { isCpm } = this.#view;
     const [peak] = [...row.spectrum.peaks].sort((a, b) => b.amplitude - a.amplitude);
     const top =

@@ -127,7 +127,7 @@ const REASONS: Readonly<Record<Doubt["reason"], string>> = {
   missing: "the record does not contain it.",
   not_a_number: "the record contains something that is not a number.",
   no_calibration: "the record has no calibration, so counts cannot be converted to G.",
-  inconsistent: "it contradicts the other values of the record.",
+  inconsistent: "it contradicts other values in the record.",
 };
 
 /** Some reasons mean something else for a clamp. */
@@ -147,12 +147,13 @@ export function doubtWords({ quality, reason }: Doubt, kind: Kind): string {
 const FLAGS: Readonly<Record<string, string>> = {
   time_in_future: "The reading is dated in the future: the sensor's clock is wrong.",
   channel_length_mismatch: "The channels have different lengths.",
-  partial_answer: "The gateway's response was truncated; this is the part that arrived.",
+  partial_answer:
+    "The gateway's response was truncated; this reading is from the part that arrived.",
   channel_count_mismatch: "The number of channels in the record differs from the site file.",
   sample_out_of_range: "Some samples were outside the 16-bit range.",
   sample_not_integer: "Some samples were not whole numbers.",
   not_an_array: "A channel was not a list of samples.",
-  time_from_time_data: "The sensor's own time was not usable; the gateway's is shown.",
+  time_from_time_data: "The sensor's own time was not usable; the gateway's time is shown.",
   recording_reason_unknown: "The record has an undocumented recording reason.",
 };
 export function flagWords(flag: string): string {
@@ -161,7 +162,7 @@ export function flagWords(flag: string): string {
 
 /** Zone letters of signal-definitions 8. */
 export const ZONE_WORDS: Readonly<Record<string, string>> = {
-  A: "good as new",
+  A: "like new",
   B: "fit for long-term operation",
   C: "not fit for long-term operation: plan a repair",
   D: "vibration can cause damage: act now",
@@ -184,7 +185,7 @@ export function machineClassWords(name: string | null): string | null {
 
 const GAP_REASONS: Readonly<Record<string, string>> = {
   buffer_full:
-    "the buffer was full before the broker took them. Raise BUFFER_MAX_MB or shorten outages.",
+    "the buffer was full before the broker accepted them. Raise BUFFER_MAX_MB or shorten outages.",
   disk_full: "the disk was full. Free space on the disk of DATA_DIR.",
   format_off: "the format they were waiting for is no longer in PUBLISH_FORMATS.",
 };

@@ -45,7 +45,7 @@ async function* inflate(
     }
   } catch (error) {
     if (error instanceof CallFailure) throw error;
-    const message = `the compressed answer is damaged: ${error instanceof Error ? error.message : String(error)}`;
+    const message = `the compressed response is damaged: ${error instanceof Error ? error.message : String(error)}`;
     throw new CallFailure({
       message,
       failureClass: "truncated",

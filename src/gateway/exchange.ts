@@ -86,7 +86,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     });
     const { firstByteMs, deadlines, signal, aborts } = request;
     this.#firstByte = setTimeout(
-      () => this.#fail("transient", "first_byte_timeout", `no answer within ${firstByteMs} ms`),
+      () => this.#fail("transient", "first_byte_timeout", `no response within ${firstByteMs} ms`),
       firstByteMs,
     );
     this.#total = setTimeout(

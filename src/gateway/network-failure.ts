@@ -17,12 +17,12 @@ const CODES: Readonly<Record<string, FailureCode>> = {
 /** What the operator can check; the code stays for those who know it. */
 const WORDS: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nothing accepts connections at its address and port",
-  EHOSTUNREACH: "no way through the network to its address",
-  EHOSTDOWN: "no way through the network to its address",
+  EHOSTUNREACH: "no route to its address",
+  EHOSTDOWN: "no route to its address",
   ENETUNREACH: "this machine has no network to its address",
   ENETDOWN: "this machine's network is down",
-  ETIMEDOUT: "its address does not answer",
-  UND_ERR_CONNECT_TIMEOUT: "its address does not answer",
+  ETIMEDOUT: "its address does not respond",
+  UND_ERR_CONNECT_TIMEOUT: "its address does not respond",
   ENOTFOUND: "no name server knows it",
   EAI_AGAIN: "no name server responds",
 };
@@ -38,7 +38,7 @@ export function networkFailure(error: unknown, hasHead: boolean): CallFailure {
   const what = plain === undefined ? said : `${plain} (${systemCode})`;
   if (hasHead) {
     return new CallFailure({
-      message: `the response was cut off: ${what}`,
+      message: `the response was truncated: ${what}`,
       failureClass: "truncated",
       code: "connection_lost",
       cause,
@@ -46,7 +46,7 @@ export function networkFailure(error: unknown, hasHead: boolean): CallFailure {
   }
   const code = TLS_CODE.test(systemCode) ? "tls" : (CODES[systemCode] ?? "connection_lost");
   return new CallFailure({
-    message: `${PHASE[code] ?? "the connection was lost before an answer"}: ${what}`,
+    message: `${PHASE[code] ?? "the connection was lost before a response"}: ${what}`,
     failureClass: code === "tls" ? "configuration" : "transient",
     code,
     cause,
@@ -58,9 +58,9 @@ function otherProtocol(systemCode: string): string | undefined {
   if (
     /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|RECORD_LAYER_FAILURE)/.test(systemCode)
   )
-    return "it speaks no TLS on that port; GATEWAY_URL likely begins with http://, not https://";
+    return "it does not use TLS on that port; GATEWAY_URL should probably begin with http://, not https://";
   if (systemCode.startsWith("HPE_"))
-    return "what it sends is no HTTP; where that port wants TLS, GATEWAY_URL begins with https://";
+    return "what it sends is not HTTP; if that port requires TLS, GATEWAY_URL must begin with https://";
   return undefined;
 }
 

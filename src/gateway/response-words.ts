@@ -59,8 +59,8 @@ export class ResponseWords {
     const isRedirect = status >= 300 && status < 400;
     return new CallFailure({
       message: isRedirect
-        ? `the gateway answered HTTP ${status}, a redirect${location ? ` to ${this.#gate.redact(location).slice(0, DESCRIPTION_MAX)}` : ""}; redirects are not followed`
-        : `the gateway answered HTTP ${status}${words === "" ? "" : `: ${words}`}`,
+        ? `the gateway returned HTTP ${status}, a redirect${location ? ` to ${this.#gate.redact(location).slice(0, DESCRIPTION_MAX)}` : ""}; redirects are not followed`
+        : `the gateway returned HTTP ${status}${words === "" ? "" : `: ${words}`}`,
       failureClass: classOfHttpStatus(status),
       code: isRedirect ? "redirect" : "http_status",
       httpStatus: status,

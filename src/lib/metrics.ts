@@ -18,12 +18,12 @@ export function createMetrics() {
 
   const metrics = {
     registry,
-    gatewayUp: gauge("gateway_up", "1 while the last call to the gateway was answered."),
+    gatewayUp: gauge("gateway_up", "1 while the gateway responds to calls."),
     gatewayRequests: counter("gateway_requests_total", "Calls to the gateway by outcome class.", [
       "outcome",
     ]),
     gatewayBytes: counter("gateway_bytes_total", "Body bytes received from the gateway."),
-    gatewaySkew: gauge("gateway_clock_skew_seconds", "Gateway clock minus ours."),
+    gatewaySkew: gauge("gateway_clock_skew_seconds", "Gateway's clock minus the agent's."),
     pollDuration: histogram(
       "poll_duration_seconds",
       "One read of a sensor's day, request to commit.",
@@ -34,7 +34,7 @@ export function createMetrics() {
       "Reads that found nothing new and wrote nothing.",
     ),
     readings: counter("readings_total", "Readings stored.", ["kind"]),
-    duplicates: counter("duplicate_records_total", "Records that were stored before."),
+    duplicates: counter("duplicate_records_total", "Records that were already stored."),
     rejected: counter("records_rejected_total", "Records not used, by reason.", ["reason"]),
     fieldFaults: counter("field_faults_total", "Fields not used, by reason.", ["reason"]),
     wireOddities: counter("wire_oddities_total", "Tolerated deviations of responses, by kind.", [
@@ -42,16 +42,13 @@ export function createMetrics() {
     ]),
     vanished: counter(
       "vanished_records_total",
-      "Records seen before that an answer no longer showed.",
+      "Known records that were missing from a later response.",
     ),
     outbox: gauge(
       "outbox_readings",
-      "Readings not yet delivered, of the lane that has most; waveforms are none.",
+      "Undelivered readings of the lane with the longest backlog, without waveforms.",
     ),
-    laneOutbox: gauge("lane_outbox_readings", "Readings not yet delivered, by lane.", [
-      "lane",
-      "uplink",
-    ]),
+    laneOutbox: gauge("lane_outbox_readings", "Undelivered readings, by lane.", ["lane", "uplink"]),
     outboxOldestAge: gauge("outbox_oldest_age_seconds", "Age of the oldest undelivered reading."),
     delivered: counter("delivered_total", "Messages the broker acknowledged.", ["uplink"]),
     laneDelivered: counter("lane_delivered_total", "Messages the broker acknowledged, by lane.", [
@@ -82,11 +79,11 @@ export function createMetrics() {
       "severity",
     ]),
     databaseBytes: gauge("database_bytes", "Files of the store, WAL included."),
-    diskWrittenBytes: counter("store_written_bytes_total", "Bytes the store handed to the disk."),
+    diskWrittenBytes: counter("store_written_bytes_total", "Bytes that the store wrote to disk."),
     diskFreeBytes: gauge("disk_free_bytes", "Free space on the store's disk."),
     hoursUntilFull: gauge(
       "buffer_hours_until_full",
-      "Hours of outage the buffer still holds at the recent rate.",
+      "Hours until the buffer is full at the recent rate.",
     ),
     commits: counter("store_commits_total", "Transactions committed."),
     commitDuration: histogram(
@@ -103,7 +100,10 @@ export function createMetrics() {
       "quantile",
     ]),
     residentMemory: gauge("resident_memory_bytes", "Resident memory of the process."),
-    buildInfo: gauge("build_info", "1; version and Node as labels.", ["version", "node"]),
+    buildInfo: gauge("build_info", "Always 1; version and Node version are labels.", [
+      "version",
+      "node",
+    ]),
   };
   // From 0 on, so that an alert rule on an increase sees the first one.
   for (const reason of ["buffer_full", "disk_full"]) metrics.dropped.inc({ reason }, 0);

@@ -67,7 +67,7 @@ export class AckWatch {
     }
     for (const [request, tick] of this.#asked) {
       if (this.#tick - tick > TICKS_PER_TIMEOUT) {
-        this.#onSilence(`the broker did not answer ${request} ${within}`);
+        this.#onSilence(`the broker did not respond to ${request} ${within}`);
       }
     }
   }

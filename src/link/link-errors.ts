@@ -36,11 +36,13 @@ export function connackFailure(code: number, clientId: string): LinkFailure {
     case 0x8a:
       return hands("the broker has banned this client");
     case 0x8c:
-      return hands("the broker wants another authentication method than user name and password");
+      return hands(
+        "the broker requires an authentication method other than user name and password",
+      );
     case 0x90:
       return hands("the broker does not accept the topic of the will: check MQTT_TOPIC_PREFIX");
     case 0x9a:
-      return transient("the broker keeps no retained messages and refuses a retained will");
+      return transient("the broker does not support retained messages and refuses a retained will");
     case 0x9c:
     case 0x9d:
       return hands("the broker redirects to another server: set MQTT_URL to that server");
@@ -85,11 +87,11 @@ export function disconnectFailure(code: number, clientId: string): LinkFailure {
     case 0x8b:
       return transient("the broker is shutting down");
     case 0x8d:
-      return transient("the broker heard nothing from us within the keep-alive time");
+      return transient("the broker received nothing from the agent within the keep-alive time");
     case 0x8e:
       return takenOver(clientId);
     case 0x93:
-      return transient("the broker says that we exceeded its receive maximum");
+      return transient("the broker reported that its receive maximum was exceeded");
     case 0x95:
       return transient("the broker ended the session: a packet was too large");
     case 0x98:
@@ -107,15 +109,15 @@ export function takenOver(clientId: string): LinkFailure {
 
 const TLS_REMEDIES: Readonly<Record<string, string>> = {
   SELF_SIGNED_CERT_IN_CHAIN:
-    "the broker's certificate is signed by an unknown CA: give it in MQTT_CA_FILE",
+    "the broker's certificate is signed by an unknown CA: set MQTT_CA_FILE to that CA",
   DEPTH_ZERO_SELF_SIGNED_CERT:
-    "the broker's certificate is self-signed: give it or its CA in MQTT_CA_FILE",
+    "the broker's certificate is self-signed: set MQTT_CA_FILE to it or to its CA",
   UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-    "the broker's certificate is not signed by a known CA: give that CA in MQTT_CA_FILE",
+    "the broker's certificate is not signed by a known CA: set MQTT_CA_FILE to its CA",
   UNABLE_TO_GET_ISSUER_CERT:
-    "the broker's certificate is not signed by a known CA: give that CA in MQTT_CA_FILE",
+    "the broker's certificate is not signed by a known CA: set MQTT_CA_FILE to its CA",
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-    "the broker's certificate is not signed by a known CA: give that CA in MQTT_CA_FILE",
+    "the broker's certificate is not signed by a known CA: set MQTT_CA_FILE to its CA",
   CERT_SIGNATURE_FAILURE:
     "the broker's certificate is not signed by the CA in MQTT_CA_FILE: check that file",
   CERT_HAS_EXPIRED: "the broker's certificate has expired (or this machine's clock is wrong)",
@@ -158,10 +160,10 @@ export function transportFailure(err: unknown): LinkFailure {
   }
   const message = err instanceof Error ? err.message : String(err);
   if (message === "connack timeout") {
-    return transient("the broker accepted the connection but did not answer CONNECT in time");
+    return transient("the broker accepted the connection but did not respond to CONNECT in time");
   }
   if (message === "Keepalive timeout") {
-    return transient("nothing was heard from the broker within the keep-alive time");
+    return transient("nothing was received from the broker within the keep-alive time");
   }
   // mqtt-packet's message for bytes that are not MQTT: a web server, or TLS on a plain port.
   if (/^(Invalid header flag|Cannot parse|Malformed|Invalid protocol)/.test(message)) {

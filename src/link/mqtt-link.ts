@@ -27,7 +27,7 @@ const CLOSE_FINAL_MS = 1000;
 
 const QOS_NOT_SUPPORTED = 0x9b;
 const NO_RETAIN =
-  "this broker keeps no retained messages; states and live readings are published without retain, so a new subscriber waits for the next one";
+  "this broker does not support retained messages; states and live readings are published without retain, so a new subscriber waits for the next ones";
 
 /**
  * A broker session that is reopened whenever it ends, at the next address, with a new client, a new will and back-off

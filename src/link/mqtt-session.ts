@@ -190,7 +190,7 @@ export class MqttSession implements WatchedSession {
         this.#end(
           this.#connack === null
             ? {
-                text: "the connection was closed before the broker answered CONNECT",
+                text: "the connection was closed before the broker responded to CONNECT",
                 needsHands: false,
               }
             : CLOSED_BY_BROKER,
@@ -305,7 +305,7 @@ export class MqttSession implements WatchedSession {
 
   #tooLargeInbound(bytes: number): void {
     this.abort(
-      `the broker sent a packet of ${bytes} bytes, more than the ${INBOUND_PACKET_BYTES_MAX} taken here: look for what is published, or kept as retained, on the topics this client subscribes to`,
+      `the broker sent a packet of ${bytes} bytes, more than the limit of ${INBOUND_PACKET_BYTES_MAX}: check what is published or retained on the topics that this client subscribes to`,
       true,
     );
   }

@@ -74,7 +74,7 @@ export class SessionHistory {
     if (end.failure === null) return null;
     let { text, needsHands } = end.failure;
     if (end.code === null && end.byPeer && this.#shortSessions >= SHORT_SESSIONS_SUSPICIOUS) {
-      text += `; it does so soon after each start: ${takenOver(this.#clientId).text}, or a message is refused`;
+      text += `; this happens soon after each connect: ${takenOver(this.#clientId).text}, or a message is refused`;
       needsHands = true;
     }
     if (learned) text += `; packets of ${this.#limit.bytesMax + 1} bytes are not sent for an hour`;

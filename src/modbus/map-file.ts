@@ -69,7 +69,7 @@ function write(path: string, text: string): void {
 
 function damaged(path: string): MapFileFailure {
   return new MapFileFailure(
-    `${path} is damaged: put a copy of it back, or delete it and read the new map into every PLC`,
+    `${path} is damaged: restore a copy of it, or delete it and import the new map into every PLC`,
   );
 }
 

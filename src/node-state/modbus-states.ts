@@ -16,12 +16,12 @@ const PORT = 502;
 const EXCEPTIONS: Readonly<Record<number, string>> = {
   1: "it does not know this function",
   2: "it does not know these addresses",
-  3: "it does not take this number of registers",
-  4: "it has failed",
-  5: "it needs longer",
+  3: "it does not accept this number of registers",
+  4: "it failed",
+  5: "it needs more time",
   6: "it is busy",
   10: "its gateway has no path to this unit",
-  11: "the unit behind its gateway does not answer",
+  11: "the unit behind its gateway does not respond",
 };
 
 /** A device that returned no registers. */
@@ -125,7 +125,7 @@ export class ModbusStates {
     try {
       const { data } = await Promise.race([asked, closed]);
       if (data.length !== count) {
-        throw new ModbusFailure(`it answered ${data.length} registers of ${count}`, true);
+        throw new ModbusFailure(`it returned ${data.length} of ${count} registers`, true);
       }
       return data;
     } finally {
@@ -158,7 +158,7 @@ export class ModbusStates {
       noDelay: true,
     });
     const { connectMs } = this.#deadlines;
-    const abort = () => socket.destroy(new Error("given up"));
+    const abort = () => socket.destroy(new Error("aborted"));
     const tooLate = setTimeout(
       () => socket.destroy(new Error(`no connection within ${connectMs / 1000} s`)),
       connectMs,
@@ -195,7 +195,7 @@ function failureOf(error: unknown, url: string): ModbusFailure {
   if (code !== null) {
     const words = EXCEPTIONS[code];
     return new ModbusFailure(
-      `${url} answered exception ${code}${words === undefined ? "" : `: ${words}`}`,
+      `${url} returned exception ${code}${words === undefined ? "" : `: ${words}`}`,
       false,
       code,
     );

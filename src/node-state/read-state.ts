@@ -97,7 +97,7 @@ function checkGiven(records: number, samples: number, read: ServiceStateRead): v
   if (records === 0 || samples > 0) return;
   const wanted = Object.values(read.fields).map(({ from }) => from);
   throw new Error(
-    `no record of ${read.operation} is of this sensor and has one of the fields ${wanted.join(", ")}`,
+    `no record of ${read.operation} is from this sensor and has one of the fields ${wanted.join(", ")}`,
   );
 }
 

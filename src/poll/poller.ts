@@ -165,7 +165,7 @@ export class Poller {
 
   /** The store lost readings: the open days are read again from the gateway. */
   readAgain(): void {
-    this.#parts.logger.warn({}, "reading days again for readings that the store lost");
+    this.#parts.logger.warn({}, "reading days again because the store lost readings");
     this.#epoch += 1;
     this.#plan.renew();
     const now = this.#parts.clock.monotonic();
@@ -314,7 +314,7 @@ export class Poller {
 
   /** Times of reads before a jump are meaningless: everything open is read again soon. */
   #clockJumped(jumpMs: number): void {
-    this.#parts.logger.warn({ jumpMs }, "the gateway's clock was set; planning days again");
+    this.#parts.logger.warn({ jumpMs }, "the gateway's clock has jumped; planning the days again");
     this.#plan.renew();
     const now = this.#parts.clock.monotonic();
     for (const stream of this.#streams.all) {
@@ -331,7 +331,7 @@ export class Poller {
   #succeeded(task: Task, read: DayRead & { ok: true }, now: number): void {
     const { stream } = task;
     if (stream.lastError !== null) {
-      this.#parts.logger.info(keyOf(task), "read again after a fault");
+      this.#parts.logger.info(keyOf(task), "reads work again after a failure");
       stream.lastError = null;
     }
     this.#pause.succeeded();

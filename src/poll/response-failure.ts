@@ -25,7 +25,7 @@ export function failureOf(
     case "too_large":
       return new CallFailure({
         failureClass: "too_large",
-        message: `the day is larger than its limits: ${result.detail}`,
+        message: `the day exceeds a limit: ${result.detail}`,
       });
     case "not_json":
       return new CallFailure({
@@ -37,7 +37,7 @@ export function failureOf(
       return new CallFailure({
         failureClass: "not_json",
         code: "malformed",
-        message: `the response is not the JSON of a day: ${result.detail}`,
+        message: `the response is JSON, but not that of a day: ${result.detail}`,
       });
     case "truncated":
     case "complete":

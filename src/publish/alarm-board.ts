@@ -44,7 +44,10 @@ export class AlarmBoard {
       messages = alarms.active().map((payload) => say(topics, payload));
     } catch (err) {
       // With alarms disabled they are read from the store. The session works without them; the next one tries again.
-      logger.warn({ err }, "retained alarm topics are left as they are: the store cannot be read");
+      logger.warn(
+        { err },
+        "retained alarm topics are left unchanged, because the store cannot be read",
+      );
     }
     const outcomes = await Promise.all(messages.map((message) => link.publish(message)));
     const refused = outcomes.filter(({ result }) => result === "refused").length;
@@ -65,10 +68,7 @@ export class AlarmBoard {
       const standing = (message: Message) => message.retain;
       if (!alarms.isOn) {
         if (!hasWarned)
-          logger.warn(
-            {},
-            "dropped waiting alarm events: they are not sent while ALARMS_ENABLED is false",
-          );
+          logger.warn({}, "dropped waiting alarm events, because ALARMS_ENABLED is false");
         hasWarned = true;
         return messages.filter(standing).map(emptied);
       }

@@ -60,7 +60,7 @@ export class DeliveryReport {
         if (line === null) return "oversize";
         logger.error(
           { lane, topic, id: entry.reading.id, bytes, limitBytes, ...others(line.heldBack) },
-          "message exceeds the broker's packet limit: raise that limit",
+          "a message exceeds the broker's packet limit: raise that limit",
         );
         return "oversize";
       }

@@ -100,7 +100,7 @@ export class Descriptions {
       this.#saved = text;
       return standing;
     } catch (err) {
-      logger.warn({ err }, "the descriptions that were published before are no longer known");
+      logger.warn({ err }, "previously published descriptions are unknown");
       return {};
     }
   }

@@ -228,7 +228,7 @@ export class Publisher {
         this.#report.failed("damaged");
         logger.error({ err, lane, id }, "a stored reading is damaged and cannot be sent");
       } else {
-        logger.error({ err, lane, id }, "a stored reading cannot be read now");
+        logger.error({ err, lane, id }, "a stored reading cannot be read at the moment");
         this.#storeFailed = true;
       }
       queue.record(entry, isDamaged ? "skipped" : "kept");

@@ -50,7 +50,7 @@ export class StaleAlarms implements RetainedReader {
       cleared += 1;
     }
     if (cleared > 0)
-      logger.info({ topics: cleared }, "cleared retained alarm topics without an active alarm");
+      logger.info({ topics: cleared }, "cleared retained alarm topics that had no active alarm");
   }
 
   /** Topics of our sensors without an active alarm. The others need no second look, unless events are pending. */

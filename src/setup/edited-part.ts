@@ -79,7 +79,7 @@ function renamed(site: Site | null, running: string): ConfigurationFault[] {
     {
       place: "SITE_FILE: site",
       problem: `the site's name is ${JSON.stringify(site.site)}, and ${JSON.stringify(running)} is running`,
-      remedy: "keep it here; a new name needs the file to be edited and a restart",
+      remedy: "keep the name; to change it, edit the file and restart the agent",
     },
   ];
 }

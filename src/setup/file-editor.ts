@@ -72,7 +72,10 @@ export class FileEditor implements FileEditing {
     if (turn.isTaken)
       return { outcome: "busy", detail: "another change is being saved; try again in a moment" };
     if (isTrialRunning())
-      return { outcome: "busy", detail: "a signed configuration is on trial; wait for its end" };
+      return {
+        outcome: "busy",
+        detail: "a signed configuration is on trial; wait until the trial ends",
+      };
     turn.isTaken = true;
     try {
       return await work();
@@ -171,7 +174,7 @@ export class FileEditor implements FileEditing {
     if (text === null)
       return Promise.resolve({
         outcome: "unknown_version",
-        detail: `version ${version} is not kept; the last ten are`,
+        detail: `version ${version} is not kept; only the last ten are`,
       });
     return this.#inTurn(() => this.#save(text, expected, by));
   }
@@ -181,5 +184,5 @@ export class FileEditor implements FileEditing {
  * A file that exists but cannot be read now is not replaced: nobody has seen it, and no version of it could be kept.
  */
 function unread(path: string): string {
-  return `${replaceTrouble(path) ?? `${path} cannot be read`}; it is not replaced unread: give the agent's user the right to read it`;
+  return `${replaceTrouble(path) ?? `${path} cannot be read`}; it is not replaced without having been read: allow the agent's user to read it`;
 }

@@ -70,16 +70,16 @@ export class FilePolicy {
     );
     if (path.includes("\0") || !isAllowed)
       return {
-        problem: `${JSON.stringify(path)} is outside the directories that are allowed here`,
-        remedy: `give a file below ${directories.join(" or ")}; others are given in UPLINKS_FILE itself`,
+        problem: `${JSON.stringify(path)} is outside the allowed directories`,
+        remedy: `use a file below ${directories.join(" or ")}; other files can be set only in UPLINKS_FILE itself`,
       };
     const isOwn = [wanted, real].some(
       (one) => own.includes(one) || OWN_FILES.test(basename(one)) || isBelow(one, ownDirectory),
     );
     return isOwn
       ? {
-          problem: `${JSON.stringify(path)} is a file of the agent's own, which is not sent to any broker`,
-          remedy: "give a file that was made for this uplink",
+          problem: `${JSON.stringify(path)} is one of the agent's own files, which are never sent to a broker`,
+          remedy: "use a file that was created for this uplink",
         }
       : null;
   }

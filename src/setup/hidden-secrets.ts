@@ -192,9 +192,9 @@ export function withSecrets(
           place: `uplinks[${index}].${key}`,
           problem:
             key === "url"
-              ? "is hidden, for it may hold a password"
-              : "is hidden, and the name or the address of the uplink is new",
-          remedy: "write it again",
+              ? "is hidden, because it may contain a password"
+              : "is hidden, but the name or the address of the uplink has changed",
+          remedy: "enter it again",
         });
         return [key, member];
       }),

@@ -192,8 +192,8 @@ export function renamed(before: Site, after: Site | null): ConfigurationFault[] 
     return [
       {
         place: "SITE_FILE",
-        problem: `holds nothing, and ${JSON.stringify(before.site)} is running`,
-        remedy: "put the file back; the set-up page has the last versions",
+        problem: `is empty, but ${JSON.stringify(before.site)} is running`,
+        remedy: "restore the file; the set-up page has the last versions",
       },
     ];
   return [

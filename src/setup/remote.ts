@@ -93,7 +93,10 @@ export class RemoteConfiguration {
       const nowMs = clock.now();
       if (nowMs < PLAUSIBLE_SINCE_MS)
         return refuse(
-          { reason: "clock", detail: "this box has not heard the time yet; send it again later" },
+          {
+            reason: "clock",
+            detail: "this box does not know the time yet; send the document again later",
+          },
           null,
         );
       const last = journal.accepted;
@@ -126,7 +129,10 @@ export class RemoteConfiguration {
       // Last: a document that is invalid in itself is refused for that, whatever else is going on.
       if (this.#isBusy)
         return refuse(
-          { reason: "trial_running", detail: "another document is on trial; wait for its end" },
+          {
+            reason: "trial_running",
+            detail: "another document is on trial; wait until the trial ends",
+          },
           version,
         );
       this.#isBusy = true;
@@ -175,14 +181,17 @@ export class RemoteConfiguration {
     | Refusal {
     const { configuration, paths, reloader } = this.#parts;
     if (content.uplinks !== undefined && paths.uplinks === null)
-      return { reason: "content", detail: "it has uplinks, and UPLINKS_FILE is not set here" };
+      return {
+        reason: "content",
+        detail: "it contains uplinks, but UPLINKS_FILE is not set on this box",
+      };
     const before = configuration.texts();
     reloader.look();
     const { pendingReload } = reloader.state;
     if (pendingReload.length > 0)
       return {
         reason: "changed_here",
-        detail: `the file of ${pendingReload.join(" and ")} was changed on this box and not taken in yet: reload, or put it back`,
+        detail: `the file of ${pendingReload.join(" and ")} was changed on this box but not reloaded: reload it, or undo the change`,
       };
     const after = {
       site: content.site === undefined ? before.site : textOf(content.site),
@@ -193,7 +202,7 @@ export class RemoteConfiguration {
     if (site?.site !== this.#parts.site())
       return {
         reason: "content",
-        detail: `the site file in it is that of ${JSON.stringify(site?.site)}`,
+        detail: `its site file is for site ${JSON.stringify(site?.site)}`,
       };
     return { before, after };
   }
@@ -229,8 +238,8 @@ export class RemoteConfiguration {
       !isSameText(now.site, trial.after.site) || !isSameText(now.uplinks, trial.after.uplinks);
     if (worse.length === 0 || isTouched) {
       const detail = isTouched
-        ? "the files were changed on the box during the trial, and stay"
-        : "links and reads are as well as before";
+        ? "the files were changed on the box during the trial, and are kept"
+        : "links and reads are as good as before";
       journal.end({ ...settled, outcome: "applied", detail });
       return [];
     }
@@ -239,7 +248,7 @@ export class RemoteConfiguration {
     journal.end({
       ...settled,
       outcome: "rolled_back",
-      detail: `not as well as before: ${worse.join(", ")}`,
+      detail: `not as good as before: ${worse.join(", ")}`,
     });
     return worse;
   }
@@ -249,11 +258,11 @@ function outcomeOf(
   worse: readonly string[],
 ): Pick<DocumentResult, "outcome" | "reason" | "detail"> {
   return worse.length === 0
-    ? { outcome: "applied", reason: null, detail: "links and reads are at least as well as before" }
+    ? { outcome: "applied", reason: null, detail: "links and reads are at least as good as before" }
     : {
         outcome: "rolled_back",
         reason: "trial",
-        detail: `not as well as before: ${worse.join(", ")}; the last good configuration is back`,
+        detail: `not as good as before: ${worse.join(", ")}; the last good configuration is back`,
       };
 }
 

@@ -61,7 +61,7 @@ export interface Expectation {
 export function readPublicKeys(pem: string): KeyObject[] {
   const blocks = pem.match(/-----BEGIN PUBLIC KEY-----[^-]+-----END PUBLIC KEY-----/g) ?? [];
   if (blocks.length === 0 || blocks.length > KEYS_MAX)
-    throw new Error(`contains ${blocks.length} public keys; give one to ${KEYS_MAX} PEM blocks`);
+    throw new Error(`contains ${blocks.length} public keys; use one to ${KEYS_MAX} PEM blocks`);
   return blocks.map((block) => {
     const key = createPublicKey(block);
     if (key.asymmetricKeyType !== "ed25519")
@@ -91,7 +91,7 @@ export function openDocument(
   expected: Expectation,
 ): SignedDocument | Refusal {
   if (bytes.length > DOCUMENT_BYTES_MAX)
-    return refuse("too_large", `${bytes.length} bytes; at most ${DOCUMENT_BYTES_MAX} are taken`);
+    return refuse("too_large", `${bytes.length} bytes; at most ${DOCUMENT_BYTES_MAX} are accepted`);
   const outer = parse(Buffer.from(bytes).toString("utf8"));
   const payload = bytesOf(outer?.["payload"]);
   const signature = bytesOf(outer?.["signature"]);
@@ -103,14 +103,11 @@ export function openDocument(
   if (!isSigned)
     return refuse(
       "signature",
-      "no key of CONFIG_PUBLIC_KEY_FILE has signed this payload; sign it with the key that belongs to this box",
+      "the payload is not signed with a key in CONFIG_PUBLIC_KEY_FILE; sign it with the private key that belongs to one of them",
     );
   const inner = parse(payload.toString("utf8"));
   if (isDeeper(inner))
-    return refuse(
-      "too_deep",
-      `the payload is nested deeper than ${DEPTH_MAX}, which no site or uplinks file is`,
-    );
+    return refuse("too_deep", `the payload is nested deeper than ${DEPTH_MAX} levels`);
   const document = inner === null ? null : documentOf(inner, sha256(payload.toString("utf8")));
   if (document === null)
     return refuse(
@@ -125,7 +122,7 @@ function checked(document: SignedDocument, expected: Expectation): SignedDocumen
   if (site !== expected.site)
     return refuse(
       "site",
-      `it is for site ${JSON.stringify(site)}, but this is ${JSON.stringify(expected.site)}`,
+      `it is for site ${JSON.stringify(site)}, but this box has site ${JSON.stringify(expected.site)}`,
     );
   if (notAfterMs < expected.nowMs)
     return refuse(

@@ -121,12 +121,13 @@ export class TrialJournal {
       return null;
     }
     const kept = this.restore(trial, paths);
-    const also = kept.length === 0 ? "" : `; ${kept.join(" and ")} was changed since and stays`;
+    const also =
+      kept.length === 0 ? "" : `; ${kept.join(" and ")} was changed since then and is kept`;
     const accepted: Accepted = {
       version,
       digest,
       outcome: "rolled_back",
-      detail: `the agent ended during the trial; the last good configuration is back${also}`,
+      detail: `the agent stopped during the trial; the last good configuration is back${also}`,
       atMs: nowMs,
       reply,
     };

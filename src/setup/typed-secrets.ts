@@ -23,14 +23,14 @@ export const TYPED_SCHEMA = {
   password: {
     title: "Password",
     description:
-      "Typed here it is kept in a file of the agent's own and never shown again. Leave it empty to keep what is there.",
+      "It is stored in a file of the agent's own and never shown again. Leave it empty to keep the stored one.",
     type: "string",
     format: "password",
     maxLength: LENGTH_MAX,
   },
   sasKey: {
     title: "Shared access key",
-    description: "Kept as a password is. Profile azure-iot.",
+    description: "Stored like a password. For the profile azure-iot.",
     type: "string",
     format: "password",
     maxLength: LENGTH_MAX,
@@ -86,8 +86,8 @@ export class TypedSecrets {
         if (before?.[file] === path && before["url"] === uplink["url"]) continue;
         faults.push({
           place: `uplinks[${index}].${key}`,
-          problem: "was typed for another name or address",
-          remedy: "type it again",
+          problem: "was entered for another name or address",
+          remedy: "enter it again",
         });
       }
       return made;

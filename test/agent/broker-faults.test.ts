@@ -226,6 +226,6 @@ describe("an agent whose broker misbehaves", {
     await untilMetric(agent, "gateside_delivered_total", (value) => value >= wanted);
     await until("a second session", () => deaf.connects > 1 || undefined, 50_000);
     const [told] = logged(agent, /no broker session/);
-    assert.match(String(told?.["reason"]), /did not answer SUBSCRIBE within 30 s/);
+    assert.match(String(told?.["reason"]), /did not respond to SUBSCRIBE within 30 s/);
   });
 });

@@ -146,7 +146,7 @@ test(
     await seen.waitUntil(() => answers().some(({ reason }) => reason === "signature"), 30_000);
     const back = await answer("rolled_back");
     assert.equal(back.reason, "trial");
-    assert.match(back.detail, /not as well as before/);
+    assert.match(back.detail, /not as good as before/);
     assert.deepEqual(site(), before);
   },
 );

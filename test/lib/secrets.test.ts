@@ -55,7 +55,7 @@ test("secret gate – names and texts of a value are masked, its numbers and sha
 });
 
 test("secret gate – ordinary text, and a gate without secrets, change nothing", () => {
-  const text = "the gateway answered HTTP 500: Kx9 is a machine İ";
+  const text = "the gateway returned HTTP 500: Kx9 is a machine İ";
   assert.equal(gate.redact(text), text);
   assert.equal(openGate.redact(SECRET), SECRET);
   assert.equal(new SecretGate(["ab", ""]).redact("ab"), "ab");

@@ -354,7 +354,7 @@ test("link – a broker that does not answer SUBSCRIBE gets readings all the sam
   await l.ready(forever());
   assert.deepEqual(await l.publish(message("a")), { result: "delivered" });
   await waitUntil("a second session", () => server.connects === 2 && l.isConnected);
-  assert.match(logger.text, /did not answer SUBSCRIBE within/);
+  assert.match(logger.text, /did not respond to SUBSCRIBE within/);
 });
 
 for (const version of [5, 4] as const) {

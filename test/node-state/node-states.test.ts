@@ -69,7 +69,7 @@ function start(t: TestContext, stateReads: readonly StateRead[], pollMs = HOUR_M
         if (operation === "getNothing")
           return Promise.reject(
             new CallFailure({
-              message: "the gateway answered HTTP 404",
+              message: "the gateway returned HTTP 404",
               failureClass: "request",
               code: "http_status",
               httpStatus: 404,

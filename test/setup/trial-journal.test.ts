@@ -124,7 +124,7 @@ test("trial – a file that somebody changed in the meantime is neither version,
   writeFileSync(paths.site, "a person's");
   const recovered = journal.recover(paths, 3);
   assert.deepEqual(found(), { site: "a person's", uplinks: OLD.uplinks });
-  assert.match(recovered?.detail ?? "", /site\.json was changed since and stays/);
+  assert.match(recovered?.detail ?? "", /site\.json was changed since then and is kept/);
 });
 
 test("trial – a damaged journal does not keep the agent from starting", (t) => {

@@ -178,7 +178,7 @@ for (const [to, what] of [
     const options = storeOptions(directory, { bufferMaxMb: 8, uplinks: mainOf(to), logger });
     const store = openStore(options);
     t.after(() => store.close());
-    assert.match(logger.text, /changes of uplinks wait for free disk space/);
+    assert.match(logger.text, /changes to uplinks wait for free disk space/);
     const owed = () => store.outbox.depth(to).readings;
     // A backlog is owed in the new format at once; what only leaves its newest stays until it can be told what it gave up.
     const held = store.state().lanes[to === "plain" ? "json" : to]?.readings ?? 0;

@@ -156,7 +156,7 @@ export class StoredAlarmDesk implements AlarmDesk {
 /** What is wrong with a request, whatever the alarm's state; null if nothing is. */
 function requestProblem({ word, note, untilMs }: AlarmRequest, nowMs: number): string | null {
   if (word === "shelve") {
-    if (untilMs === null || untilMs <= nowMs) return "until must be a time to come";
+    if (untilMs === null || untilMs <= nowMs) return "until must be in the future";
     if (untilMs > nowMs + SHELF_MAX_MS) return "until is more than 31 days ahead";
   }
   return word === "note" && note === null ? "note is missing" : null;

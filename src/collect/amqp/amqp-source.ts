@@ -167,7 +167,7 @@ function endOf(part: ChannelModel | Channel): Promise<string> {
 async function inTime<T>(work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    const text = `no answer within ${SETUP_TIMEOUT_MS / 1000} s`;
+    const text = `no response within ${SETUP_TIMEOUT_MS / 1000} s`;
     timer = setTimeout(() => reject(new Error(text)), SETUP_TIMEOUT_MS);
   });
   try {
@@ -181,7 +181,7 @@ async function inTime<T>(work: Promise<T>): Promise<T> {
 async function closeSoon(connection: ChannelModel): Promise<void> {
   const stream: unknown = Reflect.get(connection.connection, "stream");
   const timer = setTimeout(() => {
-    if (stream instanceof Duplex) stream.destroy(new Error("the broker does not answer"));
+    if (stream instanceof Duplex) stream.destroy(new Error("the broker does not respond"));
   }, CLOSE_TIMEOUT_MS);
   await Promise.race([
     connection.close().catch(() => {}),

@@ -31,7 +31,7 @@ export async function openForReading(url: string, name: string): Promise<Client>
     );
     if (rows[0]?.is_there === true) return client;
     throw new Error(
-      `${publicDatabase(url)} has no tables of Gateside: \`gateside collect --migrate-only --to …\` makes them`,
+      `${publicDatabase(url)} has no Gateside tables: run \`gateside collect --migrate-only --to …\``,
     );
   } catch (error) {
     dropConnection(client);
@@ -49,7 +49,7 @@ export async function withDeadline<T>(client: Client, work: Promise<T>): Promise
   let timer: NodeJS.Timeout | undefined;
   const silence = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      reject(new Error(`PostgreSQL has not answered for ${SILENCE_MS / 1000} s`));
+      reject(new Error(`PostgreSQL has not responded for ${SILENCE_MS / 1000} s`));
       dropConnection(client);
     }, SILENCE_MS);
   });

@@ -32,7 +32,7 @@ export async function migrate(client: ClientBase): Promise<number> {
     const at = await versionOf(client);
     if (at > SCHEMA_VERSION)
       throw new SchemaFailure(
-        `the database has schema ${at}, but this program supports only up to ${SCHEMA_VERSION}: update gateside here first`,
+        `the database has schema ${at}, but this program supports only up to ${SCHEMA_VERSION}: update gateside on this machine first`,
       );
     const due = STEPS.slice(at);
     for (const step of due) await take(client, step);

@@ -63,7 +63,9 @@ export class MqttConnection {
     this.#socket.setNoDelay(true);
     const read = parser({ protocolVersion: 5 });
     read.on("packet", (packet: Packet) => this.#receive(packet));
-    read.on("error", (error: Error) => this.#close(`the broker sent no MQTT: ${error.message}`));
+    read.on("error", (error: Error) =>
+      this.#close(`the broker sent something other than MQTT: ${error.message}`),
+    );
     this.#socket.on("data", (bytes) => {
       this.#heardAt = performance.now();
       read.parse(bytes);
@@ -95,7 +97,7 @@ export class MqttConnection {
     });
     return new Promise((resolve, reject) => {
       const timer = setTimeout(
-        () => this.#close(`no answer within ${CONNECT_TIMEOUT_MS / 1000} s`),
+        () => this.#close(`no response within ${CONNECT_TIMEOUT_MS / 1000} s`),
         CONNECT_TIMEOUT_MS,
       );
       this.#connected = (outcome) => {
@@ -216,7 +218,7 @@ export class MqttConnection {
     const messageId = this.#packetId;
     return new Promise((resolve, reject) => {
       const timer = setTimeout(
-        () => this.#close("the broker did not answer a subscription"),
+        () => this.#close("the broker did not acknowledge a subscription"),
         CONNECT_TIMEOUT_MS,
       );
       this.#answers.set(messageId, (codes) => {
@@ -256,7 +258,7 @@ export class MqttConnection {
 
 const REFUSALS: Readonly<Record<number, string>> = {
   0x84: "the broker does not speak MQTT 5",
-  0x85: "the broker does not take the client id",
+  0x85: "the broker does not accept the client id",
   0x86: "user name or password is wrong",
   0x87: "not authorised",
   0x8a: "banned",

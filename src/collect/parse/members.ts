@@ -26,11 +26,11 @@ export function requiredText(body: Body, name: string): string {
 export function optionalText(body: Body, name: string): string | null {
   const value = body[name];
   if (value === undefined || value === null) return null;
-  if (typeof value !== "string") throw new WrongMember(`${name} is not a text`);
+  if (typeof value !== "string") throw new WrongMember(`${name} is not text`);
   if (value.length > TEXT_LENGTH_MAX)
     throw new WrongMember(`${name} has more than ${TEXT_LENGTH_MAX} characters`);
   if (UNSTORABLE.test(value))
-    throw new WrongMember(`${name} has a character that text cannot hold`);
+    throw new WrongMember(`${name} has a character that a text column cannot hold`);
   return value;
 }
 

@@ -48,7 +48,7 @@ function parse(delivery: Delivery, options: ParseOptions): Item {
   const { topic, payload, bytes, receivedMs } = delivery;
   const { prefix } = options;
   if (bytes > PAYLOAD_BYTES_MAX)
-    return rejected("too_large", `${bytes} bytes; at most ${PAYLOAD_BYTES_MAX} are read`);
+    return rejected("too_large", `${bytes} bytes; at most ${PAYLOAD_BYTES_MAX} are accepted`);
   if (!topic.startsWith(`${prefix}/`)) return rejected("foreign_topic", `not below ${prefix}/`);
   const [siteLevel = "", ...levels] = topic.slice(prefix.length + 1).split("/");
   const [first = "", second = ""] = levels;
@@ -88,7 +88,7 @@ function parse(delivery: Delivery, options: ParseOptions): Item {
     return rejected("unknown_message", "has no v and site, as every reading has");
   if (body["base64"] !== undefined) return waveform(site, body, receivedMs, options);
   if (body["values"] !== undefined) return reading(site, body, receivedMs, options);
-  return rejected("unknown_message", "is neither reading nor waveform");
+  return rejected("unknown_message", "is neither a reading nor a waveform");
 }
 
 function agentItem(
@@ -206,7 +206,7 @@ function outOfRange(
   { keepDays }: ParseOptions,
 ): RejectedItem | null {
   if (timeMs > receivedMs + FUTURE_MS)
-    return rejected("time_out_of_range", `${new Date(timeMs).toISOString()} lies in the future`);
+    return rejected("time_out_of_range", `${new Date(timeMs).toISOString()} is in the future`);
   const days = keepDays ?? PAST_DAYS;
   if (timeMs < receivedMs - days * DAY_MS)
     return rejected(

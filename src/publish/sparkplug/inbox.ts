@@ -60,7 +60,7 @@ export class Inbox {
           logger.warn({ topic, host: host.hostId }, `the primary host: ${host.doubt}`);
         }
         if (change === "ignored") {
-          logger.info({ topic }, "a host state that does not count was ignored");
+          logger.info({ topic }, "an invalid host state was ignored");
           return;
         }
         if (change === "offline" && wasOnline) this.#hasHostLeft = true;
@@ -90,7 +90,10 @@ export class Inbox {
   #decode(topic: string, payload: Uint8Array) {
     const metrics = decodeCommand(payload);
     if (metrics === null) {
-      this.#parts.logger.warn({ topic, bytes: payload.length }, "undecodable command was ignored");
+      this.#parts.logger.warn(
+        { topic, bytes: payload.length },
+        "a command that cannot be decoded was ignored",
+      );
     }
     return metrics ?? [];
   }

@@ -202,10 +202,7 @@ export class SparkplugNode {
       if (!device || !onDeviceCommand) return;
       onDeviceCommand(device.code, settings)
         .catch((err: unknown) => {
-          logger.error(
-            { err, sensor: device.code },
-            "a Sparkplug command could not be carried out",
-          );
+          logger.error({ err, sensor: device.code }, "a Sparkplug command could not be executed");
           return "failed";
         })
         .then((outcome) => {
@@ -217,7 +214,7 @@ export class SparkplugNode {
           });
         })
         .catch((err: unknown) =>
-          logger.error({ err }, "result of a command could not be published"),
+          logger.error({ err }, "the result of a command could not be published"),
         );
     };
     return new Inbox({
@@ -270,7 +267,7 @@ export class SparkplugNode {
         clock,
         settlements,
         onBorn: () => {
-          logger.info({ link: "sparkplug", bdSeq: session.bdSeq }, "Sparkplug births are out");
+          logger.info({ link: "sparkplug", bdSeq: session.bdSeq }, "Sparkplug births published");
         },
       },
       {

@@ -50,13 +50,13 @@ export class PrimaryHost {
     if (state === null) return "ignored";
     const last = this.#lastTimestamp;
     if (last !== null && state.timestamp < last) {
-      this.#doubt = `its STATE of ${timeText(state.timestamp)} does not count: one of ${timeText(last)} came before; check the host's clock`;
+      this.#doubt = `its STATE of ${timeText(state.timestamp)} is ignored, because it is older than the previous one of ${timeText(last)}; check the host's clock`;
       return "ignored";
     }
     const nowMs = this.#clock.now();
     const isAhead = nowMs >= PLAUSIBLE_SINCE_MS && state.timestamp > nowMs + AHEAD_MAX_MS;
     this.#doubt = isAhead
-      ? `its STATE is of ${timeText(state.timestamp)}, which is still to come; check the host's clock`
+      ? `its STATE of ${timeText(state.timestamp)} is in the future; check the host's clock`
       : null;
     if (!isAhead) this.#lastTimestamp = state.timestamp;
     this.#isOnline = state.online;

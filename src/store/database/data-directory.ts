@@ -15,7 +15,7 @@ export function prepareDataDirectory(dataDir: string): void {
       const problem = `DATA_DIR: ${at} is a file, not a directory`;
       throw new StoreFailure("unusable", `${problem}; ${moveOrGive(at, path)}`, error);
     }
-    throw failure(error, at, path, syscall === "mkdir" ? "made" : "read");
+    throw failure(error, at, path, syscall === "mkdir" ? "created" : "read");
   }
   requireWritable(path, path, constants.R_OK | constants.W_OK | constants.X_OK);
   for (const name of readdirSync(path)) {
@@ -39,7 +39,7 @@ function failure(
   error: unknown,
   at: string,
   dataDir: string,
-  what: "made" | "written" | "read",
+  what: "created" | "written" | "read",
 ): StoreFailure {
   const owner = `the user that runs gateside${typeof process.getuid === "function" ? ` (uid ${process.getuid()})` : ""}`;
   const problem = `DATA_DIR: ${at} cannot be ${what}`;
@@ -51,13 +51,13 @@ function failure(
       return unusable(
         `${owner} may not`,
         at === dataDir || what !== "written"
-          ? "give a directory that this user may write, or change its owner"
+          ? "use a directory that this user can write to, or change its owner"
           : "another user left it there; change its owner",
       );
     case "EROFS":
       return unusable(
         "the file system is read-only",
-        "mount it for writing, or give a directory on another disk",
+        "mount it for writing, or use a directory on another disk",
       );
     case "ENOENT":
     case "ENOTDIR":
@@ -65,7 +65,7 @@ function failure(
     case "ELOOP":
     case "ENAMETOOLONG":
     case "ENOTSUP":
-      return unusable("this file system keeps no files there", "give a directory on a disk");
+      return unusable("files cannot be stored there", "use a directory on a disk");
     default:
       return StoreFailure.from(error, problem);
   }
@@ -73,8 +73,8 @@ function failure(
 
 function moveOrGive(at: string, dataDir: string): string {
   return at === dataDir
-    ? "move it away, or give another directory"
-    : "give a directory that does not lie below it";
+    ? "move it away, or use another directory"
+    : "use a directory that is not below it";
 }
 
 function codeOf(error: unknown): string | null {

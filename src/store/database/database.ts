@@ -186,7 +186,7 @@ export class Database {
 
   #missing(): never {
     if (this.#isShut) throw new StoreFailure("closed", `${this.path} is closed`);
-    throw new StoreFailure("io", `${this.path} could not be opened again yet`);
+    throw new StoreFailure("io", `${this.path} could not be reopened yet`);
   }
 
   /** A statement of the writing connection. */

@@ -30,7 +30,7 @@ export class DirectoryLock {
     } catch (error) {
       db?.close();
       if (error instanceof Sqlite.SqliteError && error.code.startsWith("SQLITE_BUSY")) {
-        const remedy = "stop it first, or give this one a DATA_DIR of its own";
+        const remedy = "stop it first, or set another DATA_DIR for this one";
         throw new StoreFailure(
           "in_use",
           `another agent is running on ${dataDir}; ${remedy}`,

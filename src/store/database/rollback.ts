@@ -78,7 +78,10 @@ export function rollBack(dataDir: string, to: number, nativeBinding?: string): R
   const path = join(dataDir, "gateside.db");
   if (!existsSync(path)) throw new StoreFailure("missing", `${path} does not exist`);
   if (!Number.isInteger(to) || to < 1 || to > SCHEMA_VERSION) {
-    throw new StoreFailure("unusable", `there is no schema version ${to}: 1 to ${SCHEMA_VERSION}`);
+    throw new StoreFailure(
+      "unusable",
+      `there is no schema version ${to}, only 1 to ${SCHEMA_VERSION}`,
+    );
   }
   const lock = DirectoryLock.take(dataDir, nativeBinding);
   try {
@@ -89,7 +92,7 @@ export function rollBack(dataDir: string, to: number, nativeBinding?: string): R
       db.close();
     }
   } catch (error) {
-    throw StoreFailure.from(error, `cannot take ${path} back`);
+    throw StoreFailure.from(error, `cannot roll back ${path}`);
   } finally {
     lock.release();
   }

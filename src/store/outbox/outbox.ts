@@ -108,7 +108,7 @@ export class SqliteOutbox {
       if (code !== "full") throw error;
       this.#isDeferred = true;
       const changes = this.#book.plan(this.#uplinks).map(laneChangeText);
-      this.#parts.logger.error({ changes }, "changes of uplinks wait for free disk space");
+      this.#parts.logger.error({ changes }, "changes to uplinks wait for free disk space");
     }
   }
 

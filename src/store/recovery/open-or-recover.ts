@@ -32,10 +32,7 @@ export function openOrRecover(db: Database, parts: RecoveryParts, opening: Openi
   const unfinished = unfinishedSalvage(db.path);
   try {
     if (unfinished !== null) {
-      throw new StoreFailure(
-        "corrupt",
-        `copying what can be read from ${unfinished} was interrupted`,
-      );
+      throw new StoreFailure("corrupt", `copying from ${unfinished} was interrupted`);
     }
     if (opening.seen && existsSync(db.path)) throw opening.seen;
     openWithRoom(db, opening);
@@ -86,9 +83,9 @@ function recover(
   const report = salvage(db, path, { ...parts, nowMs: clock.now(), progress });
   done();
   opening.load();
-  logger.error(report, "started a new database with what could be read from the damaged one");
+  logger.error(report, "created a new database from what could be read of the damaged one");
   const lostStates = report.incomplete.includes("alarm_states")
-    ? ", and the states of some alarms are lost: those that last are raised again"
+    ? ", and the states of some alarms were lost: alarms that persist are raised again"
     : "";
-  return `the database was damaged (${failure.message}); it was set aside as ${path}, ${report.readings} readings were saved${lostStates}`;
+  return `the database was damaged (${failure.message}); it was set aside as ${path}, ${report.readings} readings were recovered${lostStates}`;
 }

@@ -86,7 +86,7 @@ class FileMarks implements ReadingMarks {
       isOver = true;
       this.#reading.delete(name);
       if (isRead && this.#aside.delete(name)) {
-        this.#parts.logger.info({ sensor, kind, day }, "read a day that had been set aside");
+        this.#parts.logger.info({ sensor, kind, day }, "a day that had been set aside was read");
       }
       this.#write();
     };

@@ -65,7 +65,7 @@ export class BufferMonitor {
         rmSync(path, { force: true });
         logger.warn(
           { path, bytes: size },
-          "removing a damaged database: its space is needed for the buffer",
+          "removing a damaged database, because its space is needed for the buffer",
         );
       }
     }

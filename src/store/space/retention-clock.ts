@@ -45,7 +45,7 @@ export class RetentionClock {
       this.#doubtedSince = at;
       logger.warn(
         { reported: new Date(claimed).toISOString(), expected: new Date(expected).toISOString() },
-        "the clock jumped ahead; history is kept until gateway and box agree on the time, or for an hour",
+        "the clock jumped ahead; history is kept until gateway and box agree on the time, for at most an hour",
       );
     }
     if (at - this.#doubtedSince >= BELIEVED_AFTER_MS) return this.#believe(claimed, at);
