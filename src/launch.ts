@@ -1,7 +1,7 @@
 /**
- * What the package starts: the program beside it, with the code cache that root made at installation.
+ * Entry point of the package: starts the program next to it, with the code cache that root created at installation.
  *   node launch.js COMMAND …        as gateside.js COMMAND …
- *   node launch.js --write-cache    makes the cache from a training run (packaging/postinst)
+ *   node launch.js --write-cache    creates the cache from a training run (packaging/postinst)
  */
 import { join } from "node:path";
 import { runAndCache, runWithCache } from "./lib/code-cache.ts";

@@ -13,7 +13,7 @@ for (const [name, number] of [
   ["SIGHUP", 1],
 ] as const) {
   process.on(name, () => {
-    // Read the configuration again, where the command has one that it can (contract: `run`).
+    // Reloads the configuration if the command supports that (contract: `run`).
     if (name === "SIGHUP" && hangUp !== null && !stop.signal.aborted) return hangUp();
     // The second signal ends the process at once (contract section 2).
     if (stop.signal.aborted) process.exit(128 + number);
@@ -22,9 +22,9 @@ for (const [name, number] of [
 }
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
-    // `gateside export | head`: nobody reads on, which is an end and no failure.
+    // `gateside export | head`: the reader has closed the pipe, which is not a failure.
     if (error.code !== "EPIPE") {
-      // A full disk below `> file`, mostly. What was written is not whole, so nothing may look like success.
+      // Usually a full disk behind `> file`. The output is incomplete, so this must not look like success.
       if (stream === process.stdout)
         process.stderr.write(`error: the output cannot be written: ${error.message}\n`);
       process.exit(1);

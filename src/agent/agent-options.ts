@@ -10,12 +10,12 @@ import type { Accepted } from "../setup/trial-journal.ts";
 export interface AgentOptions {
   readonly settings: Settings;
   readonly site: Site;
-  /** Unless given, `main` as the settings describe it. */
+  /** By default, `main` as described by the settings. */
   readonly uplinks?: readonly Uplink[];
   readonly logger: Logger;
   readonly clock?: Clock;
   readonly notifier?: SystemdNotifier;
-  /** Where settings and files are read again; without it there is no reload. */
+  /** Rereads settings and files; without it there is no reload. */
   readonly files?: ConfigurationFiles;
   /** Settings as `check` shows them, without secrets: part of the configuration's name. */
   readonly settingsShown?: Readonly<Record<string, string>>;

@@ -20,7 +20,7 @@ type SiteDraft = Record<string, unknown> & { sensors: Record<string, unknown>[] 
 export interface DraftResult {
   readonly site: SiteDraft;
   readonly added: number;
-  /** Sensors that were in the file already. */
+  /** Sensors that were already in the file. */
   readonly kept: number;
   /** What could not be known, one line each. */
   readonly notes: readonly string[];
@@ -57,7 +57,7 @@ export function draftSite(
     const present = byCode.get(code);
     if (present !== undefined) {
       counts.kept += 1;
-      // A location that was never given may be filled in; nothing that a person wrote is changed.
+      // A missing location may be filled in; nothing that a person wrote is changed.
       if (location !== null && !("location" in present)) present["location"] = location;
       continue;
     }
@@ -78,8 +78,8 @@ export function draftSite(
 }
 
 /**
- * Given by the operator, or observed: a type of which one sensor has axes measures vibration. Nothing is known
- * beforehand.
+ * Specified by the operator, or observed: if one sensor of a type has axes, the type measures vibration. Nothing is
+ * known in advance.
  */
 function learnKinds(
   devices: readonly SurveyedDevice[],

@@ -130,7 +130,7 @@ async function say(
   return 0;
 }
 
-/** A shelving without a given end has a default one. */
+/** A shelf without a duration gets the default one. */
 function doneText(word: string, answer: unknown): string {
   const { alarm } = answer as { readonly alarm?: Pick<View, "shelved"> };
   const until = alarm?.shelved?.until;

@@ -12,7 +12,7 @@ import { UsageError } from "./command.ts";
 import type { Configuration } from "./configuration.ts";
 import { openGateway } from "./gateway-access.ts";
 
-/** A person is waiting: a failed read is retried this often, not for ever. */
+/** A person is waiting: a failed read is retried this often, not forever. */
 const TRIES_MAX = 4;
 const PAUSE_MIN_MS = 500;
 const PAUSE_MAX_MS = 5_000;

@@ -112,7 +112,7 @@ function printOwed({ configuration }: ConfigurationReport, { stdout }: CommandCo
   }
 }
 
-/** Faults come last, where the cursor is, and are counted on the stream that they are printed to. */
+/** Faults come last, next to the prompt, and their number is printed to the same stream. */
 function print(report: ConfigurationReport, { stdout, stderr }: CommandContext): void {
   const faults = count(report.faults.length, "fault");
   const counts = `${faults}, ${count(report.warnings.length, "warning")}`;

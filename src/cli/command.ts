@@ -11,9 +11,9 @@ export interface FlagSpec {
   readonly doc: string;
   readonly default?: string;
   readonly required?: boolean;
-  /** Required unless the flag with this name, its alternative, is given. */
+  /** Required unless the flag with this name, its alternative, is set. */
   readonly requiredUnless?: string;
-  /** May be given several times. */
+  /** May be repeated. */
   readonly many?: boolean;
 }
 

@@ -35,7 +35,7 @@ export class GatewayRefusal extends Error {
   override readonly name = "GatewayRefusal";
 }
 
-/** Null if --gateway is not given. */
+/** Null if --gateway is not set. */
 export function kindsQuestion(flags: Flags): KindsQuestion | null {
   const url = flags.text("gateway");
   const days = flags.number("days", { min: 1, max: DAYS_MAX, isInteger: true }) ?? 1;

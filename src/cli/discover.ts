@@ -104,7 +104,7 @@ function tokenOf(flags: Flags, cwd: string): string {
   return fileOf("token-file", flags, cwd) ?? flags.required("token");
 }
 
-/** The content of the flag's file, trimmed; null if the flag is not given. */
+/** The content of the flag's file, trimmed; null if the flag is not set. */
 function fileOf(flag: string, flags: Flags, cwd: string): string | null {
   const file = flags.text(flag);
   if (file === null) return null;
@@ -115,7 +115,7 @@ function fileOf(flag: string, flags: Flags, cwd: string): string | null {
   }
 }
 
-/** E-mail and password of a login; null if a token is given instead. */
+/** E-mail and password of a login; null if a token is used instead. */
 function loginOf(
   flags: Flags,
   cwd: string,

@@ -39,7 +39,7 @@ export async function checkDisk(
     }
     const { blocks, bavail, bsize } = await statfs(directory);
     if (blocks === 0) {
-      // In the words of a start: /proc, /sys and the like.
+      // The same message as at a start: /proc, /sys and the like.
       const why = "files cannot be stored there; use a directory on a disk";
       found({ what, state: "failed", detail: `DATA_DIR: ${dataDir} cannot be created: ${why}` });
       return;

@@ -33,7 +33,7 @@ export async function run(context: CommandContext): Promise<number> {
   const days = flags.number("days", { min: 0.001, max: DAYS_MAX }) ?? 7;
   const nowMs = Date.now();
   const text = signDocument(
-    // Seconds increase by themselves, whoever signs.
+    // The time in seconds always increases, whoever signs.
     {
       site,
       version: version ?? Math.floor(nowMs / 1000),

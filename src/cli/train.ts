@@ -9,13 +9,15 @@ import { askSocket } from "./ask-agent.ts";
 import type { CommandContext } from "./command.ts";
 import { runAgent } from "./run.ts";
 
-/** Longest time for the whole, ms: an installation waits for it. A second run is begun only in its first half. */
+/**
+ * Maximum time for both runs, ms: the installation waits for them. A second run starts only in the first half of it.
+ */
 const TRAINING_MS = 6_000;
 const RUNS = 2;
 const LOOK_MS = 100;
-/** This many looks in a row with nothing sent between them end a run. */
+/** A run ends after this many consecutive checks without a message in between. */
 const QUIET_LOOKS = 5;
-/** One of each kind and little of it, for what counts is which code runs and not how often. */
+/** One sensor of each kind with little data: which code runs matters, not how often. */
 const SENSORS = 7;
 const CADENCE_S = {
   accel: 7200,
@@ -25,13 +27,14 @@ const CADENCE_S = {
   loop: 1200,
   rpm: 1200,
 };
-/** Asked once each: what monitoring and a browser ask of most boxes. */
+/** Requested once each: what monitoring and browsers request from most boxes. */
 const PAGES = ["/healthz", "/metrics", "/api/v1/status", "/api/v1/sensors", "/"];
 
 /**
- * Runs the agent twice on a directory of its own, beside a simulated gateway and a broker on loopback, so that what it compiles can be kept
- * (lib/code-cache.ts): first with an empty store, a day's backlog and requests to its HTTP side, then with the store that this left.
- * A slow machine gets less far in the time; what it compiled until then is still worth keeping. Answers 1 if the agent did not answer.
+ * Runs the agent twice on a directory of its own, beside a simulated gateway and a broker on loopback, so that the
+ * compiled code can be cached (lib/code-cache.ts): first with an empty store, a day's backlog and HTTP requests, then
+ * with the store that the first run left. A slow machine gets less far in this time; what it has compiled by then is
+ * still worth caching. Returns 1 if the agent did not respond.
  */
 export async function run({ flags, stdout, stderr, signal }: CommandContext): Promise<number> {
   const directory = mkdtempSync(join(tmpdir(), "gateside-train-"));
@@ -66,7 +69,7 @@ export async function run({ flags, stdout, stderr, signal }: CommandContext): Pr
       const context = { flags, env, cwd: directory, stdout, stderr };
       const both = AbortSignal.any([signal, end.signal]);
       const ended = runAgent({ ...context, signal: both });
-      // An agent that cannot start ends while it is watched.
+      // An agent that cannot start exits during this wait.
       const stop = () => end.abort("trained");
       ended.then(stop, stop);
       const until = startedAt + TRAINING_MS;
@@ -81,7 +84,7 @@ export async function run({ flags, stdout, stderr, signal }: CommandContext): Pr
   }
 }
 
-/** Waits until the agent has sent what there was, or the time is up; false if it did not answer. */
+/** Waits until the agent has sent everything, or the time is up; false if it did not respond. */
 async function watch(dataDir: string, endAt: number, signal: AbortSignal): Promise<boolean> {
   const ask = (path: string) =>
     askSocket(agentSocketPath(dataDir), path, { headers: {}, content: null, signal });

@@ -26,8 +26,8 @@ const RETRY_MAX_MS = 15_000;
 const REMIND_MS = 60_000;
 
 /**
- * Takes arrived messages, writes them, and acknowledges them once they are committed. While PostgreSQL is away the
- * current batch waits, nothing is acknowledged, and the broker keeps the rest.
+ * Takes arrived messages, writes them, and acknowledges them once they are committed. While PostgreSQL is
+ * unavailable, the current batch waits, nothing is acknowledged, and the broker keeps the rest.
  */
 export class Collector {
   readonly #parts: CollectorParts;

@@ -2,7 +2,7 @@
 export interface CollectOptions {
   /** Addresses of one broker cluster, tried in turn; all mqtt(s) or all amqp(s). May contain user name and password. */
   readonly from: readonly string[];
-  /** postgres://…; sslmode and sslrootcert as libpq means them. */
+  /** postgres://…; sslmode and sslrootcert have libpq's meaning. */
   readonly to: string;
   /** Collectors of one group share the messages; another group gets all of them again. */
   readonly group: string;

@@ -28,8 +28,9 @@ export function resultOfResponse(answer: {
 }
 
 /**
- * The service refused, for good; or there is no response (a timeout, a reset), whether it has acted or not. The gateway
- * is called once (contract section 8): repeating a lost call, with other correlation data, is the sender's decision.
+ * The service refused permanently, or there is no response (a timeout, a reset), whether it has acted or not. The
+ * gateway is called once (contract section 8): repeating a lost call, with other correlation data, is the sender's
+ * decision.
  */
 export function resultOfFailure(failure: CallFailure): CommandResult {
   const { statusNumber, failureClass, code, message } = failure;

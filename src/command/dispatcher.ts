@@ -1,7 +1,7 @@
 /**
- * Sensor settings, once only and one at a time: checked, logged before the gateway is called, called at most once
- * per ten seconds, answered. A repeated request gets the first outcome; it never acts twice, also across restarts,
- * because its entry is durable before the call.
+ * Executes sensor settings once only and one at a time: a request is checked and logged, the gateway is called at
+ * most once per ten seconds, and the outcome is returned. A repeated request gets the first outcome and is never
+ * executed twice, even across restarts, because its entry is durable before the call.
  */
 import type {
   CommandLog,

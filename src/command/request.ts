@@ -35,13 +35,13 @@ export interface Request {
   /** Who asked and how, for the audit log; null if it is recorded elsewhere. */
   readonly asked: { readonly who: string; readonly what: string } | null;
   readonly memoryMs: number;
-  /** A person who asks again after a failure means it; a repetition over MQTT is a redelivery. */
+  /** A person who repeats a failed request wants another attempt; a repetition over MQTT is a redelivery. */
   readonly isRedelivered: boolean;
   readonly body: unknown;
   readonly refused: string | null;
 }
 
-/** Everything needed to read a request besides the request. */
+/** What is needed to interpret a request. */
 export interface RequestContext {
   readonly receivedAtMs: number;
   readonly wireWord: string;

@@ -49,7 +49,7 @@ const METRICS = /^(?:(?<host>\[[0-9a-f:.]+\]|[^:[\]]+):)?(?<port>\d{1,5})$/i;
 export interface CollectPlace {
   readonly env: Environment;
   readonly cwd: string;
-  /** The flag's value, or null if it is not given. */
+  /** The flag's value, or null if it is not set. */
   flag(name: Flag): string | null;
   /** The command's own name for the database flag, if it differs. */
   readonly databaseFlag?: string;

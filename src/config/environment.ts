@@ -1,6 +1,6 @@
 /**
  * Sources of settings: the environment, a `.env` file, the NAME_FILE form of secrets, and systemd's credentials. The
- * environment takes precedence over the file. An empty value counts as not given, like the EnvironmentFile line
+ * environment takes precedence over the file. An empty value counts as not set, like the EnvironmentFile line
  * `NAME=`.
  */
 import { existsSync, readFileSync } from "node:fs";

@@ -6,7 +6,7 @@ export interface Fault {
   readonly remedy: string;
 }
 
-/** One readable line. */
+/** The fault as one readable line. */
 export function faultLine(fault: Fault): string {
   const place = fault.place === "" ? "" : `${fault.place}: `;
   // A value may contain line breaks or terminal codes; a fault stays on one line.

@@ -14,11 +14,11 @@ export interface Refining {
   /** Notes a fault: the program does not start. */
   readonly note: Note;
   readonly warn: (place: string, problem: string, remedy: string) => void;
-  /** A path as the program uses it; null if none is given. */
+  /** A path as the program uses it; null if none is set. */
   readonly path: (value: string | undefined) => string | null;
 }
 
-/** Certificate and key must be given together, and match. */
+/** Certificate and key must be set together, and match. */
 export function checkPair(raw: RawSettings, side: "MQTT" | "HTTP", { note, path }: Refining): void {
   const file = (name: "MQTT_CA_FILE" | `${typeof side}_${"CERT" | "KEY"}_FILE`) => {
     const found = path(raw[name]);

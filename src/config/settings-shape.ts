@@ -73,7 +73,7 @@ export interface Settings {
   readonly httpPort: number | null;
   /** Secret. */
   readonly httpToken: string | null;
-  /** Secret: may read and change nothing. */
+  /** Secret: read-only access. */
   readonly httpViewToken: string | null;
   readonly setupEnabled: boolean;
   /** Both or neither: with them the HTTP server accepts only TLS. */

@@ -42,7 +42,7 @@ export function kindsIn(value: unknown): readonly PolledKind[] {
   return POLLED_KINDS.filter((kind) => named.includes(kind));
 }
 
-/** What is known of a sensor: the values it gives and where it is mounted; null if its code is missing. */
+/** What is known of a sensor: its values and where it is mounted; null if its code is missing. */
 export function roughSensor(value: unknown): Sensor | null {
   const written = dict(value);
   const code = written?.["code"];

@@ -8,7 +8,7 @@ export interface UplinksContext {
   readonly site: Site | null;
   /** Null without MQTT_URL, or if settings have faults. */
   readonly main: Uplink | null;
-  /** MQTT_URL is given, although faults elsewhere may leave `main` null. */
+  /** MQTT_URL is set, although faults elsewhere may leave `main` null. */
   readonly hasMainUrl?: boolean;
   readonly commandsEnabled: boolean;
   /** SETUP_ENABLED: uplinks may be added later, in the browser. */

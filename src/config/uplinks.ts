@@ -137,7 +137,7 @@ function asUplink(
   };
 }
 
-/** The uplink that the settings describe; null if MQTT_URL is not given. */
+/** The uplink that the settings describe; null if MQTT_URL is not set. */
 export function mainUplink(settings: Settings): Uplink | null {
   if (settings.mqttUrls.length === 0) return null;
   return {

@@ -42,7 +42,7 @@ export interface GatewayState {
   readonly lastAnswerAtMs: number | null;
   readonly lastError: string | null;
   readonly lastErrorClass: FailureClass | null;
-  /** Gateway clock minus ours, ms; null if it sends no Date. */
+  /** Gateway's clock minus ours, ms; null if it sends no Date. */
   readonly skewMs: number | null;
 }
 

@@ -9,8 +9,9 @@ export interface Backlog {
 }
 
 /**
- * The figure that sites alarm on. Waveforms do not count: one that is too large for the broker waits for a broker that
- * accepts more, and would look like readings that are not delivered. `isMeant` selects lanes; all unless given.
+ * The figure that sites alarm on. Waveforms do not count: one that is too large for the broker waits for a broker
+ * that accepts more, and would look like readings that are not delivered. `isMeant` selects lanes; by default all of
+ * them.
  */
 export function backlogOf(
   lanes: Readonly<Record<string, LaneDepth>>,

@@ -1,7 +1,7 @@
 import { accelChannels, loopChannels } from "./convert/channels.ts";
 import type { ChannelConfig, Kind, Sensor } from "./sensor.ts";
 
-/** The site file's names for a channel, if it gives any. */
+/** The site file's names for a channel, if it has any. */
 export interface ChannelLabel {
   readonly name?: string;
   /** Only for vibration. */
@@ -31,7 +31,7 @@ export function listedChannels(
   return Object.fromEntries(names.sort().map((name) => [name, sensor.channels[name] ?? {}]));
 }
 
-/** Name and axis of each channel of a kind if the site file gives either; null if it gives neither for any. */
+/** Name and axis of each channel of a kind if the site file has either; null if it has neither for any channel. */
 export function channelLabels(
   sensor: Sensor,
   kind: Kind,

@@ -43,7 +43,7 @@ export interface DayProgress {
 }
 
 export interface AppendResult {
-  /** New readings; if the buffer is full the oldest of them may have been given up at once. */
+  /** New readings; if the buffer is full, the oldest of them may have been dropped at once. */
   readonly stored: number;
   /** Readings skipped because their identity was stored before (or dropped before). */
   readonly duplicates: number;

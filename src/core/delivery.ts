@@ -47,7 +47,7 @@ export interface LaneDepth {
   readonly oldestTimeMs: number | null;
 }
 
-/** Readings that were given up, to be published on agent/gap (contract section 6). */
+/** Readings that were dropped, to be published on agent/gap (contract section 6). */
 export interface Gap {
   readonly gapId: number;
   readonly sensor: string;
@@ -56,6 +56,6 @@ export interface Gap {
   readonly toMs: number;
   readonly count: number;
   readonly reason: string;
-  /** The uplink that loses them, if there are several, or that one was removed. */
+  /** The uplink that lost them, if there are several, or if that uplink was removed. */
   readonly uplink?: string;
 }

@@ -42,7 +42,7 @@ const GATEWAY_FAULTS: ReadonlySet<FailureCode> = new Set(["connect", "name_resol
 export interface FailureFacts {
   readonly message: string;
   readonly failureClass: FailureClass;
-  /** The default of the class unless given. */
+  /** By default that of the class. */
   readonly code?: FailureCode;
   /** Wait that the service requested (Retry-After), ms; never above 10 minutes. */
   readonly retryAfterMs?: number | null;

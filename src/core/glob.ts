@@ -1,6 +1,6 @@
 /**
- * Name patterns in configuration files: `*` stands for any run of characters, `?` for one; every other character is
- * itself. Case-sensitive.
+ * Name patterns in configuration files: `*` stands for any run of characters, `?` for one; every other character
+ * stands for itself. Case-sensitive.
  */
 export type Glob = (text: string) => boolean;
 

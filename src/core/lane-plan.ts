@@ -22,7 +22,7 @@ interface Change {
 /**
  * added: starts with everything stored (a new uplink that wants it), otherwise with new readings · carried: what was
  * pending in an old format is pending in the new one; `newest`: only the newest of each sensor and kind, which is all
- * that plain holds · format_off and uplink_removed: pending readings are given up.
+ * that plain holds · format_off and uplink_removed: pending readings are dropped.
  */
 export type LaneChange =
   | (Change & { readonly what: "added"; readonly from: "stored" | "now" })

@@ -31,7 +31,7 @@ export interface Bearing {
   readonly ballMm?: number;
   /** Pitch diameter, mm. */
   readonly pitchMm?: number;
-  /** Contact angle, degrees; 0 unless given. */
+  /** Contact angle, degrees; default 0. */
   readonly angleDeg?: number;
   /** Outer race, inner race, rolling element (spin) and cage: multiples of the shaft frequency. */
   readonly bpfo?: number;

@@ -36,7 +36,7 @@ export type TimeField = "time_data" | "realnodetime" | "startPeriod" | "endPerio
 
 /**
  * A record as decoded: raw counts and wire fields under their neutral names (core/wire/names.ts), nothing converted.
- * "Not given" (null, missing) is an absent key; a number field whose text was not a finite number is NaN.
+ * A missing value (null or absent) is an absent key; a number field whose text was not a finite number is NaN.
  */
 export interface RawRecord {
   readonly kind: PolledKind;

@@ -27,7 +27,7 @@ export interface ChannelConfig {
   readonly unit?: string;
   readonly low?: number;
   readonly high?: number;
-  /** loop: shunt in ohm; 100 unless given. */
+  /** loop: shunt in ohm; default 100. */
   readonly resistorOhm?: number;
   /** dryContact: true publishes the opposite of the wire's value. */
   readonly invert?: boolean;
@@ -73,9 +73,9 @@ export interface StateRegister {
   readonly type: RegisterType;
   readonly value: string;
   readonly unit?: string;
-  /** 1 unless given. */
+  /** Default 1. */
   readonly scale?: number;
-  /** 0 unless given, in the value's unit. */
+  /** In the value's unit; default 0. */
   readonly offset?: number;
 }
 
@@ -83,27 +83,27 @@ export interface StateRegister {
 export interface ServiceStateRead {
   readonly via?: "service";
   readonly operation: string;
-  /** date: requested like the read operations, for today · none: without a date. date unless given. */
+  /** date: requested like the read operations, for today · none: without a date. Default: date. */
   readonly request?: "date" | "none";
   /** By the value's name. */
   readonly fields: Readonly<Record<string, StateField>>;
-  /** Time between two reads, s; the sensor's poll interval unless given. */
+  /** Time between two reads, s; by default the sensor's poll interval. */
   readonly intervalS?: number;
 }
 
 /** Registers with node states, served by the gateway. */
 export interface ModbusStateRead {
   readonly via: "modbus";
-  /** tcp://host:port; port 502 unless given. */
+  /** tcp://host:port; default port 502. */
   readonly url: string;
-  /** Unit id; 1 unless given. */
+  /** Unit id; default 1. */
   readonly unit?: number;
-  /** 3 reads holding registers, 4 input registers; 3 unless given. */
+  /** 3 reads holding registers, 4 input registers; default 3. */
   readonly function?: 3 | 4;
-  /** big = high word first, unless given. */
+  /** big = high word first (default). */
   readonly wordOrder?: "big" | "little";
   readonly registers: readonly StateRegister[];
-  /** Time between two reads, s; the sensor's poll interval unless given. */
+  /** Time between two reads, s; by default the sensor's poll interval. */
   readonly intervalS?: number;
 }
 
@@ -158,7 +158,7 @@ export interface Site {
   readonly sensors: readonly Sensor[];
   readonly machines?: readonly Machine[];
   readonly alarms?: readonly AlarmRule[];
-  /** Consecutive readings in zone C that raise the built-in warning; 1 unless given. */
+  /** Consecutive readings in zone C that raise the built-in warning; default 1. */
   readonly zoneReadings?: number;
 }
 

@@ -1,6 +1,7 @@
 /**
- * The heart: a raw record of a sensor becomes a reading with engineering values, units and quality (contract section
- * 5). Pure and total: every decoded record gives a reading, and every value in it is finite or null.
+ * The core of the program: converts a raw record of a sensor to a reading with engineering values, units and quality
+ * (contract section 5). Pure and total: every decoded record gives a reading, and every value in it is finite or
+ * null.
  */
 import { accelSteps } from "./convert/accel.ts";
 import { convertAccumulatedCurrent } from "./convert/accumulated-current.ts";

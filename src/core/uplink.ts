@@ -49,7 +49,7 @@ export interface UplinkSparkplug {
   readonly group: string;
   readonly node: string;
   readonly host: string | null;
-  /** Most records in one historical message. */
+  /** Maximum records in one historical message. */
   readonly historyBatch: number;
 }
 
@@ -79,12 +79,12 @@ export interface Uplink {
   /** False: only live readings. */
   readonly history: boolean;
   readonly waveforms: WaveformPolicy;
-  /** Older backlog is given up, h; null keeps all. */
+  /** Older backlog is dropped, h; null keeps all. */
   readonly maxAgeHours: number | null;
   /** What a later-added uplink starts with: everything stored, or its first new reading. */
   readonly startFrom: "stored" | "now";
   readonly inflight: number;
-  /** Most backlog messages a second; 0 = as fast as the broker acknowledges. */
+  /** Maximum backlog messages per second; 0 = as fast as the broker acknowledges. */
   readonly backlogRatePerS: number;
   readonly requireSubscriber: boolean;
   readonly retain: boolean;

@@ -149,7 +149,7 @@ export class Chart {
     let to = x.length - 1;
     while (to > from && (x[to] ?? 0) > max) to -= 1;
     this.#index = Math.min(to, Math.max(from, index));
-    // Only keyboard moves are announced; the mouse would never stop talking.
+    // Only keyboard moves are announced; mouse moves would be announced continuously.
     this.#readout.setAttribute("aria-live", "polite");
     const left = plot.valToPos(x[this.#index] ?? 0, "x");
     plot.setCursor({ left, top: plot.over.clientHeight / 2 }, true);

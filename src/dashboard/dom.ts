@@ -1,4 +1,4 @@
-/** Our whole framework: elements created in one call, and writes only where something changed. */
+/** The helpers that replace a framework: they create elements in one call, and write only what changed. */
 
 export type Child = Node | string | number | null | undefined | false;
 type Attribute = string | number | boolean | null | undefined | ((event: never) => void);

@@ -1,4 +1,4 @@
-/** Current faults and what to do about them; readings that were given up for good. */
+/** Current faults and what to do about them; readings that were dropped. */
 import type { Fault, Gap } from "./api.ts";
 import { type Cleanup, h, oncePerFrame, replace, setAttribute } from "./dom.ts";
 import { count } from "./format.ts";
@@ -139,7 +139,7 @@ export function sensorLink(code: string): string {
   return `#/sensor/${encodeURIComponent(code)}`;
 }
 
-/** Readings that were given up, newest first; hidden if there are none. */
+/** Readings that were dropped, newest first; hidden if there are none. */
 export function gapsPanel(
   model: Model,
   sensor: string | null,

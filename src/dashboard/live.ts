@@ -72,7 +72,7 @@ export class Live {
       this.#faultsAt = performance.now();
       void this.#ask(async () => {
         this.#model.takeFaults(await this.#api.faults());
-        // Readings given up while the broker is away cause no event until the gap is reported there.
+        // Readings that are dropped while the broker is unreachable cause no event until the gap is published there.
         this.#model.takeGaps(await this.#api.gaps());
       });
     }

@@ -93,8 +93,8 @@ function scalarControl(
 interface ObjectOptions {
   readonly isRequired?: boolean;
   /**
-   * Members shown first, in this order; the others are folded under "More". Everything in the schema's order unless
-   * given.
+   * Members shown first, in this order; the others are folded under "More". By default, all members in the schema's
+   * order.
    */
   readonly first?: readonly string[];
   /** Without a border around it. */

@@ -21,7 +21,7 @@ export interface JsonSchema {
 }
 export type Dict = Readonly<Record<string, unknown>>;
 
-/** Part of a form. `read` gives undefined for a part to omit. */
+/** Part of a form. `read` returns undefined for a part to omit. */
 export interface Control {
   readonly root: HTMLElement;
   read(): unknown;

@@ -43,7 +43,7 @@ export interface GatewayClientOptions {
   readonly timeoutMs: number;
   readonly concurrency: number;
   readonly bodyBytesMax: number;
-  /** Values that must not be shown, whatever echoes them; its own headers unless given. */
+  /** Values that must not be shown, whatever echoes them; by default its own headers. */
   readonly gate?: SecretGate;
   /** For tests. */
   readonly deadlines?: Partial<CallDeadlines>;
@@ -161,8 +161,8 @@ export class GatewayClient implements RecordSource, StateSource {
 
   /**
    * A small operation, such as saveSettings; fields under neutral names. Resolves with whatever status the service
-   * gave, rejects with a CallFailure if it gave none. Never repeated here: the caller decides what a lost response
-   * means.
+   * returned, rejects with a CallFailure if it returned none. Never repeated here: the caller decides what a lost
+   * response means.
    */
   async post(
     operation: string,

@@ -166,7 +166,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#slow = setTimeout(() => this.#checkRate(), Math.min(1_000, slowAfterMs));
   }
 
-  // A slow reader is not the gateway's fault: no deadline between bytes runs meanwhile.
+  // A slow reader is not the gateway's fault: the deadline between bytes is suspended meanwhile.
   #pause(): void {
     clear(this.#gap);
     this.#pausedAt = this.#request.now();

@@ -12,7 +12,7 @@ export interface Operation {
   readonly answer: string;
   /** Its schema; null if it is not JSON. */
   readonly schema: Schema | null;
-  /** Status of that response; 200 unless given. */
+  /** Status of that response; default 200. */
   readonly status?: number;
   readonly answerType?: string;
   /** Errors other than 400 and 401. */

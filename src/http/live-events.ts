@@ -7,7 +7,9 @@ import { RecentReadings } from "./recent-readings.ts";
 
 /** Open streams at once: a screen in the control room and a few laptops. */
 const CLIENTS_MAX = 32;
-/** Queue limit for one slow client; beyond it readings are skipped for that client, and it is told how many. */
+/**
+ * Queue limit for one slow client; beyond it readings are skipped for that client, and `skipped` reports how many.
+ */
 const CLIENT_BYTES_MAX = 256 * 1024;
 /** Keeps proxies from closing the stream, and shows each end that the other is alive. */
 const HEARTBEAT_MS = 15_000;

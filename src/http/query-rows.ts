@@ -22,7 +22,7 @@ export const HISTORY_LIMITS: HistoryLimits = {
   heldRowsMax: 10_000,
   // A year of minute readings of a sensor is about 40 MB; tools parse a response as one text.
   bytesMax: 256 << 20,
-  // Beyond it most clients and proxies have given up.
+  // Beyond it most clients and proxies have timed out.
   workMsMax: 120_000,
 };
 /**

@@ -1,4 +1,4 @@
-/** Lets a few run at once and a few more wait; everyone else is told to retry. */
+/** Lets a few run at once and a few more wait; all others must retry. */
 export class Turns {
   readonly #workingMax: number;
   readonly #waitingMax: number;

@@ -5,8 +5,10 @@ interface NativeMemory {
   trim?(): void;
 }
 
-/** At once, so that the first reads do not add to what the start needed; after the first round of polls; then often enough
- * that memory used by a backfill is not kept for good. */
+/**
+ * At once, so that the first reads do not add to what the start needed; after the first round of polls; then often
+ * enough that memory used by a backfill is not kept permanently.
+ */
 const FIRST_MS = 30_000;
 const EVERY_MS = 10 * 60_000;
 

@@ -7,8 +7,8 @@ import type { PublishPathName } from "./publish-path.ts";
 export interface MqttLinkOptions {
   readonly name: "mqtt" | "sparkplug";
   /**
-   * Addresses of one broker cluster, tried in turn: mqtt:, mqtts:, ws: or wss:. User name and password in one are used
-   * if the fields below give none.
+   * Addresses of one broker cluster, tried in turn: mqtt:, mqtts:, ws: or wss:. User name and password in one are
+   * used if the fields below are not set.
    */
   readonly urls: readonly string[];
   readonly version: 4 | 5;
@@ -29,7 +29,7 @@ export interface MqttLinkOptions {
   readonly inflight: number;
   /** MQTT_REQUIRE_SUBSCRIBER: PUBACK 0x10 is a refusal. */
   readonly requireSubscriber?: boolean;
-  /** How PUBLISH packets are written; `PUBLISH_PATH` unless given. */
+  /** How PUBLISH packets are written; by default `PUBLISH_PATH`. */
   readonly publishPath?: PublishPathName;
   /** Removes secrets from texts of the broker or a library before they are shown. */
   readonly redact?: (text: string) => string;

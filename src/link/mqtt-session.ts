@@ -48,9 +48,9 @@ export const ISOLATION_ACKS = 500;
 
 /**
  * One CONNECT and what follows it, over one mqtt.js client that is never reused; publishes take the path in the
- * options. Every publish ends exactly once: by its PUBACK, or lost when the session ends. With `isolate` one message is
- * in flight at a time, so that the one on which the broker closes the connection is found and reported refused instead
- * of being retried for ever.
+ * options. Every publish ends exactly once: by its PUBACK, or lost when the session ends. With `isolate` one message
+ * is in flight at a time, so that the one on which the broker closes the connection is found and reported as refused
+ * instead of being retried forever.
  */
 export class MqttSession implements WatchedSession {
   readonly #options: MqttLinkOptions;
@@ -261,8 +261,8 @@ export class MqttSession implements WatchedSession {
   }
 
   /**
-   * DISCONNECT; gives up after `timeoutMs` on a broker that does not accept it. With `publishWill` an MQTT 5 broker
-   * publishes the will; any broker does if publishes are still in flight, because the connection is then cut.
+   * DISCONNECT; cuts the connection after `timeoutMs` if the broker does not accept it. With `publishWill` an MQTT 5
+   * broker publishes the will; any broker does if publishes are still in flight, because the connection is then cut.
    */
   async disconnect(
     timeoutMs: number,

@@ -14,7 +14,7 @@ import type { SessionEnd } from "./session-end.ts";
 export const BACKOFF_MIN_MS = 5_000;
 /** An attempt costs next to nothing, and after an outage everybody waits for it. */
 export const BACKOFF_MAX_MS = 15_000;
-/** After a take-over: two agents with one id must not disconnect each other for ever at full speed. */
+/** After a take-over: two agents with the same id must not disconnect each other continuously. */
 const TAKEOVER_BACKOFF_MIN_MS = 30_000;
 const TAKEOVER_BACKOFF_MAX_MS = 600_000;
 /** A session this old was a good one: the next back-off starts small again. */

@@ -42,7 +42,7 @@ export function respond(frame: Buffer, read: ReadRegisters): Buffer {
   try {
     registers = read(address, count);
   } catch {
-    // The store cannot be read now. The client is told and asks again.
+    // The store cannot be read now. The client gets an exception and can retry.
     return exception(frame, code, DEVICE_FAILURE);
   }
   if (registers === null) return exception(frame, code, ILLEGAL_DATA_ADDRESS);

@@ -81,7 +81,7 @@ export class ModbusServer {
       server.once("error", reject);
       server.listen({ host, port }, () => {
         server.off("error", reject);
-        // Out of file descriptors, say: existing connections stay.
+        // For example out of file descriptors: existing connections stay.
         server.on("error", (err) => this.#parts.logger.warn({ err }, "modbus connection failed"));
         this.#server = server;
         resolve();

@@ -5,7 +5,7 @@ import type { SiteSource } from "../core/site-source.ts";
 import { type ReadStateParts, readState } from "./read-state.ts";
 import { createJob, isModbus, keyOf, type StateJob } from "./state-job.ts";
 
-/** Records come first; but a gateway that does not return them all is asked for states after this long, ms. */
+/** Records come first; but if the gateway does not return all of them, states are requested after this long, ms. */
 const FIRST_WAIT_MAX_MS = 60_000;
 const LOOK_MS = 1_000;
 /** Nothing due: new reads and the end wake the loop, the rest can wait this long, ms. */
@@ -14,7 +14,10 @@ const IDLE_MS = 30_000;
 const LANES_MAX = 8;
 /** Intervals are shortened at random by up to this share, so that sensors and boxes spread out. */
 const JITTER = 0.1;
-/** The gateway may be being redeployed: an operation that it calls a wrong request is retried after this long, ms. */
+/**
+ * The gateway may be being redeployed: an operation that it rejects as a wrong request is retried after this long,
+ * ms.
+ */
 const REQUEST_RETRY_MS = 300_000;
 /**
  * After a read without an interval of its own, its source pauses for this many times the duration of the read: records

@@ -6,7 +6,7 @@ export class BackfillJob {
   #known = 0;
   readonly #failures: string[] = [];
   #finish: () => void = () => {};
-  /** Resolves when every day was read or given up. */
+  /** Resolves when every day was read or abandoned. */
   readonly finished: Promise<void>;
 
   constructor(total: number) {

@@ -9,7 +9,7 @@ export interface ReadRequest {
   readonly takeCut: boolean;
   /** Takes the response's HTTP `Date`; returns the gateway's now, ms. */
   readonly gatewayNow: (dateMs: number | null) => number;
-  /** True, after `gatewayNow`, if the day should not be read now: the response is then given up as `aborted`. */
+  /** True, after `gatewayNow`, if the day should not be read now: the response is then abandoned as `aborted`. */
   readonly isVoid?: () => boolean;
   /**
    * Called when the response has arrived and only its commit is awaited, with the size of that commit

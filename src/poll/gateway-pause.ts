@@ -8,7 +8,7 @@ export const BACKOFF_MAX_MS = 300_000;
 /** If this many different keys fail with no success in between, the gateway is the cause, not the keys. */
 const FAILURES_OF_A_GATEWAY = 5;
 
-/** When the gateway as a whole is paused: it is away, or it requested it (`Retry-After`). */
+/** When the gateway as a whole is paused: it cannot be reached, or has sent `Retry-After`. */
 export class GatewayPause {
   readonly #backoff: Backoff;
   /** Keys that failed since the last success. */

@@ -3,7 +3,7 @@ import { type DayDue, type DayRules, dayDue } from "./days.ts";
 import { BACKOFF_MAX_MS } from "./gateway-pause.ts";
 import type { Stream, Task } from "./task.ts";
 
-/** A request that the gateway calls wrong is retried after this long: it may be being redeployed. */
+/** A request that the gateway rejects as wrong is retried after this long: it may be being redeployed. */
 const REQUEST_RETRY_MS = 300_000;
 /** Intervals grow up to this factor while responses take longer than half of them. */
 const SLOWDOWN_MAX = 8;

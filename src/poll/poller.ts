@@ -26,7 +26,7 @@ const LOOK_MS = 5_000;
 export interface PollOptions extends DayRules {
   readonly intervalMs: number;
   readonly concurrency: number;
-  /** Longest time that a response may wait for its commit, ms; 0 unless given. */
+  /** Longest time that a response may wait for its commit, ms; by default 0. */
   readonly commitIntervalMs?: number;
   /** 0…1; for tests. */
   readonly random?: () => number;
@@ -130,7 +130,7 @@ export class Poller {
     this.#wake();
   }
 
-  /** Stops reading it; a backfill that waits for its days is told. */
+  /** Stops reading it; a backfill that waits for its days gets a failure. */
   #drop(stream: Stream): void {
     const { sensor, kind } = stream;
     for (const task of stream.days.values()) {

@@ -30,7 +30,7 @@ export interface PublisherParts {
 export interface PublisherOptions {
   /** In order of priority. */
   readonly lanes: readonly LaneOptions[];
-  /** MQTT_BACKLOG_RATE, messages a second; 0 = as fast as the broker acknowledges. */
+  /** MQTT_BACKLOG_RATE, messages per second; 0 = as fast as the broker acknowledges. */
   readonly backlogRatePerS: number;
 }
 

@@ -29,7 +29,7 @@ export interface EditedPart {
   readonly path: string;
   /** The current file; null if there is none. */
   text(): string | null;
-  /** What may be shown of a text of this file. */
+  /** The parts of this file's text that may be shown. */
   shown(text: string | null): Pick<EditedFile, "text" | "content">;
   /** The text made from a browser's content; faults if that names something it may not. */
   written(content: unknown): WrittenPart | { readonly faults: readonly ConfigurationFault[] };

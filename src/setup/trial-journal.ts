@@ -3,8 +3,8 @@
  * one, complete:
  * 1. `trial.json` contains both, before a file is touched    2. the files are written    3. the trial
  * 4. `accepted.json` records the result: from here on it is settled    5. `trial.json` is deleted
- * A start that finds `trial.json` without its `accepted.json` restores the old files: a trial that did not end is no
- * success.
+ * A start that finds `trial.json` without its `accepted.json` restores the old files: a trial that did not end counts
+ * as failed.
  */
 import { join } from "node:path";
 import type { DurableFiles } from "../lib/durable-file.ts";

@@ -137,7 +137,7 @@ export interface FaultSpec {
   /** Ends by itself after this many ms of real time. */
   readonly forMs?: number;
   /* Options; FAULTS describes each. */
-  /** Share of the records (record faults; 1 unless given) or of the body (body faults; seeded). */
+  /** Share of the records (record faults; default 1) or of the body (body faults; seeded). */
   readonly fraction?: number;
   readonly ms?: number;
   readonly seconds?: number;

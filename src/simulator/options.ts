@@ -9,7 +9,7 @@ type SettingsResponse = "envelope" | "bare" | "key-only" | "wrapped";
 
 export interface SimulatorOptions {
   readonly clock?: Clock;
-  /** Loopback unless given. */
+  /** By default loopback. */
   readonly host?: string;
   /** 0 = any free port. */
   readonly port?: number;
@@ -23,7 +23,7 @@ export interface SimulatorOptions {
   readonly word?: string;
   readonly servicePath?: string;
   readonly generation?: 1 | 2;
-  /** Plant time at the start, ms UTC; now unless given. */
+  /** Plant time at the start, ms UTC; by default now. */
   readonly startMs?: number;
   /** Error of the gateway's clock, ms. */
   readonly clockOffsetMs?: number;

@@ -20,7 +20,7 @@ const WAITING_MAX = 500;
 const TOGETHER_MAX = 50;
 const RETRY_MIN_MS = 5_000;
 const RETRY_MAX_MS = 600_000;
-/** Attempts before the waiting events of one delivery are given up. */
+/** Attempts before the waiting events of one delivery are dropped. */
 const TRIES_MAX = 12;
 const CALL_TIMEOUT_MS = 20_000;
 
@@ -35,7 +35,7 @@ export class AlarmDelivery {
     this.#parts = parts;
   }
 
-  /** Nobody is notified about history, or about something that was shelved. */
+  /** Nobody is notified about historical events or shelved alarms. */
   add(events: readonly AlarmEvent[]): void {
     const meant = events.filter(({ historical, shelved }) => !historical && shelved === null);
     if (meant.length === 0) return;

@@ -24,7 +24,7 @@ export interface DeskParts {
   readonly clock: Clock;
 }
 
-/** The longest shelving, ms: an alarm that should be silent for ever is removed from the site file. */
+/** The longest shelving, ms: an alarm that should be silent forever is removed from the site file. */
 const SHELF_MAX_MS = 31 * 86_400_000;
 
 export class StoredAlarmDesk implements AlarmDesk {

@@ -2,9 +2,9 @@
 export type FailureKind =
   /** Something in the batch itself: find the message and set it aside. */
   | "data"
-  /** Away, restarting, full, or a lock: the same batch again, later. */
+  /** Unavailable, restarting, full, or a lock: retry the same batch later. */
   | "later"
-  /** Permissions or tables are wrong: the same batch again, and an operator is needed. */
+  /** Permissions or tables are wrong: retry the same batch; an operator must act. */
   | "setup";
 
 /** SQLSTATE classes of invalid values: data exception, integrity constraint, program limit exceeded. */

@@ -131,7 +131,7 @@ export async function writeEvents(
   return stored;
 }
 
-/** Readings that a box gave up. A record has no id: the same content is the same gap. Returns how many were new. */
+/** Readings that a box dropped. A record has no id: the same content is the same gap. Returns how many were new. */
 export async function writeGaps(client: ClientBase, items: readonly GapItem[]): Promise<number> {
   let stored = 0;
   for (const { site, body } of items) {

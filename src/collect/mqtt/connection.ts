@@ -35,8 +35,9 @@ export interface Granted {
 }
 
 /**
- * An MQTT 5 connection that only receives. It sends PUBACK when it is told to, not when a message has been read:
- * mqtt.js would handle only one message at a time for that, so the packets are read and written by mqtt-packet here.
+ * An MQTT 5 connection that only receives. The caller decides when PUBACK is sent, because a message is acknowledged
+ * only after its commit. mqtt.js can do that only with one message at a time, so packets are read and written with
+ * mqtt-packet here.
  */
 export class MqttConnection {
   readonly #options: MqttSessionOptions;

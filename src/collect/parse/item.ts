@@ -106,6 +106,6 @@ export type RejectReason =
 export interface RejectedItem {
   readonly type: "rejected";
   readonly reason: RejectReason;
-  /** What exactly is wrong, a few words. */
+  /** What exactly is wrong, in a few words. */
   readonly detail: string;
 }

@@ -20,7 +20,10 @@ export interface ParseOptions {
   readonly keepDays: number | null;
 }
 
-/** Without --keep-days: an older reading comes from a clock that is years off, and would create a partition for each week. */
+/**
+ * Without --keep-days: an older reading comes from a clock that is off by years, and would create a partition for
+ * each week.
+ */
 const PAST_DAYS = 731;
 /** A box's own day may be ahead of ours by its zone and some drift; more is a wrong clock. */
 const FUTURE_MS = 26 * 3_600_000;

@@ -2,7 +2,7 @@
  * The normal range of one value of one machine: median and median absolute deviation of the readings while it was
  * learned.
  *
- * - The first baseline is kept for good. A slow one beside it follows seasons and wear, and may move the limit away
+ * - The first baseline is kept permanently. A slow one beside it follows seasons and wear, and may move the limit away
  * from the first by at most half its margin, so a machine that drifts does not become normal.
  * - The limit is never above zone B/C of the machine class. A level in zone C or D is reported, not used.
  */

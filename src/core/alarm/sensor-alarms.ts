@@ -148,7 +148,10 @@ export function saveSensor(sensor: SensorAlarms): string | null {
   return JSON.stringify(saved);
 }
 
-/** The reverse. A text that cannot be read counts as none: a lasting condition is raised again by the next reading. */
+/**
+ * The reverse. A text that cannot be read counts as none: a condition that persists is raised again by the next
+ * reading.
+ */
 export function loadSensor(text: string): SensorAlarms {
   const sensor = emptySensor();
   const saved = JSON.parse(text) as SavedSensor;

@@ -53,7 +53,7 @@ export interface WatchState {
   readonly worst: Worst | null;
 }
 
-/** Longest delay in readings; beyond it nothing is counted, so that a lasting alarm writes nothing. */
+/** Longest delay in readings; beyond it nothing is counted, so that a persistent alarm writes nothing. */
 const COUNT_MAX = 1000;
 
 export const NORMAL: WatchState = { passing: null, active: null, worst: null };

@@ -105,7 +105,7 @@ export function* accelSteps(
       kept.push({ channel: channel.number, axis: channel.axis, samples: data.samples });
     }
   }
-  // A listed value: if a node stops reporting it, the old one must not remain.
+  // This value is always listed, because the old one must not remain if a node stops reporting it.
   sheet.number("temperature", "degC", numberField(record, "temperature"));
   flagChannels(record, channels, hasThird, sheet);
   putAttributes(record, sheet);

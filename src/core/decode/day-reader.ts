@@ -13,15 +13,17 @@ import { RecordDecoder } from "./record-decoder.ts";
 import { Oddities } from "./scalars.ts";
 
 /*
- * Reads one answer of a read operation: a sensor's whole day so far, which every poll sends again from its start.
+ * Reads one response of a read operation: a sensor's whole day so far, which the gateway sends from its start at
+ * every poll.
  *
  *   |<------------- known prefix ------------->|<--- tail --->|
  *   [{"Configs":[],"Key":{…},"Value":[{…},{…},…,{…}            ,{…}]}]
  *                                               ^ checkpoint: bytes, hash and the walker's place
  *
- * The prefix is hashed and dropped unparsed; only when its hash is the remembered one is the tail read. Records of the
- * prefix are known because a checkpoint is given out only for a whole answer with every Key 0, and the caller stores it
- * together with the readings. A caller that gets `prefix_changed` reads again with no checkpoint.
+ * The prefix is hashed and dropped without being parsed; the tail is parsed only if the hash matches the checkpoint.
+ * Records of the prefix are known, because a checkpoint is returned only for a complete response in which every Key
+ * is 0, and the caller stores it together with the readings. After `prefix_changed`, the caller reads again without a
+ * checkpoint.
  */
 
 /** Limits of services section 5 "Parsing". */

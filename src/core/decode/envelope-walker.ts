@@ -5,11 +5,12 @@ import { type Oddities, readNumber } from "./scalars.ts";
 import { ValueScanner } from "./value-scanner.ts";
 
 /*
- * Walks an answer's outer structure while it arrives: an array of envelopes, one envelope, or either of them wrapped in
- * a member named for the operation (services 2, rule 2). Every element of a Value array is cut out whole and handed on.
+ * Walks the outer structure of a response while it arrives: an array of envelopes, one envelope, or either of them
+ * wrapped in a member named for the operation (services 2, rule 2). Every element of a Value array is passed on as a
+ * whole.
  *
- * Between two calls all it knows is its state, its stack of open containers and, inside a value, the scanner's place:
- * the first two fit in a checkpoint, which is why a day can be taken up again in the middle.
+ * Between two calls it holds only its state, its stack of open containers and, inside a value, the scanner's
+ * position. The first two fit into a checkpoint, so a day can be resumed in the middle.
  */
 
 const QUOTE = 0x22;
@@ -46,7 +47,7 @@ interface Frame {
   hasKey: boolean;
   hasValue: boolean;
   isWrapper: boolean;
-  /** StatusNumber and Description given without a Key around them. */
+  /** StatusNumber and Description that are not inside a Key. */
   bareStatus: number | null;
   bareDescription: string;
 }

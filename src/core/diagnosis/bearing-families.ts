@@ -9,7 +9,7 @@ import { type AxisLook, type Look, rss, toneNear } from "./look.ts";
 
 /** Harmonics examined from the leading one on. */
 export const HARMONICS = 4;
-/** A fault is looked for by its first harmonics only: further ones are weak. */
+/** Only the first harmonics are searched: later ones are weak. */
 const LEADING_MAX = 3;
 /** A line and the nearest multiple of the shaft frequency must be this many lines apart. */
 const APART_LINES = 1.5;
@@ -190,7 +190,7 @@ function familyAt(
     const near = (0.5 + 0.2 * n) * envelope.resolutionHz;
     const tone = n === lead ? first : toneNear(envelope, hz, near);
     if (tone === null || tone.ratio < look.thresholds.supportRatio) continue;
-    // A harmonic must not be borrowed from the shaft's.
+    // A harmonic of the shaft must not be counted as one of the fault.
     const isBorrowed = isOfShaft(tone.hz);
     if (isBorrowed && n > lead) continue;
     const name = n === 1 ? fault.name : `${n} × ${fault.name.replace("2 × ", "2·")}`;
@@ -244,7 +244,7 @@ function envelopeLine(
   };
 }
 
-/** Whole orders always, and half ones where the envelope shows 0.5x and 1.5x: a loose or rubbing shaft. */
+/** Whole orders always, and half orders if the envelope shows 0.5x and 1.5x, as with a loose or rubbing shaft. */
 function isShaftOrder(
   { shaftHz }: Look,
   envelope: ToneList,

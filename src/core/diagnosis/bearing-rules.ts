@@ -1,4 +1,4 @@
-/** Which family of lines in the envelope spectrum is a fault of a bearing, and which is another's. */
+/** Decides which lines in the envelope spectrum show a bearing fault, and which belong to another part. */
 import type { ToneList } from "../signal/tones.ts";
 import {
   type BearingFault,
@@ -12,22 +12,33 @@ import type { Verdict } from "./finding.ts";
 import { findingKey } from "./finding.ts";
 import { type AxisLook, heldLimit, type Look, stageOf, toneNear } from "./look.ts";
 
-/** Level from which a fault is more than beginning, GE RMS. */
+/** Level from which a fault is beyond its first stage, GE RMS. */
 const ADVANCED_GE = 0.1;
-/** Neighbours on both sides at the spacing of the shaft, by the line between them, from which the line is one of theirs. */
+/** If the side bands at shaft spacing on both sides reach this share of a line, the line belongs to their series. */
 const COMB_SHARE = 0.5;
-/** Harmonics of the cage below a line, and their size by that of its family, from which the line is one of them. */
+/**
+ * If this many harmonics of the cage below a line reach this share of its family's strongest line, the line is one of
+ * them.
+ */
 const CAGE_LINES = 3;
 const CAGE_SHARE = 0.5;
-/** The load on a damaged element changes with the cage, which has few harmonics; strikes of the cage go on beyond this one. */
+/**
+ * The load on a damaged element changes with the rotation of the cage, which causes few harmonics; impacts of the
+ * cage itself have harmonics from this one on.
+ */
 const CAGE_OWN_HARMONIC = 4;
-/** Harmonics of FTF that are looked at where the element's line is out of sight, and their size by that of the first. */
+/**
+ * Last harmonic of FTF that is examined if the element's line cannot be seen, and its required share of the first
+ * one.
+ */
 const CAGE_LAST_HARMONIC = 9;
 const CAGE_OWN_SHARE = 0.2;
 
 export interface Sought {
   readonly verdict: Verdict | null;
-  /** A line as strong as a fault's lies on an order of the shaft, at this frequency: it may be either's. */
+  /**
+   * Frequency of a line on an order of the shaft that is as strong as a fault's would be: it may belong to either.
+   */
   readonly onOrderHz: number | null;
 }
 
@@ -53,17 +64,21 @@ export function bearingFault(
     }
     if (family.level <= (verdict?.level ?? 0)) continue;
     const { lines, level } = family;
-    // Heard in the envelope alone, felt in the velocity, and in zone C or D (SKF's stages, of which the first is not heard).
+    // Stages: visible only in the envelope, also in the velocity, velocity in zone C or D (after SKF, whose first
+    // stage is not audible).
     const [first, second] = look.limits;
     const felt = stageOf(axis.velocityRms ?? 0, first, second);
-    // What is felt is the bearing's only where its strikes are more than faint.
+    // The velocity is attributed to the bearing only if its impacts are more than faint.
     const stage = level < ADVANCED_GE ? 1 : felt;
     verdict = { finding: fault.finding, bearing, stage, level, unit: "GE", limit, lines };
   }
   return { verdict, onOrderHz: verdict === null ? onOrderHz : null };
 }
 
-/** What the lines must carry of the envelope. The lines of the modulation that the fault itself makes are not counted in it. */
+/**
+ * The level that the lines must reach, by the RMS value of the envelope without the modulation that the fault itself
+ * causes.
+ */
 function levelLimit(
   { shaftHz, thresholds: { envelopeMin, envelopeShare } }: Look,
   { spacing }: BearingFault,
@@ -95,8 +110,8 @@ function ownFamily(
 }
 
 /**
- * BPFI and BPFO add up to the number of elements, so a side band of the one may lie on the other, or on 2 × BSF. Neither an
- * outer race nor an element shows more than weak bands at the spacing of the shaft.
+ * BPFI and BPFO add up to the number of elements, so a side band of one may coincide with the other, or with 2 × BSF.
+ * Neither an outer race nor an element has more than weak side bands at shaft spacing.
  */
 function isOfComb({ shaftHz }: Look, envelope: ToneList, { lines }: Family): boolean {
   const [line] = lines;
@@ -109,8 +124,9 @@ function isOfComb({ shaftHz }: Look, envelope: ToneList, { lines }: Family): boo
 }
 
 /**
- * BPFO is the cage's frequency times the number of elements, and 2 × BSF may lie on another multiple of it: strikes of a
- * damaged cage have a harmonic there. It is theirs where lower harmonics of the cage are of its size.
+ * BPFO is the cage's frequency times the number of elements, and 2 × BSF may be close to another multiple of it,
+ * where the impacts of a damaged cage have a harmonic. The line belongs to the cage if lower harmonics of the cage
+ * are of similar size.
  */
 function isOfCage(
   { shaftHz }: Look,
@@ -143,8 +159,8 @@ function cageLines(
 }
 
 /**
- * The cage carries a damaged element through the loaded zone: lines at FTF are the element's where its own line shows, however
- * faint, or is out of sight. Strikes of the cage itself have many harmonics.
+ * The cage carries a damaged element through the loaded zone: lines at FTF belong to the element if its own line is
+ * visible, however faint, or cannot be seen. Impacts of the cage itself have many harmonics.
  */
 export function isOfElement(look: Look, element: BearingFault, ftf: number): boolean {
   return look.axes.some((axis) => {
@@ -161,7 +177,7 @@ export function isOfElement(look: Look, element: BearingFault, ftf: number): boo
   });
 }
 
-/** Lines of a weaker fault that are harmonics or side bands of a stronger one belong to that. */
+/** Drops weaker faults whose lines are harmonics or side bands of a stronger one. */
 export function withoutEchoes(
   look: Look,
   verdicts: readonly Verdict[],

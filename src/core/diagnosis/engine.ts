@@ -24,7 +24,7 @@ const FINDING_ALARM = "finding";
 const SAVED_PREFIX = "finding:";
 /** Readings of one sensor that wait for the speed of their time; the oldest are dropped. */
 const WAITING_MAX = 48;
-/** Readings of the signal that a waiting reading is compared with before it is given up. */
+/** Readings of the signal that a waiting reading is compared with before it is dropped. */
 const TRIES_MAX = 3;
 
 export interface FindingOptions {
@@ -118,7 +118,7 @@ export class FindingEngine {
     return [...texts].map(([code, text]) => ({ sensor: `${SAVED_PREFIX}${code}`, text }));
   }
 
-  /** The newest reading from before this process: readings that are not newer count as late. */
+  /** The newest reading from before this process started: readings that are not newer count as late. */
   prime(sensor: string, newestMs: number): void {
     const code = normalCode(sensor);
     const state = this.of(code);

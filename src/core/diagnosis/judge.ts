@@ -47,7 +47,7 @@ export interface Circumstances {
 
 const NOTHING: Omit<Judgement, "cannot"> = { verdicts: [], judged: [] };
 
-/** Bearings heard at the sensor's point, by their names. */
+/** Bearings at the sensor's point, by their names. */
 function bearingsOf({ machine, sensor }: Circumstances): (readonly [string, Bearing])[] {
   const all = (machine.bearings ?? []).map(
     (bearing, i) => [bearingName(bearing, i), bearing] as const,

@@ -166,12 +166,12 @@ export function heldLimit(look: Look, key: string, limit: number): number {
   return look.isHeld(key) ? limit * look.thresholds.hold : limit;
 }
 
-/** A drive that runs slower than this share of the speed at which a fault was seen says nothing about it. */
+/** Below this share of the speed at which a fault was seen, a reading says nothing about it. */
 const SPEED_SHARE_MIN = 0.6;
 
 /**
- * The same for forces that grow with the square of the speed (unbalance, flow). A finding at one speed is compared at a
- * lower one with a limit lowered accordingly: a drive that slows down has not repaired its machine.
+ * The same for forces that grow with the square of the speed (unbalance, flow). A finding at one speed is compared at
+ * a lower one with a limit lowered accordingly: slowing down does not repair a machine.
  */
 export function forceLimit(look: Look, key: string, limit: number): number {
   const fullRpm = look.fullRpm(key);

@@ -102,7 +102,7 @@ function gearBands(
     for (const m of [-2, -1, 1, 2]) {
       const hz = meshHz + m * spacing * look.shaftHz;
       const apart = Math.abs(hz - meshHz);
-      // Closer than the main lobe of the mesh line itself it would be that.
+      // Closer to the mesh line, it would be part of that line's main lobe.
       if (apart < 3 * accel.resolutionHz) continue;
       const tone = toneNear(accel, hz, 0.75 * accel.resolutionHz);
       if (tone === null || velocityOf(tone) >= amplitude) continue;
@@ -139,7 +139,10 @@ export function electrical(look: Look): { verdict: Verdict | null; isTooClose: b
   return { verdict: isTooClose ? null : best, isTooClose };
 }
 
-/** Lines between a frequency and the nearest multiple of the shaft's, as measured and as seen: the smaller of both. */
+/**
+ * Lines between a frequency and the nearest multiple of the shaft frequency: the smaller of the distances by the
+ * measured and the refined speed.
+ */
 function orderDistance({ shaftHz, measuredHz, axes }: Look, hz: number): number {
   const resolutionHz = axes[0]?.accel.resolutionHz ?? Number.POSITIVE_INFINITY;
   const apart = (of: number) => Math.abs(hz - Math.max(1, Math.round(hz / of)) * of) / resolutionHz;

@@ -40,7 +40,7 @@ export interface HistoryReader {
   count(range: Pick<HistoryRange, "sensor" | "kind" | "fromMs" | "toMs">): number;
 }
 
-/** Readings that were given up, newest first; published or not. */
+/** Readings that were dropped, newest first; published or not. */
 export interface GapReader {
   recent(max: number): readonly (Gap & { readonly recordedAtMs?: number })[];
 }

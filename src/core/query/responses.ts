@@ -124,7 +124,8 @@ export function historyRows(open: OpenReading, place: AxisPlace, time: LocalTime
 const INTERNAL_RMS = 7;
 
 /**
- * Rows of values that the node measures itself, for `getRMS`: in the same columns, with the reason for internal RMS.
+ * Rows of values that the node measures itself, for `getRMS`: in the same columns, with the reason code for internal
+ * RMS.
  */
 export function internalRmsRows(open: OpenReading, place: AxisPlace, time: LocalTime): Cell[][] {
   const { machine, point, axis, channel } = place;

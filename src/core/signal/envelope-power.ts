@@ -1,9 +1,10 @@
 /**
  * The envelope's overall value without a transform of the envelope's own awkward length.
  *
- * Wanted is sum |Q[k]|² over k = 1..K, where Q is the exact M-point DFT of q and M (0.9·N) is seldom a power of two. With
- * r[l] the linear autocorrelation of q, |Q[k]|² = sum r[l]·cos(2πkl/M); and r[l] is the inverse transform of |S[i]|²,
- * where S is any zero-padded transform of L >= 2M-1 points (Wiener-Khinchin). Swapping the sums:
+ * The wanted value is sum |Q[k]|² over k = 1..K, where Q is the exact M-point DFT of q and M (0.9·N) is seldom a
+ * power of two. With r[l] the linear autocorrelation of q, |Q[k]|² = sum r[l]·cos(2πkl/M); and r[l] is the inverse
+ * transform of |S[i]|², where S is any zero-padded transform of L >= 2M-1 points (Wiener-Khinchin). Swapping the
+ * sums:
  *
  *   sum |Q[k]|² = sum over i of |S[i]|²·G[i],  G = DFT_L(D)/L,  D[l] = sum over k of cos(2πkl/M), |l| < M
  *

@@ -40,7 +40,7 @@ export interface PublishedTopic {
   readonly retained: boolean;
 }
 
-/** `documents`: signed configurations are accepted, and answered. `alarms`: ALARMS_ENABLED, true unless given. */
+/** `documents`: signed configurations are accepted, and answered. `alarms`: ALARMS_ENABLED, default true. */
 export type TopicPlan = { readonly documents?: boolean; readonly alarms?: boolean } & Pick<
   Uplink,
   | "formats"

@@ -1,8 +1,9 @@
 import type { PolledKind } from "../sensor.ts";
 
 /*
- * The one table of wire names. Everywhere else a field goes by its neutral name, the one listed here, which carries the
- * word "sensor" where a vendor's interface has a product word of its own; WireNames puts that word in and takes it out.
+ * The one table of wire names. Everywhere else, a field is called by its neutral name, the one listed here. A neutral
+ * name contains the word "sensor" where a vendor's interface has its own product word; WireNames converts between the
+ * two.
  */
 
 /** How a record's field is read. */

@@ -38,7 +38,7 @@ export class WireNames {
   readonly #records = new Map<PolledKind, FieldLookup>();
 
   constructor({ word, service }: WireNameOptions) {
-    // A word in capitals has no letter case of its own to keep.
+    // A word in capitals has no letter case to preserve.
     const plain = word === word.toUpperCase() ? word.toLowerCase() : word;
     this.word = word;
     this.#lower = plain.charAt(0).toLowerCase() + plain.slice(1);

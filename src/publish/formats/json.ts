@@ -13,7 +13,7 @@ export interface JsonEncoderOptions extends Naming {
   readonly retain?: boolean;
   /** Readings of removed sensors are not retained. */
   readonly clearRemoved?: boolean;
-  /** The values that the uplink selects; all unless given. */
+  /** The values that the uplink selects; by default all. */
   readonly isWanted?: ValueFilter | null;
 }
 

@@ -9,7 +9,7 @@ export interface Naming {
   readonly site: string;
   /** Names and locations of the sensors. */
   readonly source: SiteSource;
-  /** Contract section 6 if nothing is given. */
+  /** By default those of contract section 6. */
   readonly templates?: TopicTemplates;
 }
 

@@ -10,7 +10,7 @@ export interface PlainEncoderOptions extends Naming {
   readonly retain?: boolean;
   /** Readings of removed sensors are not retained. */
   readonly clearRemoved?: boolean;
-  /** The values that the uplink selects; all unless given. */
+  /** The values that the uplink selects; by default all. */
   readonly isWanted?: ValueFilter | null;
 }
 

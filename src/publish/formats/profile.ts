@@ -24,7 +24,7 @@ export interface ProfileOptions extends Naming {
   readonly clearRemoved: boolean;
   /** The values that the uplink selects; null = all. */
   readonly isWanted: ValueFilter | null;
-  /** The sensors and kinds that the uplink selects; all unless given. */
+  /** The sensors and kinds that the uplink selects; by default all. */
   readonly isChosen?: (sensor: string, kind: Kind) => boolean;
 }
 

@@ -31,7 +31,7 @@ export interface DeviceBookParts {
 
 export interface DeviceBookOptions {
   readonly site: SiteSource;
-  /** The uplink's selection: nothing else is declared. Everything unless given. */
+  /** The uplink's selection: nothing else is declared. By default everything. */
   readonly select?: Select;
   readonly hasWaveforms: boolean;
   /** COMMANDS_ENABLED: births carry the writable settings. */

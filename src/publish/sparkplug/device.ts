@@ -48,7 +48,7 @@ export function parseReading(reading: StoredReading): ParsedReading {
   };
 }
 
-/** Null for a text damaged by a failing disk: its reading must not block the others for ever. */
+/** Null for a text damaged by a failing disk: its reading must not block the others forever. */
 export function membersOf<T = unknown>(text: string): Readonly<Record<string, T>> | null {
   try {
     return JSON.parse(text);

@@ -45,13 +45,13 @@ export interface SparkplugNodeOptions extends Pick<DeviceBookOptions, "site"> {
   readonly group: string;
   readonly node: string;
   readonly hostId: string | null;
-  /** MQTT_BACKLOG_RATE, messages a second; 0 = as fast as the broker answers. */
+  /** MQTT_BACKLOG_RATE, messages per second; 0 = as fast as the broker answers. */
   readonly backlogRatePerS: number;
-  /** The uplink's selection; everything unless given. */
+  /** The uplink's selection; by default everything. */
   readonly select?: Select;
   /** PUBLISH_WAVEFORMS. */
   readonly waveforms: "always" | "alarm" | "never";
-  /** SPARKPLUG_HISTORY_BATCH: most records in one historical message; as many as are leased unless given. */
+  /** SPARKPLUG_HISTORY_BATCH: maximum records in one historical message; by default as many as are leased. */
   readonly historyBatch?: number;
   /** How long a proven message is kept in case the primary host died unnoticed, ms. */
   readonly hostHoldMs?: number;
@@ -62,7 +62,7 @@ export interface SparkplugNodeOptions extends Pick<DeviceBookOptions, "site"> {
 /** At shutdown (contract section 2: 10 s in all): for the last proof and NDEATH. */
 const LEAVE_MAX_MS = 3_000;
 const HOST_HOLD_MS = 30_000;
-/** All clients reconnect at once to a broker that was away; QoS 0 data would be sent before hosts are back. */
+/** All clients reconnect at once to a broker that was unreachable; QoS 0 data would be sent before hosts are back. */
 const RECONNECT_GRACE_MS = 3_000;
 const HOLD_ENTRIES_MAX = 2_000;
 const LANES: readonly SparkplugLane[] = ["sparkplug", "sparkplugWaveform"];

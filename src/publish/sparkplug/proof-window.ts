@@ -22,7 +22,7 @@ export class ProofWindow {
   #held: Sent[] = [];
   #heldEntries = 0;
   readonly #again = new Set<string>();
-  /** When an entry was first proven: a link that flaps must not restart its holding time for ever. */
+  /** When an entry was first proven: a link that flaps must not restart its holding time forever. */
   readonly #provenAtMs = new Map<string, number>();
 
   /** `holdMs` 0: proven is delivered. `holdMax` limits the held entries. */
