@@ -41,7 +41,7 @@ export class SqliteAuditLog implements AuditLog {
     const refused = isRefused(outcome);
     const kind = JSON.stringify([who, address, what, detail, outcome]);
     if (refused && this.#repeats(kind, timeMs)) return;
-    const entry = this.#queue.direct("keep an entry of the audit log", () => {
+    const entry = this.#queue.direct("write an entry of the audit log", () => {
       const { lastInsertRowid } = this.#db
         .write(
           "INSERT INTO audit (time_ms, who, address, what, detail, outcome, refused) VALUES (?, ?, ?, ?, ?, ?, ?)",

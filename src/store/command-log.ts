@@ -59,7 +59,7 @@ export class CommandLog {
   }
 
   finish(command: number, outcome: CommandOutcome, finishedAtMs: number): void {
-    this.#queue.direct("keep a command's outcome", () => {
+    this.#queue.direct("store a command's outcome", () => {
       this.#db
         .write(
           "UPDATE commands SET outcome = ?, status_number = ?, description = ?, finished_at_ms = ? WHERE command = ?",
@@ -69,7 +69,7 @@ export class CommandLog {
   }
 
   refused(group: readonly RefusedCommand[]): void {
-    this.#queue.direct("keep refused commands", () => {
+    this.#queue.direct("store refused commands", () => {
       const insert = this.#db.write(
         `INSERT INTO commands (received_at_ms, key, sensor, source, payload, outcome, status_number, description, finished_at_ms)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -96,7 +96,7 @@ export class CommandLog {
   endInterrupted(): void {
     const [open] = this.#db.read("SELECT 1 FROM commands WHERE outcome IS NULL LIMIT 1").all();
     if (open === undefined) return;
-    this.#queue.direct("end commands that were cut short", () => {
+    this.#queue.direct("settle interrupted commands", () => {
       this.#db
         .write("UPDATE commands SET outcome = 'unknown', description = ? WHERE outcome IS NULL")
         .run(INTERRUPTED);

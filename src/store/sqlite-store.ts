@@ -312,7 +312,7 @@ class SqliteStore implements Store {
   #hoursUntilFull(): number | null {
     if (!this.#db.isOpen) return null;
     try {
-      return this.#queue.read("look at sizes", () => this.#monitor.hoursUntilFull());
+      return this.#queue.read("check sizes", () => this.#monitor.hoursUntilFull());
     } catch (error) {
       if (!(error instanceof StoreFailure)) throw error;
       return null;

@@ -30,9 +30,9 @@ export interface StoreOptions {
   readonly site?: () => string;
   /** Called after each commit, for the metrics: its duration, s, and the bytes written since the store was opened. */
   readonly onCommit?: (seconds: number, bytesWritten: number) => void;
-  /** Called for each reading that is given up, for the metrics. */
+  /** Called for each reading that is dropped, for the metrics. */
   readonly onDropped?: (reason: string, count: number) => void;
-  /** An uplink has lost pending readings, which its gap record says. */
+  /** An uplink has lost pending readings; its gap record reports them. */
   readonly onLost?: (uplink: string, reason: string, count: number) => void;
   /** Called about every second while a damaged store is copied, which blocks everything else. */
   readonly onProgress?: () => void;

@@ -160,7 +160,7 @@ export class AlarmLog implements AlarmStore {
 
   audit(action: AlarmAction): void {
     const { db, queue } = this.#parts;
-    queue.direct("keep what was said of an alarm", () => {
+    queue.direct("store an action on an alarm", () => {
       const { timeMs, who, source, what, subject, detail, outcome } = action;
       db.write(
         "INSERT INTO alarm_actions (time_ms, who, source, what, subject, detail, outcome) VALUES (?, ?, ?, ?, ?, ?, ?)",

@@ -20,7 +20,7 @@ export class Meta {
 
   /** Durable when it returns. Throws StoreFailure. */
   set(name: string, value: string): void {
-    this.#queue.direct(`keep ${name}`, () => this.put(name, value));
+    this.#queue.direct(`store ${name}`, () => this.put(name, value));
   }
 
   /** As part of a running transaction. */

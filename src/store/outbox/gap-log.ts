@@ -20,8 +20,8 @@ const PENDING_SQL = `SELECT gap, stream, from_ms, to_ms, count, reason, uplink F
   ORDER BY gap LIMIT ?`;
 
 /**
- * Readings that were given up, until that is published on agent/gap. A disk failure must not fail the publishers: while
- * the disk cannot be read no gap is known, and a gap that cannot be settled is published again.
+ * Readings that were dropped, until that is published on agent/gap. A disk failure must not fail the publishers:
+ * while the disk cannot be read no gap is known, and a gap that cannot be settled is published again.
  */
 export class SqliteGapLog implements GapLog {
   readonly #parts: GapLogParts;

@@ -31,7 +31,7 @@ interface ChoreParts {
   };
 }
 
-/** Rows given up in one transaction. */
+/** Rows dropped in one transaction. */
 const SLICE_ROWS = 200;
 
 interface Filling {
@@ -91,7 +91,7 @@ export class LaneChores {
 
   #rows<T>(sql: string): T[] {
     const { db, queue } = this.#parts;
-    return queue.read("look at lanes", () => db.write<T>(sql).all());
+    return queue.read("check lanes", () => db.write<T>(sql).all());
   }
 
   /** One hour of readings stored before the lane was added. False if nothing is left. */
@@ -99,7 +99,7 @@ export class LaneChores {
     const { outbox } = this.#parts;
     const rows: PendingRow[] = [];
     let isOver = true;
-    await this.#write("file what is stored for an uplink", SLICE_ROWS, () =>
+    await this.#write("queue stored readings for an uplink", SLICE_ROWS, () =>
       this.#file(lane, rows, (over) => {
         isOver = over;
       }),
@@ -153,14 +153,14 @@ export class LaneChores {
     };
   }
 
-  /** Gives up the pending readings of a lane that is no longer configured, then its marks, then its number. */
+  /** Drops the pending readings of a lane that is no longer configured, then its marks, then its number. */
   async #leave(lane: Leaving, isStopping: () => boolean): Promise<void> {
     const { db, gaps } = this.#parts;
     for (;;) {
       if (isStopping()) return;
       let given = 0;
       let isOver = false;
-      await this.#write("remove what an uplink was owed", SLICE_ROWS, () => {
+      await this.#write("drop the pending readings of an uplink", SLICE_ROWS, () => {
         const rows = db.write<Place>(ROWS_SQL).all(lane.lane, SLICE_ROWS);
         given = this.#giveUp(lane, rows, lane.leaving, (place) => this.#delete(lane.lane, place));
         isOver = rows.length < SLICE_ROWS;
@@ -179,7 +179,7 @@ export class LaneChores {
     this.#parts.db.write(DELETE_SQL).run(lane, hour, stream, timeMs, seq);
   }
 
-  /** Gives up backlog that is older than its uplink wants. */
+  /** Drops backlog that is older than its uplink wants. */
   async #age(lane: LaneQueue, isStopping: () => boolean): Promise<void> {
     const { clock, db, outbox } = this.#parts;
     const oldestMs = lane.uplink.oldestMs(clock.now());
@@ -192,10 +192,10 @@ export class LaneChores {
           .write<Place>(OLD_ROWS_SQL)
           .all(lane.number, hourOf(oldestMs), oldestMs, SLICE_ROWS)
           .filter(({ seq }) => !lane.isLeased(seq));
-      if (this.#parts.queue.read("look for old backlog", due).length === 0) return;
+      if (this.#parts.queue.read("find old backlog", due).length === 0) return;
       let rows: Place[] = [];
       let given = 0;
-      await this.#write("give up old backlog", SLICE_ROWS, () => {
+      await this.#write("drop old backlog", SLICE_ROWS, () => {
         rows = due();
         given = this.#giveUp(owner, rows, "too_old", (place) =>
           outbox.rows.drop(place, (one) => one === lane),

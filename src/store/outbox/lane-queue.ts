@@ -111,7 +111,7 @@ export class LaneQueue {
   /** Oversize rows by seq. */
   readonly parked = new Map<number, { readonly place: Place; readonly live: boolean }>();
   /**
-   * By seq: rows that the running transaction gives up. Until its commit the reading connection still sees them, and
+   * By seq: rows that the running transaction drops. Until its commit the reading connection still sees them, and
    * what is counted as lost must not be sent.
    */
   readonly #withdrawn = new Map<number, Place>();
@@ -203,7 +203,7 @@ export class LaneQueue {
     return this.#leased.has(seq);
   }
 
-  /** Leased, or about to be given up. */
+  /** Leased, or about to be dropped. */
   isTaken(seq: number): boolean {
     return this.#leased.has(seq) || this.#withdrawn.has(seq);
   }

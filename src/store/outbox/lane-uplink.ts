@@ -67,7 +67,7 @@ export class LaneUplink {
     return this.#uplink.selector.value !== null;
   }
 
-  /** Readings before it are given up, ms; null if there is no such age. */
+  /** Readings before it are dropped, ms; null if there is no such age. */
   oldestMs(nowMs: number): number | null {
     const { maxAgeHours } = this.#uplink;
     return maxAgeHours === null ? null : nowMs - maxAgeHours * HOUR_MS;

@@ -53,7 +53,7 @@ export class Leasing {
     for (const stream of lane.order) {
       if (entries.length >= max) break;
       const place = stream.candidate;
-      // Older ones wait to be given up.
+      // Older ones wait to be dropped.
       if (place === null || place.timeMs < oldestMs) continue;
       if (lane.isTaken(place.seq) || !stream.liveRefusal.isOver(now)) continue;
       const [row] = this.#parts.db.read(ONE_SQL).all(place.seq);

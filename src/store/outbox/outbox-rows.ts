@@ -147,7 +147,7 @@ export class OutboxRows {
   }
 
   /**
-   * Deletes the pending rows of a reading that is given up, inside a transaction; returns their lanes. Nothing leases
+   * Deletes the pending rows of a reading that is dropped, inside a transaction; returns their lanes. Nothing leases
    * the rows from now on.
    */
   drop(place: Place, isMeant: IsMeant = everyLane): LaneQueue[] {

@@ -60,7 +60,7 @@ export class SqliteOutbox {
   >();
   readonly #closing = new AbortController();
   readonly #leasing: Leasing;
-  /** For those who write and remove readings. */
+  /** For the parts that write and remove readings. */
   readonly rows: OutboxRows;
   #settlement: Settlement | null = null;
   /** Outcomes that could not be written wait for the disk; nothing more is leased meanwhile. */
@@ -104,7 +104,7 @@ export class SqliteOutbox {
     try {
       this.file();
     } catch (error) {
-      const { code } = StoreFailure.from(error, "file the lanes of uplinks");
+      const { code } = StoreFailure.from(error, "create the lanes of uplinks");
       if (code !== "full") throw error;
       this.#isDeferred = true;
       const changes = this.#book.plan(this.#uplinks).map(laneChangeText);
@@ -150,7 +150,7 @@ export class SqliteOutbox {
    * then nothing has changed.
    */
   configure(uplinks: readonly OutboxUplink[]): readonly LaneChange[] {
-    const changes = this.#parts.queue.direct("file the lanes of uplinks", () =>
+    const changes = this.#parts.queue.direct("create the lanes of uplinks", () =>
       this.#book.file(uplinks),
     );
     this.#uplinks = uplinks;
@@ -249,7 +249,7 @@ export class SqliteOutbox {
     if (which === "live" || !queue.hasLeasedLive) queue.seenVersion = queue.version;
     if (this.#isBlocked) return [];
     try {
-      return this.#parts.queue.read(`read what ${lane} owes`, () =>
+      return this.#parts.queue.read(`read the pending rows of ${lane}`, () =>
         which === "live" ? this.#leasing.live(queue, max) : this.#leasing.backlog(queue, max),
       );
     } catch (error) {
@@ -395,7 +395,7 @@ export class SqliteOutbox {
     }
     if (queue.owed === 0) return { readings: 0, oldestTimeMs: null };
     try {
-      const oldestTimeMs = this.#parts.queue.read(`look how far ${lane} is behind`, () =>
+      const oldestTimeMs = this.#parts.queue.read(`read the age of the backlog of ${lane}`, () =>
         this.#oldest(queue),
       );
       const depth = { readings: queue.owed, oldestTimeMs };

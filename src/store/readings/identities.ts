@@ -11,7 +11,7 @@ const HOUR_MS = 3_600_000;
  * place of a hash, the packed identities of up to 128 readings of its hour and stream.
  */
 const PACKED = -1;
-/** A row of this hour gives in its time up to when a stream's memory was given up. No reading has that hour. */
+/** The time of a row of this hour says up to when a stream's memory was dropped. No reading has that hour. */
 const HORIZON_HOUR = 4_000_000_000;
 /** Size of a row in addition to its identities, and of a row for a single reading, bytes. */
 const ROW_BYTES = 16;
@@ -130,8 +130,8 @@ export class Identities {
   }
 
   /**
-   * Gives up the oldest hour of this memory, inside a transaction. Of the streams that had readings in it, nothing
-   * older is accepted any more: it could not be distinguished from delivered readings.
+   * Drops the oldest hour of this memory, inside a transaction. Of the streams that had readings in it, nothing older
+   * is accepted any more: it could not be distinguished from delivered readings.
    */
   shrink(): void {
     const db = this.#db;

@@ -225,7 +225,7 @@ export class SqliteResponseWriter implements ResponseWriter {
             null,
           );
           this.#context.stored(rows.length + events.length, newestHour, newestMs);
-          // What was not accepted counts like what is stored and given up later.
+          // What was not accepted counts like what is stored and dropped later.
           resolve(rows.length + shed.length);
         },
         failed: reject,
@@ -365,7 +365,7 @@ export class SqliteResponseWriter implements ResponseWriter {
     if (staged.length === 0) return;
     queue.enqueue(
       {
-        what: "remove samples of an unfinished answer",
+        what: "remove samples of an unfinished response",
         rows: staged.length,
         *run() {
           for (const fileId of staged) {

@@ -43,9 +43,7 @@ export class Waveforms implements WaveformFiles {
 
   /** Throws StoreFailure while the disk cannot be read. */
   has(fileId: number): boolean {
-    return (
-      this.#reads.read("look for samples", () => this.#db.read(HAS_SQL).all(fileId)).length > 0
-    );
+    return this.#reads.read("find samples", () => this.#db.read(HAS_SQL).all(fileId)).length > 0;
   }
 
   /** Throws StoreFailure while the disk cannot be read. */

@@ -12,7 +12,7 @@ import { basename, dirname, join } from "node:path";
 import { syncDirectory } from "../database/database.ts";
 
 /*
- * What stands on disk while a damaged file is saved, so that a process that is ended meanwhile loses nothing by it:
+ * What is on disk while a damaged file is copied, so that nothing is lost if the process ends meanwhile:
  *
  *   gateside.db.saving          names the damaged file; written before that is renamed, removed when all is copied
  *   gateside.db.corrupt-<time>  the damaged file; where it and the note are there, gateside.db is half a copy

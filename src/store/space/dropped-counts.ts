@@ -3,7 +3,7 @@ import type { WriteQueue } from "../database/write-queue.ts";
 
 const KEY = "dropped";
 
-/** How many readings and waveforms were given up, by reason; across restarts. */
+/** How many readings and waveforms were dropped, by reason; across restarts. */
 export class DroppedCounts {
   readonly #meta: Meta;
   readonly #queue: WriteQueue;

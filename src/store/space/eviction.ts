@@ -33,7 +33,7 @@ export interface Slice {
   removed: number;
   /** Those of them that were still pending. */
   givenUp: number;
-  /** Newest time of a reading that was given up, ms; null if there is none. */
+  /** Newest time of a reading that was dropped, ms; null if there is none. */
   newestMs: number | null;
   committed(): void;
 }

@@ -47,7 +47,7 @@ const SLICE_ROWS = 200;
 const WAVEFORM_SLICE_ROWS = 20;
 /** While a write waits for space: as much as a slow card accepts without blocking the loop. */
 const ROOM_SLICE_ROWS = 100;
-/** Pending readings given up in one slice, at least. */
+/** Pending readings dropped in one slice, at least. */
 const OWED_ROWS_MIN = 10;
 /** Shares of the allowed pages: freeing space begins above the first and ends below the second. */
 const HIGH_WATER = 0.93;
@@ -71,7 +71,7 @@ export class Retention {
   readonly #shedding: Shedding;
   readonly #room: RoomMaker;
   #agedAt = Number.NEGATIVE_INFINITY;
-  /** Set while pending readings are being given up, so that it is logged once. */
+  /** Set while pending readings are being dropped, so that it is logged once. */
   #episode: string | null = null;
   /** Ends passes between two slices; null if a single pass is requested. */
   #stopping: AbortSignal | null = null;
@@ -131,7 +131,7 @@ export class Retention {
   /** One check of sizes and, when due, of ages. */
   async pass(): Promise<void> {
     const { clock, db, meta, monitor, queue } = this.#parts;
-    queue.read("look at the store", () => db.read("SELECT 1").all());
+    queue.read("check the store", () => db.read("SELECT 1").all());
     // Nothing else may be due to be written: this shows whether the disk has recovered.
     if (queue.failure !== null) meta.set("tried_at_ms", String(clock.now()));
     monitor.sample(this.#owedShare());
@@ -262,7 +262,7 @@ export class Retention {
     }
     while (this.#isAbove(LOW_WATER, phase) && this.#stopping?.aborted !== true) {
       const now = phase;
-      // Leased readings cannot be given up, and newer ones must not be given up instead. A write that finds no space
+      // Leased readings cannot be dropped, and newer ones must not be dropped instead. A write that finds no space
       // will ask.
       if (now === "owed" && this.#shedding.isDelivering(this.#parts.clock.monotonic())) return;
       const slice = await this.#step(walk, (at) => this.#evict(now, at, SLICE_ROWS));
@@ -274,7 +274,7 @@ export class Retention {
     }
   }
 
-  /** Pending readings are given up only for new ones: a disk filled by others is no reason to lose them. */
+  /** Pending readings are dropped only for new ones: a disk filled by others is no reason to lose them. */
   #isAbove(share: number, phase: Phase): boolean {
     const { monitor } = this.#parts;
     const { all, free } = monitor.pages();
@@ -359,7 +359,7 @@ export class Retention {
       const isMuch = free > Math.max(pagesOf(FREE_BYTES_MIN), all * FREE_SHARE_MAX);
       const fileMax = pagesOf(this.#options.limits.fileBytesMax);
       const isNeeded = all > fileMax || monitor.diskShortageBytes() > 0;
-      // Some stay for new readings: without them the next pass would have to give up pending ones.
+      // Some stay for new readings: without them the next pass would have to drop pending ones.
       const pages = Math.min(pagesOf(VACUUM_BYTES), free - Math.ceil(all * FREE_SHARE_KEPT));
       if (pages < pagesOf(VACUUM_BYTES_MIN) || (!isMuch && !isNeeded)) return;
       await this.#write(() => {

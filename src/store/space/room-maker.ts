@@ -17,7 +17,7 @@ interface RoomMakerParts {
   readonly evict: (phase: Phase, walk: Walk) => Slice;
   /** What a slice noted in memory is invalid because its transaction failed. */
   readonly undone: () => void;
-  /** Reports what was given up, after its commit. */
+  /** Reports what was dropped, after its commit. */
   readonly report: (phase: Phase, slice: Slice) => void;
 }
 

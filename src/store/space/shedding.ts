@@ -18,7 +18,7 @@ export interface Shed {
   readonly uplinks: ReadonlySet<string>;
 }
 
-/** Time of the newest reading that was given up while the buffer is full, ms; kept across restarts. */
+/** Time of the newest reading that was dropped while the buffer is full, ms; kept across restarts. */
 const FLOOR = "given_up_until_ms";
 /** Share of the allowed pages above which the buffer counts as full; lower than where freeing space ends. */
 const FULL_SHARE = 0.85;
@@ -30,8 +30,8 @@ const HOLDER_SHARE = 0.25;
 const DELIVERING_MS = 30_000;
 
 /**
- * A full buffer gives up the oldest readings, including arriving ones: storing an old one would displace a newer one.
- * The last one given up is the floor; nothing at or below it is accepted until there is space again.
+ * A full buffer drops the oldest readings, including arriving ones: storing an old one would displace a newer one.
+ * The last one dropped is the floor; nothing at or below it is accepted until there is space again.
  */
 export class Shedding {
   readonly #parts: SheddingParts;
@@ -76,7 +76,9 @@ export class Shedding {
     this.#isSearchGood = false;
   }
 
-  /** Inside the transaction that gives up a reading of this time: what the same transaction adds counts as older, too. */
+  /**
+   * Inside the transaction that drops a reading of this time: what the same transaction adds counts as older, too.
+   */
   stage(timeMs: number): void {
     if (timeMs <= this.#stagedMs) return;
     this.#stagedMs = timeMs;
@@ -104,7 +106,7 @@ export class Shedding {
   }
 
   /**
-   * True if something older than everything pending wants to be stored: that is given up first, and the write is
+   * True if something older than everything pending wants to be stored: that is dropped first, and the write is
    * retried.
    */
   refuse(oldestIncomingMs: number | null): boolean {
