@@ -307,7 +307,7 @@ async function verdict({ fleet, rows, url }: Stand): Promise<number> {
   const doubled = [...stored.values()].filter((count) => count > 1).length;
   const [rejected] = await ask<{ n: string }>(url, "SELECT count(*) AS n FROM rejected");
   say(
-    `readings of thin boxes ${fleet.delivered.size}, of real agents ${await realCount(url)}: lost ${lost}, doubled ${doubled}, invented ${invented}, rejected ${rejected?.n}`,
+    `readings of thin boxes ${fleet.delivered.size}, of real agents ${await realCount(url)}: lost ${lost}, duplicated ${doubled}, invented ${invented}, rejected ${rejected?.n}`,
   );
   return lost + doubled + invented + Number(rejected?.n) === 0 ? 0 : 1;
 }

@@ -273,7 +273,7 @@ async function verdict(
   for (const [name, count] of faults)
     process.stdout.write(`${String(count).padStart(4)} × ${name}\n`);
   process.stdout.write(
-    `${given.broker}, boxes ${simulators.length}, readings shown ${must.size}, in the database ${stored.size}: lost ${lost}, doubled ${doubled}, invented ${invented}\n`,
+    `${given.broker}, boxes ${simulators.length}, readings served ${must.size}, in the database ${stored.size}: lost ${lost}, duplicated ${doubled}, invented ${invented}\n`,
   );
   return lost + doubled + invented === 0 ? 0 : 1;
 }

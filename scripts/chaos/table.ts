@@ -19,14 +19,14 @@ const EVENTS: readonly (readonly [EventName, string])[] = [
   ["other uplink fault", "other uplink"],
 ];
 const COUNTS: readonly (readonly [string, (result: CampaignResult) => number])[] = [
-  ["shown", ({ shown }) => shown],
+  ["served", ({ shown }) => shown],
   ["received", ({ received }) => received],
   ["repeats", ({ repeats }) => repeats],
-  ["given up", ({ givenUp }) => givenUp],
-  ["taken back", ({ takenBack }) => takenBack],
+  ["dropped", ({ givenUp }) => givenUp],
+  ["withdrawn", ({ takenBack }) => takenBack],
   ["lost", ({ lost }) => lost.length],
   ["invented", ({ invented }) => invented.length],
-  ["doubled", ({ doubled }) => doubled.length],
+  ["duplicated", ({ doubled }) => doubled.length],
   ["other faults", ({ faults }) => faults.length],
   ["alarm events", ({ alarms }) => alarms.received],
   ["s", ({ seconds }) => seconds],
@@ -48,9 +48,9 @@ export function resultLines(result: CampaignResult): string[] {
   const lines = [`| ${[result.seed, formats, ...happened, ...counts].join(" | ")} |`];
   for (const { uplink, due, received, repeats, givenUp, ...wrong } of result.uplinks) {
     const dark = uplink === result.dark ? ", dark to the end" : "";
-    const bad = `${wrong.lost.length} lost, ${wrong.invented.length} invented, ${wrong.doubled.length} doubled`;
+    const bad = `${wrong.lost.length} lost, ${wrong.invented.length} invented, ${wrong.doubled.length} duplicated`;
     lines.push(
-      `  ${uplink}${dark}: ${received} of ${due}, ${repeats} repeats, ${givenUp} given up, ${bad}`,
+      `  ${uplink}${dark}: ${received} of ${due}, ${repeats} repeats, ${givenUp} dropped, ${bad}`,
     );
   }
   for (const [what, list] of Object.entries({ lost, invented, doubled, faults })) {

@@ -118,7 +118,7 @@ function openServer(parts: ModbusParts, options: ModbusOptions): Modbus {
           save();
         } catch (error) {
           if (!(error instanceof MapFileFailure)) throw error;
-          // The others who follow the site must hear of the change.
+          // The other parts that follow the site must be notified of the change.
           logger.error({ problem: error.message }, "modbus addresses of new values are not saved");
         }
       });

@@ -39,7 +39,7 @@ export class ReadingWatch {
     this.#site.onChange(({ sensors }) => this.#remember(sensors));
   }
 
-  /** What the store knows of sensors and kinds that this process has not looked up yet. */
+  /** What the store contains about sensors and kinds that this process has not looked up yet. */
   #remember(sensors: readonly Sensor[]): void {
     for (const sensor of sensors) {
       const { code } = sensor;

@@ -73,8 +73,8 @@ interface DemoPlace {
 }
 
 /**
- * The agent uses the plant's time too: by a real-time clock the plant's day would run ahead of the box, and sensors
- * would seem silent and the gateway's clock wrong.
+ * The agent uses the plant's time too: with a real-time clock, the plant's day would run ahead of the box, sensors
+ * would appear silent, and the gateway's clock would appear wrong.
  */
 export function fastClock(base: Clock, speed: number): Clock {
   const startMs = base.now();

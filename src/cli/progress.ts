@@ -1,6 +1,6 @@
 import type { TextSink } from "./command.ts";
 
-/** More often would only flicker, ms. */
+/** Redrawing more often would only flicker, ms. */
 const REDRAW_MS = 200;
 
 /** One line on stderr that is redrawn, if that is a terminal; silent elsewhere. */

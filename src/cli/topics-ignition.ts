@@ -58,6 +58,9 @@ function tagOf(row: ListedTopic, root: string, code: string): object {
   };
 }
 
-/** Ignition allows letters, digits, spaces and _ - : ( ) ' in tag names, and none of the last ones first. */
+/**
+ * Ignition allows letters, digits, spaces and _ - : ( ) ' in tag names, but none of these signs as the first
+ * character.
+ */
 const ignitionName = (text: string): string =>
   text.replace(/[^\p{L}\p{N}_ \-:()']/gu, "_").replace(/^[^\p{L}\p{N}_]/u, "_");

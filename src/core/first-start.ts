@@ -4,7 +4,10 @@ import { createSelector, type Uplink } from "./uplink.ts";
 
 const DAY_S = 86_400;
 
-/** Records a day and bytes of a JSON message with its topic, as in the simulator's plant: how often real sensors send is unknown. */
+/**
+ * Records a day and bytes of a JSON message with its topic, as in the simulator's plant: the rates of real sensors
+ * are unknown.
+ */
 const USUAL: Readonly<Record<PolledKind, { readonly perDay: number; readonly bytes: number }>> = {
   accel: { perDay: DAY_S / 600, bytes: 2_040 },
   current: { perDay: DAY_S / 60, bytes: 680 },

@@ -48,7 +48,7 @@ export function shell(parent: HTMLElement, api: Api, model: Model, theme: Theme)
   });
   const main = h("main", { id: "content", tabindex: -1 });
   document.querySelector(".skip")?.addEventListener("click", (event) => {
-    // The hash names the view; skipping must not lose it.
+    // The hash names the view; the skip link must not change it.
     event.preventDefault();
     main.focus();
   });

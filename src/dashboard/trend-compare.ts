@@ -5,7 +5,7 @@ import type { Model } from "./model.ts";
 import { machineName, sensorName } from "./sensor-filter.ts";
 import { type TrendGroup, trendGroups } from "./trend-groups.ts";
 
-/** More lines cannot be told apart. */
+/** More lines cannot be distinguished. */
 const OTHERS_MAX = 4;
 
 export class TrendCompare {

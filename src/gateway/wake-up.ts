@@ -3,7 +3,7 @@ import type { AbortCallbacks } from "../lib/abort-callbacks.ts";
 
 /**
  * A service that was never called, or not for a while, may take a minute to start. Its first call runs alone and with
- * more time; the others wait until it ends, because a second one would only slow the start down.
+ * more time; the others wait until it ends, because a second one would only delay the start.
  */
 export class WakeUp {
   readonly #clock: Clock;

@@ -98,9 +98,9 @@ function nameOf(key: string): string {
 
 /**
  * Slows guessing: counts different wrong secrets per address and in total, in fixed windows. Above the limit, wrong
- * ones must wait. The right one is always accepted: all clients behind a proxy share an address, and a guesser must not
- * lock the others out. Repeating one wrong secret is not guessing: a scraper with last year's token uses up no
- * attempts.
+ * ones must wait. The right one is always accepted: all clients behind a proxy share an address, and one that guesses
+ * must not lock out the others. Repeating one wrong secret is not guessing: a scraper with last year's token uses up
+ * no attempts.
  */
 export class FailureLimit {
   readonly #clock: Pick<Clock, "monotonic">;

@@ -97,7 +97,7 @@ export function registerGuard(
     const path = request.url.split("?", 1)[0] ?? "";
     if (!token.isRequired) request.role = "all";
     if (!token.isRequired || OPEN_PATHS.has(path) || path.startsWith(QUERY_SERVICE)) return done();
-    // URLs end up in histories and logs: a secret in one is no longer a secret, so it is not accepted.
+    // URLs end up in histories and logs: a token in a URL is no longer secret, so it is not accepted.
     const allow = (role: Role): void => {
       request.role = role;
       reply.header("x-gateside-role", role);

@@ -179,7 +179,7 @@ async function devicesOf(
 
 /**
  * Where a sensor is mounted: a row per axis, and one without for sensors that measure no vibration. An empty code
- * requests all of them; those rows say whose they are.
+ * requests all sensors; each row then contains its sensor's code.
  */
 export function assignedMachines(
   { tree, parts, names }: QueryContext,

@@ -34,8 +34,8 @@ import { Places, Turns } from "./turns.ts";
 const WORKING_MAX = 2;
 const WAITING_MAX = 32;
 /**
- * A query names a few codes and two dates. The token is in the body, so this much is accepted from anybody and scanned
- * (query-outline.ts) before we know who asks; it is parsed only for clients with a valid token.
+ * A query names a few codes and two dates. The token is in the body, so this much is accepted from anybody and
+ * scanned (query-outline.ts) before the client is known; it is parsed only for clients with a valid token.
  */
 const BODY_BYTES_MAX = 64 * 1024;
 /** A client that logs in is not known either, and sends two short texts. */

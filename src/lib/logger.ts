@@ -7,7 +7,7 @@ const UNWRITTEN_MAX = 1 << 20;
 /** JSON lines to stdout, synchronously and with no worker thread (engineering.md part 2.1). Secrets never get here. */
 export function createLogger(level: string): Logger {
   const stdout = pino.destination({ dest: 1, sync: true, maxLength: UNWRITTEN_MAX });
-  // A log on a full disk is no reason to stop measuring; the lines wait.
+  // A full disk behind the log is no reason to stop measuring; the lines wait.
   stdout.on("error", () => {});
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stdout);
 }

@@ -19,7 +19,7 @@ export function editDistance(a: string, b: string): number {
 
 /**
  * The known name closest to the given one, ignoring letter case; null if there are no known names. A name that
- * continues the given one counts as nearer: an end is easily left off (MQTT_USER and MQTT_CA are not MQTT_URL).
+ * continues the given one counts as nearer: the end is easily left off (MQTT_USER and MQTT_CA are not MQTT_URL).
  */
 export function nearest(written: string, known: readonly string[]): string | null {
   let best: string | null = null;

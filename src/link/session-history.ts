@@ -85,7 +85,7 @@ export class SessionHistory {
   /** The pause before the next attempt, ms. */
   pauseMs(end: SessionEnd): number {
     if (end.code === SESSION_TAKEN_OVER && end.wasOpen) return this.#takeoverBackoff.next();
-    // We ended it for a reason that the next session will meet again.
+    // We ended it for a reason that will also apply to the next session.
     const isFutile = !end.byPeer && end.failure?.needsHands === true;
     const isGood = end.wasOpen && !isFutile && (end.acks > 0 || this.#shortSessions === 0);
     if (isGood && this.#shortSessions < SHORT_SESSIONS_SUSPICIOUS) this.#delay.reset();

@@ -1,6 +1,6 @@
 /**
- * Which register contains what. The map only ever grows at its end: an added sensor or value gets the next free block,
- * a removed one keeps its block, so that a PLC program written once stays right. Everything is a block of four
+ * Which register contains what. The map only ever grows at its end: an added sensor or value gets the next free
+ * block, a removed one keeps its block, so that an existing PLC program remains valid. Everything is a block of four
  * registers.
  */
 import { kindValues } from "../core/kind-values.ts";

@@ -77,7 +77,7 @@ async function readService(
   const answer = await service.read(job.sensor, read, today, signal);
   const samples = [...answer.samples];
   let { records } = answer;
-  // The end of the day before is read with it once; so is a day before that alone has records.
+  // The previous day is read along with it once, and used if only that day has records.
   const isNewDay = job.lastDay !== null && job.lastDay !== today;
   if (isNewDay || (job.lastDay === null && records === 0)) {
     const before = isNewDay ? (job.lastDay ?? today) : addDays(today, -1);

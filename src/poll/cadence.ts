@@ -3,7 +3,8 @@
  *
  * Two estimates: the period (median of the last steps between record times) and the lag (from a record's time to its
  * becoming visible). The lag is adjusted by hits and misses: a read that came too early raises it to where the record
- * was found, each first-try hit lowers it a little. Hits move little and misses move much, so nine reads in ten hit.
+ * was found, each first-try hit lowers it a little. Hits change it little and misses much, so that nine reads in ten
+ * are hits.
  */
 const STEPS_KEPT = 9;
 const STEPS_NEEDED = 2;
@@ -116,7 +117,7 @@ export class Cadence {
   #learnLag(gatewayNowMs: number, recordMs: number): void {
     const foundLagMs = gatewayNowMs - recordMs;
     const period = this.periodMs;
-    if (period !== null && foundLagMs > period) return; // Found by chance, long after: no measure of the lag.
+    if (period !== null && foundLagMs > period) return; // Found long after it became visible: this says nothing about the lag.
     if (this.#misses > 0) this.#lagMs = Math.max(this.#lagMs, foundLagMs);
     else this.#lagMs = Math.max(0, Math.min(this.#lagMs, foundLagMs) - HIT_STEP_MS);
   }

@@ -81,6 +81,6 @@ export function dayDue(
   }
   const isInReach = day >= addDays(dayOf(gatewayNowMs, rules.zone), -rules.backfillDays);
   if (lastOkAtMs !== null && lastOkAtMs >= closesMs) return null;
-  // The closing read of a day that this process read happens even if BACKFILL_DAYS is 0.
+  // A day that this process has read gets its closing read even if BACKFILL_DAYS is 0.
   return isInReach || lastOkAtMs !== null ? { phase: "missed", dueAtMs: 0 } : null;
 }

@@ -295,7 +295,7 @@ export class Poller {
       for (const waiting of takeWaiting(stream)) this.#queue.put(waiting, now);
     }
     if (epoch === this.#epoch + stream.epoch) return;
-    // Its knowledge is lost since it began, or the way of reading has changed.
+    // What was known has been lost since the read began, or the way of reading has changed.
     stream.hasRecords = false;
     task.lastOkAtMs = null;
     stream.days.set(task.day, task);

@@ -1,8 +1,8 @@
 /**
- * What nobody may read in the two files over HTTP. A member that the published schema knows is shown if its value has
- * the form given there; of everything else (user names, which are tokens at some brokers, credentials and queries of
- * URLs, members that the schema does not know, such as a password written there by mistake, and values of another form)
- * only the name is shown.
+ * Hides what nobody may read in the two files over HTTP. A member that the published schema knows is shown if its
+ * value has the form given there; of everything else (user names, which are tokens at some brokers, credentials and
+ * queries of URLs, members that the schema does not know, such as a password written there by mistake, and values of
+ * another form) only the name is shown.
  */
 import siteSchema from "#site-schema";
 import uplinksSchema from "#uplinks-schema";

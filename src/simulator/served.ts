@@ -16,7 +16,7 @@ export interface Shown {
   readonly state: ShownState;
 }
 
-/** Altered records remembered; a campaign that alters more learns so from `isOverflown`. */
+/** Altered records remembered; `isOverflown` tells a campaign that it has altered more. */
 const ALTERED_MAX = 1_000_000;
 
 /** Record numbers as few long spans, because a day is served again and again. */

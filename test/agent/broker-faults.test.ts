@@ -96,7 +96,7 @@ describe("an agent whose broker misbehaves", {
     assertLiveMovesForward(seen.list);
   });
 
-  it("gives up only a waveform if the broker does not accept messages of its size, counted once", async (t) => {
+  it("holds back only a waveform if the broker does not accept messages of its size, counted once", async (t) => {
     const plant = await plantWith(
       t,
       { maxPacketSize: 4096 },

@@ -67,7 +67,7 @@ const toldOf = (seen: RecordingSubscriber) =>
   );
 
 test(
-  "reload – sensors are added, changed and removed on SIGHUP: nothing is lost or doubled, no session and no unchanged sensor is affected",
+  "reload – sensors are added, changed and removed on SIGHUP: nothing is lost or duplicated, no session and no unchanged sensor is affected",
   options,
   async (t) => {
     const plant = await startPlant(t, {

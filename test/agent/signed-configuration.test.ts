@@ -165,7 +165,7 @@ test(
     await agent.kill();
     plant.startAgent(env);
     const back = await answer("rolled_back");
-    assert.match(back.detail, /ended during the trial/);
+    assert.match(back.detail, /stopped during the trial/);
     assert.deepEqual(site(), before);
   },
 );

@@ -56,7 +56,7 @@ function watchFiles(t: TestContext, directory: string): () => number {
 }
 
 describe("a buffer smaller than the outage", { skip, timeout: deadlineMs(120_000) }, () => {
-  it("gives up delivered history, then waveforms, then the oldest readings, reports each of those, and stays within its size", async (t) => {
+  it("drops delivered history, then waveforms, then the oldest readings, reports each of those, and stays within its size", async (t) => {
     const clock = new SkippingClock();
     const plant = await startPlant(t, {
       simulator: {

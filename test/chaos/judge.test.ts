@@ -169,7 +169,7 @@ test("verdict – each uplink is judged by its selection and its own gaps; value
   assert.deepEqual(judgedBy(odd, [], everything), [2, 1, 0, 0, 2]);
 });
 
-test("verdict – an event that is stored but was never published is lost; one transition with two ids is doubled", () => {
+test("verdict – an event that is stored but was never published is lost; one transition with two ids is a duplicate", () => {
   const event = (id: string, content: string, readingId = "") =>
     [id, { id, content, readingId }] as const;
   const stored = new Map([

@@ -103,7 +103,7 @@ test("demo – the agent's clock keeps the plant's speed, so neither appears wro
   assert.equal(fast.monotonic() - monotonic, 20_000);
 });
 
-test("status – ages are computed from the gateway's clock, and names stand beside serial numbers", () => {
+test("status – ages are computed from the gateway's clock, and names are shown next to serial numbers", () => {
   const status = testParts().status.status();
   const [sensor] = status.sensors;
   assert.ok(sensor);

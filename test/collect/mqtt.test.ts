@@ -304,7 +304,7 @@ describe("mqtt", { concurrency: true }, () => {
 });
 
 // Alone and last: all share one PostgreSQL.
-test("mqtt – PostgreSQL crashes while messages arrive: nothing is lost, nothing doubled", {
+test("mqtt – PostgreSQL crashes while messages arrive: nothing is lost or duplicated", {
   skip,
   timeout: deadlineMs(90_000),
 }, async (t) => {

@@ -27,7 +27,7 @@ test("parse – a reading is recognised on any topic that its box uses below its
   assert.equal(outcome("x/y/plant-7/100/rpm", readingPayload(1), { prefix: "x/y" }), "reading");
 });
 
-test("parse – a site may publish only as itself; a name is compared as it stands in a topic", () => {
+test("parse – a site may publish only as itself; a name is compared in the form that it has in a topic", () => {
   const topic = "gateside/plant-8/100/rpm";
   assert.equal(outcome(topic, readingPayload(1)), "site_mismatch");
   assert.equal(outcome("gateside/a_b/1/rpm", readingPayload(1, { site: "a/b" })), "reading");

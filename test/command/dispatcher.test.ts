@@ -348,7 +348,7 @@ test("dispatcher – UpdateConfig is used if the site selects it, with its own r
   assert.equal(b.calls[0]?.operation, "UpdateConfig");
 });
 
-test("dispatcher – closing answers waiting commands without calling the gateway", async (t) => {
+test("dispatcher – closing responds to waiting commands without calling the gateway", async (t) => {
   const b = bench(t);
   await b.send(REQUEST);
   const waiting = b.send({ ...REQUEST, Range: 16 });

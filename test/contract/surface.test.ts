@@ -15,7 +15,7 @@ import { tempDirectory } from "../support/temp-database.ts";
 const skip = skipWithoutBuild || skipWithoutMosquitto;
 const midnight = () => Date.parse(`${utcDay(Date.now())}T00:00:00Z`);
 
-test("answers – every form of envelope is read, and a refusal loses nothing that is there", {
+test("responses – every form of envelope is read, and a refusal loses nothing that is there", {
   skip,
 }, async (t) => {
   const start = midnight();

@@ -179,7 +179,7 @@ test("documents – the agent they describe runs", {
 
 for (const block of blocks) {
   const place = `${block.document}:${block.line}`;
-  test(`${place} – the commands it tells you to type work`, {
+  test(`${place} – the commands that it shows work`, {
     skip,
     timeout: deadlineMs(120_000),
   }, () => {

@@ -431,7 +431,7 @@ test("events – a stream starts with the status, sends readings as they are sto
   assert.equal(parts.subscribers, 0);
 });
 
-test("events – a client that reconnects receives what it missed, or is told that events may be missing", {
+test("events – a client that reconnects receives what it missed, or learns that events may be missing", {
   timeout: deadlineMs(10_000),
 }, async (t) => {
   const parts = testParts();
@@ -512,7 +512,7 @@ test("events – a stream ends soon after its session; a client that never signe
   await otherReader.cancel();
 });
 
-test("events – a client that does not read loses only its own events, and is told how many", async (t) => {
+test("events – a client that does not read loses only its own events, and learns how many", async (t) => {
   const parts = testParts();
   const server = createHttpServer(parts, OPTIONS);
   const address = new URL(await server.listen());

@@ -452,7 +452,7 @@ test("link – the will is published after kill -9", {
   assert.equal(will.retain, true);
 });
 
-test("link – a will is requested for each CONNECT, and the owner is told if the last one was never sent", {
+test("link – a will is requested for each CONNECT, and the owner learns if the last one was never sent", {
   skip,
   timeout: deadlineMs(30_000),
 }, async (t) => {

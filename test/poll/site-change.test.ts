@@ -81,7 +81,7 @@ test("site change – a sensor whose type changed has its open days read with it
   assert.equal(asked.at(-1)?.type, 7);
 });
 
-test("site change – a removed sensor is no longer read, keeps no state, and a backfill waiting for it is told", async (t) => {
+test("site change – a removed sensor is no longer read, keeps no state, and a backfill waiting for it fails", async (t) => {
   let letGo: () => void = () => {};
   const held = new Promise<void>((resolve) => {
     letGo = resolve;

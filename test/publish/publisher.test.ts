@@ -362,7 +362,7 @@ test("publisher – MQTT 3.1.1, unusual codes, and a reading that arrives at an 
   );
 });
 
-test("publisher – a disk that cannot be read keeps its readings and affects nothing else; only a damaged text is given up", {
+test("publisher – a disk that cannot be read keeps its readings and affects nothing else; only a damaged text is dropped", {
   skip,
   timeout: deadlineMs(30_000),
 }, async (t) => {

@@ -99,7 +99,7 @@ test("retained – a pending reading goes live from the outbox, not from here", 
   assert.equal(never.link.messages.length, 0);
 });
 
-test("retained – what goes live in this session is not sent twice, so a first start doubles nothing", async () => {
+test("retained – what goes live in this session is not sent twice, so a first start duplicates nothing", async () => {
   const { link, check, state } = start({ mark: null });
   check.begin();
   state.mark = TIME;

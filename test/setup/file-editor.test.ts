@@ -106,7 +106,7 @@ test("file editor – a power cut at any step of a save leaves the old or the ne
   assert.equal(cuts, 3, "the version, the oldest one, the file");
 });
 
-test("file editor – of two concurrent saves, one is told to try again, and nothing is mixed", async (t) => {
+test("file editor – of two concurrent saves, one must try again, and nothing is mixed", async (t) => {
   const dataDir = tempDirectory(t);
   const path = join(dataDir, "site.json");
   writeFileSync(path, "0");

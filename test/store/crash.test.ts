@@ -58,7 +58,7 @@ async function compare(directory: string, told: Told): Promise<void> {
 
 const CHILD = ["--import", "tsx", "test/support/store-child.ts"];
 
-test("crash – kill -9 at any moment loses nothing acknowledged and doubles nothing", async (t) => {
+test("crash – kill -9 at any moment loses nothing acknowledged and duplicates nothing", async (t) => {
   for (let round = 0; round < 4; round++) {
     const directory = tempDirectory(t);
     const child = spawn(process.execPath, [...CHILD, directory, "0", "100000"], {

@@ -49,7 +49,7 @@ async function opened<T>(
   }
 }
 
-test("crash – kill -9 while an uplink is added and removed loses no reading of an uplink and doubles none", async (t) => {
+test("crash – kill -9 while an uplink is added and removed loses no reading of an uplink and duplicates none", async (t) => {
   for (let round = 0; round < 4; round++) {
     const directory = tempDirectory(t);
     const told = await killedAfter(directory, 230 + round * 187);

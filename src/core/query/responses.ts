@@ -63,7 +63,7 @@ export function hasChannel(open: OpenReading, channel: number): boolean {
   return Object.hasOwn(open.values, `channel${channel}_accel_rms`);
 }
 
-/** The history operations write labels, the current measures codes as text (services 4.2). */
+/** History operations return labels, the current measures return codes as text (services 4.2). */
 const UNIT_FORMS = { label: ["G", "mm/s", "GE"], code: ["0", "2", "6"] } as const;
 
 /** Past readings have no active alarm. */

@@ -92,7 +92,7 @@ export class StateSeries {
     return this.#readings[low - 1] ?? null;
   }
 
-  /** True for a state that differs from the reading before it, or comes a day after that. */
+  /** True for a state that differs from the previous reading, or is at least a day newer. */
   isNews(timeMs: number, content: string): boolean {
     const before = this.#before(timeMs);
     if (before === null || before.content !== content) return true;

@@ -241,7 +241,7 @@ function plainTopics(
   );
 }
 
-/** What announces the box and every value to Home Assistant. */
+/** The messages that announce the box and every value to Home Assistant. */
 function discoveryTopics(
   { site }: Site,
   sensors: readonly Sensor[],

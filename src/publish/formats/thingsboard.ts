@@ -1,7 +1,7 @@
 /**
  * ThingsBoard's gateway API (thingsboard.io, docs/reference/gateway-mqtt-api): every sensor is a device behind this
- * gateway. Telemetry carries the reading's own time in `ts`, so that the backlog gets its right place. There is no
- * will: ThingsBoard detects the end of the session by itself.
+ * gateway. Telemetry carries the reading's own time in `ts`, so that the backlog is stored at the right times. There
+ * is no will: ThingsBoard detects the end of the session by itself.
  */
 
 import type { OutboxEntry } from "../../core/delivery.ts";

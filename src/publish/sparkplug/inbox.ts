@@ -67,7 +67,7 @@ export class Inbox {
         break;
       }
       case "ncmd":
-        // Only by name and value: hosts send it with and without datatype, QoS 0 or 1.
+        // Recognised only by name and value: hosts send it with and without datatype, with QoS 0 or 1.
         if (
           !this.#decode(topic, payload).some((m) => m.name === REBIRTH_METRIC && m.value === true)
         ) {

@@ -163,7 +163,7 @@ export class Identities {
     this.#horizons.set(stream, horizonMs);
   }
 
-  /** Readings before this time may have been forgotten for good; -Infinity while all are remembered. */
+  /** Readings before this time may have been forgotten permanently; -Infinity while all are remembered. */
   get horizonMs(): number {
     const text = this.#meta.get(HORIZON);
     return text === null ? Number.NEGATIVE_INFINITY : Number(text);

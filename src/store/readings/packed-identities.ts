@@ -1,7 +1,7 @@
 /**
- * Identities of readings of one hour and stream in one row: 22 bits of the time within the hour, ms, and 26 of the id.
- * Six bytes are a quarter of the size of a row for each. Two contents of one millisecond are mistaken for one once in
- * 67 million.
+ * Identities of readings of one hour and stream in one row: 22 bits of the time within the hour, ms, and 26 of the
+ * id. Six bytes are a quarter of the size of a row for each. Two records of the same millisecond are mistaken for one
+ * with a probability of 1 in 67 million.
  */
 const IDENTITY_BYTES = 6;
 const HOUR_MS = 3_600_000;

@@ -260,8 +260,8 @@ function markAll(db: Database, lanes: readonly number[], progress: SalvageProgre
 }
 
 /**
- * What may not have been delivered is pending again: a subscriber drops a duplicate by its id, but nobody restores a
- * loss.
+ * What may not have been delivered is pending again: a subscriber can drop a duplicate by its id, but nobody can
+ * restore a loss.
  */
 function requeue(
   db: Database,

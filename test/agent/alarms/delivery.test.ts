@@ -75,7 +75,7 @@ test("alarm delivery – a webhook that fails is retried in order, and its addre
   assert.doesNotMatch(lines.join(), /secret/);
 });
 
-test("alarm delivery – an event that nobody accepts is given up after a limited number of tries", async () => {
+test("alarm delivery – an event that nobody accepts is dropped after a limited number of tries", async () => {
   const stop = new AbortController();
   const errors: object[] = [];
   let tries = 0;

@@ -58,7 +58,7 @@ test("an inner race whose line slip has moved onto an order is found by its high
   }
 });
 
-test("a line that no harmonic tells from an order says that it may be either's", () => {
+test("a line that no harmonic distinguishes from an order is reported as ambiguous", () => {
   // BPFI slips to 4.998x.
   const given = { bearing: "6310", speedRpm: 2950, seed: 1_401_384_991 } as const;
   const days = DAYS.map((n) => judged(given, { fault: "inner_race", severity: 0.25 }, n));
@@ -88,13 +88,13 @@ test("a side band of an inner race on 2 × BSF or BPFO is none of theirs", () =>
   assert.equal(times(days, "rolling_element"), 0);
 });
 
-test("an outer race whose second harmonic is out of sight is found by side bands of the shaft", () => {
+test("an outer race whose second harmonic is out of range is found by side bands of the shaft", () => {
   const given = { bearing: "NU 216", speedRpm: 2985, seed: 623_245_335 } as const;
   const days = DAYS.map((n) => judged(given, { fault: "outer_race", severity: 0.4 }, n));
   assert.ok(times(days, "bearing_outer_race") >= 18, `${times(days, "bearing_outer_race")}`);
 });
 
-test("above half of the envelope's band, a bearing fault that shows no line cannot be told", () => {
+test("above half of the envelope's band, a bearing fault that shows no line cannot be determined", () => {
   const given = { bearing: "NU 216", speedRpm: 2985, seed: 1 } as const;
   const healthy = { fault: null, severity: 0 } as const;
   const { found, why } = judged(given, healthy, 1);

@@ -60,7 +60,7 @@ test("a resolution too coarse to separate the mains from the shaft is reported",
   assert.equal(own?.reason, "resolution_coarse");
 });
 
-test("blade pass on twice the mains frequency cannot be told", () => {
+test("blade pass on twice the mains frequency cannot be determined", () => {
   const plant = { ...PLANT, speedRpm: 1190, blades: 5 };
   const machine = { ...MACHINE, blades: 5 };
   const record = recordOf({ fault: "blade_pass", severity: 0.9 }, 1, 4096, plant);

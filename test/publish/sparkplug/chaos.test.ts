@@ -99,7 +99,7 @@ test("sparkplug – every record reaches a recording host despite cuts, lost byt
   t.diagnostic(`${host.values.size} values, ${repeats} of them repeated, ${host.births} sessions`);
 });
 
-test("sparkplug – a host that returns before the node heard that it was gone gets births, and everything it could not decode again", {
+test("sparkplug – a host that returns before the node knew that it was gone gets births, and everything it could not decode again", {
   skip: skipWithoutMosquitto,
   timeout: deadlineMs(30_000),
 }, async (t) => {

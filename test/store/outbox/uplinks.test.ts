@@ -181,7 +181,7 @@ test("uplinks – a backlog older than one allows is dropped only for it, and re
   assert.deepEqual(gaps(store, "main"), []);
 });
 
-test("uplinks – a delivery that waits for its commit, or for its acknowledgement, is not given up as too old", async (t) => {
+test("uplinks – a delivery that waits for its commit, or for its acknowledgement, is not dropped as too old", async (t) => {
   const clock = new ManualClock(START_MS + 10 * HOUR);
   const short = uplinkOf("cloud", ["json"], { maxAgeHours: 4 });
   const store = tempStore(t, { clock, uplinks: [MAIN, short], commitPaceMs: 4000 });

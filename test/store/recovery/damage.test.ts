@@ -209,7 +209,7 @@ test("damage – progress of the copy of a large store is reported to whoever wa
   );
 });
 
-test("damage – if sensors cannot be told apart any more, no reading is assigned to another one", async (t) => {
+test("damage – if sensors can no longer be distinguished, no reading is assigned to another one", async (t) => {
   const directory = await filled(t);
   spoil(directory, "streams");
   spoil(directory, "sqlite_autoindex_streams_1");
@@ -310,7 +310,7 @@ test("damage – a response that skipped what was lost meanwhile is not recorded
   assert.equal(store.readings.progress(keyOf("1")), null);
 });
 
-test("damage – waveforms given up inside a full transaction are counted, and the response is stored", async (t) => {
+test("damage – waveforms dropped inside a full transaction are counted, and the response is stored", async (t) => {
   const logger = new RecordingLogger();
   const store = tempStore(t, { uplinks: mainOf(...LANES), bufferMaxMb: 8, logger });
   const count = 800;

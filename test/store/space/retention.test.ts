@@ -140,7 +140,7 @@ test("retention – while delivered readings remain no pending one is dropped, a
   assert.ok(filesBytes(directory) <= 8 * MIB, String(filesBytes(directory)));
 });
 
-test("retention – a full buffer gives up the oldest pending readings, each reported, and keeps the newest", async (t) => {
+test("retention – a full buffer drops the oldest pending readings, each reported, and keeps the newest", async (t) => {
   const directory = tempDirectory(t);
   const dropped: number[] = [];
   const store = tempStore(t, {
@@ -203,7 +203,7 @@ test("retention – samples are deleted before pending readings", async (t) => {
   assert.deepEqual(store.gaps.pendingGaps(1), []);
 });
 
-test("retention – a reading given up while in flight lets nothing older go live, also across restarts", async (t) => {
+test("retention – a reading dropped while in flight lets nothing older go live, also across restarts", async (t) => {
   const options = storeOptions(tempDirectory(t), {
     bufferMaxMb: 8,
     uplinks: mainOf("json", "waveform"),
@@ -278,7 +278,7 @@ test("retention – if even the memory of dropped readings must be deleted, olde
   assert.equal(await append(store, hourly("new", 10)), 10);
 });
 
-test("retention – the hours until full follow from the growth and count what may be given up", async (t) => {
+test("retention – the hours until full follow from the growth and count what may be dropped", async (t) => {
   const clock = new ManualClock(START_MS);
   const store = tempStore(t, { bufferMaxMb: 8, clock, commitWindowMs: 0 });
   assert.equal(store.state().hoursUntilFull, null);

@@ -108,7 +108,7 @@ async function play(dataDir: string, all: readonly (readonly Step[])[]) {
   return { came, owed, told, dropped, inHand };
 }
 
-test("a full buffer keeps nothing of a stream older than the newest reading it gave up", async (t) => {
+test("a full buffer keeps nothing of a stream older than the newest reading it dropped", async (t) => {
   let full = 0;
   await fc.assert(
     fc.asyncProperty(rounds, async (all) => {

@@ -26,7 +26,7 @@ async function deliver(store: Store, lane: Lane, entries: readonly OutboxEntry[]
   await done;
 }
 
-test("retention – what a running transaction gives up is not leased before its commit", async (t) => {
+test("retention – what a running transaction drops is not leased before its commit", async (t) => {
   const store = tempStore(t, { bufferMaxMb: 8, clock: new ManualClock(START_MS) });
   let minutes = 0;
   let stored = 0;
@@ -73,7 +73,7 @@ test("retention – what a running transaction gives up is not leased before its
   assert.ok(delivered > 0);
 });
 
-test("retention – a waveform that is under way is not given up", async (t) => {
+test("retention – a waveform that is being sent is not dropped", async (t) => {
   const store = tempStore(t, {
     bufferMaxMb: 8,
     uplinks: mainOf("json", "waveform"),
@@ -104,7 +104,7 @@ test("retention – a waveform that is under way is not given up", async (t) => 
   assert.equal(store.outbox.depth("waveform").readings, 0);
 });
 
-test("retention – what an undone transaction gave up counts once in the metric of its uplink", async (t) => {
+test("retention – what an undone transaction dropped counts once in the metric of its uplink", async (t) => {
   let lost = 0;
   const store = tempStore(t, {
     bufferMaxMb: 8,
