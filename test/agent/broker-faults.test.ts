@@ -206,7 +206,7 @@ describe("an agent whose broker misbehaves", {
       45_000,
     );
     // Whichever runs out first: the publish that waits, or the ping.
-    const silence = /not acknowledged within 30 s|nothing was heard from the broker/;
+    const silence = /not acknowledged within 30 s|nothing was received from the broker/;
     assert.match(detail, silence);
     assert.equal(logged(agent, /no broker session/).length, 1);
     relay.heal();

@@ -113,7 +113,7 @@ test(
     const refused = await until("the reload is refused", () =>
       second.log.find(({ msg }) => String(msg).startsWith("reload refused")),
     );
-    assert.match(JSON.stringify(refused), /holds nothing, and ..plant.. is running/);
+    assert.match(JSON.stringify(refused), /is empty, but ..plant.. is running/);
   },
 );
 

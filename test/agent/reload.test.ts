@@ -314,7 +314,7 @@ test(
     write(plant, { ...siteOf(plant), site: "renamed" });
     const renamed = await runCommand(["check", "--diff"], at);
     assert.match(renamed.stdout, /a reload would be refused: .*"renamed".*restart the agent/);
-    assert.doesNotMatch(renamed.stdout, /A reload would do this/);
+    assert.doesNotMatch(renamed.stdout, /A reload would make these changes/);
   },
 );
 

@@ -268,8 +268,8 @@ test("discover – other shapes are read: a bare list, a wrapped response, a tab
       channels: { channel1: { axis: "V" }, channel2: { axis: "H" } },
     },
   ]);
-  assert.match(stderr, /asked point by point/);
-  assert.match(stderr, /501: left out, what a sensor of type 4 reads is unknown/);
+  assert.match(stderr, /queried point by point/);
+  assert.match(stderr, /501: left out, because the kinds of type 4 are unknown/);
 });
 
 test("discover – logs in with e-mail and password, which is read only from its file", async (t) => {
@@ -293,7 +293,7 @@ test("discover – an address of another service, and one where nothing listens,
   const cwd = directory(t);
   const elsewhere = await otherService(t, () => ({ status: 404, body: "" }));
   const wrong = await discover(cwd, ["--url", elsewhere, "--token", "x"]);
-  assert.match(wrong.stderr, /HTTP 404; is --url the service's base address/);
+  assert.match(wrong.stderr, /HTTP 404; check that --url is the service's base address/);
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
@@ -350,7 +350,7 @@ test("discover – asks the gateway which kinds respond for a type; a flag takes
 
   const shut = await discover(cwd, [...words.slice(0, 5), "http://127.0.0.1:1"]);
   assert.equal(shut.code, 1);
-  assert.match(shut.stderr, /^error: --gateway: .*ECONNREFUSED.*is the gateway on/m);
+  assert.match(shut.stderr, /^error: --gateway: .*ECONNREFUSED.*check that the gateway is on/m);
   const elsewhere = await otherService(t, () => ({ status: 404, body: "" }));
   const wrong = await discover(cwd, [...words.slice(0, 5), elsewhere]);
   assert.equal(wrong.code, 1);

@@ -122,7 +122,7 @@ test("DATA_DIR – a read-only file system is reported with exit code 2", {
   for (const dataDir of [disk, join(disk, "data")]) {
     const { code, stderr } = b.run(dataDir, { through });
     assert.equal(code, 2, stderr);
-    assert.match(stderr, /cannot be (made|written): the file system is read-only; mount it/);
+    assert.match(stderr, /cannot be (created|written): the file system is read-only; mount it/);
     isOneLine(stderr);
   }
 });

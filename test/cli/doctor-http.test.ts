@@ -45,7 +45,7 @@ test("doctor – an HTTP port used by another program is an error that names the
   const { look } = place(t);
   const finding = await look(await listening(t, 0));
   assert.equal(finding?.state, "failed");
-  assert.match(finding.detail, /^HTTP_PORT: 127\.0\.0\.1:\d+ is taken by another program/);
+  assert.match(finding.detail, /^HTTP_PORT: 127\.0\.0\.1:\d+ is in use by another program/);
 });
 
 test("doctor – a port used by the running agent itself is no error; a new port that is taken is", async (t) => {

@@ -61,7 +61,7 @@ test("doctor – reports each check that fails or passes, and keeps secrets out 
   assert.match(run.stdout, new RegExp(`^(ok|warning) +${b.sensorOf("loop")} loop `, "m"));
   assert.match(
     run.stdout,
-    /^FAILED +broker +mqtt:\/\/127\.0\.0\.1:9: .*; is the broker running .* its address right\? \(MQTT_URL\)$/m,
+    /^FAILED +broker +mqtt:\/\/127\.0\.0\.1:9: .*; check that the broker is running .* its address is correct \(MQTT_URL\)$/m,
   );
   assert.doesNotMatch(run.stdout, /skipped/);
   assert.match(run.stdout, /^(ok|warning) +disk /m);
@@ -133,7 +133,7 @@ test("doctor – a gateway that accepts connections but never responds is not wa
   assert.equal(run.stdout.match(/no response within/g)?.length, 2);
   assert.match(
     run.stdout,
-    /^FAILED +gateway .*did not return a day of any sensor.* \(\d+ reads not tried\)$/m,
+    /^FAILED +gateway .*returned no day of any sensor.* \(\d+ reads not tried\)$/m,
   );
 });
 
@@ -212,7 +212,10 @@ test("backfill and export – a day is stored once, and exported as CSV and JSON
   assert.ok(named.every(({ site, name }) => site === "bench" && name.length > 0));
   const none = await runCommand(["export", "--from", "2020-01-01", "--to", "2020-01-02"], b);
   assert.equal(none.code, 0);
-  assert.match(none.stderr, /^note: nothing is stored in that range; the newest reading is of 20/);
+  assert.match(
+    none.stderr,
+    /^note: nothing is stored in that range; the newest reading is from 20/,
+  );
 });
 
 test("export – waveforms as CSV, WAV and NumPy files, with an index that lists each", async (t) => {
@@ -270,11 +273,14 @@ test("backfill – a range in the future is an error with exit code 2; if only t
     runCommand(["backfill", "--from", from, "--to", to, "--sensor", b.sensorOf("rpm")], b);
   const future = await ask(day(2), day(3));
   assert.equal(future.code, 2);
-  assert.match(future.stderr, /^error: \S+ is still to come at the gateway, where it is /);
+  assert.match(future.stderr, /^error: \S+ is in the future: it is \S+ at the gateway/);
   assert.equal(future.stdout, "");
   const partly = await ask(day(0), day(3));
   assert.equal(partly.code, 0, partly.stderr);
-  assert.match(partly.stderr, /^\S+ to \S+: not read; still to come at the gateway/);
+  assert.match(
+    partly.stderr,
+    /^\S+ to \S+: not read; it is in the future: it is \S+ at the gateway/,
+  );
   assert.match(partly.stdout, /^done: 1 of 1 reads/);
 });
 

@@ -135,7 +135,7 @@ function bench(t: TestContext, operation: SettingsOperation = "saveSettings"): B
 
 const lost = () =>
   new CallFailure({
-    message: "no answer in 30 s",
+    message: "no response in 30 s",
     failureClass: "transient",
     code: "first_byte_timeout",
   });

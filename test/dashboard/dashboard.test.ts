@@ -364,7 +364,7 @@ async function admitsSilence(house: House): Promise<void> {
     .waitFor({ timeout: WAIT_MS });
   assert.match(
     (await page.locator(".banner:not(.notice)").textContent()) ?? "",
-    /No word from the agent since/,
+    /No data from the agent since/,
   );
   assert.match(await page.title(), /^Not live/);
   assert.deepEqual(await house.browser.findings(), []);

@@ -191,7 +191,7 @@ async function rollsBack(house: House): Promise<void> {
   assert.equal(siteOf(house).sensors[0]?.name, "Wrong tank");
   await nav.getByRole("link", { name: "Versions" }).click();
   await page
-    .getByRole("button", { name: /^Show the difference/ })
+    .getByRole("button", { name: /^Compare with/ })
     .first()
     .click();
   await page.getByText('Sensor 100200374: name "Wrong tank" → "Tank"').waitFor();
@@ -290,7 +290,7 @@ async function discovers(t: TestContext, house: House): Promise<void> {
   await page.getByLabel("E-mail").fill("anna@plant.example");
   await page.getByLabel("Password").fill(PASSWORD);
   await page.getByRole("button", { name: "Find sensors" }).click();
-  await page.getByText(/sensors are not in the site file; 0 are already there/).waitFor();
+  await page.getByText(/sensors are not in the site file yet; 0 already are/).waitFor();
   await page.getByText("What the service does not know").click();
   await page.getByLabel(/^Type 40 /).selectOption("rpm");
   await page.getByRole("button", { name: "Apply to the list" }).click();

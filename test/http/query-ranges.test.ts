@@ -106,7 +106,7 @@ test("query service – a response that exceeds the limits of the box is refused
   const { ask } = await service(t, loopSensor(), { historyLimits });
   const { Key, Value } = await ask("GetDataBySensor", { sensorCode: 30007 });
   assert.equal(Key.StatusNumber, 9007);
-  assert.match(Key.Description, /^answer too large: about \d+ MB.*ask for a shorter range$/);
+  assert.match(Key.Description, /^response too large: about \d+ MB.*request a shorter range$/);
   assert.deepEqual(Value, []);
   const day = { StartDate: "2026-11-19", EndDate: "2026-11-19" };
   const whole = await ask("GetDataBySensor", { sensorCode: 30007, ...day });

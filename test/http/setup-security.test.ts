@@ -69,7 +69,7 @@ test("set-up – requests from other origins, with other host names or without a
       authorization: `Bearer ${TOKENS.viewToken}`,
     });
     assert.equal(answer.status, 403, `${method} ${url}`);
-    assert.match(answer.text, /HTTP_VIEW_TOKEN may look/);
+    assert.match(answer.text, /HTTP_VIEW_TOKEN is read-only/);
   }
   assert.equal(readFileSync(path, "utf8"), before);
   assert.equal(setup.discovery.state, "none");

@@ -391,7 +391,7 @@ test("publisher – a disk that cannot be read keeps its readings and affects no
   assert.deepEqual(outcomes(2), ["skipped"]);
   for (const seq of [1, 3, 4]) assert.equal(outcomes(seq).at(-1), "sent");
   assert.match(logger.text, /a stored reading is damaged/);
-  assert.match(logger.text, /cannot be read now/);
+  assert.match(logger.text, /cannot be read at the moment/);
   const values = (await metrics.deliveryFailures.get()).values;
   assert.equal(values.find(({ labels }) => labels.reason === "damaged")?.value, 1);
 });

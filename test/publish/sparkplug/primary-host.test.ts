@@ -59,7 +59,7 @@ test("sparkplug – a STATE from far in the future does not lock the host out on
   assert.equal(host.doubt, null);
   const wrong = Date.UTC(2106, 1, 7);
   assert.equal(host.apply("scada", state(false, wrong)), "offline");
-  assert.match(host.doubt ?? "", /2106-02-07T00:00:00\.000Z, which is still to come/);
+  assert.match(host.doubt ?? "", /2106-02-07T00:00:00\.000Z is in the future/);
   host.forget();
   assert.equal(host.apply("scada", state(true, now + 1000)), "online");
   assert.equal(host.doubt, null);
@@ -73,7 +73,7 @@ test("sparkplug – a STATE that is too old to count is reported until one count
   host.apply("scada", state(false, now + 3_600_000));
   assert.equal(host.doubt, null, "an hour ahead is a zone, not a broken clock");
   assert.equal(host.apply("scada", state(true, now)), "ignored");
-  assert.match(host.doubt ?? "", /does not count: one of .* came before/);
+  assert.match(host.doubt ?? "", /is ignored, because it is older than the previous one of /);
   assert.equal(host.apply("scada", state(true, 1e300)), "online");
   assert.equal(host.apply("scada", state(true, now + 3_600_000)), "online");
   assert.equal(host.doubt, null);
