@@ -109,7 +109,7 @@ export async function checkGateway(
       found({
         what: "gateway",
         state: "failed",
-        detail: `${settings.gatewayUrl} did not return a day of any sensor; check that it is the gateway's address and ${settings.gatewayService} is its service (GATEWAY_SERVICE)${settings.gatewayUrl.startsWith("http:") ? ". A port that requires TLS closes http:// connections: use https:// for it" : ""}${untried > 0 ? ` (${untried} reads not tried)` : ""}`,
+        detail: `${settings.gatewayUrl} returned no day of any sensor; check that it is the gateway's address and ${settings.gatewayService} is its service (GATEWAY_SERVICE)${settings.gatewayUrl.startsWith("http:") ? ". A port that requires TLS closes http:// connections: use https:// for it" : ""}${untried > 0 ? ` (${untried} reads not tried)` : ""}`,
       });
     if (answered > 0 && usable === 0 && !isLost && !signal.aborted)
       found({

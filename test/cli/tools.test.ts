@@ -108,7 +108,7 @@ test("status – an agent that does not respond is reported, with exit code 1", 
   assert.equal(run.code, 1);
   assert.match(run.stderr, /^error: no agent responds at http:\/\/127\.0\.0\.1:9 /);
   const other = await runCommand(["status", "--url", b.env["GATEWAY_URL"] ?? ""], b);
-  assert.match(other.stderr, /says 404: .*; check that this is the agent's address\n$/);
+  assert.match(other.stderr, /returned 404: .*; check that this is the agent's address\n$/);
 });
 
 test("doctor – a gateway that accepts connections but never responds is not waited for once per sensor", async (t) => {
@@ -340,7 +340,7 @@ for (const port of ["off", "0"]) {
     const status = await runCommand(["status"], at);
     assert.match(status.stdout, /^site +bench, /);
     const stranger = { ...at, env: { ...env, HTTP_TOKEN: "another-token-00" } };
-    assert.match((await runCommand(["status"], stranger)).stderr, / says 401: .*HTTP_TOKEN/);
+    assert.match((await runCommand(["status"], stranger)).stderr, / returned 401: .*HTTP_TOKEN/);
     await stop();
     const after = await runCommand(["status"], at);
     assert.equal(after.code, 1);
