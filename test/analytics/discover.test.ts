@@ -344,7 +344,7 @@ test("discover – asks the gateway which kinds respond for a type; a flag takes
       ["400", ["dryContact"]],
     ],
   );
-  assert.match(stderr, /type 9: taken as current and accCurrent, because .* records of 101/);
+  assert.match(stderr, /type 9: treated as current and accCurrent, because .* records of 101/);
   assert.match(stderr, /type 7: the gateway has no records of 300 in the last 3 days.*--days/);
   assert.equal(gateway.calls.filter(({ body }) => body["sensorCode"] === "400").length, 0);
 
@@ -354,7 +354,7 @@ test("discover – asks the gateway which kinds respond for a type; a flag takes
   const elsewhere = await otherService(t, () => ({ status: 404, body: "" }));
   const wrong = await discover(cwd, [...words.slice(0, 5), elsewhere]);
   assert.equal(wrong.code, 1);
-  assert.match(wrong.stderr, /did not return a day of any sensor: .*--gateway-service/);
+  assert.match(wrong.stderr, /returned no day of any sensor: .*--gateway-service/);
   await assert.rejects(
     discover(cwd, [...words.slice(0, 5), "ftp://u:s3cret@x"]),
     (error: Error) => {

@@ -162,7 +162,8 @@ test("fleet – without an address, with only AMQP, or with nothing listening, i
   assert.match((await runCommand(["fleet", "--from", "amqp://x"])).stderr, /give --db/);
   const { code, stderr } = await runCommand(["fleet", "--db", "postgres://u:secret@127.0.0.1:1/x"]);
   assert.equal(code, 1);
-  const refused = /nothing accepts connections at that address and port \(ECONNREFUSED\); check that the/;
+  const refused =
+    /nothing accepts connections at that address and port \(ECONNREFUSED\); check that the/;
   assert.match(stderr, refused);
   assert.match(stderr, /127\.0\.0\.1:1/);
   assert.ok(!stderr.includes("secret"));

@@ -493,7 +493,10 @@ test("settings – the same port for HTTP and Modbus is an error if both listen 
 test("settings – a gateway address that already contains its service path causes a warning", () => {
   const warnings = (url: string) =>
     load({ GATEWAY_URL: url }).warnings.filter(({ place }) => place === "GATEWAY_URL");
-  assert.match(warnings("http://192.0.2.1/SensorService.svc/")[0]?.remedy ?? "", /remove it from the address/);
+  assert.match(
+    warnings("http://192.0.2.1/SensorService.svc/")[0]?.remedy ?? "",
+    /remove it from the address/,
+  );
   assert.deepEqual(warnings("http://192.0.2.1/plant"), []);
 });
 
