@@ -23,7 +23,7 @@ export async function run({ flags, env, cwd, stdout, stderr }: CommandContext): 
   if (db === null && settings.from.length === 0) throw new UsageError("--from or --db is required");
   if (db === null && settings.from.some((address) => address.startsWith("amqp")))
     throw new UsageError(
-      "retained topics are read over mqtt(s)://; over AMQP there are none, so give --db",
+      "retained topics are read over mqtt(s)://; over AMQP there are none, so use --db",
     );
   const { readFleet } = await loadCollectBundle();
   let boxes: FleetBox[];

@@ -132,7 +132,7 @@ test(
     assert.equal(code, 0, stderr);
     assert.match(
       stderr,
-      /SITE_FILE: SETUP_ENABLED is on and \/nonexistent\/gateside-site\.json cannot be saved/,
+      /SITE_FILE: SETUP_ENABLED is on, but \/nonexistent\/gateside-site\.json cannot be saved/,
     );
     assert.match(stderr, /set SITE_FILE=.*\/data\/gateside-site\.json/);
     assert.match(stderr, /no sensors yet; open the set-up page/);

@@ -163,7 +163,7 @@ test("discover – with the operator's hints every sensor is drafted, and the as
   assert.deepEqual(site?.sensors[1]?.channels["current4"], { clamp: 100 });
   assert.match(stderr, /20871: clamps of 100 A .* correct those that differ/);
   assert.match(stderr, /30007: bar from 0 to 10/);
-  assert.match(stderr, /40001: mounted nowhere/);
+  assert.match(stderr, /40001: the service does not know where it is mounted/);
 });
 
 test("discover – merging adds what is new and changes nothing that a person wrote", async (t) => {
@@ -212,7 +212,7 @@ test("discover – merging adds what is new and changes nothing that a person wr
   assert.equal(merged.sensors[3].code, "40001");
   assert.match(first.stderr, /99: in the file but not listed by the service; kept/);
   const second = await discover(cwd, words);
-  assert.match(second.stderr, /Sensors added[^:]*: 0; there before: [1-9]/);
+  assert.match(second.stderr, /Sensors added[^:]*: 0; already there: [1-9]/);
   assert.deepEqual(JSON.parse(readFileSync(join(cwd, "site.json"), "utf8")), merged);
 });
 

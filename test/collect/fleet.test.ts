@@ -159,7 +159,7 @@ test("fleet – a database without our tables is reported with the command that 
 
 test("fleet – without an address, with only AMQP, or with nothing listening, it says so", async () => {
   assert.match((await runCommand(["fleet"])).stderr, /--from or --db is required/);
-  assert.match((await runCommand(["fleet", "--from", "amqp://x"])).stderr, /give --db/);
+  assert.match((await runCommand(["fleet", "--from", "amqp://x"])).stderr, /use --db/);
   const { code, stderr } = await runCommand(["fleet", "--db", "postgres://u:secret@127.0.0.1:1/x"]);
   assert.equal(code, 1);
   const refused =
