@@ -279,7 +279,7 @@ async function discovers(t: TestContext, house: House): Promise<void> {
   await nav.getByRole("link", { name: "Sensors" }).click();
   await page.getByRole("link", { name: "Find sensors at the analytics service" }).click();
   await page.getByRole("button", { name: "Find sensors" }).click();
-  await page.getByText("Give the address with http:// or https://, the e-mail").waitFor();
+  await page.getByText("Enter the address with http:// or https://, the e-mail").waitFor();
   await page.getByLabel("Address of the service").fill(url);
   await page.getByLabel("E-mail").fill("anna@plant.example");
   await page.getByLabel("Password").fill("not this one");

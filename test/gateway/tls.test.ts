@@ -99,6 +99,6 @@ test("gateway over TLS – http:// to a TLS port, and https:// to a plain one, a
   const encrypted = await b.doctor(null, "127.0.0.1", "https", port);
   assert.match(
     encrypted,
-    /^FAILED +gateway .*speaks no TLS on that port; GATEWAY_URL likely begins with http:\/\//m,
+    /^FAILED +gateway .*does not use TLS on that port; GATEWAY_URL should probably begin with http:\/\//m,
   );
 });
