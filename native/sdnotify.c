@@ -49,14 +49,19 @@ static napi_value send_call(napi_env env, napi_callback_info info) {
   return result;
 }
 
+/* Parts of the program that hold nothing but what its file holds. Nobody can write to them, so they are looked for once. */
+#define RANGES_MAX 16
+static struct { char *from; size_t length; } ranges[RANGES_MAX];
+static int range_count = -1;
+
 /*
- * Only mappings that hold nothing but what the file holds: program text, and read-only data none of whose pages the loader changed
- * (Anonymous: 0 kB; what it relocated would be lost). Dropped pages stay in the kernel's cache of the file and come back when touched.
+ * Program text, and read-only data none of whose pages the loader changed (Anonymous: 0 kB; what it relocated would be lost).
  */
-static void drop_program_pages(void) {
+static void find_ranges(void) {
   char program[512], line[1024];
   ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
   FILE *maps = length > 0 ? fopen("/proc/self/smaps", "re") : NULL;
+  range_count = 0;
   if (maps == NULL) return;
   program[length] = '\0';
   unsigned long from = 0, to = 0;
@@ -71,11 +76,20 @@ static void drop_program_pages(void) {
       to = end;
       is_ours = at > 0 && strcmp(line + at, program) == 0 && (strcmp(access, "r-xp") == 0 || strcmp(access, "r--p") == 0);
     } else if (is_ours && sscanf(line, "Anonymous: %lu kB", &kilobytes) == 1) {
-      if (kilobytes == 0) (void)madvise((void *)from, to - from, MADV_DONTNEED);
+      if (kilobytes == 0 && range_count < RANGES_MAX) {
+        ranges[range_count].from = (char *)from;
+        ranges[range_count++].length = to - from;
+      }
       is_ours = 0;
     }
   }
   fclose(maps);
+}
+
+/* Dropped pages stay in the kernel's cache of the file and come back when touched. */
+static void drop_program_pages(void) {
+  if (range_count < 0) find_ranges();
+  for (int i = 0; i < range_count; i++) (void)madvise(ranges[i].from, ranges[i].length, MADV_DONTNEED);
 }
 
 static napi_value trim_call(napi_env env, napi_callback_info info) {

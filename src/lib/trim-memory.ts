@@ -5,17 +5,16 @@ interface NativeMemory {
   trim?(): void;
 }
 
-/**
- * At once, so that the first reads do not add to what the start needed; after the first round of polls; then often
- * enough that memory used by a backfill is not kept permanently.
- */
-const FIRST_MS = 30_000;
-const EVERY_MS = 10 * 60_000;
+/** Shortest and longest time between two trims, ms. */
+const PAUSE_MS = { min: 1_000, max: 10 * 60_000 };
+/** Growth since the last trim from which the next one follows soon, bytes. */
+const GROWTH_BYTES = 4 << 20;
 
 /**
- * Returns unused memory to the kernel from time to time: free heap, and pages of the program that only the start
- * needed; about 40 MB on a small board. Does nothing without the native module, which only packages contain. Returns a
- * function that stops it.
+ * Returns unused memory to the kernel: free heap, and pages of the program that have not been used since; about 40 MB on
+ * a small board. At once, so that the first reads do not add to what the start needed; then every second while memory
+ * grows, as in a backfill; otherwise less and less often. Does nothing without the native module, which only packages
+ * contain. Returns a function that stops it.
  * @param nativePath path of sdnotify.node
  */
 export function trimMemoryRegularly(nativePath: string): () => void {
@@ -23,13 +22,19 @@ export function trimMemoryRegularly(nativePath: string): () => void {
   const { trim } = createRequire(nativePath)(nativePath) as NativeMemory;
   // A module of an earlier version lacks it.
   if (trim === undefined) return () => {};
-  trim();
-  const first = setTimeout(() => trim(), FIRST_MS);
-  const later = setInterval(() => trim(), EVERY_MS);
-  first.unref();
-  later.unref();
-  return () => {
-    clearTimeout(first);
-    clearInterval(later);
+  let pauseMs = PAUSE_MS.min;
+  let trimmedBytes = Number.POSITIVE_INFINITY;
+  let timer: NodeJS.Timeout;
+  const next = () => {
+    const hasGrown = process.memoryUsage.rss() > trimmedBytes + GROWTH_BYTES;
+    trim();
+    trimmedBytes = process.memoryUsage.rss();
+    pauseMs = hasGrown ? PAUSE_MS.min : Math.min(PAUSE_MS.max, 2 * pauseMs);
+    timer = setTimeout(next, pauseMs);
+    timer.unref();
   };
+  trim();
+  timer = setTimeout(next, pauseMs);
+  timer.unref();
+  return () => clearTimeout(timer);
 }
