@@ -75,14 +75,14 @@ function canonicalText(
   record: RawRecord,
 ): string {
   let text = `${JSON.stringify(normalCode(sensorCode))} ${kind} ${timeMs}\n`;
-  for (const name of Object.keys(record.fields).sort()) {
+  for (const name of sortedKeys(record.fields)) {
     const value = record.fields[name];
     if (value !== undefined) text += `${name} ${canonicalJson(value)}\n`;
   }
-  for (const name of (Object.keys(record.times) as TimeField[]).sort()) {
-    text += `${name} ${record.times[name]?.ms}\n`;
+  for (const name of sortedKeys(record.times)) {
+    text += `${name} ${record.times[name as TimeField]?.ms}\n`;
   }
-  for (const name of Object.keys(record.extra).sort()) {
+  for (const name of sortedKeys(record.extra)) {
     const value = record.extra[name];
     // Null and missing are equivalent (services section 2, rule 6).
     if (value !== undefined && value !== null) {
@@ -92,13 +92,22 @@ function canonicalText(
   return text;
 }
 
+/** Servers write members in one order, mostly that of the alphabet; a sort that changes nothing costs ten times the check. */
+function sortedKeys(value: object): string[] {
+  const keys = Object.keys(value);
+  for (let at = 1; at < keys.length; at += 1) {
+    if ((keys[at - 1] ?? "") > (keys[at] ?? "")) return keys.sort();
+  }
+  return keys;
+}
+
 /** JSON with sorted members and one spelling for each number. */
 export function canonicalJson(value: JsonValue): string {
   if (typeof value === "number") return Number.isNaN(value) ? "NaN" : JSON.stringify(value);
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   if (isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   const members: string[] = [];
-  for (const name of Object.keys(value).sort()) {
+  for (const name of sortedKeys(value)) {
     const member = value[name];
     if (member !== undefined) members.push(`${JSON.stringify(name)}:${canonicalJson(member)}`);
   }

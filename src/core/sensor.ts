@@ -179,5 +179,7 @@ export function sameCode(a: string, b: string): boolean {
 
 export function normalCode(code: string): string {
   const text = code.trim();
+  // Called several times per reading, and few codes begin with a zero.
+  if (!text.startsWith("0")) return text;
   return /^\d+$/.test(text) ? text.replace(/^0+(?=\d)/, "") : text;
 }

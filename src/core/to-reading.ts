@@ -155,18 +155,18 @@ function rawOf(record: RawRecord): Record<string, JsonValue> {
   // fromEntries defines members; an unknown member named __proto__ stays plain data.
   const raw: Record<string, JsonValue> = Object.fromEntries(Object.entries(record.extra));
   if (record.sensorCode !== null) raw.sensor_code = record.sensorCode;
-  for (const name of Object.keys(record.fields)) {
+  for (const name in record.fields) {
     const value = record.fields[name];
     const isJson = typeof value !== "number" || Number.isFinite(value);
     raw[name] = isJson && value !== undefined ? value : null;
   }
-  for (const name of Object.keys(record.times) as TimeField[]) {
-    const text = record.timeTexts?.[name];
+  const { times, timeTexts } = record;
+  for (const name in times) {
     // As received: a raw value must not depend on how we parse it.
-    raw[name] = text ?? new Date(record.times[name]?.ms ?? Number.NaN).toISOString();
+    const text = timeTexts?.[name as TimeField];
+    raw[name] = text ?? new Date(times[name as TimeField]?.ms ?? Number.NaN).toISOString();
   }
-  // Times that cannot be parsed.
-  for (const name of Object.keys(record.timeTexts ?? {}) as TimeField[])
-    raw[name] = record.timeTexts?.[name] ?? null;
+  // Those that cannot be parsed.
+  for (const name in timeTexts) raw[name] = timeTexts[name as TimeField] ?? null;
   return raw;
 }

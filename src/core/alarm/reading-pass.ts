@@ -4,7 +4,7 @@
  */
 import { type Kind, normalCode } from "../sensor.ts";
 import type { CompiledSensor } from "./compile.ts";
-import { type AlarmContext, machineStateAt } from "./context.ts";
+import { type AlarmContext, isFollowed, machineStateAt } from "./context.ts";
 import type { AlarmEvent } from "./event.ts";
 import type { FollowedReading, FollowUp, LearningSample } from "./follow-up.ts";
 import { type ReadingOutcome, ReadingStep } from "./reading-step.ts";
@@ -29,6 +29,11 @@ export class ReadingPass {
     const inOrder = readings
       .filter(({ isFuture }) => !isFuture)
       .toSorted((a, b) => a.timeMs - b.timeMs);
+    if (this.#isUnwatched(code, kind, inOrder)) {
+      const { timeMs, id } = inOrder[inOrder.length - 1] as FollowedReading;
+      state.newest.set(kind, { timeMs, id });
+      return states.followUp(this.#codes, this.#events, this.#samples);
+    }
     const isSignal = machines.isSignal(code, kind);
     for (const [i, reading] of inOrder.entries()) {
       machines.note(state, code, kind, reading);
@@ -37,6 +42,19 @@ export class ReadingPass {
       if (isSignal) this.#judgeWaiting(code, kind, reading.timeMs, untilMs);
     }
     return states.followUp(this.#codes, this.#events, this.#samples);
+  }
+
+  /** True for good readings in their order of which nothing is watched, as most are: only the newest of them is remembered. */
+  #isUnwatched(code: string, kind: Kind, inOrder: readonly FollowedReading[]): boolean {
+    if (inOrder.length === 0 || isFollowed(this.#context, code, kind)) return false;
+    const { newest, waiting } = this.#context.states.of(code);
+    if (waiting.has(kind)) return false;
+    let last = newest.get(kind)?.timeMs ?? Number.NEGATIVE_INFINITY;
+    return inOrder.every(({ timeMs, quality }) => {
+      const isNewer = timeMs > last;
+      last = timeMs;
+      return isNewer && Object.keys(quality).length === 0;
+    });
   }
 
   #step(

@@ -101,7 +101,7 @@ export class RecordDecoder {
   #assemble(members: { [name: string]: MemberValue }): RawRecord {
     const draft: Draft = {
       sensorCode: null,
-      fields: Object.create(null),
+      fields: {},
       times: {},
       timeTexts: {},
       channels: this.#kind === "accel" ? Array.from({ length: CHANNELS }, () => ABSENT) : [],
@@ -109,7 +109,7 @@ export class RecordDecoder {
       faults: [],
     };
     let others: string[] | null = null;
-    for (const name of Object.keys(members)) {
+    for (const name in members) {
       const field = this.#lookup.exact.get(name);
       const value = members[name];
       if (field && value !== undefined) this.#read(field, value, draft);
