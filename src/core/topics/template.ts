@@ -50,9 +50,28 @@ export interface TopicFields {
   readonly value?: string;
 }
 
+/** Templates are few, and rendered for every message: their texts and placeholders by turns. */
+const parsed = new Map<string, readonly string[]>();
+const PARSED_MAX = 100;
+
+function partsOf(template: string): readonly string[] {
+  let parts = parsed.get(template);
+  if (parts === undefined) {
+    parts = template.split(/\{(\w+)\}/);
+    if (parsed.size >= PARSED_MAX) parsed.clear();
+    parsed.set(template, parts);
+  }
+  return parts;
+}
+
 /** The topic of one stream. The template must have passed `templateFaults`. */
 export function renderTopic(template: string, fields: TopicFields): string {
-  const topic = template.replace(/\{(\w+)\}/g, (_, name: string) => fieldText(name, fields));
+  let topic = "";
+  let isPlaceholder = false;
+  for (const part of partsOf(template)) {
+    topic += isPlaceholder ? fieldText(part, fields) : part;
+    isPlaceholder = !isPlaceholder;
+  }
   // Topics that begin with $ are reserved by the broker; a template may use one ($aws/rules), a name may not.
   return topic.startsWith("$") && !template.startsWith("$") ? `_${topic.slice(1)}` : topic;
 }
