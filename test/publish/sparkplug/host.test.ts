@@ -29,7 +29,8 @@ async function withHost(t: TestContext) {
     await waitUntil("SUBSCRIBE", sees);
   };
   const ignored = async (count: number) => {
-    const seen = () => site.logs.filter(({ message }) => message.includes("does not count")).length;
+    const seen = () =>
+      site.logs.filter(({ message }) => message.includes("host state was ignored")).length;
     await waitUntil(`${count} ignored states`, () => seen() >= count);
   };
   const start = () => site.run(site.node({ hostId: "scada", link: { url: tap.url } }));
@@ -123,7 +124,9 @@ test("sparkplug – the age of states is remembered across reconnects", { skip }
   await raw("");
   tap.cut();
   await isWaiting(1);
-  const before = site.logs.filter(({ message }) => message.includes("does not count")).length;
+  const before = site.logs.filter(({ message }) =>
+    message.includes("host state was ignored"),
+  ).length;
   await state(true, 50);
   await ignored(before + 1);
   assert.equal(site.of("NBIRTH").length, 1);
