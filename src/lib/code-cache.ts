@@ -6,6 +6,7 @@
 import {
   chmodSync,
   closeSync,
+  existsSync,
   fstatSync,
   openSync,
   readSync,
@@ -14,14 +15,16 @@ import {
   writeFileSync,
 } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { debuglog } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { Script } from "node:vm";
 import { crc32 } from "node:zlib";
 
-const WRAPPER_HEAD = Buffer.from("(function(exports,require,module,__filename,__dirname){//");
-const WRAPPER_TAIL = Buffer.from("\n})");
+const WRAPPER_HEAD = "(function(exports,require,module,__filename,__dirname){//";
+const WRAPPER_TAIL = "\n})";
+const WRAPPER_BYTES = WRAPPER_HEAD.length + WRAPPER_TAIL.length;
+const PIECE_BYTES = 65_536;
 /** Longest first line of a cache file, bytes. */
 const TITLE_BYTES_MAX = 200;
 
@@ -33,9 +36,14 @@ type Wrapped = (
   dirname: string,
 ) => void;
 
+/** Only packages contain it; a module of an earlier version lacks some of it. */
+interface NativeModule {
+  map?(file: number, size: number, head: string, tail: string): string | undefined;
+}
+
 interface Source {
   /** The program as the body of a function, its first line (`#!…`) as a comment, so that line numbers stay. */
-  readonly text: Buffer;
+  readonly text: string;
   /** First line of a cache file that fits this program and this runtime. */
   title(data: Uint8Array): string;
   /** Owner of the file. */
@@ -83,21 +91,44 @@ function readSource(program: string): Source {
   const file = openSync(program, "r");
   try {
     const { size, uid } = fstatSync(file);
-    const text = Buffer.allocUnsafeSlow(WRAPPER_HEAD.length + size + WRAPPER_TAIL.length);
-    WRAPPER_HEAD.copy(text);
-    const body = text.subarray(WRAPPER_HEAD.length, WRAPPER_HEAD.length + size);
-    for (let at = 0; at < size; ) {
-      const count = readSync(file, body, at, size - at, at);
+    const mapped = mapSource(program, file, size);
+    const whole = Buffer.allocUnsafeSlow(mapped === undefined ? WRAPPER_BYTES + size : PIECE_BYTES);
+    let sum = 0;
+    let at = 0;
+    while (at < size) {
+      const room = mapped === undefined ? whole.subarray(WRAPPER_HEAD.length + at) : whole;
+      const count = readSync(file, room, 0, Math.min(room.length, size - at), at);
       if (count === 0) throw new Error(`${program} became shorter while it was read`);
+      sum = crc32(room.subarray(0, count), sum);
       at += count;
     }
-    WRAPPER_TAIL.copy(text, WRAPPER_HEAD.length + size);
     const { version, arch } = process;
     const title = (data: Uint8Array) =>
-      `gateside code cache 1, node ${version} ${arch}, program ${crc32(text)}, data ${crc32(data)}\n`;
-    return { text, title, uid };
+      `gateside code cache 2, node ${version} ${arch}, program ${sum}, data ${crc32(data)}\n`;
+    if (mapped !== undefined) return { text: mapped, title, uid };
+    whole.write(WRAPPER_HEAD, 0, "latin1");
+    whole.write(WRAPPER_TAIL, WRAPPER_HEAD.length + size, "latin1");
+    return { text: whole.toString("latin1"), title, uid };
   } finally {
     closeSync(file);
+  }
+}
+
+/**
+ * The source in the kernel's cache of the file, for V8 keeps it for later: 4 MB that are not the process's own. Packages replace the file and never
+ * write into it. Undefined without the native module, which only packages contain.
+ */
+function mapSource(program: string, file: number, size: number): string | undefined {
+  return nativeModule(program)?.map?.(file, size, WRAPPER_HEAD, WRAPPER_TAIL);
+}
+
+function nativeModule(program: string): NativeModule | null {
+  const path = join(dirname(program), "sdnotify.node");
+  try {
+    return existsSync(path) ? (createRequire(program)(path) as NativeModule) : null;
+  } catch {
+    // A module for another machine: everything works without it.
+    return null;
   }
 }
 
@@ -127,7 +158,7 @@ function readCache(path: string, source: Source): Buffer | undefined {
 }
 
 function compile(program: string, { text }: Source, cachedData: Buffer | undefined): Script {
-  return new Script(text.toString("latin1"), {
+  return new Script(text, {
     filename: program,
     ...(cachedData === undefined ? {} : { cachedData }),
   });

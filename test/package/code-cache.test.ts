@@ -16,6 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { NODE_FLAGS } from "../../scripts/bench/agent-process.ts";
+import { buildSdNotify, skipWithoutNatives } from "../support/notify-socket.ts";
 
 const skip = existsSync(join("dist", "launch.js"))
   ? false
@@ -102,6 +103,25 @@ test("launcher – the program sees its own path, and errors show the lines of i
     assert.match(frame ?? "", new RegExp(`${path}:4:\\d+`));
     run("--write-cache");
   }
+});
+
+test("launcher – with the native module the program's text is mapped from its file, and the same cache fits", {
+  skip: skip || skipWithoutNatives,
+}, (t) => {
+  const look = `
+if (process.argv[2] === "mapped") console.log(require("fs").readFileSync("/proc/self/maps", "utf8").includes(__filename));`;
+  const { run, directory } = install(t, PROGRAM + look);
+  run("--write-cache");
+  assert.match(run("mapped").stdout, /false$/);
+  buildSdNotify(join(directory, "sdnotify.node"));
+  assert.deepEqual(run("a"), { status: 0, stdout: "it is a string", cache: USED });
+  assert.match(run("mapped").stdout, /true$/);
+  const [, , frame] = JSON.parse(run("where").stdout) as string[];
+  assert.match(frame ?? "", /gateside\.js:4:\d+/);
+  run("--write-cache");
+  assert.equal(run("a").cache, USED);
+  writeFileSync(join(directory, "sdnotify.node"), "for another machine");
+  assert.deepEqual(run("a"), { status: 0, stdout: "it is a string", cache: USED });
 });
 
 test("launcher – a cache that does not fit is left alone and the program runs", { skip }, (t) => {
