@@ -39,6 +39,7 @@ type Wrapped = (
 /** Only packages contain it; a module of an earlier version lacks some of it. */
 interface NativeModule {
   map?(file: number, size: number, head: string, tail: string): string | undefined;
+  trim?(): void;
 }
 
 interface Source {
@@ -60,6 +61,8 @@ export function runWithCache(program: string, cacheFile: string): void {
   const script = compile(program, source, cachedData);
   const isUsed = cachedData !== undefined && script.cachedDataRejected === false;
   debuglog("gateside")(isUsed ? "code cache used" : "no code cache used");
+  // What only the runtime's own start and the reading of the program needed.
+  nativeModule(program)?.trim?.();
   execute(program, script);
 }
 
