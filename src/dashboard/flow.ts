@@ -104,13 +104,13 @@ function showGateway(
   const { gateway } = status;
   const last =
     gateway.lastAnswerAtMs === null
-      ? "never answered"
+      ? "no response yet"
       : gateway.isUp
         ? ""
         : `silent for ${age(model.agentNowMs() - gateway.lastAnswerAtMs)}`;
   const skew = gateway.skewMs;
   const skewMinutes = skew === null ? 0 : Math.round(Math.abs(skew) / 60_000);
-  station.show(gateway.isUp ? "ok" : "bad", gateway.isUp ? "Answering" : "Not answering", [
+  station.show(gateway.isUp ? "ok" : "bad", gateway.isUp ? "Responding" : "Not responding", [
     host(gateway.url),
     last,
     skewMinutes >= 1 && skew !== null
@@ -138,7 +138,7 @@ function showBuffer(status: Status, station: Station, tank: Tank): void {
   tank.show(share);
   station.show(
     isWell ? (isTight ? "warn" : "ok") : "bad",
-    hoursLeft === null ? "Keeping readings" : `Room for ${hours(hoursLeft)} offline`,
+    hoursLeft === null ? "Storing readings" : `Room for ${hours(hoursLeft)} offline`,
     [
       hoursLeft === null ? "hours until full: known after one hour" : "",
       `${(share * 100).toFixed(share < 0.1 ? 1 : 0)}\u00a0% of ${bytes(buffer.limitBytes)} used`,
