@@ -122,7 +122,7 @@ function holdOf(status: unknown): string | null {
   if (typeof gateway !== "object" || gateway === null) return null;
   if (Reflect.get(gateway, "isUp") !== false) return null;
   const why: unknown = Reflect.get(gateway, "lastError");
-  return typeof why === "string" ? why : "it does not answer";
+  return typeof why === "string" ? why : "it does not respond";
 }
 
 function jobOf(answer: unknown): BackfillProgress {

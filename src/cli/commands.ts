@@ -277,7 +277,7 @@ export const COMMANDS: readonly Command[] = [
     name: "settings",
     summary: "queue sensor settings on the gateway",
     details:
-      "Uses the running agent if one responds; otherwise contacts the gateway directly. The gateway queues the settings until the sensor next asks for them.\nExit code 0 if queued, 1 if not.",
+      "Uses the running agent if one responds; otherwise contacts the gateway directly. The gateway queues the settings until the sensor next contacts it.\nExit code 0 if queued, 1 if not.",
     flags: SETTINGS_FLAGS,
     examples: [
       "gateside settings --sensor 10234 --interval-send-data 60 --range 8 --interval-rms 60 --alarm1 4.5 --alarm2 4.5 --alarm3 4.5",

@@ -23,7 +23,7 @@ export function brokerAddress(text: string): BrokerAddress {
   const protocol = url.protocol.replace(/:$/, "");
   if (!isProtocol(protocol))
     throw new Error(`begins with ${url.protocol}//; give mqtt://, mqtts://, amqp:// or amqps://`);
-  if (url.hostname === "") throw new Error("names no host");
+  if (url.hostname === "") throw new Error("has no host");
   return {
     protocol,
     host: url.hostname.replace(/^\[(.*)\]$/, "$1"),

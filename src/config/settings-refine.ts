@@ -37,7 +37,7 @@ export function refineSettings(
   if (publishFormats.length === 0 && /^[\s,]*$/.test(raw.PUBLISH_FORMATS)) {
     note({
       place: "PUBLISH_FORMATS",
-      problem: "names no format",
+      problem: "contains no format",
       remedy: `use one or more of ${FORMATS.join(", ")}, comma-separated`,
     });
   }

@@ -56,7 +56,7 @@ function parse(delivery: Delivery, options: ParseOptions): Item {
   const [siteLevel = "", ...levels] = topic.slice(prefix.length + 1).split("/");
   const [first = "", second = ""] = levels;
   if (siteLevel === "" || first === "")
-    return rejected("foreign_topic", "names no site or no sensor");
+    return rejected("foreign_topic", "contains no site or no sensor");
   // Plain values and commands use the same prefix; they contain nothing that a reading lacks.
   if (first === "agent" && second === "cmd") return { type: "ignored" };
   const last = levels.at(-1) ?? "";

@@ -283,7 +283,7 @@ export class EnvelopeWalker {
     const { oddities } = this.#options;
     const status = readStatus(memberOf(value, ENVELOPE.statusNumber), oddities);
     if (status === null) {
-      this.#end({ outcome: "malformed", detail: "Key holds no status number" });
+      this.#end({ outcome: "malformed", detail: "Key contains no status number" });
       return;
     }
     this.#top().hasKey = true;
