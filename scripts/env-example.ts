@@ -19,8 +19,8 @@ export function envExample(): string {
   });
   return [
     "# Settings of Gateside. Copy to .env (or an EnvironmentFile of systemd) and uncomment what differs from the default.",
-    "# Any secret X can be given as X_FILE=path instead. `gateside check` shows what is in effect.",
-    "# Written from the program's own table by `node --import tsx scripts/write-settings-doc.ts`.",
+    "# For any secret X, you can set X_FILE=path instead. `gateside check` shows the values in effect.",
+    "# Generated from the program's own table by `node --import tsx scripts/write-settings-doc.ts`.",
     "",
     ...entries,
   ].join("\n");

@@ -35,9 +35,9 @@ export function settingsPage(): string {
   return [
     "# Settings",
     "",
-    "All settings come from the environment, or from a `.env` file in its working directory (the environment",
-    "wins). `gateside check` shows what is in effect and where it comes from. Every secret `X` can be given as `X_FILE` instead: a path",
-    "whose trimmed content is the value. This page is written from the program's own table by",
+    "All settings come from the environment, or from a `.env` file in the working directory; the environment takes precedence.",
+    "`gateside check` shows the values in effect and where they come from. For every secret `X`, you can set `X_FILE` instead: a path",
+    "whose trimmed content is the value. This page is generated from the program's own table by",
     "`node --import tsx scripts/write-settings-doc.ts`.",
     "",
     "| name | default | values | meaning |",
@@ -46,7 +46,7 @@ export function settingsPage(): string {
     "",
     "## What an installation changes",
     "",
-    "A relative path is taken from the working directory. The packages' `gateside.env` sets nothing (every line of it is a comment), but the",
+    "Relative paths start at the working directory. The packages' `gateside.env` sets nothing (every line of it is a comment), but the",
     "service and the `gateside` command that come with the package or `scripts/install.sh`, and the container, set these in place of the defaults:",
     "",
     "| where | `DATA_DIR` | `SITE_FILE` | settings are read from |",
@@ -56,7 +56,7 @@ export function settingsPage(): string {
         `| ${where} | \`${dataDir}\` | \`${siteFile}\` | ${source} |`,
     ),
     "",
-    "Whatever `gateside.env` (or the container's environment) says of them wins. Every other default is the one above.",
+    "Values in `gateside.env` (or the container's environment) take precedence over these. All other defaults are those above.",
     "",
   ].join("\n");
 }

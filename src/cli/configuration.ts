@@ -23,7 +23,7 @@ import type { CommandContext, FlagSpec } from "./command.ts";
 export const ENVIRONMENT_FLAG: FlagSpec = {
   name: "environment",
   value: "FILE",
-  doc: "read settings from FILE instead of .env (the environment still wins)",
+  doc: "read settings from FILE instead of .env (the environment still takes precedence)",
 };
 
 /** Wrong settings or site file: one line per fault on stderr, exit code 2. */
