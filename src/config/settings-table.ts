@@ -152,7 +152,7 @@ const SPECS = {
     default: 4,
     minimum: 0,
     maximum: 60,
-    doc: "Maximum time that new readings wait to be stored and published together, s, which spares SD cards; 0 = no wait. More than 50 readings never wait.",
+    doc: "Maximum time that new readings wait to be stored and published together, s, which spares SD cards; 0 = no wait. More than 50 waiting readings are stored at once.",
   },
   HISTORY_DAYS: {
     type: "integer",
@@ -166,7 +166,7 @@ const SPECS = {
     default: 7,
     minimum: 0,
     maximum: 3660,
-    doc: "The same for waveform samples.",
+    doc: "Days that waveform samples are kept.",
   },
   BUFFER_MAX_MB: {
     type: "integer",
@@ -180,7 +180,7 @@ const SPECS = {
     default: 256,
     minimum: 0,
     maximum: 16_777_216,
-    doc: "Free space that the agent leaves on that disk, MB; 0 = no minimum.",
+    doc: "Free space that the agent leaves on the disk of DATA_DIR, MB; 0 = no minimum.",
   },
   MQTT_URL: {
     type: "text",
@@ -206,8 +206,8 @@ const SPECS = {
     type: "text",
     doc: "PEM file of the CA that signed the broker's certificate, trusted in addition to the public CAs.",
   },
-  MQTT_CERT_FILE: { type: "text", doc: "PEM file of our client certificate." },
-  MQTT_KEY_FILE: { type: "text", doc: "PEM file of our private key." },
+  MQTT_CERT_FILE: { type: "text", doc: "PEM file of the agent's client certificate." },
+  MQTT_KEY_FILE: { type: "text", doc: "PEM file of its private key." },
   MQTT_TOPIC_PREFIX: {
     type: "text",
     default: "gateside",
@@ -382,7 +382,7 @@ const SPECS = {
     type: "choice",
     choices: ["trace", "debug", "info", "warn", "error", "fatal", "silent"],
     default: "info",
-    doc: "pino level.",
+    doc: "Log level.",
   },
 } as const satisfies Record<string, SettingSpec>;
 
