@@ -18,7 +18,7 @@ export function createMetrics() {
 
   const metrics = {
     registry,
-    gatewayUp: gauge("gateway_up", "1 while the gateway responds to calls."),
+    gatewayUp: gauge("gateway_up", "1 if the last call to the gateway got a response."),
     gatewayRequests: counter("gateway_requests_total", "Calls to the gateway by outcome class.", [
       "outcome",
     ]),
@@ -83,7 +83,7 @@ export function createMetrics() {
     diskFreeBytes: gauge("disk_free_bytes", "Free space on the store's disk."),
     hoursUntilFull: gauge(
       "buffer_hours_until_full",
-      "Hours until the buffer is full at the recent rate.",
+      "Hours of an outage for which the buffer has room at the recent rate.",
     ),
     commits: counter("store_commits_total", "Transactions committed."),
     commitDuration: histogram(

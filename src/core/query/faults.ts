@@ -136,7 +136,7 @@ function bufferFaults({ buffer }: AgentStatus): Fault[] {
     add(
       "buffer_nearly_full",
       "warning",
-      `At the current rate the buffer will be full in ${Math.max(0, Math.floor(buffer.hoursUntilFull))} hours.`,
+      `At the current rate the buffer has room for ${Math.max(0, Math.floor(buffer.hoursUntilFull))} more hours of an outage.`,
       "Restore the connection to the broker, or raise BUFFER_MAX_MB if the disk allows it. To free space, lower WAVEFORM_DAYS or HISTORY_DAYS.",
     );
   }
