@@ -176,7 +176,7 @@ test("planted secrets – set-up, node states, Modbus and the bundle of a runnin
     const tried = await see("POST", "/api/v1/setup/uplinks/test", { uplink });
     assert.equal(tried.status, 200, tried.text);
     // It repeats what the broker says, or there would be nothing to take out.
-    assert.match(tried.text, /"ok":false.*it says: [^"]*\*\*\*/);
+    assert.match(tried.text, /"ok":false.*it sent: [^"]*\*\*\*/);
   }
   const wrong = { uplinks: [{ ...cloud, username: TYPED, password: PASSWORDS[1], inflight: "x" }] };
   assert.match((await see("POST", "/api/v1/setup/uplinks/check", wrong)).text, /"faults":\[\{/);

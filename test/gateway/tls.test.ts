@@ -91,7 +91,7 @@ test("gateway over TLS – http:// to a TLS port, and https:// to a plain one, a
 }, async (t) => {
   const b = await bench(t);
   const plain = await b.doctor(null, "127.0.0.1", "http");
-  assert.match(plain, /^FAILED +gateway .*(wants TLS|https:\/\/)/m);
+  assert.match(plain, /^FAILED +gateway .*(requires TLS|https:\/\/)/m);
   const server = createPlainServer((_, response) => response.end(DAY));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => server.close());
