@@ -18,8 +18,8 @@ import {
 const CADENCE_S = 60;
 const RECORD_LAG_MS = 400;
 const LOOK_MS = 100;
-/** A run ends at the end of a checkpoint cycle, or after this at the latest. */
-const RUN_MAX_S = 1500;
+/** A run ends at the end of a checkpoint cycle, or after this at the latest. A cycle takes about 20 minutes. */
+const RUN_MAX_S = 3000;
 const RUN_MIN_S = 60;
 /** Records shown this shortly before the end may still be on their way. */
 const ON_THE_WAY_MS = 20_000;

@@ -2,9 +2,11 @@
  * What the store writes for 55 sensors with a record a minute each, and into which tables: the load of rows 5 and 5c without the
  * rest of the agent, so that a day takes seconds.
  *
- *   node --import tsx scripts/bench/store-writes.ts [--minutes 60] [--every 4] [--rounds] [--pages]
+ *   node --import tsx scripts/bench/store-writes.ts [--minutes 60] [--every 6] [--rounds | --scattered] [--pages]
  *
- * `--every` is the time between commits, s; `--rounds` stores all sensors at once instead; `--pages` shows pages by table.
+ * `--every` is the time between commits, s. Sensors report in the order of the site file, as in row 5c: those of one commit
+ * share pages. With `--scattered` they do not; with `--rounds` all report at once. `--pages` shows pages by table.
+ * Only whole cycles from checkpoint to checkpoint are counted, at least `--minutes`.
  */
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -60,24 +62,64 @@ function waveformOf(seed: number): Waveform {
   };
 }
 
-const ACCEL_NAMES = ["rms", "peak", "pp", "crest_factor", "kurtosis"].map((n) => `accel_${n}`);
-const VALUE_NAMES = [...ACCEL_NAMES, "vel_rms", "disp_pp", "env_rms", "zone"];
+const VALUE_NAMES =
+  "accel_rms accel_peak accel_pp crest_factor kurtosis vel_rms disp_pp env_rms zone".split(" ");
 
+/** Readings as decoded from the gateway's records, so that rows have the lengths of a real site's. */
 function accelReading(sensor: string, timeMs: number, waveform: Waveform): Reading {
   const names = [1, 2, 3].flatMap((n) => VALUE_NAMES.map((name) => `channel${n}_${name}`));
-  const values = Object.fromEntries(
-    names.map((name, i) => [name, name.endsWith("zone") ? "B" : Math.sin(timeMs + i) * 3]),
-  );
+  const values = {
+    ...Object.fromEntries(
+      names.map((name, i) => [name, name.endsWith("zone") ? "B" : Math.sin(timeMs + i) * 3]),
+    ),
+    temperature: 31.5,
+  };
   const units = Object.fromEntries(names.map((name) => [name, "G"]));
-  const raw = { temperature: 31.5, calibration: 0.000488, sample_rate: 6400, trigger: 0 };
-  return readingOf(sensor, timeMs, { kind: "accel", values, units, raw, waveform });
+  const time = new Date(timeMs).toISOString();
+  const attributes = {
+    battery_type: 2,
+    sample_rate: 6400,
+    samples: SAMPLES,
+    recording_reason: 2,
+    device: "vibration",
+    time_data: time,
+    realnodetime: time,
+    time_source: "realnodetime",
+    utc_offset: "+0000",
+  };
+  const raw = {
+    sensor_code: sensor,
+    battery_type: 2,
+    calibration: 0.000488,
+    device: "vibration",
+    hasrealtime: true,
+    recording_reason: 2,
+    sample_rate: 6400,
+    sensor_type: 3,
+    sequence: 43_167,
+    temperature: 31.5,
+    trigger: 0,
+    trigger_type: 0,
+    realnodetime: `/Date(${timeMs}+0000)/`,
+    time_data: `/Date(${timeMs}+0000)/`,
+  };
+  return readingOf(sensor, timeMs, { kind: "accel", values, units, attributes, raw, waveform });
 }
 
 function smallReading(sensor: string, timeMs: number): Reading {
   const values = { rpm: 1480 + (timeMs % 97) / 10, battery: 3.58, module_temperature: 24.5 };
   const units = { rpm: "rpm", battery: "V", module_temperature: "degC" };
-  const attributes = { battery_type: 2, version: 12, utc_offset: "+0000" };
-  return readingOf(sensor, timeMs, { values, units, attributes, raw: values });
+  const attributes = { version: 12, battery_type: 2, utc_offset: "+0000" };
+  const raw = {
+    sensor_code: sensor,
+    RPM: values.rpm,
+    battery: 3.58,
+    battery_type: 2,
+    module_temperature: 24.5,
+    version: 12,
+    time_data: `/Date(${timeMs}+0000)/`,
+  };
+  return readingOf(sensor, timeMs, { values, units, attributes, raw });
 }
 
 /** Frames that each commit appended to the -wal, by page number. */
@@ -86,6 +128,8 @@ class LogWatch {
   #salt = "";
   #frames = 0;
   frames = 0;
+  /** Logs begun so far: the first commit after a checkpoint begins another one. */
+  logs = 0;
   readonly byPage = new Map<number, number>();
 
   constructor(path: string) {
@@ -99,7 +143,10 @@ class LogWatch {
       readSync(file, head, 0, 32, 0);
       const frameBytes = head.readUInt32BE(8) + 24;
       const salt = head.toString("hex", 16, 24);
-      if (salt !== this.#salt) this.#frames = 0;
+      if (salt !== this.#salt) {
+        this.#frames = 0;
+        this.logs += 1;
+      }
       this.#salt = salt;
       const all = Math.floor((statSync(this.#path).size - 32) / frameBytes);
       const frame = Buffer.alloc(24);
@@ -139,21 +186,24 @@ const CHECKPOINT = (n: number) =>
     "rpm sensor",
     20_000 + n * 160,
     "89abcdef01234567",
-    190,
+    218,
     "0123456789abcdef",
     n,
-    "1:Value:0",
+    "afterItem a o3 v",
   ]);
 
 async function main(): Promise<void> {
   const { values: flags } = parseArgs({
     options: {
       minutes: { type: "string", default: "60" },
-      every: { type: "string", default: "4" },
+      every: { type: "string", default: "6" },
       rounds: { type: "boolean", default: false },
+      scattered: { type: "boolean", default: false },
       pages: { type: "boolean", default: false },
     },
   });
+  // As in row 5c, or so that neighbours of the site file do not report one after the other.
+  const spreadMs = flags.scattered ? 22_013 : 977;
   const [minutes, every] = [Number(flags.minutes), flags.rounds ? CADENCE_S : Number(flags.every)];
   const directory = mkdtempSync(join(tmpdir(), "gateside-writes-"));
   const store = openStore(
@@ -170,10 +220,10 @@ async function main(): Promise<void> {
   const counts = new Map<number, number>();
   let [readings, payload] = [0, 0];
   /** All records of the sensors that are due between two moments, s, in one commit. */
-  const step = async (fromS: number, toS: number) => {
+  const step = async (fromS: number, toS: number, isRound = flags.rounds) => {
     const work: Promise<unknown>[] = [];
     for (let s = 0; s < sensors; s++) {
-      const offset = flags.rounds ? 0 : ((s * 977) % (CADENCE_S * 1000)) / 1000;
+      const offset = isRound ? 0 : ((s * spreadMs) % (CADENCE_S * 1000)) / 1000;
       const next = Math.ceil((fromS - offset) / CADENCE_S) * CADENCE_S + offset;
       if (next >= toS) continue;
       const timeMs = START_MS + Math.round(next * 1000);
@@ -196,20 +246,44 @@ async function main(): Promise<void> {
     watch.look();
     deliver(store);
   };
-  const seconds = minutes * 60;
-  const warmUp = 15 * 60;
-  for (let s = 0; s < warmUp; s += every) await step(s, s + every);
-  [readings, payload] = [0, 0];
-  watch.frames = 0;
+  /** After each commit, so that only whole cycles from checkpoint to checkpoint count: a part of one would show too little. */
+  const total = (s: number) => ({
+    s,
+    bytes: writtenBytes(process.pid),
+    commits: store.statistics.commits,
+    frames: watch.frames,
+    cpuUs: Object.values(process.cpuUsage()).reduce((a, b) => a + b, 0),
+    readings,
+    payload,
+  });
+  // A first start reads the sensors in the order of the site file.
+  await step(0, every, true);
+  let s = CADENCE_S;
+  let log = watch.logs;
+  const nextCycle = async () => {
+    let before = total(s);
+    while (watch.logs === log) {
+      before = total(s);
+      await step(s, s + every);
+      s += every;
+    }
+    log = watch.logs;
+    return before;
+  };
+  // The first one holds what a new store writes once.
+  for (let cycle = 0; cycle < 2; cycle++) await nextCycle();
+  const from = await nextCycle();
   watch.byPage.clear();
-  const [disk, commits] = [writtenBytes(process.pid), store.statistics.commits];
-  const cpu = process.cpuUsage();
-  for (let s = warmUp; s < warmUp + seconds; s += every) await step(s, s + every);
-  const bytes = writtenBytes(process.pid) - disk;
-  const { user, system } = process.cpuUsage(cpu);
-  const made = store.statistics.commits - commits;
+  let to = await nextCycle();
+  let cycles = 1;
+  for (; to.s - from.s < minutes * 60; cycles++) to = await nextCycle();
+  const [bytes, made, count] = [
+    to.bytes - from.bytes,
+    to.commits - from.commits,
+    to.readings - from.readings,
+  ];
   console.log(
-    `${readings} readings, ${made} commits, ${(bytes / 1e6).toFixed(2)} MB written: ${(bytes / payload).toFixed(2)} a payload byte, ${(bytes / readings / 1000).toFixed(2)} kB a reading, ${(((bytes / minutes) * 1440) / 1e6).toFixed(0)} MB a day; ${(watch.frames / made).toFixed(1)} frames a commit; CPU ${((user + system) / 1000 / readings).toFixed(2)} ms a reading`,
+    `${count} readings, ${made} commits, ${cycles} checkpoints, ${(bytes / 1e6).toFixed(2)} MB written: ${(bytes / (to.payload - from.payload)).toFixed(2)} a payload byte, ${(bytes / count / 1000).toFixed(2)} kB a reading, ${((bytes / (to.s - from.s)) * 0.0864).toFixed(0)} MB a day; ${((to.frames - from.frames) / made).toFixed(1)} frames a commit; CPU ${((to.cpuUs - from.cpuUs) / 1000 / count).toFixed(2)} ms a reading`,
   );
   await store.close();
   if (flags.pages) showPages(join(directory, "gateside.db"), watch, made);

@@ -149,7 +149,7 @@ const SPECS = {
   },
   COMMIT_INTERVAL_S: {
     type: "integer",
-    default: 4,
+    default: 6,
     minimum: 0,
     maximum: 60,
     doc: "Maximum time that new readings wait to be stored and published together, s, which spares SD cards; 0 = no wait. More than 50 waiting readings are stored at once.",

@@ -218,7 +218,7 @@ test("settings – defaults are the contract's", () => {
     pollIntervalS: 60,
     backfillDays: 7,
     lateGraceS: 7200,
-    commitIntervalS: 4,
+    commitIntervalS: 6,
     historyDays: 30,
     waveformDays: 7,
     bufferMaxMb: 2048,
