@@ -55,7 +55,7 @@ function step(what, npmWords) {
 
 if (!isSupported())
   fail(
-    `Node 20.20, 22.12 or 24 is needed, or a newer one of each; this is ${process.versions.node}`,
+    `Node 20.20, 22.12 or 24 is required, or a newer release of these; this is ${process.versions.node}`,
   );
 
 if (!isInstalled()) step("Installing packages", ["ci", "--no-audit", "--no-fund"]);

@@ -13,7 +13,7 @@ const installed = join(root, "node_modules/better-sqlite3/build/Release/better_s
 export function misfit(path) {
   if (!existsSync(path)) return `${path} is missing`;
   if (readFileSync(path).includes("RemoveEnvironmentCleanupHook"))
-    return "it was compiled against Node 24.19 or later as it is, and would end the process";
+    return "it was compiled unmodified against Node 24.19 or later, and would end the process";
   // In a separate process: a module loaded here could not be replaced and loaded again.
   const load = `process.dlopen({ exports: {} }, ${JSON.stringify(path)})`;
   const { status } = spawnSync(process.execPath, ["-e", load], { stdio: "ignore" });
@@ -76,12 +76,12 @@ async function rebuild(environment) {
 async function main() {
   const fault = misfit(installed);
   if (fault === null) return;
-  console.error(`The SQLite binding is made anew: ${fault}`);
+  console.error(`Rebuilding the SQLite binding: ${fault}`);
   // A prebuilt one if one fits, otherwise the compiler.
   let left = await rebuild({});
   if (left !== null) {
     console.error(
-      "No ready-made one fits: it is compiled here, in 1 to 3 minutes on a PC, in up to 15 on a small machine such as a Raspberry Pi",
+      "No prebuilt binding fits, so it is compiled here. This takes 1 to 3 minutes on a PC, and up to 15 on a small machine such as a Raspberry Pi",
     );
     left = await rebuild({ npm_config_build_from_source: "true" });
   }

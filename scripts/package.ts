@@ -1,5 +1,5 @@
 /**
- * Makes the Debian packages: own Node runtime, bundle, stripped native modules; nothing is compiled or fetched on the box.
+ * Makes the Debian packages: own Node runtime, bundle, stripped native modules; nothing is compiled or downloaded on the box.
  * The same sources give the same bytes: times come from SOURCE_DATE_EPOCH, lists are sorted, owners are root.
  *   node --import tsx scripts/package.ts [amd64] [arm64] [--out DIR] [--natives DIR] [--plain]   → dist/packages/*.deb and SHA256SUMS
  * Compiled modules are kept in .cache/package; a different --natives compiles them again. --plain leaves out the compression, which takes
@@ -209,8 +209,8 @@ function control(arch: Arch, installedKb: number): string {
     "Priority: optional",
     "Description: store-and-forward agent for wireless-sensor gateways",
     " Polls a sensor gateway, converts raw counts into engineering units, buffers",
-    " readings in SQLite and publishes them to MQTT and Sparkplug B. Brings its own",
-    " Node.js runtime; nothing is compiled or fetched on the box.",
+    " readings in SQLite and publishes them to MQTT and Sparkplug B. Includes its own",
+    " Node.js runtime; nothing is compiled or downloaded on the box.",
     "",
   ].join("\n");
 }

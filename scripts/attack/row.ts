@@ -9,5 +9,5 @@ export interface Row {
 
 export function rowText({ input, outcome, peakMb, holdMs, isWell }: Row): string {
   const number = (value: number | null) => (value === null ? "–" : Math.round(value).toString());
-  return `| ${input} | ${outcome} | ${number(peakMb)} | ${number(holdMs)} |${isWell ? "" : " **beyond its limit**"}`;
+  return `| ${input} | ${outcome} | ${number(peakMb)} | ${number(holdMs)} |${isWell ? "" : " **exceeds its limit**"}`;
 }

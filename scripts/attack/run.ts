@@ -15,6 +15,6 @@ console.log("| Input | What happens | Peak memory, MB | Longest loop hold, ms |"
 console.log("| --- | --- | --- | --- |");
 await attackByRecords(isShort, onRow);
 if (failed > 0) {
-  console.error(`${failed} attacks went beyond their limits`);
+  console.error(`${failed} attacks exceeded their limits`);
   process.exitCode = 1;
 }

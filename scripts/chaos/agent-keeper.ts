@@ -103,7 +103,7 @@ export class AgentKeeper {
     agent.process.kill("SIGUSR2");
     await sleep(REPORT_MS);
     const name = readdirSync(this.#directory).findLast((file) => file.startsWith("report."));
-    if (name === undefined) return "its event loop does not answer";
+    if (name === undefined) return "its event loop does not respond";
     const report = JSON.parse(readFileSync(join(this.#directory, name), "utf8"));
     const active = report.libuv.filter(
       ({ is_active: isActive }: { is_active: boolean }) => isActive,

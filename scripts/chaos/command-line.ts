@@ -1,24 +1,24 @@
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 
-export const HELP = `npm run chaos -- [options]: does to an agent whatever a site can do, and counts afterwards.
+export const HELP = `npm run chaos -- [options]: exposes an agent to what can go wrong at a site, then compares what arrived.
 
-  --seed N | --seeds A-B   which campaigns (default 1-3); the plan of a seed is the same each time
+  --seed N | --seeds A-B   which campaigns (default 1-3); a seed always has the same plan
   --seconds S | --minutes M | --hours H
-                           how long each lasts (default 30 s), the wait for what is owed not counted
+                           duration of the faults (default 30 s), without the wait for pending readings
   --formats LIST           PUBLISH_FORMATS of the agent: json (default), or json,sparkplug
-  --uplinks                four uplinks, each with a broker or a cable of its own: main (json), one with a filter and
-                           topic templates, one with Sparkplug, one that comes and goes; and site and uplinks files that change
-  --dark DAYS              with --uplinks: one of them is away for so many days of the plant
-  --ci                     a short set of 12 s each: a seed with json, one with --uplinks, two with Sparkplug beside json
-  --verbose                tells the plan as it happens, and the gap records
-  --keep                   leaves each campaign's directory behind, with the store
-  --program FILE           the bundle to try (default dist/gateside.js)
+  --uplinks                four uplinks, each with a broker or a connection of its own: main (json), one with a filter and
+                           topic templates, one with Sparkplug, one that is added and removed; site and uplinks files change
+  --dark DAYS              with --uplinks: one of them is disconnected for this many days of plant time
+  --ci                     a short set of 12 s each: a seed with json, one with --uplinks, two with json and Sparkplug
+  --verbose                prints each event as it happens, and the gap records
+  --keep                   keeps the directory of each campaign, with the store
+  --program FILE           the bundle to test (default dist/gateside.js)
   --help
 
-Prints a table row for each seed and what was wrong below it. Exit code 0: nothing lost, invented, doubled or otherwise
-wrong; 1: something was; 2: the campaign could not run. Needs mosquitto; full disks need the right to mount a tmpfs, wrong
-clocks of the box need libfaketime.
+Prints a table row for each seed, followed by its problems. Exit code 0: nothing was lost, invented, duplicated or otherwise
+wrong; 1: something was; 2: the campaign could not run. Requires mosquitto. Full disks require permission to mount a tmpfs;
+wrong clocks of the box require libfaketime.
 `;
 
 export interface Round {
