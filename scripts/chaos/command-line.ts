@@ -71,7 +71,7 @@ export function readCommandLine(words: readonly string[]): Orders | null {
   const { program, verbose, keep, uplinks } = values;
   const darkDays = Number(values.dark);
   if (!(darkDays >= 0) || (darkDays > 0 && !uplinks))
-    throw new Error("--dark wants a number of days, and --uplinks");
+    throw new Error("--dark requires a number of days, and --uplinks");
   const formats = formatsOf(values.formats);
   const lengthMs = lengthOf(values);
   const rounds = values.ci
@@ -95,7 +95,7 @@ export function readCommandLine(words: readonly string[]): Orders | null {
 function seedsOf(text: string): number[] {
   const [, first, last = first] = /^(\d+)(?:-(\d+))?$/.exec(text) ?? [];
   const [from, to] = [Number(first), Number(last)];
-  if (!(from <= to)) throw new Error(`--seeds wants N or A-B, not ${text}`);
+  if (!(from <= to)) throw new Error(`--seeds requires N or A-B, not ${text}`);
   return Array.from({ length: to - from + 1 }, (_, i) => from + i);
 }
 
@@ -103,7 +103,7 @@ function seedsOf(text: string): number[] {
 function formatsOf(text: string): string[] {
   const formats = text.split(",");
   if (!formats.every((name) => FORMATS.includes(name)) || !formats.includes("json")) {
-    throw new Error(`--formats wants json and any of ${FORMATS.join(", ")}, not ${text}`);
+    throw new Error(`--formats requires json and any of ${FORMATS.join(", ")}, not ${text}`);
   }
   return formats;
 }
@@ -114,7 +114,7 @@ function lengthOf(given: { seconds?: string; minutes?: string; hours?: string })
     const text = given[unit];
     if (text === undefined) continue;
     const lengthMs = Number(text) * units[unit];
-    if (!(lengthMs > 0)) throw new Error(`--${unit} wants a positive number, not ${text}`);
+    if (!(lengthMs > 0)) throw new Error(`--${unit} requires a positive number, not ${text}`);
     return lengthMs;
   }
   return DEFAULT_MS;

@@ -86,7 +86,7 @@ function judgeUplink(
     const isThere = has(id, wanted, left);
     const what = nameOf(id, wanted);
     if (left === null) {
-      if (isThere !== null) invented.push(`${what} was not chosen`);
+      if (isThere !== null) invented.push(`${what} was not selected`);
       continue;
     }
     due += 1;

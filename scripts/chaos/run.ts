@@ -51,7 +51,7 @@ async function runRound(place: Workplace, options: CampaignOptions): Promise<num
   } catch (error) {
     if (error instanceof CalledOff) throw error;
     const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    tell(`seed ${options.seed} came to no end: ${reason}`);
+    tell(`seed ${options.seed} did not end: ${reason}`);
     return 2;
   }
 }
@@ -64,7 +64,7 @@ class CalledOff extends Error {
 function untilCalledOff(): Promise<never> {
   const calledOff = new Promise<never>((_, reject) => {
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
-      process.once(signal, () => reject(new CalledOff(`called off by ${signal}`)));
+      process.once(signal, () => reject(new CalledOff(`stopped by ${signal}`)));
     }
   });
   // It may arrive between two seeds.
