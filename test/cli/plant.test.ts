@@ -65,6 +65,6 @@ test("simulate – explains plant time if it differs from real time", async (t) 
   assert.doesNotMatch(await startText(t, [], ""), /Plant time/);
   assert.match(
     await startText(t, ["--speed", "60"], ""),
-    /^Plant time runs 60 times as fast as real time: /m,
+    /^Plant time runs 60 times as fast as real time\. /m,
   );
 });
