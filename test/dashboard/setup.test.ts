@@ -108,7 +108,7 @@ const siteOf = ({ plant }: House) =>
 async function givesAName(house: House): Promise<void> {
   const { page, address } = house;
   await signIn(page, address, TOKEN);
-  await page.getByText("There are no sensors yet").waitFor();
+  await page.getByText("No sensors are configured yet").waitFor();
   const early = house.browser.requests.filter((url) => /setup[^/]*\.(js|css)$/.test(url));
   assert.deepEqual(early, [], "the pages of set-up are loaded when they are opened");
   await page.getByRole("link", { name: "Open the set-up page" }).click();
