@@ -71,7 +71,7 @@ test("gateside – an instance without configuration is an error", { skip }, (t)
   const installed = install(t);
   const { status, stderr } = installed.run(["@south", "status"]);
   assert.equal(status, 2);
-  assert.match(stderr, /there is no .*\/etc\/gateside\/south\.env/);
+  assert.match(stderr, /\/etc\/gateside\/south\.env does not exist/);
   assert.equal(installed.run(["@../../tmp/x", "status"]).status, 2);
 });
 
