@@ -208,8 +208,9 @@ class RunningAgent implements Agent {
     this.#parts.http.renewCertificate();
     const { outcome, faults } = await this.#parts.reloader.reload(by);
     this.#parts.audit(by, "reload", outcome);
-    const said = outcome === "refused" ? `reload refused: ${faults.map(faultText).join("; ")}` : "";
-    this.#parts.notifier?.ready(said === "" ? this.#statusLine() : said);
+    const refusal =
+      outcome === "refused" ? `reload refused: ${faults.map(faultText).join("; ")}` : "";
+    this.#parts.notifier?.ready(refusal === "" ? this.#statusLine() : refusal);
   }
 
   #statusLine(): string {

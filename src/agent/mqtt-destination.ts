@@ -183,7 +183,7 @@ function inboundRequests(
   const isTrusted = uplink.name === MAIN_UPLINK || uplink.commands;
   const documents = isTrusted && profile.takesCommands ? parts.documents : null;
   const takesCommands = dispatcher !== null && profile.takesCommands;
-  const asking = {
+  const inboundParts = {
     clock,
     logger,
     pace: new CommandGate(clock, logger),
@@ -203,7 +203,7 @@ function inboundRequests(
       if (documents?.handle(message, topics, publish)) return;
       if (dispatcher === null || !takesCommands) return;
       if (alarms !== null && message.topic === topics.acknowledge) {
-        void acknowledge({ ...asking, alarms: alarms.desk }, message, publish);
+        void acknowledge({ ...inboundParts, alarms: alarms.desk }, message, publish);
         return;
       }
       if (message.topic !== topics.saveSettings) return;

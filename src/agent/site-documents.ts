@@ -41,15 +41,15 @@ export class SiteDocuments {
       correlation:
         correlationData === undefined ? null : Buffer.from(correlationData).toString("base64"),
     };
-    void this.#remote.take(message.payload, reply, (answer, to, isRepeated) => {
-      const { version, reason, outcome } = answer;
+    void this.#remote.take(message.payload, reply, (result, to, isRepeated) => {
+      const { version, reason, outcome } = result;
       // A flood of unsigned documents could fill the log as fast as a broker delivers.
       if (version !== null)
         this.#audit(
           `version ${version}${reason === null ? "" : `: ${reason}`}`,
           isRepeated ? "replayed" : outcome,
         );
-      void publish(this.#messageOf(answer, to, topics));
+      void publish(this.#messageOf(result, to, topics));
     });
     return true;
   }
@@ -60,7 +60,7 @@ export class SiteDocuments {
     if (recovered === null) return;
     this.#recovered = null;
     const { version, detail, outcome, reply } = recovered;
-    const answer: DocumentResult = {
+    const result: DocumentResult = {
       ok: false,
       outcome,
       version,
@@ -68,16 +68,16 @@ export class SiteDocuments {
       detail,
       configuration: this.#configuration(),
     };
-    void publish(this.#messageOf(answer, reply, topics));
+    void publish(this.#messageOf(result, reply, topics));
   }
 
-  #messageOf(answer: DocumentResult, reply: ReplyTo, { siteDocument }: DocumentTopics): Message {
+  #messageOf(result: DocumentResult, reply: ReplyTo, { siteDocument }: DocumentTopics): Message {
     const { responseTopic, correlation } = reply;
-    const asked = {
+    const request = {
       topic: siteDocument,
       ...(responseTopic === null ? {} : { responseTopic }),
       ...(correlation === null ? {} : { correlationData: Buffer.from(correlation, "base64") }),
     };
-    return replyTo(asked, answer, this.#responsePrefix);
+    return replyTo(request, result, this.#responsePrefix);
   }
 }

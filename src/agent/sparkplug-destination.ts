@@ -55,9 +55,9 @@ export function sparkplugDestination(
         ? {}
         : {
             onDeviceCommand: async (sensor, values) => {
-              const asked = { who: mqttActor(uplink.name), what: "DCMD" };
+              const actor = { who: mqttActor(uplink.name), what: "DCMD" };
               const request = { sensor, ...values };
-              const { outcome, description } = await dispatcher.execute(request, "http", asked);
+              const { outcome, description } = await dispatcher.execute(request, "http", actor);
               return `${outcome}: ${description}`;
             },
           }),

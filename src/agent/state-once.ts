@@ -29,17 +29,17 @@ export async function readServiceState(
 ): Promise<StateOnce> {
   const { sensor, read, date, nowMs, zone } = request;
   const day = read.request === "none" ? null : (date ?? dayOf(nowMs, zone));
-  let answer = await service.read(sensor, read, day, signal);
-  if (answer.records === 0 && day !== null && date === null) {
-    answer = await service.read(sensor, read, addDays(day, -1), signal);
+  let response = await service.read(sensor, read, day, signal);
+  if (response.records === 0 && day !== null && date === null) {
+    response = await service.read(sensor, read, addDays(day, -1), signal);
   }
-  const sample = answer.samples.at(-1) ?? null;
+  const sample = response.samples.at(-1) ?? null;
   if (sample !== null) return { sample, problem: null };
   const wanted = Object.values(read.fields).map(({ from }) => from);
   const problem =
-    answer.records === 0
+    response.records === 0
       ? "the gateway responds, but has no record"
-      : `${answer.records} records, but none is from this sensor and has one of the fields ${wanted.join(", ")}`;
+      : `${response.records} records, but none is from this sensor and has one of the fields ${wanted.join(", ")}`;
   return { sample: null, problem };
 }
 

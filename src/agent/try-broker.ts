@@ -34,8 +34,9 @@ export async function tryAddress(
   if ("info" in result)
     return { url, ok: true, detail: `connected${limits(result.info, options.version)}` };
   const redact = (given: string) => options.redact?.(given) ?? given;
-  const { text, said = "" } = result.failure;
-  const quoted = said === "" ? "" : `; it sent: ${snippetOf(Buffer.from(said), redact)}`;
+  const { text, brokerText = "" } = result.failure;
+  const quoted =
+    brokerText === "" ? "" : `; it sent: ${snippetOf(Buffer.from(brokerText), redact)}`;
   return { url, ok: false, detail: `${redact(text)}${quoted}` };
 }
 

@@ -98,9 +98,9 @@ export class Uplinks {
     return this.#each((_, { delivered }) => delivered).reduce((sum, one) => sum + one, 0);
   }
 
-  #each<T>(say: (running: Running, destination: Destination) => T): T[] {
+  #each<T>(visit: (running: Running, destination: Destination) => T): T[] {
     return [...this.#running.values()].flatMap((running) =>
-      running.destinations.map((destination) => say(running, destination)),
+      running.destinations.map((destination) => visit(running, destination)),
     );
   }
 

@@ -176,8 +176,8 @@ export class AnalyticsClient {
       ...this.#names.toWire(fields),
       [API_REQUEST.token]: this.#token,
     });
-    const answer = await this.#post(operation, body, signal);
-    const parts = envelopes(answer, this.#names, operation);
+    const reply = await this.#post(operation, body, signal);
+    const parts = envelopes(reply, this.#names, operation);
     const values: unknown[] = [];
     for (const part of parts) {
       const key = part[ENVELOPE.key];

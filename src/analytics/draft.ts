@@ -1,6 +1,6 @@
 /** Turns a survey of an analytics service into a draft of the site file (pure). */
 import { normalCode, POLLED_KINDS, type PolledKind } from "../core/sensor.ts";
-import { sayOnce } from "./say-once.ts";
+import { joinNotes } from "./join-notes.ts";
 import { placeKey, type Survey, type SurveyedDevice } from "./survey.ts";
 
 /** What the operator adds because the service does not have it. */
@@ -74,7 +74,7 @@ export function draftSite(
     $schema: "./site.schema.json",
     site: hints.site ?? siteName(found, notes),
   };
-  return { site: { ...head, sensors }, ...counts, notes: sayOnce(notes) };
+  return { site: { ...head, sensors }, ...counts, notes: joinNotes(notes) };
 }
 
 /**

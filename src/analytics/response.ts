@@ -7,15 +7,15 @@ export type Dict = Readonly<Record<string, unknown>>;
 /**
  * `[{Key,Value}]`, `{Key,Value}`, either under `<Operation>Result`, or a bare list (services section 2, rules 2 and 4).
  */
-export function envelopes(answer: unknown, names: WireNames, operation: string): Dict[] {
-  if (Array.isArray(answer)) {
-    const parts = answer.filter(isDict);
+export function envelopes(response: unknown, names: WireNames, operation: string): Dict[] {
+  if (Array.isArray(response)) {
+    const parts = response.filter(isDict);
     const isEnveloped = parts.some((part) => ENVELOPE.key in part || ENVELOPE.value in part);
     return isEnveloped || parts.length === 0 ? parts : [{ [ENVELOPE.value]: parts }];
   }
-  if (!isDict(answer)) return [];
-  const inner = names.member(answer, `${operation}${ENVELOPE.resultSuffix}`);
-  return inner === undefined ? [answer] : envelopes(inner, names, operation);
+  if (!isDict(response)) return [];
+  const inner = names.member(response, `${operation}${ENVELOPE.resultSuffix}`);
+  return inner === undefined ? [response] : envelopes(inner, names, operation);
 }
 
 /** Objects as they are; a `{columns, data}` table as one object per row. */

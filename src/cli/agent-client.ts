@@ -1,7 +1,12 @@
 /** HTTP client of the running agent (contract section 7), for the commands that work through it. */
 import type { Settings } from "../config/settings.ts";
 import { agentSocketPath } from "../lib/paths.ts";
-import { type Answer, askAddress, askSocket, type Question } from "./ask-agent.ts";
+import {
+  type AgentRequest,
+  type AgentResponse,
+  requestAddress,
+  requestSocket,
+} from "./agent-request.ts";
 import { UsageError } from "./command.ts";
 import type { Configuration } from "./configuration.ts";
 
@@ -37,7 +42,10 @@ export function createAgentClient(
   settings: Pick<Settings, "httpHost" | "httpPort" | "httpToken" | "httpCertFile" | "dataDir">,
   url: string | null = null,
 ): AgentClient {
-  const send = async (path: string, question: Question): Promise<Answer & { at: string }> => {
+  const send = async (
+    path: string,
+    request: AgentRequest,
+  ): Promise<AgentResponse & { at: string }> => {
     const unreachable = (at: string, hint: string) => (cause: unknown) => {
       throw new AgentFailure(
         "unreachable",
@@ -49,18 +57,18 @@ export function createAgentClient(
     };
     const { dataDir } = settings;
     if (url === null) {
-      const asked = askSocket(agentSocketPath(dataDir), path, question);
-      const local = await asked.catch(unreachable(dataDir, ""));
+      const overSocket = requestSocket(agentSocketPath(dataDir), path, request);
+      const local = await overSocket.catch(unreachable(dataDir, ""));
       if (local !== null) return { ...local, at: dataDir };
     }
     const base = url === null ? addressOf(settings) : url.replace(/\/+$/, "");
     const named = url === null ? "HTTP_HOST and HTTP_PORT are" : "--url is";
     const hint = `; start it, or check that ${named} the address it listens on`;
-    const answer = await askAddress(base + path, {
-      ...question,
+    const response = await requestAddress(base + path, {
+      ...request,
       certFile: settings.httpCertFile,
     }).catch(unreachable(base, hint));
-    return { ...answer, at: base };
+    return { ...response, at: base };
   };
   const call = async (path: string, content: string | null, signal: AbortSignal, limit: number) => {
     const headers: Record<string, string> = { accept: "application/json" };

@@ -73,15 +73,15 @@ async function perform(
     case "relearn":
       return relearn(context, client);
     case "ack":
-      return say(context, client, "acknowledge", context.flags.required("ack"), {});
+      return act(context, client, "acknowledge", context.flags.required("ack"), {});
     case "shelve": {
       const minutes = context.flags.number("minutes", { min: 1, max: 44_640 }) ?? SHELF_MINUTES;
-      return say(context, client, "shelve", context.flags.required("shelve"), { minutes });
+      return act(context, client, "shelve", context.flags.required("shelve"), { minutes });
     }
     case "unshelve":
-      return say(context, client, "unshelve", context.flags.required("unshelve"), {});
+      return act(context, client, "unshelve", context.flags.required("unshelve"), {});
     case "note":
-      return say(context, client, "note", context.flags.required("id"), {});
+      return act(context, client, "note", context.flags.required("id"), {});
   }
 }
 
@@ -111,7 +111,7 @@ function listText({ active, acknowledged, shelved, history }: Lists): string {
   return events.length === 0 ? none : `${none}\n${table(events, "")}`;
 }
 
-async function say(
+async function act(
   { flags, stdout, signal }: CommandContext,
   client: AgentClient,
   word: string,
@@ -125,14 +125,16 @@ async function say(
   const note = flags.text("note");
   const body = { by: whoIs(flags), ...(note === null ? {} : { note }), ...more };
   const path = `/api/v1/alarms/${encodeURIComponent(id)}/${word}`;
-  const answer = await client.post(path, body, signal);
-  stdout.write(flags.has("json") ? `${JSON.stringify(answer, null, 2)}\n` : doneText(word, answer));
+  const response = await client.post(path, body, signal);
+  stdout.write(
+    flags.has("json") ? `${JSON.stringify(response, null, 2)}\n` : doneText(word, response),
+  );
   return 0;
 }
 
 /** A shelf without a duration gets the default one. */
-function doneText(word: string, answer: unknown): string {
-  const { alarm } = answer as { readonly alarm?: Pick<View, "shelved"> };
+function doneText(word: string, response: unknown): string {
+  const { alarm } = response as { readonly alarm?: Pick<View, "shelved"> };
   const until = alarm?.shelved?.until;
   return word === "shelve" && until !== undefined ? `done, shelved until ${until}\n` : "done\n";
 }
@@ -146,9 +148,9 @@ async function relearn(
     throw new UsageError("--relearn takes SENSOR/ALARM/VALUE, as --baselines lists them");
   }
   const path = `/api/v1/baselines/${parts.map(encodeURIComponent).join("/")}/relearn`;
-  const answer = await client.post(path, { by: whoIs(flags) }, signal);
+  const response = await client.post(path, { by: whoIs(flags) }, signal);
   stdout.write(
-    flags.has("json") ? `${JSON.stringify(answer)}\n` : "the baseline is being learned again\n",
+    flags.has("json") ? `${JSON.stringify(response)}\n` : "the baseline is being learned again\n",
   );
   return 0;
 }
@@ -157,12 +159,13 @@ async function baselines(
   { flags, stdout, signal }: CommandContext,
   client: AgentClient,
 ): Promise<number> {
-  const answer = (await client.get("/api/v1/baselines", signal)) as {
+  const response = (await client.get("/api/v1/baselines", signal)) as {
     readonly baselines: readonly Baseline[];
   };
-  if (flags.has("json")) stdout.write(`${JSON.stringify(answer, null, 2)}\n`);
-  else if (answer.baselines.length === 0) stdout.write("no baseline is learned or being learned\n");
-  else stdout.write(table(answer.baselines.map(baselineRow), ""));
+  if (flags.has("json")) stdout.write(`${JSON.stringify(response, null, 2)}\n`);
+  else if (response.baselines.length === 0)
+    stdout.write("no baseline is learned or being learned\n");
+  else stdout.write(table(response.baselines.map(baselineRow), ""));
   return 0;
 }
 

@@ -95,9 +95,9 @@ function patient(agent: AgentClient, signal: AbortSignal): (path: string) => Pro
   return async (path) => {
     for (;;) {
       try {
-        const answer = await agent.get(path, signal);
+        const response = await agent.get(path, signal);
         answeredAt = systemClock.monotonic();
-        return answer;
+        return response;
       } catch (error) {
         const isSilent = error instanceof AgentFailure && error.code === "unreachable";
         const isLong = systemClock.monotonic() - answeredAt >= SILENT_MS;
@@ -125,9 +125,9 @@ function holdOf(status: unknown): string | null {
   return typeof why === "string" ? why : "it does not respond";
 }
 
-function jobOf(answer: unknown): BackfillProgress {
+function jobOf(response: unknown): BackfillProgress {
   const job: unknown =
-    typeof answer === "object" && answer !== null ? Reflect.get(answer, "job") : null;
+    typeof response === "object" && response !== null ? Reflect.get(response, "job") : null;
   if (typeof job !== "object" || job === null)
     throw new AgentFailure("refused", "the agent was restarted before the backfill ended");
   return job as BackfillProgress;

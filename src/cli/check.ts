@@ -33,13 +33,13 @@ export async function run(context: CommandContext): Promise<number> {
   };
   const running = await compareWithRunning(report, context.signal);
   if (context.flags.has("json")) {
-    const answer = {
+    const output = {
       ...asJson(report),
       firstStart: firstStartAhead(report),
       configuration: digestOf(report),
       running,
     };
-    context.stdout.write(`${JSON.stringify(answer, null, 2)}\n`);
+    context.stdout.write(`${JSON.stringify(output, null, 2)}\n`);
   } else {
     print(report, context);
     printRunning(report, running, context);

@@ -16,7 +16,7 @@ const DAYS_MAX = 31;
 const TIMEOUT_MS = 30_000;
 const BODY_MB_MAX = 256;
 
-interface KindsQuestion {
+interface KindSearch {
   readonly url: string;
   readonly service: string;
   readonly wireWord: string;
@@ -36,7 +36,7 @@ export class GatewayRefusal extends Error {
 }
 
 /** Null if --gateway is not set. */
-export function kindsQuestion(flags: Flags): KindsQuestion | null {
+export function kindSearchOf(flags: Flags): KindSearch | null {
   const url = flags.text("gateway");
   const days = flags.number("days", { min: 1, max: DAYS_MAX, isInteger: true }) ?? 1;
   if (url === null) return null;
@@ -53,8 +53,8 @@ export function kindsQuestion(flags: Flags): KindsQuestion | null {
 }
 
 /** Queries the types that are not in `known`. Rejects with a GatewayRefusal. */
-export async function askKinds(
-  question: KindsQuestion,
+export async function findKinds(
+  search: KindSearch,
   found: Survey,
   known: { readonly types: ReadonlySet<number>; readonly codes: ReadonlySet<string> },
   progress: (text: string) => void,
@@ -67,23 +67,23 @@ export async function askKinds(
     if (known.codes.has(normalCode(code))) continue;
     byType.set(type, [...(byType.get(type) ?? []), code]);
   }
-  const gateway = await openGateway({ settings: settingsOf(question), uplinks: [] });
+  const gateway = await openGateway({ settings: settingsOf(search), uplinks: [] });
   const kinds = new Map<number, readonly PolledKind[]>();
   const notes: string[] = [];
-  const answered = { isAny: false, last: "" };
+  const responded = { isAny: false, last: "" };
   try {
     for (const [type, codes] of byType) {
-      const asked = codes.slice(0, SENSORS_PER_TYPE);
+      const tried = codes.slice(0, SENSORS_PER_TYPE);
       const sources = new Map<PolledKind, string>();
-      for (const code of asked) {
+      for (const code of tried) {
         for (const kind of POLLED_KINDS) {
           if (sources.has(kind)) continue;
           progress(`gateway: type ${type}, sensor ${code}, ${kind}`);
           const hasRecords = await answers(
             gateway,
-            question,
+            search,
             { code, type, kind },
-            answered,
+            responded,
             signal,
           );
           if (hasRecords) sources.set(kind, code);
@@ -93,7 +93,7 @@ export async function askKinds(
       }
       if (sources.size === 0) {
         notes.push(
-          `type ${type}: the gateway has no records of ${asked.join(", ")} in the last ${question.days} days; look further back with --days`,
+          `type ${type}: the gateway has no records of ${tried.join(", ")} in the last ${search.days} days; look further back with --days`,
         );
         continue;
       }
@@ -106,9 +106,9 @@ export async function askKinds(
   } finally {
     await gateway.client.close();
   }
-  if (!answered.isAny && byType.size > 0) {
+  if (!responded.isAny && byType.size > 0) {
     throw new GatewayRefusal(
-      `the gateway returned no day of any sensor: ${answered.last}; check that ${gateway.client.state.url} is the gateway's address, ${question.service} its service (--gateway-service), and ${question.wireWord} the word in its names (--wire-word)`,
+      `the gateway returned no day of any sensor: ${responded.last}; check that ${gateway.client.state.url} is the gateway's address, ${search.service} its service (--gateway-service), and ${search.wireWord} the word in its names (--wire-word)`,
     );
   }
   return { kinds, notes };
@@ -117,9 +117,9 @@ export async function askKinds(
 /** True if the gateway has records of a kind in one of the days. */
 async function answers(
   gateway: GatewayAccess,
-  { days }: KindsQuestion,
+  { days }: KindSearch,
   { code, type, kind }: { readonly code: string; readonly type: number; readonly kind: PolledKind },
-  answered: { isAny: boolean; last: string },
+  responded: { isAny: boolean; last: string },
   signal: AbortSignal,
 ): Promise<boolean> {
   const sensor: Sensor = { code, type, kinds: [kind], channels: {} };
@@ -129,7 +129,7 @@ async function answers(
     const day = addDays(dayOf(gateway.clock.now(), "UTC"), -back);
     const { result, count } = await readOnce(gateway, { sensor, kind, day }, signal);
     if (result.ok) {
-      answered.isAny = true;
+      responded.isAny = true;
       if (count > 0) return true;
       continue;
     }
@@ -137,14 +137,14 @@ async function answers(
       throw new GatewayRefusal(
         `--gateway: ${result.message}; check that the gateway is on and that this is its address`,
       );
-    answered.last = result.message;
+    responded.last = result.message;
     // A kind that it does not know today it does not know for yesterday either.
     return false;
   }
   return false;
 }
 
-function settingsOf({ url, service, wireWord }: KindsQuestion): GatewaySettings {
+function settingsOf({ url, service, wireWord }: KindSearch): GatewaySettings {
   return {
     gatewayUrl: url,
     gatewayService: service,

@@ -10,7 +10,7 @@ import { normalCode, POLLED_KINDS, type PolledKind } from "../core/sensor.ts";
 import { createWireNames } from "../core/wire/wire-names.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { type CommandContext, type Flags, UsageError } from "./command.ts";
-import { askKinds, GatewayRefusal, kindsQuestion } from "./discover-gateway.ts";
+import { findKinds, GatewayRefusal, kindSearchOf } from "./discover-gateway.ts";
 import { outFile } from "./out-file.ts";
 import { ProgressLine } from "./progress.ts";
 import { writeOut } from "./write-out.ts";
@@ -35,7 +35,7 @@ export async function run(context: CommandContext): Promise<number> {
   const existing = merge === null ? null : readSite(resolve(cwd, merge), merge);
   const names = createWireNames({ word: flags.required("wire-word"), service: "" });
   const login = loginOf(flags, cwd);
-  const question = kindsQuestion(flags);
+  const search = kindSearchOf(flags);
   const client = new AnalyticsClient(
     urlOf(flags),
     login === null ? tokenOf(flags, cwd) : "",
@@ -47,18 +47,18 @@ export async function run(context: CommandContext): Promise<number> {
   try {
     if (login !== null) await client.login(login.email, login.password, signal);
     const found = await survey(client, (text) => progress.show(`discover: ${text}`), signal);
-    const asked =
-      question === null
+    const fromGateway =
+      search === null
         ? null
-        : await askKinds(
-            question,
+        : await findKinds(
+            search,
             found,
             { types: new Set(hints.kinds.keys()), codes: codesOf(existing) },
             (text) => progress.show(`discover: ${text}`),
             signal,
           );
-    const kinds = new Map([...(asked?.kinds ?? []), ...hints.kinds]);
-    const notes = [...found.notes, ...(asked?.notes ?? [])];
+    const kinds = new Map([...(fromGateway?.kinds ?? []), ...hints.kinds]);
+    const notes = [...found.notes, ...(fromGateway?.notes ?? [])];
     result = draftSite({ ...found, notes }, existing, { ...hints, kinds });
   } catch (error) {
     const isExpected = error instanceof AnalyticsFailure || error instanceof GatewayRefusal;

@@ -41,7 +41,7 @@ export async function checkGateway(
   let isLost = false;
   let refusals = 0;
   let usable = 0;
-  let answered = 0;
+  let responded = 0;
   let untried = 0;
   const newestOfEach: DatedReading[] = [];
   const patienceEndsAt = systemClock.monotonic() + SILENCE_TIMEOUTS_MAX * settings.gatewayTimeoutMs;
@@ -73,7 +73,7 @@ export async function checkGateway(
         found({ what: "gateway", state: "ok", detail: `${settings.gatewayUrl} responds` });
       }
       const what = `${sensor.code} ${kind}`;
-      if (result.ok) answered += 1;
+      if (result.ok) responded += 1;
       if (result.ok && newest !== null) {
         usable += 1;
         newestOfEach.push(newest);
@@ -111,7 +111,7 @@ export async function checkGateway(
         state: "failed",
         detail: `${settings.gatewayUrl} returned no day of any sensor; check that it is the gateway's address and ${settings.gatewayService} is its service (GATEWAY_SERVICE)${settings.gatewayUrl.startsWith("http:") ? ". A port that requires TLS closes http:// connections: use https:// for it" : ""}${untried > 0 ? ` (${untried} reads not tried)` : ""}`,
       });
-    if (answered > 0 && usable === 0 && !isLost && !signal.aborted)
+    if (responded > 0 && usable === 0 && !isLost && !signal.aborted)
       found({
         what: "sensors",
         state: "failed",

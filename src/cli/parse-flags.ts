@@ -60,15 +60,15 @@ function unknownText(unknown: readonly string[], specs: readonly FlagSpec[]): st
 
 /** All at once; of two alternatives one is required. */
 function missingText(missing: readonly FlagSpec[]): string {
-  const asked: string[] = [];
+  const calls: string[] = [];
   const seen = new Set<string>();
   for (const spec of missing) {
     const other = missing.find(({ name }) => name === spec.requiredUnless);
     if (other !== undefined && seen.has(other.name)) continue;
     seen.add(spec.name);
-    asked.push(other === undefined ? flagCall(spec) : `${flagCall(spec)} or ${flagCall(other)}`);
+    calls.push(other === undefined ? flagCall(spec) : `${flagCall(spec)} or ${flagCall(other)}`);
   }
-  return asked.length === 1
-    ? `${asked.join()} is required`
-    : `these are required: ${asked.join(", ")}`;
+  return calls.length === 1
+    ? `${calls.join()} is required`
+    : `these are required: ${calls.join(", ")}`;
 }

@@ -55,10 +55,10 @@ export async function compareWithRunning(
     const running = (await client.get("/api/v1/configuration", signal)) as InEffect;
     const nonce = randomBytes(NONCE_BYTES).toString("hex");
     const body = { nonce, digests: settingDigests(nonce, loaded) };
-    const answer = (await client.post("/api/v1/configuration/compare", body, signal)) as {
+    const comparison = (await client.post("/api/v1/configuration/compare", body, signal)) as {
       readonly differing: readonly string[];
     };
-    const pendingRestart = [...new Set([...answer.differing, ...running.pendingRestart])];
+    const pendingRestart = [...new Set([...comparison.differing, ...running.pendingRestart])];
     const changes =
       configuration === null
         ? null

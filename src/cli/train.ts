@@ -5,7 +5,7 @@ import { systemClock } from "../lib/clock.ts";
 import { agentSocketPath } from "../lib/paths.ts";
 import { startBroker } from "../simulator/broker.ts";
 import { startSimulator } from "../simulator/server.ts";
-import { askSocket } from "./ask-agent.ts";
+import { requestSocket } from "./agent-request.ts";
 import type { CommandContext } from "./command.ts";
 import { runAgent } from "./run.ts";
 
@@ -87,7 +87,7 @@ export async function run({ flags, stdout, stderr, signal }: CommandContext): Pr
 /** Waits until the agent has sent everything, or the time is up; false if it did not respond. */
 async function watch(dataDir: string, endAt: number, signal: AbortSignal): Promise<boolean> {
   const ask = (path: string) =>
-    askSocket(agentSocketPath(dataDir), path, { headers: {}, content: null, signal });
+    requestSocket(agentSocketPath(dataDir), path, { headers: {}, content: null, signal });
   let quiet = 0;
   let last = 0;
   while (performance.now() < endAt && quiet < QUIET_LOOKS && !signal.aborted) {
@@ -96,8 +96,8 @@ async function watch(dataDir: string, endAt: number, signal: AbortSignal): Promi
     quiet = count > 0 && count === last ? quiet + 1 : 0;
     last = count;
   }
-  const answers = await Promise.all(PAGES.map(ask));
-  return answers[0]?.status === 200;
+  const responses = await Promise.all(PAGES.map(ask));
+  return responses[0]?.status === 200;
 }
 
 function sum(metrics: string, name: string): number {

@@ -40,12 +40,12 @@ interface Answer {
 export async function acknowledge(
   parts: AcknowledgeParts,
   message: Omit<CommandMessage, "uplink">,
-  reply: (answer: Message) => Promise<unknown> | void,
+  reply: (response: Message) => Promise<unknown> | void,
 ): Promise<void> {
   if (!parts.pace.pass()) return;
-  const answer = await answerTo(parts, message);
+  const result = await answerTo(parts, message);
   try {
-    await reply(replyTo(message, answer, parts.responsePrefix));
+    await reply(replyTo(message, result, parts.responsePrefix));
   } catch (err) {
     parts.logger.warn({ err }, "the response to an alarm command could not be sent");
   }

@@ -14,16 +14,16 @@ export function rejectedLocally(description: string): CommandResult {
   return { ok: false, outcome: "rejected_local", statusNumber: null, description };
 }
 
-export function resultOfResponse(answer: {
+export function resultOfResponse(response: {
   statusNumber: number;
   description: string;
 }): CommandResult {
-  const ok = answer.statusNumber === 0;
+  const ok = response.statusNumber === 0;
   return {
     ok,
     outcome: ok ? "queued" : "rejected_service",
-    statusNumber: answer.statusNumber,
-    description: answer.description,
+    statusNumber: response.statusNumber,
+    description: response.description,
   };
 }
 

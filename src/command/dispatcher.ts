@@ -67,7 +67,7 @@ export class Dispatcher {
   /** Executes an MQTT request and passes the response to `reply`; null if too many arrive to examine. Never rejects. */
   async handleMessage(
     message: CommandMessage,
-    reply: (answer: Message) => Promise<unknown> | void,
+    reply: (response: Message) => Promise<unknown> | void,
   ): Promise<CommandResult | null> {
     if (!this.#gate.pass()) return null;
     const result = await this.#once(requestOfMessage(message, this.#context()));
@@ -79,13 +79,13 @@ export class Dispatcher {
     return result;
   }
 
-  /** Executes a request from HTTP or the command line. Never rejects. @param asked by whom and how, if nobody else audits it */
+  /** Executes a request from HTTP or the command line. Never rejects. @param actor who requested it and how, if nobody else audits it */
   execute(
     request: Readonly<Record<string, unknown>>,
     source: "http" | "cli" = "http",
-    asked: Request["asked"] = null,
+    actor: Request["actor"] = null,
   ): Promise<CommandResult> {
-    return this.#once(requestOfBody(request, source, asked, this.#context()));
+    return this.#once(requestOfBody(request, source, actor, this.#context()));
   }
 
   lastQueuedAtMs(sensor: string): number | null {
@@ -158,10 +158,10 @@ export class Dispatcher {
     return result;
   }
 
-  #audit({ asked, entry }: Request, { outcome, statusNumber }: CommandResult): void {
-    if (asked === null) return;
+  #audit({ actor, entry }: Request, { outcome, statusNumber }: CommandResult): void {
+    if (actor === null) return;
     const status = statusNumber === null || statusNumber === 0 ? "" : ` status ${statusNumber}`;
-    this.#parts.audit?.(asked.who, asked.what, outcome, `${entry.sensor.slice(0, 64)}${status}`);
+    this.#parts.audit?.(actor.who, actor.what, outcome, `${entry.sensor.slice(0, 64)}${status}`);
   }
 
   /** The call to make, or why there is none. */

@@ -1,7 +1,7 @@
 /** The response to a command over MQTT: its topic and message. */
 import type { Message } from "../core/message.ts";
 
-interface Asked {
+interface ReplyRequest {
   readonly topic: string;
   readonly responseTopic?: string;
   readonly correlationData?: Uint8Array;
@@ -15,7 +15,7 @@ const RESERVED = /^(spBv1\.0\/|STATE\/|\$)/;
  * publishes, and is below COMMAND_RESPONSE_PREFIX if one is set. Otherwise beside the command.
  */
 function replyTopic(
-  { topic, responseTopic }: Pick<Asked, "topic" | "responseTopic">,
+  { topic, responseTopic }: Pick<ReplyRequest, "topic" | "responseTopic">,
   prefix: string | null,
 ): string {
   const beside = `${topic}/result`;
@@ -29,11 +29,11 @@ function replyTopic(
   return responseTopic === root || responseTopic.startsWith(`${root}/`) ? responseTopic : beside;
 }
 
-export function replyTo(asked: Asked, answer: object, prefix: string | null): Message {
-  const { correlationData } = asked;
+export function replyTo(request: ReplyRequest, result: object, prefix: string | null): Message {
+  const { correlationData } = request;
   return {
-    topic: replyTopic(asked, prefix),
-    payload: JSON.stringify(answer),
+    topic: replyTopic(request, prefix),
+    payload: JSON.stringify(result),
     qos: 1,
     retain: false,
     contentType: "application/json",

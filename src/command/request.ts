@@ -32,8 +32,8 @@ export interface CommandMessage {
 
 export interface Request {
   readonly entry: CommandEntry;
-  /** Who asked and how, for the audit log; null if it is recorded elsewhere. */
-  readonly asked: { readonly who: string; readonly what: string } | null;
+  /** Who requested it and how, for the audit log; null if it is recorded elsewhere. */
+  readonly actor: { readonly who: string; readonly what: string } | null;
   readonly memoryMs: number;
   /** A person who repeats a failed request wants another attempt; a repetition over MQTT is a redelivery. */
   readonly isRedelivered: boolean;
@@ -67,7 +67,7 @@ export function requestOfMessage(message: CommandMessage, context: RequestContex
     ? `mqtt-correlation:${digest(correlation)}`
     : `mqtt-payload:${digest(message.payload)}`;
   return {
-    asked: { who: mqttActor(message.uplink), what: COMMAND_NAME },
+    actor: { who: mqttActor(message.uplink), what: COMMAND_NAME },
     entry: entryOf("mqtt", key, text, body, context),
     memoryMs: correlation ? CORRELATION_MEMORY_MS : PAYLOAD_MEMORY_MS,
     isRedelivered: true,
@@ -80,12 +80,12 @@ export function requestOfMessage(message: CommandMessage, context: RequestContex
 export function requestOfBody(
   body: Readonly<Record<string, unknown>>,
   source: "http" | "cli",
-  asked: Request["asked"],
+  actor: Request["actor"],
   context: RequestContext,
 ): Request {
   const payload = JSON.stringify(body);
   return {
-    asked,
+    actor,
     entry: entryOf(source, `${source}:${digest(payload)}`, payload, body, context),
     memoryMs: PAYLOAD_MEMORY_MS,
     isRedelivered: false,

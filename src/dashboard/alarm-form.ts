@@ -48,7 +48,7 @@ export class AlarmWordsForm {
     const buttons = this.#words().map((word) =>
       h(
         "button",
-        { type: "button", "data-word": word, click: () => this.#ask(word) },
+        { type: "button", "data-word": word, click: () => this.#openForm(word) },
         `${BUTTONS[word]} …`,
       ),
     );
@@ -56,7 +56,7 @@ export class AlarmWordsForm {
     buttons.find(({ dataset }) => dataset["word"] === focus)?.focus();
   }
 
-  #ask(word: AlarmWord): void {
+  #openForm(word: AlarmWord): void {
     const id = (name: string) => `${name}-${this.#alarm.id}`;
     const name = h("input", {
       id: id("by"),
@@ -76,11 +76,11 @@ export class AlarmWordsForm {
     const send = async (event: Event): Promise<void> => {
       event.preventDefault();
       keepName(name.value.trim());
-      const said = note.value.trim();
+      const remark = note.value.trim();
       try {
         await this.#api.sayOfAlarm(this.#alarm.id, word, {
           by: name.value.trim(),
-          ...(said !== "" && { note: said }),
+          ...(remark !== "" && { note: remark }),
           ...(word === "shelve" && { minutes: Number(time.value) }),
         });
         this.#showButtons(word);

@@ -58,8 +58,8 @@ class AlarmsPage {
   constructor(api: Api, model: Model) {
     this.#api = api;
     this.#model = model;
-    const asked = placeNow().query.get("list");
-    this.#name = LISTS.find(([name]) => name === asked)?.[0] ?? "active";
+    const requested = placeNow().query.get("list");
+    this.#name = LISTS.find(([name]) => name === requested)?.[0] ?? "active";
     this.#buttons = LISTS.map(([name, text]) =>
       h("button", { type: "button", "data-list": name, click: () => this.#choose(name) }, text),
     );
@@ -170,16 +170,16 @@ class AlarmsPage {
     if (lists === null) return;
     const name = this.#name;
     const alarms = name === "said" ? [] : name === "history" ? this.#history() : lists[name];
-    const said = name === "said" ? this.#actions : [];
-    const key = JSON.stringify([name, alarms, said, this.#model.sensors.size]);
+    const log = name === "said" ? this.#actions : [];
+    const key = JSON.stringify([name, alarms, log, this.#model.sensors.size]);
     // A form that somebody is filling in is not removed.
     if (key === this.#shown || this.#list.querySelector("form") !== null) return;
     this.#shown = key;
     replace(
       this.#list,
       ...alarms.map((alarm) => this.#item(alarm, name !== "history")),
-      ...said.map((action) => actionItem(this.#model, action)),
-      alarms.length + said.length === 0 && h("li", { class: "empty" }, EMPTY[name]),
+      ...log.map((action) => actionItem(this.#model, action)),
+      alarms.length + log.length === 0 && h("li", { class: "empty" }, EMPTY[name]),
     );
   }
 

@@ -270,8 +270,8 @@ export class Api {
 
   /** Acknowledges, shelves or notes an alarm; rejects with ApiError if the agent refuses. */
   async sayOfAlarm(id: string, word: AlarmWord, body: object): Promise<void> {
-    const answer = await this.send("POST", `alarms/${id}/${word}`, body);
-    if (answer.status >= 300) throw new ApiError(answer.status, messageOf(answer.body));
+    const result = await this.send("POST", `alarms/${id}/${word}`, body);
+    if (result.status >= 300) throw new ApiError(result.status, messageOf(result.body));
   }
 
   /** Any request; an error response is returned with its body. Rejects if there is no response. */
@@ -293,8 +293,8 @@ export class Api {
       signal: AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS),
     });
     if (response.status === 401) this.#onSignedOut();
-    const answer = (await response.json().catch(() => null)) as T;
-    return { status: response.status, body: answer };
+    const result = (await response.json().catch(() => null)) as T;
+    return { status: response.status, body: result };
   }
 
   async signOut(): Promise<void> {
@@ -302,8 +302,8 @@ export class Api {
   }
 
   async #series<T extends ApiSeries>(path: string, unit: number, signal?: AbortSignal): Promise<T> {
-    const answer = await this.#get<Omit<T, "values"> & { base64: string }>(path, { unit }, signal);
-    return { ...answer, values: floats(answer.base64) } as unknown as T;
+    const result = await this.#get<Omit<T, "values"> & { base64: string }>(path, { unit }, signal);
+    return { ...result, values: floats(result.base64) } as unknown as T;
   }
 
   async #get<T>(

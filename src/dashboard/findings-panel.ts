@@ -43,10 +43,10 @@ export function findingsPanel(
     // A machine without data in the site file is not requested.
     machine ??= (await api.machines().catch(() => [])).find((one) => one.id === id) ?? null;
     if (machine === null) return;
-    const answer = await api.findings(id).catch(() => null);
-    if (answer === null) return;
-    const findings = answer.findings.filter((one) => sensor === null || one.sensor === sensor);
-    const looks = answer.checked.filter((one) => sensor === null || one.sensor === sensor);
+    const result = await api.findings(id).catch(() => null);
+    if (result === null) return;
+    const findings = result.findings.filter((one) => sensor === null || one.sensor === sensor);
+    const looks = result.checked.filter((one) => sensor === null || one.sensor === sensor);
     const key = JSON.stringify([findings, looks, model.times.zone, model.sensors.size]);
     root.hidden = false;
     if (key === shown) return;

@@ -48,7 +48,7 @@ export class Live {
     });
     source.addEventListener("gap", () => {
       this.#heard();
-      void this.#ask(async () => this.#model.takeGaps(await this.#api.gaps()));
+      void this.#request(async () => this.#model.takeGaps(await this.#api.gaps()));
     });
     source.addEventListener("skipped", (event) => {
       this.#model.takeSkipped(parse<{ count: number | null }>(event).count ?? 0);
@@ -70,7 +70,7 @@ export class Live {
     if (status.faults !== this.#faultCount || isDue) {
       this.#faultCount = status.faults;
       this.#faultsAt = performance.now();
-      void this.#ask(async () => {
+      void this.#request(async () => {
         this.#model.takeFaults(await this.#api.faults());
         // Readings that are dropped while the broker is unreachable cause no event until the gap is published there.
         this.#model.takeGaps(await this.#api.gaps());
@@ -93,7 +93,7 @@ export class Live {
     this.#retryAt = performance.now() + this.#retryMs;
     this.#retryMs = Math.min(RETRY_MS_MAX, this.#retryMs * 2);
     // Shows whether we are signed out; every other failure is waited out.
-    void this.#ask(async () => void (await this.#api.status()));
+    void this.#request(async () => void (await this.#api.status()));
   }
 
   #reopen(): void {
@@ -113,7 +113,7 @@ export class Live {
   async #refresh(): Promise<void> {
     if (this.#isRefreshing) return;
     this.#isRefreshing = true;
-    await this.#ask(async () => {
+    await this.#request(async () => {
       this.#model.takeSensors(await this.#api.sensors());
       this.#model.takeGaps(await this.#api.gaps());
     });
@@ -121,7 +121,7 @@ export class Live {
   }
 
   /** A failed request changes nothing: the page already says that it is not live, or will within seconds. */
-  async #ask(question: () => Promise<void>): Promise<void> {
+  async #request(question: () => Promise<void>): Promise<void> {
     try {
       await question();
     } catch {

@@ -61,12 +61,12 @@ function main(): void {
   const content = shell(parent, api, model, theme);
   const filter = noFilter();
   let stop: Cleanup | null = null;
-  let asked = 0;
+  let lastTurn = 0;
   const show = async (isFirst: boolean): Promise<void> => {
-    const turn = ++asked;
+    const turn = ++lastTurn;
     const { view, subject } = placeNow();
     const open = await opener(view);
-    if (turn !== asked) return;
+    if (turn !== lastTurn) return;
     stop?.();
     stop = open({ content, api, model, theme, filter, subject });
     if (isFirst) return;

@@ -34,7 +34,7 @@ let message = "";
 
 export function setupPage(parent: HTMLElement, api: Api, model: Model, subject: string): Cleanup {
   const ending = new AbortController();
-  const said = h("p", { class: "set-said", role: "status" });
+  const notice = h("p", { class: "set-said", role: "status" });
   const place = h("div", { class: "set-place" });
   const here = PARENTS[subject] ?? subject;
   replace(
@@ -61,9 +61,15 @@ export function setupPage(parent: HTMLElement, api: Api, model: Model, subject: 
         ),
       ),
     ),
-    h("section", { class: "panel", "aria-labelledby": "setup-title" }, title(subject), said, place),
+    h(
+      "section",
+      { class: "panel", "aria-labelledby": "setup-title" },
+      title(subject),
+      notice,
+      place,
+    ),
   );
-  setText(said, message);
+  setText(notice, message);
   message = "";
   void open({ api, model, place, signal: ending.signal, go }, subject, ending.signal);
   return () => ending.abort();
@@ -81,8 +87,8 @@ const TITLES: Readonly<Record<string, string>> = {
   discover: "Find sensors",
 };
 
-function go(subject: string, said: string): void {
-  message = said;
+function go(subject: string, notice: string): void {
+  message = notice;
   const hash = `#/setup/${subject}`;
   if (location.hash === hash) window.dispatchEvent(new HashChangeEvent("hashchange"));
   else location.hash = hash;

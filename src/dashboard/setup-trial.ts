@@ -38,7 +38,7 @@ export function trialPanel(
     replace(out, h("p", { class: "hint" }, isSensor ? "Querying the gateway …" : "Connecting …"));
     try {
       const kinds = entry()["kinds"];
-      const answers = isSensor
+      const results = isSensor
         ? await probes(view, entry(), Array.isArray(kinds) ? kinds.map(String) : [])
         : [
             await view.api.send(
@@ -48,7 +48,7 @@ export function trialPanel(
               { timeoutMs: TRIAL_MAX_MS },
             ),
           ];
-      const faults = answers.flatMap(({ status, body }) =>
+      const faults = results.flatMap(({ status, body }) =>
         status === 422 ? (body as { readonly faults: readonly SetupFault[] }).faults : [],
       );
       if (faults.length > 0) {
@@ -58,7 +58,7 @@ export function trialPanel(
         );
         return onFaults(faults);
       }
-      replace(out, ...answers.flatMap((answer) => shownResponse(answer, isSensor)));
+      replace(out, ...results.flatMap((result) => shownResponse(result, isSensor)));
     } catch (error) {
       replace(out, h("p", { class: "fault-text" }, (error as Error).message));
     } finally {
@@ -80,29 +80,33 @@ export function trialPanel(
   );
 }
 
-type Answer = { readonly status: number; readonly body: unknown };
+type TrialResponse = { readonly status: number; readonly body: unknown };
 
 /** One after the other, to spare the gateway. */
-async function probes(view: SetupView, sensor: Dict, kinds: readonly string[]): Promise<Answer[]> {
-  const answers: Answer[] = [];
+async function probes(
+  view: SetupView,
+  sensor: Dict,
+  kinds: readonly string[],
+): Promise<TrialResponse[]> {
+  const results: TrialResponse[] = [];
   const stateReads = sensor["stateReads"];
   for (const kind of kinds.length === 0 ? ["rpm"] : kinds) {
     const body = { sensor, kind };
-    const answer = await view.api.send("POST", "setup/probe", body, { timeoutMs: TRIAL_MAX_MS });
-    answers.push({
-      status: answer.status,
-      body: isDict(answer.body) ? { ...answer.body, kind } : answer.body,
+    const result = await view.api.send("POST", "setup/probe", body, { timeoutMs: TRIAL_MAX_MS });
+    results.push({
+      status: result.status,
+      body: isDict(result.body) ? { ...result.body, kind } : result.body,
     });
-    if (answer.status !== 200) return answers;
+    if (result.status !== 200) return results;
   }
   if (Array.isArray(stateReads) && stateReads.length > 0) {
     const timeoutMs = TRIAL_MAX_MS;
-    answers.push(await view.api.send("POST", "setup/probe/states", { sensor }, { timeoutMs }));
+    results.push(await view.api.send("POST", "setup/probe/states", { sensor }, { timeoutMs }));
   }
-  return answers;
+  return results;
 }
 
-function shownResponse({ status, body }: Answer, isSensor: boolean): HTMLElement[] {
+function shownResponse({ status, body }: TrialResponse, isSensor: boolean): HTMLElement[] {
   if (status !== 200) return [h("p", { class: "fault-text" }, messageOf(body))];
   if (!isSensor) return shownTried(body as Tried);
   const probed = body as (ProbeReport & { readonly kind: string }) | States;

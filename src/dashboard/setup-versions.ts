@@ -53,7 +53,7 @@ function item(
       readonly site?: unknown;
       readonly content?: unknown;
     }>("GET", `${pathOf(file.part)}/${version}`);
-    if (status !== 200) return say(messageOf(body));
+    if (status !== 200) return showText(messageOf(body));
     const lines = differenceLines(file.content, file.part === "site" ? body.site : body.content);
     const back = h(
       "button",
@@ -76,22 +76,22 @@ function item(
       h("p", { class: "set-actions" }, back),
     );
   };
-  const say = (text: string): void => replace(out, h("p", { class: "fault-text" }, text));
+  const showText = (text: string): void => replace(out, h("p", { class: "fault-text" }, text));
   const restore = async (): Promise<void> => {
     const saved = await file.restore(view.api, version);
     if (saved.outcome === "saved")
       return view.go("versions", `Version ${version} is restored and in effect.`);
     if (saved.outcome === "changed")
-      return say(
+      return showText(
         "Someone else changed the file in the meantime. Open this page again to see the changes.",
       );
-    if (saved.outcome === "refused") return say(saved.message);
-    say(
+    if (saved.outcome === "refused") return showText(saved.message);
+    showText(
       `It is no longer valid: ${saved.faults.map(({ place, problem }) => `${place} ${problem}`).join(" · ")}`,
     );
   };
   const attempt = (work: () => Promise<void>) => () =>
-    void work().catch((error: unknown) => say((error as Error).message));
+    void work().catch((error: unknown) => showText((error as Error).message));
   return h(
     "li",
     { "data-version": version },

@@ -12,7 +12,7 @@ export interface SetupView {
   /** For timers and the like of this view. */
   readonly signal: AbortSignal;
   /** Goes to another view, which shows this message once. */
-  readonly go: (subject: string, said: string) => void;
+  readonly go: (subject: string, text: string) => void;
 }
 
 interface AboutFile {

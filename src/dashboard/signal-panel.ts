@@ -48,7 +48,7 @@ export class SignalPanel {
   readonly #waterfall: Waterfall;
   readonly #fall: HTMLButtonElement;
   /** The selection in the link, until it is shown. */
-  #asked = placeNow().query;
+  #query = placeNow().query;
   #measurements: readonly Measurement[] = [];
   #newestReading = "";
   #wanted = new AbortController();
@@ -74,7 +74,7 @@ export class SignalPanel {
       { id: "signal-unit", change: load },
       ...SIGNAL_UNITS.map((unit, i) => h("option", { value: i }, unitSign(unit))),
     );
-    const unit = this.#asked.get("unit");
+    const unit = this.#query.get("unit");
     const unitAt = SIGNAL_UNITS.findIndex((name) => name === unit);
     this.#unit.value = String(unitAt >= 0 ? unitAt : VELOCITY);
     this.#frequency = choice("signal-frequency", ["Hz", "CPM"], redraw);
@@ -102,9 +102,9 @@ export class SignalPanel {
       value: sensor.speedRpm ?? "",
       input: redraw,
     });
-    const rpm = Number(this.#asked.get("rpm"));
+    const rpm = Number(this.#query.get("rpm"));
     if (rpm > 0 && rpm <= SPEED_RPM_MAX) this.#speed.value = String(rpm);
-    if (this.#asked.has("hz")) this.#orders.value = "";
+    if (this.#query.has("hz")) this.#orders.value = "";
     this.#tools = new SpectrumTools(api, model, sensor, load, redraw);
     this.#waterfall = new Waterfall(api, model, theme, (reading) => this.#open(reading));
     this.#fall = h(
@@ -174,8 +174,8 @@ export class SignalPanel {
 
   async #list(): Promise<void> {
     const wasNewest = this.#picker.selectedIndex <= 0;
-    const asked = this.#asked.get("reading");
-    const kept = asked ?? this.#picker.value;
+    const requested = this.#query.get("reading");
+    const kept = requested ?? this.#picker.value;
     try {
       this.#measurements = await this.#api.measurements(this.#code, MEASUREMENTS);
     } catch (error) {
@@ -198,10 +198,10 @@ export class SignalPanel {
     );
     const isThere = this.#measurements.some(({ reading }) => reading === kept);
     this.#tools.offer(this.#measurements);
-    if (asked !== null && !isThere) {
+    if (requested !== null && !isThere) {
       setText(this.#note, "The waveform that this link refers to is no longer stored.");
     }
-    if ((!wasNewest || asked !== null) && isThere) this.#picker.value = kept;
+    if ((!wasNewest || requested !== null) && isThere) this.#picker.value = kept;
     await this.#load();
   }
 
@@ -224,7 +224,7 @@ export class SignalPanel {
           : (SIGNAL_UNITS[Number(this.#unit.value)] ?? null),
       hz: null,
     });
-    this.#asked = new URLSearchParams();
+    this.#query = new URLSearchParams();
     await this.#load();
     if (!this.#waterfall.root.hidden) this.#showWaterfall();
   }
@@ -277,7 +277,7 @@ export class SignalPanel {
         beside === undefined ? null : this.#api.spectrum(beside.fileId, spectrumUnit, signal),
       ]);
       this.#shown = { wave, spectrum, other };
-      const hz = Number(this.#asked.get("hz"));
+      const hz = Number(this.#query.get("hz"));
       this.#draw(hz > 0 ? hz : null);
     } catch (error) {
       if (signal.aborted) return;
@@ -286,7 +286,7 @@ export class SignalPanel {
   }
 
   #offerAxes({ channels }: Measurement): Measurement["channels"][number] | undefined {
-    const kept = this.#asked.get("axis") ?? this.#axis.value;
+    const kept = this.#query.get("axis") ?? this.#axis.value;
     const key = channels.map(({ channel, axis }) => `${channel}${axis}`).join();
     if (this.#axis.dataset["key"] !== key) {
       this.#axis.dataset["key"] = key;

@@ -55,7 +55,7 @@ export class TrendPanel {
   #wanted: string | null;
   readonly #compare: TrendCompare;
   #range: readonly [number, number] | null = null;
-  #asking = new AbortController();
+  #loading = new AbortController();
 
   constructor(api: Api, model: Model, theme: Theme, sensor: ApiSensor) {
     this.#api = api;
@@ -108,7 +108,7 @@ export class TrendPanel {
 
   readonly stop: Cleanup = () => {
     clearInterval(this.#timer);
-    this.#asking.abort();
+    this.#loading.abort();
     this.#chart.destroy();
   };
 
@@ -117,12 +117,12 @@ export class TrendPanel {
     const groups = trendGroups(sensor);
     if (groups.map(({ key }) => key).join() === this.#groups.map(({ key }) => key).join()) return;
     // A link may name the group, or a value of it.
-    const asked = groups.find(
+    const requested = groups.find(
       ({ key, kind, values }) =>
         key === this.#wanted || values.some(({ name }) => `${kind}.${name}` === this.#wanted),
     );
-    if (asked !== undefined) this.#wanted = null;
-    const kept = asked?.key ?? this.#select.value;
+    if (requested !== undefined) this.#wanted = null;
+    const kept = requested?.key ?? this.#select.value;
     this.#groups = groups;
     const withKind = sensor.kinds.length > 1;
     replace(
@@ -178,15 +178,15 @@ export class TrendPanel {
     }
     if (group === undefined) return void setText(this.#note, "No reading yet.");
     this.#compare.offer(group);
-    this.#asking.abort();
-    this.#asking = new AbortController();
-    const { signal } = this.#asking;
+    this.#loading.abort();
+    this.#loading = new AbortController();
+    const { signal } = this.#loading;
     const nowMs = this.#model.gatewayNowMs();
     const [fromMs, toMs] = this.#range ?? [nowMs - this.#spanHours * HOUR_MS, nowMs];
     // Before layout the plot has no width.
     const widthPx = this.#chart.root.clientWidth || innerWidth / 2;
     const buckets = Math.min(BUCKETS_MAX, Math.max(120, Math.round(widthPx / 2)));
-    const ask = (sensor: string, { kind, values }: TrendGroup): Promise<Trend> =>
+    const load = (sensor: string, { kind, values }: TrendGroup): Promise<Trend> =>
       this.#api.trend(
         { sensor, kind, values: values.map(({ name }) => name), fromMs, toMs, buckets },
         signal,
@@ -194,8 +194,8 @@ export class TrendPanel {
     try {
       const others = this.#compare.groups(group);
       const [own, ...rest] = await Promise.all([
-        ask(this.#code, group),
-        ...others.map((other) => ask(other.sensor.code, other.group)),
+        load(this.#code, group),
+        ...others.map((other) => load(other.sensor.code, other.group)),
         this.#judge(nowMs),
       ]);
       if (own === undefined || signal.aborted) return;

@@ -41,7 +41,7 @@ export class Waterfall {
   #rows: readonly Row[] = [];
   #view: WaterfallView = { unit: 0, channel: 1, endHz: null, isCpm: false };
   #chosen = 0;
-  #asking = new AbortController();
+  #loading = new AbortController();
 
   /** `open` shows one measurement by its reading. */
   constructor(api: Api, model: Model, theme: Theme, open: (reading: string) => void) {
@@ -80,21 +80,21 @@ export class Waterfall {
   }
 
   stop(): void {
-    this.#asking.abort();
+    this.#loading.abort();
     this.#stopTheme();
     this.#observer.disconnect();
   }
 
   hide(): void {
-    this.#asking.abort();
+    this.#loading.abort();
     this.root.hidden = true;
   }
 
   /** One request after the other: the agent has other work. */
   async show(measurements: readonly Measurement[], view: WaterfallView): Promise<void> {
-    this.#asking.abort();
-    this.#asking = new AbortController();
-    const { signal } = this.#asking;
+    this.#loading.abort();
+    this.#loading = new AbortController();
+    const { signal } = this.#loading;
     this.root.hidden = false;
     this.#view = view;
     const rows: Row[] = [];

@@ -148,7 +148,7 @@ export class GatewayClient implements RecordSource, StateSource {
     };
     const bytesMax = Math.min(STATE_BODY_BYTES_MAX, bodyBytesMax);
     try {
-      const head = await this.#answer(operation, names.toWire(fields), bytesMax, true, signal);
+      const head = await this.#send(operation, names.toWire(fields), bytesMax, true, signal);
       return {
         gatewayTimeMs: gatewayTime(head.headers),
         // Its end says nothing about the gateway's state.
@@ -193,15 +193,15 @@ export class GatewayClient implements RecordSource, StateSource {
     signal: AbortSignal,
   ): Promise<ExchangeHead> {
     try {
-      const head = await this.#answer(operation, fields, bodyBytesMax, isRepeatable, signal);
-      this.#answered(head);
+      const head = await this.#send(operation, fields, bodyBytesMax, isRepeatable, signal);
+      this.#noteResponse(head);
       return head;
     } catch (error) {
       throw this.#failed(error);
     }
   }
 
-  async #answer(
+  async #send(
     operation: string,
     fields: Readonly<Record<string, unknown>>,
     bodyBytesMax: number,
@@ -211,29 +211,29 @@ export class GatewayClient implements RecordSource, StateSource {
     const { timeoutMs, names } = this.#options;
     const path = `${this.#basePath}/${names.gatewayPath(operation)}`;
     const body = JSON.stringify(fields);
-    const answered = await this.#wakeUp.pass(signal, async (isWakeUp) => {
+    const result = await this.#wakeUp.pass(signal, async (isWakeUp) => {
       const firstByteMs = isWakeUp ? timeoutMs * WAKE_UP_FACTOR : timeoutMs;
       const request = { path, body, firstByteMs, bodyBytesMax, signal };
       // A connection that the gateway closed while it was idle says nothing about the gateway. A request that must not
       // be sent twice gets a new one from the start, or it would be lost on such a connection.
       const first = await this.#exchange(request, !isRepeatable);
-      const isStale = first.wasReused && isLost(first.answer);
-      return isRepeatable && isStale ? (await this.#exchange(request, true)).answer : first.answer;
+      const isStale = first.wasReused && isLost(first.result);
+      return isRepeatable && isStale ? (await this.#exchange(request, true)).result : first.result;
     });
-    if (answered === null) throw abortedFailure();
-    if (answered instanceof CallFailure) throw answered;
-    if (answered.status < 200 || answered.status > 299) {
-      throw await this.#words.refusal(answered, this.#parts.clock.now());
+    if (result === null) throw abortedFailure();
+    if (result instanceof CallFailure) throw result;
+    if (result.status < 200 || result.status > 299) {
+      throw await this.#words.refusal(result, this.#parts.clock.now());
     }
-    return answered;
+    return result;
   }
 
   async #exchange(
     request: Pick<ExchangeRequest, "path" | "body" | "firstByteMs" | "bodyBytesMax" | "signal">,
     onNewConnection: boolean,
-  ): Promise<{ answer: ExchangeHead | CallFailure; wasReused: boolean }> {
+  ): Promise<{ result: ExchangeHead | CallFailure; wasReused: boolean }> {
     const connection = await this.#connections.borrow(request.signal);
-    if (connection === null) return { answer: abortedFailure(), wasReused: false };
+    if (connection === null) return { result: abortedFailure(), wasReused: false };
     if (onNewConnection) await connection.drop();
     let wasReused = false;
     const exchange = new Exchange({
@@ -254,9 +254,9 @@ export class GatewayClient implements RecordSource, StateSource {
       },
     });
     try {
-      return { answer: await exchange.send(connection.client), wasReused };
+      return { result: await exchange.send(connection.client), wasReused };
     } catch (error) {
-      if (error instanceof CallFailure) return { answer: error, wasReused };
+      if (error instanceof CallFailure) return { result: error, wasReused };
       throw error;
     }
   }
@@ -283,7 +283,7 @@ export class GatewayClient implements RecordSource, StateSource {
     return this.#redacted(error);
   }
 
-  #answered(head: ExchangeHead): void {
+  #noteResponse(head: ExchangeHead): void {
     const { clock, metrics } = this.#parts;
     const time = gatewayTime(head.headers);
     const skewMs = time === null ? null : time - clock.now();
@@ -363,8 +363,8 @@ function basicAuthorization(url: URL): Record<string, string> {
   return { authorization: `Basic ${Buffer.from(pair).toString("base64")}` };
 }
 
-const isLost = (answer: object) =>
-  answer instanceof CallFailure && answer.code === "connection_lost";
+const isLost = (result: object) =>
+  result instanceof CallFailure && result.code === "connection_lost";
 
 function abortedFailure(): CallFailure {
   return new CallFailure({ message: "the call was cancelled", failureClass: "aborted" });

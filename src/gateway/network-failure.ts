@@ -34,8 +34,8 @@ export function networkFailure(error: unknown, hasHead: boolean): CallFailure {
   const cause = error instanceof Error ? error : new Error(String(error));
   const systemCode = "code" in cause && typeof cause.code === "string" ? cause.code : "";
   const plain = WORDS[systemCode] ?? otherProtocol(systemCode);
-  const said = cause.message === "" ? systemCode : cause.message;
-  const what = plain === undefined ? said : `${plain} (${systemCode})`;
+  const text = cause.message === "" ? systemCode : cause.message;
+  const what = plain === undefined ? text : `${plain} (${systemCode})`;
   if (hasHead) {
     return new CallFailure({
       message: `the response was truncated: ${what}`,

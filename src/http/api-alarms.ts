@@ -78,7 +78,7 @@ export function registerAlarmsApi(
       (request, reply) =>
         alarms === null
           ? off(reply)
-          : say(alarms, clock.now(), request.params.id, word, request.body ?? {}, reply),
+          : change(alarms, clock.now(), request.params.id, word, request.body ?? {}, reply),
     );
   }
   app.get<{ Querystring: { sensor?: string } }>(
@@ -100,7 +100,7 @@ export function registerAlarmsApi(
   );
 }
 
-async function say(
+async function change(
   alarms: AlarmDesk,
   nowMs: number,
   id: string,

@@ -24,7 +24,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     method: "get",
     summary: "What can be set up here, and what prevents a save.",
     also: SETUP_OFF,
-    answer: "The two files.",
+    response: "The two files.",
     schema: RESPONSE.setup,
   },
   {
@@ -32,7 +32,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     method: "get",
     summary: "The published schemas of both files. The forms are generated from them.",
     also: SETUP_OFF,
-    answer: "JSON Schemas.",
+    response: "JSON Schemas.",
     schema: RESPONSE.setupSchemas,
   },
   {
@@ -40,7 +40,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     method: "get",
     summary: "The current site file. Its hash is also the ETag.",
     also: SETUP_OFF,
-    answer: "The file; `site` is null if it is not JSON.",
+    response: "The file; `site` is null if it is not JSON.",
     schema: RESPONSE.setupSite,
   },
   {
@@ -49,7 +49,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     summary: "Checks a site file without writing it, and lists the changes it would make.",
     body: SITE_BODY,
     also: SETUP_OFF,
-    answer: "Faults, warnings and changes.",
+    response: "Faults, warnings and changes.",
     schema: RESPONSE.setupCheck,
   },
   {
@@ -59,7 +59,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
       "Replaces the site file and applies the difference. If-Match carries the hash of the file that was edited. Audited.",
     body: SITE_BODY,
     also: { ...SETUP_OFF, ...SAVE_REFUSED },
-    answer: "The new hash and the changes.",
+    response: "The new hash and the changes.",
     schema: RESPONSE.setupSaved,
   },
   {
@@ -67,7 +67,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     method: "get",
     summary: "The last ten site files that were replaced here, newest first.",
     also: SETUP_OFF,
-    answer: "The versions.",
+    response: "The versions.",
     schema: RESPONSE.setupVersions,
   },
   {
@@ -76,7 +76,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     summary: "One version, and the changes that restoring it would make.",
     params: SETUP_VERSION,
     also: { ...SETUP_OFF, 404: "This version is not kept." },
-    answer: "The file.",
+    response: "The file.",
     schema: RESPONSE.setupVersion,
   },
   {
@@ -85,7 +85,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     summary: "Restores a version. If-Match as for a change. Audited.",
     params: SETUP_VERSION,
     also: { ...SETUP_OFF, ...SAVE_REFUSED, 404: "This version is not kept." },
-    answer: "The new hash and the changes.",
+    response: "The new hash and the changes.",
     schema: RESPONSE.setupSaved,
   },
   {
@@ -93,7 +93,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     method: "get",
     summary: "The current uplinks file, without secrets. Its hash is also the ETag.",
     also: NO_UPLINKS,
-    answer: "The file; `content` is null if it is not JSON.",
+    response: "The file; `content` is null if it is not JSON.",
     schema: RESPONSE.setupUplinks,
   },
   {
@@ -102,7 +102,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     summary: "Checks an uplinks file without writing it, and lists the changes it would make.",
     body: UPLINKS_BODY,
     also: NO_UPLINKS,
-    answer: "Faults, warnings and changes.",
+    response: "Faults, warnings and changes.",
     schema: RESPONSE.setupCheck,
   },
   {
@@ -112,7 +112,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
       "Replaces the uplinks file and applies the difference. If-Match carries the hash of the file that was edited. Audited.",
     body: UPLINKS_BODY,
     also: { ...NO_UPLINKS, ...SAVE_REFUSED },
-    answer: "The new hash and the changes.",
+    response: "The new hash and the changes.",
     schema: RESPONSE.setupSaved,
   },
   {
@@ -120,7 +120,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     method: "get",
     summary: "The last ten uplinks files that were replaced here, newest first.",
     also: NO_UPLINKS,
-    answer: "The versions.",
+    response: "The versions.",
     schema: RESPONSE.setupVersions,
   },
   {
@@ -129,7 +129,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     summary: "One version, without secrets, and the changes that restoring it would make.",
     params: SETUP_VERSION,
     also: { ...SETUP_OFF, 404: "This version is not kept." },
-    answer: "The file.",
+    response: "The file.",
     schema: RESPONSE.setupUplinksVersion,
   },
   {
@@ -138,7 +138,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     summary: "Restores a version. If-Match as for a change. Audited.",
     params: SETUP_VERSION,
     also: { ...SETUP_OFF, ...SAVE_REFUSED, 404: "This version is not kept." },
-    answer: "The new hash and the changes.",
+    response: "The new hash and the changes.",
     schema: RESPONSE.setupSaved,
   },
   {
@@ -148,7 +148,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
       "Reads one day of a sensor that need not be in the site file. Nothing is stored or published.",
     body: PROBE_BODY,
     also: TRY_REFUSED,
-    answer:
+    response:
       "The newest reading and the messages it would become, or the reason why nothing was read.",
     schema: RESPONSE.setupProbe,
   },
@@ -159,7 +159,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
       "Performs each state read of a sensor once; the sensor need not be in the site file. Nothing is stored.",
     body: PROBE_STATES_BODY,
     also: TRY_REFUSED,
-    answer: "The values of each read as they would be stored, or the reason why there are none.",
+    response: "The values of each read as they would be stored, or the reason why there are none.",
     schema: RESPONSE.setupStates,
   },
   {
@@ -169,7 +169,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
       "Opens and closes one session at each address of an uplink that need not be in the uplinks file.",
     body: TRY_BODY,
     also: TRY_REFUSED,
-    answer: "The result for each address.",
+    response: "The result for each address.",
     schema: RESPONSE.setupTried,
   },
   {
@@ -179,7 +179,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
       "Logs in to an analytics service and requests its list of sensors. The password is not stored.",
     body: DISCOVER_BODY,
     also: { ...SETUP_OFF, 409: "A search is already running." },
-    answer: "It began.",
+    response: "It began.",
     status: 202,
     schema: RESPONSE.setupDiscovery,
   },
@@ -188,7 +188,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
     method: "get",
     summary: "The progress of the search.",
     also: SETUP_OFF,
-    answer: "Its state.",
+    response: "Its state.",
     schema: RESPONSE.setupDiscovery,
   },
   {
@@ -198,7 +198,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
       "The sensors found, as entries of a site file, completed with the values in the request. Changes nothing.",
     body: DRAFT_BODY,
     also: { ...SETUP_OFF, 404: "No result yet." },
-    answer: "The sensors, and what remains unknown.",
+    response: "The sensors, and what remains unknown.",
     schema: RESPONSE.setupDraft,
   },
 ];

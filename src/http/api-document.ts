@@ -34,7 +34,7 @@ const OPERATIONS: readonly Operation[] = [
     path: "/api/v1/status",
     method: "get",
     summary: "The agent at a glance: gateway, links, buffer, clock, sensors.",
-    answer: "The agent's state.",
+    response: "The agent's state.",
     schema: RESPONSE.status,
   },
   {
@@ -42,7 +42,7 @@ const OPERATIONS: readonly Operation[] = [
     method: "get",
     summary: "The configuration in effect, and changes to settings and files that are pending.",
     also: { 501: "Not available in this agent." },
-    answer: "Site and uplinks as they are in effect, without secrets.",
+    response: "Site and uplinks as they are in effect, without secrets.",
     schema: RESPONSE.configuration,
   },
   {
@@ -51,7 +51,7 @@ const OPERATIONS: readonly Operation[] = [
     summary: "Which settings differ from the running ones, compared by digests keyed with a nonce.",
     body: COMPARE_BODY,
     also: { 501: "Not available in this agent." },
-    answer: "Names of the settings that differ.",
+    response: "Names of the settings that differ.",
     schema: RESPONSE.comparison,
   },
   {
@@ -59,7 +59,7 @@ const OPERATIONS: readonly Operation[] = [
     method: "post",
     summary: "Reloads the site and uplinks files and applies the differences.",
     also: { 501: "Not available in this agent." },
-    answer: "The changes, or why the reload was refused; 200 for every outcome.",
+    response: "The changes, or why the reload was refused; 200 for every outcome.",
     schema: RESPONSE.reload,
   },
   {
@@ -67,7 +67,7 @@ const OPERATIONS: readonly Operation[] = [
     method: "get",
     summary: "Sensors by area and machine with state, zone and newest readings.",
     query: SENSORS_QUERY,
-    answer: "A page; `next` is the `cursor` of the next one, null on the last page.",
+    response: "A page; `next` is the `cursor` of the next one, null on the last page.",
     schema: RESPONSE.sensors,
   },
   {
@@ -76,7 +76,7 @@ const OPERATIONS: readonly Operation[] = [
     summary: "One sensor, as in the list.",
     params: objectOf({ code: SENSOR }, ["code"]),
     also: { 404: "No sensor of this code." },
-    answer: "The sensor.",
+    response: "The sensor.",
     schema: RESPONSE.sensor,
   },
   {
@@ -84,7 +84,7 @@ const OPERATIONS: readonly Operation[] = [
     method: "get",
     summary: "Stored readings of a sensor and kind, in pages. Without a time range, the last day.",
     query: READINGS_QUERY,
-    answer: "A page; `next` is the `cursor` of the next one, null on the last page.",
+    response: "A page; `next` is the `cursor` of the next one, null on the last page.",
     schema: RESPONSE.readings,
   },
   {
@@ -93,7 +93,7 @@ const OPERATIONS: readonly Operation[] = [
     summary:
       "The same range reduced to buckets with minimum, maximum and mean, so that weeks plot quickly and no spike is lost.",
     query: TREND_QUERY,
-    answer: "The buckets that contain a value; others are left out.",
+    response: "The buckets that contain a value; others are left out.",
     schema: RESPONSE.trend,
   },
   {
@@ -101,7 +101,7 @@ const OPERATIONS: readonly Operation[] = [
     method: "get",
     summary: "Measurements of a sensor whose samples are stored, newest first.",
     query: WAVEFORMS_QUERY,
-    answer: "The measurements.",
+    response: "The measurements.",
     schema: RESPONSE.waveforms,
   },
   {
@@ -111,7 +111,7 @@ const OPERATIONS: readonly Operation[] = [
     params: FILE_ID,
     query: SERIES_QUERY,
     also: { 404: "No samples are stored under this id." },
-    answer: "The waveform; empty, with a `doubt`, if it cannot be computed from the record.",
+    response: "The waveform; empty, with a `doubt`, if it cannot be computed from the record.",
     schema: RESPONSE.waveform,
   },
   {
@@ -122,7 +122,7 @@ const OPERATIONS: readonly Operation[] = [
     params: FILE_ID,
     query: SERIES_QUERY,
     also: { 404: "No samples are stored under this id." },
-    answer:
+    response:
       "The spectral lines; empty, with a `doubt`, if they cannot be computed from the record.",
     schema: RESPONSE.spectrum,
   },
@@ -131,21 +131,21 @@ const OPERATIONS: readonly Operation[] = [
     method: "get",
     summary: "Dropped readings, newest first.",
     query: GAPS_QUERY,
-    answer: "The gaps.",
+    response: "The gaps.",
     schema: RESPONSE.gaps,
   },
   {
     path: "/api/v1/faults",
     method: "get",
     summary: "Current faults in plain words, each with its remedy.",
-    answer: "The faults; empty if there are none.",
+    response: "The faults; empty if there are none.",
     schema: RESPONSE.faults,
   },
   {
     path: "/api/v1/backfill",
     method: "get",
     summary: "The running or most recent backfill.",
-    answer: "The job; null before the first one.",
+    response: "The job; null before the first one.",
     schema: RESPONSE.backfill,
   },
   {
@@ -159,7 +159,7 @@ const OPERATIONS: readonly Operation[] = [
       409: "One is running.",
       501: "Not available in this agent.",
     },
-    answer: "The job; null before the first one.",
+    response: "The job; null before the first one.",
     schema: RESPONSE.backfill,
   },
   {
@@ -169,7 +169,7 @@ const OPERATIONS: readonly Operation[] = [
       "Queues settings for a sensor on the gateway. A request that violates the schema gets the outcome `rejected_local` and is recorded.",
     body: SETTINGS_FORM,
     also: { 501: "Not available in this agent." },
-    answer: "The outcome, including that of a refusal. `queued` does not mean applied.",
+    response: "The outcome, including that of a refusal. `queued` does not mean applied.",
     schema: RESPONSE.settings,
   },
   {
@@ -177,7 +177,7 @@ const OPERATIONS: readonly Operation[] = [
     method: "get",
     summary: "Machines of the site file with state, speed and number of active findings.",
     also: ALARMS_OFF,
-    answer: "The machines.",
+    response: "The machines.",
     schema: RESPONSE.machines,
   },
   {
@@ -186,7 +186,7 @@ const OPERATIONS: readonly Operation[] = [
     summary: "Findings of a machine with their evidence, and the faults that could not be checked.",
     params: MACHINE_ID,
     also: { 404: "There is no machine with this id.", ...ALARMS_OFF },
-    answer: "Active findings, and what was checked on each sensor.",
+    response: "Active findings, and what was checked on each sensor.",
     schema: RESPONSE.findings,
   },
   {
@@ -195,7 +195,7 @@ const OPERATIONS: readonly Operation[] = [
     summary: "Alarms that are active, acknowledged or shelved, and the newest events.",
     query: ALARMS_QUERY,
     also: ALARMS_OFF,
-    answer: "The lists; `before` requests the next page, and is null on the last one.",
+    response: "The lists; `before` requests the next page, and is null on the last one.",
     schema: RESPONSE.alarms,
   },
   {
@@ -204,7 +204,7 @@ const OPERATIONS: readonly Operation[] = [
     summary: "Actions by people on alarms, newest first.",
     query: AUDIT_QUERY,
     also: ALARMS_OFF,
-    answer: "The entries.",
+    response: "The entries.",
     schema: RESPONSE.audit,
   },
   {
@@ -213,7 +213,7 @@ const OPERATIONS: readonly Operation[] = [
     summary: "The fixed limits that apply to a sensor's values.",
     query: LIMITS_QUERY,
     also: ALARMS_OFF,
-    answer: "The limits; null if there is none on that side.",
+    response: "The limits; null if there is none on that side.",
     schema: RESPONSE.limits,
   },
   ...ALARM_WORDS.map(
@@ -224,7 +224,7 @@ const OPERATIONS: readonly Operation[] = [
       params: ALARM_ID,
       body: WORD_BODIES[word],
       also: { 404: "No active or shelved alarm has this id.", ...ALARMS_OFF },
-      answer: "The current state of the alarm.",
+      response: "The current state of the alarm.",
       schema: RESPONSE.alarm,
     }),
   ),
@@ -234,7 +234,7 @@ const OPERATIONS: readonly Operation[] = [
     summary: "Learned limits, and those that are being learned.",
     query: BASELINES_QUERY,
     also: ALARMS_OFF,
-    answer: "The baselines.",
+    response: "The baselines.",
     schema: RESPONSE.baselines,
   },
   {
@@ -244,7 +244,7 @@ const OPERATIONS: readonly Operation[] = [
     params: BASELINE,
     body: RELEARN_BODY,
     also: { 404: "There is no such baseline.", ...ALARMS_OFF },
-    answer: "The outcome.",
+    response: "The outcome.",
     schema: RESPONSE.relearned,
   },
   ...SETUP_OPERATIONS,
@@ -254,7 +254,7 @@ const OPERATIONS: readonly Operation[] = [
     summary: "Changes with who, when, what and outcome, newest first.",
     query: AUDIT_LOG_QUERY,
     also: { 501: "Not available in this agent." },
-    answer: "A page; `before` requests the next page, and is null on the last one.",
+    response: "A page; `before` requests the next page, and is null on the last one.",
     schema: RESPONSE.auditLog,
   },
   {
@@ -263,17 +263,17 @@ const OPERATIONS: readonly Operation[] = [
     summary:
       "Live events (server-sent): `reading`, `gap`, `status` every 2 s, `skipped` if the client is too slow.",
     also: { 503: "Too many streams are open." },
-    answer:
+    response:
       "The stream. The id of a reading's event is its `seq`; after a short interruption, Last-Event-ID resumes with the events that were missed.",
     schema: null,
-    answerType: "text/event-stream",
+    contentType: "text/event-stream",
   },
   {
     path: "/healthz",
     method: "get",
     summary: "200 while the agent's event loop and database work. No token is required.",
     alike: { 503: "One of them does not work." },
-    answer: "Each part.",
+    response: "Each part.",
     schema: RESPONSE.health,
   },
   {
@@ -281,16 +281,16 @@ const OPERATIONS: readonly Operation[] = [
     method: "get",
     summary: "200 while gateway, broker and buffer are all working.",
     alike: { 503: "At least one is not working." },
-    answer: "The state of each.",
+    response: "The state of each.",
     schema: RESPONSE.health,
   },
   {
     path: "/metrics",
     method: "get",
     summary: "Prometheus text; every name begins with gateside_.",
-    answer: "The metrics.",
+    response: "The metrics.",
     schema: null,
-    answerType: "text/plain",
+    contentType: "text/plain",
   },
 ];
 
@@ -329,11 +329,11 @@ const OTHER_ORIGIN =
   "The request comes from another origin, or uses a host name that is not allowed.";
 
 function describe(operation: Operation): object {
-  const { summary, query, params, body, also, alike, answer, schema, status = 200 } = operation;
-  const type = operation.answerType ?? "application/json";
+  const { summary, query, params, body, also, alike, response, schema, status = 200 } = operation;
+  const type = operation.contentType ?? "application/json";
   const content = { [type]: schema === null ? {} : { schema } };
-  const answers: Record<string, unknown> = {
-    [status]: { description: answer, content },
+  const byStatus: Record<string, unknown> = {
+    [status]: { description: response, content },
     ...((query ?? params ?? body) && {
       400: problemResponse("A parameter is invalid; the message names it."),
     }),
@@ -350,9 +350,9 @@ function describe(operation: Operation): object {
       },
     }),
   };
-  for (const [code, text] of Object.entries(also ?? {})) answers[code] = problemResponse(text);
+  for (const [code, text] of Object.entries(also ?? {})) byStatus[code] = problemResponse(text);
   for (const [code, text] of Object.entries(alike ?? {})) {
-    answers[code] = { description: text, content };
+    byStatus[code] = { description: text, content };
   }
   return {
     operationId: operationIdOf(operation),
@@ -364,7 +364,7 @@ function describe(operation: Operation): object {
     ...(body && {
       requestBody: { required: true, content: { "application/json": { schema: body } } },
     }),
-    responses: answers,
+    responses: byStatus,
   };
 }
 

@@ -9,12 +9,12 @@ export interface Operation {
   readonly params?: Schema;
   readonly body?: Schema;
   /** The response, in a few words. */
-  readonly answer: string;
+  readonly response: string;
   /** Its schema; null if it is not JSON. */
   readonly schema: Schema | null;
   /** Status of that response; default 200. */
   readonly status?: number;
-  readonly answerType?: string;
+  readonly contentType?: string;
   /** Errors other than 400 and 401. */
   readonly also?: Readonly<Record<number, string>>;
   /** Statuses whose responses have the same schema. */

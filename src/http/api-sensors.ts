@@ -32,7 +32,7 @@ export const SENSORS_QUERY = objectOf({
 export function registerSensorsApi(
   app: FastifyInstance,
   parts: Pick<HttpParts, "site" | "status" | "history">,
-  answers: SharedResponses,
+  responses: SharedResponses,
 ): void {
   const ordered = fromSite(parts.site, ({ sensors }) => inOrder(sensors));
   const list = async (query: SensorsQuery) => {
@@ -52,8 +52,10 @@ export function registerSensorsApi(
     { schema: { querystring: SENSORS_QUERY } },
     async (request, reply) => {
       const { query } = request;
-      const text = await answers.ask(`sensors ${JSON.stringify(query)}`, isGone(request), () =>
-        list(query),
+      const text = await responses.compute(
+        `sensors ${JSON.stringify(query)}`,
+        isGone(request),
+        () => list(query),
       );
       if (text === null) return tooMany(reply);
       return reply.type("application/json; charset=utf-8").send(text);

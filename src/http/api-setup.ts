@@ -149,8 +149,8 @@ function registerDiscovery(app: FastifyInstance, { setup }: Pick<HttpParts, "set
   );
 }
 
-function isRefused(answer: object): answer is Refused {
-  return "faults" in answer || "busy" in answer;
+function isRefused(result: object): result is Refused {
+  return "faults" in result || "busy" in result;
 }
 
 function refuse(reply: FastifyReply, refused: Refused): FastifyReply {

@@ -22,7 +22,7 @@ export function registerApi(
   app: FastifyInstance,
   parts: HttpParts,
   options: HttpOptions,
-  answers: SharedResponses,
+  responses: SharedResponses,
 ): void {
   const document = apiOperations(options.version);
   app.addHook("onSend", (request, reply, _payload, done) => {
@@ -41,7 +41,7 @@ export function registerApi(
   app.get(`${API}/openapi.json`, (_request, reply) => reply.send(document));
   const large = (path: string, make: () => unknown) =>
     app.get(`${API}/${path}`, async (request, reply) => {
-      const text = await answers.ask(path, isGone(request), () => JSON.stringify(make()));
+      const text = await responses.compute(path, isGone(request), () => JSON.stringify(make()));
       return text === null ? tooMany(reply) : reply.type(JSON_UTF8).send(text);
     });
   large("status", statusJson);
@@ -51,7 +51,7 @@ export function registerApi(
     { schema: { querystring: GAPS_QUERY } },
     (request, reply) => reply.send({ gaps: parts.gaps.recent(request.query.limit) }),
   );
-  registerSensorsApi(app, parts, answers);
+  registerSensorsApi(app, parts, responses);
   registerReadingsApi(app, parts);
   registerWaveformApi(app, parts);
   const mayWriteOverTcp = options.token !== null || options.commandsEnabled !== false;

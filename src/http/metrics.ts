@@ -42,7 +42,7 @@ function refreshGauges(metrics: Metrics, status: AgentStatus): void {
 export function registerMetrics(
   app: FastifyInstance,
   parts: Pick<HttpParts, "loopDelay" | "metrics" | "status">,
-  answers: SharedResponses,
+  responses: SharedResponses,
 ): void {
   const { loopDelay, metrics, status } = parts;
   const scrape = async () => {
@@ -57,7 +57,7 @@ export function registerMetrics(
     return `${text.replaceAll(" Nan\n", " NaN\n")}\n${sensors}`;
   };
   app.get("/metrics", async (request, reply) => {
-    const text = await answers.ask("metrics", isGone(request), scrape);
+    const text = await responses.compute("metrics", isGone(request), scrape);
     if (text === null) return tooMany(reply);
     return reply.type(metrics.registry.contentType).send(text);
   });

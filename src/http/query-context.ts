@@ -19,13 +19,13 @@ export interface QueryContext {
   readonly limits: HistoryLimits;
   /** Slots for responses that are computed while they are sent. */
   readonly longAnswers: Places;
-  /** Yields to other work. Throws AskerGone if the client has disconnected. */
+  /** Yields to other work. Throws ClientGone if the client has disconnected. */
   readonly pause: () => Promise<void>;
 }
 
 /** The client has disconnected: the query ends. */
-export class AskerGone extends Error {
-  override readonly name = "AskerGone";
+export class ClientGone extends Error {
+  override readonly name = "ClientGone";
 }
 
 /** `Value` as pieces of JSON text. Whether the query succeeds is known before the first byte is sent. */

@@ -164,17 +164,17 @@ async function devicesOf(
   { parts, time }: QueryContext,
   sensors: readonly Sensor[],
 ): Promise<Record<string, Cell>[]> {
-  const answers: Record<string, Cell>[] = [];
+  const deviceRows: Record<string, Cell>[] = [];
   for (const sensor of sensors) {
     const facts = deviceFacts(factReadings(parts, sensor));
     const axisCount = measuredChannels(parts, sensor).length;
     const queuedAtMs = parts.settings?.lastQueuedAtMs(sensor.code) ?? null;
     const lastUpdate = queuedAtMs === null ? "" : time.dashed(queuedAtMs);
-    answers.push(deviceResponse(sensor, axisCount, facts, lastUpdate));
+    deviceRows.push(deviceResponse(sensor, axisCount, facts, lastUpdate));
     // Each may have searched a page of every kind, which is as much as BREATH_EVERY rows of other queries.
     await breathe();
   }
-  return answers;
+  return deviceRows;
 }
 
 /**

@@ -20,7 +20,12 @@ import { FailureLimit, Sessions, TokenCheck } from "./auth.ts";
 import { breathe } from "./breath.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
 import { refusalOf } from "./problem.ts";
-import { AskerGone, jsonResponse, type QueryContext, type QueryResponse } from "./query-context.ts";
+import {
+  ClientGone,
+  jsonResponse,
+  type QueryContext,
+  type QueryResponse,
+} from "./query-context.ts";
 import * as history from "./query-history.ts";
 import * as lists from "./query-lists.ts";
 import { outlineOf } from "./query-outline.ts";
@@ -104,7 +109,7 @@ export function registerQueryService(
   }
 
   /** Null if the body is not a JSON object. */
-  const answer = async (
+  const respond = async (
     key: OperationKey,
     text: string,
     address: string,
@@ -127,10 +132,10 @@ export function registerQueryService(
     if (end === null) return fault(QUERY_STATUS.busy, "busy; try again in a moment");
     const pause = async (): Promise<void> => {
       await breathe();
-      if (isGone()) throw new AskerGone("the client has disconnected");
+      if (isGone()) throw new ClientGone("the client has disconnected");
     };
     try {
-      if (isGone()) throw new AskerGone("the client has disconnected");
+      if (isGone()) throw new ClientGone("the client has disconnected");
       // A query sees one site file, even if it is replaced meanwhile.
       return await HANDLERS[key]({ ...shared, pause }, fields);
     } finally {
@@ -144,7 +149,7 @@ export function registerQueryService(
       done(null, String(body).replace(/^\uFEFF/, "")),
     );
     scope.setErrorHandler((error: FastifyError, request, reply) => {
-      if (error instanceof AskerGone) return reply.hijack();
+      if (error instanceof ClientGone) return reply.hijack();
       const status = error.statusCode ?? 500;
       const refusal = refusalOf(status, error.message);
       if (status < 500) return refuse(reply, status, objectFor(operations, request), refusal);
@@ -161,7 +166,7 @@ export function registerQueryService(
         return refuse(reply, 413, isObject, "Request body is too large");
       // Closed before everything was written: the client left.
       const isGone = () => reply.raw.destroyed && !reply.raw.writableFinished;
-      const outcome = await answer(key, text, request.ip, isGone);
+      const outcome = await respond(key, text, request.ip, isGone);
       if (outcome === null) return refuse(reply, 400, isObject, "the body must be a JSON object");
       return isFault(outcome) ? sendFault(reply, isObject, outcome) : sendResponse(reply, outcome);
     });

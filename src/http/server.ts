@@ -209,10 +209,10 @@ export function createApp(
   );
 
   registerHealth(app, parts);
-  const answers = new SharedResponses();
-  registerMetrics(app, parts, answers);
+  const responses = new SharedResponses();
+  registerMetrics(app, parts, responses);
   registerAudit(app, parts);
-  registerApi(app, parts, options, answers);
+  registerApi(app, parts, options, responses);
   registerQueryService(app, parts, options);
   registerDashboard(app, options.dashboardDir);
   return app;

@@ -6,8 +6,8 @@ import { problem } from "./problem.ts";
 const WAITING_MAX = 64;
 
 interface Waiting {
-  readonly answer: Promise<Buffer | null>;
-  readonly askers: (() => boolean)[];
+  readonly response: Promise<Buffer | null>;
+  readonly clients: (() => boolean)[];
 }
 
 /**
@@ -22,25 +22,25 @@ export class SharedResponses {
    * The response for `key`. Null if too many wait, or if nobody waits for this one any more when its turn comes.
    * Rejects as `make` does.
    */
-  ask(
+  compute(
     key: string,
     isGone: () => boolean,
     make: () => Promise<string> | string,
   ): Promise<Buffer | null> {
     const known = this.#waiting.get(key);
     if (known !== undefined) {
-      known.askers.push(isGone);
-      return known.answer;
+      known.clients.push(isGone);
+      return known.response;
     }
     if (this.#waiting.size >= WAITING_MAX) return Promise.resolve(null);
-    const askers = [isGone];
-    const answer = this.#last.then(breathe).then(async () => {
+    const clients = [isGone];
+    const response = this.#last.then(breathe).then(async () => {
       this.#waiting.delete(key);
-      return askers.every((isAway) => isAway()) ? null : Buffer.from(await make());
+      return clients.every((isAway) => isAway()) ? null : Buffer.from(await make());
     });
-    this.#waiting.set(key, { answer, askers });
-    this.#last = answer.catch(() => {});
-    return answer;
+    this.#waiting.set(key, { response, clients });
+    this.#last = response.catch(() => {});
+    return response;
   }
 }
 

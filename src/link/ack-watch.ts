@@ -24,7 +24,7 @@ export class AckWatch {
   #timer: NodeJS.Timeout | null = null;
   #tick = 0;
   /** Tick in which each unanswered request was sent. */
-  readonly #asked = new Map<Request, number>();
+  readonly #pending = new Map<Request, number>();
   #acksSeen = 0;
   #quietTicks = 0;
 
@@ -47,11 +47,11 @@ export class AckWatch {
     if (this.#timer) clearInterval(this.#timer);
   }
 
-  asking(request: Request): void {
-    this.#asked.set(request, this.#tick);
+  requested(request: Request): void {
+    this.#pending.set(request, this.#tick);
   }
   answered(request: Request): void {
-    this.#asked.delete(request);
+    this.#pending.delete(request);
   }
 
   #look(): void {
@@ -65,7 +65,7 @@ export class AckWatch {
     if (this.#quietTicks > TICKS_PER_TIMEOUT || isStuck) {
       this.#onSilence(`a publish was not acknowledged ${within}`);
     }
-    for (const [request, tick] of this.#asked) {
+    for (const [request, tick] of this.#pending) {
       if (this.#tick - tick > TICKS_PER_TIMEOUT) {
         this.#onSilence(`the broker did not respond to ${request} ${within}`);
       }

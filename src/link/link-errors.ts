@@ -6,7 +6,7 @@ export interface LinkFailure {
   /** True if it will not recover by itself: logged as an error instead of a warning. */
   readonly needsHands: boolean;
   /** The reason string of MQTT 5, as received: text from outside, which may contain what was sent to the broker. */
-  readonly said?: string;
+  readonly brokerText?: string;
 }
 
 const hands = (text: string): LinkFailure => ({ text, needsHands: true });

@@ -66,7 +66,7 @@ export class MqttSession implements WatchedSession {
   #events: SessionEvents | null = null;
   #failure: LinkFailure | null = null;
   #code: number | null = null;
-  #said: string | null = null;
+  #brokerText: string | null = null;
   #isLocalEnd = false;
   #finish: ((end: SessionEnd) => void) | null = null;
   readonly #watch: AckWatch;
@@ -150,10 +150,11 @@ export class MqttSession implements WatchedSession {
       });
       client.on("packetreceive", (packet) => {
         // mqtt.js then ignores an acknowledgement for a publish that it has not sent.
-        if (packet.cmd === "puback") this.#answered(packet.messageId ?? 0, packet.reasonCode ?? 0);
+        if (packet.cmd === "puback")
+          this.#acknowledged(packet.messageId ?? 0, packet.reasonCode ?? 0);
         else if (packet.cmd === "pingresp") this.#pings.answered();
         else if (packet.cmd === "connack" || packet.cmd === "disconnect")
-          this.#said = packet.properties?.reasonString ?? null;
+          this.#brokerText = packet.properties?.reasonString ?? null;
       });
       client.on("connect", (connack) => {
         if (this.#finish === null) return;
@@ -203,7 +204,7 @@ export class MqttSession implements WatchedSession {
   subscribe(subscriptions: readonly Subscription[]): Promise<string[]> {
     const client = this.#client;
     if (!client || subscriptions.length === 0) return Promise.resolve([]);
-    this.#watch.asking("SUBSCRIBE");
+    this.#watch.requested("SUBSCRIBE");
     const filters = Object.fromEntries(subscriptions.map(({ topic, qos }) => [topic, { qos }]));
     return new Promise((resolve) => {
       client.subscribe(filters, (err, _granted, packet) => {
@@ -223,7 +224,7 @@ export class MqttSession implements WatchedSession {
     const client = this.#client;
     if (!client || !this.isOpen || this.#isDisconnecting) return Promise.resolve(false);
     this.#path?.flush();
-    this.#watch.asking("PINGREQ");
+    this.#watch.requested("PINGREQ");
     return new Promise((resolve) => {
       this.#pings.ask((isAnswered) => {
         this.#watch.answered("PINGREQ");
@@ -247,7 +248,7 @@ export class MqttSession implements WatchedSession {
     return id;
   }
 
-  #answered(id: number, reason: number): void {
+  #acknowledged(id: number, reason: number): void {
     if (!this.isOpen) return;
     this.#publishes.acknowledged(id, reason, () => {
       this.#acks += 1;
@@ -317,7 +318,7 @@ export class MqttSession implements WatchedSession {
   }
 
   #quoted(failure: LinkFailure): LinkFailure {
-    return this.#said === null ? failure : { ...failure, said: this.#said };
+    return this.#brokerText === null ? failure : { ...failure, brokerText: this.#brokerText };
   }
 
   #end(failure: LinkFailure | null): void {

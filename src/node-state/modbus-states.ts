@@ -118,19 +118,19 @@ export class ModbusStates {
       if (socket.destroyed) ended();
       socket.once("close", ended);
     });
-    const asked =
+    const reading =
       code === 3
         ? client.readHoldingRegisters(address, count)
         : client.readInputRegisters(address, count);
     try {
-      const { data } = await Promise.race([asked, closed]);
+      const { data } = await Promise.race([reading, closed]);
       if (data.length !== count) {
         throw new ModbusFailure(`it returned ${data.length} of ${count} registers`, true);
       }
       return data;
     } finally {
       socket.removeListener("close", ended);
-      asked.catch(() => {});
+      reading.catch(() => {});
       closed.catch(() => {});
     }
   }

@@ -68,15 +68,21 @@ async function readService(
 ): Promise<void> {
   const { service } = parts;
   if (read.request === "none") {
-    const answer = await service.read(job.sensor, read, null, signal);
-    await store(parts, job, siblings, answer.samples, answer.gatewayTimeMs ?? parts.gatewayNow());
-    checkGiven(answer.records, answer.samples.length, read);
+    const response = await service.read(job.sensor, read, null, signal);
+    await store(
+      parts,
+      job,
+      siblings,
+      response.samples,
+      response.gatewayTimeMs ?? parts.gatewayNow(),
+    );
+    checkGiven(response.records, response.samples.length, read);
     return;
   }
   const today = dayOf(parts.gatewayNow(), parts.zone);
-  const answer = await service.read(job.sensor, read, today, signal);
-  const samples = [...answer.samples];
-  let { records } = answer;
+  const response = await service.read(job.sensor, read, today, signal);
+  const samples = [...response.samples];
+  let { records } = response;
   // The previous day is read along with it once, and used if only that day has records.
   const isNewDay = job.lastDay !== null && job.lastDay !== today;
   if (isNewDay || (job.lastDay === null && records === 0)) {
@@ -84,10 +90,10 @@ async function readService(
     const earlier = await service.read(job.sensor, read, before, signal);
     records += earlier.records;
     // A record of that day without a time of its own is older than today's.
-    const dated = earlier.samples.filter(({ time }) => time !== null || answer.records === 0);
+    const dated = earlier.samples.filter(({ time }) => time !== null || response.records === 0);
     samples.unshift(...dated);
   }
-  await store(parts, job, siblings, samples, answer.gatewayTimeMs ?? parts.gatewayNow());
+  await store(parts, job, siblings, samples, response.gatewayTimeMs ?? parts.gatewayNow());
   checkGiven(records, samples.length, read);
   job.lastDay = today;
 }
@@ -134,11 +140,11 @@ async function storeNews(
       const content = contentOf(sample);
       if (!draft.isNews(sample.time?.ms ?? gatewayNowMs, content)) continue;
       const newestMs = newestOf([draft, ...others.map((other) => other.series)]);
-      const answered: Timestamp = {
+      const now: Timestamp = {
         ms: answerTimeMs(gatewayNowMs, job.intervalMs, newestMs),
         offsetMinutes: null,
       };
-      const time = sample.time ?? answered;
+      const time = sample.time ?? now;
       // The newest reading is the whole state of the node; a late record contains only its own values.
       const isNewest = newestMs === null || time.ms > newestMs;
       await add(stateReading(sensor.code, sample, time, gatewayNowMs, isNewest ? carried : []));
@@ -146,8 +152,8 @@ async function storeNews(
       // Older than news from another source: the whole state as known now follows.
       if (isNewest || sample !== samples.at(-1) || carried.length === 0) continue;
       const whole = { ...sample, time: null };
-      await add(stateReading(sensor.code, whole, answered, gatewayNowMs, carried));
-      draft.add(answered.ms, content);
+      await add(stateReading(sensor.code, whole, now, gatewayNowMs, carried));
+      draft.add(now.ms, content);
     }
     if (added.length === 0) writer.discard();
     else {

@@ -45,10 +45,10 @@ export class ServiceStates {
   ): Promise<ServiceResponse> {
     const { source, names, emptyStatuses, gate, metrics } = this.#parts;
     const { operation } = read;
-    const answer = await source.readState({ sensor, operation, date }, signal);
+    const response = await source.readState({ sensor, operation, date }, signal);
     const oddities = new Oddities();
     const redact = (text: string) => gate.redact(text);
-    const { records, rejected } = readStateResponse(await wholeBody(answer), {
+    const { records, rejected } = readStateResponse(await wholeBody(response), {
       operation,
       names,
       oddities,
@@ -68,7 +68,7 @@ export class ServiceStates {
     return {
       samples: inOrder(samples),
       records: records.length,
-      gatewayTimeMs: answer.gatewayTimeMs,
+      gatewayTimeMs: response.gatewayTimeMs,
     };
   }
 

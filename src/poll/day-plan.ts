@@ -113,7 +113,8 @@ export class DayPlan {
     if (known !== undefined) {
       // The day that was current may have ended since, or a wrong clock took it for the current one.
       const due = taskDue(known, gatewayNowMs, this.#rules);
-      if (due !== null && known.priority !== PRIORITY.asked) known.priority = PRIORITY[due.phase];
+      if (due !== null && known.priority !== PRIORITY.requested)
+        known.priority = PRIORITY[due.phase];
       return;
     }
     const key = { sensor: stream.sensor.code, kind: stream.kind, day };

@@ -154,7 +154,7 @@ export class Poller {
     const job = new BackfillJob(streams.length * days.length);
     for (const day of days) {
       for (const stream of streams) {
-        const task = stream.days.get(day) ?? this.#plan.addTask(stream, day, PRIORITY.asked);
+        const task = stream.days.get(day) ?? this.#plan.addTask(stream, day, PRIORITY.requested);
         task.jobs.push(job);
         if (!task.isRunning) this.#queue.put(task, this.#parts.clock.monotonic());
       }
@@ -398,7 +398,7 @@ export class Poller {
     this.#pause.failed(task, read, this.#parts.clock.monotonic());
     const { sensor, kind } = stream;
     this.#settleJobs(task, 0, 0, `${sensor.code} ${kind} ${task.day}: ${read.message}`);
-    if (task.priority === PRIORITY.asked) {
+    if (task.priority === PRIORITY.requested) {
       stream.days.delete(task.day);
       return;
     }

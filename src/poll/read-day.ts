@@ -124,28 +124,28 @@ class OneRead {
     // A response of a gateway that rewrites earlier data is read completely; records are recognised by the hash of
     // their bytes.
     if (known === null) {
-      const outcome = await this.#answer(checkpoint, null);
+      const outcome = await this.#attempt(checkpoint, null);
       if (outcome !== "prefix_changed") {
         if (checkpoint !== null && outcome.ok) this.#scanned.forget(this.#key);
         return outcome;
       }
       this.#scanned.countMiss(this.#key);
     }
-    const again = await this.#answer(null, this.#scanned.of(this.#key));
+    const again = await this.#attempt(null, this.#scanned.of(this.#key));
     if (again === "prefix_changed")
       throw new Error("a read without a checkpoint has no prefix to change");
     return again;
   }
 
   /** One response, from the request to the commit. */
-  async #answer(
+  async #attempt(
     checkpoint: string | null,
     known: Set<bigint> | null,
   ): Promise<Outcome | "prefix_changed"> {
     const { source, log, metrics, clock } = this.#parts;
     const { sensor, kind, day } = this.#request;
-    const answer = await source.read({ sensor, kind, date: day }, this.#signal);
-    const gatewayNowMs = this.#request.gatewayNow(answer.gatewayTimeMs);
+    const response = await source.read({ sensor, kind, date: day }, this.#signal);
+    const gatewayNowMs = this.#request.gatewayNow(response.gatewayTimeMs);
     const isVoid = this.#request.isVoid?.() ?? false;
     const reader = this.#parts.createReader(kind, checkpoint, known && ((hash) => known.has(hash)));
     const batch = new ResponseBatch(log.begin(this.#key), this.#request.takeCut);
@@ -155,7 +155,7 @@ class OneRead {
       let failure: CallFailure | null = null;
       let bytes = 0;
       try {
-        for await (const chunk of answer.body) {
+        for await (const chunk of response.body) {
           if (isVoid) throw new CallFailure({ message: "not this day", failureClass: "aborted" });
           bytes += chunk.length;
           if (bytes - reader.prefixBytes > MARKED_BYTES) this.#mark();

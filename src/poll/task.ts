@@ -30,7 +30,7 @@ export interface Stream {
   offsetMinutes: number | null;
 }
 
-export const PRIORITY = { today: 0, late: 1, missed: 2, asked: 3 } as const;
+export const PRIORITY = { today: 0, late: 1, missed: 2, requested: 3 } as const;
 type Priority = (typeof PRIORITY)[keyof typeof PRIORITY];
 
 /** One (sensor, kind, day) with its due time. */

@@ -38,10 +38,10 @@ export class AlarmBoard {
 
   async online(): Promise<void> {
     const { alarms, link, logger, topics } = this.#parts;
-    const say = alarms.isOn ? standingMessage : clearingMessage;
+    const toMessage = alarms.isOn ? standingMessage : clearingMessage;
     let messages: readonly Message[] = [];
     try {
-      messages = alarms.active().map((payload) => say(topics, payload));
+      messages = alarms.active().map((payload) => toMessage(topics, payload));
     } catch (err) {
       // With alarms disabled they are read from the store. The session works without them; the next one tries again.
       logger.warn(

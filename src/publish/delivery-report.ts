@@ -34,10 +34,15 @@ export class DeliveryReport {
     this.#oversizeLines = new LogPace(parts.clock);
   }
 
-  judge(lane: Lane, entry: OutboxEntry, message: Message, answer: PublishOutcome): DeliveryOutcome {
+  judge(
+    lane: Lane,
+    entry: OutboxEntry,
+    message: Message,
+    published: PublishOutcome,
+  ): DeliveryOutcome {
     const { logger } = this.#parts;
     const { topic } = message;
-    switch (answer.result) {
+    switch (published.result) {
       case "delivered":
         this.delivered += 1;
         if (lane !== this.#lane) this.#countTo(lane);
@@ -55,7 +60,7 @@ export class DeliveryReport {
         this.#oversize.add(key);
         forgetOldest(this.#oversize);
         this.failed("oversize");
-        const { bytes, limitBytes } = answer;
+        const { bytes, limitBytes } = published;
         const line = this.#oversizeLines.next(`${lane} ${entry.live ? "live" : "history"}`);
         if (line === null) return "oversize";
         logger.error(
@@ -65,7 +70,7 @@ export class DeliveryReport {
         return "oversize";
       }
       case "refused": {
-        const reason = reasonName(answer.code);
+        const reason = reasonName(published.code);
         this.failed(reason);
         if (this.#refused.get(topic) !== reason) {
           this.#refused.set(topic, reason);

@@ -210,7 +210,7 @@ export class Publisher {
     queue.outstanding += messages.length;
     const ticket: Ticket = { entry, queue, left: messages.length, outcome: "sent" };
     for (const message of messages) {
-      this.#parts.link.send(message, (outcome) => this.#answered(ticket, message, outcome));
+      this.#parts.link.send(message, (outcome) => this.#finished(ticket, message, outcome));
     }
   }
 
@@ -237,10 +237,10 @@ export class Publisher {
     }
   }
 
-  #answered(ticket: Ticket, message: Message, answer: PublishOutcome): void {
+  #finished(ticket: Ticket, message: Message, result: PublishOutcome): void {
     const { queue, entry } = ticket;
     queue.outstanding = Math.max(0, queue.outstanding - 1);
-    const outcome = this.#report.judge(queue.lane, entry, message, answer);
+    const outcome = this.#report.judge(queue.lane, entry, message, result);
     if (SEVERITY[outcome] > SEVERITY[ticket.outcome]) ticket.outcome = outcome;
     ticket.left -= 1;
     if (ticket.left === 0) {

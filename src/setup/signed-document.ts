@@ -151,8 +151,8 @@ function documentOf(inner: Record<string, unknown>, digest: string): SignedDocum
   return { site, version, notAfterMs, content, digest };
 }
 
-export function isRefusal(answer: SignedDocument | Refusal): answer is Refusal {
-  return "reason" in answer;
+export function isRefusal(result: SignedDocument | Refusal): result is Refusal {
+  return "reason" in result;
 }
 
 function refuse(reason: RefusalReason, detail: string): Refusal {

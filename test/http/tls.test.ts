@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { connect } from "node:tls";
-import { askAddress } from "../../src/cli/ask-agent.ts";
+import { requestAddress } from "../../src/cli/agent-request.ts";
 import { createHttpServer } from "../../src/http/server.ts";
 import { selfSignedCertificate } from "../../src/lib/self-signed.ts";
 import { OPTIONS, testParts } from "../support/http-parts.ts";
@@ -85,11 +85,11 @@ test("tls – the port accepts only TLS, the socket stays plain, and cookies are
   await assert.rejects(shown(address, "TLSv1.1"));
   const question = { headers: {}, content: null, signal: AbortSignal.timeout(5000) };
   await assert.rejects(
-    askAddress(`${address.replace("https", "http")}/healthz`, { ...question, certFile: null }),
+    requestAddress(`${address.replace("https", "http")}/healthz`, { ...question, certFile: null }),
   );
-  await assert.rejects(askAddress(`${address}/healthz`, { ...question, certFile: null }));
+  await assert.rejects(requestAddress(`${address}/healthz`, { ...question, certFile: null }));
   const own = { ...question, certFile: files.certFile };
-  assert.equal((await askAddress(`${address}/healthz`, own)).status, 200);
+  assert.equal((await requestAddress(`${address}/healthz`, own)).status, 200);
   const local = await new Promise<number>((resolve, reject) => {
     request(
       { socketPath: join(directory, "s.sock"), path: "/healthz", headers: { host: "localhost" } },

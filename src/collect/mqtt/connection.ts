@@ -51,7 +51,7 @@ export class MqttConnection {
   #acks: Buffer[] = [];
   readonly #pongs: (() => void)[] = [];
   #packetId = 0;
-  readonly #answers = new Map<number, (codes: readonly number[]) => void>();
+  readonly #acknowledged = new Map<number, (codes: readonly number[]) => void>();
   #connected: ((granted: Granted | Error) => void) | null = null;
 
   constructor(options: MqttSessionOptions) {
@@ -113,7 +113,7 @@ export class MqttConnection {
 
   /** Rejects if the broker does not grant QoS 1. */
   async subscribe(topics: readonly string[]): Promise<void> {
-    const codes = await this.#ask((messageId) =>
+    const codes = await this.#request((messageId) =>
       generate(
         {
           cmd: "subscribe",
@@ -136,7 +136,7 @@ export class MqttConnection {
   }
 
   async unsubscribe(topics: readonly string[]): Promise<void> {
-    await this.#ask((messageId) =>
+    await this.#request((messageId) =>
       generate(
         { cmd: "unsubscribe", messageId, unsubscriptions: [...topics] },
         { protocolVersion: 5 },
@@ -206,7 +206,7 @@ export class MqttConnection {
       const { messageId } = packet;
       const codes = packet.cmd === "suback" ? packet.granted : [];
       const numbers = codes.map((code) => (typeof code === "number" ? code : 0x80));
-      if (messageId !== undefined) this.#answers.get(messageId)?.(numbers);
+      if (messageId !== undefined) this.#acknowledged.get(messageId)?.(numbers);
     } else if (packet.cmd === "pingresp") {
       for (const resolve of this.#pongs.splice(0)) resolve();
     } else if (packet.cmd === "disconnect") {
@@ -214,7 +214,7 @@ export class MqttConnection {
     }
   }
 
-  #ask(packet: (messageId: number) => Buffer): Promise<readonly number[]> {
+  #request(packet: (messageId: number) => Buffer): Promise<readonly number[]> {
     this.#packetId = (this.#packetId % 65_535) + 1;
     const messageId = this.#packetId;
     return new Promise((resolve, reject) => {
@@ -222,9 +222,9 @@ export class MqttConnection {
         () => this.#close("the broker did not acknowledge a subscription"),
         CONNECT_TIMEOUT_MS,
       );
-      this.#answers.set(messageId, (codes) => {
+      this.#acknowledged.set(messageId, (codes) => {
         clearTimeout(timer);
-        this.#answers.delete(messageId);
+        this.#acknowledged.delete(messageId);
         if (this.#closedFor === null) resolve(codes);
         else reject(new Error(this.#closedFor));
       });
@@ -252,7 +252,7 @@ export class MqttConnection {
     if (reason !== "ended") this.#socket.destroy();
     else setTimeout(() => this.#socket.destroy(), 1000).unref();
     this.#connected?.(new Error(reason));
-    for (const answer of this.#answers.values()) answer([]);
+    for (const done of this.#acknowledged.values()) done([]);
     this.#options.onClose(reason);
   }
 }

@@ -70,27 +70,31 @@ const ORIGIN = {
   baseline: "the learned limit of",
 };
 
-export function activeSentence(said: Sentence, active: Active, type: keyof typeof ORIGIN): string {
+export function activeSentence(
+  sentence: Sentence,
+  active: Active,
+  type: keyof typeof ORIGIN,
+): string {
   const head = active.rank === 2 ? "Alarm" : "Warning";
-  const what = `${valueLabel(said.sensor, said.value)} at ${sensorLabel(said.sensor, said.site)}`;
-  const measured = amount(said.measured, said.unit);
+  const what = `${valueLabel(sentence.sensor, sentence.value)} at ${sensorLabel(sentence.sensor, sentence.site)}`;
+  const measured = amount(sentence.measured, sentence.unit);
   if (active.limit === null) {
     return `${head}: ${what} is in zone ${active.rank === 2 ? "D" : "C"} by its displacement (${measured}).`;
   }
   const bound = BOUND[active.side];
   const isPassed =
-    said.measured === null ||
-    (active.side === "high" ? said.measured > active.limit : said.measured < active.limit);
+    sentence.measured === null ||
+    (active.side === "high" ? sentence.measured > active.limit : sentence.measured < active.limit);
   if (!isPassed) {
-    return `${head}: ${what} is ${measured}, not yet ${amount(active.hysteresis, said.unit)} ${INSIDE[active.side]} ${ORIGIN[type]} ${amount(active.limit, said.unit)}.`;
+    return `${head}: ${what} is ${measured}, not yet ${amount(active.hysteresis, sentence.unit)} ${INSIDE[active.side]} ${ORIGIN[type]} ${amount(active.limit, sentence.unit)}.`;
   }
   const zone = type === "zone" ? ` (zone ${active.rank === 2 ? "D" : "C"})` : "";
-  return `${head}: ${what} is ${measured}, ${bound} ${ORIGIN[type]} ${amount(active.limit, said.unit)}${zone}.`;
+  return `${head}: ${what} is ${measured}, ${bound} ${ORIGIN[type]} ${amount(active.limit, sentence.unit)}${zone}.`;
 }
 
-export function clearedSentence(said: Sentence): string {
-  const what = `${valueLabel(said.sensor, said.value)} at ${sensorLabel(said.sensor, said.site)}`;
-  return `Cleared: ${what} is back at ${amount(said.measured, said.unit)}; the worst was ${amount(said.worst, said.unit)}.`;
+export function clearedSentence(sentence: Sentence): string {
+  const what = `${valueLabel(sentence.sensor, sentence.value)} at ${sensorLabel(sentence.sensor, sentence.site)}`;
+  return `Cleared: ${what} is back at ${amount(sentence.measured, sentence.unit)}; the worst was ${amount(sentence.worst, sentence.unit)}.`;
 }
 
 export function badQualitySentence(

@@ -58,7 +58,7 @@ export function transit(
     measured: cause.measured,
     timeMs: cause.timeMs,
   };
-  const said: Sentence = {
+  const parts: Sentence = {
     ...subject,
     value: before.value,
     unit: before.unit,
@@ -68,8 +68,8 @@ export function transit(
   const text =
     sentence ??
     (change === "cleared"
-      ? clearedSentence(said)
-      : activeSentence(said, active, subject.type ?? "limits"));
+      ? clearedSentence(parts)
+      : activeSentence(parts, active, subject.type ?? "limits"));
   const raised: Raised = {
     id: before.raised?.id ?? id,
     eventId: id,

@@ -16,8 +16,8 @@ export interface Outcome {
  * envelopes the first that is not 0 counts. Null if it is JSON without an outcome; throws SyntaxError if it is not
  * JSON.
  */
-export function readOutcome(answer: Uint8Array): Outcome | null {
-  const bytes = asBuffer(answer);
+export function readOutcome(response: Uint8Array): Outcome | null {
+  const bytes = asBuffer(response);
   const hasBom = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   const outcomes = outcomesOf(JsonText.parse(bytes, hasBom ? 3 : 0), true);
   return outcomes.find(({ statusNumber }) => statusNumber !== 0) ?? outcomes[0] ?? null;

@@ -92,7 +92,7 @@ class Rest implements Judgement {
   readonly cannot: Cannot[] = [];
   readonly judged: string[] = [];
 
-  say(finding: FindingKind, verdict: Verdict | null): void {
+  record(finding: FindingKind, verdict: Verdict | null): void {
     this.judged.push(findingKey(finding, null));
     if (verdict !== null) this.verdicts.push(verdict);
   }
@@ -161,8 +161,8 @@ function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
     rest.cannotTell("unbalance", null, "bearing_play", text);
     rest.cannotTell("looseness", null, "bearing_play", text);
   } else {
-    rest.say("unbalance", unbalance(look));
-    rest.say("looseness", looseness(look, isOwn));
+    rest.record("unbalance", unbalance(look));
+    rest.record("looseness", looseness(look, isOwn));
   }
   const isLoose = rest.verdicts.some(({ finding }) => finding === "looseness");
   const isSecondMains = isMains(2 * look.shaftHz);
@@ -177,7 +177,7 @@ function shaftFaults(look: Look, rest: Rest, hasPlay: boolean): void {
     const text =
       "Looseness causes 2x along with other harmonics, so 2x is not evidence of misalignment.";
     rest.cannotTell("misalignment", null, "looseness_present", text);
-  } else rest.say("misalignment", misalignment(look));
+  } else rest.record("misalignment", misalignment(look));
 }
 
 function processFaults(look: Look, rest: Rest): void {
@@ -194,7 +194,7 @@ function processFaults(look: Look, rest: Rest): void {
     else if (isMains(hz)) {
       const text = `Blade pass (${hz.toFixed(2)} Hz) and twice the mains frequency are closer than ${APART_LINES} lines of ${resolutionHz.toFixed(2)} Hz.`;
       rest.cannotTell("blade_pass", null, "resolution_coarse", text);
-    } else rest.say("blade_pass", bladePass(look));
+    } else rest.record("blade_pass", bladePass(look));
   }
   if (teeth.length > 0) {
     const lowest = Math.min(...teeth) * look.shaftHz;
@@ -202,14 +202,14 @@ function processFaults(look: Look, rest: Rest): void {
       rest.cannotTell("gear_mesh", null, "sample_rate_low", beyond("Gear mesh", lowest, topHz));
     } else if (look.shaftHz < 3 * resolutionHz) {
       rest.cannotTell("gear_mesh", null, "resolution_coarse", coarse("side bands", resolutionHz));
-    } else rest.say("gear_mesh", gearMesh(look));
+    } else rest.record("gear_mesh", gearMesh(look));
   }
   if (lineHz !== undefined) {
     const { verdict, isTooClose } = electrical(look);
     if (isTooClose) {
       const text = `A line near twice the mains frequency (${2 * lineHz} Hz) may be a multiple of the shaft frequency: they are too close for lines of ${resolutionHz.toFixed(2)} Hz.`;
       rest.cannotTell("electrical", null, "resolution_coarse", text);
-    } else rest.say("electrical", verdict);
+    } else rest.record("electrical", verdict);
   }
 }
 

@@ -118,11 +118,11 @@ export class History {
 
   /** Last hour of a range that can contain readings: a sensor that fell silent costs no seek for each hour since. */
   #lastHour(streams: readonly number[], toMs: number): number {
-    const asked = hourOf(toMs - 1);
+    const wanted = hourOf(toMs - 1);
     const newest = this.#newest;
-    if (newest === null) return asked;
+    if (newest === null) return wanted;
     const hours = streams.map((stream) => newest.lastHour(stream) ?? Number.NEGATIVE_INFINITY);
-    return Math.min(asked, Math.max(...hours));
+    return Math.min(wanted, Math.max(...hours));
   }
 
   *#hourOf(

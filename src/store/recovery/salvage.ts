@@ -277,9 +277,9 @@ function requeue(
     )
     .get();
   const last = bounds?.last ?? -1;
-  let asked: FiledLane | undefined;
+  let current: FiledLane | undefined;
   db.writer.function("owes", (sensor, kind, values) =>
-    asked !== undefined && parts.lanes.owes(asked, String(sensor), String(kind), String(values))
+    current !== undefined && parts.lanes.owes(current, String(sensor), String(kind), String(values))
       ? 1
       : 0,
   );
@@ -288,7 +288,7 @@ function requeue(
     for (const lane of lanes) {
       // Its newest readings arrive by themselves.
       if (lane.format === "plain") continue;
-      asked = lane;
+      current = lane;
       rows += db.writer
         .prepare(
           `INSERT OR IGNORE INTO outbox (lane, hour, stream, time_ms, seq, is_future)

@@ -2,7 +2,7 @@
 const NAMED_MAX = 8;
 
 /** Notes `subject: what` with the same message for several subjects are joined, in the order of their first. */
-export function sayOnce(notes: readonly string[]): string[] {
+export function joinNotes(notes: readonly string[]): string[] {
   const subjectsOf = new Map<string, string[]>();
   for (const note of notes) {
     const [, subject = "", what = note] = /^(.+?): (.+)$/.exec(note) ?? [];

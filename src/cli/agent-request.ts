@@ -6,14 +6,14 @@ import { request as requestTls, type RequestOptions as TlsOptions } from "node:h
 import { text as textOf } from "node:stream/consumers";
 import { checkServerIdentity, rootCertificates } from "node:tls";
 
-export interface Question {
+export interface AgentRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Null sends a GET. */
   readonly content: string | null;
   readonly signal: AbortSignal;
 }
 
-export interface Answer {
+export interface AgentResponse {
   readonly status: number;
   readonly statusText: string;
   readonly text: string;
@@ -23,18 +23,18 @@ export interface Answer {
  * Rejects if there is no response.
  * @param certFile a certificate that is trusted besides the public CAs: our agent's own, which may be self-signed
  */
-export async function askAddress(
+export async function requestAddress(
   url: string,
-  { headers, content, signal, certFile }: Question & { readonly certFile: string | null },
-): Promise<Answer> {
+  { headers, content, signal, certFile }: AgentRequest & { readonly certFile: string | null },
+): Promise<AgentResponse> {
   const isTls = url.startsWith("https:");
   const options = { method: content === null ? "GET" : "POST", headers, agent: false, signal };
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    const asked = isTls
+    const call = isTls
       ? requestTls(url, { ...options, ...trusting(certFile) }, resolve)
       : request(url, options, resolve);
-    asked.once("error", reject);
-    asked.end(content ?? undefined);
+    call.once("error", reject);
+    call.end(content ?? undefined);
   });
   const { statusCode: status = 500, statusMessage: statusText = "" } = response;
   return { status, statusText, text: await textOf(response) };
@@ -61,13 +61,13 @@ function trusting(certFile: string | null): TlsOptions {
 }
 
 /** Null if no agent listens there, or this user may not connect. Rejects if one does and does not respond. */
-export async function askSocket(
+export async function requestSocket(
   socketPath: string,
   path: string,
-  { headers, content, signal }: Question,
-): Promise<Answer | null> {
+  { headers, content, signal }: AgentRequest,
+): Promise<AgentResponse | null> {
   const response = await new Promise<IncomingMessage | null>((resolve, reject) => {
-    const asked = request(
+    const call = request(
       {
         socketPath,
         path,
@@ -79,16 +79,16 @@ export async function askSocket(
       resolve,
     );
     let isConnected = false;
-    asked.once("socket", (socket) => {
+    call.once("socket", (socket) => {
       socket.once("connect", () => {
         isConnected = true;
       });
     });
-    asked.once("error", (error) => {
+    call.once("error", (error) => {
       if (isConnected || signal.aborted) reject(error);
       else resolve(null);
     });
-    asked.end(content ?? undefined);
+    call.end(content ?? undefined);
   });
   if (response === null) return null;
   const { statusCode: status = 500, statusMessage: statusText = "" } = response;
