@@ -89,6 +89,18 @@ test("alarms – a value of bad quality neither raises nor clears, and is an ala
   assert.equal(events[1]?.reason, "wire_break");
 });
 
+test("alarms – of a sensor without rules, bad quality is an alarm all the same, and a late reading does not turn back its time", () => {
+  const engine = engineOf(siteWith([]));
+  const readings = pressures([5, null, null, null, 5, 5]);
+  assert.deepEqual(said(feed(engine, readings)), [
+    "bad_quality active warning +3",
+    "bad_quality cleared warning +4",
+  ]);
+  assert.equal(engine.newestMs("30007", "loop"), T0 + 5 * MINUTE);
+  assert.deepEqual(feed(engine, readings.slice(0, 1)), []);
+  assert.equal(engine.newestMs("30007", "loop"), T0 + 5 * MINUTE);
+});
+
 test("alarms – zones C and D are alarms without configuration, and without rules there are no others", () => {
   const events = feed(engineOf(siteWith([])), vibrations([1, 3, 5, 2.7, 2.5]));
   assert.deepEqual(said(events), [

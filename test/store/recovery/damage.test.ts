@@ -306,6 +306,7 @@ test("damage – a response that skipped what was lost meanwhile is not recorded
   assert.equal(recovered, 0);
   store.gaps.pendingGaps(10);
   assert.equal(recovered, 1);
+  assert.equal(store.readings.progress(keyOf("1")), null);
   await assert.rejects(() => writer.commit({ checkpoint: "prefix", records: READINGS + 1 }));
   assert.equal(store.readings.progress(keyOf("1")), null);
 });
