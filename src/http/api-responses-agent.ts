@@ -1,0 +1,190 @@
+import { KINDS } from "../core/sensor.ts";
+import {
+  INTEGER,
+  list,
+  MS,
+  map,
+  NUMBER,
+  object,
+  oneOf,
+  orNull,
+  ref,
+  TEXT,
+  YES_NO,
+} from "./api-response-schema.ts";
+import type { Schema } from "./api-schemas.ts";
+
+/** The state of the agent, its connections and its buffer. */
+export const AGENT_RESPONSES: Readonly<Record<string, Schema>> = {
+  Status: object(
+    {
+      site: TEXT,
+      version: TEXT,
+      startedAtMs: MS,
+      nowMs: MS,
+      timezone: { ...TEXT, description: "IANA zone of the gateway." },
+      gateway: ref("Gateway"),
+      links: list(ref("Link")),
+      buffer: ref("Buffer"),
+      sensors: list(ref("SensorState")),
+      delivered: { ...INTEGER, description: "Total of all links." },
+      clock: object({ skewMs: orNull(NUMBER), isPlausible: YES_NO }),
+      daysSetAside: list(
+        object({ sensor: TEXT, kind: TEXT, day: TEXT, times: INTEGER, sinceMs: MS, untilMs: MS }),
+      ),
+      http: object({ address: orNull(TEXT), lastError: orNull(TEXT) }),
+      configuration: {
+        ...TEXT,
+        description: "First 12 hex digits of the SHA-256 of the configuration in effect.",
+      },
+      pendingRestart: { ...list(TEXT), description: "Settings that differ from the running ones." },
+      pendingReload: {
+        ...list(TEXT),
+        description: "Settings that name files that have changed since.",
+      },
+      configurationFaults: { ...list(TEXT), description: "Why the last reload was refused." },
+      faults: { ...INTEGER, description: "Number of faults in /api/v1/faults." },
+      alarms: {
+        ...orNull(
+          object({ alarm: INTEGER, warning: INTEGER, acknowledged: INTEGER, shelved: INTEGER }),
+        ),
+        description:
+          "Numbers of alarms. Each is counted once: as shelved, otherwise as acknowledged, otherwise by severity. Null if alarms are off.",
+      },
+      setup: { ...YES_NO, description: "SETUP_ENABLED." },
+      modbus: {
+        ...orNull(object({ address: orNull(TEXT), clients: INTEGER, lastError: orNull(TEXT) })),
+        description: "Null unless MODBUS_PORT is set; address is null while it does not listen.",
+      },
+    },
+    ["modbus"],
+  ),
+  Configuration: object({
+    configuration: TEXT,
+    pendingRestart: list(TEXT),
+    pendingReload: list(TEXT),
+    faults: list(TEXT),
+    site: { type: "object", description: "As in the site file, defaults filled in." },
+    uplinks: { ...list({ type: "object" }), description: "Without secrets, and without main." },
+  }),
+  ReloadReport: object({
+    outcome: oneOf(["applied", "unchanged", "refused"]),
+    configuration: TEXT,
+    changes: object({
+      sensors: object({
+        added: list(TEXT),
+        removed: list(TEXT),
+        changed: list(object({ code: TEXT, fields: list(TEXT) })),
+      }),
+      site: list(TEXT),
+      uplinks: object({
+        added: list(TEXT),
+        removed: list(TEXT),
+        changed: list(object({ name: TEXT, fields: list(TEXT) })),
+      }),
+    }),
+    faults: list(ref("ConfigurationFault")),
+    warnings: list(ref("ConfigurationFault")),
+    pendingRestart: list(TEXT),
+  }),
+  ConfigurationFault: object({ place: TEXT, problem: TEXT, remedy: TEXT }),
+  Gateway: object({
+    isUp: YES_NO,
+    url: TEXT,
+    lastAnswerAtMs: orNull(MS),
+    lastError: orNull(TEXT),
+    lastErrorClass: orNull(TEXT),
+    skewMs: { ...orNull(NUMBER), description: "Gateway's clock minus the agent's." },
+  }),
+  Link: object(
+    {
+      name: oneOf(["mqtt", "sparkplug"]),
+      isConnected: YES_NO,
+      url: { ...TEXT, description: "The address in use, or the next one to be tried." },
+      since: { ...orNull(MS), description: "When it last connected or disconnected." },
+      lastError: orNull(TEXT),
+      retainAvailable: {
+        ...orNull(YES_NO),
+        description: "Whether the broker supports retained messages; null without a session.",
+      },
+      addresses: {
+        ...list(object({ url: TEXT, lastError: orNull(TEXT) })),
+        description:
+          "The broker's addresses in the order they are tried, each with why the last attempt failed.",
+      },
+      uplink: TEXT,
+      pending: { ...INTEGER, description: "Readings waiting for this link, without waveforms." },
+      oldestTimeMs: { ...orNull(MS), description: "Time of the oldest of these readings." },
+      hostOnline: {
+        ...orNull(YES_NO),
+        description: "Sparkplug: its primary host; null without one.",
+      },
+      hostDoubt: { ...orNull(TEXT), description: "Why that host's STATE is in doubt." },
+      delivered: { ...INTEGER, description: "Acknowledged since the agent's start." },
+      failures: { ...map(INTEGER), description: "Publishes that failed since then, by reason." },
+    },
+    ["retainAvailable", "addresses", "hostOnline", "hostDoubt"],
+  ),
+  Buffer: object({
+    lanes: {
+      type: "object",
+      description: "By lane; lanes of uplinks other than main are named uplink/lane.",
+      additionalProperties: object({ readings: INTEGER, oldestTimeMs: orNull(MS) }),
+    },
+    readings: INTEGER,
+    databaseBytes: INTEGER,
+    limitBytes: INTEGER,
+    diskFreeBytes: orNull(INTEGER),
+    hoursUntilFull: orNull(NUMBER),
+    dropped: { ...map(INTEGER), description: "Readings dropped, by reason." },
+    alarm: orNull(TEXT),
+    isWritable: YES_NO,
+  }),
+  SensorState: object(
+    {
+      code: TEXT,
+      state: oneOf(["online", "silent", "unknown"]),
+      lastReadingMs: orNull(MS),
+      batteryV: orNull(NUMBER),
+      firmware: { ...orNull({ type: ["string", "number"] }), description: "Of state reads." },
+      signalDbm: { ...orNull(NUMBER), description: "Of state reads, dBm." },
+      name: orNull(TEXT),
+      zone: { ...orNull(oneOf(["A", "B", "C", "D"])), description: "Worst zone of its axes." },
+      kinds: list(ref("Reads")),
+    },
+    ["name", "zone", "firmware", "signalDbm"],
+  ),
+  Reads: object(
+    {
+      kind: oneOf(KINDS),
+      lastReadingMs: orNull(MS),
+      cadenceS: orNull(NUMBER),
+      lastReadAtMs: orNull(MS),
+      lastError: orNull(TEXT),
+      isSilent: { ...YES_NO, description: "It has missed three expected intervals." },
+      hasRecords: { ...YES_NO, description: "At least one record has been read or is stored." },
+    },
+    ["isSilent", "hasRecords"],
+  ),
+  Fault: object({
+    code: TEXT,
+    severity: oneOf(["error", "warning"]),
+    subject: { ...TEXT, description: "gateway, broker, buffer, clock, or a sensor's code." },
+    what: TEXT,
+    remedy: TEXT,
+    sinceMs: orNull(MS),
+  }),
+  Gap: object(
+    {
+      gapId: INTEGER,
+      sensor: TEXT,
+      kind: oneOf(KINDS),
+      fromMs: MS,
+      toMs: MS,
+      count: INTEGER,
+      reason: TEXT,
+      recordedAtMs: MS,
+    },
+    ["recordedAtMs"],
+  ),
+};

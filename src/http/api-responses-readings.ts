@@ -1,0 +1,138 @@
+import { REASONS } from "../core/quality.ts";
+import { KINDS } from "../core/sensor.ts";
+import {
+  INTEGER,
+  ISO,
+  list,
+  MS,
+  map,
+  NUMBER,
+  object,
+  oneOf,
+  orNull,
+  ref,
+  TEXT,
+  YES_NO,
+} from "./api-response-schema.ts";
+import type { Schema } from "./api-schemas.ts";
+
+const SERIES = {
+  fileId: INTEGER,
+  sensor: TEXT,
+  sensorName: orNull(TEXT),
+  time: ISO,
+  timeMs: MS,
+  reading: { ...TEXT, description: "Id of the reading." },
+  channel: INTEGER,
+  axis: oneOf(["H", "V", "A"]),
+  sampleRateHz: NUMBER,
+  samples: INTEGER,
+  recordingReason: orNull(INTEGER),
+  unit: oneOf([0, 1, 2, 3, 4, 5, 6]),
+  label: TEXT,
+  step: NUMBER,
+};
+const SERIES_END = {
+  doubt: orNull(ref("Doubt")),
+  count: INTEGER,
+  base64: {
+    type: "string",
+    contentEncoding: "base64",
+    description: "Little-endian 32-bit floats.",
+  },
+};
+
+/** Sensors, readings, trends and signals. */
+export const READING_RESPONSES: Readonly<Record<string, Schema>> = {
+  Sensor: object({
+    code: TEXT,
+    type: INTEGER,
+    name: orNull(TEXT),
+    description: orNull(TEXT),
+    model: orNull(TEXT),
+    kinds: list(oneOf(KINDS)),
+    enabled: { ...YES_NO, description: "False: kept in lists, but not read." },
+    location: orNull(
+      object(
+        { company: INTEGER, area: INTEGER, machine: INTEGER, point: INTEGER, names: map(TEXT) },
+        ["names"],
+      ),
+    ),
+    channels: { ...map({ type: "object" }), description: "As in the site file." },
+    machineClass: orNull(TEXT),
+    limits: orNull({ type: "array", items: NUMBER, minItems: 3, maxItems: 3 }),
+    speedRpm: orNull(NUMBER),
+    batteryLowV: orNull(NUMBER),
+    state: oneOf(["online", "silent", "unknown"]),
+    lastReadingMs: orNull(MS),
+    batteryV: orNull(NUMBER),
+    firmware: { ...orNull({ type: ["string", "number"] }), description: "Of state reads." },
+    signalDbm: { ...orNull(NUMBER), description: "Of state reads, dBm." },
+    reads: list(ref("Reads")),
+    zone: { ...orNull(oneOf(["A", "B", "C", "D"])), description: "Worst zone of its axes." },
+    latest: {
+      type: "object",
+      propertyNames: oneOf(KINDS),
+      additionalProperties: ref("Reading"),
+    },
+  }),
+  Reading: object({
+    seq: { ...INTEGER, description: "Position in the order of storage." },
+    id: TEXT,
+    sensor: TEXT,
+    kind: oneOf(KINDS),
+    time: ISO,
+    timeMs: MS,
+    storedAtMs: MS,
+    values: map({ type: ["number", "string", "boolean", "null"] }),
+    units: map(TEXT),
+    quality: {
+      type: "object",
+      additionalProperties: ref("Doubt"),
+      description: "Only values that are not good.",
+    },
+    attributes: { type: "object" },
+    waveforms: list(ref("WaveformRef")),
+  }),
+  Doubt: object({ quality: oneOf(["uncertain", "bad"]), reason: oneOf(REASONS) }),
+  WaveformRef: object({ fileId: INTEGER, channel: INTEGER, axis: oneOf(["H", "V", "A"]) }),
+  TrendSeries: object({
+    unit: orNull(TEXT),
+    timesMs: list(MS),
+    min: list(NUMBER),
+    max: list(NUMBER),
+    mean: list(NUMBER),
+    doubtful: list(INTEGER),
+  }),
+  Trend: object({
+    sensor: TEXT,
+    kind: oneOf(KINDS),
+    fromMs: MS,
+    toMs: MS,
+    bucketMs: NUMBER,
+    readings: INTEGER,
+    series: map(ref("TrendSeries")),
+  }),
+  Measurement: object({
+    time: ISO,
+    timeMs: MS,
+    reading: TEXT,
+    channels: list(ref("WaveformRef")),
+  }),
+  Waveform: object({
+    ...SERIES,
+    stepUnit: oneOf(["s"]),
+    firstIndex: INTEGER,
+    overall: orNull(object({ value: NUMBER, detection: oneOf(["rms", "pp"]) })),
+    ...SERIES_END,
+  }),
+  Spectrum: object({
+    ...SERIES,
+    stepUnit: oneOf(["Hz"]),
+    detection: oneOf(["peak"]),
+    peaks: list(object({ frequencyHz: NUMBER, amplitude: NUMBER })),
+    speedHz: orNull(NUMBER),
+    harmonicsHz: list(NUMBER),
+    ...SERIES_END,
+  }),
+};
