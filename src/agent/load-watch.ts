@@ -21,8 +21,8 @@ export interface LoadWatchParts {
 }
 
 /**
- * Says when the machine is too small for its load. Nothing fails then: values only get later, and the kernel may end the
- * process for its memory without a line in its log.
+ * Logs when the machine is too small for its load. Nothing fails in that case: values are only published later, and
+ * the kernel may end the process for its memory use without a line in the log.
  */
 export class LoadWatch {
   readonly #parts: LoadWatchParts;

@@ -23,7 +23,7 @@ export interface LeasedReadingsParts {
 
 export interface LeasedReadingsOptions {
   readonly waveforms: "always" | "alarm" | "never";
-  /** SPARKPLUG_HISTORY_BATCH: most records in one historical message. */
+  /** SPARKPLUG_HISTORY_BATCH: maximum records in one historical message. */
   readonly historyBatch: number;
 }
 

@@ -18,7 +18,7 @@ const RECORD_MAX_MS = 2_000;
 /** Logged individually; on a disk with more damage than this the rest adds nothing. */
 const DAMAGED_MAX = 1_000;
 
-/** Records in the outbox what became of each entry, and counts deliveries and failures. */
+/** Records the outcome of each entry in the outbox, and counts deliveries and failures. */
 export class Settlements {
   readonly #parts: SettlementsParts;
   readonly #recording = new Set<Promise<void>>();

@@ -10,8 +10,8 @@ const DELETE_SQL = "DELETE FROM day_progress WHERE day < ?";
 const KEPT_MAX = 4096;
 
 /**
- * How far each day was read. Every poll asks twice, so the committed progress of the days that are polled is kept in
- * memory.
+ * How far each day was read. Every poll looks this up twice, so the committed progress of the days that are polled is
+ * kept in memory.
  */
 export class StoredProgress {
   readonly #db: Database;
