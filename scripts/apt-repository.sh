@@ -76,7 +76,7 @@ prove() { # with small packages of the same name: what is proved is repository, 
   echo "ok - both architectures are there"
   # A tampered index must be rejected.
   sed -i 's/Label: Gateside/Label: Changed!/' "$work/repository/dists/stable/InRelease"
-  if apt_here update 2>/dev/null && ! apt_here update 2>&1 | grep -qiE 'invalid|BADSIG|not signed|err'; then fail "a changed repository is taken"; fi
+  if apt_here update 2>/dev/null && ! apt_here update 2>&1 | grep -qiE 'invalid|BADSIG|not signed|err'; then fail "a changed repository is accepted"; fi
   echo "ok - a repository with a broken signature is refused"
 }
 

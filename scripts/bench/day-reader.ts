@@ -86,7 +86,7 @@ export async function dayReaderRows(): Promise<Outcome> {
     }
     rows.push({
       target: "8",
-      what: "JSON.parse of a channel text / reading it into an Int16Array, n = 4096 (us)",
+      what: "JSON.parse of a channel text / reading it into an Int16Array, n = 4096 (µs)",
       measured: ratio(pairs),
       limit: 3,
       sense: ">=",

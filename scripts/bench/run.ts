@@ -153,7 +153,7 @@ async function main(): Promise<void> {
   };
   const head = machine();
   console.log(`${head}\n`);
-  console.log("| target | figure | wanted | measured | verdict | from |");
+  console.log("| row | figure | target | measured | verdict | details |");
   console.log("| --- | --- | --- | --- | --- | --- |");
   const outcomes: Record<string, unknown> = {};
   const startedAt = new Date();

@@ -149,7 +149,7 @@ export async function storeRows({ directory: parent }: BenchOptions): Promise<Ou
     rows: [
       {
         target: "w",
-        what: "rows stored / rows a bare better-sqlite3 writer inserts, answers of 4,000 (a second; no target)",
+        what: "rows stored / rows a bare better-sqlite3 writer inserts, responses of 4,000 (a second; no target)",
         measured: ours.storedPerS / bare,
         limit: 0,
         sense: ">=",

@@ -130,7 +130,7 @@ export async function vibrationRows(): Promise<Outcome> {
     rows: [
       {
         target: "9",
-        what: "all values of one 3x4096 record / JSON.parse of it (us)",
+        what: "all values of one 3x4096 record / JSON.parse of it (µs)",
         measured: median(pairs.map(({ oursUs, parseUs }) => oursUs / parseUs)),
         limit: 3,
         sense: "<=",
@@ -138,7 +138,7 @@ export async function vibrationRows(): Promise<Outcome> {
       },
       {
         target: "9",
-        what: "the same with findings / JSON.parse (us)",
+        what: "the same with findings / JSON.parse (µs)",
         measured: median(pairs.map(({ findUs, parseUs }) => findUs / parseUs)),
         limit: 3,
         sense: "<=",

@@ -334,7 +334,7 @@ test(
     );
     const env = { ...plant.env, HTTP_PORT: String(port) };
     const told = await runCommand(["status"], { env });
-    assert.match(told.stdout, /HTTP_PORT: .* is taken/);
+    assert.match(told.stdout, /HTTP_PORT: .* is in use by another program/);
     await new Promise<void>((resolve) => squatter.close(() => resolve()));
     await agent.address;
     const well = await runCommand(["status", "--json"], { env });
