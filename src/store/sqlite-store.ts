@@ -17,12 +17,15 @@ import { SqliteOutbox } from "./outbox/outbox.ts";
 import { History } from "./readings/history.ts";
 import { Identities } from "./readings/identities.ts";
 import { NewestTimes } from "./readings/newest-times.ts";
+import type { ReadingCount } from "./readings/reading-count.ts";
 import { SqliteReadingLog } from "./readings/reading-log.ts";
 import { StoredProgress } from "./readings/stored-progress.ts";
 import { Waveforms } from "./readings/waveforms.ts";
 import { openOrRecover, type RecoveryParts } from "./recovery/open-or-recover.ts";
 import { type BufferLimits, shareBuffer } from "./space/buffer-limits.ts";
 import { BufferMonitor } from "./space/buffer-monitor.ts";
+import { DroppedCounts } from "./space/dropped-counts.ts";
+import { FullBuffer } from "./space/full-buffer.ts";
 import { Growth } from "./space/growth.ts";
 import { Retention } from "./space/retention.ts";
 import type { Store, StoreOptions } from "./store.ts";
@@ -62,6 +65,9 @@ class SqliteStore implements Store {
   readonly #streams: Streams;
   readonly #identities: Identities;
   readonly #monitor: BufferMonitor;
+  readonly #counts: DroppedCounts;
+  readonly #full: FullBuffer;
+  readonly #stored: ReadingCount = { count: 0 };
   readonly #retention: Retention;
   readonly #limits: BufferLimits;
   readonly #recovery: RecoveryParts;
@@ -92,10 +98,6 @@ class SqliteStore implements Store {
       logger,
       statistics: this.statistics,
       paceMs: options.commitPaceMs ?? 0,
-      makeRoom: (oldestMs, isHurried) => this.#retention.makeRoom(oldestMs, isHurried),
-      undone: () => this.#undone(),
-      committed: () => this.gaps.committed(),
-      reopen: (seen) => this.#reopen(seen),
     });
     const queue = this.#queue;
     this.meta = new Meta(db, queue);
@@ -105,9 +107,12 @@ class SqliteStore implements Store {
     const progress = new StoredProgress(db);
     this.#streams = streams;
     this.#identities = new Identities(db, this.meta, newest);
+    const counts = new DroppedCounts({ meta: this.meta, queue }, options.onDropped);
+    const stored = this.#stored;
+    this.#counts = counts;
     this.waveforms = new Waveforms(db, streams, queue, (fileId, err) => {
       logger.error({ err, fileId }, "stored samples are damaged and count as lost");
-      this.#retention.lost("damaged_samples");
+      counts.dropped("damaged_samples", 1);
     });
     const outbox = new SqliteOutbox(
       {
@@ -117,7 +122,7 @@ class SqliteStore implements Store {
         clock,
         logger,
         settleWindowMs: (options.commitPaceMs ?? 0) > 0 ? SETTLE_WAIT_MS : SETTLE_WINDOW_MS,
-        onLost: () => this.#retention.lost("damaged"),
+        onLost: () => counts.dropped("damaged", 1),
       },
       options.uplinks,
     );
@@ -132,11 +137,34 @@ class SqliteStore implements Store {
       logger,
       site: options.site ?? (() => ""),
       stored: (count) => {
-        this.readings.count += count;
+        stored.count += count;
       },
     });
     this.gaps = new SqliteGapLog({ db, streams, queue, logger, onLost: options.onLost });
     this.gaps.uplinks = options.uplinks;
+    this.#monitor = new BufferMonitor({
+      db,
+      limits: this.#limits,
+      growth,
+      diskFreeMinBytes: options.diskFreeMinMb * MIB,
+      diskFreeBytes: options.diskFreeBytes,
+      clock,
+      logger,
+    });
+    this.#full = new FullBuffer({
+      db,
+      outbox,
+      readings: stored,
+      waveforms: this.waveforms,
+      identities: this.#identities,
+      gaps: this.gaps,
+      meta: this.meta,
+      monitor: this.#monitor,
+      counts,
+      clock,
+      logger,
+      limitBytes: this.#limits.totalBytes,
+    });
     this.readings = new SqliteReadingLog(
       {
         alarms: this.alarms,
@@ -149,7 +177,8 @@ class SqliteStore implements Store {
         waveforms: this.waveforms,
         outbox,
         gaps: this.gaps,
-        full: () => this.#retention,
+        full: this.#full,
+        stored,
         growth,
         clock,
       },
@@ -168,27 +197,20 @@ class SqliteStore implements Store {
       onProgress: () => options.onProgress?.(),
       lanes: outbox,
     };
-    this.#monitor = new BufferMonitor({
-      db,
-      limits: this.#limits,
-      growth,
-      diskFreeMinBytes: options.diskFreeMinMb * MIB,
-      diskFreeBytes: options.diskFreeBytes,
-      clock,
-      logger,
-    });
     this.#retention = new Retention(
       {
         db,
         queue,
         outbox,
         streams,
-        readings: this.readings,
+        readings: stored,
         waveforms: this.waveforms,
         identities: this.#identities,
         gaps: this.gaps,
         meta: this.meta,
         monitor: this.#monitor,
+        full: this.#full,
+        counts,
         commands: this.commands,
         progress,
         clock,
@@ -199,9 +221,14 @@ class SqliteStore implements Store {
         gatewayNow: options.gatewayNow,
         waveformDays: options.waveformDays,
         limits: this.#limits,
-        onDropped: options.onDropped,
       },
     );
+    queue.connect({
+      makeRoom: (oldestMs, isHurried) => this.#full.makeRoom(oldestMs, isHurried),
+      undone: () => this.#undone(),
+      committed: () => this.gaps.committed(),
+      reopen: (seen) => this.#reopen(seen),
+    });
   }
 
   /** Locks DATA_DIR and opens the file; copies a damaged one first, which may take minutes. Throws StoreFailure. */
@@ -232,7 +259,7 @@ class SqliteStore implements Store {
   #begin(): void {
     try {
       this.#monitor.start();
-      this.#retention.begin();
+      this.#full.load();
     } catch (error) {
       this.#db.close();
       throw error;
@@ -273,7 +300,7 @@ class SqliteStore implements Store {
 
   #undone(): void {
     this.alarms.follower?.undone();
-    this.#retention.undone();
+    this.#full.undone();
   }
 
   outboxOf(uplink: string): Outbox {
@@ -297,12 +324,12 @@ class SqliteStore implements Store {
     );
     return {
       lanes,
-      readings: this.readings.count,
+      readings: this.#stored.count,
       databaseBytes: this.#monitor.filesBytes(),
       limitBytes: this.#limits.totalBytes,
       diskFreeBytes: this.#monitor.diskFreeBytes(),
       hoursUntilFull: this.#hoursUntilFull(),
-      dropped: this.#retention.dropped,
+      dropped: this.#counts.counts,
       alarm: this.#queue.failure?.message ?? this.#monitor.alarm,
       isWritable: !this.#isClosed && this.#queue.failure === null,
     };

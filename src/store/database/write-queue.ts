@@ -6,6 +6,7 @@
  * Under light load commits are spaced (`paceMs`): each writes whole pages, however few rows they contain, so that a
  * sensor every second would wear a card ten times as much as the same readings in rounds.
  */
+import assert from "node:assert/strict";
 import { setImmediate as immediate } from "node:timers/promises";
 import type { Clock, Logger } from "../../core/ports.ts";
 import type { Database } from "./database.ts";
@@ -42,23 +43,27 @@ interface WriteQueueParts {
   readonly statistics: WriteStatistics;
   /** Spacing between commits of a few jobs that can wait, ms; 0 = none. */
   readonly paceMs: number;
+}
+
+/** What the queue calls; connected once the parts of the store exist, before the first write. */
+export interface WriteQueueHooks {
   /**
    * Frees space after SQLITE_FULL for a write whose oldest reading has this time, null if it contains none; true if a
    * retry makes sense. Pauses at each `yield`, but ends soon once somebody waits for it.
    */
-  readonly makeRoom: (
+  makeRoom(
     oldestIncomingMs: number | null,
     isHurried: () => boolean,
-  ) => Generator<void, boolean, void>;
+  ): Generator<void, boolean, void>;
   /** A transaction was rolled back: what its jobs noted in memory is invalid. */
-  readonly undone: () => void;
+  undone(): void;
   /** A transaction is on disk. */
-  readonly committed?: () => void;
+  committed(): void;
   /**
    * Opens new connections, setting a damaged file aside, and reads memory from disk again. Gets the failure that made
    * it necessary.
    */
-  readonly reopen: (seen: StoreFailure | null) => void;
+  reopen(seen: StoreFailure | null): void;
 }
 
 /** Waiting rows that end the window early. */
@@ -74,6 +79,7 @@ const FRAME_HEAD_BYTES = 24;
 
 export class WriteQueue {
   readonly #parts: WriteQueueParts;
+  #hooks: WriteQueueHooks | null = null;
   #jobs: WriteJob[] = [];
   #rows = 0;
   #active: Generator<void, void, void> | null = null;
@@ -90,6 +96,15 @@ export class WriteQueue {
   constructor(parts: WriteQueueParts) {
     this.#parts = parts;
     this.#paceMs = parts.paceMs;
+  }
+
+  connect(hooks: WriteQueueHooks): void {
+    this.#hooks = hooks;
+  }
+
+  get #connected(): WriteQueueHooks {
+    assert(this.#hooks !== null, "the queue is not connected");
+    return this.#hooks;
   }
 
   /** The failure since the last write attempt; null while writing works. */
@@ -187,7 +202,7 @@ export class WriteQueue {
   }
 
   #makeRoomNow(): boolean {
-    const making = this.#parts.makeRoom(null, () => true);
+    const making = this.#connected.makeRoom(null, () => true);
     for (;;) {
       const step = making.next();
       if (step.done === true) return step.value;
@@ -255,7 +270,7 @@ export class WriteQueue {
   ): Generator<void, StoreFailure | null, void> {
     let failure = known ?? (yield* this.#tryGroup([job]));
     for (let round = 0; failure?.code === "full" && round < ROOM_ROUNDS_MAX; round++) {
-      const hasRoom = yield* this.#parts.makeRoom(job.oldestMs ?? null, () => this.#isHurried);
+      const hasRoom = yield* this.#connected.makeRoom(job.oldestMs ?? null, () => this.#isHurried);
       room.isOut = !hasRoom;
       if (!hasRoom) break;
       failure = yield* this.#tryGroup([job]);
@@ -286,7 +301,7 @@ export class WriteQueue {
 
   /** After a failed reopen each further attempt starts with another one. */
   #revive(): void {
-    if (!this.#isClosed && !this.#parts.db.isOpen) this.#parts.reopen(null);
+    if (!this.#isClosed && !this.#parts.db.isOpen) this.#connected.reopen(null);
   }
 
   #fail(error: unknown, what: string): StoreFailure {
@@ -295,19 +310,19 @@ export class WriteQueue {
     if (failure.code === "internal") logger.error({ err: error }, `${what} failed`);
     try {
       if (db.isOpen && db.writer.inTransaction) db.writer.exec("ROLLBACK");
-      if (db.isOpen && needsNewConnection(failure)) this.#parts.reopen(failure);
+      if (db.isOpen && needsNewConnection(failure)) this.#connected.reopen(failure);
     } catch (again) {
       logger.debug({ err: again }, "store could not be reopened");
     }
-    this.#parts.undone();
+    this.#connected.undone();
     this.#failure = failure;
     return failure;
   }
 
   /** Bytes passed to the disk: frames into the -wal, and pages from there into the file. */
   #count(): void {
-    const { db, statistics, committed } = this.#parts;
-    committed?.();
+    const { db, statistics } = this.#parts;
+    this.#connected.committed();
     statistics.commits += 1;
     const [state] = db.writer.pragma("wal_checkpoint(NOOP)") as {
       log: number;

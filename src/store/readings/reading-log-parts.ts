@@ -9,6 +9,7 @@ import type { Growth } from "../space/growth.ts";
 import type { Shed } from "../space/shedding.ts";
 import type { Identities } from "./identities.ts";
 import type { NewestTimes } from "./newest-times.ts";
+import type { ReadingCount } from "./reading-count.ts";
 import type { StoredProgress } from "./stored-progress.ts";
 import type { Waveforms } from "./waveforms.ts";
 
@@ -36,8 +37,8 @@ export interface ReadingLogParts {
   readonly clock: Clock;
   readonly alarms: AlarmLog;
   readonly gaps: SqliteGapLog;
-  /** Called when it is needed: the store is built around it. */
-  readonly full: () => FullBuffer;
+  readonly full: FullBuffer;
+  readonly stored: ReadingCount;
 }
 
 export interface ReadingLogOptions {

@@ -15,8 +15,6 @@ export class SqliteReadingLog implements ReadingLog {
   readonly #waiting = new Map<number, Set<string>>();
   /** Readings that responses stored in part before they failed, by stream. */
   readonly #unreported = new Map<number, { count: number }>();
-  /** Readings in the store. */
-  count = 0;
 
   constructor(parts: ReadingLogParts, options: ReadingLogOptions) {
     this.#parts = parts;
@@ -27,7 +25,7 @@ export class SqliteReadingLog implements ReadingLog {
     this.#parts.newest.clear();
     this.#parts.progress.clear();
     const [row] = this.#parts.db.read("SELECT count(*) FROM readings").all();
-    this.count = Number(row?.[0] ?? 0);
+    this.#parts.stored.count = Number(row?.[0] ?? 0);
   }
 
   progress(key: DayKey): DayProgress | null {
@@ -53,7 +51,7 @@ export class SqliteReadingLog implements ReadingLog {
       unreported,
       hadProgress: this.progress(key) !== null,
       stored: (count, newestHour, newestMs) => {
-        this.count += count;
+        this.#parts.stored.count += count;
         if (newestHour !== null) this.#parts.newest.stored(stream.stream, newestHour, newestMs);
       },
     });

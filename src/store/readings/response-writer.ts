@@ -209,7 +209,7 @@ export class SqliteResponseWriter implements ResponseWriter {
         oldestMs: oldestOf(readings),
         run: () => this.#write(readings, progress, { rows, events, shed }),
         committed: () => {
-          if (shed.length > 0) this.#parts.full().reportShed(shed.length);
+          if (shed.length > 0) this.#parts.full.reportShed(shed.length);
           this.#parts.outbox.rows.inserted([...rows, ...events]);
           this.#parts.alarms.follower?.committed();
           for (const reading of readings) {
@@ -251,7 +251,7 @@ export class SqliteResponseWriter implements ResponseWriter {
     shed.length = 0;
     this.#unitSets.clear();
     const fresh: PendingReading[] = [];
-    const tooOld = full().shed();
+    const tooOld = full.shed();
     streams.write(stream);
     for (const reading of readings) {
       // Another response may have contained it between `isKnown` and now.
@@ -265,7 +265,7 @@ export class SqliteResponseWriter implements ResponseWriter {
       }
       yield;
     }
-    if (shed.length > 0) full().putShed(shed.length);
+    if (shed.length > 0) full.putShed(shed.length);
     events.push(...alarms.follow(stream, fresh));
     if (progress === null) return;
     if (this.#context.hadProgress && this.#storedProgress() === null) {
@@ -286,7 +286,7 @@ export class SqliteResponseWriter implements ResponseWriter {
     const { stream } = this.#context.stream;
     const wanting = outbox.rows.wanting(this.#rowOf(reading));
     for (const uplink of wanting)
-      if (uplinks.has(uplink)) gaps.add(stream, reading.timeMs, full().reason, uplink);
+      if (uplinks.has(uplink)) gaps.add(stream, reading.timeMs, full.reason, uplink);
     if (wanting.size === 0 || [...wanting].some((uplink) => !uplinks.has(uplink))) return false;
     this.#dropSamples(reading);
     identities.forget(stream, reading.timeMs, reading.hash);

@@ -4,14 +4,14 @@ import type { LaneQueue, Place } from "../outbox/lane-queue.ts";
 import type { SqliteOutbox } from "../outbox/outbox.ts";
 import { carriesSamples } from "../outbox/outbox-rows.ts";
 import type { Identities } from "../readings/identities.ts";
-import type { SqliteReadingLog } from "../readings/reading-log.ts";
+import type { ReadingCount } from "../readings/reading-count.ts";
 import { hashOf, parseRefs } from "../readings/stored-reading.ts";
 import type { Waveforms } from "../readings/waveforms.ts";
 
 export interface EvictionParts {
   readonly db: Database;
   readonly outbox: SqliteOutbox;
-  readonly readings: SqliteReadingLog;
+  readonly readings: ReadingCount;
   readonly waveforms: Waveforms;
   readonly identities: Identities;
   readonly gaps: SqliteGapLog;

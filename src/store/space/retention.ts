@@ -13,17 +13,19 @@ import { LaneChores } from "../outbox/lane-chores.ts";
 import type { StoredProgress } from "../readings/stored-progress.ts";
 import type { BufferLimits } from "./buffer-limits.ts";
 import type { BufferMonitor } from "./buffer-monitor.ts";
-import { DroppedCounts } from "./dropped-counts.ts";
+import type { DroppedCounts } from "./dropped-counts.ts";
 import { Eviction, type EvictionParts, type Slice, startWalk, type Walk } from "./eviction.ts";
+import type { FullBuffer } from "./full-buffer.ts";
 import { RetentionClock } from "./retention-clock.ts";
-import { type Phase, RoomMaker } from "./room-maker.ts";
-import { type Shed, Shedding } from "./shedding.ts";
+import type { Phase } from "./room-maker.ts";
 
 export interface RetentionParts extends EvictionParts {
   readonly queue: WriteQueue;
   readonly streams: Streams;
   readonly meta: Meta;
   readonly monitor: BufferMonitor;
+  readonly full: FullBuffer;
+  readonly counts: DroppedCounts;
   readonly commands: CommandLog;
   readonly progress: StoredProgress;
   readonly clock: Clock;
@@ -34,7 +36,6 @@ export interface RetentionOptions {
   readonly historyDays: number;
   readonly waveformDays: number;
   readonly limits: BufferLimits;
-  readonly onDropped: ((reason: string, count: number) => void) | undefined;
   /** The gateway's clock, ms; null until a response has contained it. */
   readonly gatewayNow?: (() => number | null) | undefined;
 }
@@ -45,10 +46,6 @@ const PASS_MS = 10_000;
 const AGE_PASS_MS = 10 * 60_000;
 const SLICE_ROWS = 200;
 const WAVEFORM_SLICE_ROWS = 20;
-/** While a write waits for space: as much as a slow card accepts without blocking the loop. */
-const ROOM_SLICE_ROWS = 100;
-/** Pending readings dropped in one slice, at least. */
-const OWED_ROWS_MIN = 10;
 /** Shares of the allowed pages: freeing space begins above the first and ends below the second. */
 const HIGH_WATER = 0.93;
 const LOW_WATER = 0.9;
@@ -66,45 +63,19 @@ export class Retention {
   readonly #options: RetentionOptions;
   readonly #eviction: Eviction;
   readonly #time: RetentionClock;
-  readonly #counts: DroppedCounts;
   readonly #chores: LaneChores;
-  readonly #shedding: Shedding;
-  readonly #room: RoomMaker;
   #agedAt = Number.NEGATIVE_INFINITY;
-  /** Set while pending readings are being dropped, so that it is logged once. */
-  #episode: string | null = null;
   /** Ends passes between two slices; null if a single pass is requested. */
   #stopping: AbortSignal | null = null;
   /** Ended by `wake`. */
   #pause = new AbortController();
-  /** When a check last found nothing delivered, ms of the monotonic clock. */
-  #exhaustedAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: RetentionParts, options: RetentionOptions) {
     this.#parts = parts;
     this.#options = options;
     this.#eviction = new Eviction(parts);
     this.#time = new RetentionClock({ ...parts, gatewayNow: options.gatewayNow ?? (() => null) });
-    this.#counts = new DroppedCounts(parts, options.onDropped);
-    this.#chores = new LaneChores({ ...parts, counts: this.#counts });
-    this.#shedding = new Shedding(parts);
-    this.#room = new RoomMaker({
-      ...parts,
-      shedding: this.#shedding,
-      evict: (phase, walk) => this.#evict(phase, walk, ROOM_SLICE_ROWS),
-      report: (phase, slice) => this.#report(phase, slice),
-      undone: () => this.undone(),
-    });
-  }
-
-  get dropped(): Readonly<Record<string, number>> {
-    return this.#counts.counts;
-  }
-
-  /** At start. */
-  begin(): void {
-    this.#counts.load();
-    this.#shedding.load();
+    this.#chores = new LaneChores(parts);
   }
 
   /** Lanes were added or removed: they are processed at once. */
@@ -243,18 +214,16 @@ export class Retention {
 
   /** Frees space down to the low-water mark. */
   async #relieve(): Promise<void> {
-    const { db, gaps, monitor } = this.#parts;
+    const { db, full, monitor } = this.#parts;
     const { all } = monitor.pages();
     const allowed = monitor.pagesAllowed(all);
     db.capPages(allowed);
     let phase: Phase = "delivered";
     let walk = startWalk();
     if (!this.#isAbove(HIGH_WATER, phase)) {
-      if (this.#episode !== null) gaps.endEpisode();
-      this.#episode = null;
-      if (this.#shedding.settle()) {
+      if (full.relieved()) {
         await this.#write(() => {
-          this.#shedding.forget();
+          full.forgetFloor();
           return null;
         });
       }
@@ -264,9 +233,9 @@ export class Retention {
       const now = phase;
       // Leased readings cannot be dropped, and newer ones must not be dropped instead. A write that finds no space
       // will ask.
-      if (now === "owed" && this.#shedding.isDelivering(this.#parts.clock.monotonic())) return;
-      const slice = await this.#step(walk, (at) => this.#evict(now, at, SLICE_ROWS));
-      if (slice !== null) this.#report(now, slice);
+      if (now === "owed" && full.isDelivering) return;
+      const slice = await this.#step(walk, (at) => full.evict(now, at, SLICE_ROWS));
+      if (slice !== null) full.report(now, slice);
       if (!walk.isOver) continue;
       if (phase === "owed") return;
       phase = phase === "delivered" ? "waveforms" : "owed";
@@ -282,72 +251,6 @@ export class Retention {
     if (used > share * monitor.pagesAllowed(all)) return true;
     // A free list that is long enough is returned by `shrink`.
     return phase !== "owed" && monitor.diskShortageBytes() > free * this.#parts.db.pageBytes;
-  }
-
-  #evict(phase: Phase, walk: Walk, rowsMax: number): Slice {
-    const forever = Number.MAX_SAFE_INTEGER;
-    switch (phase) {
-      case "delivered":
-        return this.#evictDelivered(walk, rowsMax);
-      case "waveforms": {
-        const slice = this.#eviction.waveforms(walk, forever, WAVEFORM_SLICE_ROWS, true);
-        if (slice.givenUp > 0) {
-          this.#counts.put(`waveform_${this.#reason()}`, slice.givenUp);
-          // Their readings may now be pending for nobody.
-          this.#shedding.searchAgain();
-        }
-        return slice;
-      }
-      case "owed": {
-        // At most a hundredth: deleting beyond the mark would lose readings for nothing.
-        const share = Math.ceil(this.#parts.readings.count / 100);
-        const most = Math.min(rowsMax, Math.max(OWED_ROWS_MIN, share));
-        const { committed, ...slice } = this.#eviction.oldest(walk, most, this.#reason());
-        if (slice.givenUp > 0) this.#counts.put(this.#reason(), slice.givenUp);
-        if (slice.newestMs !== null) this.#shedding.stage(slice.newestMs);
-        return {
-          ...slice,
-          committed: () => {
-            committed();
-            this.#shedding.committed();
-          },
-        };
-      }
-    }
-  }
-
-  #evictDelivered(walk: Walk, rowsMax: number): Slice {
-    if (this.#shedding.isExhausted) walk.isOver = true;
-    if (walk.isOver) return { removed: 0, givenUp: 0, newestMs: null, committed() {} };
-    const slice = this.#eviction.readings(walk, Number.MAX_SAFE_INTEGER, rowsMax);
-    if (walk.isOver && slice.removed === 0) {
-      this.#shedding.searched();
-      this.#exhaustedAt = this.#parts.clock.monotonic();
-    } else this.#shedding.searchAgain();
-    return slice;
-  }
-
-  #reason(): "disk_full" | "buffer_full" {
-    return this.#parts.monitor.isDiskShort() ? "disk_full" : "buffer_full";
-  }
-
-  #report(phase: Phase, slice: Slice): void {
-    if (slice.givenUp === 0) return;
-    const reason = this.#reason();
-    this.#counts.dropped(phase === "waveforms" ? `waveform_${reason}` : reason, slice.givenUp);
-    if (this.#episode === phase) return;
-    this.#episode = phase;
-    this.#parts.logger.error(
-      { reason, what: phase, limitBytes: this.#options.limits.totalBytes },
-      phase === "owed"
-        ? "the buffer is full: the oldest undelivered readings are dropped"
-        : "the buffer is full: undelivered waveforms are dropped",
-    );
-  }
-
-  /** Lost to damage, wherever it was found. */
-  lost(reason: "damaged" | "damaged_samples"): void {
-    this.#counts.dropped(reason, 1);
   }
 
   /** Returns free pages to the disk if there are many or the disk needs them. */
@@ -370,43 +273,5 @@ export class Retention {
       // The file is truncated only at a checkpoint.
       if (isNeeded) db.writer.pragma("wal_checkpoint(TRUNCATE)");
     }
-  }
-
-  /** After SQLITE_FULL: true if the failed write may be retried. See RoomMaker. */
-  makeRoom(
-    oldestIncomingMs: number | null,
-    isHurried: () => boolean,
-  ): Generator<void, boolean, void> {
-    const { clock } = this.#parts;
-    if (clock.monotonic() - this.#exhaustedAt >= PASS_MS) this.#shedding.searchAgain();
-    return this.#room.make(oldestIncomingMs, isHurried);
-  }
-
-  /** What is currently not accepted; null while everything is. */
-  shed(): Shed | null {
-    return this.#shedding.current();
-  }
-
-  /** Inside the transaction in which they arrive and are not accepted. */
-  putShed(count: number): void {
-    this.#counts.put(this.#reason(), count);
-    this.#shedding.keep();
-  }
-
-  /** After its commit. */
-  reportShed(count: number): void {
-    this.#report("owed", { removed: 0, givenUp: count, newestMs: null, committed() {} });
-  }
-
-  /** A transaction was rolled back. */
-  undone(): void {
-    this.#parts.outbox.rows.undone();
-    this.#parts.gaps.undone();
-    this.#shedding.undone();
-    this.#counts.undone();
-  }
-
-  get reason(): "disk_full" | "buffer_full" {
-    return this.#reason();
   }
 }

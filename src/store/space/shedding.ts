@@ -2,12 +2,12 @@ import { isWaveform } from "../../core/lane-plan.ts";
 import type { Meta } from "../database/meta.ts";
 import type { LaneQueue } from "../outbox/lane-queue.ts";
 import type { SqliteOutbox } from "../outbox/outbox.ts";
-import type { SqliteReadingLog } from "../readings/reading-log.ts";
+import type { ReadingCount } from "../readings/reading-count.ts";
 import type { BufferMonitor } from "./buffer-monitor.ts";
 
 interface SheddingParts {
   readonly outbox: SqliteOutbox;
-  readonly readings: Pick<SqliteReadingLog, "count">;
+  readonly readings: Readonly<ReadingCount>;
   readonly monitor: Pick<BufferMonitor, "pages" | "pagesAllowed">;
   readonly meta: Pick<Meta, "get" | "put">;
 }

@@ -22,11 +22,14 @@ function open(t: TestContext) {
     logger: silentLogger,
     statistics,
     paceMs: PACE_MS,
+  });
+  queue.connect({
     *makeRoom() {
       yield;
       return false;
     },
     undone() {},
+    committed() {},
     reopen() {},
   });
   const written: string[] = [];

@@ -19,13 +19,6 @@ test("gap log – additions to a gap while it is being sent are sent afterwards,
     logger: silentLogger,
     statistics: { commits: 0, bytesWritten: 0, commitSeconds() {} },
     paceMs: 0,
-    *makeRoom() {
-      yield;
-      return false;
-    },
-    undone: () => gaps.undone(),
-    committed: () => gaps.committed(),
-    reopen() {},
   });
   const streams = new Streams(db);
   const gaps = new SqliteGapLog({
@@ -34,6 +27,15 @@ test("gap log – additions to a gap while it is being sent are sent afterwards,
     streams,
     logger: silentLogger,
     onLost: (_uplink, _reason, count) => lost.push(count),
+  });
+  queue.connect({
+    *makeRoom() {
+      yield;
+      return false;
+    },
+    undone: () => gaps.undone(),
+    committed: () => gaps.committed(),
+    reopen() {},
   });
   const stream = streams.intern("1", "rpm");
   queue.direct("file the stream", () => streams.write(stream));
