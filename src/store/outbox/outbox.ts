@@ -13,18 +13,18 @@ import type {
   OutboxEntry,
   OutboxUplink,
 } from "../../core/delivery.ts";
-import { type LaneChange, laneChangeText, laneName } from "../../core/lane-plan.ts";
+import { type LaneChange, laneName } from "../../core/lane-plan.ts";
 import type { Clock, Logger, Outbox } from "../../core/ports.ts";
 import type { Kind } from "../../core/sensor.ts";
 import type { Database } from "../database/database.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import { EVENT_STREAM_KIND, type Streams } from "../database/streams.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
-import { type FiledLane, LaneBook } from "./lane-book.ts";
-import { LaneQueue, type Page, type Place, type Slot, type StreamQueue } from "./lane-queue.ts";
-import { LaneUplink } from "./lane-uplink.ts";
+import type { FiledLane } from "./lane-book.ts";
+import type { LaneQueue, Page, Place, Slot, StreamQueue } from "./lane-queue.ts";
+import { LaneSet } from "./lane-set.ts";
 import { Leasing, OUTBOX_SQL } from "./leasing.ts";
-import { loadLanes, newestPending } from "./outbox-loader.ts";
+import { newestPending } from "./outbox-loader.ts";
 import { OutboxRows } from "./outbox-rows.ts";
 import { Settlement } from "./settlement.ts";
 
@@ -49,10 +49,7 @@ const SETTLE_ROWS = 100;
 
 export class SqliteOutbox {
   readonly #parts: OutboxParts;
-  /** By their names (lane-plan.ts). */
-  readonly #lanes = new Map<string, LaneQueue>();
-  readonly #book: LaneBook;
-  #uplinks: readonly OutboxUplink[];
+  readonly #lanes: LaneSet;
   readonly #slots = new WeakMap<OutboxEntry, Slot>();
   readonly #depths = new WeakMap<
     LaneQueue,
@@ -65,15 +62,10 @@ export class SqliteOutbox {
   #settlement: Settlement | null = null;
   /** Outcomes that could not be written wait for the disk; nothing more is leased meanwhile. */
   #isBlocked = false;
-  /** The lanes on disk do not match the configured uplinks yet. */
-  #isDeferred = false;
-  /** Ended when lanes are added. */
-  #followed = new AbortController();
 
   constructor(parts: OutboxParts, uplinks: readonly OutboxUplink[]) {
     this.#parts = parts;
-    this.#uplinks = uplinks;
-    this.#book = new LaneBook(parts.db);
+    this.#lanes = new LaneSet(parts, uplinks);
     this.rows = new OutboxRows(parts.db, () => this.lanes);
     this.#leasing = new Leasing(parts, {
       seqMax: () => this.rows.seqMax,
@@ -87,143 +79,29 @@ export class SqliteOutbox {
     const { db } = this.#parts;
     const [row] = db.read("SELECT max(seq) FROM readings").all();
     this.rows.seqMax = Number(row?.[0] ?? 0);
-    this.#fileOrDefer();
-    for (const lane of this.lanes) lane.forgetLeases();
-    this.#follow();
-    loadLanes(db, this.lanes);
-    for (const lane of this.lanes) lane.wake();
+    this.#lanes.load();
   }
 
-  /**
-   * A full disk must not prevent opening the store: retention adds and removes lanes once there is space. Until then
-   * nothing is pending for a new one, and it begins with everything stored by then. One whose format changes is treated
-   * as already converted or, if only its newest readings will be kept, stays as it was.
-   */
-  #fileOrDefer(): void {
-    this.#isDeferred = false;
-    try {
-      this.file();
-    } catch (error) {
-      const { code } = StoreFailure.from(error, "create the lanes of uplinks");
-      if (code !== "full") throw error;
-      this.#isDeferred = true;
-      const changes = this.#book.plan(this.#uplinks).map(laneChangeText);
-      this.#parts.logger.error({ changes }, "changes to uplinks wait for free disk space");
-    }
-  }
+  // For these four see LaneSet.
 
-  /**
-   * The lanes on disk in the form to be used: those whose conversion waits for space and loses nothing count as
-   * converted.
-   */
-  #filed(): readonly FiledLane[] {
-    const filed = this.#book.inUse();
-    const renamed = this.#isDeferred
-      ? this.#book.plan(this.#uplinks).filter((change) => isCarried(change) && !change.isNewestOnly)
-      : [];
-    return filed.map((one) => {
-      const change = renamed.find(
-        ({ uplink, lane }) => uplink === one.uplink && lane === one.format,
-      );
-      return change?.what === "carried" ? { ...one, format: change.to } : one;
-    });
-  }
-
-  /** Lanes in use of a configured uplink: the configured ones, and those that it must keep until they can be converted. */
-  #lanesToFollow({ name, lanes }: OutboxUplink): readonly Lane[] {
-    if (!this.#isDeferred) return lanes;
-    const kept = this.#book
-      .plan(this.#uplinks)
-      .filter((change) => change.uplink === name && isCarried(change) && change.isNewestOnly);
-    return [...lanes, ...kept.map(({ lane }) => lane)];
-  }
-
-  /** Makes the changes for which opening found no space. Throws StoreFailure while there is none. */
   fileDeferred(): void {
-    if (!this.#isDeferred) return;
-    this.configure(this.#uplinks);
+    this.#lanes.fileDeferred();
   }
 
-  /**
-   * From now on readings are pending for these uplinks. The destination of one that is removed, or whose formats
-   * change, is closed before. Retention does the work on long backlogs, a slice at a time. Throws StoreFailure, and
-   * then nothing has changed.
-   */
   configure(uplinks: readonly OutboxUplink[]): readonly LaneChange[] {
-    const changes = this.#parts.queue.direct("create the lanes of uplinks", () =>
-      this.#book.file(uplinks),
-    );
-    this.#uplinks = uplinks;
-    this.#isDeferred = false;
-    this.#announce(changes);
-    const fresh = this.#follow();
-    loadLanes(this.#parts.db, fresh);
-    for (const lane of this.lanes) lane.wake();
-    return changes;
+    return this.#lanes.configure(uplinks);
   }
 
-  #announce(changes: readonly LaneChange[]): void {
-    for (const change of changes) {
-      const isLoss = change.what !== "added" && change.readings > 0;
-      const text = laneChangeText(change);
-      if (isLoss) this.#parts.logger.warn(change, text);
-      else this.#parts.logger.info(change, text);
-    }
-  }
-
-  /** Updates memory from the book; lanes that stay keep their state. Returns the lanes that are new in memory. */
-  #follow(): LaneQueue[] {
-    const uplinks = new Map(this.#uplinks.map((one) => [one.name, new LaneUplink(one)]));
-    const former = new Map(this.#lanes);
-    const fresh: LaneQueue[] = [];
-    this.#lanes.clear();
-    const filed = this.#filed();
-    for (const one of this.#uplinks) {
-      const { name } = one;
-      for (const lane of this.#lanesToFollow(one)) {
-        const number = filed.find((known) => known.uplink === name && known.format === lane)?.lane;
-        const uplink = uplinks.get(name);
-        if (number === undefined || uplink === undefined) continue;
-        const key = laneName(name, lane);
-        let queue = former.get(key);
-        if (queue === undefined || queue.number !== number) {
-          queue = new LaneQueue(lane, number, uplink);
-          fresh.push(queue);
-        }
-        queue.uplink = uplink;
-        this.#lanes.set(key, queue);
-      }
-    }
-    this.#followed.abort();
-    this.#followed = new AbortController();
-    // A waiter on a removed lane finds nothing there.
-    for (const lane of former.values()) if (this.#lanes.get(lane.name) !== lane) lane.wake();
-    return fresh;
-  }
-
-  /** The lanes of the configured uplinks, created if missing. */
   file(): readonly FiledLane[] {
-    const { writer } = this.#parts.db;
-    this.#announce(writer.transaction(() => this.#book.file(this.#uplinks)).immediate());
-    return this.#book.inUse();
+    return this.#lanes.file();
   }
 
-  /** Whether a lane of a configured uplink should carry such a reading, ignoring samples. */
-  owes({ uplink, format }: FiledLane, sensor: string, kind: string, values: string): boolean {
-    const selector = this.#uplinks.find(({ name }) => name === uplink)?.selector;
-    if (selector === undefined || (kind === "event" && format !== "json")) return false;
-    if (!selector.includes(sensor, kind)) return false;
-    if (selector.value === null || kind === "event") return true;
-    try {
-      return Object.keys(JSON.parse(values) as object).some(selector.value);
-    } catch {
-      // Damaged: the publisher reports it.
-      return true;
-    }
+  owes(lane: FiledLane, sensor: string, kind: string, values: string): boolean {
+    return this.#lanes.owes(lane, sensor, kind, values);
   }
 
   get lanes(): readonly LaneQueue[] {
-    return [...this.#lanes.values()];
+    return this.#lanes.all;
   }
 
   /** The outbox of one uplink, whether it is configured now or later. */
@@ -368,7 +246,7 @@ export class SqliteOutbox {
   #changed(lane: string, signal: AbortSignal): Promise<void> {
     const queue = this.#lanes.get(lane);
     if (queue !== undefined) return queue.waitForNews(signal);
-    return aborted(AbortSignal.any([signal, this.#followed.signal]));
+    return aborted(AbortSignal.any([signal, this.#lanes.followed]));
   }
 
   #liveMark(lane: string, sensor: string, kind: Kind): number | null {
@@ -438,7 +316,7 @@ export class SqliteOutbox {
     const settlement = new Settlement(this.#parts, {
       isBlocked: (isBlocked) => {
         this.#isBlocked = isBlocked;
-        if (!isBlocked) for (const lane of this.#lanes.values()) lane.wake();
+        if (!isBlocked) for (const lane of this.#lanes.all) lane.wake();
       },
       closing: this.#closing.signal,
       started: () => {
@@ -463,5 +341,3 @@ function aborted(signal: AbortSignal): Promise<void> {
     signal.addEventListener("abort", () => resolve(), { once: true });
   });
 }
-
-const isCarried = (change: LaneChange) => change.what === "carried";
