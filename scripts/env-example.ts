@@ -1,4 +1,5 @@
-import { SETTING_NAMES, SETTINGS, type SettingSpec } from "../src/config/settings-table.ts";
+import type { SettingSpec } from "../src/config/setting-spec.ts";
+import { SETTING_NAMES, SETTINGS } from "../src/config/settings-table.ts";
 
 /** The two addresses that the agent requires, with example values. */
 const SHOWN: Readonly<Record<string, string>> = {

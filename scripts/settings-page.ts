@@ -1,4 +1,5 @@
-import { SETTING_NAMES, SETTINGS, type SettingSpec } from "../src/config/settings-table.ts";
+import type { SettingSpec } from "../src/config/setting-spec.ts";
+import { SETTING_NAMES, SETTINGS } from "../src/config/settings-table.ts";
 
 /** A test compares it with the unit files, the command and the Dockerfile. */
 export const INSTALLATIONS = [

@@ -5,7 +5,8 @@ import { isLoopback } from "./checks.ts";
 import type { Note } from "./fault.ts";
 import { shown } from "./fault.ts";
 import { checkPair, type Refining, type SettingsOf } from "./refining.ts";
-import { expectation, type RawSettings, SETTINGS } from "./settings-table.ts";
+import { expectation } from "./setting-spec.ts";
+import { type RawSettings, SETTINGS } from "./settings-table.ts";
 
 /** Time to renew a certificate, even for somebody who visits once a fortnight. */
 const EXPIRY_WARNING_MS = 14 * 86_400_000;

@@ -7,8 +7,9 @@ import { refineBroker } from "./refine-broker.ts";
 import { refineGateway } from "./refine-gateway.ts";
 import { refineListeners } from "./refine-listeners.ts";
 import type { Refining } from "./refining.ts";
+import { expectation } from "./setting-spec.ts";
 import { type AlarmEmail, FORMATS, type UnboundSettings } from "./settings-shape.ts";
-import { expectation, type RawSettings, SETTINGS } from "./settings-table.ts";
+import { type RawSettings, SETTINGS } from "./settings-table.ts";
 
 export function refineSettings(
   raw: RawSettings,

@@ -5,16 +5,15 @@ import envSchema from "env-schema";
 import { topicLevel } from "../core/topic-level.ts";
 import { type Environment, gatherSettings, type Origin } from "./environment.ts";
 import { type Fault, shown } from "./fault.ts";
+import { expectation, type SettingSpec } from "./setting-spec.ts";
 import { refineSettings } from "./settings-refine.ts";
 import type { Settings, UnboundSettings } from "./settings-shape.ts";
 import {
-  expectation,
   isSettingName,
   type RawSettings,
   SETTING_NAMES,
   SETTINGS,
   type SettingName,
-  type SettingSpec,
   settingsSchema,
 } from "./settings-table.ts";
 

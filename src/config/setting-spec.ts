@@ -1,0 +1,48 @@
+/** The types of settings, and what each requires of a value, in words. */
+import { anyOf } from "./fault.ts";
+
+interface Common {
+  readonly doc: string;
+  /** Contains a credential: never shown, and may be given as NAME_FILE. */
+  readonly secret?: true;
+}
+interface TextSpec extends Common {
+  readonly type: "text";
+  readonly default?: string;
+  readonly required?: true;
+  /** The whole value must match; `form` describes it in words. */
+  readonly pattern?: string;
+  readonly form?: string;
+}
+interface NumberSpec extends Common {
+  readonly type: "integer" | "number";
+  readonly default: number;
+  readonly minimum: number;
+  readonly maximum: number;
+}
+interface BooleanSpec extends Common {
+  readonly type: "boolean";
+  readonly default: boolean;
+}
+interface ChoiceSpec extends Common {
+  readonly type: "choice";
+  readonly choices: readonly string[];
+  readonly default: string;
+}
+export type SettingSpec = TextSpec | NumberSpec | BooleanSpec | ChoiceSpec;
+
+/** The required form of this setting's value, in words. */
+export function expectation(spec: SettingSpec): string {
+  switch (spec.type) {
+    case "integer":
+      return `set it to a whole number from ${spec.minimum} to ${spec.maximum}`;
+    case "number":
+      return `set it to a number from ${spec.minimum} to ${spec.maximum}`;
+    case "boolean":
+      return "set it to true or false";
+    case "choice":
+      return `set it to ${anyOf(spec.choices)}`;
+    case "text":
+      return `set it to ${spec.form ?? "a text"}`;
+  }
+}

@@ -1,0 +1,97 @@
+import type { SettingSpec } from "./setting-spec.ts";
+
+const SPARKPLUG_ID = {
+  type: "text",
+  pattern: "^[^+#/\\u0000-\\u001f\\u007f-\\u009f]{1,128}$",
+  form: "a name without + # / or control characters",
+} as const;
+
+/** The broker, formats and Sparkplug. */
+export const BROKER_SETTINGS = {
+  MQTT_URL: {
+    type: "text",
+    secret: true,
+    form: "an address such as mqtt://192.168.1.10:1883",
+    doc: "The broker: mqtt://, mqtts://, ws:// or wss://; several addresses of one cluster, comma-separated, are tried in turn. Required unless UPLINKS_FILE is given.",
+  },
+  MQTT_VERSION: {
+    type: "choice",
+    choices: ["5", "4"],
+    default: "5",
+    doc: "5, or 4 for MQTT 3.1.1.",
+  },
+  MQTT_CLIENT_ID: {
+    type: "text",
+    pattern: "^[^\\u0000-\\u001f]{1,128}$",
+    form: "1 to 128 characters, no control characters",
+    doc: "MQTT client id; gateside-{site} by default.",
+  },
+  MQTT_USERNAME: { type: "text", secret: true, doc: "MQTT user name." },
+  MQTT_PASSWORD: { type: "text", secret: true, doc: "MQTT password." },
+  MQTT_CA_FILE: {
+    type: "text",
+    doc: "PEM file of the CA that signed the broker's certificate, trusted in addition to the public CAs.",
+  },
+  MQTT_CERT_FILE: { type: "text", doc: "PEM file of the agent's client certificate." },
+  MQTT_KEY_FILE: { type: "text", doc: "PEM file of its private key." },
+  MQTT_TOPIC_PREFIX: {
+    type: "text",
+    default: "gateside",
+    pattern: "^(?!\\$)(?!spBv1\\.0(/|$))[^+#/\\u0000-\\u001f]+(/[^+#/\\u0000-\\u001f]+)*$",
+    form: "topic levels without + # or $ at the start, no leading or trailing /, not spBv1.0",
+    doc: "First level or levels of every JSON and plain topic.",
+  },
+  MQTT_INFLIGHT: {
+    type: "integer",
+    default: 100,
+    minimum: 1,
+    maximum: 65_535,
+    doc: "Maximum QoS 1 messages awaiting PUBACK.",
+  },
+  MQTT_BACKLOG_RATE: {
+    type: "number",
+    default: 0,
+    minimum: 0,
+    maximum: 1_000_000,
+    doc: "Maximum backlog messages per second; 0 = as fast as the broker acknowledges.",
+  },
+  MQTT_REQUIRE_SUBSCRIBER: {
+    type: "boolean",
+    default: false,
+    doc: 'MQTT 5: a PUBACK with the reason "no matching subscribers" counts as not delivered.',
+  },
+  PUBLISH_FORMATS: {
+    type: "text",
+    default: "json",
+    doc: "Any of json, plain, sparkplug, comma-separated.",
+  },
+  PUBLISH_RAW: {
+    type: "boolean",
+    default: false,
+    doc: "Add the raw values of the record to each JSON reading.",
+  },
+  PUBLISH_CLEAR_REMOVED: {
+    type: "boolean",
+    default: false,
+    doc: "Clear the retained readings of a sensor that was removed from the site file.",
+  },
+  PUBLISH_WAVEFORMS: {
+    type: "choice",
+    choices: ["always", "alarm", "never"],
+    default: "alarm",
+    doc: "Which waveforms are published; alarm = recording_reason 3 or 1.",
+  },
+  SPARKPLUG_GROUP_ID: { ...SPARKPLUG_ID, doc: "Sparkplug group; by default the site." },
+  SPARKPLUG_NODE_ID: { ...SPARKPLUG_ID, default: "gateside", doc: "Sparkplug edge node." },
+  SPARKPLUG_HOST_ID: {
+    ...SPARKPLUG_ID,
+    doc: "Sparkplug primary host; nothing is sent while it is offline.",
+  },
+  SPARKPLUG_HISTORY_BATCH: {
+    type: "integer",
+    default: 256,
+    minimum: 1,
+    maximum: 256,
+    doc: "Maximum records in one historical message; 1 for hosts that keep only one value of each name per message.",
+  },
+} as const satisfies Record<string, SettingSpec>;

@@ -1,0 +1,146 @@
+import { SETTINGS_OPERATION_NAMES } from "../core/command.ts";
+import type { SettingSpec } from "./setting-spec.ts";
+
+/** The gateway, what is read from it, and the store. */
+export const GATEWAY_SETTINGS = {
+  GATEWAY_URL: {
+    type: "text",
+    required: true,
+    secret: true,
+    form: "an address such as http://192.168.1.20:8080",
+    doc: "Base address of the gateway service, http:// or https://.",
+  },
+  GATEWAY_SERVICE: {
+    type: "text",
+    default: "SensorService.svc",
+    pattern: "^[A-Za-z0-9._~-]+(/[A-Za-z0-9._~-]+)*$",
+    form: "a path without leading or trailing slash",
+    doc: "Path of the service below GATEWAY_URL.",
+  },
+  WIRE_WORD: {
+    type: "text",
+    default: "sensor",
+    pattern: "^[A-Za-z][A-Za-z0-9_]{0,31}$",
+    form: "letters, digits and _, the first a letter",
+    doc: "The vendor's word for `sensor` in the names of operations and fields.",
+  },
+  GATEWAY_GENERATION: {
+    type: "choice",
+    choices: ["1", "2"],
+    default: "2",
+    doc: "Generation of the gateway; UpdateConfig exists only on generation 1.",
+  },
+  GATEWAY_SETTINGS_OPERATION: {
+    type: "choice",
+    choices: SETTINGS_OPERATION_NAMES,
+    default: "saveSettings",
+    doc: "Operation that queues sensor settings. UpdateConfig is deprecated, exists only on generation 1, and has rules of its own.",
+  },
+  GATEWAY_TIMEZONE: {
+    type: "text",
+    doc: "IANA time zone of the gateway's calendar day; by default the system's.",
+  },
+  GATEWAY_HEADERS: {
+    type: "text",
+    secret: true,
+    doc: "Extra request headers: `Name: value`, or a JSON object of several.",
+  },
+  GATEWAY_CA_FILE: {
+    type: "text",
+    doc: "PEM file of a private CA for an https gateway, trusted in addition to the public CAs.",
+  },
+  GATEWAY_PROXY: {
+    type: "text",
+    secret: true,
+    doc: "HTTP proxy in front of the gateway, http://[user:password@]host:port; none by default. HTTP_PROXY is ignored.",
+  },
+  GATEWAY_TIMEOUT_MS: {
+    type: "integer",
+    default: 30_000,
+    minimum: 100,
+    maximum: 600_000,
+    doc: "Time limit for the first byte of a response, ms.",
+  },
+  GATEWAY_CONCURRENCY: {
+    type: "integer",
+    default: 2,
+    minimum: 1,
+    maximum: 32,
+    doc: "Maximum concurrent requests.",
+  },
+  GATEWAY_MAX_BODY_MB: {
+    type: "integer",
+    default: 512,
+    minimum: 1,
+    maximum: 65_536,
+    doc: "Maximum size of a response, MB; a larger one fails.",
+  },
+  GATEWAY_EMPTY_STATUSES: {
+    type: "text",
+    pattern: "^\\s*-?\\d{1,9}(\\s*,\\s*-?\\d{1,9})*\\s*$",
+    form: "whole numbers, comma-separated",
+    doc: "Status numbers that mean a day without records on this gateway.",
+  },
+  SITE_FILE: { type: "text", default: "config/site.json", doc: "The site file." },
+  UPLINKS_FILE: {
+    type: "text",
+    doc: "The uplinks file: more destinations, each with its own session.",
+  },
+  DATA_DIR: { type: "text", default: "data", doc: "Directory that holds gateside.db." },
+  POLL_INTERVAL_S: {
+    type: "integer",
+    default: 60,
+    minimum: 1,
+    maximum: 3600,
+    doc: "Maximum time between two reads of a sensor's current day, s.",
+  },
+  BACKFILL_DAYS: {
+    type: "integer",
+    default: 7,
+    minimum: 0,
+    maximum: 366,
+    doc: "Days before today that are read at the first start; also the longest outage that is filled in later.",
+  },
+  LATE_GRACE_S: {
+    type: "integer",
+    default: 7200,
+    minimum: 0,
+    maximum: 93_600,
+    doc: "How long after midnight the previous day is still read at the normal interval, s.",
+  },
+  COMMIT_INTERVAL_S: {
+    type: "integer",
+    default: 6,
+    minimum: 0,
+    maximum: 60,
+    doc: "Maximum time that new readings wait to be stored and published together, s, which spares SD cards; 0 = no wait. More than 50 waiting readings are stored at once.",
+  },
+  HISTORY_DAYS: {
+    type: "integer",
+    default: 30,
+    minimum: 1,
+    maximum: 3660,
+    doc: "Days that delivered readings are kept for local queries; at least BACKFILL_DAYS + 2.",
+  },
+  WAVEFORM_DAYS: {
+    type: "integer",
+    default: 7,
+    minimum: 0,
+    maximum: 3660,
+    doc: "Days that waveform samples are kept.",
+  },
+  BUFFER_MAX_MB: {
+    type: "integer",
+    default: 2048,
+    minimum: 8,
+    maximum: 16_777_216,
+    doc: "Maximum size of the agent's files in DATA_DIR, WAL included, MB.",
+  },
+  DISK_FREE_MIN_MB: {
+    type: "integer",
+    default: 256,
+    minimum: 0,
+    maximum: 16_777_216,
+    doc: "Free space that the agent leaves on the disk of DATA_DIR, MB; 0 = no minimum.",
+  },
+} as const satisfies Record<string, SettingSpec>;
