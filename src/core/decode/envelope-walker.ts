@@ -1,7 +1,9 @@
 import type { JsonValue } from "../record.ts";
 import { ENVELOPE } from "../wire/names.ts";
+import { type Frame, frameFrom, markOf, newFrame } from "./envelope-frame.ts";
+import { memberOf, readStatus } from "./envelope-members.ts";
 import { isSpace, JsonText, NESTING_MAX } from "./json-text.ts";
-import { type Oddities, readNumber } from "./scalars.ts";
+import type { Oddities } from "./scalars.ts";
 import { ValueScanner } from "./value-scanner.ts";
 
 /*
@@ -40,17 +42,6 @@ const STATES = [
   "end",
 ] as const;
 type State = (typeof STATES)[number];
-
-/** An open container: an array of envelopes, an envelope (or the object around one), or a Value array. */
-interface Frame {
-  readonly type: "envelopes" | "envelope" | "items";
-  hasKey: boolean;
-  hasValue: boolean;
-  isWrapper: boolean;
-  /** StatusNumber and Description that are not inside a Key. */
-  bareStatus: number | null;
-  bareDescription: string;
-}
 
 type Role = "key" | "value" | "wrapper" | "status" | "description" | "other";
 type Token = "name" | "member" | "item";
@@ -106,14 +97,7 @@ export class EnvelopeWalker {
 
   /** State and stack, for a checkpoint taken right after an item. */
   snapshot(): string {
-    const frames = this.#frames.map((frame) =>
-      frame.type === "envelope"
-        ? `o${(frame.hasKey ? 1 : 0) + (frame.hasValue ? 2 : 0) + (frame.isWrapper ? 4 : 0)}`
-        : frame.type === "envelopes"
-          ? "a"
-          : "v",
-    );
-    return [this.#state, ...frames].join(" ");
+    return [this.#state, ...this.#frames.map(markOf)].join(" ");
   }
 
   /** Continues at a snapshot; false if the text is not one. */
@@ -368,45 +352,4 @@ export class EnvelopeWalker {
     this.#verdict ??= verdict;
     return false;
   }
-}
-
-function newFrame(type: Frame["type"]): Frame {
-  return {
-    type,
-    hasKey: false,
-    hasValue: false,
-    isWrapper: false,
-    bareStatus: null,
-    bareDescription: "",
-  };
-}
-
-function frameFrom(mark: string): Frame | null {
-  if (mark === "a") return newFrame("envelopes");
-  if (mark === "v") return newFrame("items");
-  const flags = /^o([0-7])$/.exec(mark);
-  if (!flags) return null;
-  const bits = Number(flags[1]);
-  return {
-    ...newFrame("envelope"),
-    hasKey: (bits & 1) !== 0,
-    hasValue: (bits & 2) !== 0,
-    isWrapper: (bits & 4) !== 0,
-  };
-}
-
-/** A member in any letter case, the exact name first. */
-export function memberOf(value: JsonValue, name: string): JsonValue | undefined {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-  const members = value as { readonly [name: string]: JsonValue };
-  if (Object.hasOwn(members, name)) return members[name];
-  const found = Object.keys(members).find((key) => key.toLowerCase() === name.toLowerCase());
-  return found === undefined ? undefined : members[found];
-}
-
-/** A status number, also as text; null if it is not one. */
-export function readStatus(value: JsonValue | undefined, oddities: Oddities): number | null {
-  if (typeof value === "string") oddities.add("status_as_text");
-  const status = readNumber(value, oddities);
-  return status !== undefined && Number.isInteger(status) ? status : null;
 }

@@ -1,7 +1,7 @@
 import type { JsonValue } from "../record.ts";
 import { ENVELOPE } from "../wire/names.ts";
 import { asBuffer } from "./byte-window.ts";
-import { memberOf, readStatus } from "./envelope-walker.ts";
+import { memberOf, readStatus } from "./envelope-members.ts";
 import { JsonText } from "./json-text.ts";
 import { Oddities } from "./scalars.ts";
 

@@ -1,5 +1,5 @@
 /** One response about a node: values as the site file maps them, from a record of the service or from registers. */
-import { memberOf } from "../decode/envelope-walker.ts";
+import { memberOf } from "../decode/envelope-members.ts";
 import { type Oddities, readNumber } from "../decode/scalars.ts";
 import { canonicalJson } from "../identity.ts";
 import type { Doubt } from "../quality.ts";

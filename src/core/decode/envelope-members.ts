@@ -1,0 +1,18 @@
+import type { JsonValue } from "../record.ts";
+import { type Oddities, readNumber } from "./scalars.ts";
+
+/** A member in any letter case, the exact name first. */
+export function memberOf(value: JsonValue, name: string): JsonValue | undefined {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  const members = value as { readonly [name: string]: JsonValue };
+  if (Object.hasOwn(members, name)) return members[name];
+  const found = Object.keys(members).find((key) => key.toLowerCase() === name.toLowerCase());
+  return found === undefined ? undefined : members[found];
+}
+
+/** A status number, also as text; null if it is not one. */
+export function readStatus(value: JsonValue | undefined, oddities: Oddities): number | null {
+  if (typeof value === "string") oddities.add("status_as_text");
+  const status = readNumber(value, oddities);
+  return status !== undefined && Number.isInteger(status) ? status : null;
+}
