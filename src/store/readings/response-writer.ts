@@ -17,6 +17,7 @@ import {
   toPending,
 } from "./pending-response.ts";
 import type { ReadingLogOptions, ReadingLogParts } from "./reading-log-parts.ts";
+import { StagedSamples } from "./staged-samples.ts";
 import { formatRefs, hashOf } from "./stored-reading.ts";
 
 export interface ResponseContext {
@@ -45,8 +46,6 @@ interface Written {
 const LARGE_SAMPLES = 98_304;
 /** Packed samples held in memory before they are written ahead of their response, bytes. */
 const SPILL_BYTES = 8 << 20;
-/** Samples per spilling transaction: as many as a slow card accepts without blocking the loop. */
-const SPILL_SLICE_BYTES = 512 << 10;
 
 const INSERT_SQL = `INSERT INTO readings (stream, time_ms, id, is_future, offset_minutes, stored_at_ms, unit_set,
   "values", quality, attributes, raw, waveforms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
@@ -58,7 +57,7 @@ export class SqliteResponseWriter implements ResponseWriter {
   readonly #context: ResponseContext;
   readonly #readings: PendingReading[] = [];
   readonly #ids = new Set<string>();
-  readonly #staged: number[] = [];
+  readonly #staged: StagedSamples;
   /** Written by the running transaction. */
   readonly #unitSets = new Set<number>();
   #bytes = 0;
@@ -69,6 +68,7 @@ export class SqliteResponseWriter implements ResponseWriter {
     this.#parts = parts;
     this.#options = options;
     this.#context = context;
+    this.#staged = new StagedSamples(parts, context.stream.stream);
   }
 
   isKnown(timeMs: number, id: string): boolean {
@@ -105,40 +105,9 @@ export class SqliteResponseWriter implements ResponseWriter {
     if (this.#bytes > SPILL_BYTES) return this.#spill();
   }
 
-  /** Writes the samples to disk in small transactions. The response's commit takes them over. */
   async #spill(): Promise<void> {
-    let slice: [PendingReading, PendingWaveform][] = [];
-    let bytes = 0;
-    for (const reading of this.#readings) {
-      for (const waveform of reading.waveforms) {
-        if (waveform.samples === null) continue;
-        slice.push([reading, waveform]);
-        bytes += waveform.samples.length;
-        if (bytes < SPILL_SLICE_BYTES) continue;
-        this.#writeAhead(slice);
-        slice = [];
-        bytes = 0;
-        await immediate();
-        if (this.#isOver) return;
-      }
-    }
-    this.#writeAhead(slice);
+    await this.#staged.write(this.#readings, () => this.#isOver);
     this.#bytes = 0;
-  }
-
-  #writeAhead(slice: readonly (readonly [PendingReading, PendingWaveform])[]): void {
-    if (slice.length === 0) return;
-    const { queue, waveforms } = this.#parts;
-    queue.direct("store samples", () => {
-      for (const [reading, waveform] of slice) {
-        waveforms.insert(this.#context.stream.stream, reading, waveform);
-        if (waveform.fileId !== null) waveforms.stage(waveform.fileId);
-      }
-    });
-    for (const [, waveform] of slice) {
-      waveform.samples = null;
-      if (waveform.fileId !== null) this.#staged.push(waveform.fileId);
-    }
   }
 
   commit(progress: DayProgress): Promise<AppendResult> {
@@ -170,7 +139,7 @@ export class SqliteResponseWriter implements ResponseWriter {
     } catch (error) {
       // The next read finds these known; its result counts them.
       unreported.count += stored;
-      this.#unstage();
+      this.#staged.discard();
       throw error;
     } finally {
       for (const id of this.#ids) this.#context.waiting.delete(id);
@@ -355,29 +324,7 @@ export class SqliteResponseWriter implements ResponseWriter {
   discard(): void {
     this.#isOver = true;
     this.#readings.length = 0;
-    this.#unstage();
-  }
-
-  /** Removes spilled samples, a few at a time; what a full disk leaves behind is removed at the next start. */
-  #unstage(): void {
-    const { queue, waveforms } = this.#parts;
-    const staged = this.#staged.splice(0);
-    if (staged.length === 0) return;
-    queue.enqueue(
-      {
-        what: "remove samples of an unfinished response",
-        rows: staged.length,
-        *run() {
-          for (const fileId of staged) {
-            waveforms.deleteStaged(fileId);
-            yield;
-          }
-        },
-        committed() {},
-        failed() {},
-      },
-      1000,
-    );
+    this.#staged.discard();
   }
 }
 
