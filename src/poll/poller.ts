@@ -5,12 +5,13 @@ import type { PolledKind, Sensor } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { BackfillJob } from "./backfill-job.ts";
 import { DayPlan } from "./day-plan.ts";
-import type { DayRead, ReadDay } from "./day-read.ts";
-import { currentDays, type DayDue, type DayRules, isClosed } from "./days.ts";
+import type { ReadDay } from "./day-read.ts";
+import type { DayRules } from "./days.ts";
 import type { GatewayClock } from "./gateway-clock.ts";
 import { GatewayPause } from "./gateway-pause.ts";
-import { takeWaiting, triesOf, waitsForNewer } from "./newest-first.ts";
-import { JITTER, slowdownAfter, taskDue, untilNextReadMs, untilRetryMs } from "./next-read.ts";
+import { takeWaiting, waitsForNewer } from "./newest-first.ts";
+import { JITTER, taskDue } from "./next-read.ts";
+import { keyOf, ReadOutcomes } from "./read-outcomes.ts";
 import { sensorStates, stateNotRead } from "./sensor-states.ts";
 import { Streams } from "./streams.ts";
 import { PRIORITY, type Stream, type Task, TaskQueue } from "./task.ts";
@@ -62,6 +63,7 @@ export class Poller {
   #committing = 0;
   readonly #pause: GatewayPause;
   readonly #plan: DayPlan;
+  readonly #outcomes: ReadOutcomes;
   /** Counts events that make earlier reads invalid. */
   #epoch = 0;
   #hasAnswered = false;
@@ -82,6 +84,10 @@ export class Poller {
       { queue: this.#queue, clock, random: this.#random, wasRead },
       options,
       this.#streams,
+    );
+    this.#outcomes = new ReadOutcomes(
+      { ...parts, queue: this.#queue, plan: this.#plan, pause: this.#pause, random: this.#random },
+      options,
     );
   }
 
@@ -135,7 +141,7 @@ export class Poller {
     const { sensor, kind } = stream;
     for (const task of stream.days.values()) {
       task.ticket += 1;
-      this.#settleJobs(
+      this.#outcomes.settleJobs(
         task,
         0,
         0,
@@ -287,9 +293,10 @@ export class Poller {
     if (signal.aborted || !this.#streams.has(stream)) return;
     stream.lastReadAtMs = this.#parts.clock.now();
     stream.lastDurationMs = read.durationMs;
-    if (read.ok) this.#succeeded(task, read, receivedAtMs ?? this.#parts.gatewayClock.now());
-    else if (isVoid && read.failureClass === "aborted") this.#requeue(task);
-    else this.#failed(task, read);
+    if (read.ok)
+      this.#outcomes.succeeded(task, read, receivedAtMs ?? this.#parts.gatewayClock.now());
+    else if (isVoid && read.failureClass === "aborted") this.#outcomes.requeue(task);
+    else this.#outcomes.failed(task, read);
     if (task.lastOkAtMs !== null || task.tries > 0) {
       const now = this.#parts.clock.monotonic();
       for (const waiting of takeWaiting(stream)) this.#queue.put(waiting, now);
@@ -326,90 +333,4 @@ export class Poller {
       }
     }
   }
-
-  /** `now`: when the response had arrived; the wait for its commit says nothing about the gateway. */
-  #succeeded(task: Task, read: DayRead & { ok: true }, now: number): void {
-    const { stream } = task;
-    if (stream.lastError !== null) {
-      this.#parts.logger.info(keyOf(task), "reads work again after a failure");
-      stream.lastError = null;
-    }
-    this.#pause.succeeded();
-    task.backoff.reset();
-    task.cuts = 0;
-    task.tries = 0;
-    task.hasRecords = read.stored + read.known > 0;
-    if (task.hasRecords) stream.hasRecords = true;
-    stream.slowdown = slowdownAfter(stream, read.durationMs);
-    if (task.priority === PRIORITY.today || read.newTimesMs.length > 0) {
-      stream.cadence.observe(now, read.newTimesMs, task.lastOkAtMs === null);
-    }
-    this.#learnOffset(task, read.offsetMinutes, now);
-    task.lastOkAtMs = now;
-    this.#settleJobs(task, read.stored, read.known, null);
-    this.#requeue(task);
-  }
-
-  /**
-   * What new records show about the gateway's zone; those of an ended day, which may precede a DST change, only if it
-   * helps.
-   */
-  #learnOffset({ stream, day, priority }: Task, offsetMinutes: number | null, now: number): void {
-    if (offsetMinutes === null || offsetMinutes === stream.offsetMinutes) return;
-    const isHelp =
-      priority === PRIORITY.today ||
-      stream.offsetMinutes === null ||
-      currentDays(now, this.#options.zone, offsetMinutes).includes(day);
-    if (!isHelp) return;
-    stream.offsetMinutes = offsetMinutes;
-    this.#plan.renewStream(stream);
-  }
-
-  /** Queues the task's next read, or removes a day that needs none. */
-  #requeue(task: Task): void {
-    const now = this.#parts.gatewayClock.now();
-    this.#queueIfDue(task, now, (due) => untilNextReadMs(task, due, now, this.#random));
-  }
-
-  #queueIfDue(task: Task, gatewayNowMs: number, untilMs: (due: DayDue) => number): void {
-    const due = taskDue(task, gatewayNowMs, this.#options);
-    if (due === null) {
-      task.stream.days.delete(task.day);
-      if (isClosed(task.day, this.#options.zone, task.lastOkAtMs))
-        task.stream.closedDays.add(task.day);
-      return;
-    }
-    task.priority = PRIORITY[due.phase];
-    this.#queue.put(task, this.#parts.clock.monotonic() + untilMs(due));
-  }
-
-  #failed(task: Task, read: DayRead & { ok: false }): void {
-    const { stream } = task;
-    if (stream.lastError !== read.message) {
-      this.#parts.logger.warn(
-        { ...keyOf(task), failureClass: read.failureClass, detail: read.message },
-        "read failed",
-      );
-      stream.lastError = read.message;
-    }
-    task.cuts =
-      read.failureClass === "truncated" || read.failureClass === "too_large" ? task.cuts + 1 : 0;
-    task.tries += triesOf(read);
-    this.#pause.failed(task, read, this.#parts.clock.monotonic());
-    const { sensor, kind } = stream;
-    this.#settleJobs(task, 0, 0, `${sensor.code} ${kind} ${task.day}: ${read.message}`);
-    if (task.priority === PRIORITY.requested) {
-      stream.days.delete(task.day);
-      return;
-    }
-    this.#queueIfDue(task, this.#parts.gatewayClock.now(), () => untilRetryMs(task, read));
-  }
-
-  #settleJobs(task: Task, stored: number, known: number, failure: string | null): void {
-    for (const job of task.jobs.splice(0)) job.settle(stored, known, failure);
-  }
-}
-
-function keyOf(task: Task): DayKey {
-  return { sensor: task.stream.sensor.code, kind: task.stream.kind, day: task.day };
 }

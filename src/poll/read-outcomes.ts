@@ -1,0 +1,118 @@
+import type { DayKey } from "../core/day.ts";
+import type { Clock, Logger } from "../core/ports.ts";
+import type { DayPlan } from "./day-plan.ts";
+import type { DayRead } from "./day-read.ts";
+import { currentDays, type DayDue, type DayRules, isClosed } from "./days.ts";
+import type { GatewayClock } from "./gateway-clock.ts";
+import type { GatewayPause } from "./gateway-pause.ts";
+import { triesOf } from "./newest-first.ts";
+import { slowdownAfter, taskDue, untilNextReadMs, untilRetryMs } from "./next-read.ts";
+import { PRIORITY, type Task, type TaskQueue } from "./task.ts";
+
+interface ReadOutcomesParts {
+  readonly queue: TaskQueue;
+  readonly plan: DayPlan;
+  readonly pause: GatewayPause;
+  readonly clock: Clock;
+  readonly gatewayClock: GatewayClock;
+  readonly logger: Logger;
+  /** 0…1. */
+  readonly random: () => number;
+}
+
+/** What the end of a read changes: its stream and day, the pause of the gateway, and when the day is read again. */
+export class ReadOutcomes {
+  readonly #parts: ReadOutcomesParts;
+  readonly #options: DayRules;
+
+  constructor(parts: ReadOutcomesParts, options: DayRules) {
+    this.#parts = parts;
+    this.#options = options;
+  }
+
+  /** `now`: when the response had arrived; the wait for its commit says nothing about the gateway. */
+  succeeded(task: Task, read: DayRead & { ok: true }, now: number): void {
+    const { stream } = task;
+    if (stream.lastError !== null) {
+      this.#parts.logger.info(keyOf(task), "reads work again after a failure");
+      stream.lastError = null;
+    }
+    this.#parts.pause.succeeded();
+    task.backoff.reset();
+    task.cuts = 0;
+    task.tries = 0;
+    task.hasRecords = read.stored + read.known > 0;
+    if (task.hasRecords) stream.hasRecords = true;
+    stream.slowdown = slowdownAfter(stream, read.durationMs);
+    if (task.priority === PRIORITY.today || read.newTimesMs.length > 0) {
+      stream.cadence.observe(now, read.newTimesMs, task.lastOkAtMs === null);
+    }
+    this.#learnOffset(task, read.offsetMinutes, now);
+    task.lastOkAtMs = now;
+    this.settleJobs(task, read.stored, read.known, null);
+    this.requeue(task);
+  }
+
+  /**
+   * What new records show about the gateway's zone; those of an ended day, which may precede a DST change, only if it
+   * helps.
+   */
+  #learnOffset({ stream, day, priority }: Task, offsetMinutes: number | null, now: number): void {
+    if (offsetMinutes === null || offsetMinutes === stream.offsetMinutes) return;
+    const isHelp =
+      priority === PRIORITY.today ||
+      stream.offsetMinutes === null ||
+      currentDays(now, this.#options.zone, offsetMinutes).includes(day);
+    if (!isHelp) return;
+    stream.offsetMinutes = offsetMinutes;
+    this.#parts.plan.renewStream(stream);
+  }
+
+  /** Queues the task's next read, or removes a day that needs none. */
+  requeue(task: Task): void {
+    const now = this.#parts.gatewayClock.now();
+    this.#queueIfDue(task, now, (due) => untilNextReadMs(task, due, now, this.#parts.random));
+  }
+
+  #queueIfDue(task: Task, gatewayNowMs: number, untilMs: (due: DayDue) => number): void {
+    const due = taskDue(task, gatewayNowMs, this.#options);
+    if (due === null) {
+      task.stream.days.delete(task.day);
+      if (isClosed(task.day, this.#options.zone, task.lastOkAtMs))
+        task.stream.closedDays.add(task.day);
+      return;
+    }
+    task.priority = PRIORITY[due.phase];
+    this.#parts.queue.put(task, this.#parts.clock.monotonic() + untilMs(due));
+  }
+
+  failed(task: Task, read: DayRead & { ok: false }): void {
+    const { stream } = task;
+    if (stream.lastError !== read.message) {
+      this.#parts.logger.warn(
+        { ...keyOf(task), failureClass: read.failureClass, detail: read.message },
+        "read failed",
+      );
+      stream.lastError = read.message;
+    }
+    task.cuts =
+      read.failureClass === "truncated" || read.failureClass === "too_large" ? task.cuts + 1 : 0;
+    task.tries += triesOf(read);
+    this.#parts.pause.failed(task, read, this.#parts.clock.monotonic());
+    const { sensor, kind } = stream;
+    this.settleJobs(task, 0, 0, `${sensor.code} ${kind} ${task.day}: ${read.message}`);
+    if (task.priority === PRIORITY.requested) {
+      stream.days.delete(task.day);
+      return;
+    }
+    this.#queueIfDue(task, this.#parts.gatewayClock.now(), () => untilRetryMs(task, read));
+  }
+
+  settleJobs(task: Task, stored: number, known: number, failure: string | null): void {
+    for (const job of task.jobs.splice(0)) job.settle(stored, known, failure);
+  }
+}
+
+export function keyOf(task: Task): DayKey {
+  return { sensor: task.stream.sensor.code, kind: task.stream.kind, day: task.day };
+}
