@@ -110,8 +110,8 @@ export async function writeRows(options: BenchOptions): Promise<Outcome> {
 }
 
 /**
- * Four hours of the plant in seconds, by store-writes.ts: the store takes no other path with the agent around it, but the agent would
- * need half an hour for two checkpoint cycles.
+ * Four hours of the plant in seconds, by store-writes.ts: the agent needs the better part of an hour for two checkpoint cycles. The
+ * states of alarms, which the agent also writes, are missing here.
  */
 export async function storeWriteRows(options: BenchOptions): Promise<Outcome> {
   const minutes = options.isQuick ? 60 : 240;
