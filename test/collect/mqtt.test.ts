@@ -317,7 +317,7 @@ test("mqtt – PostgreSQL crashes while messages arrive: nothing is lost or dupl
   // These find it down for certain; the others may all have been written before.
   await publishAll(broker.url, messages(2000, 3000));
   await collect.logged(
-    "PostgreSQL does not accept the batch; nothing is acknowledged readUntil it does",
+    "PostgreSQL does not accept the batch; nothing is acknowledged until it does",
   );
   postgres.start();
   await readUntil(count, (n) => n === 3000, 60_000);
