@@ -54,6 +54,7 @@ export function buildParts(options: AgentOptions, base: AgentBase, resources: Ag
       alarms: side.alarms,
       gapsOf: (uplink) => side.gaps.of(store.gapsOf(uplink)),
       status: report.current,
+      sensors: report.recentSensors,
       gatewayNow: () => gatewayClock.now(),
       dispatcher: settings.commandsEnabled ? dispatcher : null,
       audit,

@@ -1,7 +1,7 @@
 /** One way out of the buffer, and its parts. */
 import type { Dispatcher } from "../command/dispatcher.ts";
 import type { Settings } from "../config/settings.ts";
-import type { AgentStatus, LinkState } from "../core/agent-status.ts";
+import type { AgentStatus, LinkState, SensorState } from "../core/agent-status.ts";
 import type { Clock, GapLog, Logger } from "../core/ports.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { MAIN_UPLINK, type Uplink } from "../core/uplink.ts";
@@ -33,6 +33,8 @@ export interface DestinationParts {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly status: () => AgentStatus;
+  /** Of all sensors, at most a second old. */
+  readonly sensors: () => readonly SensorState[];
   /** The gateway's clock, ms. */
   readonly gatewayNow: () => number;
   /** Null unless CONFIG_PUBLIC_KEY_FILE is set. */

@@ -225,7 +225,7 @@ function createPresence(shared: Shared, link: MqttLink): Presence {
     clock,
     logger,
     status: parts.status,
-    sensors: () => parts.status().sensors.filter(({ code }) => isChosen(code)),
+    sensors: () => parts.sensors().filter(({ code }) => isChosen(code)),
     profile,
     descriptions: new Descriptions(
       {

@@ -36,7 +36,7 @@ export function sparkplugDestination(
           },
         ),
       newest: (sensor, kind) => chosenValues(uplink, store.history.latest(sensor, kind)),
-      sensors: () => parts.status().sensors.filter(({ code }) => isChosen(code)),
+      sensors: () => parts.sensors().filter(({ code }) => isChosen(code)),
       ...(parts.alarms === null ? {} : { alarms: sparkplugAlarms(parts.alarms.engines, isChosen) }),
       outbox: store.outboxOf(uplink.name),
       waveforms: store.waveforms,

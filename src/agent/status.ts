@@ -71,8 +71,8 @@ export class StatusReport {
     this.#sections = { ...this.#sections, ...sections };
   }
 
-  /** The states of all sensors, at most a second old: at a large site they are looked at by many. */
-  readonly sensors = (): readonly SensorState[] => {
+  /** The states of all sensors, at most a second old: for those who look every few seconds, of whom a large site has many. */
+  readonly recentSensors = (): readonly SensorState[] => {
     const now = this.#parts.clock.monotonic();
     const site = this.#parts.site.current;
     let shared = this.#shared;
@@ -104,7 +104,8 @@ export class StatusReport {
   readonly current = (): AgentStatus => {
     const { settings, site, clock, store, gateway, marks } = this.#parts;
     const { uplinks, configuration, http, modbus } = this.#sections;
-    const { sensors } = this;
+    let sensors: readonly SensorState[] | null = null;
+    const readSensors = () => this.#sensorStates(site.current);
     const nowMs = clock.now();
     const skew = this.#parts.gatewayClock.skewMs;
     const skewMs = skew === null ? null : Math.round(skew);
@@ -119,7 +120,8 @@ export class StatusReport {
       links: uplinks?.links(buffer) ?? [],
       buffer,
       get sensors() {
-        return sensors();
+        sensors ??= readSensors();
+        return sensors;
       },
       delivered: uplinks?.delivered ?? 0,
       daysSetAside: marks.setAside,

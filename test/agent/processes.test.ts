@@ -9,7 +9,7 @@ import { deadlineMs } from "../support/deadline.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { type Plant, skipWithoutBuild, startPlant } from "../support/plant.ts";
 import { assertLiveMovesForward, SeenReadings, truthOf } from "../support/seen-readings.ts";
-import { until } from "../support/wait-until.ts";
+import { until, waitUntil } from "../support/wait-until.ts";
 
 const MINUTE_MS = 60_000;
 const START_MS = Math.floor(Date.now() / 86_400_000) * 86_400_000 + 9 * 60 * MINUTE_MS;
@@ -80,7 +80,7 @@ describe("the agent as a process", { skip, concurrency: true, timeout: deadlineM
     assert.doesNotMatch(second.stdout, /connected|agent started/);
     const later = truthNow(plant);
     await seen.waitFor(later, 30_000);
-    assert.ok(plant.simulator.calls.length > calls);
+    await waitUntil("the next poll", () => plant.simulator.calls.length > calls);
     assert.equal(agent.process.exitCode, null);
     assert.equal(await agent.stop(), 0);
     // Its lock went with it.
