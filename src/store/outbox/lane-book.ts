@@ -171,7 +171,8 @@ export class LaneBook {
   }
 }
 
-function hasChosen(values: string, isChosen: IsChosen): boolean {
+/** Whether a stored reading has a selected value. */
+export function hasChosen(values: string, isChosen: IsChosen): boolean {
   try {
     return Object.keys(JSON.parse(values) as object).some(isChosen);
   } catch {

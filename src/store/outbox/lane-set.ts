@@ -4,7 +4,7 @@ import type { Logger } from "../../core/ports.ts";
 import type { Database } from "../database/database.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
-import { type FiledLane, LaneBook } from "./lane-book.ts";
+import { type FiledLane, hasChosen, LaneBook } from "./lane-book.ts";
 import { LaneQueue } from "./lane-queue.ts";
 import { LaneUplink } from "./lane-uplink.ts";
 import { loadLanes } from "./outbox-loader.ts";
@@ -176,12 +176,7 @@ export class LaneSet {
     if (selector === undefined || (kind === "event" && format !== "json")) return false;
     if (!selector.includes(sensor, kind)) return false;
     if (selector.value === null || kind === "event") return true;
-    try {
-      return Object.keys(JSON.parse(values) as object).some(selector.value);
-    } catch {
-      // Damaged: the publisher reports it.
-      return true;
-    }
+    return hasChosen(values, selector.value);
   }
 }
 
