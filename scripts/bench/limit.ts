@@ -21,17 +21,15 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
-import mqtt from "mqtt";
 import { freePort, startMosquitto } from "../../test/support/mosquitto.ts";
 import { NODE_FLAGS } from "./agent-process.ts";
 import { cpuMs, percentile, residentMb, sleep, writtenBytes } from "./measure.ts";
+import { MessageCounter } from "./message-counter.ts";
 
 const UPLINKS = ["main", "plant", "cloud"];
 const WINDOW_S = 60;
 /** The agent is up to date once a minute's readings are this fresh, s, (95 %). */
 const FRESH_S = 60;
-/** What is published about a sensor besides its readings. */
-const NO_READINGS: ReadonlySet<string> = new Set(["state", "about", "alarm"]);
 const CGROUPS = "/sys/fs/cgroup";
 
 interface Group {
@@ -66,42 +64,6 @@ function createGroup(cores: number, memoryMb: number): Group {
       for (const directory of [cpu, memory]) rmdirSync(directory);
     },
   };
-}
-
-/** Every id of an uplink, once; the age of its live readings since `window` was called. */
-class Subscriber {
-  readonly ids = new Set<string>();
-  doubles = 0;
-  #ages: number[] = [];
-
-  async open(url: string): Promise<() => Promise<void>> {
-    const client = await mqtt.connectAsync(url, {
-      protocolVersion: 5,
-      properties: { receiveMaximum: 65_535 },
-    });
-    client.on("message", (topic, payload) => this.#take(topic, payload));
-    await client.subscribeAsync("gateside/#", { qos: 0 });
-    return () => client.endAsync(true);
-  }
-
-  #take(topic: string, payload: Buffer): void {
-    const [, , sensor, kind = "", history, ...rest] = topic.split("/");
-    const isHistory = history === "history";
-    if (sensor === "agent" || NO_READINGS.has(kind) || rest.length > 0) return;
-    if (history !== undefined && !isHistory) return;
-    const text = payload.toString();
-    const { id, time } = JSON.parse(text) as { id?: string; time?: string };
-    if (id === undefined || time === undefined) return;
-    if (this.ids.has(id)) this.doubles += 1;
-    this.ids.add(id);
-    if (!isHistory) this.#ages.push((Date.now() - Date.parse(time)) / 1000);
-  }
-
-  window(): readonly number[] {
-    const ages = this.#ages;
-    this.#ages = [];
-    return ages;
-  }
 }
 
 /** Lines of the child's output that contain the address of a running program. */
@@ -158,9 +120,18 @@ async function run(
     ),
   );
   for (const broker of brokers) after(() => broker.close());
-  const subscribers = UPLINKS.map(() => new Subscriber());
-  for (const [n, subscriber] of subscribers.entries())
-    after(await subscriber.open(brokers[n]?.url ?? ""));
+  const counters = await Promise.all(
+    brokers.map((broker) => MessageCounter.open(broker.url, "gateside")),
+  );
+  for (const counter of counters) after(() => counter.close());
+  /** Of the live readings of `main` since the last look, s. */
+  let ages: number[] = [];
+  const main = counters[0] as MessageCounter;
+  main.onReading = (topic, payload, at) => {
+    if (topic.endsWith("/history")) return;
+    const { time } = JSON.parse(payload.toString()) as { time: string };
+    ages.push((at - Date.parse(time)) / 1000);
+  };
 
   const registers = await freePort();
   const zone = zoneAfterMidnight();
@@ -224,14 +195,12 @@ async function run(
     "| minute | readings | CPU, % | resident, MB | written, kB/s | age p50 | p95 | p99, s | loop p99, s | waiting |",
   );
   console.log("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
-  const main = subscribers[0] as Subscriber;
   let before = { cpu: cpuMs(pid), bytes: writtenBytes(pid), ids: 0 };
   let caughtUp: number | null = null;
   const steady = { ages: [] as number[], cpu: [] as number[], loop: [] as number[] };
   for (let minute = 1; minute <= Number(flags.minutes); minute++) {
     await sleep(WINDOW_S * 1000);
-    const ages = main.window();
-    const now = { cpu: cpuMs(pid), bytes: writtenBytes(pid), ids: main.ids.size };
+    const now = { cpu: cpuMs(pid), bytes: writtenBytes(pid), ids: main.readings };
     const cpu = (now.cpu - before.cpu) / 10 / WINDOW_S;
     const { loop, waiting } = await metricsOf(address);
     const cells = [
@@ -252,12 +221,13 @@ async function run(
       steady.loop.push(loop);
     }
     before = now;
+    ages = [];
   }
-  const ages = [50, 95, 99].map((share) => percentile(steady.ages, share).toFixed(1)).join(", ");
+  const shares = [50, 95, 99].map((share) => percentile(steady.ages, share).toFixed(1)).join(", ");
   console.log(`
 caught up in minute ${caughtUp ?? "-"}; afterwards:
 CPU ${percentile(steady.cpu, 50).toFixed(1)} % of a core at the median, ${percentile(steady.cpu, 95).toFixed(1)} at p95
-age of live readings p50, p95, p99: ${ages} s
+age of live readings p50, p95, p99: ${shares} s
 event-loop delay p99 of a minute: median ${percentile(steady.loop, 50).toFixed(2)}, worst ${Math.max(...steady.loop).toFixed(2)} s
 resident ${residentMb(pid).now.toFixed(0)} MB, peak ${residentMb(pid).peak.toFixed(0)} MB`);
   if (group !== null) {
@@ -268,8 +238,8 @@ resident ${residentMb(pid).now.toFixed(0)} MB, peak ${residentMb(pid).peak.toFix
   }
   // What is on its way to one subscriber may have reached another.
   await sleep(5000);
-  for (const [n, { ids, doubles }] of subscribers.entries())
-    console.log(`${UPLINKS[n]}: ${ids.size} readings, ${doubles} doubles`);
+  for (const [n, { readings, doubles }] of counters.entries())
+    console.log(`${UPLINKS[n]}: ${readings} readings, ${doubles} doubles`);
   console.log(said.size === 0 ? "nothing was logged above info" : "logged above info:");
   for (const [text, times] of said) console.log(`  ${times} x ${text}`);
 }
