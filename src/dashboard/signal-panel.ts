@@ -51,6 +51,7 @@ export class SignalPanel {
   #query = placeNow().query;
   #measurements: readonly Measurement[] = [];
   #newestReading = "";
+  #isInView = false;
   #wanted = new AbortController();
   #shown: {
     readonly wave: ApiWaveform;
@@ -203,6 +204,10 @@ export class SignalPanel {
     }
     if ((!wasNewest || requested !== null) && isThere) this.#picker.value = kept;
     await this.#load();
+    if (requested === null || this.#isInView) return;
+    // A link to a measurement refers to its spectrum, which lies below the trend.
+    this.#isInView = true;
+    this.#spectrum.root.scrollIntoView({ block: "center" });
   }
 
   #open(reading: string): void {
@@ -225,8 +230,9 @@ export class SignalPanel {
       hz: null,
     });
     this.#query = new URLSearchParams();
-    await this.#load();
+    // At once: keys that follow must meet the rows of this selection.
     if (!this.#waterfall.root.hidden) this.#showWaterfall();
+    await this.#load();
   }
 
   #toggleWaterfall(): void {
@@ -244,6 +250,7 @@ export class SignalPanel {
       channel: Number(this.#axis.value),
       endHz: orders > 0 && speedHz !== null ? orders * speedHz : null,
       isCpm: this.#frequency.value === "CPM",
+      selected: this.#picker.value,
     });
   }
 

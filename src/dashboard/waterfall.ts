@@ -18,6 +18,8 @@ const LIFT = 0.3;
 interface Row {
   readonly timeMs: number;
   readonly reading: string;
+  readonly fileId: number;
+  readonly unit: number;
   readonly spectrum: ApiSpectrum;
 }
 
@@ -27,6 +29,8 @@ export interface WaterfallView {
   /** Highest displayed frequency, Hz; null shows all. */
   readonly endHz: number | null;
   readonly isCpm: boolean;
+  /** The reading shown beside it: its row is the selected one. */
+  readonly selected: string;
 }
 
 export class Waterfall {
@@ -39,7 +43,13 @@ export class Waterfall {
   readonly #stopTheme: () => void;
   readonly #observer: ResizeObserver;
   #rows: readonly Row[] = [];
-  #view: WaterfallView = { unit: 0, channel: 1, endHz: null, isCpm: false };
+  #view: WaterfallView = {
+    unit: 0,
+    channel: 1,
+    endHz: null,
+    isCpm: false,
+    selected: "",
+  };
   #chosen = 0;
   #loading = new AbortController();
 
@@ -90,7 +100,7 @@ export class Waterfall {
     this.root.hidden = true;
   }
 
-  /** One request after the other: the agent has other work. */
+  /** One request after the other, and none for a row that is there: the agent has other work. */
   async show(measurements: readonly Measurement[], view: WaterfallView): Promise<void> {
     this.#loading.abort();
     this.#loading = new AbortController();
@@ -103,8 +113,11 @@ export class Waterfall {
       for (const { timeMs, reading, channels } of wanted) {
         const file = channels.find(({ channel }) => channel === view.channel);
         if (file === undefined) continue;
-        const spectrum = await this.#api.spectrum(file.fileId, view.unit, signal);
-        rows.push({ timeMs, reading, spectrum });
+        const { fileId } = file;
+        const { unit } = view;
+        const known = this.#rows.find((row) => row.fileId === fileId && row.unit === unit);
+        const spectrum = known?.spectrum ?? (await this.#api.spectrum(fileId, unit, signal));
+        rows.push({ timeMs, reading, fileId, unit, spectrum });
         setText(this.#note, `${rows.length} of ${wanted.length} measurements read`);
       }
     } catch (error) {
@@ -112,7 +125,10 @@ export class Waterfall {
       setText(this.#note, `A measurement could not be read: ${(error as Error).message}`);
     }
     this.#rows = rows;
-    this.#chosen = 0;
+    this.#chosen = Math.max(
+      0,
+      rows.findIndex(({ reading }) => reading === view.selected),
+    );
     this.#draw();
     this.#announce();
   }

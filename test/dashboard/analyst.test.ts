@@ -39,6 +39,10 @@ test("dashboard – a finding links to the spectrum that shows it, which can be 
   await page.keyboard.press("Enter");
   const spectrum = page.getByRole("img", { name: /^Spectrum of axis/ });
   await page.getByRole("img", { name: /^Spectrum of axis .* GE at / }).waitFor();
+  await pageUntil("the spectrum in view", async () => {
+    const box = await spectrum.boundingBox();
+    return box !== null && box.y >= 0 && box.y + box.height <= 900;
+  });
   const asked = await query(page);
   assert.equal(asked.get("spectrum"), "envelope");
   assert.equal(await control(page, "Spectrum of").inputValue(), "envelope");
@@ -62,14 +66,17 @@ test("dashboard – a finding links to the spectrum that shows it, which can be 
   await move(spectrum, page);
   await says(readout, /Δ [\d.]+ Hz to [\d.]+ Hz/);
 
-  // Another measurement over it, and all of them one behind the other.
+  // Another measurement over it, and all of them one behind the other, with the shown one selected.
   await control(page, "Compare with").selectOption({ index: 2 });
   await pageUntil("the comparison", async () => (await query(page)).has("against"));
   await page.getByRole("button", { name: "Waterfall", exact: true }).click();
   const fall = page.locator("canvas.waterfall");
-  const said = page.locator(".chart", { has: fall }).getByRole("status");
-  await says(said, /Arrow keys select a spectrum/);
+  const caption = page.locator(".chart", { has: fall }).getByRole("status");
+  await says(caption, /Arrow keys select a spectrum/);
   const before = await control(page, "Measurement").inputValue();
+  await fall.focus();
+  await page.keyboard.press("Enter");
+  assert.equal(await control(page, "Measurement").inputValue(), before);
   await fall.focus();
   for (let i = 0; i < 3; i++) await page.keyboard.press("ArrowUp");
   await page.keyboard.press("Enter");
