@@ -108,10 +108,10 @@ function checkBand(rule: Dict, place: string, faults: Fault[]): void {
   const limits = limitsOf(rule);
   for (const [i, [name, limit]] of limits.entries()) {
     const before = limits[i - 1];
-    if (before === undefined || before[1] >= limit || limit - before[1] > hysteresis) continue;
+    if (before === undefined || before[1] >= limit || limit - before[1] >= hysteresis) continue;
     faults.push({
       place: `${place}.hysteresis`,
-      problem: `${hysteresis} is not smaller than the band from ${before[0]}, ${before[1]}, to ${name}, ${limit}`,
+      problem: `${hysteresis} is larger than the band from ${before[0]}, ${before[1]}, to ${name}, ${limit}`,
       remedy: "use a smaller hysteresis, or move the limits apart",
     });
     return;
@@ -278,7 +278,7 @@ function checkReach(
 ): void {
   for (const [name, limit] of limits) {
     const isHigh = name === "high" || name === "highHigh";
-    const ranges = targets.map(({ value }) => possibleRange(value));
+    const ranges = targets.map(({ kind, value }) => possibleRange(value, kind));
     const bound = isHigh
       ? Math.max(...ranges.map(([, high]) => high))
       : Math.min(...ranges.map(([low]) => low));

@@ -1,5 +1,5 @@
 import { ACCEL_VALUES, hasZone, publishedChannels } from "./convert/accel.ts";
-import { currentChannels, loopChannels } from "./convert/channels.ts";
+import { currentChannels, isPublished, loopChannels } from "./convert/channels.ts";
 import type { ChannelConfig, Kind, Sensor } from "./sensor.ts";
 
 /** A value that readings of a sensor's kind can contain. */
@@ -33,7 +33,7 @@ export function kindValues(sensor: Sensor, kind: Kind): KindValue[] {
         ...HEALTH,
       ];
     case "accCurrent":
-      return FOUR.map((n) => number(`accumulated_current${n}`, "Ah"));
+      return publishedOfFour(sensor, "current").map((n) => number(`accumulated_current${n}`, "Ah"));
     case "loop":
       return [
         ...loopChannels(sensor).flatMap(({ name, config }) => [
@@ -44,7 +44,9 @@ export function kindValues(sensor: Sensor, kind: Kind): KindValue[] {
       ];
     case "dryContact":
       return [
-        ...FOUR.map((n): KindValue => ({ name: `input${n}`, unit: null, type: "boolean" })),
+        ...publishedOfFour(sensor, "input").map(
+          (n): KindValue => ({ name: `input${n}`, unit: null, type: "boolean" }),
+        ),
         ...HEALTH,
       ];
     case "rpm":
@@ -54,6 +56,11 @@ export function kindValues(sensor: Sensor, kind: Kind): KindValue[] {
     default:
       return kind satisfies never;
   }
+}
+
+/** Which of four channels a kind without required channels publishes. */
+function publishedOfFour(sensor: Sensor, prefix: "current" | "input"): number[] {
+  return FOUR.filter((n) => isPublished(sensor, prefix, n));
 }
 
 /**

@@ -67,6 +67,20 @@ test("site file – accepts machines and alarm rules as the specification shows 
   assert.equal(site?.alarms?.length, 2);
 });
 
+test("site file – a limit below zero for what a node reports about itself, such as dBm", () => {
+  const stateReads = [
+    { operation: "getVibrationState", fields: { rssi: { from: "Rssi", unit: "dBm" } } },
+  ];
+  const alarms = [{ name: "weak", select: { values: ["rssi"] }, low: -90 }];
+  const sensors = [{ ...SENSORS[3], stateReads }];
+  const { faults } = loadSite(JSON.stringify({ site: "plant-7", sensors, alarms }), "site.json");
+  assert.deepEqual(faults.map(faultLine), []);
+});
+
+test("site file – a hysteresis as large as the band between two limits", () => {
+  assert.deepEqual(load(rule({ hysteresis: 1 })).faults.map(faultLine), []);
+});
+
 const rule = (change: Part, base = PRESSURE): Part[] => [{ ...base, ...change }];
 const machine = (change: Part): Part[] => [{ ...MACHINE, ...change }];
 

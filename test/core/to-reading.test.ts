@@ -473,6 +473,28 @@ test("kindValues – names, units and order are those of a full reading", () => 
   }
 });
 
+test("kindValues – of contacts and ampere-hours, only the listed channels once one is listed", () => {
+  const promised = (kind: "dryContact" | "accCurrent", channels: Sensor["channels"]) => {
+    const sensor = sensorOf(kind, { channels });
+    const fields = Object.fromEntries(
+      [1, 2, 3, 4].flatMap((n) => [
+        [`input${n}`, true],
+        [`accumulated_current${n}`, n],
+      ]),
+    );
+    const reading = convert(recordOf(kind, { fields }), sensor);
+    const names = kindValues(sensor, kind).map(({ name }) => name);
+    const measured = names.filter((name) => /\d$/.test(name));
+    assert.deepEqual(measured, Object.keys(reading.values), kind);
+    return measured;
+  };
+  assert.deepEqual(promised("dryContact", { input3: {}, input1: { name: "Door" } }), [
+    "input1",
+    "input3",
+  ]);
+  assert.deepEqual(promised("accCurrent", { current2: { clamp: 100 } }), ["accumulated_current2"]);
+});
+
 test("a node of several kinds keeps its vibration and its loop channels separate", () => {
   const sensor = sensorOf("accel", {
     kinds: ["accel", "loop"],

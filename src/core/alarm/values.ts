@@ -17,8 +17,9 @@ export function alarmValues(sensor: Sensor, kind: Kind): readonly KindValue[] {
 /** Current beyond which a loop value is bad and has no number (signal-definitions section 9), mA. */
 const LOOP_MA: readonly [number, number] = [3.6, 21];
 
-/** Lowest and highest possible value; infinite if nothing is known. */
-export function possibleRange(value: KindValue): readonly [number, number] {
+/** Lowest and highest possible value; infinite if nothing is known, as of what a node reports about itself. */
+export function possibleRange(value: KindValue, kind: Kind): readonly [number, number] {
+  if (kind === "node") return [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
   if (value.type === "boolean") return [0, 1];
   if (value.range !== undefined) {
     const [low, high] = value.range;
