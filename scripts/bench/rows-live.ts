@@ -39,10 +39,10 @@ export async function cadenceRows(options: BenchOptions): Promise<Outcome> {
       const time = /"time":"([^"]+)"/.exec(payload.toString())?.[1] ?? "";
       arrivals.set(`${topic.split("/")[2]} ${Date.parse(time)}`, at);
     };
-    await sleep(options.isQuick ? 90_000 : 180_000);
+    await sleep(options.isFull ? 180_000 : 90_000);
     const before = await plant.gateway.report();
     const cpu = cpuMs(agent.program.pid);
-    const seconds = options.isQuick ? 60 : 240;
+    const seconds = options.isFull ? 240 : 120;
     await sleep(seconds * 1000);
     const after = await plant.gateway.report();
     const cpuUsed = cpuMs(agent.program.pid) - cpu;
@@ -145,7 +145,7 @@ export async function idleRows(options: BenchOptions): Promise<Outcome> {
     await plant.gateway.open();
     const agent = await plant.agent({ POLL_INTERVAL_S: "60" });
     await agent.counter.expect(plant.records, 0);
-    const seconds = options.isQuick ? 60 : 180;
+    const seconds = options.isQuick ? 60 : 150;
     const cpu = cpuMs(agent.program.pid);
     const samples: number[] = [];
     for (let s = 0; s < seconds; s += 5) {

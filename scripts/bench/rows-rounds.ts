@@ -91,7 +91,7 @@ async function wholeCycles(
   agent: Side,
   red: Side | null,
 ): Promise<Match["freshWritten"]> {
-  const cycles = options.isQuick ? 1 : 2;
+  const cycles = options.isFull ? 2 : 1;
   const seen: Match["freshWritten"] = [];
   const ends: number[] = [];
   while (ends.length <= cycles && seen.length < ROUNDS_MAX) {

@@ -129,9 +129,9 @@ async function fillStore(options: BenchOptions, directory: string, bytes: number
 export async function scaleRows(options: BenchOptions): Promise<Outcome> {
   const many: Cost[] = [];
   const few: Cost[] = [];
-  const pairs = Math.min(3, options.pairs);
+  const pairs = options.isFull ? 3 : 1;
   for (let pair = 0; pair < pairs; pair++) {
-    few.push(await cost(options, small(10, 24), 40));
+    few.push(await cost(options, small(10, 24), 20));
     many.push(await cost(options, small(2000, 24), 5));
     options.say("10 and 2,000 sensors");
   }
@@ -141,7 +141,7 @@ export async function scaleRows(options: BenchOptions): Promise<Outcome> {
   const wanted = options.isFull ? 2e9 : 2e8;
   const directory = join(options.directory, "grown");
   const bytes = await fillStore(options, directory, wanted);
-  for (let pair = 0; pair < pairs; pair++) {
+  for (let pair = 0; pair < pairs + 1; pair++) {
     empty.push(await cost(options, sensors, 10));
     // The grown store keeps what earlier pairs stored of today, so each pair reads other sensors.
     const others = sensors.map((sensor) => ({ ...sensor, code: `${sensor.code}${pair}` }));

@@ -35,7 +35,7 @@ async function firstStart(options: BenchOptions, sensors: number): Promise<numbe
 /** Ten times as many sensors: quadratic work would be a hundred times as much. */
 export async function firstStartRows(options: BenchOptions): Promise<Outcome> {
   const pairs: { few: number; many: number }[] = [];
-  for (let pair = 0; pair < Math.min(3, options.pairs); pair++) {
+  for (let pair = 0; pair < (options.isFull ? 3 : 1); pair++) {
     pairs.push({ few: await firstStart(options, 200), many: await firstStart(options, 2000) });
     options.say("first starts with 200 and 2,000 sensors");
   }

@@ -166,6 +166,7 @@ async function main(): Promise<void> {
         for (const row of rows) console.log(line(row));
         const seconds = Math.round((performance.now() - beganAt) / 1000);
         outcomes[chapter.title] = { rows, raw, load: loadavg(), seconds };
+        process.stderr.write(`${chapter.title}: ${seconds} s\n`);
       } catch (error) {
         // A wrong count is a bug of the program under test: no figure is shown for it.
         console.log(
