@@ -174,9 +174,6 @@ export class SignalPanel {
   }
 
   async #list(): Promise<void> {
-    const wasNewest = this.#picker.selectedIndex <= 0;
-    const requested = this.#query.get("reading");
-    const kept = requested ?? this.#picker.value;
     try {
       this.#measurements = await this.#api.measurements(this.#code, MEASUREMENTS);
     } catch (error) {
@@ -191,6 +188,10 @@ export class SignalPanel {
         "No waveforms are stored for this sensor. They are kept for WAVEFORM_DAYS.",
       );
     }
+    // Only now: a person may have selected another one during the request.
+    const wasNewest = this.#picker.selectedIndex <= 0;
+    const requested = this.#query.get("reading");
+    const kept = requested ?? this.#picker.value;
     replace(
       this.#picker,
       ...this.#measurements.map(({ reading, timeMs }) =>
