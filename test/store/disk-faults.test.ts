@@ -1,23 +1,15 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import {
-  appendFileSync,
-  mkdirSync,
-  mkdtempSync,
-  rmdirSync,
-  rmSync,
-  statfsSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { StoreFailure } from "../../src/store/database/store-failure.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import { buildShim } from "../support/build-shim.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
+import { fillDisk, smallDisk, WITHOUT_MOUNT } from "../support/small-disk.ts";
 import {
   append,
   mainOf,
@@ -79,25 +71,6 @@ test("disk faults – no space, write and sync errors are reported, nothing is h
   }
 });
 
-/** A mounted file system of 6 MB; null where that is not allowed. */
-function smallDisk(t: TestContext): string | null {
-  const mount = mkdtempSync(join(tmpdir(), "gateside-disk-"));
-  t.after(() => {
-    // Lazily: a failed test leaves its store open.
-    spawnSync("umount", ["-l", mount]);
-    rmdirSync(mount);
-  });
-  const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=6m", "tmpfs", mount]);
-  return mounted.status === 0 ? mount : null;
-}
-const WITHOUT_MOUNT = "needs the right to mount a small tmpfs";
-
-/** Others take all that is left. */
-function fill(mount: string): void {
-  const { bavail, bsize } = statfsSync(mount);
-  appendFileSync(join(mount, "theirs"), Buffer.alloc(bavail * bsize, 1));
-}
-
 /** A process that stores readings and tells so, killed when it has told so much. */
 async function killedChild(directory: string, told: number): Promise<void> {
   const words = ["--import", "tsx", "test/support/store-child.ts", directory, "0", "100000"];
@@ -124,11 +97,11 @@ for (const end of ["a clean stop", "a clean stop on a full disk", "kill -9"]) {
       if (end !== "a clean stop") {
         // What the ballast can do has been done.
         rmSync(join(directory, "gateside.ballast"));
-        fill(mount);
+        fillDisk(mount);
       }
       await store.close();
     }
-    fill(mount);
+    fillDisk(mount);
     const store = openStore(options);
     t.after(() => store.close());
     assert.ok(store.outbox.depth("json").readings > 0);
@@ -145,7 +118,7 @@ test("disk faults – killed and started on a full disk without its ballast, it 
   // So early that the -wal has never been as long as it gets: it finds no room to grow.
   await killedChild(directory, 400);
   rmSync(join(directory, "gateside.ballast"));
-  fill(mount);
+  fillDisk(mount);
   const store = openStore({
     ...options,
     uplinks: [...mainOf("json"), uplinkOf("cloud", ["json"])],
@@ -173,7 +146,7 @@ for (const [to, what] of [
     const directory = join(mount, "data");
     await killedChild(directory, 400);
     rmSync(join(directory, "gateside.ballast"));
-    fill(mount);
+    fillDisk(mount);
     const logger = new RecordingLogger();
     const options = storeOptions(directory, { bufferMaxMb: 8, uplinks: mainOf(to), logger });
     const store = openStore(options);
@@ -198,7 +171,7 @@ for (const [to, what] of [
 test("disk faults – a first start on a full disk says so, leaves nothing half created, and works once there is space", async (t) => {
   const mount = smallDisk(t);
   if (mount === null) return t.skip(WITHOUT_MOUNT);
-  fill(mount);
+  fillDisk(mount);
   const options = storeOptions(join(mount, "data"), { bufferMaxMb: 8 });
   const isFull = (error: unknown) => error instanceof StoreFailure && error.code === "full";
   assert.throws(() => openStore(options), isFull);
@@ -220,7 +193,7 @@ test("disk faults – a disk filled by others is overcome with the ballast", asy
       readingOf("1", START_MS + (n * 100 + i) * 1000, { padding: 500 }),
     );
   for (let n = 0; n < 20; n++) await append(store, batch(n));
-  fill(mount);
+  fillDisk(mount);
   let failure: unknown = null;
   let stored = 2000;
   for (let n = 20; n < 100; n++) {

@@ -35,6 +35,11 @@ export class StoreFailure extends Error {
     this.sqliteCode = sqliteCode(cause);
   }
 
+  /** SQLite reports a -shm that has no space as an I/O error. */
+  get isOutOfSpace(): boolean {
+    return this.code === "full" || (this.sqliteCode?.startsWith("SQLITE_IOERR_SHM") ?? false);
+  }
+
   static from(cause: unknown, subject: string): StoreFailure {
     if (cause instanceof StoreFailure) return cause;
     const code = classify(sqliteCode(cause) ?? systemCode(cause));

@@ -3,6 +3,7 @@ import type { Logger } from "../../core/ports.ts";
 import type { Database } from "../database/database.ts";
 import { APPLICATION_ID, SCHEMA_VERSION } from "../database/migrate.ts";
 import { LANES_OF_RELEASED_SQL } from "../database/migrations/002-lanes.ts";
+import { StoreFailure } from "../database/store-failure.ts";
 import type { FiledLane } from "../outbox/lane-book.ts";
 import type { SalvageProgress } from "./salvage-progress.ts";
 
@@ -97,7 +98,10 @@ const REQUEUED_PER_STEP = 20_000;
 /** More seconds have passed since then than file ids or sequence numbers were ever assigned. */
 const EPOCH_MS = Date.UTC(2020, 0, 1);
 
-/** Copies everything readable from a damaged store into the new one. */
+/**
+ * Copies everything readable from a damaged store into the new one. Throws StoreFailure if the new one cannot be
+ * written: the copy is then incomplete.
+ */
 export function salvage(
   db: Database,
   path: string,
@@ -114,11 +118,8 @@ export function salvage(
   const whole = new Map<string, boolean>();
   let source: Sqlite.Database | null = null;
   try {
-    source = new Sqlite(path, {
-      fileMustExist: true,
-      ...(parts.nativeBinding === undefined ? {} : { nativeBinding: parts.nativeBinding }),
-    });
-    if (isOurs(source)) {
+    source = openDamaged(path, parts);
+    if (source !== null) {
       for (const table of TABLES) {
         whole.set(table.name, copyTable(source, db, table, parts.progress));
       }
@@ -135,14 +136,45 @@ export function salvage(
         );
       readings = db.writer.prepare<[], { n: number }>(COUNT_SQL).get()?.n ?? 0;
     }
+    skipNumbers(db, parts.nowMs);
   } catch (error) {
+    if (isDiskFault(error)) throw StoreFailure.from(error, `cannot write ${db.path}`);
+    // A damaged text that one step cannot read: the others are as complete as they can be.
     parts.logger.warn({ err: error, path }, "damaged store could not be read");
+    skipNumbers(db, parts.nowMs);
   } finally {
     closeQuietly(source);
   }
-  skipNumbers(db, parts.nowMs);
   const incomplete = TABLES.map(({ name }) => name).filter((name) => whole.get(name) !== true);
   return { path, readings, requeued, incomplete };
+}
+
+/** Null if nothing can be read. Throws if the disk has no room for what opening requires: a -shm. */
+function openDamaged(
+  path: string,
+  parts: { readonly nativeBinding: string | undefined; readonly logger: Logger },
+): Sqlite.Database | null {
+  let source: Sqlite.Database | null = null;
+  try {
+    source = new Sqlite(path, {
+      fileMustExist: true,
+      ...(parts.nativeBinding === undefined ? {} : { nativeBinding: parts.nativeBinding }),
+    });
+    if (isOurs(source)) return source;
+  } catch (error) {
+    if (StoreFailure.from(error, "").isOutOfSpace) {
+      closeQuietly(source);
+      throw error;
+    }
+    parts.logger.warn({ err: error, path }, "damaged store could not be read");
+  }
+  closeQuietly(source);
+  return null;
+}
+
+/** The same statement may work once the disk has recovered. */
+function isDiskFault(error: unknown): boolean {
+  return ["full", "io", "readonly"].includes(StoreFailure.from(error, "").code);
 }
 
 function isOurs(source: Sqlite.Database): boolean {
@@ -175,37 +207,68 @@ function copyTable(
     .split(", ")
     .map((column) => `${column} DESC`)
     .join();
+  const { writer } = db;
   const copy = (orderBy: string, from = `${name} NOT INDEXED`): boolean => {
-    db.writer.exec("BEGIN IMMEDIATE");
+    // The table itself, not an index that may be intact while the rows are not.
+    const rows = new ReadableRows(source, `SELECT ${columns} FROM ${from} ORDER BY ${orderBy}`);
+    let fresh = 0;
+    let seen = 0;
+    let isWhole = true;
+    writer.exec("BEGIN IMMEDIATE");
     try {
-      let fresh = 0;
-      let seen = 0;
-      // The table itself, not an index that may be intact while the rows are not.
-      const select = source.prepare<unknown[], unknown[]>(
-        `SELECT ${columns} FROM ${from} ORDER BY ${orderBy}`,
-      );
-      for (const row of select.raw(true).iterate()) {
-        const { changes } = insert.run(...row);
-        if (changes === 0 && orderBy === backwards) return true;
-        fresh += changes;
+      for (const row of rows) {
+        const changes = insertIfPossible(insert, row);
+        if (changes === 0 && orderBy === backwards) break;
+        if (changes === null) isWhole = false;
+        fresh += changes ?? 0;
         seen += 1;
         if (seen % ROWS_PER_STEP === 0) progress.step(name, ROWS_PER_STEP);
         if (fresh % ROWS_PER_COMMIT === 0) {
-          db.writer.exec("COMMIT");
-          db.writer.exec("BEGIN IMMEDIATE");
+          writer.exec("COMMIT");
+          writer.exec("BEGIN IMMEDIATE");
         }
       }
-      return true;
-    } catch (error) {
-      if (error instanceof Sqlite.SqliteError && error.code.startsWith("SQLITE_FULL")) throw error;
-      return false;
+      writer.exec("COMMIT");
     } finally {
-      if (db.writer.inTransaction) db.writer.exec("COMMIT");
+      if (writer.inTransaction) writer.exec("ROLLBACK");
     }
+    return isWhole && rows.isWhole;
   };
   if (copy(order)) return true;
   copy(backwards);
   return table.index !== undefined && copy(table.index, name);
+}
+
+/** The rows of a damaged table up to the first that cannot be read. */
+class ReadableRows implements Iterable<unknown[]> {
+  readonly #source: Sqlite.Database;
+  readonly #sql: string;
+  /** True once all of them were read. */
+  isWhole = false;
+
+  constructor(source: Sqlite.Database, sql: string) {
+    this.#source = source;
+    this.#sql = sql;
+  }
+
+  *[Symbol.iterator](): Generator<unknown[], void, void> {
+    try {
+      yield* this.#source.prepare<unknown[], unknown[]>(this.#sql).raw(true).iterate();
+      this.isWhole = true;
+    } catch (error) {
+      if (StoreFailure.from(error, "").isOutOfSpace) throw error;
+    }
+  }
+}
+
+/** Rows inserted: 0 if the table has it already, null if a damaged page gave it impossible values. */
+function insertIfPossible(insert: Sqlite.Statement<unknown[]>, row: unknown[]): number | null {
+  try {
+    return insert.run(...row).changes;
+  } catch (error) {
+    if (isDiskFault(error)) throw error;
+    return null;
+  }
 }
 
 /** Those that the source also has; none if the table is new. */

@@ -6,6 +6,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -17,6 +18,11 @@ import { syncDirectory } from "../database/database.ts";
  *   gateside.db.saving          names the damaged file; written before that is renamed, removed when all is copied
  *   gateside.db.corrupt-<time>  the damaged file; where it and the note are there, gateside.db is half a copy
  */
+const TRY_AGAIN_MS = 3_600_000;
+/** Logs that are rotated free less than this. */
+const MORE_SPACE = 1.1;
+const MORE_SPACE_BYTES = 256 << 10;
+
 const noteOf = (path: string) => `${path}.saving`;
 
 /** Renames the damaged file and those that belong to it, so that nothing is replayed into the next one. */
@@ -24,7 +30,7 @@ export function setAside(path: string, nowMs: number): string {
   const stamp = new Date(nowMs).toISOString().replace(/[:.]/g, "-");
   let target = `${path}.corrupt-${stamp}`;
   for (let n = 2; existsSync(target); n++) target = `${path}.corrupt-${stamp}-${n}`;
-  writeNote(path, target);
+  writeNote(path, basename(target));
   if (existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${target}-wal`);
   renameSync(path, target);
   rmSync(`${path}-shm`, { force: true });
@@ -33,19 +39,44 @@ export function setAside(path: string, nowMs: number): string {
   return target;
 }
 
-function writeNote(path: string, target: string): void {
+/** Throws on a disk that has no space for it: without the note half a copy would count as a whole one. */
+function writeNote(path: string, text: string): void {
+  const fresh = `${noteOf(path)}.new`;
   try {
-    const file = openSync(noteOf(path), "w", 0o640);
+    const file = openSync(fresh, "w", 0o640);
     try {
-      writeSync(file, basename(target));
+      writeSync(file, text);
       fsyncSync(file);
     } finally {
       closeSync(file);
     }
-  } catch {
-    // A full disk has no space for it. The damaged file itself can be renamed all the same.
-    rmSync(noteOf(path), { force: true });
+    renameSync(fresh, noteOf(path));
+  } catch (error) {
+    rmSync(fresh, { force: true });
+    throw error;
   }
+}
+
+/** Records that the copy did not fit into this much free space, bytes: see `mayFit`. */
+export function noteShortage(path: string, target: string, freeBytes: number): void {
+  try {
+    // Earlier versions read the last part only.
+    writeNote(path, `${freeBytes}/${basename(target)}`);
+  } catch {
+    // Others filled the disk completely: the note stays as it was.
+  }
+}
+
+/**
+ * Whether a copy that did not fit is worth another attempt, with this much free space, bytes: each attempt writes until
+ * the disk is full. After an hour it is: a quota may have been raised, which free space does not show.
+ */
+export function mayFit(path: string, freeBytes: number, nowMs: number): boolean {
+  const [tried, target] = readFileSync(noteOf(path), "utf8").split("/");
+  if (target === undefined) return true;
+  const triedBytes = Number(tried);
+  const isLater = Math.abs(nowMs - statSync(noteOf(path)).mtimeMs) >= TRY_AGAIN_MS;
+  return isLater || freeBytes >= triedBytes * MORE_SPACE + MORE_SPACE_BYTES;
 }
 
 /** The damaged file whose copy was interrupted; null if there is none. */
@@ -61,14 +92,13 @@ export function unfinishedSalvage(path: string): string | null {
   return null;
 }
 
-/**
- * Removes an incomplete copy. The returned function is for when the new file contains everything readable of the
- * damaged one.
- */
-export function beginAnew(path: string): () => void {
+/** Removes an incomplete copy. */
+export function removeCopy(path: string): void {
   for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(path + suffix, { force: true });
-  return () => {
-    rmSync(noteOf(path), { force: true });
-    syncDirectory(dirname(path));
-  };
+}
+
+/** The new file contains everything readable of the damaged one. */
+export function endSalvage(path: string): void {
+  rmSync(noteOf(path), { force: true });
+  syncDirectory(dirname(path));
 }

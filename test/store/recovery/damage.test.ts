@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import Sqlite from "better-sqlite3";
@@ -7,6 +7,7 @@ import type { Lane, OutboxEntry } from "../../../src/core/delivery.ts";
 import type { Clock } from "../../../src/core/ports.ts";
 import { openStore } from "../../../src/store/sqlite-store.ts";
 import type { Store } from "../../../src/store/store.ts";
+import { spoilPage } from "../../support/damage.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import { RecordingLogger } from "../../support/recording-logger.ts";
 import {
@@ -25,7 +26,6 @@ import {
 } from "../../support/temp-database.ts";
 
 const LANES: readonly Lane[] = ["json", "waveform"];
-const INTERIOR_PAGES = new Set([2, 5]);
 const READINGS = 400;
 const MEASUREMENTS = 5;
 
@@ -60,24 +60,7 @@ async function filled(t: Cleanup): Promise<string> {
   return directory;
 }
 
-/** Overwrites one page of a table or an index: a leaf in the middle of it. */
-function spoil(directory: string, name: string): void {
-  const db = new Sqlite(fileOf(directory));
-  const row = db
-    .prepare<[string], { rootpage: number }>("SELECT rootpage FROM sqlite_master WHERE name = ?")
-    .get(name);
-  db.close();
-  const bytes = readFileSync(fileOf(directory));
-  const pageBytes = bytes.readUInt16BE(16);
-  let page = row?.rootpage ?? 0;
-  const at = () => (page - 1) * pageBytes;
-  while (INTERIOR_PAGES.has(bytes[at()] ?? 0)) {
-    const middle = Math.floor(bytes.readUInt16BE(at() + 3) / 2);
-    page = bytes.readUInt32BE(at() + bytes.readUInt16BE(at() + 12 + 2 * middle));
-  }
-  bytes.fill(0xa5, at(), at() + pageBytes);
-  writeFileSync(fileOf(directory), bytes);
-}
+const spoil = (directory: string, name: string) => spoilPage(fileOf(directory), name);
 
 function reopen(t: Cleanup, directory: string, onRecovered?: () => void): Store {
   const store = openStore(storeOptions(directory, { uplinks: mainOf(...LANES) }));
