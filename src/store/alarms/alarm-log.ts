@@ -85,7 +85,9 @@ export class AlarmLog implements AlarmStore {
     const { follower } = this;
     if (follower === null || readings.length === 0) return [];
     const { sensor, kind } = stream;
-    const isFollowed = follower.isFollowed(sensor, kind);
+    // One bad value is followed from then on: the good ones after it count, also in the same response.
+    const hasValues =
+      follower.isFollowed(sensor, kind) || readings.some(({ quality }) => quality !== "{}");
     let up: FollowUp;
     try {
       up = follower.follow(
@@ -96,10 +98,7 @@ export class AlarmLog implements AlarmStore {
           timeMs,
           isFuture,
           tones,
-          values:
-            isFollowed || quality !== "{}"
-              ? (JSON.parse(values) as Readonly<Record<string, Value>>)
-              : {},
+          values: hasValues ? (JSON.parse(values) as Readonly<Record<string, Value>>) : {},
           quality: quality === "{}" ? {} : JSON.parse(quality),
         })),
       );

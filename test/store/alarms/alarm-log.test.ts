@@ -127,6 +127,30 @@ test("alarm log – events that were not accepted are leased again, first, and d
   );
 });
 
+test("alarm log – bad values are counted in a row: a good one between them starts again, also within one response", async (t) => {
+  const { store } = open(tempDirectory(t));
+  t.after(() => store.close());
+  const bad = { channel1: { quality: "bad", reason: "wire_break" } } as const;
+  const loops = (codes: string, fromMs: number) =>
+    [...codes].map((code, i) =>
+      readingOf("2", fromMs + i * 60_000, {
+        kind: "loop",
+        values: { channel1: code === "b" ? null : 5 },
+        ...(code === "b" ? { quality: bad } : {}),
+      }),
+    );
+  await append(store, loops("bbgbbg", START_MS));
+  assert.deepEqual(events(store), []);
+  await append(store, loops("bbbg", START_MS + 3_600_000));
+  assert.deepEqual(
+    events(store).map(({ alarm, state, time }) => [alarm, state, Date.parse(String(time))]),
+    [
+      ["bad_quality", "active", START_MS + 3_720_000],
+      ["bad_quality", "cleared", START_MS + 3_780_000],
+    ],
+  );
+});
+
 test("alarm log – readings say whether their machine was running", async (t) => {
   const { store } = open(tempDirectory(t));
   t.after(() => store.close());
