@@ -144,7 +144,8 @@ export class Dispatcher {
       this.#audit(request, decided);
       return decided;
     }
-    const command = log.begin(entry);
+    // By its code in the site file, by which it is looked up: a request may spell it with leading zeros.
+    const command = log.begin({ ...entry, sensor: decided.settings.code });
     const result = await this.#calls.call(decided.settings, decided.mustWait);
     counter.inc({ outcome: result.outcome });
     logger.info({ sensor: entry.sensor, source: entry.source, ...result }, "sensor settings");

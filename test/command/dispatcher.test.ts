@@ -374,6 +374,13 @@ test("dispatcher – reports when the settings of a sensor were last queued", as
   assert.equal(b.dispatcher.lastQueuedAtMs("10234"), b.clock.now());
 });
 
+test("dispatcher – settings queued for a code with leading zeros are those of the sensor in the site file", async (t) => {
+  const b = bench(t);
+  const result = await b.dispatcher.execute({ ...REQUEST, sensor: " 0010234" });
+  assert.equal(result.outcome, "queued");
+  assert.equal(b.dispatcher.lastQueuedAtMs("10234"), b.clock.now());
+});
+
 test("dispatcher – a person who asks again after a failure gets another try; a redelivery does not", async (t) => {
   const b = bench(t);
   const refused = () =>

@@ -107,6 +107,36 @@ test("descriptions – about describes the sensor as the site file does, retaine
   assert.equal(broker.messages.length, 2, "the broker may have forgotten all of them");
 });
 
+test("descriptions – the unit of a channel does not depend on the order of the sensor's kinds", async () => {
+  const clamped: Sensor = {
+    code: "20871",
+    type: 9,
+    kinds: ["currentV2", "accCurrent"],
+    channels: { current1: { clamp: 100, name: "L1" } },
+  };
+  const shared: Sensor = {
+    code: "20872",
+    type: 9,
+    kinds: ["loop", "accel"],
+    channels: { channel1: { axis: "H", unit: "bar", low: 0, high: 10 } },
+  };
+  const reversed = (sensor: Sensor): Sensor => ({ ...sensor, kinds: sensor.kinds.toReversed() });
+  for (const sensors of [
+    [clamped, shared],
+    [reversed(clamped), reversed(shared)],
+  ]) {
+    const broker = new FakeBroker();
+    const { descriptions } = start(broker, { text: null }, { sensors });
+    await descriptions.sync();
+    const channelsOf = (code: string): unknown =>
+      JSON.parse(broker.retained.get(`${ROOT}/${code}/about`) ?? "").channels;
+    assert.deepEqual(channelsOf("20871"), { current1: { name: "L1", unit: "A", clamp: 100 } });
+    assert.deepEqual(channelsOf("20872"), {
+      channel1: { axis: "H", unit: "bar", range: [0, 10] },
+    });
+  }
+});
+
 test("descriptions – a sensor removed from the site file is marked removed, then nothing of it stays retained except its readings", async () => {
   const broker = new FakeBroker();
   const { descriptions, replace } = start(broker, { text: null }, { sensors: [loop, rpm] });

@@ -61,7 +61,7 @@ function about(
     kind === "accel"
       ? publishedChannels(sensor, true).find(({ number }) => `channel${number}` === channel)?.axis
       : undefined;
-  const unit = unitOf(kind, config);
+  const unit = unitOf(kind, sensor, config);
   return {
     ...(name === undefined ? {} : { name }),
     ...(axis === undefined ? {} : { axis }),
@@ -71,16 +71,23 @@ function about(
   };
 }
 
-/** The channel's unit; vibration values have units of their own in addition. */
-function unitOf(kind: Sensor["kinds"][number], { unit }: ChannelConfig): string | undefined {
+/**
+ * The channel's unit, whichever kind is named first: what the clamp measures comes before its sum, and the site file's
+ * own unit before G. Vibration values have units of their own in addition.
+ */
+function unitOf(
+  kind: Sensor["kinds"][number],
+  { kinds }: Sensor,
+  { unit }: ChannelConfig,
+): string | undefined {
   switch (kind) {
     case "accel":
-      return "G";
+      return unit ?? "G";
     case "current":
     case "currentV2":
       return "A";
     case "accCurrent":
-      return "Ah";
+      return kinds.includes("current") || kinds.includes("currentV2") ? "A" : "Ah";
     case "loop":
       return unit;
     case "dryContact":
