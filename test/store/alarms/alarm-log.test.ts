@@ -132,7 +132,7 @@ test("alarm log – bad values are counted in a row: a good one between them sta
   t.after(() => store.close());
   const bad = { channel1: { quality: "bad", reason: "wire_break" } } as const;
   const loops = (codes: string, fromMs: number) =>
-    [...codes].map((code, i) =>
+    Array.from(codes, (code, i) =>
       readingOf("2", fromMs + i * 60_000, {
         kind: "loop",
         values: { channel1: code === "b" ? null : 5 },
