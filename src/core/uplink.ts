@@ -3,7 +3,7 @@
  * the settings MQTT_*, PUBLISH_* and SPARKPLUG_*; others by the uplinks file.
  */
 import { anyGlob } from "./glob.ts";
-import { type Kind, normalCode, type Sensor } from "./sensor.ts";
+import { type Kind, normalCode, readingKinds, type Sensor } from "./sensor.ts";
 
 export const MAIN_UPLINK = "main";
 
@@ -116,20 +116,23 @@ export interface Selector {
  */
 export function createSelector(
   select: Select,
-  sensors: readonly Pick<Sensor, "code" | "location">[],
+  sensors: readonly Pick<Sensor, "code" | "location" | "kinds" | "stateReads">[],
 ): Selector {
   const { kinds, areas, machines, values } = select;
   const codes = select.sensors.length === 0 ? null : anyGlob(select.sensors);
-  const places = new Map(sensors.map((sensor) => [sensor.code, sensor.location]));
+  const known = new Map(sensors.map((sensor) => [sensor.code, sensor]));
+  const isKind = (kind: string) => kinds.length === 0 || kinds.some((one) => one === kind);
+  // Events of a selected sensor are published whichever kind of reading caused them.
+  const mayHaveEvents = new Map(
+    sensors.map((sensor) => [sensor.code, readingKinds(sensor).some(isKind)]),
+  );
   const isIn = (ids: readonly number[], id: number | undefined) =>
     ids.length === 0 || (id !== undefined && ids.includes(id));
   return {
     includes(sensor, kind) {
-      const place = places.get(sensor);
-      // Events of a selected sensor are published whichever kind of reading caused them.
-      const isKind = kinds.length === 0 || kind === "event" || kinds.some((one) => one === kind);
+      const place = known.get(sensor)?.location;
       return (
-        isKind &&
+        (kind === "event" ? (mayHaveEvents.get(sensor) ?? true) : isKind(kind)) &&
         (codes === null || codes(sensor) || codes(normalCode(sensor))) &&
         isIn(areas, place?.area) &&
         isIn(machines, place?.machine)

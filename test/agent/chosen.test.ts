@@ -4,6 +4,7 @@ import { chosenSensors, chosenSite } from "../../src/agent/chosen.ts";
 import { loadUplinks } from "../../src/config/uplinks.ts";
 import type { Kind, Sensor, Site } from "../../src/core/sensor.ts";
 import { fixedSite } from "../../src/core/site-source.ts";
+import { createSelector } from "../../src/core/uplink.ts";
 
 const plain: Sensor = { code: "1", type: 40, kinds: ["rpm"], channels: {} };
 const node: Sensor = {
@@ -41,5 +42,14 @@ test("an uplink that selects other kinds has the sensors without their node stat
       ["1", ["rpm"], []],
       ["2", ["rpm"], []],
     ],
+  );
+});
+
+test("events are those of the sensors that an uplink selects, whichever kind caused them, and of no others", () => {
+  const { uplink } = choosing(["node"]);
+  const { includes } = createSelector(uplink.select, site.sensors);
+  assert.deepEqual(
+    ["1", "2", "removed"].map((code) => includes(code, "event")),
+    [false, true, true],
   );
 });
