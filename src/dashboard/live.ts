@@ -1,4 +1,8 @@
-/** Keeps the model live: the event stream, its end and its return, and what must be requested again after a gap. */
+/**
+ * Keeps the model live: the event stream, its end and its return, and what must be requested again after a gap.
+ * Browsers open at most six connections to a server, shared by all tabs, and a stream takes one for as long as it is
+ * open. So only a visible page keeps its stream: with a stream in each of six tabs, nothing else would get through.
+ */
 import type { Api, ApiReading, Status } from "./api.ts";
 import type { Model } from "./model.ts";
 
@@ -9,6 +13,10 @@ const CHECK_MS = 1_000;
 const FAULTS_EVERY_MS = 15_000;
 const RETRY_MS_MIN = 1_000;
 const RETRY_MS_MAX = 15_000;
+/** How long a page keeps its stream after it was hidden; a quick look at another tab does not cost a reconnect. */
+const HIDDEN_MS = 5_000;
+/** How often a hidden page without a stream requests the status for its title. Browsers slow timers of hidden pages further. */
+const HIDDEN_STATUS_MS = 15_000;
 
 export class Live {
   readonly #api: Api;
@@ -22,6 +30,11 @@ export class Live {
   #isRefreshing = false;
   /** Identifies the configuration that the sensors belong to. */
   #configuration = "";
+  /** Since when the page has been hidden; null while it is visible. */
+  #hiddenAt: number | null = null;
+  #statusDueAt = Number.NEGATIVE_INFINITY;
+  /** Readings were missed while there was no stream. */
+  #hasMissed = false;
 
   constructor(api: Api, model: Model) {
     this.#api = api;
@@ -29,11 +42,19 @@ export class Live {
   }
 
   start(): void {
-    this.#open();
+    // A tab that is opened in the background gets its stream when it is first shown.
+    if (document.hidden) this.#hiddenAt = Number.NEGATIVE_INFINITY;
+    this.#check();
     setInterval(() => this.#check(), CHECK_MS);
     // A laptop that wakes up must not wait for a timer that was suspended as well.
     document.addEventListener("visibilitychange", () => this.#check());
-    window.addEventListener("online", () => this.#reopen());
+    // The browser may keep a page that was left, to show it again with the back button.
+    window.addEventListener("pagehide", () => this.#release());
+    window.addEventListener("pageshow", () => this.#check());
+    window.addEventListener("online", () => {
+      this.#release();
+      this.#check();
+    });
   }
 
   #open(): void {
@@ -64,7 +85,10 @@ export class Live {
     this.#model.takeLive("live");
     this.#retryMs = RETRY_MS_MIN;
     // Requests what happened while nobody listened, and sensors that were added or changed while the agent ran.
-    if (!wasLive || status.configuration !== this.#configuration) void this.#refresh();
+    const isChanged = status.configuration !== this.#configuration;
+    if (!wasLive || this.#hasMissed || isChanged) void this.#refresh();
+    // Without a stream, the next readings are missed as well.
+    this.#hasMissed = this.#source === null;
     this.#configuration = status.configuration;
     const isDue = performance.now() - this.#faultsAt > FAULTS_EVERY_MS;
     if (status.faults !== this.#faultCount || isDue) {
@@ -97,17 +121,44 @@ export class Live {
   }
 
   #reopen(): void {
-    this.#source?.close();
+    this.#release();
     this.#open();
+  }
+
+  #release(): void {
+    this.#source?.close();
+    this.#source = null;
+    this.#hasMissed = true;
   }
 
   #check(): void {
     const now = performance.now();
+    if (document.hidden) return this.#checkHidden(now);
+    this.#hiddenAt = null;
+    if (this.#source === null) return this.#open();
     if (now >= this.#retryAt) return this.#reopen();
     if (now - this.#heardAt <= SILENT_MS) return;
     // A stream that is open but silent, as behind a proxy that died.
     this.#model.takeLive("late");
     if (this.#retryAt === Number.POSITIVE_INFINITY) this.#retryLater();
+  }
+
+  #checkHidden(now: number): void {
+    this.#hiddenAt ??= now;
+    if (now - this.#hiddenAt < HIDDEN_MS) return;
+    if (this.#source !== null) this.#release();
+    if (now < this.#statusDueAt) return;
+    this.#statusDueAt = now + HIDDEN_STATUS_MS;
+    void this.#requestStatus();
+  }
+
+  async #requestStatus(): Promise<void> {
+    try {
+      const status = await this.#api.status();
+      if (this.#source === null) this.#onStatus(status);
+    } catch {
+      if (this.#source === null) this.#model.takeLive("late");
+    }
   }
 
   async #refresh(): Promise<void> {
