@@ -5,9 +5,9 @@
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { parseEnv } from "node:util";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import { editDistance, nearest } from "../lib/nearest.ts";
+import { type EnvironmentLines, parseEnvironmentLines } from "./environment-lines.ts";
 import { type Fault, shown } from "./fault.ts";
 import { readSecretFile } from "./secret-file.ts";
 import { isSettingName, SETTING_NAMES, SETTINGS, type SettingName } from "./settings-table.ts";
@@ -35,9 +35,9 @@ export function gatherSettings(
   envFile: string | null,
 ): GivenSettings {
   const faults: Fault[] = [];
-  const warnings: Fault[] = [];
   const note = (fault: Fault) => void faults.push(fault);
-  const fromFile = readEnvFile(cwd, envFile, faults);
+  const { values: fromFile, warnings: lineWarnings } = readEnvFile(cwd, envFile, faults);
+  const warnings: Fault[] = [...lineWarnings];
   const values: Partial<Record<SettingName, string>> = {};
   const origins: Partial<Record<SettingName, Origin>> = {};
 
@@ -85,7 +85,7 @@ export function gatherSettings(
   }
   const names = new Set([...Object.keys(environment), ...Object.keys(fromFile)]);
   for (const name of [...names].sort()) {
-    const warning = unknownName(name);
+    const warning = wrongCase(name, fromFile) ?? unknownName(name);
     if (warning) warnings.push(warning);
   }
   return { values, origins, faults, warnings };
@@ -106,10 +106,10 @@ function credentialPath(environment: Environment, name: string): string | null {
   return existsSync(path) ? path : null;
 }
 
-function readEnvFile(cwd: string, envFile: string | null, faults: Fault[]): Environment {
+function readEnvFile(cwd: string, envFile: string | null, faults: Fault[]): EnvironmentLines {
   const path = resolve(cwd, envFile ?? ".env");
   try {
-    return parseEnv(readFileSync(path, "utf8").replace(/^\uFEFF/, ""));
+    return parseEnvironmentLines(readFileSync(path, "utf8"), path);
   } catch (error) {
     const code = errorCode(error);
     if (envFile !== null || (code !== "ENOENT" && code !== "ENOTDIR")) {
@@ -119,8 +119,20 @@ function readEnvFile(cwd: string, envFile: string | null, faults: Fault[]): Envi
         remedy: "use a readable file of NAME=value lines",
       });
     }
-    return {};
+    return { values: {}, warnings: [] };
   }
+}
+
+/** Names are in capitals. In the environment, the same name in small letters may belong to another program. */
+function wrongCase(name: string, fromFile: Environment): Fault | null {
+  const known = name.toUpperCase();
+  const isOurs = isSettingName(known) || FILE_NAMES.includes(known);
+  if (name === known || !isOurs || fromFile[name] === undefined) return null;
+  return {
+    place: name,
+    problem: "is an unknown setting and has no effect",
+    remedy: `did you mean ${known}?`,
+  };
 }
 
 /** A name that looks like one of ours but is not. */

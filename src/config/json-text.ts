@@ -2,14 +2,23 @@
  * Strict JSON with the position of an error. JSON.parse gives no line (and for short texts no position), and accepts a
  * duplicate key; people write this file by hand.
  */
+import type { Fault } from "./fault.ts";
+
 interface JsonFault {
   readonly line: number;
   readonly column: number;
   readonly problem: string;
 }
 export type ParsedJson =
-  | { readonly value: unknown; readonly doubles: readonly JsonFault[] }
-  | { readonly fault: JsonFault };
+  | {
+      readonly value: unknown;
+      readonly doubles: readonly JsonFault[];
+      /** The first character that could not be decoded; it is part of the value as U+FFFD. */
+      readonly undecoded: JsonFault | null;
+    }
+  | { readonly fault: JsonFault & { readonly remedy: string } };
+
+const SAVE_AS_UTF8 = "save the file as UTF-8";
 
 /** A site file is never nested deeper; the limit bounds the recursion. */
 const DEPTH_MAX = 64;
@@ -17,11 +26,26 @@ const DEPTH_MAX = 64;
 export function parseJsonText(text: string): ParsedJson {
   const scanner = new Scanner(text);
   const mistake = scanner.scan();
-  if (mistake) return { fault: placeOf(text, mistake.at, mistake.problem) };
+  if (mistake) {
+    // Some editors save UTF-16, or another encoding, whose characters look right there.
+    return /^\uFFFD|^.?\0/.test(text)
+      ? { fault: { ...placeOf(text, 0, "is not UTF-8 text"), remedy: SAVE_AS_UTF8 } }
+      : { fault: { ...placeOf(text, mistake.at, mistake.problem), remedy: "write it as strict JSON" } };
+  }
+  const undecodedAt = text.indexOf("\uFFFD");
   return {
+    undecoded:
+      undecodedAt === -1 ? null : placeOf(text, undecodedAt, "has a character that is not UTF-8"),
     value: JSON.parse(text),
     doubles: scanner.doubles.map(({ at, problem }) => placeOf(text, at, problem)),
   };
+}
+
+/** A name with such a character would be published with a wrong letter. `path` is shown before the position. */
+export function undecodedWarnings(undecoded: JsonFault | null, path: string): Fault[] {
+  if (undecoded === null) return [];
+  const { line, column, problem } = undecoded;
+  return [{ place: `${path}:${line}:${column}`, problem, remedy: SAVE_AS_UTF8 }];
 }
 
 function placeOf(text: string, at: number, problem: string): JsonFault {

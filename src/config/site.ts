@@ -8,7 +8,7 @@ import siteSchema from "#site-schema";
 import { EMPTY_SITE } from "../core/empty-site.ts";
 import type { Sensor, Site } from "../core/sensor.ts";
 import type { Fault } from "./fault.ts";
-import { parseJsonText } from "./json-text.ts";
+import { parseJsonText, undecodedWarnings } from "./json-text.ts";
 import { schemaFault } from "./schema-fault.ts";
 import { checkMeaning } from "./site-meaning.ts";
 
@@ -48,11 +48,11 @@ export function loadSite(text: string, path: string, options: SiteOptions = {}):
   if (options.mayBeEmpty && /^\uFEFF?\s*$/.test(text)) return emptySite(path);
   const parsed = parseJsonText(text.replace(/^\uFEFF/, ""));
   if ("fault" in parsed) {
-    const { line, column, problem } = parsed.fault;
+    const { line, column, problem, remedy } = parsed.fault;
     return {
       site: null,
       warnings: [],
-      faults: [{ place: `${path}:${line}:${column}`, problem, remedy: "write it as strict JSON" }],
+      faults: [{ place: `${path}:${line}:${column}`, problem, remedy }],
     };
   }
   const faults: Fault[] = parsed.doubles.map(({ line, column, problem }) => ({
@@ -60,7 +60,7 @@ export function loadSite(text: string, path: string, options: SiteOptions = {}):
     problem,
     remedy: "keep one",
   }));
-  const warnings: Fault[] = [];
+  const warnings: Fault[] = undecodedWarnings(parsed.undecoded, path);
 
   const validate = new Ajv(SITE_SCHEMA_OPTIONS).compile(siteSchema);
   if (!validate(parsed.value)) {

@@ -9,7 +9,7 @@ import { topicLevel } from "../core/topic-level.ts";
 import { topicFaults } from "../core/topics/collisions.ts";
 import { MAIN_UPLINK, SELECT_ALL, type Uplink } from "../core/uplink.ts";
 import type { Fault } from "./fault.ts";
-import { parseJsonText } from "./json-text.ts";
+import { parseJsonText, undecodedWarnings } from "./json-text.ts";
 import { schemaFault } from "./schema-fault.ts";
 import type { Settings } from "./settings.ts";
 import type { UplinksContext } from "./uplinks-context.ts";
@@ -39,12 +39,12 @@ export interface LoadedUplinks {
 export function loadUplinks(text: string, path: string, context: UplinksContext): LoadedUplinks {
   const parsed = parseJsonText(text.replace(/^\uFEFF/, ""));
   if ("fault" in parsed) {
-    const { line, column, problem } = parsed.fault;
+    const { line, column, problem, remedy } = parsed.fault;
     const place = `${path}:${line}:${column}`;
     return {
       uplinks: null,
       warnings: [],
-      faults: [{ place, problem, remedy: "write it as strict JSON" }],
+      faults: [{ place, problem, remedy }],
     };
   }
   const faults: Fault[] = parsed.doubles.map(({ line, column, problem }) => ({
@@ -73,7 +73,7 @@ export function loadUplinks(text: string, path: string, context: UplinksContext)
   return {
     uplinks: faults.length === 0 ? uplinks : null,
     faults: faults.map(placed),
-    warnings: meaning.warnings.map(placed),
+    warnings: [...undecodedWarnings(parsed.undecoded, path), ...meaning.warnings.map(placed)],
   };
 }
 

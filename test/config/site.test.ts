@@ -315,3 +315,17 @@ test("JSON text – is accepted and rejected exactly as by JSON.parse", () => {
     { numRuns: 500 },
   );
 });
+
+test("site file – characters that are not UTF-8 are reported with their place, and UTF-16 as what it is", () => {
+  const latin1 = Buffer.from(JSON.stringify(site(ACCEL)).replace("{", '{\n"x":"ü",'), "latin1");
+  const { warnings } = loadSite(latin1.toString("utf8"), "site.json");
+  assert.deepEqual(warnings.map(faultLine), [
+    "site.json:2:6: has a character that is not UTF-8; save the file as UTF-8",
+  ]);
+  for (const mark of ["", "\uFEFF"]) {
+    const utf16 = Buffer.from(`${mark}{"site": "plant"}`, "utf16le").toString("utf8");
+    assert.deepEqual(loadSite(utf16, "site.json").faults.map(faultLine), [
+      "site.json:1:1: is not UTF-8 text; save the file as UTF-8",
+    ]);
+  }
+});
