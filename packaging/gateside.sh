@@ -18,18 +18,33 @@ for word; do
     --bundle | --bundle=*) as_service=no ;;
   esac
 done
+trim() { trimmed=${1#"${1%%[![:space:]]*}"}; trimmed=${trimmed%"${trimmed##*[![:space:]]}"}; }
 is_set() { eval "[ \"\${$1+yes}\" = yes ]"; }
 
 if [ -n "$config" ] && [ -r "$config" ]; then
+  # As systemd: the last line of a name counts, blanks around names and values do not, and `export` is not understood.
+  from_file=' ' number=0
   while IFS= read -r line || [ -n "$line" ]; do
-    case "$line" in *=*) ;; *) continue ;; esac
-    name=${line%%=*} value=${line#*=}
-    case "$name" in '' | [0-9]* | *[!A-Za-z0-9_]*) continue ;; esac
+    number=$((number + 1))
+    trim "$line"; line=$trimmed
+    case "$line" in '' | '#'* | ';'*) continue ;; esac
+    trim "${line%%=*}"; name=$trimmed
+    trim "${line#*=}"; value=$trimmed
+    case "$line" in *=*) ;; *) name='' ;; esac
+    case "$name" in
+      '' | [0-9]* | *[!A-Za-z0-9_]*)
+        echo "warning: $config:$number: is not a NAME=value line and has no effect, here or in the service; correct it (without export), or put a # in front of it" >&2
+        continue
+        ;;
+    esac
     case "$value" in
       \"*\") value=${value#\"}; value=${value%\"} ;;
       \'*\') value=${value#\'}; value=${value%\'} ;;
     esac
-    is_set "$name" || export "$name=$value"
+    case "$from_file" in
+      *" $name "*) export "$name=$value" ;;
+      *) is_set "$name" || { export "$name=$value"; from_file="$from_file$name "; } ;;
+    esac
   done <"$config"
   # The unit's credentials, if this user may read them: doctor and probe then use what the service uses.
   for pair in MQTT_USERNAME=mqtt.username MQTT_PASSWORD=mqtt.password HTTP_TOKEN=http.token HTTP_VIEW_TOKEN=http.view.token GATEWAY_HEADERS=gateway.headers GATEWAY_PROXY=gateway.proxy ALARM_WEBHOOK_URL=alarm.webhook.url ALARM_EMAIL_URL=alarm.email.url; do

@@ -33,7 +33,8 @@ export function parseEnvironmentLines(text: string, path: string): EnvironmentLi
     const quote = /^["'`]/.exec(value)?.[0];
     if (quote === undefined) {
       const isCut = /[^\s#]#/.test(value) && isSettingName(name);
-      if (isCut) warn(`the value of ${name} ends at the #`, "put it in quotes if the # is part of it");
+      if (isCut)
+        warn(`the value of ${name} ends at the #`, "put it in quotes if the # is part of it");
       continue;
     }
     if (value.indexOf(quote, 1) !== -1) continue;

@@ -30,7 +30,12 @@ export function parseJsonText(text: string): ParsedJson {
     // Some editors save UTF-16, or another encoding, whose characters look right there.
     return /^\uFFFD|^.?\0/.test(text)
       ? { fault: { ...placeOf(text, 0, "is not UTF-8 text"), remedy: SAVE_AS_UTF8 } }
-      : { fault: { ...placeOf(text, mistake.at, mistake.problem), remedy: "write it as strict JSON" } };
+      : {
+          fault: {
+            ...placeOf(text, mistake.at, mistake.problem),
+            remedy: "write it as strict JSON",
+          },
+        };
   }
   const undecodedAt = text.indexOf("\uFFFD");
   return {

@@ -27,7 +27,8 @@ test("environment file – a line that is not NAME=value is reported by its numb
     "; a comment of another kind",
     "HTTP_PORT=8090",
   ]);
-  const remedy = "is not a NAME=value line and has no effect; correct it, or put a # in front of it";
+  const remedy =
+    "is not a NAME=value line and has no effect; correct it, or put a # in front of it";
   assert.deepEqual(reported, [`/.env:3: ${remedy}`, `/.env:5: ${remedy}`, `/.env:6: ${remedy}`]);
   assert.equal(settings?.httpPort, 8090);
 });
@@ -68,5 +69,8 @@ test("environment file – a value that is cut at a #, and a quote that is not c
 
 test("environment file – a name in small letters is reported with the name it should be", (t) => {
   const { reported } = load(t, ["gateway_url=http://gateway", "MQTT_URL=mqtt://broker"]);
-  assert.match(reported.join("\n"), /gateway_url: is an unknown setting .*did you mean GATEWAY_URL\?/);
+  assert.match(
+    reported.join("\n"),
+    /gateway_url: is an unknown setting .*did you mean GATEWAY_URL\?/,
+  );
 });

@@ -108,6 +108,31 @@ test("gateside – reads the service's settings as systemd does, and executes no
   assert.equal(env["DATA_DIR"], "/var/lib/gateside");
 });
 
+test("gateside – blanks, CRLF and a repeated name are read as systemd reads them, and ignored lines are reported", {
+  skip,
+}, (t) => {
+  const installed = install(t);
+  const lines = [
+    "HTTP_PORT=8090",
+    '  SPARKPLUG_GROUP_ID = "Plant 7"  ',
+    "export LOG_LEVEL=debug",
+    "MQTT_PASSWORD: very=secret",
+    "\tMQTT_USERNAME=plant 7\t",
+    "HTTP_PORT=8091",
+  ];
+  installed.write("etc/gateside/gateside.env", `${lines.join("\r\n")}\r\n`);
+  const { env, stderr } = installed.run(["check"], { MQTT_USERNAME: "other" });
+  assert.equal(env["HTTP_PORT"], "8091");
+  assert.equal(env["SPARKPLUG_GROUP_ID"], "Plant 7");
+  assert.equal(env["LOG_LEVEL"], undefined);
+  assert.equal(env["MQTT_USERNAME"], "other");
+  assert.deepEqual(
+    [...stderr.matchAll(/gateside\.env:(\d+): is not a NAME=value line/g)].map(([, line]) => line),
+    ["3", "4"],
+  );
+  assert.doesNotMatch(stderr, /secret/);
+});
+
 test("gateside – the environment takes precedence over the file, and --environment ignores the file", {
   skip,
 }, (t) => {
