@@ -120,7 +120,7 @@ function print(report: ConfigurationReport, { stdout, stderr }: CommandContext):
   stdout.write(
     isWell
       ? "Settings in effect\n"
-      : `Settings as they were read; ${faults} (listed below, on stderr) prevent the agent from starting\n`,
+      : `Settings as they were read; ${faults} (listed below, on stderr) ${report.faults.length === 1 ? "prevents" : "prevent"} the agent from starting\n`,
   );
   stdout.write(
     table(

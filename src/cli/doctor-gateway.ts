@@ -111,12 +111,15 @@ export async function checkGateway(
         state: "failed",
         detail: `${settings.gatewayUrl} returned no day of any sensor; check that it is the gateway's address and ${settings.gatewayService} is its service (GATEWAY_SERVICE)${settings.gatewayUrl.startsWith("http:") ? ". A port that requires TLS closes http:// connections: use https:// for it" : ""}${untried > 0 ? ` (${untried} reads not tried)` : ""}`,
       });
-    if (responded > 0 && usable === 0 && !isLost && !signal.aborted)
+    if (responded > 0 && usable === 0 && !isLost && !signal.aborted) {
+      const { gatewayTimezone } = settings;
+      const today = dayOf(gateway.clock.now(), gatewayTimezone);
       found({
         what: "sensors",
         state: "failed",
-        detail: `the gateway responds, but its current day has no usable record of any sensor; check WIRE_WORD (the word in the vendor's names) first, then type, kinds and code in the site file; gateside probe shows one response in full`,
+        detail: `the gateway responds, but ${today} has no usable record of any sensor; check that this is the current day in the gateway's time zone (GATEWAY_TIMEZONE, ${gatewayTimezone} is in effect) and that WIRE_WORD is the word in the vendor's names, then type, kinds and code in the site file; gateside probe shows one response in full`,
       });
+    }
     checkZone(settings.gatewayTimezone, newestOfEach, found);
     return { skewMs: gateway.clock.skewMs, isLost };
   } finally {

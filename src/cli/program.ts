@@ -47,7 +47,12 @@ export async function runProgram(
   if (!command) {
     const known = [...commands.map((c) => c.name), "--help", "--version"];
     const closest = likely(wanted, known);
-    const advice = closest === null ? "" : `did you mean ${closest}? `;
+    const advice =
+      wanted.startsWith("-") && closest === null
+        ? "flags follow the command, such as `gateside check --json`; "
+        : closest === null
+          ? ""
+          : `did you mean ${closest}? `;
     stderr.write(
       `error: unknown command ${JSON.stringify(wanted)}; ${advice}\`gateside --help\` lists them\n`,
     );

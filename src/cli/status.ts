@@ -1,4 +1,9 @@
-import type { AgentStatus, LinkState, LinkStatus } from "../core/agent-status.ts";
+import {
+  type AgentStatus,
+  isUntried,
+  type LinkState,
+  type LinkStatus,
+} from "../core/agent-status.ts";
 import type { AlarmCounts } from "../core/alarm/shown.ts";
 import { linkTitle } from "../core/link-title.ts";
 import { AgentFailure, createAgentClient, givenAddress } from "./agent-client.ts";
@@ -44,11 +49,13 @@ export function statusText(status: SaidStatus): string {
   const lines: string[][] = [
     [
       "site",
-      `${status.site}, Gateside ${status.version}, up ${duration(nowMs - status.startedAtMs)}`,
+      `${status.site === "" ? "no name yet" : status.site}, Gateside ${status.version}, up ${duration(nowMs - status.startedAtMs)}`,
     ],
     [
       "gateway",
-      `${gateway.isUp ? "responds" : `DOWN${why(gateway.lastError)}`} (${gateway.url}, last response ${ago(gateway.lastAnswerAtMs, nowMs)})`,
+      isUntried(gateway)
+        ? `not contacted yet (${gateway.url})`
+        : `${gateway.isUp ? "responds" : `DOWN${why(gateway.lastError)}`} (${gateway.url}, last response ${ago(gateway.lastAnswerAtMs, nowMs)})`,
     ],
     ...links.map((link) => [
       linkTitle(link, links),

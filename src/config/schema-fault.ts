@@ -150,8 +150,9 @@ function blanks(place: string, value: string): Fault {
 function retyped(data: unknown, type: unknown): string {
   if (type === "string" && typeof data === "number") return `: "${data}"`;
   const isNumber = type === "integer" || type === "number";
-  const isWritten = typeof data === "string" && /^-?(0|[1-9]\d*)(\.\d+)?$/.test(data);
-  return isNumber && isWritten ? `, without quotes: ${data}` : "";
+  if (!isNumber || typeof data !== "string") return "";
+  if (/^-?\d+,\d+$/.test(data)) return " with a decimal point and without a comma";
+  return /^-?(0|[1-9]\d*)(\.\d+)?$/.test(data) ? `, without quotes: ${data}` : "";
 }
 
 /** The expected members of an object that was written as something else. */

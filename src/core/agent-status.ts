@@ -46,6 +46,11 @@ export interface GatewayState {
   readonly skewMs: number | null;
 }
 
+/** A gateway that was never contacted, as on a box without sensors, is neither up nor down. */
+export function isUntried(gateway: Pick<GatewayState, "isUp" | "lastAnswerAtMs" | "lastError">) {
+  return !gateway.isUp && gateway.lastAnswerAtMs === null && gateway.lastError === null;
+}
+
 export interface SensorState {
   readonly code: string;
   readonly state: "online" | "silent" | "unknown";

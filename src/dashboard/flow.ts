@@ -1,4 +1,5 @@
 /** The picture at the top: sensors → gateway → buffer → broker, with the current data rates. */
+import { isUntried } from "../core/agent-status.ts";
 import { linkKey, linkTitle } from "../core/link-title.ts";
 import type { Status } from "./api.ts";
 import { type Cleanup, h, oncePerFrame, replace, s, setAttribute, setText } from "./dom.ts";
@@ -52,6 +53,8 @@ export function flowPicture(model: Model): { readonly root: HTMLElement; readonl
   const show = (): void => {
     const { status } = model;
     if (status === null) return;
+    // A site needs a name before there can be a session.
+    if (status.links.length === 0) anyBroker.show("off", "Not connected yet", []);
     setAttribute(root, "data-live", model.isLive ? "yes" : "no");
     const rates = model.rates();
     showSensors(model, sensors, toGateway);
@@ -102,6 +105,10 @@ function showGateway(
   perS: number | null,
 ): void {
   const { gateway } = status;
+  if (isUntried(gateway)) {
+    station.show("off", "Not contacted yet", [host(gateway.url)]);
+    return toBuffer.show("unknown", "", 0.3);
+  }
   const last =
     gateway.lastAnswerAtMs === null
       ? "no response yet"

@@ -180,7 +180,9 @@ export class SensorsTable {
     if (shown.length === 0) {
       const text =
         all.length === 0
-          ? "Reading the sensors …"
+          ? this.#model.status?.sensors.length === 0
+            ? "No sensors yet."
+            : "Reading the sensors …"
           : "No sensor matches. “Show all” clears search and filters.";
       const cell = h("td", { role: "cell", colspan: COLUMNS.length, class: "empty" }, text);
       this.#table.append(body(h("tr", { role: "row" }, cell)));

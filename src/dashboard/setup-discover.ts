@@ -140,8 +140,8 @@ class DraftView {
     ),
   );
   readonly #unit = h("input", { autocomplete: "off" });
-  readonly #low = h("input", { type: "number", step: "any", inputmode: "decimal" });
-  readonly #high = h("input", { type: "number", step: "any", inputmode: "decimal" });
+  readonly #low = h("input", { inputmode: "decimal" });
+  readonly #high = h("input", { inputmode: "decimal" });
   readonly #list = h("div");
   readonly #fault = h("p", { class: "fault-text", role: "alert" });
   #found: { readonly box: HTMLInputElement; readonly sensor: Dict }[] = [];

@@ -70,7 +70,8 @@ function scalarControl(
   }
   const input = h("input", {
     id,
-    ...(isNumber && { type: "number", step: "any", inputmode: "decimal" }),
+    // Not type="number": there, some browsers drop a decimal comma, so that 0,5 becomes 05.
+    ...(isNumber && { inputmode: "decimal" }),
     ...(schema.maxLength !== undefined && { maxlength: schema.maxLength }),
     ...(schema.format === "password" && { type: "password" }),
     autocomplete: schema.format === "password" ? "new-password" : "off",
@@ -85,7 +86,7 @@ function scalarControl(
     read: () => {
       const text = input.value.trim();
       if (text === "") return undefined;
-      return isNumber ? Number(text) : text;
+      return isNumber && Number.isFinite(Number(text)) ? Number(text) : text;
     },
   };
 }

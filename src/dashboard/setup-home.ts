@@ -1,4 +1,5 @@
 /** The start of set-up: the site's name, and what exists already. */
+import { topicLevel } from "../core/topic-level.ts";
 import { h, replace, setText } from "./dom.ts";
 import { entriesOf } from "./setup-difference.ts";
 import { SetupFile } from "./setup-file.ts";
@@ -55,6 +56,11 @@ function nameForm(view: SetupView, file: SetupFile): HTMLElement {
     autocomplete: "off",
     required: true,
   });
+  const inTopics = h("p", { class: "hint", role: "status" });
+  name.addEventListener("input", () => {
+    const [written, level] = [name.value.trim(), topicLevel(name.value.trim())];
+    setText(inTopics, written === level ? "" : `In topics, it appears as “${level}”.`);
+  });
   const fault = h("p", { class: "fault-text", role: "alert", id: `${name.id}-fault` });
   name.setAttribute("aria-describedby", `${name.id}-hint ${fault.id}`);
   const send = async (event: Event): Promise<void> => {
@@ -94,6 +100,7 @@ function nameForm(view: SetupView, file: SetupFile): HTMLElement {
         { class: "hint", id: `${name.id}-hint` },
         "For example, plant-7. It cannot be changed here later.",
       ),
+      inTopics,
       fault,
     ),
     h(

@@ -136,6 +136,14 @@ test("status – counts alarms and says where they are listed", () => {
   assert.match(statusText({ ...status, alarms: null }), /^alarms +off/m);
 });
 
+test("status – on a new box, neither the name nor the gateway is reported as lost", () => {
+  const status = testParts().status.status();
+  const gateway = { ...status.gateway, isUp: false, lastAnswerAtMs: null, lastError: null };
+  const text = statusText({ ...status, site: "", gateway });
+  assert.match(text, /^site +no name yet, Gateside /m);
+  assert.match(text, /^gateway +not contacted yet \(http.*\)$/m);
+});
+
 test("status – a primary host whose STATE is ignored is reported with the reason", () => {
   const status = testParts().status.status();
   const link = (changes: Partial<LinkStatus>) => {

@@ -29,6 +29,9 @@ test("program – a word that resembles no command gets no suggestion", async ()
   assert.equal(run.stderr, 'error: unknown command "xyzzy"; `gateside --help` lists them\n');
   assert.match((await runCommand(["sim"])).stderr, /did you mean simulate\?/);
   assert.match((await runCommand(["--hlep"])).stderr, /did you mean --help\?/);
+  const early = await runCommand(["--environment", "plant.env", "check"]);
+  assert.equal(early.code, 2);
+  assert.match(early.stderr, /flags follow the command/);
   const helped = await runCommand(["help", "chekc"]);
   assert.equal(helped.code, 2);
   assert.match(helped.stderr, /unknown command "chekc"; did you mean check\?/);

@@ -93,6 +93,16 @@ test("doctor – a gateway that is down is one line, not one per sensor", async 
   assert.match(text.stdout, /^skipped +sensors +(\d+) of \1 reads not tried: /m);
 });
 
+test("doctor – if the day has no record of any sensor, the day and the zone it depends on are named", async (t) => {
+  const b = await bench(t);
+  const run = await runCommand(["doctor"], { ...b, env: { ...b.env, WIRE_WORD: "node" } });
+  assert.equal(run.code, 1);
+  assert.match(
+    run.stdout,
+    /FAILED +sensors .* \d{4}-\d\d-\d\d has no usable record of any sensor; .*\(GATEWAY_TIMEZONE, UTC is in effect\).*WIRE_WORD/,
+  );
+});
+
 test("doctor – with wrong settings it says what it has not checked", async (t) => {
   const b = await bench(t);
   const run = await runCommand(["doctor"], { ...b, env: { ...b.env, MQTT_VERSION: "6" } });

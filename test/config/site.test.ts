@@ -148,6 +148,10 @@ test("site file – a value of the wrong type is reported with what to write", (
   assert.match(lines(site({ ...ACCEL, code: 10234 })).join(), /write a text in quotes: "10234"$/);
   assert.match(lines(site({ ...ACCEL, type: "3" })).join(), /whole number, without quotes: 3$/);
   assert.match(
+    lines(site({ ...LOOP, channels: { channel1: { ...LOOP_CHANNEL, low: "0,5" } } })).join(),
+    /write a number with a decimal point and without a comma$/,
+  );
+  assert.match(
     lines(site({ ...CURRENT, channels: { current1: { clamp: 70 } } })).join(),
     /70 is not allowed; use 50, 100, 250 or 500$/,
   );

@@ -109,6 +109,9 @@ async function givesAName(house: House): Promise<void> {
   const { page, address } = house;
   await signIn(page, address, TOKEN);
   await page.getByText("No sensors are configured yet").waitFor();
+  // Nothing was requested from it yet.
+  await page.locator(".flow").getByText("Not contacted yet").waitFor();
+  assert.equal(await page.getByText("does not respond").count(), 0);
   const early = house.browser.requests.filter((url) => /setup[^/]*\.(js|css)$/.test(url));
   assert.deepEqual(early, [], "the pages of set-up are loaded when they are opened");
   await page.getByRole("link", { name: "Open the set-up page" }).click();
@@ -121,6 +124,9 @@ async function givesAName(house: House): Promise<void> {
     .getByRole("alert")
     .getByText(/is empty or has leading or trailing spaces/)
     .waitFor();
+  await name.fill("plant/7");
+  await page.getByText("In topics, it appears as “plant_7”.").waitFor();
+  await name.fill("");
   await name.pressSequentially("plant");
   await name.press("Enter");
   await said(page, "Saved");
@@ -143,7 +149,13 @@ async function addsASensor(house: House): Promise<void> {
   await field(page, "name").fill("Tank");
   await page.getByLabel("loop", { exact: true }).check();
   await page.getByLabel("List channel1").check();
-  await field(page, "channels.channel1.low").fill("0");
+  const low = field(page, "channels.channel1.low");
+  await low.pressSequentially("0,5");
+  await page
+    .locator(".set-field", { has: low })
+    .getByText(/"0,5" has the wrong type; write a number with a decimal point/)
+    .waitFor();
+  await low.fill("0");
   await field(page, "channels.channel1.high").fill("100");
   // The agent is asked while the form is filled in.
   await field(page, "channels.channel1.unit").fill("%");

@@ -1,5 +1,5 @@
 /** Current faults in plain words with the remedy: what the dashboard and `status` show. */
-import type { AgentStatus, LinkStatus, SensorState } from "../agent-status.ts";
+import { type AgentStatus, isUntried, type LinkStatus, type SensorState } from "../agent-status.ts";
 import type { FailureClass } from "../failure.ts";
 import type { Site } from "../sensor.ts";
 import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../silence.ts";
@@ -42,7 +42,7 @@ export function currentFaults(status: AgentStatus, site: Site): Fault[] {
 }
 
 function gatewayFaults({ gateway }: AgentStatus): Fault[] {
-  if (gateway.isUp) return [];
+  if (gateway.isUp || isUntried(gateway)) return [];
   return [
     {
       code: "gateway_down",

@@ -54,7 +54,9 @@ test("faults – each failing state is reported once, with what to do", () => {
     lastError: "refused",
     lastErrorClass: "not_json" as const,
   };
+  const untried = { ...down, lastAnswerAtMs: null, lastError: null, lastErrorClass: null };
   const cases: [Parameters<typeof agentStatus>[0], string[]][] = [
+    [{ gateway: untried }, []],
     [{ gateway: down }, ["gateway_down"]],
     [{ gateway: down, sensors: [failing] }, ["gateway_down"]],
     [{ links: links.map((link) => ({ ...link, isConnected: false })) }, ["broker_down"]],
