@@ -295,7 +295,7 @@ function checkRunning(
   place: string,
   targets: readonly Target[],
   machines: readonly unknown[],
-  { faults, warnings }: MeaningNotes,
+  { warnings }: MeaningNotes,
 ): void {
   const reported = new Set(
     machines.flatMap((value) => {
@@ -312,7 +312,8 @@ function checkRunning(
   const names = [...mute];
   const who =
     names.length === 1 ? `sensor ${names[0]}` : `${names.length} sensors (${names[0]}, …)`;
-  (isAll ? faults : warnings).push({
+  // Not a fault: the rule waits for the state of its machine (plant section 11), as it does while that is unknown.
+  warnings.push({
     place: `${place}.onlyRunning`,
     problem: `${who} ${names.length === 1 ? "is" : "are"} on a machine without "running", so the rule can never trigger${isAll ? "" : " there"}`,
     remedy: "add `running` to the sensor's machine in machines, or remove onlyRunning",

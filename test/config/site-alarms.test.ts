@@ -156,12 +156,6 @@ const WRONG: readonly [string, readonly Part[], readonly Part[], string][] = [
     "alarms[0].baseline",
   ],
   [
-    "onlyRunning where nothing says it runs",
-    [PRESSURE],
-    machine({ running: undefined }),
-    "alarms[0].onlyRunning",
-  ],
-  [
     "a running signal of an unknown sensor",
     [],
     machine({ running: { ...RUNNING, sensor: "1" } }),
@@ -225,6 +219,20 @@ for (const [name, alarms, machines, place] of WRONG) {
     assert.equal(faults[0]?.place, `site.json: ${place}`);
   });
 }
+
+test("site file – a rule that waits for a machine of which nothing says when it runs is a warning", () => {
+  const { faults, warnings } = load([PRESSURE], machine({ running: undefined }));
+  assert.deepEqual(faults.map(faultLine), []);
+  assert.match(
+    warnings.map(faultLine).join(),
+    /alarms\[0\]\.onlyRunning: sensor 30007 is on a machine without "running", so the rule can never trigger;/,
+  );
+});
+
+test("site file – a machine without gear wheels, and a baseline of few readings", () => {
+  const few = { ...CHANGE, baseline: { readings: 3, deviations: 4 } };
+  assert.deepEqual(load([few], machine({ teeth: [] })).faults.map(faultLine), []);
+});
 
 test("site file – a rule that can never apply to some of its sensors is a warning", () => {
   const { faults, warnings } = load([

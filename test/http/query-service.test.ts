@@ -583,6 +583,30 @@ test("query service – state reads fill the device list, and supply internal RM
   assert.deepEqual(((await rows(true, 2)) as unknown as unknown[]).slice(3), own(2, "GE", null));
 });
 
+test("query service – internal RMS is served in mm/s whatever unit the node reports it in", async (t) => {
+  const { ok, parts } = await service(t);
+  const node = (minute: number, unit: string) => ({
+    sensor: "10234",
+    kind: "node" as const,
+    timeMs: NOW + minute * 60_000,
+    values: { vel_rms1: 0.5 },
+    units: { vel_rms1: unit },
+  });
+  const asked = { machinecode: 40, pointindex: 1, axis: 1, getRMS: true };
+  parts.history.add(node(-3, "in/s"));
+  parts.history.add(node(-2, "1"));
+  parts.history.add(node(-1, "%"));
+  const [table] = (await ok("GetAllHistoryMeasures", asked)) as unknown as { data: unknown[][] }[];
+  assert.deepEqual(
+    table?.data.map((row) => [row[4], row[6]]),
+    [
+      ["mm/s", 12.7],
+      ["mm/s", 0.5],
+      ["%", 0.5],
+    ],
+  );
+});
+
 test("query service – a sensor without listed channels has the axes that its records have", async (t) => {
   const unlisted = SITE.sensors.map((sensor) =>
     sensor.code === "10234" ? { ...sensor, channels: {} } : sensor,

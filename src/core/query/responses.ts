@@ -16,7 +16,7 @@ import {
 } from "../wire/names.ts";
 import type { LocalTime } from "./dates.ts";
 import type { AxisPlace, TreeNode } from "./site-tree.ts";
-import type { UnitEntry } from "./units.ts";
+import { conversionFactor, type UnitEntry } from "./units.ts";
 
 export type Cell = string | number | boolean | null;
 
@@ -122,23 +122,31 @@ export function historyRows(open: OpenReading, place: AxisPlace, time: LocalTime
 }
 
 const INTERNAL_RMS = 7;
+/** Of a register for which the site file gives none. */
+const NO_UNIT = "1";
 
 /**
- * Rows of values that the node measures itself, for `getRMS`: in the same columns, with the reason code for internal
- * RMS.
+ * Rows of values that the node measures itself, for `getRMS`: in the same columns and units, with the reason code for
+ * internal RMS. A value in a unit of another quantity keeps its own label.
  */
 export function internalRmsRows(open: OpenReading, place: AxisPlace, time: LocalTime): Cell[][] {
   const { machine, point, axis, channel } = place;
   const head = [machine, point, axis, time.dashed(open.reading.timeMs)];
   const [accel, vel, env] = UNIT_FORMS.label;
-  const units = { accel, vel, env };
-  return internalRms(open.values, channel).map(({ quantity, value }) => [
-    ...head,
-    units[quantity],
-    null,
-    value,
-    INTERNAL_RMS,
-  ]);
+  const served = { accel, vel, env };
+  const units = JSON.parse(open.reading.units) as Record<string, string>;
+  return internalRms(open.values, channel).map(({ name, quantity, value }) => {
+    const unit = served[quantity];
+    const own = units[name] ?? NO_UNIT;
+    const factor = own === NO_UNIT ? 1 : conversionFactor(own, unit);
+    return [
+      ...head,
+      factor === null ? own : unit,
+      null,
+      value === null ? null : value * (factor ?? 1),
+      INTERNAL_RMS,
+    ];
+  });
 }
 
 /** Nested as machines > points > axes; the entries are sorted that way. */

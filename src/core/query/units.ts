@@ -53,6 +53,12 @@ export function unitFactor(from: string, to: string): number | null {
   return stored === wanted ? 1 : (FACTORS[stored]?.[wanted] ?? null);
 }
 
+/** The same between any two units, in either direction. */
+export function conversionFactor(from: string, to: string): number | null {
+  const back = unitFactor(to, from);
+  return unitFactor(from, to) ?? (back === null ? null : 1 / back);
+}
+
 /** The units available at this site, each with its code. */
 export class UnitTable {
   readonly entries: readonly UnitEntry[];

@@ -26,8 +26,10 @@ export function signalOf(values: Values): number | null {
 }
 
 export interface InternalRms {
+  /** Of the value in the reading. */
+  readonly name: string;
   readonly quantity: "accel" | "vel" | "env";
-  /** G, mm/s or GE; null if the value is bad. */
+  /** In the unit of the reading; null if the value is bad. */
   readonly value: number | null;
 }
 
@@ -39,7 +41,7 @@ export function internalRms(values: Values, channel: number): InternalRms[] {
       const match = RMS.exec(name);
       const named = match?.[1] === "acc" ? "accel" : match?.[1];
       if (named !== quantity || Number(match?.[2]) !== channel) continue;
-      found.push({ quantity, value: typeof value === "number" && value >= 0 ? value : null });
+      found.push({ name, quantity, value: typeof value === "number" && value >= 0 ? value : null });
       break;
     }
   }
