@@ -17,9 +17,9 @@ if [ "${1:-}" = --uninstall ]; then
     rm -rf /var/lib/gateside /etc/gateside/gateside.env
     rmdir /etc/gateside 2>/dev/null || true
     userdel gateside 2>/dev/null || true
-    say "Gateside, its readings and its settings are removed."
+    say "Gateside, its readings and its settings have been removed."
   else
-    say "Gateside is removed; settings in /etc/gateside and readings in /var/lib/gateside stay (--purge removes them)."
+    say "Gateside has been removed; settings in /etc/gateside and readings in /var/lib/gateside are kept (--purge removes them)."
   fi
   exit 0
 fi
@@ -27,7 +27,7 @@ fi
 [ -f dist/gateside.js ] && [ -f dist/launch.js ] && [ -f dist/better_sqlite3.node ] || fail "dist/ is not built: run  npm ci && npm run build  first"
 node=$(command -v node) || fail "Node is not installed; version 20.20, 22.12 or 24 is needed"
 "$node" -e 'const [a,b]=process.versions.node.split(".").map(Number); process.exit((a===20&&b>=20)||(a===22&&b>=12)||a>=24?0:1)' ||
-  fail "this is Node $("$node" --version); 20.20, 22.12 or 24 is needed, or a newer one of each"
+  fail "this is Node $("$node" --version); it must be 20.20 or later in the 20 series, 22.12 or later in the 22 series, or 24 or later"
 "$node" dist/gateside.js --version >/dev/null &&
   "$node" -e 'process.dlopen({ exports: {} }, require("node:path").resolve("dist/better_sqlite3.node"))' ||
   fail "the program was not built for Node $("$node" --version): run  npm ci && npm run build  with it"

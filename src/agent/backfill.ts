@@ -91,7 +91,7 @@ function faultOf(
     if (!isDay(day)) return `${JSON.stringify(day)} is not a valid day; write it like 2026-11-20`;
   if (to < from) return `the last day, ${to}, is before the first, ${from}`;
   if (today !== null && from > today)
-    return `${from} is in the future: it is ${today} at the gateway`;
+    return `${from} is in the future: the date at the gateway is ${today}`;
   if (addDays(from, DAYS_MAX) <= to) return `more than ${DAYS_MAX} days; request fewer at a time`;
   if (sensor !== null) {
     const configured = site.sensors.find(({ code }) => code === sensor);
@@ -111,7 +111,9 @@ function split(request: BackfillRequest, { site, canReread }: BackfillParts, tod
   if (isCut) {
     const next = addDays(last, 1);
     const what = next === request.to ? next : `${next} to ${request.to}`;
-    refused.push(`${what}: not read; it is in the future: it is ${today} at the gateway`);
+    refused.push(
+      `${what}: not read, because it is in the future: the date at the gateway is ${today}`,
+    );
   }
   for (let day = last; day >= request.from; day = addDays(day, -1)) {
     const isSafe = site.current.sensors

@@ -53,7 +53,7 @@ export class LoadWatch {
     if (this.#slowMinutes !== SLOW_MINUTES) return;
     logger.warn(
       { delayS, minutes: SLOW_MINUTES, sensors: sensors() },
-      "too little CPU time for this load: values are published late; raise POLL_INTERVAL_S, poll fewer sensors, or give the service more CPU",
+      "not enough CPU time for this load: values are published late; raise POLL_INTERVAL_S, poll fewer sensors, or give the service more CPU",
     );
   }
 

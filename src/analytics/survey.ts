@@ -47,7 +47,7 @@ export async function survey(
   try {
     companies = await walkTree(client, places, progress, signal);
   } catch (error) {
-    notes.push(`names and places are incomplete: ${messageOf(error)}`);
+    notes.push(`names and locations are incomplete: ${messageOf(error)}`);
   }
   const assigned = await assignments(client, listed, places, progress, signal, notes);
   return {

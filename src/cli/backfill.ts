@@ -44,7 +44,7 @@ export async function run(context: CommandContext): Promise<number> {
   else {
     for (const note of end.notes) stderr.write(`${note}\n`);
     stdout.write(
-      `${end.state}: ${end.reads.done} of ${end.reads.total} reads (${end.reads.failed} failed), ${end.stored} readings stored, ${end.duplicates} were known\n`,
+      `${end.state}: ${end.reads.done} of ${end.reads.total} reads (${end.reads.failed} failed), ${end.stored} readings stored, ${end.duplicates} were already stored\n`,
     );
   }
   return end.state === "done" && end.reads.failed === 0 ? 0 : 1;

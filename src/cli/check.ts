@@ -64,7 +64,7 @@ function printRunning(
   if (digest !== null) stdout.write(`Configuration ${digest}\n`);
   if (running === null) {
     if (flags.has("diff"))
-      stdout.write("No agent is running on DATA_DIR: the next start applies all of it\n");
+      stdout.write("No agent is running on DATA_DIR; the next start uses this configuration\n");
     return;
   }
   const { changes, pendingRestart, faults, refusal } = running;
@@ -189,7 +189,7 @@ function firstStartLines(report: ConfigurationReport): string[] {
     [
       `First start: today and BACKFILL_DAYS (${days}) days before it are read and sent; live readings are always sent first`,
       ...lines,
-      "  if sensors send as often as the simulator's. For a slow connection, or a fleet that starts on one day, set MQTT_BACKLOG_RATE (messages per second) or reduce BACKFILL_DAYS",
+      "  if sensors send as often as the simulated ones. For a slow connection, or if many boxes start on the same day, set MQTT_BACKLOG_RATE (messages per second) or reduce BACKFILL_DAYS",
     ].join("\n"),
   ];
 }
@@ -200,7 +200,7 @@ function memoryLine(bufferMaxMb: number | undefined, streams: number): string | 
   const readings = recognisedReadings(bufferMaxMb * 2 ** 20);
   const days = readings / (streams * 1440);
   const shown = days < 10 ? days.toFixed(1) : Math.floor(days).toLocaleString("en");
-  return `\nBuffer: recognises about ${readings.toLocaleString("en")} readings that have left it, so that they are not sent twice: ${shown} days of this site at one reading per minute for each sensor and kind\n`;
+  return `\nBuffer: remembers about ${readings.toLocaleString("en")} readings after removing them, so that they are not sent twice. For this site, that is ${shown} days at one reading per minute for each sensor and kind\n`;
 }
 
 const count = (n: number, word: string) => `${n} ${word}${n === 1 ? "" : "s"}`;

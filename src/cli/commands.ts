@@ -12,7 +12,7 @@ import { SIMULATE_FLAGS } from "./simulate-flags.ts";
 /** For the package alone (src/launch.ts), so no help lists it. */
 export const TRAINING: Command = {
   name: "train",
-  summary: "run the agent for some seconds beside a simulated plant, for the code cache",
+  summary: "run the agent against a simulated plant for a few seconds to fill the code cache",
   flags: [],
   examples: [],
   load: () => import("./train.ts"),
@@ -101,7 +101,7 @@ export const COMMANDS: readonly Command[] = [
     name: "alarms",
     summary: "list, acknowledge and shelve alarms of the running agent; show baselines",
     details:
-      "By default, lists active, acknowledged and shelved alarms. The list and the events show the ids.\nExit code 0 if no alarm needs attention or the action succeeded; 1 if an alarm does, the agent refuses the action, or no agent responds.",
+      "By default, lists active, acknowledged and shelved alarms. The list and the events show the ids.\nExit code 0 if no alarm needs attention or the action succeeded; 1 if an alarm needs attention, the agent refuses the action, or no agent responds.",
     flags: ALARMS_FLAGS,
     examples: [
       "gateside alarms",

@@ -93,14 +93,14 @@ export async function findKinds(
       }
       if (sources.size === 0) {
         notes.push(
-          `type ${type}: the gateway has no records of ${tried.join(", ")} in the last ${search.days} days; look further back with --days`,
+          `type ${type}: the gateway has no records for ${tried.join(", ")} in the last ${search.days} days; look further back with --days`,
         );
         continue;
       }
       kinds.set(type, [...sources.keys()]);
       const [code] = sources.values();
       notes.push(
-        `type ${type}: treated as ${[...sources.keys()].join(" and ")}, because the gateway has such records of ${code}; correct sensors of this type that differ`,
+        `type ${type}: treated as ${[...sources.keys()].join(" and ")}, because the gateway has such records for ${code}; correct sensors of this type that differ`,
       );
     }
   } finally {
@@ -108,7 +108,7 @@ export async function findKinds(
   }
   if (!responded.isAny && byType.size > 0) {
     throw new GatewayRefusal(
-      `the gateway returned no day of any sensor: ${responded.last}; check that ${gateway.client.state.url} is the gateway's address, ${search.service} its service (--gateway-service), and ${search.wireWord} the word in its names (--wire-word)`,
+      `the gateway returned no valid response for any sensor: ${responded.last}; check that ${gateway.client.state.url} is the gateway's address, ${search.service} its service (--gateway-service), and ${search.wireWord} the word in its names (--wire-word)`,
     );
   }
   return { kinds, notes };

@@ -109,7 +109,7 @@ export async function checkGateway(
       found({
         what: "gateway",
         state: "failed",
-        detail: `${settings.gatewayUrl} returned no day of any sensor; check that it is the gateway's address and ${settings.gatewayService} is its service (GATEWAY_SERVICE)${settings.gatewayUrl.startsWith("http:") ? ". A port that requires TLS closes http:// connections: use https:// for it" : ""}${untried > 0 ? ` (${untried} reads not tried)` : ""}`,
+        detail: `${settings.gatewayUrl} returned no valid response for any sensor; check that it is the gateway's address and ${settings.gatewayService} is its service (GATEWAY_SERVICE)${settings.gatewayUrl.startsWith("http:") ? ". A port that requires TLS closes http:// connections: use https:// for it" : ""}${untried > 0 ? ` (${untried} reads not tried)` : ""}`,
       });
     if (responded > 0 && usable === 0 && !isLost && !signal.aborted) {
       const { gatewayTimezone } = settings;
@@ -117,7 +117,7 @@ export async function checkGateway(
       found({
         what: "sensors",
         state: "failed",
-        detail: `the gateway responds, but ${today} has no usable record of any sensor; check that this is the current day in the gateway's time zone (GATEWAY_TIMEZONE, ${gatewayTimezone} is in effect) and that WIRE_WORD is the word in the vendor's names, then type, kinds and code in the site file; gateside probe shows one response in full`,
+        detail: `the gateway responds, but has no usable record of any sensor on ${today}; check that this is the current day in the gateway's time zone (GATEWAY_TIMEZONE, ${gatewayTimezone} is in effect) and that WIRE_WORD is the word in the vendor's names, then type, kinds and code in the site file; gateside probe shows one response in full`,
       });
     }
     checkZone(settings.gatewayTimezone, newestOfEach, found);

@@ -30,8 +30,8 @@ export async function checkHttp(
   const { address, lastError } = running.http;
   if (lastError !== null) found({ what, state: "failed", detail: lastError });
   else if (address === null)
-    found({ what, state: "warning", detail: `the running agent does not listen at ${place} yet` });
-  else found({ what, state: "ok", detail: `the running agent listens at ${address}` });
+    found({ what, state: "warning", detail: `the running agent is not listening on ${place} yet` });
+  else found({ what, state: "ok", detail: `the running agent is listening on ${address}` });
 }
 
 /** The same for MODBUS_HOST and MODBUS_PORT; no finding if it is off. */
@@ -69,8 +69,9 @@ export async function checkModbus(
       "the running agent does not serve Modbus: MODBUS_PORT takes effect after a restart",
     );
   else if (modbus.lastError !== null) report("failed", modbus.lastError);
-  else if (modbus.address === null) report("warning", `the agent does not listen at ${place} yet`);
-  else report("ok", `the running agent listens at ${modbus.address}, ${modbus.clients} clients`);
+  else if (modbus.address === null) report("warning", `the agent is not listening on ${place} yet`);
+  else
+    report("ok", `the running agent is listening on ${modbus.address}, ${modbus.clients} clients`);
 }
 
 function portRemedy(failure: Error): string {

@@ -49,9 +49,9 @@ export async function checkDisk(
     const detail = `${dataDir}${directory === dataDir ? "" : " (will be created)"}, ${freeMb} MB free`;
     if (usable < 8) {
       const why = `less than DISK_FREE_MIN_MB (${diskFreeMinMb}) plus the smallest buffer (8)`;
-      found({ what, state: "failed", detail: `${detail}: ${why}; make room` });
+      found({ what, state: "failed", detail: `${detail}: ${why}; free disk space` });
     } else if (usable < bufferMaxMb) {
-      const why = `the buffer cannot grow to BUFFER_MAX_MB (${bufferMaxMb}); make room or lower it`;
+      const why = `the buffer cannot grow to BUFFER_MAX_MB (${bufferMaxMb}); free disk space or lower it`;
       found({ what, state: "warning", detail: `${detail}: ${why}` });
     } else found({ what, state: "ok", detail });
   } catch (error) {

@@ -27,13 +27,13 @@ export function checkZone(
   const others = dated.filter((reading) => reading.offsetMinutes !== ours(reading));
   const [other] = others;
   if (other === undefined) {
-    const detail = `${zone} is UTC${offsetText(ours(first))}, as ${count(dated.length)} say`;
+    const detail = `${zone} is UTC${offsetText(ours(first))}, which agrees with the records of ${count(dated.length)}`;
     found({ what, state: "ok", detail });
     return;
   }
   const codes = [...new Set(others.map(({ sensor }) => sensor))];
   const named = codes.slice(0, NAMED_MAX).join(", ") + (codes.length > NAMED_MAX ? ", …" : "");
-  const detail = `GATEWAY_TIMEZONE ${zone} is UTC${offsetText(ours(other))} then, and records of ${named} say UTC${offsetText(other.offsetMinutes)}`;
+  const detail = `GATEWAY_TIMEZONE ${zone} is UTC${offsetText(ours(other))} at that time, but records of ${named} have UTC${offsetText(other.offsetMinutes)}`;
   found(
     others.length === dated.length
       ? {
@@ -44,7 +44,7 @@ export function checkZone(
       : {
           what,
           state: "warning",
-          detail: `${detail}, those of ${count(dated.length - others.length)} agree with it; check the time zone of these sensors`,
+          detail: `${detail}; records of ${count(dated.length - others.length)} agree with GATEWAY_TIMEZONE. Check the time zone of ${named}`,
         },
   );
 }

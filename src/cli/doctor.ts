@@ -46,7 +46,7 @@ export async function run(context: CommandContext): Promise<number> {
     });
     await examine(configuration, found, signal);
   } else {
-    const detail = "not tried: fix the faults of settings and site file first";
+    const detail = "not tried: fix the errors in the settings and the site file first";
     for (const what of ["gateway", "sensors", "broker", "http", "disk", "clock"])
       found({ what, state: "skipped", detail });
   }

@@ -136,12 +136,12 @@ function siteOf({ siteFile }: { readonly siteFile: string }, stderr: CommandCont
     const { site } = loadSite(readFileSync(siteFile, "utf8"), siteFile);
     if (site !== null) return site;
     stderr.write(
-      `note: ${siteFile} has errors (see gateside check); names and places are left out\n`,
+      `note: ${siteFile} has errors (see gateside check); names and locations are left out\n`,
     );
   } catch (error) {
     // A store that was copied to another machine may have none beside it.
     if (!stderr.isTTY && (error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    stderr.write(`note: ${siteFile} ${fileTrouble(error)}; names and places are left out\n`);
+    stderr.write(`note: ${siteFile} ${fileTrouble(error)}; names and locations are left out\n`);
   }
   return null;
 }

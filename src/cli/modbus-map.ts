@@ -76,7 +76,7 @@ function blockRows(map: RegisterMap, site: Site): Row[] {
           address + 1,
           "uint16",
           { ...place, value: "age", unit: "s" },
-          "of its newest reading; 65535 = so or more, or none",
+          "age of the newest reading; 65535 = 65535 s or more, or no reading",
         ),
         row(address + 2, "uint16", { ...place, value: "battery", unit: "mV" }, "65535 = unknown"),
       ];

@@ -34,7 +34,7 @@ export const SIMULATE_FLAGS: readonly FlagSpec[] = [
   {
     name: "empty-day",
     value: "FORM",
-    doc: "a day without records: empty, null, missing, empty-array, or a status number",
+    doc: "response for a day without records: empty, null, missing, empty-array, or a status number",
     default: "empty",
   },
   {
@@ -43,7 +43,7 @@ export const SIMULATE_FLAGS: readonly FlagSpec[] = [
     doc: "time that decides the day of a waveform: time_data or realnodetime",
     default: "time_data",
   },
-  { name: "strict-types", doc: "reject a string where an integer is expected, and the reverse" },
+  { name: "strict-types", doc: "reject a string where an integer is expected, and vice versa" },
   { name: "fault-status", value: "400|500", doc: "HTTP status of the error page", default: "400" },
   {
     name: "settings-order",

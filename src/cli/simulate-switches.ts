@@ -44,7 +44,9 @@ function orderOf(text: string | null): (502 | 503 | 504 | 505 | 506)[] | null {
   const order = text.split(",").map((number) => ORDER.find((known) => String(known) === number));
   const known = order.filter((number) => number !== undefined);
   if (known.length !== ORDER.length || order.length !== ORDER.length || new Set(known).size < 5) {
-    throw new UsageError(`--settings-order ${text} is not each of ${ORDER.join(", ")} once`);
+    throw new UsageError(
+      `--settings-order ${text} must list each of ${ORDER.join(", ")} exactly once`,
+    );
   }
   return known;
 }

@@ -34,7 +34,7 @@ export async function run(context: CommandContext): Promise<number> {
     if (siteOut !== null) await writeSite(resolve(cwd, siteOut), simulator);
     stdout.write(startText(simulator, context, siteOut, faults));
     if (registers !== null)
-      stdout.write(`\nStates of nodes as Modbus registers at ${registers.url}\n`);
+      stdout.write(`\nNode states are served as Modbus registers at ${registers.url}\n`);
     if (!signal.aborted) {
       await new Promise<void>((done) =>
         signal.addEventListener("abort", () => done(), { once: true }),
@@ -94,7 +94,8 @@ async function open(flags: Flags): Promise<Simulator | string> {
   const zone = flags.text("zone");
   const word = flags.text("word") ?? "sensor";
   const switches = switchesOf(flags);
-  if (!/^[a-z][A-Za-z0-9_]*$/.test(word)) throw new UsageError("--word is one word, e.g. acme");
+  if (!/^[a-z][A-Za-z0-9_]*$/.test(word))
+    throw new UsageError("--word must be a single word, e.g. acme");
   if (zone !== null && !isZone(zone))
     throw new UsageError(`--zone ${zone} is not an IANA time zone`);
   try {

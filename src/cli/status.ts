@@ -59,7 +59,7 @@ export function statusText(status: SaidStatus): string {
     ],
     ...links.map((link) => [
       linkTitle(link, links),
-      `${link.isConnected ? "connected" : `DOWN${why(link.lastError)}`} (${link.url})${link.retainAvailable === false ? ", the broker stores NO retained messages" : ""}${hostText(link)}${otherAddresses(link)}${pendingText(link, status)}`,
+      `${link.isConnected ? "connected" : `DOWN${why(link.lastError)}`} (${link.url})${link.retainAvailable === false ? ", the broker does NOT store retained messages" : ""}${hostText(link)}${otherAddresses(link)}${pendingText(link, status)}`,
     ]),
     ["buffer", bufferText(status)],
     [
@@ -84,7 +84,7 @@ export function statusText(status: SaidStatus): string {
   for (const { sensor, kind, day, untilMs } of status.daysSetAside ?? []) {
     lines.push([
       "alarm",
-      `${sensor} ${kind} ${day} ended the agent while it was being read; it is retried in ${duration(untilMs - nowMs)}`,
+      `the agent stopped while reading ${sensor} ${kind} of ${day}; the next attempt is in ${duration(untilMs - nowMs)}`,
     ]);
   }
   // Times of readings are the gateway's, whatever this machine's clock says.

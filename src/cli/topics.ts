@@ -30,7 +30,7 @@ export async function run(context: CommandContext): Promise<number> {
       return writeTags(
         context,
         fuxaDevices(rows, configuration.uplinks),
-        "no uplink publishes plain values, and FUXA binds nothing else: add plain to PUBLISH_FORMATS",
+        "FUXA can bind only plain values, and no uplink publishes them: add plain to PUBLISH_FORMATS",
       );
     case "ignition":
       return writeTags(

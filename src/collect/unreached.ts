@@ -4,10 +4,10 @@ import { messageOf } from "./database/failure.ts";
 const WORDS: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nothing accepts connections at that address and port",
   EHOSTUNREACH: "no route to that address",
-  ENETUNREACH: "this machine has no network to that address",
+  ENETUNREACH: "this machine has no route to that network",
   ETIMEDOUT: "that address does not respond",
-  ENOTFOUND: "no name server knows this host",
-  EAI_AGAIN: "no name server responds",
+  ENOTFOUND: "no such host",
+  EAI_AGAIN: "no DNS server responds",
 };
 
 /** Why a connection failed, and what to check. @param what runs there, such as "the broker" */

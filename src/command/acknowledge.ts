@@ -56,7 +56,7 @@ async function answerTo(
   message: Omit<CommandMessage, "uplink">,
 ): Promise<Answer> {
   const request = message.retain
-    ? "a retained request would be executed again on every connection"
+    ? "a retained request is not executed, because it would be executed again on every connection"
     : requestOf(message.payload, clock.now(), redact);
   if (typeof request === "string") {
     audit(AUDITED, "rejected", "");

@@ -64,7 +64,9 @@ export class Refusals {
     this.#writtenAt = clock.monotonic();
     logger.info(
       { count: group.length, sensor: last.entry.sensor, ...last.result },
-      group.length === 1 ? "sensor settings" : "sensor settings refused; this is the last of them",
+      group.length === 1
+        ? "sensor settings"
+        : "sensor settings refused; only the last request is shown",
     );
     try {
       log.refused(group);

@@ -23,7 +23,8 @@ export function refineGateway(raw: RawSettings, { note, warn, path }: Refining):
     if (Object.keys(gatewayHeaders).some((name) => name.toLowerCase() === "authorization")) {
       note({
         place: "GATEWAY_URL",
-        problem: "contains a user name, but GATEWAY_HEADERS already contains an authorization",
+        problem:
+          "contains a user name, but GATEWAY_HEADERS already contains an Authorization header",
         remedy: "keep one of the two",
       });
     }

@@ -166,7 +166,7 @@ const CHANNEL_NAMES = ["channel", "current", "input"].flatMap((word) =>
 );
 
 const TYPE_WORDS: Readonly<Record<string, string>> = {
-  string: "a text in quotes",
+  string: "a string in quotes",
   integer: "a whole number",
   number: "a number",
   boolean: "true or false",

@@ -41,5 +41,7 @@ export function readSecretFile(
 
 /** The name in faults of a file from the uplinks file: its path if it looks like one; otherwise it may be the secret itself. */
 export function fileWord(written: string, path: string): string {
-  return /^\.{0,2}\/[^\n]*$/.test(written) ? path : "the file that it names (next to this one)";
+  return /^\.{0,2}\/[^\n]*$/.test(written)
+    ? path
+    : "the file that it names (relative to the directory of this file)";
 }

@@ -43,6 +43,6 @@ export function expectation(spec: SettingSpec): string {
     case "choice":
       return `set it to ${anyOf(spec.choices)}`;
     case "text":
-      return `set it to ${spec.form ?? "a text"}`;
+      return `set it to ${spec.form ?? "text"}`;
   }
 }

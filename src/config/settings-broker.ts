@@ -38,7 +38,7 @@ export const BROKER_SETTINGS = {
     type: "text",
     default: "gateside",
     pattern: "^(?!\\$)(?!spBv1\\.0(/|$))[^+#/\\u0000-\\u001f]+(/[^+#/\\u0000-\\u001f]+)*$",
-    form: "topic levels without + # or $ at the start, no leading or trailing /, not spBv1.0",
+    form: "topic levels without + or #, no leading $, no leading or trailing /, not spBv1.0",
     doc: "First level or levels of every JSON and plain topic.",
   },
   MQTT_INFLIGHT: {

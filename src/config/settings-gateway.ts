@@ -81,10 +81,10 @@ export const GATEWAY_SETTINGS = {
     form: "whole numbers, comma-separated",
     doc: "Status numbers that mean a day without records on this gateway.",
   },
-  SITE_FILE: { type: "text", default: "config/site.json", doc: "The site file." },
+  SITE_FILE: { type: "text", default: "config/site.json", doc: "Path of the site file." },
   UPLINKS_FILE: {
     type: "text",
-    doc: "The uplinks file: more destinations, each with its own session.",
+    doc: "Path of the uplinks file: more destinations, each with its own session.",
   },
   DATA_DIR: { type: "text", default: "data", doc: "Directory that holds gateside.db." },
   POLL_INTERVAL_S: {
@@ -99,7 +99,7 @@ export const GATEWAY_SETTINGS = {
     default: 7,
     minimum: 0,
     maximum: 366,
-    doc: "Days before today that are read at the first start; also the longest outage that is filled in later.",
+    doc: "Days before today that are read at the first start; also the longest gap that is filled after an outage.",
   },
   LATE_GRACE_S: {
     type: "integer",
@@ -113,7 +113,7 @@ export const GATEWAY_SETTINGS = {
     default: 6,
     minimum: 0,
     maximum: 60,
-    doc: "Maximum time that new readings wait to be stored and published together, s, which spares SD cards; 0 = no wait. More than 50 waiting readings are stored at once.",
+    doc: "Maximum time that new readings wait so that they are stored and published in one batch, s; spares SD cards. 0 = no wait. When more than 50 are waiting, they are stored immediately.",
   },
   HISTORY_DAYS: {
     type: "integer",

@@ -22,14 +22,14 @@ export const SERVICE_SETTINGS = {
   ALARM_EMAIL_FROM: {
     type: "text",
     pattern: "^[^\\s@<>,;]+@[^\\s@<>,;]+$",
-    form: "a mail address",
-    doc: "Sender of alarm mails.",
+    form: "an e-mail address",
+    doc: "Sender of alarm e-mails.",
   },
   ALARM_EMAIL_TO: {
     type: "text",
     pattern: "^[^\\s@<>,;]+@[^\\s@<>,;]+$",
-    form: "a mail address",
-    doc: "Recipient of alarm mails.",
+    form: "an e-mail address",
+    doc: "Recipient of alarm e-mails.",
   },
   CONFIG_PUBLIC_KEY_FILE: {
     type: "text",
@@ -69,14 +69,14 @@ export const SERVICE_SETTINGS = {
     type: "text",
     secret: true,
     pattern: "^[\\u0021-\\u007e]+$",
-    form: "printable ASCII characters without blanks",
+    form: "printable ASCII characters without spaces",
     doc: "Bearer token with full access; required when HTTP_HOST is not a loopback address.",
   },
   HTTP_VIEW_TOKEN: {
     type: "text",
     secret: true,
     pattern: "^[\\u0021-\\u007e]+$",
-    form: "printable ASCII characters without blanks",
+    form: "printable ASCII characters without spaces",
     doc: "Bearer token with read-only access.",
   },
   SETUP_ENABLED: {

@@ -132,8 +132,8 @@ const TYPE_WORDS: Readonly<Record<SettingSpec["type"], string>> = {
   integer: "a whole number",
   number: "a number",
   boolean: "true or false",
-  choice: "a text",
-  text: "a text",
+  choice: "text",
+  text: "text",
 };
 
 function schemaFault(name: SettingName, keyword: string, value: string | undefined): Fault {
@@ -150,7 +150,7 @@ function schemaFault(name: SettingName, keyword: string, value: string | undefin
     maximum: "is too large",
     enum: "is not allowed",
     type: `is not ${TYPE_WORDS[spec.type]}`,
-    pattern: "does not have the right form",
+    pattern: "has an invalid format",
   };
   return {
     place: name,

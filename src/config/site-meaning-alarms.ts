@@ -202,7 +202,7 @@ function targetsOf(
       place: `${place}.values[${i}]`,
       problem:
         matched.length > 0
-          ? `${shown(pattern)} is a text, and limits apply only to numbers`
+          ? `${shown(pattern)} is text, and limits apply only to numbers`
           : `${shown(pattern)} is not a value of the readings that the rule selects`,
       remedy:
         matched.length > 0

@@ -199,15 +199,15 @@ function checkPresence(
       faults.push({
         place: `${place}.channels`,
         problem: `lists no channel for ${kind}, so nothing would be published for it`,
-        remedy: `add ${word}1${count > 1 ? ` to ${word}${count}` : ""} with ${needs}`,
+        remedy: `add ${word}1${count > 1 ? ` to ${word}${count}` : ""}, each with ${needs}`,
       });
     }
   }
 }
 const NEEDS: Readonly<Partial<Record<PolledKind, string>>> = {
-  current: "a clamp each",
-  currentV2: "a clamp each",
-  loop: "unit, low and high each",
+  current: "a clamp",
+  currentV2: "a clamp",
+  loop: "unit, low and high",
 };
 
 function fits(name: string, kind: PolledKind): boolean {

@@ -139,7 +139,7 @@ export function hasChanges({ sensors, site, uplinks }: ConfigurationChanges): bo
 export function changeLines({ sensors, site, uplinks }: ConfigurationChanges): string[] {
   return [
     ...sensors.added.map((code) => `sensor ${code} is added; it is read as on a first start`),
-    ...sensors.removed.map((code) => `sensor ${code} is removed; its stored readings stay`),
+    ...sensors.removed.map((code) => `sensor ${code} is removed; its stored readings are kept`),
     ...sensors.changed.map(({ code, fields }) => `sensor ${code} changes: ${fields.join(", ")}`),
     ...site.map((field) => `${field} changes`),
     ...uplinks.added.map((name) => `uplink ${name} is added`),

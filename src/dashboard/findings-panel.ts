@@ -91,7 +91,7 @@ function findingItem(model: Model, finding: ApiFinding, machine: Machine | null)
       ", last seen ",
       timeNode(model, Date.parse(finding.lastSeen)),
       inRow > 0 ? `, in ${inRow} readings in a row` : ", not in the newest reading",
-      ` · ${number(level)} of ${number(limit)} ${unit} required, at ${number(speedRpm, "rpm")} rpm`,
+      ` · ${number(level)} ${unit}, threshold ${number(limit)} ${unit}, at ${number(speedRpm, "rpm")} rpm`,
     ),
     evidenceTable(finding, machine),
   );

@@ -28,7 +28,7 @@ export function machinePage(parent: HTMLElement, api: Api, model: Model, id: str
     h(
       "section",
       { class: "panel", "aria-labelledby": "machine-sensors" },
-      h("h2", { id: "machine-sensors" }, "Its sensors"),
+      h("h2", { id: "machine-sensors" }, "Sensors"),
       list,
     ),
   );

@@ -33,7 +33,7 @@ export function isShown(sensor: ApiSensor, filter: Filter): boolean {
 }
 
 export function areaName({ location }: ApiSensor): string {
-  return location === null ? "No place given" : (location.names?.area ?? `Area ${location.area}`);
+  return location === null ? "No location" : (location.names?.area ?? `Area ${location.area}`);
 }
 export function machineName({ location }: ApiSensor): string {
   return location === null ? "" : (location.names?.machine ?? `Machine ${location.machine}`);

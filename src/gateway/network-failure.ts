@@ -19,12 +19,12 @@ const WORDS: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nothing accepts connections at its address and port",
   EHOSTUNREACH: "no route to its address",
   EHOSTDOWN: "no route to its address",
-  ENETUNREACH: "this machine has no network to its address",
+  ENETUNREACH: "this machine has no route to its network",
   ENETDOWN: "this machine's network is down",
   ETIMEDOUT: "its address does not respond",
   UND_ERR_CONNECT_TIMEOUT: "its address does not respond",
-  ENOTFOUND: "no name server knows it",
-  EAI_AGAIN: "no name server responds",
+  ENOTFOUND: "no such host",
+  EAI_AGAIN: "no DNS server responds",
 };
 const TLS_CODE = /^(?:ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|HOSTNAME_MISMATCH)/;
 

@@ -179,7 +179,7 @@ export const SETUP_OPERATIONS: readonly Operation[] = [
       "Logs in to an analytics service and requests its list of sensors. The password is not stored.",
     body: DISCOVER_BODY,
     also: { ...SETUP_OFF, 409: "A search is already running." },
-    response: "It began.",
+    response: "The search has started.",
     status: 202,
     schema: RESPONSE.setupDiscovery,
   },

@@ -17,8 +17,7 @@ export const SETUP_VERSION = objectOf({ version: integer(1, 999_999_999) }, ["ve
 
 const OFF = "set-up is off: set SETUP_ENABLED=true and restart the agent";
 const NO_UPLINKS = "UPLINKS_FILE is not set: set it to a path and restart the agent";
-const NO_MATCH =
-  'name what you changed: If-Match with the hash that GET gave, in quotes, such as "3f2a…"';
+const NO_MATCH = 'send If-Match with the hash that GET returned, in quotes, such as "3f2a…"';
 
 /**
  * The site file over HTTP: read, checked, replaced, and restored from one of the last ten versions. 403 while

@@ -82,7 +82,7 @@ export function createHttpServer(parts: HttpParts, options: HttpOptions): HttpSe
       try {
         await local?.listen();
       } catch (err) {
-        parts.logger.info({ err }, "no socket for commands in DATA_DIR");
+        parts.logger.info({ err }, "the socket for commands in DATA_DIR could not be opened");
       }
     },
     async listen() {
@@ -200,7 +200,12 @@ export function createApp(
     }
     return reply
       .code(status)
-      .send(problem(status, status >= 500 ? "internal fault" : refusalOf(status, error.message)));
+      .send(
+        problem(
+          status,
+          status >= 500 ? "internal error; see the agent's log" : refusalOf(status, error.message),
+        ),
+      );
   });
   app.setNotFoundHandler((request, reply) =>
     reply

@@ -1,17 +1,17 @@
 /** The system's file errors, in words; the operator reads the path next to them. */
 const WORDS: Readonly<Record<string, string>> = {
   ENOENT: "does not exist",
-  ENOTDIR: "is below something that is not a directory",
+  ENOTDIR: "is below a path that is not a directory",
   EISDIR: "is a directory, not a file",
-  ELOOP: "is a link that leads back to itself",
+  ELOOP: "is a symbolic link that leads back to itself",
   ENAMETOOLONG: "is too long for a file name",
 };
 
 /** Follows the path: `/etc/site.json does not exist`. Never throws, whatever was thrown. */
 export function fileTrouble(error: unknown, wish: "read" | "written" = "read"): string {
   const code: unknown = error instanceof Error ? Reflect.get(error, "code") : null;
-  if (code === "EACCES" || code === "EPERM") return `may not be ${wish} by this user`;
-  if (code === "EROFS") return "lies on a read-only file system";
+  if (code === "EACCES" || code === "EPERM") return `cannot be ${wish} by this user`;
+  if (code === "EROFS") return "is on a read-only file system";
   const known = typeof code === "string" ? WORDS[code] : undefined;
   if (known !== undefined) return known;
   const detail =

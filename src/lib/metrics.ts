@@ -26,7 +26,7 @@ export function createMetrics() {
     gatewaySkew: gauge("gateway_clock_skew_seconds", "Gateway's clock minus the agent's."),
     pollDuration: histogram(
       "poll_duration_seconds",
-      "One read of a sensor's day, request to commit.",
+      "Duration of one read of a sensor's day, from request to commit.",
       [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300],
     ),
     unchangedDays: counter(
@@ -83,7 +83,7 @@ export function createMetrics() {
     diskFreeBytes: gauge("disk_free_bytes", "Free space on the store's disk."),
     hoursUntilFull: gauge(
       "buffer_hours_until_full",
-      "Hours of an outage for which the buffer has room at the recent rate.",
+      "Hours of outage that the buffer has room for at the recent rate.",
     ),
     commits: counter("store_commits_total", "Transactions committed."),
     commitDuration: histogram(

@@ -68,7 +68,7 @@ class LibraryPath implements PublishPath {
     // mqtt.js would end the session because of it.
     const texts = [topic, contentType ?? "", ...Object.entries(userProperties ?? {}).flat()];
     if (texts.some((text) => Buffer.byteLength(text) > TEXT_BYTES_MAX)) {
-      throw new RangeError("a text is longer than 65,535 bytes");
+      throw new RangeError("a string is longer than 65,535 bytes");
     }
     const properties = {
       ...(contentType === undefined ? {} : { contentType }),

@@ -14,10 +14,10 @@ const DEADLINES: ModbusDeadlines = { connectMs: 5_000, answerMs: 5_000 };
 const PORT = 502;
 /** Names of the exceptions (Modbus application protocol section 7). */
 const EXCEPTIONS: Readonly<Record<number, string>> = {
-  1: "it does not know this function",
-  2: "it does not know these addresses",
+  1: "it does not support this function",
+  2: "it has no registers at these addresses",
   3: "it does not accept this number of registers",
-  4: "it failed",
+  4: "it reports an internal failure",
   5: "it needs more time",
   6: "it is busy",
   10: "its gateway has no path to this unit",

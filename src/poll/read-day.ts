@@ -245,7 +245,7 @@ class OneRead {
     if (!mayTake || batch.isEmpty) throw cut;
     this.#parts.logger.warn(
       { ...this.#key, detail: cut.message },
-      "the response is truncated again and again; using its complete records, flagged partial_answer",
+      "the response is truncated on repeated reads; using its complete records, flagged partial_answer",
     );
     batch.mark("partial_answer");
     return this.#commit(batch, checkpoint, log.progress(this.#key)?.records ?? 0, known);

@@ -37,7 +37,7 @@ export function failureOf(
       return new CallFailure({
         failureClass: "not_json",
         code: "malformed",
-        message: `the response is JSON, but not that of a day: ${result.detail}`,
+        message: `the response is JSON, but not in the expected form: ${result.detail}`,
       });
     case "truncated":
     case "complete":

@@ -122,7 +122,7 @@ export class RemoteConfiguration {
         return refuse(
           {
             reason: "version",
-            detail: `it has version ${version}, and version ${last.version} was already accepted; sign a higher one`,
+            detail: `its version is ${version}, but version ${last.version} was already accepted; sign it with a higher version`,
           },
           version,
         );
@@ -262,7 +262,7 @@ function outcomeOf(
     : {
         outcome: "rolled_back",
         reason: "trial",
-        detail: `not as good as before: ${worse.join(", ")}; the last good configuration is back`,
+        detail: `not as good as before: ${worse.join(", ")}; the last good configuration was restored`,
       };
 }
 

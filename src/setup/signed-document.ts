@@ -132,7 +132,7 @@ function checked(document: SignedDocument, expected: Expectation): SignedDocumen
   if (version <= expected.version)
     return refuse(
       "version",
-      `it has version ${version}, and version ${expected.version} was already accepted; sign a higher one`,
+      `its version is ${version}, but version ${expected.version} was already accepted; sign it with a higher version`,
     );
   return document;
 }

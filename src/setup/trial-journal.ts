@@ -127,7 +127,7 @@ export class TrialJournal {
       version,
       digest,
       outcome: "rolled_back",
-      detail: `the agent stopped during the trial; the last good configuration is back${also}`,
+      detail: `the agent stopped during the trial; the last good configuration was restored${also}`,
       atMs: nowMs,
       reply,
     };

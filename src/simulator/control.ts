@@ -43,7 +43,7 @@ export async function handleControl(
       return json(response, 200, simulator.status());
     case "POST /sim/clock": {
       const { offsetMs } = parseObject(await readText(request));
-      if (typeof offsetMs !== "number") throw new BadRequest(400, "offsetMs is a number");
+      if (typeof offsetMs !== "number") throw new BadRequest(400, "offsetMs must be a number");
       simulator.clock.setOffset(offsetMs);
       return json(response, 200, { offsetMs });
     }
@@ -105,7 +105,7 @@ function* servedLines(simulator: Simulator, query: URLSearchParams): Generator<o
 function selection(query: URLSearchParams) {
   const kind = query.get("kind");
   const known = POLLED_KINDS.find((name) => name === kind);
-  if (kind !== null && !known) throw new BadRequest(400, `no kind is named ${kind}`);
+  if (kind !== null && !known) throw new BadRequest(400, `there is no kind named ${kind}`);
   return {
     sensor: query.get("sensor"),
     kind: (known ?? null) as PolledKind | null,
@@ -119,7 +119,8 @@ function timeOf(query: URLSearchParams, name: string): number | null {
   const text = query.get(name);
   if (text === null) return null;
   const ms = /^-?\d+$/.test(text) ? Number(text) : Date.parse(text);
-  if (Number.isNaN(ms)) throw new BadRequest(400, `${name} is no time: ms since 1970, or ISO 8601`);
+  if (Number.isNaN(ms))
+    throw new BadRequest(400, `${name} is not a time: use ms since 1970 or ISO 8601`);
   return ms;
 }
 

@@ -11,7 +11,7 @@ const HEAD_FAULTS = {
   "reset-without-answer": "connection reset without a response",
   "stale-keep-alive": "a connection used a second time is reset before any byte",
   "slow-first-byte": "first byte after `ms` (default 20000)",
-  overloaded: "each answer waits `ms` (default 2000) per request already in work",
+  overloaded: "each response waits `ms` (default 2000) per request already in progress",
   "html-500": "500 with an HTML page",
   "html-400": "400 Request Error page",
   "html-404": "404 Endpoint not found page",
@@ -55,7 +55,7 @@ const RECORD_FAULTS = {
   "same-time-other-content": "a second record of the same time with other content",
   "out-of-order": "records shuffled",
   "newest-first": "records in reverse",
-  late: "records show up `ms` (default 1800000) late",
+  late: "records appear `ms` (default 1800000) late",
   vanished: "records disappear (default a fifth)",
   shrunk: "only the first `count` (default 1) records of a day",
   "changed-field": "one field has changed",
@@ -81,7 +81,7 @@ const RECORD_FAULTS = {
   "sensor-swapped":
     "from now on the point reports under the serial number `text`; the old one only has its past records",
   "type-changed": "the sensor is only found under type `status`",
-  "big-day": "the day is enlarged to about `megabytes` (default 120) by further records",
+  "big-day": "the day is padded to about `megabytes` (default 120) with further records",
 } as const;
 
 /** The spelling; the content stays the same. */
@@ -91,7 +91,7 @@ const SPELLING_FAULTS = {
   "quoted-tokens": "NaN and INF quoted (with nan-tokens)",
   "iso-times": "times as ISO 8601",
   "odd-case": "first letters of names in the other case",
-  "white-space": "generous white space",
+  "white-space": "extra white space",
   "plain-slashes": "slashes not escaped",
   bom: "UTF-8 byte order mark in front",
   utf16: "body in UTF-16",
@@ -101,7 +101,7 @@ const SPELLING_FAULTS = {
 
 /** The body on its way. */
 const BODY_FAULTS = {
-  cut: "body ends at `fraction`, connection closed as if all were well",
+  cut: "body ends at `fraction`, connection closed normally",
   reset: "connection reset at `fraction` of the body",
   "length-larger": "Content-Length is larger than the body",
   "length-smaller": "Content-Length is smaller than the body",
@@ -283,7 +283,7 @@ export function parseFault(value: unknown): FaultSpec | string {
     const closest = likely(String(name), [...NAMES]);
     const advice =
       closest === null ? `the faults are ${[...NAMES].join(", ")}` : `did you mean ${closest}?`;
-    return `no fault is named ${String(name)}; ${advice}`;
+    return `there is no fault named ${String(name)}; ${advice}`;
   }
   const spec: Record<string, unknown> = { name };
   for (const [key, member] of Object.entries(given)) {
@@ -291,7 +291,7 @@ export function parseFault(value: unknown): FaultSpec | string {
     const isText = STRINGS.some((known) => known === key);
     if (!isText && !NUMBERS.some((known) => known === key)) return `${name} has no option ${key}`;
     if (typeof member !== (isText ? "string" : "number")) {
-      return `${key} of ${name} is a ${isText ? "text" : "number"}`;
+      return `${key} of ${name} must be ${isText ? "text" : "a number"}`;
     }
     spec[key] = member;
   }
@@ -304,11 +304,11 @@ export function parseFaultFlag(text: string): FaultSpec | string {
   const spec: Record<string, unknown> = { name: colon < 0 ? text : text.slice(0, colon) };
   for (const pair of colon < 0 ? [] : text.slice(colon + 1).split(",")) {
     const equals = pair.indexOf("=");
-    if (equals < 1) return `${text}: options are written key=value`;
+    if (equals < 1) return `${text}: write options as key=value`;
     const key = pair.slice(0, equals);
     const value = pair.slice(equals + 1);
     spec[key] = STRINGS.some((known) => known === key) ? value : Number(value);
-    if (Number.isNaN(spec[key])) return `${text}: ${key} wants a number`;
+    if (Number.isNaN(spec[key])) return `${text}: ${key} must be a number`;
   }
   return parseFault(spec);
 }

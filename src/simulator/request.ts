@@ -83,6 +83,6 @@ export class RequestFields {
     if (value === undefined || value === null) return null;
     if (typeof value === "string") return value;
     if (typeof value === "number" && !this.#isStrict) return String(value);
-    throw new BadRequest(400, `${name} is no text`);
+    throw new BadRequest(400, `${name} is not text`);
   }
 }

@@ -354,7 +354,7 @@ test("discover – asks the gateway which kinds respond for a type; a flag takes
   const elsewhere = await otherService(t, () => ({ status: 404, body: "" }));
   const wrong = await discover(cwd, [...words.slice(0, 5), elsewhere]);
   assert.equal(wrong.code, 1);
-  assert.match(wrong.stderr, /returned no day of any sensor: .*--gateway-service/);
+  assert.match(wrong.stderr, /returned no valid response for any sensor: .*--gateway-service/);
   await assert.rejects(
     discover(cwd, [...words.slice(0, 5), "ftp://u:s3cret@x"]),
     (error: Error) => {

@@ -22,14 +22,14 @@ test("doctor – a zone that no record agrees with is an error that names the se
   assert.equal(finding?.state, "failed");
   assert.match(
     finding.detail,
-    /GATEWAY_TIMEZONE Europe\/Berlin is UTC\+0200 .*100, 101 say UTC\+0800/,
+    /GATEWAY_TIMEZONE Europe\/Berlin is UTC\+0200 .*100, 101 have UTC\+0800/,
   );
 });
 
 test("doctor – a single sensor that differs is a warning about that sensor", () => {
   const [finding] = zoneFindings("Europe/Berlin", [120, 120, 60]);
   assert.equal(finding?.state, "warning");
-  assert.match(finding.detail, /records of 102 say UTC\+0100/);
+  assert.match(finding.detail, /records of 102 have UTC\+0100/);
 });
 
 test("doctor – records without an offset prove nothing about the zone; matching ones confirm it", () => {

@@ -179,7 +179,7 @@ test("check – before the first start, says how much will be sent and how to ch
   // A tenth of 2,048 MB at 6.3 bytes.
   assert.match(
     before.stdout,
-    /Buffer: recognises about 34,08\d,\d{3} readings .*: [\d,]+ days of this site/,
+    /Buffer: remembers about 34,08\d,\d{3} readings .* that is [\d,]+ days at one reading/,
   );
   mkdirSync(join(cwd, "data"));
   writeFileSync(join(cwd, "data", "gateside.db"), "");

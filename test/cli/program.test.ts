@@ -96,7 +96,7 @@ const MISTAKES: readonly [string, string[], RegExp][] = [
   [
     "a bundle that cannot be written",
     ["doctor", "--bundle", "/proc"],
-    /--bundle \/proc: .*\/(proc)? (may not be written|is a directory)/,
+    /--bundle \/proc: .*\/(proc)? (cannot be written|is a directory)/,
   ],
   [
     "a kind that is misspelt",

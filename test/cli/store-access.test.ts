@@ -34,8 +34,8 @@ test("check – a store that the service user cannot open is an error that names
   if (told === null) return t.skip("other users may not read this checkout");
   assert.equal(told.length, 1);
   assert.equal(told[0]?.place, "DATA_DIR");
-  assert.match(told[0]?.problem ?? "", /gateside\.db may not be written by this user/);
+  assert.match(told[0]?.problem ?? "", /gateside\.db cannot be written by this user/);
   const closed = join(directory, "closed");
   mkdirSync(closed, { mode: isRoot ? 0o700 : 0o500 });
-  assert.match(askedAsOther(closed)?.[0]?.problem ?? "", /closed may not be written by this user/);
+  assert.match(askedAsOther(closed)?.[0]?.problem ?? "", /closed cannot be written by this user/);
 });

@@ -143,7 +143,7 @@ test("doctor – a gateway that accepts connections but never responds is not wa
   assert.equal(run.stdout.match(/no response within/g)?.length, 2);
   assert.match(
     run.stdout,
-    /^FAILED +gateway .*returned no day of any sensor.* \(\d+ reads not tried\)$/m,
+    /^FAILED +gateway .*returned no valid response for any sensor.* \(\d+ reads not tried\)$/m,
   );
 });
 
@@ -283,13 +283,13 @@ test("backfill – a range in the future is an error with exit code 2; if only t
     runCommand(["backfill", "--from", from, "--to", to, "--sensor", b.sensorOf("rpm")], b);
   const future = await ask(day(2), day(3));
   assert.equal(future.code, 2);
-  assert.match(future.stderr, /^error: \S+ is in the future: it is \S+ at the gateway/);
+  assert.match(future.stderr, /^error: \S+ is in the future: the date at the gateway is \S+/);
   assert.equal(future.stdout, "");
   const partly = await ask(day(0), day(3));
   assert.equal(partly.code, 0, partly.stderr);
   assert.match(
     partly.stderr,
-    /^\S+ to \S+: not read; it is in the future: it is \S+ at the gateway/,
+    /^\S+ to \S+: not read, because it is in the future: the date at the gateway is \S+/,
   );
   assert.match(partly.stdout, /^done: 1 of 1 reads/);
 });

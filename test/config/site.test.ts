@@ -145,7 +145,7 @@ test("site file – unknown keys and words are reported with the nearest known o
 });
 
 test("site file – a value of the wrong type is reported with what to write", () => {
-  assert.match(lines(site({ ...ACCEL, code: 10234 })).join(), /write a text in quotes: "10234"$/);
+  assert.match(lines(site({ ...ACCEL, code: 10234 })).join(), /write a string in quotes: "10234"$/);
   assert.match(lines(site({ ...ACCEL, type: "3" })).join(), /whole number, without quotes: 3$/);
   assert.match(
     lines(site({ ...LOOP, channels: { channel1: { ...LOOP_CHANNEL, low: "0,5" } } })).join(),

@@ -64,7 +64,7 @@ test("modbus states – an exception concerns only these registers, not the devi
     assert.ok(error instanceof ModbusFailure);
     assert.equal(error.isDeviceAway, false);
     assert.equal(error.exception, 2);
-    assert.match(error.message, /exception 2: it does not know these addresses/);
+    assert.match(error.message, /exception 2: it has no registers at these addresses/);
     return true;
   });
   assert.deepEqual((await states.read(readOf(url, 10), NEVER)).values, { v10: 357 });

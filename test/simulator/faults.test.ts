@@ -406,8 +406,8 @@ test("faults – the command line form is parsed, and rejected if it is wrong", 
     assert.ok(typeof answer === "string" && why.test(answer), text);
   };
   wrong("cut:fraction", /key=value/);
-  wrong("cut:fraction=much", /wants a number/);
-  wrong("nonsense", /no fault is named nonsense/);
+  wrong("cut:fraction=much", /must be a number/);
+  wrong("nonsense", /there is no fault named nonsense/);
 });
 
 test("simulator – a day of 120 MB leaves memory use flat", async (t) => {

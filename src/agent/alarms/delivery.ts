@@ -131,7 +131,7 @@ export function webhook(url: string, site: () => string): Send {
       signal,
     });
     await response.body?.cancel();
-    if (!response.ok) throw new DeliveryRefused(`it answered ${response.status}`);
+    if (!response.ok) throw new DeliveryRefused(`the server returned HTTP ${response.status}`);
   };
 }
 

@@ -57,7 +57,7 @@ export class AlarmUpkeep {
     await this.#write("alarms that are no longer configured", () =>
       store.apply("end alarms", () => engines.alarms.reconcile(gatewayNow()), true),
     );
-    await this.#write("findings of sensors that have left", () =>
+    await this.#write("findings of removed sensors", () =>
       store.apply(
         "forget findings",
         () => {

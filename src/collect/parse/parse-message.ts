@@ -72,7 +72,10 @@ function parse(delivery: Delivery, options: ParseOptions): Item {
     return rejected("unsupported_version", `v is ${JSON.stringify(version).slice(0, 40)}`);
   const site = optionalText(body, "site");
   if (site !== null && topicLevel(site) !== siteLevel)
-    return rejected("site_mismatch", `says ${site.slice(0, 100)} on a topic of ${siteLevel}`);
+    return rejected(
+      "site_mismatch",
+      `names site ${site.slice(0, 100)} on a topic of site ${siteLevel}`,
+    );
   const named = site ?? siteLevel;
 
   if (first === "agent") return agentItem(second, named, body, receivedMs, options);
@@ -181,7 +184,7 @@ function waveform(
 ): WaveformItem | RejectedItem {
   const timeMs = requiredTime(body, "time");
   const base64 = body["base64"];
-  if (typeof base64 !== "string") throw new WrongMember("base64 is not a text");
+  if (typeof base64 !== "string") throw new WrongMember("base64 is not text");
   const data = Buffer.from(base64, "base64");
   const samples = optionalNumber(body, "samples");
   if (data.length % 4 !== 0 || (samples !== null && samples * 4 !== data.length))

@@ -79,7 +79,7 @@ export function activeSentence(
   const what = `${valueLabel(sentence.sensor, sentence.value)} at ${sensorLabel(sentence.sensor, sentence.site)}`;
   const measured = amount(sentence.measured, sentence.unit);
   if (active.limit === null) {
-    return `${head}: ${what} is in zone ${active.rank === 2 ? "D" : "C"} by its displacement (${measured}).`;
+    return `${head}: ${what} is in zone ${active.rank === 2 ? "D" : "C"} because of its displacement (${measured}).`;
   }
   const bound = BOUND[active.side];
   const isPassed =

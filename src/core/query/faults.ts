@@ -157,7 +157,7 @@ function setAsideFaults({ daysSetAside = [] }: AgentStatus): Fault[] {
     code: "day_set_aside",
     severity: "error",
     subject: sensor,
-    what: `The agent ended ${times === 1 ? "once" : `${times} times`} while reading ${kind} of ${day}. The day is set aside until ${new Date(untilMs).toISOString()}; all others are read.`,
+    what: `The agent stopped unexpectedly ${times === 1 ? "once" : `${times} times`} while reading ${kind} of ${day}. The day is set aside until ${new Date(untilMs).toISOString()}; all other days are read.`,
     remedy: `If the power failed at that time, there is nothing to do. Otherwise read the day now with gateside backfill --sensor ${sensor} --from ${day} --to ${day}, and report the result.`,
     sinceMs,
   }));

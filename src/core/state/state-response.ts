@@ -77,7 +77,7 @@ export function readStateResponse(body: Uint8Array, reading: StateResponseOption
       snippet,
       message:
         verdict.outcome === "malformed"
-          ? `the response is JSON, but not that of a read: ${verdict.detail}`
+          ? `the response is JSON, but not in the expected form: ${verdict.detail}`
           : `the response is not JSON: ${snippet}`,
     });
   }

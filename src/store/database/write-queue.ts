@@ -307,7 +307,7 @@ export class WriteQueue {
   #fail(error: unknown, what: string): StoreFailure {
     const { db, logger } = this.#parts;
     const failure = StoreFailure.from(error, what);
-    if (failure.code === "internal") logger.error({ err: error }, `${what} failed`);
+    if (failure.code === "internal") logger.error({ err: error }, `could not ${what}`);
     try {
       if (db.isOpen && db.writer.inTransaction) db.writer.exec("ROLLBACK");
       if (db.isOpen && needsNewConnection(failure)) this.#connected.reopen(failure);

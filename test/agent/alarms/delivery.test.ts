@@ -71,7 +71,7 @@ test("alarm delivery – a webhook that fails is retried in order, and its addre
     told.events.map(({ state }) => state),
     ["active", "cleared"],
   );
-  assert.match(lines.join(), /it answered 503/);
+  assert.match(lines.join(), /the server returned HTTP 503/);
   assert.doesNotMatch(lines.join(), /secret/);
 });
 
