@@ -16,7 +16,9 @@ export function listenFailure(
         `HTTP_PORT: ${place} is in use by another program, perhaps another agent; set another port, or off`,
       );
     case "EACCES":
-      return failure(`HTTP_PORT: this user may not listen on ${place}; set a port above 1023`);
+      return failure(
+        `HTTP_PORT: this user is not allowed to listen on ${place}; set a port above 1023`,
+      );
     case "EADDRNOTAVAIL":
     case "ENOTFOUND":
       return failure(`HTTP_HOST: ${httpHost} is not an address of this machine`);

@@ -210,17 +210,17 @@ function locationOf(
 ): object | null {
   const [first] = assignments;
   if (first === undefined) {
-    notes.push(`${device.code}: the service does not know where it is mounted; no location`);
+    notes.push(`${device.code}: no location, because the service does not list one`);
     return null;
   }
   const others = assignments.filter(
     ({ machine, point }) => machine !== first.machine || point !== first.point,
   );
-  if (others.length > 0) notes.push(`${device.code}: at more than one place; the first is used`);
+  if (others.length > 0) notes.push(`${device.code}: assigned to more than one measuring point; the first is used`);
   const place = found.places.get(placeKey(first.machine, first.point));
   if (place === undefined) {
     notes.push(
-      `${device.code}: company and area of machine ${first.machine} are unknown; no location`,
+      `${device.code}: company and area of machine ${first.machine} are unknown, so it has no location`,
     );
     return null;
   }
@@ -253,7 +253,7 @@ function siteName({ companies }: Survey, notes: string[]): string {
     .slice(0, 40);
   const site = name === "" ? "site" : name;
   notes.push(
-    `site is called ${JSON.stringify(site)}; the name is part of every topic: change it now, or set --site`,
+    `the site is named ${JSON.stringify(site)}; the name is part of every topic: change it now, or set --site`,
   );
   return site;
 }

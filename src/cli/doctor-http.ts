@@ -77,7 +77,7 @@ export async function checkModbus(
 function portRemedy(failure: Error): string {
   const { code } = failure as NodeJS.ErrnoException;
   if (code === "EADDRINUSE") return "another program uses it: set another port";
-  if (code === "EACCES") return "this user may not listen there: set a port above 1023";
+  if (code === "EACCES") return "this user is not allowed to listen there: set a port above 1023";
   return "is MODBUS_HOST an address of this machine?";
 }
 

@@ -86,7 +86,7 @@ function blockRows(map: RegisterMap, site: Site): Row[] {
         ? kindValues(sensor, kind).find((one) => one.name === value)
         : undefined;
     const place = { sensor: code, name, kind, value, unit: known?.unit ?? "" };
-    const meaning = known === undefined ? "no longer in the site file: NaN" : sayType(known.type);
+    const meaning = known === undefined ? "no longer in the site file: NaN" : typeText(known.type);
     return [
       row(address, "float32", place, meaning),
       row(address + 2, "uint16", { ...place, value: `${value} status`, unit: "" }, STATUS),
@@ -94,7 +94,7 @@ function blockRows(map: RegisterMap, site: Site): Row[] {
   });
 }
 
-function sayType(type: string): string {
+function typeText(type: string): string {
   if (type === "boolean") return "1 true, 0 false; NaN = bad";
   return type === "string" ? "1 A, 2 B, 3 C, 4 D; NaN = bad" : "NaN = bad";
 }

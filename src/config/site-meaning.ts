@@ -193,7 +193,7 @@ function checkPresence(
     const isShared = kind === "loop" && kinds.includes("accel");
     const hasOne = Object.entries(channels ?? {}).some(
       ([name, value]) =>
-        fits(name, kind) && !(isShared && fits(name, "accel") && !saysLoop(dict(value))),
+        fits(name, kind) && !(isShared && fits(name, "accel") && !hasLoopFields(dict(value))),
     );
     if (!hasOne) {
       faults.push({
@@ -255,11 +255,11 @@ function checkChannel(
     });
   }
   // With accel on the same channel, its loop half is optional as a whole.
-  const isLoop = users.includes("loop") && (!users.includes("accel") || saysLoop(channel));
+  const isLoop = users.includes("loop") && (!users.includes("accel") || hasLoopFields(channel));
   if (isLoop) checkRange(channel, place, faults, warnings);
 }
 
-function saysLoop(channel: Dict | null): boolean {
+function hasLoopFields(channel: Dict | null): boolean {
   return channel !== null && ["unit", "low", "high"].some((member) => member in channel);
 }
 

@@ -222,13 +222,14 @@ function factsOf(model: Model, alarm: ApiAlarm): (Node | string)[] {
   if (typeof limit === "number") facts.push([`limit ${quantity(limit, unit)}`]);
   if (typeof worst?.measured === "number")
     facts.push([`worst ${quantity(worst.measured, unit)} `, at(worst.time)]);
-  if (acknowledged !== null) facts.push(["acknowledged by ", ...saidBy(acknowledged, at)]);
-  if (shelved) facts.push(["shelved until ", at(shelved.until), " by ", ...saidBy(shelved, at)]);
-  if (note) facts.push(["note by ", ...saidBy(note, at)]);
+  if (acknowledged !== null) facts.push(["acknowledged by ", ...attribution(acknowledged, at)]);
+  if (shelved)
+    facts.push(["shelved until ", at(shelved.until), " by ", ...attribution(shelved, at)]);
+  if (note) facts.push(["note by ", ...attribution(note, at)]);
   return facts.flatMap((fact, i) => (i === 0 ? fact : [" · ", ...fact]));
 }
 
-function saidBy(
+function attribution(
   { by, time, note }: { readonly by: string; readonly time: string; readonly note: string | null },
   at: (text: string) => Node,
 ): (Node | string)[] {

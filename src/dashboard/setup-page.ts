@@ -34,7 +34,7 @@ let message = "";
 
 export function setupPage(parent: HTMLElement, api: Api, model: Model, subject: string): Cleanup {
   const ending = new AbortController();
-  const notice = h("p", { class: "set-said", role: "status" });
+  const notice = h("p", { class: "set-notice", role: "status" });
   const place = h("div", { class: "set-place" });
   const here = PARENTS[subject] ?? subject;
   replace(

@@ -184,8 +184,8 @@ async function* walkedPieces(
 ): AsyncGenerator<string> {
   const endsAtMs = clock.monotonic() + SENDING_MS_MAX;
   const walked: Walked = { readings: null, newestSeq: 0, parts: new Set() };
-  let saidAtMs = clock.monotonic();
-  const isSilent = () => clock.monotonic() - saidAtMs > SILENCE_MS_MAX;
+  let lastProgressMs = clock.monotonic();
+  const isSilent = () => clock.monotonic() - lastProgressMs > SILENCE_MS_MAX;
   const bounded = async (): Promise<void> => {
     await pause();
     if (clock.monotonic() > endsAtMs) throw new Error("the response took too long");
@@ -196,8 +196,8 @@ async function* walkedPieces(
     if (walked.readings !== null && !walked.parts.has(part) && shape.areEmptyPartsLeftOut) continue;
     let isFirstPiece = true;
     for await (const piece of partPieces(history, question, part, walked, bounded, isSilent)) {
-      saidAtMs = clock.monotonic();
-      if (saidAtMs > endsAtMs) throw new Error("the response was not read in time");
+      lastProgressMs = clock.monotonic();
+      if (lastProgressMs > endsAtMs) throw new Error("the response was not read in time");
       if (piece === "") {
         yield " ";
         continue;

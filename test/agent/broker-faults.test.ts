@@ -1,4 +1,4 @@
-/** Brokers and lines that misbehave, before the built agent: each ends well, and the operator is told. */
+/** Brokers and lines that misbehave, before the built agent: each is survived, and reported to the operator. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import mqtt from "mqtt";
@@ -120,8 +120,8 @@ describe("an agent whose broker misbehaves", {
     assert.ok(counted <= measured + 1, `${counted} counted, ${measured} measured`);
     assert.ok((await metricOf(agent, `${pending}{lane="waveform"}`)) > 0, "they are kept");
     assert.ok(!subscriber.messages.some(({ topic }) => topic.includes("/waveform/")));
-    const [told] = logged(agent, /exceeds the broker's packet limit/);
-    assert.equal(told?.["limitBytes"], 4096);
+    const [line] = logged(agent, /exceeds the broker's packet limit/);
+    assert.equal(line?.["limitBytes"], 4096);
     assert.equal(await agent.stop(), 0);
   });
 
@@ -148,10 +148,10 @@ describe("an agent whose broker misbehaves", {
     });
     t.after(() => rival.endAsync(true));
     await all.waitFor(({ topic, text }) => topic === STATE && text.includes("offline"), 10_000);
-    // Mosquitto 2.0.11 closes without a word; the third time in a row tells.
-    const told = await until("the reason", () => logged(agent, /another client uses/)[0], 60_000);
-    assert.match(String(told["reason"]), /"gateside-plant".*MQTT_CLIENT_ID/);
-    assert.equal(told["level"], 50);
+    // Mosquitto 2.0.11 closes without a reason; the third close in a row reveals it.
+    const line = await until("the reason", () => logged(agent, /another client uses/)[0], 60_000);
+    assert.match(String(line["reason"]), /"gateside-plant".*MQTT_CLIENT_ID/);
+    assert.equal(line["level"], 50);
     assert.ok(logged(agent, /mqtt connected/).length <= 5, "it does not fight at full speed");
     const waited = truthNow(plant);
     await rival.endAsync(true);
@@ -183,9 +183,9 @@ describe("an agent whose broker misbehaves", {
     const waiting = truthNow(plant);
     plant.broker.reload({ passwords });
     await seen.waitFor(waiting, 60_000);
-    const told = logged(agent, /check MQTT_USERNAME, MQTT_PASSWORD/);
-    assert.ok(told.length > 0 && told.length <= 2, `told ${told.length} times`);
-    assert.equal(told[0]?.["level"], 50);
+    const lines = logged(agent, /check MQTT_USERNAME, MQTT_PASSWORD/);
+    assert.ok(lines.length > 0 && lines.length <= 2, `logged ${lines.length} times`);
+    assert.equal(lines[0]?.["level"], 50);
     assert.doesNotMatch(JSON.stringify(agent.log), /secret/);
   });
 
@@ -225,7 +225,7 @@ describe("an agent whose broker misbehaves", {
     const wanted = truthNow(plant).size;
     await untilMetric(agent, "gateside_delivered_total", (value) => value >= wanted);
     await until("a second session", () => deaf.connects > 1 || undefined, 50_000);
-    const [told] = logged(agent, /no broker session/);
-    assert.match(String(told?.["reason"]), /did not respond to SUBSCRIBE within 30 s/);
+    const [line] = logged(agent, /no broker session/);
+    assert.match(String(line?.["reason"]), /did not respond to SUBSCRIBE within 30 s/);
   });
 });

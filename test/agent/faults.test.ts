@@ -204,7 +204,7 @@ describe("an agent and a gateway with every fault", {
     }
     return found;
   };
-  /** Ids of all records shown so far, by the sensor asked for; `isDue` tells those that must arrive. */
+  /** Ids of all records shown so far, by the requested sensor; `isDue` selects those that must arrive. */
   const shown = () => {
     const ids = new Map<
       string,

@@ -27,13 +27,13 @@ test("findings – a developing bearing fault is reported once and shown with it
   const all = await plant.subscribe();
   const agent = plant.startAgent();
   const address = await agent.address;
-  const told = () =>
+  const findingEvents = () =>
     all.messages
       .filter(({ topic }) => topic.endsWith("/agent/event"))
       .map(({ text }) => JSON.parse(text) as Record<string, unknown>)
       .filter(({ alarm }) => alarm === "finding");
-  await all.waitUntil(() => told().length > 0, 60_000);
-  const [event] = told();
+  await all.waitUntil(() => findingEvents().length > 0, 60_000);
+  const [event] = findingEvents();
   assert.equal(event?.["value"], "bearing_outer_race/6205");
   assert.equal(event?.["sensor"], accel.code);
   assert.equal(event?.["state"], "active");
@@ -50,7 +50,11 @@ test("findings – a developing bearing fault is reported once and shown with it
   const list = await (await fetch(`${address}/api/v1/machines`)).text();
   assert.match(list, /"name":"Pump 1"/);
   assert.equal((await fetch(`${address}/api/v1/machines/999/findings`)).status, 404);
-  assert.equal(told().filter(({ value }) => value === event["value"]).length, 1, "told once");
+  assert.equal(
+    findingEvents().filter(({ value }) => value === event["value"]).length,
+    1,
+    "reported once",
+  );
 
   await agent.stop();
   write({ name: "Pump 1", bearings: [bearing] });

@@ -70,10 +70,10 @@ describe("a growing bearing fault", { skip, timeout: deadlineMs(60_000) }, () =>
     const envelopes = fifths.map((list) =>
       mean(list.map((reading) => Number(valueOf(reading, "channel1_env_rms")))),
     );
-    const told = JSON.stringify(envelopes.map((value) => Number(value.toPrecision(3))));
+    const shown = JSON.stringify(envelopes.map((value) => Number(value.toPrecision(3))));
     for (let n = 1; n < 5; n++)
-      assert.ok(Number(envelopes[n]) > Number(envelopes[n - 1]), `GE by time: ${told}`);
-    assert.ok(Number(envelopes[4]) > 5 * Number(envelopes[0]), `GE by time: ${told}`);
+      assert.ok(Number(envelopes[n]) > Number(envelopes[n - 1]), `GE by time: ${shown}`);
+    assert.ok(Number(envelopes[4]) > 5 * Number(envelopes[0]), `GE by time: ${shown}`);
     const zones = fifths.map((list) =>
       list.map((reading) => String(valueOf(reading, "channel1_zone"))).sort(),
     );

@@ -4,7 +4,7 @@ import { listenFailure } from "../../src/agent/listen-failure.ts";
 
 const PLACE = { httpHost: "127.0.0.1", httpPort: 8080 };
 
-function told(code: string): Error & { code?: string } {
+function failureOf(code: string): Error & { code?: string } {
   const raw = Object.assign(new Error(`listen ${code}: of Node's`), { code });
   const failure = listenFailure(raw, PLACE);
   assert.ok(failure instanceof Error);
@@ -12,13 +12,13 @@ function told(code: string): Error & { code?: string } {
 }
 
 test("listening – a port in use is reported with the setting, the address and the remedy, and keeps its code", () => {
-  const failure = told("EADDRINUSE");
+  const failure = failureOf("EADDRINUSE");
   assert.match(failure.message, /^HTTP_PORT: 127\.0\.0\.1:8080 is in use .*set another port/);
   assert.equal(failure.code, "EADDRINUSE");
 });
 
 test("listening – an address of another machine names HTTP_HOST, an unknown error stays as it is", () => {
-  assert.match(told("EADDRNOTAVAIL").message, /^HTTP_HOST: 127\.0\.0\.1 is not an address/);
-  assert.match(told("EACCES").message, /above 1023/);
-  assert.match(told("EMFILE").message, /of Node's/);
+  assert.match(failureOf("EADDRNOTAVAIL").message, /^HTTP_HOST: 127\.0\.0\.1 is not an address/);
+  assert.match(failureOf("EACCES").message, /above 1023/);
+  assert.match(failureOf("EMFILE").message, /of Node's/);
 });

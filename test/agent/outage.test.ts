@@ -70,7 +70,7 @@ async function openHouse(
   return { plant, relay, clock, all, seen: new SeenReadings(all) };
 }
 
-/** How many messages had come when each new reading was told of as stored, by id. */
+/** How many messages had arrived when each new reading was reported as stored, by id. */
 async function watchStored(
   t: TestContext,
   agent: BuiltAgent,
@@ -135,10 +135,10 @@ describe("a broker that is away", { skip, concurrency: true, timeout: deadlineMs
     const first = back.slice(0, firstHistory);
     for (const [stream, newestMs] of newestKnown) {
       const live = first.find((reading) => reading.stream === stream);
-      const told = `${stream} of ${new Date(newestMs).toISOString()} before the backlog`;
+      const claim = `${stream} of ${new Date(newestMs).toISOString()} before the backlog`;
       // A record that became visible in the moment of the look may be stored just after it.
       const graceMs = stream.endsWith("accel") ? 22_000 : 5_000;
-      assert.ok(live && live.timeMs >= newestMs - graceMs, told);
+      assert.ok(live && live.timeMs >= newestMs - graceMs, claim);
     }
     const last = new Map<string, number>();
     for (const { stream, timeMs, isHistory } of back) {
@@ -202,8 +202,8 @@ describe("a broker that is away", { skip, concurrency: true, timeout: deadlineMs
     await untilMetric(agent, refused, (value) => value > 0);
     await untilMetric(agent, "gateside_outbox_readings", (value) => value >= truth.size);
     await untilMetric(agent, "gateside_delivered_total", (value) => value === 0);
-    const told = agent.log.find(({ reason }) => reason === "no_subscriber");
-    assert.match(String(told?.["msg"]), /refuses this topic; trying again/);
+    const line = agent.log.find(({ reason }) => reason === "no_subscriber");
+    assert.match(String(line?.["msg"]), /refuses this topic; trying again/);
 
     const late = new SeenReadings(await plant.subscribe());
     await late.waitFor(truth, 40_000);

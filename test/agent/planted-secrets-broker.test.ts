@@ -94,13 +94,13 @@ test("planted secrets – a webhook that echoes its address in status line, body
 });
 
 test("planted secrets – a mail server that echoes the credentials leaks none into the log", async (t) => {
-  const said: string[] = [];
+  const received: string[] = [];
   const port = await listening(t, (socket) => {
     socket.write("220 mail\r\n");
     createInterface({ input: socket }).on("line", (line) => {
       if (line.startsWith("EHLO")) socket.write("250-mail\r\n250 AUTH PLAIN LOGIN\r\n");
       else if (line.startsWith("AUTH")) {
-        said.push(line);
+        received.push(line);
         socket.write(`535 no ${PASSWORD} ${line}\r\n`);
       } else socket.write(`500 ${line}\r\n`);
     });
@@ -111,7 +111,7 @@ test("planted secrets – a mail server that echoes the credentials leaks none i
     email({ url, from: "a@b.example", to: "c@d.example" }, () => "plant"),
   );
   assert.match(log, /alarm email failed.*|EAUTH/);
-  assert.ok(said.some((line) => Buffer.from(line.slice(11), "base64").includes(PASSWORD)));
+  assert.ok(received.some((line) => Buffer.from(line.slice(11), "base64").includes(PASSWORD)));
   assert.equal(leakIn(log, [PASSWORD]), null);
 });
 

@@ -156,7 +156,7 @@ test("planted secrets – set-up, node states, Modbus and the bundle of a runnin
     outputs[`${method} ${path} ${Object.keys(outputs).length}`] = text;
     return { status, text };
   };
-  await waitUntil("both brokers were told a password", () => seen.passwords.size === 2);
+  await waitUntil("both brokers received a password", () => seen.passwords.size === 2);
   assert.deepEqual([...seen.passwords].sort(), [...PASSWORDS].sort());
   await waitUntil("the states of the node were read", async () =>
     (await ask("GET", "/api/v1/readings?sensor=1001&kind=node")).text.includes("firmware"),

@@ -46,8 +46,8 @@ async function hangUp(agent: BuiltAgent, answer: RegExp): Promise<void> {
   await until("the reload is logged", () => logged(agent, answer) > before || undefined);
 }
 
-/** A reading as the API tells it, and as it is published. */
-interface Told {
+/** A reading as the API returns it, and as it is published. */
+interface PublishedReading {
   readonly id: string;
   readonly kind: string;
   readonly storedAtMs: number;
@@ -58,11 +58,11 @@ interface Told {
 /** Far longer than an answer of a few small records takes. */
 const UNDER_WAY_MS = deadlineMs(2_000);
 
-const toldOf = (seen: RecordingSubscriber) =>
+const publishedOf = (seen: RecordingSubscriber) =>
   new Map(
     seen.messages
       .filter(({ topic }) => /\/(current|accel)(\/history)?$/.test(topic))
-      .map(({ text }) => JSON.parse(text) as Told)
+      .map(({ text }) => JSON.parse(text) as PublishedReading)
       .map((one) => [one.id, one]),
   );
 
@@ -168,7 +168,7 @@ test(
           );
           const range = `limit=1000&from=${from}&to=${to}`;
           const url = `${await agent.address}/api/v1/readings?${range}&sensor=${of}`;
-          return ((await (await fetch(url)).json()) as { readings: Told[] }).readings;
+          return ((await (await fetch(url)).json()) as { readings: PublishedReading[] }).readings;
         },
       );
       return (await Promise.all(lists)).flat();
@@ -182,7 +182,7 @@ test(
     await hangUp(agent, /^reload applied$/);
     const appliedAt = Date.now();
     /** An answer that was under way ends as it began: what came so long after is of another one. */
-    const renewedAt = (readings: readonly Told[], kind: string) =>
+    const renewedAt = (readings: readonly PublishedReading[], kind: string) =>
       readings
         .filter((one) => one.kind === kind && one.storedAtMs > appliedAt + UNDER_WAY_MS)
         .map((one) => one.storedAtMs)
@@ -194,13 +194,13 @@ test(
     const values = new Map(after.map((one) => [one.id, one.values]));
     for (const one of before) assert.deepEqual(values.get(one.id), one.values);
     await until("all of them are published", () => {
-      const ids = toldOf(seen);
+      const ids = publishedOf(seen);
       return after.every(({ id }) => ids.has(id)) || undefined;
     });
-    const told = toldOf(seen);
+    const published = publishedOf(seen);
     for (const one of after) {
-      const raw = Number(told.get(one.id)?.raw?.["current1"]);
-      assert.deepEqual(told.get(one.id)?.values, one.values, "as it is stored");
+      const raw = Number(published.get(one.id)?.raw?.["current1"]);
+      assert.deepEqual(published.get(one.id)?.values, one.values, "as it is stored");
       const isOld = one.storedAtMs < beganAt;
       if (!isOld && one.storedAtMs < (renewedAt(after, one.kind) ?? 0)) continue;
       if (one.kind === "accel") assert.equal(one.values["channel1_zone"], isOld ? "A" : "D");
@@ -333,8 +333,8 @@ test(
       ({ topic, text }) => topic.endsWith("agent/state") && text.includes("online"),
     );
     const env = { ...plant.env, HTTP_PORT: String(port) };
-    const told = await runCommand(["status"], { env });
-    assert.match(told.stdout, /HTTP_PORT: .* is in use by another program/);
+    const shown = await runCommand(["status"], { env });
+    assert.match(shown.stdout, /HTTP_PORT: .* is in use by another program/);
     await new Promise<void>((resolve) => squatter.close(() => resolve()));
     await agent.address;
     const well = await runCommand(["status", "--json"], { env });

@@ -141,7 +141,7 @@ test(
     };
     await seen.publish(TOPIC, await sign(worse));
     await answer("trial");
-    // One that nobody signed is told so, not to wait for the end of the trial.
+    // An unsigned one is refused as such, not asked to wait for the end of the trial.
     await seen.publish(TOPIC, '{"payload":"AAAA","signature":"AAAA"}');
     await seen.waitUntil(() => answers().some(({ reason }) => reason === "signature"), 30_000);
     const back = await answer("rolled_back");

@@ -1,4 +1,4 @@
-/** A buffer that is too small for the outage, with the built agent: what goes first, who is told, and the size of its files. */
+/** A buffer that is too small for the outage, with the built agent: what is dropped first, what is reported, and the size of its files. */
 import assert from "node:assert/strict";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -76,7 +76,7 @@ describe("a buffer smaller than the outage", { skip, timeout: deadlineMs(120_000
         },
       },
       broker: { receiveMaximum: 1000 },
-      // Events of alarms lie in the buffer, too, and would have to be told apart from readings here.
+      // Events of alarms lie in the buffer, too, and would have to be distinguished from readings here.
       env: {
         BUFFER_MAX_MB: String(BUFFER_MB),
         PUBLISH_WAVEFORMS: "always",
@@ -124,7 +124,7 @@ describe("a buffer smaller than the outage", { skip, timeout: deadlineMs(120_000
     const missing = seen.missing(shown());
     assert.equal(missing.length, dropped["buffer_full"], "lost are those that are counted");
     const gaps = await until("the gap records", () => {
-      const told = all.onTopic("gateside/plant/agent/gap").map(
+      const reported = all.onTopic("gateside/plant/agent/gap").map(
         ({
           text,
         }): { sensor: string; kind: string; from: string; to: string } & {
@@ -132,24 +132,24 @@ describe("a buffer smaller than the outage", { skip, timeout: deadlineMs(120_000
           reason: string;
         } => JSON.parse(text),
       );
-      const count = told.reduce((sum, gap) => sum + gap.count, 0);
-      assert.ok(count <= missing.length, `${count} told, ${missing.length} lost`);
-      return count === missing.length ? told : undefined;
+      const count = reported.reduce((sum, gap) => sum + gap.count, 0);
+      assert.ok(count <= missing.length, `${count} reported, ${missing.length} lost`);
+      return count === missing.length ? reported : undefined;
     });
     assert.deepEqual([...new Set(gaps.map(({ reason }) => reason))], ["buffer_full"]);
     for (const { code, kinds } of simulator.plant.sensors) {
       for (const kind of kinds) {
         const lost = missing.filter((item) => item.sensor === code && item.kind === kind);
-        const told = gaps.filter((gap) => gap.sensor === code && gap.kind === kind);
+        const reported = gaps.filter((gap) => gap.sensor === code && gap.kind === kind);
         const what = `${code} ${kind}`;
         assert.equal(
-          told.reduce((sum, gap) => sum + gap.count, 0),
+          reported.reduce((sum, gap) => sum + gap.count, 0),
           lost.length,
           what,
         );
         for (const { timeMs } of lost) {
           assert.ok(
-            told.some((gap) => timeMs >= Date.parse(gap.from) && timeMs <= Date.parse(gap.to)),
+            reported.some((gap) => timeMs >= Date.parse(gap.from) && timeMs <= Date.parse(gap.to)),
             what,
           );
         }

@@ -85,7 +85,7 @@ test("stop – an internal error is reported, and everything is closed before th
   isBroken = true;
   await assert.rejects(ended, /the clock fell off the wall/);
   assert.ok(performance.now() - startedAt < END_MAX_MS);
-  const told = logger.lines.find(({ message }) => message === "agent stopping after a fault");
-  assert.equal(told?.level, "error");
+  const line = logger.lines.find(({ message }) => message === "agent stopping after a fault");
+  assert.equal(line?.level, "error");
   assert.equal(logger.lines.at(-1)?.message, "agent stopped");
 });

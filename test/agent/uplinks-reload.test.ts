@@ -80,17 +80,17 @@ test(
       WAIT_MS,
     );
     assert.equal(JSON.parse(bye.text).reason, "removed");
-    const told = () =>
+    const gaps = () =>
       seen.messages
         .filter(({ topic }) => topic === "gateside/plant/agent/gap")
         .map(({ text }) => JSON.parse(text) as { uplink: string; reason: string; count: number })
         .filter(({ uplink }) => uplink === "dark");
-    await until("all that the dark one was owed is told", async () => {
+    await until("everything that the unreachable uplink lost is reported", async () => {
       const counted = await metricOf(agent, lost);
-      const sum = told().reduce((all, { count }) => all + count, 0);
+      const sum = gaps().reduce((all, { count }) => all + count, 0);
       return (counted >= early.size && sum === counted) || undefined;
     });
-    assert.ok(told().every(({ reason }) => reason === "uplink_removed"));
+    assert.ok(gaps().every(({ reason }) => reason === "uplink_removed"));
     assert.ok(ofGuest.messages.every(({ topic }) => !topic.endsWith("/agent/gap")));
     const words = seen.onTopic("gateside/plant/agent/state").map(({ text }) => JSON.parse(text));
     assert.deepEqual(

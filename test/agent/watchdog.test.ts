@@ -57,7 +57,7 @@ test("watchdog – an event loop that is blocked shows in the health", async () 
   assert.match(loop?.detail ?? "", /31 s/);
 });
 
-test("watchdog – the agent tells systemd that it is saving, ready, alive and stopping, and a frozen one is silent", {
+test("watchdog – the agent notifies systemd that it is saving, ready, alive and stopping; a frozen one does not", {
   skip,
   timeout: deadlineMs(60_000),
 }, async (t) => {
@@ -70,7 +70,7 @@ test("watchdog – the agent tells systemd that it is saving, ready, alive and s
     join(directory, "site.json"),
     JSON.stringify({ site: "p", sensors: [{ code: "1", type: 1, kinds: ["rpm"] }] }),
   );
-  // A damaged store is saved first, and the manager is told that this gets on.
+  // A damaged store is saved first, and systemd is informed of the progress.
   mkdirSync(join(directory, "data"));
   writeFileSync(join(directory, "data/gateside.db"), "spoiled ".repeat(1000));
   const closedPort = await freePort();

@@ -66,7 +66,7 @@ async function otherService(
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 const enveloped = (Value: unknown, StatusNumber: unknown = 0) => ({
-  body: [{ Key: { StatusNumber, Description: "told" }, Configs: [], Value }],
+  body: [{ Key: { StatusNumber, Description: "refused" }, Configs: [], Value }],
 });
 
 test("discover – a service that refuses, is something else, or is not there gives one line without the token", async (t) => {
@@ -163,7 +163,7 @@ test("discover – with the operator's hints every sensor is drafted, and the as
   assert.deepEqual(site?.sensors[1]?.channels["current4"], { clamp: 100 });
   assert.match(stderr, /20871: clamps of 100 A .* correct those that differ/);
   assert.match(stderr, /30007: bar from 0 to 10/);
-  assert.match(stderr, /40001: the service does not know where it is mounted/);
+  assert.match(stderr, /40001: no location, because the service does not list one/);
 });
 
 test("discover – merging adds what is new and changes nothing that a person wrote", async (t) => {
@@ -344,8 +344,8 @@ test("discover – asks the gateway which kinds respond for a type; a flag takes
       ["400", ["dryContact"]],
     ],
   );
-  assert.match(stderr, /type 9: treated as current and accCurrent, because .* records of 101/);
-  assert.match(stderr, /type 7: the gateway has no records of 300 in the last 3 days.*--days/);
+  assert.match(stderr, /type 9: treated as current and accCurrent, because .* records for 101/);
+  assert.match(stderr, /type 7: the gateway has no records for 300 in the last 3 days.*--days/);
   assert.equal(gateway.calls.filter(({ body }) => body["sensorCode"] === "400").length, 0);
 
   const shut = await discover(cwd, [...words.slice(0, 5), "http://127.0.0.1:1"]);

@@ -162,9 +162,10 @@ test("verdict – each uplink is judged by its selection and its own gaps; value
     reason: "disk_full",
   };
   const without = new Set(["a"]);
-  const told = (uplink: string) => judgedBy(came({ a: { rpm: 1 } }), [{ ...gap, uplink }], without);
-  assert.deepEqual(told("cloud"), [2, 1, 0, 1, 0]);
-  assert.deepEqual(told("main"), [2, 1, 1, 0, 0]);
+  const outcomeFor = (uplink: string) =>
+    judgedBy(came({ a: { rpm: 1 } }), [{ ...gap, uplink }], without);
+  assert.deepEqual(outcomeFor("cloud"), [2, 1, 0, 1, 0]);
+  assert.deepEqual(outcomeFor("main"), [2, 1, 1, 0, 0]);
   const odd = came({ a: { rpm: 7 }, b: { rpm: 2 }, c: { input1: true } });
   assert.deepEqual(judgedBy(odd, [], everything), [2, 1, 0, 0, 2]);
 });

@@ -91,7 +91,7 @@ test("DATA_DIR – a directory that this user may not write, or with files of an
   assert.equal(below.code, 2, below.stderr);
   assert.match(
     below.stderr,
-    /closed\/data cannot be created: .*uid 65534\) may not; use a directory/,
+    /closed\/data cannot be created: .*uid 65534\) has no permission; use a directory/,
   );
   const itself = b.run(closed, { uid: NOBODY });
   assert.equal(itself.code, 2, itself.stderr);

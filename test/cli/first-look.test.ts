@@ -85,7 +85,7 @@ test("backfill – says that the agent is waiting for the gateway, also if stder
   const run = await runCommand(words, { env, cwd: plantDir(t) });
   assert.equal(run.code, 0, run.stderr);
   assert.match(run.stdout, /^done: /);
-  assert.match(run.stderr, /^waiting for the gateway: nobody is there; [^\n]*\n$/, "said once");
+  assert.match(run.stderr, /^waiting for the gateway: nobody is there; [^\n]*\n$/, "printed once");
 });
 
 test("demo – the agent's clock keeps the plant's speed, so neither appears wrong", async () => {
@@ -202,9 +202,9 @@ test("check --diff – says what happens to pending readings before a format is 
   const same = await runCommand(["check", "--diff"], { env, cwd });
   assert.doesNotMatch(same.stdout, /Undelivered readings/);
   const plain = { ...env, PUBLISH_FORMATS: "plain" };
-  const told = await runCommand(["check", "--diff"], { env: plain, cwd });
+  const diff = await runCommand(["check", "--diff"], { env: plain, cwd });
   assert.match(
-    told.stdout,
+    diff.stdout,
     /Undelivered readings, at the next start or reload\n {2}uplink main, json: off; of 2 undelivered readings/,
   );
 });

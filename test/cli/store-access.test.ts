@@ -9,8 +9,8 @@ import { storeAccessFaults } from "../../src/cli/store-access.ts";
 const NOBODY = 65_534;
 const isRoot = process.getuid?.() === 0;
 
-/** The faults as another user than root would be told them. */
-function askedAsOther(dataDir: string): { place: string; problem: string }[] | null {
+/** The faults as a user other than root sees them. */
+function faultsAsOther(dataDir: string): { place: string; problem: string }[] | null {
   if (!isRoot) return storeAccessFaults(dataDir);
   const script = `import(${JSON.stringify(resolve("src/cli/store-access.ts"))}).then((m) => process.stdout.write(JSON.stringify(m.storeAccessFaults(${JSON.stringify(dataDir)}))))`;
   const { status, stdout } = spawnSync(process.execPath, ["--import", "tsx", "-e", script], {
@@ -30,12 +30,12 @@ test("check – a store that the service user cannot open is an error that names
   const database = join(directory, "gateside.db");
   writeFileSync(database, "", { mode: isRoot ? 0o600 : 0o000 });
   assert.deepEqual(storeAccessFaults(join(directory, "to-be-made")), []);
-  const told = askedAsOther(directory);
-  if (told === null) return t.skip("other users may not read this checkout");
-  assert.equal(told.length, 1);
-  assert.equal(told[0]?.place, "DATA_DIR");
-  assert.match(told[0]?.problem ?? "", /gateside\.db cannot be written by this user/);
+  const faults = faultsAsOther(directory);
+  if (faults === null) return t.skip("other users may not read this checkout");
+  assert.equal(faults.length, 1);
+  assert.equal(faults[0]?.place, "DATA_DIR");
+  assert.match(faults[0]?.problem ?? "", /gateside\.db cannot be written by this user/);
   const closed = join(directory, "closed");
   mkdirSync(closed, { mode: isRoot ? 0o700 : 0o500 });
-  assert.match(askedAsOther(closed)?.[0]?.problem ?? "", /closed cannot be written by this user/);
+  assert.match(faultsAsOther(closed)?.[0]?.problem ?? "", /closed cannot be written by this user/);
 });

@@ -43,7 +43,7 @@ const CASES: Readonly<Record<string, { env?: object; site?: unknown; uplinks?: u
 
 // The bundle holds code that ajv wrote when it was built; this process has ajv compile the schemas now.
 for (const [what, { env, site, uplinks }] of Object.entries(CASES)) {
-  test(`bundle – ${what}: the same is said as with schemas compiled at run time`, {
+  test(`bundle – ${what}: the result is the same as with schemas compiled at run time`, {
     skip: skipWithoutBuild,
   }, async (t) => {
     const cwd = mkdtempSync(join(tmpdir(), "gateside-schemas-"));

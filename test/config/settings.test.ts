@@ -422,8 +422,8 @@ test("settings – no displayed setting or error contains a secret", () => {
     GATEWAY_HEADERS: `{"Authorization": "${secret}", "bad header": "${secret}"`,
   });
   assert.ok(loaded.faults.length >= 3, lines(loaded));
-  const told = JSON.stringify([loaded.faults, loaded.warnings, loaded.shown]);
-  assert.ok(!told.includes(secret), told);
+  const output = JSON.stringify([loaded.faults, loaded.warnings, loaded.shown]);
+  assert.ok(!output.includes(secret), output);
 });
 
 test("settings – credentials in a URL are moved to their own settings", () => {

@@ -254,12 +254,12 @@ test("site file – a rule that can never apply to some of its sensors is a warn
 });
 
 test("site file – a mistake in a rule is reported with the nearest name and the expected content", () => {
-  const told = load([{ ...PRESSURE, hi: 8, delay: 3 }])
+  const report = load([{ ...PRESSURE, hi: 8, delay: 3 }])
     .faults.map(faultLine)
     .join("\n");
-  assert.match(told, /alarms\[0\]\.hi: is an unknown key; did you mean high\?/);
+  assert.match(report, /alarms\[0\]\.hi: is an unknown key; did you mean high\?/);
   assert.match(
-    told,
+    report,
     /delay: 3 has the wrong type; write an object in \{ \} with "readings" or "seconds"/,
   );
 });

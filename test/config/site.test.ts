@@ -165,13 +165,13 @@ test("site file – a duplicate sensor is reported with the name of the other, f
 
 test("site file – names that are changed in topics cause a warning with both spellings", () => {
   const sensors = ["4/0", "4_1", "4#2"].map((code) => ({ ...RPM, code }));
-  const told = load({ site: "plant/7 +", sensors }).warnings.map(faultLine);
-  assert.match(told[0] ?? "", /site: "plant\/7 \+" appears in topics as "plant_7 _"/);
+  const warnings = load({ site: "plant/7 +", sensors }).warnings.map(faultLine);
+  assert.match(warnings[0] ?? "", /site: "plant\/7 \+" appears in topics as "plant_7 _"/);
   assert.match(
-    told[1] ?? "",
+    warnings[1] ?? "",
     /sensors\[0\]\.code: "4\/0" appears in topics as "4_0".*so do 1 more/,
   );
-  assert.equal(told.length, 2);
+  assert.equal(warnings.length, 2);
 });
 
 test("site file – all errors in a file are reported at once", () => {

@@ -216,13 +216,16 @@ test("a secret in the wrong place appears in no error or warning", () => {
 });
 
 test("a misspelt password member is reported with the file member to use, other misspelt members with the nearest name", () => {
-  const told = (written: object) => load(file({ ...CLOUD, ...written })).faults.map(faultLine);
+  const faultsOf = (written: object) => load(file({ ...CLOUD, ...written })).faults.map(faultLine);
   for (const key of ["passwrd", "pasword", "pass", "Password", "pwd"])
-    assert.match(told({ [key]: "x" }).join(), /did you mean password\?.*set passwordFile/, key);
-  assert.match(told({ sasKye: "x" }).join(), /did you mean sasKey\?.*set sasKeyFile/);
-  assert.match(told({ passwordfile: "x" }).join(), /did you mean passwordFile\? Otherwise/);
-  assert.match(told({ profile: "thingbord" }).join(), /"thingbord" is not allowed; did you mean/);
-  assert.match(told({ url: "mqqts://a" }).join(), /"mqqts:" is not a supported scheme/);
+    assert.match(faultsOf({ [key]: "x" }).join(), /did you mean password\?.*set passwordFile/, key);
+  assert.match(faultsOf({ sasKye: "x" }).join(), /did you mean sasKey\?.*set sasKeyFile/);
+  assert.match(faultsOf({ passwordfile: "x" }).join(), /did you mean passwordFile\? Otherwise/);
+  assert.match(
+    faultsOf({ profile: "thingbord" }).join(),
+    /"thingbord" is not allowed; did you mean/,
+  );
+  assert.match(faultsOf({ url: "mqqts://a" }).join(), /"mqqts:" is not a supported scheme/);
 });
 
 test("a client id of main cannot be used again at the same broker", () => {
@@ -243,10 +246,10 @@ test("a client id of main cannot be used again at the same broker", () => {
 
 test("uplinks with the same broker and prefix are reported once, and those at other brokers are not", () => {
   const at = (name: string, host = "cloud") => ({ name, url: `mqtt://${host}.example` });
-  const told = (...uplinks: object[]) =>
+  const faultsOf = (...uplinks: object[]) =>
     load(file(...uplinks)).warnings.map((one) => faultLine(one).replace(/^\S+ /, ""));
-  assert.deepEqual(told(at("a"), at("b", "other")), []);
-  assert.deepEqual(told(at("a"), at("b"), at("c"), at("d", "other"), at("e", "other")), [
+  assert.deepEqual(faultsOf(at("a"), at("b", "other")), []);
+  assert.deepEqual(faultsOf(at("a"), at("b"), at("c"), at("d", "other"), at("e", "other")), [
     'uplinks[1].topicPrefix: "gateside" is also the prefix of uplinks[0] and uplinks[2] at the same broker, so all publish agent/state and the like there; use a different topicPrefix for each',
     'uplinks[4].topicPrefix: "gateside" is also the prefix of uplinks[3] at the same broker, so both publish agent/state and the like there; use a different topicPrefix for each',
   ]);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { faultLine } from "../../src/config/fault.ts";
 import { loadSettings } from "../../src/config/settings.ts";
 
-const told = (environment: Record<string, string>) => {
+const faultText = (environment: Record<string, string>) => {
   const required = { GATEWAY_URL: "http://192.168.1.10:8000", MQTT_URL: "mqtt://127.0.0.1" };
   const loaded = loadSettings({ ...required, ...environment }, { cwd: "/nonexistent" });
   return loaded.warnings.map(faultLine).join("\n");
@@ -17,19 +17,19 @@ for (const [name, pattern] of [
   ["GMT", /no summer time.*Europe\/London/],
 ] as const) {
   test(`settings – GATEWAY_TIMEZONE=${name} is reported with what it means`, () => {
-    assert.match(told({ GATEWAY_TIMEZONE: name }), pattern);
+    assert.match(faultText({ GATEWAY_TIMEZONE: name }), pattern);
   });
 }
 
 test("settings – a zone whose name is unambiguous causes no warning", () => {
   for (const name of ["Europe/Berlin", "UTC", "CET", "America/Argentina/Buenos_Aires", "PRC"]) {
-    assert.equal(told({ GATEWAY_TIMEZONE: name }), "", name);
+    assert.equal(faultText({ GATEWAY_TIMEZONE: name }), "", name);
   }
 });
 
 test("settings – a password without a user name is a warning with MQTT 5", () => {
   assert.match(
-    told({ GATEWAY_TIMEZONE: "UTC", MQTT_PASSWORD: "pssst-secret" }),
+    faultText({ GATEWAY_TIMEZONE: "UTC", MQTT_PASSWORD: "pssst-secret" }),
     /MQTT_PASSWORD.*without a user name.*MQTT_USERNAME/,
   );
 });

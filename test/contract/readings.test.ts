@@ -251,8 +251,8 @@ test("readings – a vendor's word, commas, quotes, gaps and damage are handled 
         assert.ok(Math.abs(upright - value) < 1e-9, `${ma} mA`);
         assert.ok(Math.abs(inverted - (100 - 10 * value)) < 1e-9, `${ma} mA inverted`);
       }
-      const said = Object(reading?.["quality"]).channel1;
-      assert.equal(said ? `${said.quality} ${said.reason}` : null, quality, `${ma} mA`);
+      const entry = Object(reading?.["quality"]).channel1;
+      assert.equal(entry ? `${entry.quality} ${entry.reason}` : null, quality, `${ma} mA`);
     }
   });
 

@@ -53,7 +53,7 @@ test("dashboard – alarms are counted in the header, listed, acknowledged, shel
   await items.getByText(/acknowledged by Anna, .*: “seen from the gate”/).waitFor();
   assert.match(page.url(), /#\/alarms\?list=acknowledged$/);
 
-  // A refusal is told beside the form, and nothing is lost of what was written.
+  // A refusal is shown beside the form, and nothing that was entered is lost.
   await items.getByRole("button", { name: "Shelve …" }).click();
   await page.route("**/shelve", (route) =>
     route.fulfill({ status: 403, json: { error: { status: 403, message: "look only" } } }),

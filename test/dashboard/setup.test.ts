@@ -97,8 +97,8 @@ async function isWell({ browser, page }: House, what: string): Promise<void> {
 }
 
 const field = (page: Page, path: string) => page.locator(`[data-path="${path}"]`);
-const said = (page: Page, text: string | RegExp) =>
-  page.locator(".set-said", { hasText: text }).waitFor();
+const shows = (page: Page, text: string | RegExp) =>
+  page.locator(".set-notice", { hasText: text }).waitFor();
 const siteOf = ({ plant }: House) =>
   JSON.parse(readFileSync(plant.siteFile, "utf8")) as {
     site: string;
@@ -129,7 +129,7 @@ async function givesAName(house: House): Promise<void> {
   await name.fill("");
   await name.pressSequentially("plant");
   await name.press("Enter");
-  await said(page, "Saved");
+  await shows(page, "Saved");
   assert.equal(siteOf(house).site, "plant");
 }
 
@@ -171,7 +171,7 @@ async function addsASensor(house: House): Promise<void> {
   await page.getByText(/^What would be published \([1-9]/).waitFor();
   await isWell(house, "sensor that was read");
   await page.getByRole("button", { name: "Save", exact: true }).click();
-  await said(page, "Sensor 100200374: saved and in effect.");
+  await shows(page, "Sensor 100200374: saved and in effect.");
   assert.deepEqual(siteOf(house).sensors, [
     {
       code: "100200374",
@@ -199,7 +199,7 @@ async function rollsBack(house: House): Promise<void> {
   await page.getByRole("link", { name: "Tank 100200374" }).click();
   await field(page, "name").fill("Wrong tank");
   await page.getByRole("button", { name: "Save", exact: true }).click();
-  await said(page, "saved and in effect");
+  await shows(page, "saved and in effect");
   assert.equal(siteOf(house).sensors[0]?.name, "Wrong tank");
   await nav.getByRole("link", { name: "Versions" }).click();
   await page
@@ -209,7 +209,7 @@ async function rollsBack(house: House): Promise<void> {
   await page.getByText('Sensor 100200374: name "Wrong tank" → "Tank"').waitFor();
   await isWell(house, "versions");
   await page.getByRole("button", { name: /^Restore version \d+$/ }).click();
-  await said(page, /is restored and in effect/);
+  await shows(page, /is restored and in effect/);
   assert.equal(siteOf(house).sensors[0]?.name, "Tank");
 }
 
@@ -227,7 +227,7 @@ async function meetsOthers(house: House): Promise<void> {
   assert.deepEqual(siteOf(house), theirs, "nothing was overwritten");
   await isWell(house, "conflict");
   await page.getByRole("button", { name: "Save this sensor in the changed file" }).click();
-  await said(page, "saved and in effect");
+  await shows(page, "saved and in effect");
   assert.deepEqual(
     siteOf(house).sensors.map(({ code, name }) => [code, name]),
     [
@@ -265,7 +265,7 @@ async function addsAnUplink(house: House): Promise<void> {
   await field(page, "topicPrefix").fill("second");
   await isWell(house, "uplink");
   await page.getByRole("button", { name: "Save", exact: true }).click();
-  await said(page, "Uplink second: saved and in effect.");
+  await shows(page, "Uplink second: saved and in effect.");
   await seen.waitFor(({ topic }) => topic === "second/plant/100200374/loop");
   const written = JSON.parse(readFileSync(uplinksFile, "utf8"));
   const { passwordFile } = written.uplinks[0];
@@ -310,7 +310,7 @@ async function discovers(t: TestContext, house: House): Promise<void> {
   await page.getByLabel("Pump 4 drive end 10234").uncheck();
   await isWell(house, "found");
   await page.getByRole("button", { name: "Add the selected sensors" }).click();
-  await said(page, "1 sensors: saved and in effect.");
+  await shows(page, "1 sensors: saved and in effect.");
   assert.deepEqual(
     siteOf(house).sensors.map(({ code }) => code),
     ["100200374", "100200411", "40001"],
@@ -323,7 +323,7 @@ async function looksBack(house: House): Promise<void> {
   await page.getByRole("link", { name: "40001" }).click();
   await page.getByRole("button", { name: "Remove this sensor …" }).click();
   await page.getByRole("button", { name: "Remove sensor 40001" }).click();
-  await said(page, "Sensor 40001: removed.");
+  await shows(page, "Sensor 40001: removed.");
   await nav.getByRole("link", { name: "Changes" }).click();
   await page.getByText("PUT /api/v1/setup/site: -40001 · done").waitFor();
   await page.getByText(/PUT \/api\/v1\/setup\/uplinks: \+second · done/).waitFor();

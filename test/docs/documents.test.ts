@@ -122,12 +122,15 @@ function anchorsOf(file: string): string[] {
 }
 
 test("docs/api.md – has every path that the agent describes, and no other", () => {
-  const told = [...readFileSync("docs/api.md", "utf8").matchAll(/^\| `([A-Z]+ \/\S+)` \|/gm)].map(
-    ([, call]) => call,
-  );
+  const documented = [
+    ...readFileSync("docs/api.md", "utf8").matchAll(/^\| `([A-Z]+ \/\S+)` \|/gm),
+  ].map(([, call]) => call);
   const { paths } = apiOperations("1") as unknown as { paths: Record<string, object> };
   const served = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
-  assert.deepEqual(told.toSorted(), served.filter((call) => call.includes("/api/")).toSorted());
+  assert.deepEqual(
+    documented.toSorted(),
+    served.filter((call) => call.includes("/api/")).toSorted(),
+  );
 });

@@ -33,8 +33,8 @@ test("docs – an installation uses its settings files, and the packages' settin
         );
     }
   }
-  const said = readFileSync("packaging/gateside.env", "utf8")
+  const differing = readFileSync("packaging/gateside.env", "utf8")
     .split("\n")
     .filter((line) => line.trim() !== "" && !line.startsWith("#"));
-  assert.deepEqual(said, []);
+  assert.deepEqual(differing, []);
 });

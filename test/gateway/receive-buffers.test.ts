@@ -41,7 +41,7 @@ const turns = async (count: number) => {
 };
 const digest = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
-/** Reads at the given pace, looks at each piece before and after the pause, and tells what came and into how many buffers. */
+/** Reads at the given pace, looks at each piece before and after the pause, and returns what arrived and in how many buffers. */
 async function readSlowly(body: AsyncIterable<Uint8Array>, pace: (piece: number) => number) {
   const hash = createHash("sha256");
   const memory = new Set<ArrayBufferLike>();

@@ -255,7 +255,7 @@ test("query service – Login returns a token that expires after 24 h without us
   assert.equal(await number(), 0);
   await parts.clock.advance(24 * 3_600_000 + 1);
   assert.equal(await number(), 9001);
-  // One wrong password again and again is a tool that was not told; different ones are guesses.
+  // One wrong password again and again is a tool with an outdated password; different ones are guesses.
   for (let i = 0; i < 30; i++) await login({ email: "", password: "of last year" });
   assert.equal((await login({ email: "", password: "t0ken" })).number, 0);
   for (let i = 0; i < 10; i++) await login({ email: "", password: `guess ${i}` });

@@ -475,7 +475,7 @@ test("events – a client that reconnects receives what it missed, or learns tha
   const third = await visit(/event: skipped\ndata: \{"count":null\}/, String(seq - 2));
   assert.doesNotMatch(third, /event: reading/);
   await visit(/event: status/, "-1; drop");
-  // What is kept is bounded: past it the reader is told to ask again.
+  // What is kept is bounded: beyond that, the client must retry.
   for (let n = 0; n < 1500; n++) store(n);
   await visit(/event: skipped\ndata: \{"count":null\}/, String(seq));
 });

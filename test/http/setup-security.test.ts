@@ -149,9 +149,9 @@ test("set-up – the password of a discovery is in no response, audit entry or s
   const login = { ...LOGIN, url: "http://127.0.0.1:1", wireWord: null };
   assert.deepEqual([setup.discover(login), setup.discover(login)], [true, false], "one at a time");
   await until("it ended, too", () => setup.discovery.state !== "running" || undefined);
-  const told = (await ask("GET", "discover")).text;
-  assert.match(told, /"failed"/);
-  const all = told + begun.text + JSON.stringify(entries);
+  const found = (await ask("GET", "discover")).text;
+  assert.match(found, /"failed"/);
+  const all = found + begun.text + JSON.stringify(entries);
   assert.ok(!all.includes(LOGIN.password), all);
   assert.ok(!all.includes(LOGIN.email), all);
 });
@@ -172,26 +172,26 @@ test("set-up – nothing is disclosed about a server that the agent is made to c
   t.after(() => stranger.close());
   const host = `127.0.0.1:${(stranger.address() as AddressInfo).port}`;
   const paths = ["page", "json", "denied", "huge", "redirect"];
-  const told: Record<string, string> = {};
+  const responses: Record<string, string> = {};
   for (const path of paths) {
     await ask("POST", "discover", { ...LOGIN, url: `http://${host}/${path}` });
     await until("it ended", () => setup.discovery.state !== "running" || undefined);
-    told[path] = (await ask("GET", "discover")).text;
-    assert.match(told[path], /"failed"/);
+    responses[path] = (await ask("GET", "discover")).text;
+    assert.match(responses[path], /"failed"/);
   }
-  assert.match(told["page"] ?? "", /is not JSON/);
-  assert.match(told["json"] ?? "", /returned no token/);
-  assert.match(told["denied"] ?? "", /HTTP 403/);
-  assert.match(told["huge"] ?? "", /more than 65536 bytes/);
-  assert.match(told["redirect"] ?? "", /redirect/);
+  assert.match(responses["page"] ?? "", /is not JSON/);
+  assert.match(responses["json"] ?? "", /returned no token/);
+  assert.match(responses["denied"] ?? "", /HTTP 403/);
+  assert.match(responses["huge"] ?? "", /more than 65536 bytes/);
+  assert.match(responses["redirect"] ?? "", /redirect/);
   for (const path of paths) {
     const uplink = { name: "a", url: `ws://${host}/${path}` };
     const tried = await ask("POST", "uplinks/test", { uplink });
     assert.equal(tried.body.addresses[0].ok, false);
-    told[`ws ${path}`] = tried.text;
+    responses[`ws ${path}`] = tried.text;
   }
   for (const url of ["http://a.example", "file:///etc/passwd", "ftp://a.example", "gopher://a"])
     assert.equal((await ask("POST", "uplinks/test", { uplink: { name: "a", url } })).status, 422);
-  assert.ok(!JSON.stringify(told).includes(inside), JSON.stringify(told, null, 1));
+  assert.ok(!JSON.stringify(responses).includes(inside), JSON.stringify(responses, null, 1));
   assert.ok(!asked.some((path) => path.includes("followed")), String(asked));
 });

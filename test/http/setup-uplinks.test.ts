@@ -89,7 +89,7 @@ test("set-up – a secret in the wrong place of either file is hidden, and the r
     for (const { text } of answers) assert.ok(!text.includes(PLANTED), `${what}: ${text}`);
     assert.equal(answers[2]?.status === 200, what === "a second address" || what === "a query");
   }
-  // What is no secret is told, and the query of a WebSocket address stays while nobody touches it.
+  // What is not secret is shown, and the query of a WebSocket address stays while nobody touches it.
   const signed = "wss://ws.example/mqtt?X-Signature=0123456789abcdef";
   const ws = { ...CLOUD, url: signed, passwordFile: "sub/none", select: { kinds: ["rpm"] } };
   writeFileSync(uplinksPath, JSON.stringify(file(ws)));

@@ -132,7 +132,7 @@ test("tls – a renewed certificate and key are loaded without a restart; an inc
   server.renewCertificate();
   assert.equal(await shown(address), before);
   server.renewCertificate();
-  assert.equal(log.lines.filter(({ level }) => level === "warn").length, 1, "told once");
+  assert.equal(log.lines.filter(({ level }) => level === "warn").length, 1, "logged once");
   writeFileSync(files.certFile, "no certificate");
   server.renewCertificate();
   assert.equal(await shown(address), before);

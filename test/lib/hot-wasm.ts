@@ -23,7 +23,7 @@ interface Wasm {
   readonly Instance: new (module: object) => { readonly exports: Record<string, Loop> };
 }
 
-/** A function that counts down. V8 keeps one module for equal bytes, so an empty section with this name tells them apart. */
+/** A function that counts down. V8 keeps one module for equal bytes, so an empty section with this name distinguishes them. */
 function loop(name: string): Loop {
   const section = [0x00, 0x02, 0x01, name.charCodeAt(0)];
   const bytes = Uint8Array.from([...HEAD, ...TYPE, ...FUNCTION, ...EXPORT, ...CODE, ...section]);
@@ -31,7 +31,7 @@ function loop(name: string): Loop {
   return new Instance(new Module(bytes)).exports["f"] as Loop;
 }
 
-/** Prints which of two hot functions V8 has optimised: compiled before and after it was told to keep its baseline code. */
+/** Prints which of two hot functions V8 has optimised: compiled before and after it was set to keep its baseline code. */
 async function main(): Promise<void> {
   setFlagsFromString("--allow-natives-syntax");
   const isOptimised = runInThisContext("(f) => %IsTurboFanFunction(f)") as (f: Loop) => boolean;

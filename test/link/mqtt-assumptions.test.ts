@@ -77,13 +77,13 @@ test("mqtt.js – a PUBACK for a publish it has not sent is reported with its re
     trouble = error;
   });
   const id = path.send(MESSAGE, false, publishPacketBytes(MESSAGE, 5), null);
-  const told = new Promise<Packet>((resolve) => {
+  const received = new Promise<Packet>((resolve) => {
     client.on("packetreceive", (packet) => {
       if (packet.cmd === "puback") resolve(packet);
     });
   });
   answer([0x40, 4, id >> 8, id & 255, 0x10, 0]);
-  const packet = await told;
+  const packet = await received;
   assert.ok(packet.cmd === "puback");
   assert.equal(packet.messageId, id);
   assert.equal(packet.reasonCode, 0x10);
@@ -140,8 +140,8 @@ test("mqtt.js – its stream exists at once and shows every byte that arrives", 
   const { client, answer } = await peer(t);
   const seen: Buffer[] = [];
   client.stream.on("data", (chunk: Buffer) => seen.push(chunk));
-  const told = new Promise((resolve) => client.once("message", resolve));
+  const received = new Promise((resolve) => client.once("message", resolve));
   answer([0x30, 5, 0, 1, 0x61, 0, 0x62]);
-  await told;
+  await received;
   assert.deepEqual(Buffer.concat(seen), Buffer.from([0x30, 5, 0, 1, 0x61, 0, 0x62]));
 });

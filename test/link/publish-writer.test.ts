@@ -7,7 +7,7 @@ import type { Message } from "../../src/core/message.ts";
 import { publishPacketBytes } from "../../src/link/packet-size.ts";
 import { PublishWriter } from "../../src/link/publish-writer.ts";
 
-/** Keeps a copy of each piece; takes the next one only when told, as a socket under back-pressure. */
+/** Keeps a copy of each piece; takes the next one only on request, as a socket under back-pressure. */
 class Slow extends Writable {
   readonly pieces: Buffer[] = [];
   #taken: ((error?: Error) => void)[] = [];

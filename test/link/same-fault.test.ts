@@ -86,7 +86,7 @@ function use(t: TestContext, style: Style, url: string, options: Partial<MqttLin
 }
 
 /** What an operator reads, without the name of the link and the address. */
-function told({ logger }: Use): string[] {
+function logged({ logger }: Use): string[] {
   return (
     logger.lines
       .filter(({ level }) => level !== "info" && level !== "debug")
@@ -107,7 +107,7 @@ async function both(play: (style: Style) => Promise<Use>): Promise<string[]> {
   const [json = [], sparkplug = []] = await Promise.all(
     STYLES.map(async (style) => {
       const used = await play(style);
-      return [...told(used), `state: ${used.link.state.lastError}`];
+      return [...logged(used), `state: ${used.link.state.lastError}`];
     }),
   );
   assert.deepEqual(sparkplug, json);
@@ -275,7 +275,7 @@ for (const style of STYLES) {
       const used = use(t, style, server.url, { ackTimeoutMs: 100 });
       assert.equal(await used.deliver(), "lost");
       await used.until(() => used.link.session >= 2);
-      assert.match(told(used)[0] ?? "", /^warn no broker session: .* within 0 s/);
+      assert.match(logged(used)[0] ?? "", /^warn no broker session: .* within 0 s/);
       const text = await used.metrics.registry.metrics();
       const connects = Number(
         new RegExp(`broker_connects_total\\{link="${style}"\\} (\\d+)`).exec(text)?.[1],

@@ -30,15 +30,15 @@ test("SQLite binding – a binding that is missing, does not load or would end t
 
 test("SQLite binding – a build that takes minutes reports its progress from time to time", () => {
   const script = `import(${JSON.stringify(resolve("scripts/fit-native.mjs"))}).then(async ({ withProgress }) => {
-    let told = 0;
+    let reports = 0;
     let end;
     const running = new Promise((resolve) => { end = resolve; });
     const done = await withProgress(running, (text) => {
       process.stdout.write(text + "\\n");
-      if (++told === 2) end("built");
+      if (++reports === 2) end("built");
     }, 5);
     process.stdout.write(done);
   })`;
-  const told = execFileSync(process.execPath, ["-e", script], { encoding: "utf8" });
-  assert.match(told, /^(… still compiling the SQLite binding, 0 min \d+ s so far\n){2}built$/);
+  const output = execFileSync(process.execPath, ["-e", script], { encoding: "utf8" });
+  assert.match(output, /^(… still compiling the SQLite binding, 0 min \d+ s so far\n){2}built$/);
 });

@@ -39,7 +39,7 @@ async function firstStartMs(count: number, startMs: number): Promise<number> {
           stored: 1,
           known: 0,
           newTimesMs: [nowMs - 1_000],
-          // Each stream's first answer tells the offset of its records.
+          // Each stream's first response reveals the offset of its records.
           offsetMinutes: 60,
         });
       },

@@ -31,7 +31,7 @@ test("oversize – one log line a minute per class of topic, with the number of 
   };
   oversize(false, 500);
   oversize(true, 3);
-  assert.equal(lines.length, 2, "history and live are told apart");
+  assert.equal(lines.length, 2, "history and live are distinguished");
   assert.equal(lines[0]?.["others"], undefined);
   await clock.advance(60_000);
   oversize(false, 10);

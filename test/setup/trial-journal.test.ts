@@ -105,7 +105,7 @@ for (const isWon of [true, false]) {
       const whole = JSON.stringify(found());
       assert.ok([JSON.stringify(OLD), JSON.stringify(NEW)].includes(whole), `${step}: ${whole}`);
       const isNew = whole === JSON.stringify(NEW);
-      // What is said of it is what became of it.
+      // The report matches the outcome.
       const { accepted } = journal;
       assert.equal(accepted?.outcome === "applied", isNew, `${step}`);
       outcomes.push(isNew ? "new" : "old");

@@ -9,27 +9,27 @@ import { openStore } from "../../src/store/sqlite-store.ts";
 import { buildShim } from "../support/build-shim.ts";
 import { DAY_MS, START_MS, storeOptions, tempDirectory } from "../support/temp-database.ts";
 
-interface Told {
+interface Progress {
   readonly stored: Set<number>;
   /** Handed to a broker; whether that is on disk is open. */
   readonly sent: Set<number>;
   readonly settled: Set<number>;
 }
 
-function understand(output: string): Told {
-  const told: Told = { stored: new Set(), sent: new Set(), settled: new Set() };
-  // A line without its end was never told.
+function understand(output: string): Progress {
+  const progress: Progress = { stored: new Set(), sent: new Set(), settled: new Set() };
+  // A line without its end was never printed.
   for (const line of output.split("\n").slice(0, -1)) {
     const [what, time] = line.split(" ");
-    if (what === "a") told.stored.add(Number(time));
-    if (what === "p") told.sent.add(Number(time));
-    if (what === "s") told.settled.add(Number(time));
+    if (what === "a") progress.stored.add(Number(time));
+    if (what === "p") progress.sent.add(Number(time));
+    if (what === "s") progress.settled.add(Number(time));
   }
-  return told;
+  return progress;
 }
 
 /** What was acknowledged is there once, what was settled is not owed, and nothing else is missing from the outbox. */
-async function compare(directory: string, told: Told): Promise<void> {
+async function compare(directory: string, progress: Progress): Promise<void> {
   const store = openStore(storeOptions(directory, { bufferMaxMb: 8 }));
   try {
     assert.equal(store.state().alarm, null);
@@ -38,7 +38,7 @@ async function compare(directory: string, told: Told): Promise<void> {
     );
     const present = new Set(times);
     assert.equal(present.size, times.length, "nothing is stored twice");
-    for (const time of told.stored)
+    for (const time of progress.stored)
       assert.ok(present.has(time), `${time} was acknowledged and is lost`);
     const owed = new Set(
       [
@@ -46,10 +46,10 @@ async function compare(directory: string, told: Told): Promise<void> {
         ...store.outbox.lease("json", "backlog", 1e6),
       ].map(({ reading }) => reading.timeMs),
     );
-    for (const time of told.settled)
+    for (const time of progress.settled)
       assert.ok(!owed.has(time), `${time} was settled and is owed again`);
     for (const time of present) {
-      assert.ok(owed.has(time) || told.sent.has(time), `${time} is stored and nobody owes it`);
+      assert.ok(owed.has(time) || progress.sent.has(time), `${time} is stored and nobody owes it`);
     }
   } finally {
     await store.close();
@@ -73,9 +73,9 @@ test("crash – kill -9 at any moment loses nothing acknowledged and duplicates 
       });
       child.on("close", () => resolve());
     });
-    const told = understand(output);
-    assert.ok(told.settled.size > 0);
-    await compare(directory, told);
+    const progress = understand(output);
+    assert.ok(progress.settled.size > 0);
+    await compare(directory, progress);
   }
 });
 
@@ -91,7 +91,7 @@ type Event =
   | { readonly what: "truncate"; readonly path: string; readonly size: number }
   | { readonly what: "rename"; readonly path: string; readonly to: string }
   | { readonly what: "remove"; readonly path: string }
-  | { readonly what: "told"; readonly text: string };
+  | { readonly what: "output"; readonly text: string };
 
 function readEvents(path: string): Event[] {
   const log = readFileSync(path);
@@ -109,7 +109,7 @@ function readEvents(path: string): Event[] {
     if (kind === "T") events.push({ what: "truncate", path: name, size: offset });
     if (kind === "R") events.push({ what: "rename", path: name, to: bytes.toString() });
     if (kind === "U") events.push({ what: "remove", path: name });
-    if (kind === "O") events.push({ what: "told", text: bytes.toString() });
+    if (kind === "O") events.push({ what: "output", text: bytes.toString() });
   }
   return events;
 }
@@ -159,7 +159,7 @@ class Disk {
         this.synced.delete(event.path);
         this.unsynced.delete(event.path);
         break;
-      case "told":
+      case "output":
         break;
     }
   }
@@ -215,7 +215,7 @@ test("crash – a power cut that keeps what was synced, and any part of the rest
   const events = readEvents(log);
   const syncs = events.filter(({ what }) => what === "sync").length;
   assert.ok(syncs > 250, `${syncs} syncs`);
-  const firstAt = events.findIndex(({ what }) => what === "told");
+  const firstAt = events.findIndex(({ what }) => what === "output");
   const database = join(data, "gateside.db");
   const isCheckpoint = (event: Event) => event.what === "write" && event.path === database;
   assert.ok(events.slice(firstAt).some(isCheckpoint), "a checkpoint is among what may be cut");
@@ -234,7 +234,7 @@ test("crash – a power cut that keeps what was synced, and any part of the rest
       }
     }
     disk.apply(event);
-    if (event.what === "told") output += event.text;
+    if (event.what === "output") output += event.text;
   }
 });
 

@@ -71,14 +71,14 @@ test("disk faults – no space, write and sync errors are reported, nothing is h
   }
 });
 
-/** A process that stores readings and tells so, killed when it has told so much. */
-async function killedChild(directory: string, told: number): Promise<void> {
+/** A process that stores readings and prints each; killed once its output is this long. */
+async function killedChild(directory: string, outputLength: number): Promise<void> {
   const words = ["--import", "tsx", "test/support/store-child.ts", directory, "0", "100000"];
   const child = spawn(process.execPath, words, { stdio: ["ignore", "pipe", "inherit"] });
   let output = "";
   child.stdout.on("data", (chunk: Buffer) => {
     output += chunk.toString();
-    if (output.length > told) child.kill("SIGKILL");
+    if (output.length > outputLength) child.kill("SIGKILL");
   });
   await once(child, "close");
 }
@@ -153,7 +153,7 @@ for (const [to, what] of [
     t.after(() => store.close());
     assert.match(logger.text, /changes to uplinks wait for free disk space/);
     const owed = () => store.outbox.depth(to).readings;
-    // A backlog is owed in the new format at once; what only leaves its newest stays until it can be told what it gave up.
+    // A backlog is owed in the new format at once; what only leaves its newest stays until what it gave up can be reported.
     const held = store.state().lanes[to === "plain" ? "json" : to]?.readings ?? 0;
     assert.ok(held > 1);
     rmSync(join(mount, "theirs"));

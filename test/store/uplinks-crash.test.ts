@@ -9,7 +9,7 @@ import { storeOptions, tempDirectory, timesOf, uplinkOf } from "../support/temp-
 const main = uplinkOf("main", ["json"]);
 const cloud = uplinkOf("cloud", ["json"]);
 
-/** Kills it with SIGKILL once it has told so many lines; what it told. */
+/** Kills it with SIGKILL once it has printed so many lines; returns what it printed. */
 function killedAfter(directory: string, lines: number): Promise<string[]> {
   const child = spawn(
     process.execPath,
@@ -22,7 +22,7 @@ function killedAfter(directory: string, lines: number): Promise<string[]> {
       output += chunk.toString();
       if (output.split("\n").length > lines) child.kill("SIGKILL");
     });
-    // A line without its end was never told.
+    // A line without its end was never printed.
     child.on("close", () => resolve(output.split("\n").slice(0, -1)));
   });
 }
@@ -52,11 +52,9 @@ async function opened<T>(
 test("crash – kill -9 while an uplink is added and removed loses no reading of an uplink and duplicates none", async (t) => {
   for (let round = 0; round < 4; round++) {
     const directory = tempDirectory(t);
-    const told = await killedAfter(directory, 230 + round * 187);
-    const stored = told
-      .filter((line) => line.startsWith("a "))
-      .map((line) => Number(line.slice(2)));
-    assert.ok(told.includes("u main+cloud") && told.includes("u main"), "it came and went");
+    const log = await killedAfter(directory, 230 + round * 187);
+    const stored = log.filter((line) => line.startsWith("a ")).map((line) => Number(line.slice(2)));
+    assert.ok(log.includes("u main+cloud") && log.includes("u main"), "it came and went");
 
     const [ofMain, ofCloud, count] = await opened(directory, [main, cloud], (store) => [
       owed(store, "main"),
@@ -65,10 +63,10 @@ test("crash – kill -9 while an uplink is added and removed loses no reading of
     ]);
     assert.equal(new Set(ofMain).size, ofMain.length, "nothing twice for main");
     assert.equal(ofMain.length, count, "all that is stored is owed to main");
-    for (const time of stored) assert.ok(ofMain.includes(time), `${time} was told as stored`);
+    for (const time of stored) assert.ok(ofMain.includes(time), `${time} was reported as stored`);
     assert.deepEqual(ofCloud, ofMain, "what comes back begins with all that is stored, once");
 
-    // Gone for good: counted and told once, by main.
+    // Gone for good: counted and reported once, by main.
     await opened(directory, [main], (store) => {
       assert.deepEqual(owed(store, "main"), ofMain);
       assert.deepEqual(owed(store, "cloud"), []);
@@ -76,9 +74,9 @@ test("crash – kill -9 while an uplink is added and removed loses no reading of
       assert.ok(
         gaps.every(({ reason, uplink }) => reason === "uplink_removed" && uplink === "cloud"),
       );
-      const told = gaps.reduce((sum, gap) => sum + gap.count, 0);
-      assert.equal(told, store.state().dropped["uplink_removed"]);
-      assert.ok(told >= count, `${told} told of ${count}`);
+      const reported = gaps.reduce((sum, gap) => sum + gap.count, 0);
+      assert.equal(reported, store.state().dropped["uplink_removed"]);
+      assert.ok(reported >= count, `${reported} reported of ${count}`);
     });
   }
 });

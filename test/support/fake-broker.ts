@@ -11,9 +11,9 @@ export interface FakeBrokerOptions {
   readonly version: 4 | 5;
   /** Bytes of MQTT 5 CONNACK properties, e.g. [0x21, 0, 1] for receive maximum 1. */
   readonly connackProperties?: readonly number[];
-  /** What to do with a PUBLISH; acknowledges it unless told. */
+  /** What to do with a PUBLISH; acknowledges it by default. */
   onPublish?(publish: WirePublish, connection: FakeConnection): void;
-  /** What to do with a PUBLISH of QoS 0; nothing unless told. */
+  /** What to do with a PUBLISH of QoS 0; nothing by default. */
   onUnanswered?(publish: WirePublish, connection: FakeConnection): void;
   onConnect?(connection: FakeConnection): void;
   /** Asked for each CONNECT: true closes the connection without an answer. */

@@ -1,4 +1,4 @@
-/** A gateway of a few lines: answers whatever a test tells it to, odd but legal forms included. */
+/** A gateway of a few lines: returns whatever a test specifies, odd but legal forms included. */
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";

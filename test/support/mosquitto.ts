@@ -255,7 +255,7 @@ export interface SubscriberOptions {
   readonly reconnect?: boolean;
 }
 
-/** An MQTT 5 client that subscribes (`#` unless told) and keeps whatever it sees; ready once the broker has granted. */
+/** An MQTT 5 client that subscribes (`#` by default) and keeps whatever it sees; ready once the broker has granted. */
 export async function recordMessages(
   url: string,
   options: SubscriberOptions = {},

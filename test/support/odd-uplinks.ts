@@ -1,4 +1,4 @@
-/** Uplinks files with a secret in a wrong place: each has faults, and nothing that is told of it may show the secret. */
+/** Uplinks files with a secret in a wrong place: each has faults, and no message about it may show the secret. */
 export const PLANTED = "hunter2-Pa55";
 const CLOUD = { name: "cloud", url: "mqtts://cloud.example:8883" };
 const uplink = (more: object) => ({ uplinks: [{ ...CLOUD, ...more }] });

@@ -1,4 +1,4 @@
-/** A mail server of the few commands that a delivery needs: it keeps what it was handed, and refuses when told to. */
+/** A mail server of the few commands that a delivery needs: it keeps what it was handed, and refuses on request. */
 
 import type { AddressInfo } from "node:net";
 import { createServer, type Socket } from "node:net";

@@ -1,4 +1,4 @@
-/** Runs under record-writes.c: spoils the disk while storing and settling, heals it, and tells what it saw as JSON. */
+/** Runs under record-writes.c: spoils the disk while storing and settling, heals it, and prints what it saw as JSON. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { StoreFailure } from "../../src/store/database/store-failure.ts";

@@ -1,5 +1,5 @@
 /**
- * A process that stores while an uplink comes and goes, until it is killed. It tells `a <time>` for each stored reading and
+ * A process that stores while an uplink comes and goes, until it is killed. It prints `a <time>` for each stored reading and
  * `u <uplinks>` once they are in effect. `--import tsx test/support/uplinks-child.ts DIRECTORY`
  */
 import { writeSync } from "node:fs";

@@ -42,8 +42,8 @@ function sensorLabel(sensor: Sensor, site: Site): string {
   const { location } = sensor;
   const machine =
     site.machines?.find(({ id }) => id === location?.machine)?.name ?? location?.names?.machine;
-  const isSaid = machine === undefined || own.toLowerCase().includes(machine.toLowerCase());
-  const text = isSaid ? own : `${own}, ${machine}`;
+  const isNamed = machine === undefined || own.toLowerCase().includes(machine.toLowerCase());
+  const text = isNamed ? own : `${own}, ${machine}`;
   return sensor.name === undefined ? text : `${text} (${sensor.code})`;
 }
 

@@ -49,7 +49,7 @@ function failure(
     case "EACCES":
     case "EPERM":
       return unusable(
-        `${owner} may not`,
+        `${owner} has no permission`,
         at === dataDir || what !== "written"
           ? "use a directory that this user can write to, or change its owner"
           : "another user left it there; change its owner",

@@ -65,10 +65,10 @@ test("alarm delivery – a webhook that fails is retried in order, and its addre
   ]);
   await delivery.run(stop.signal);
   const [body] = bodies;
-  const told = JSON.parse(body ?? "") as { site: string; events: { state: string }[] };
-  assert.equal(told.site, "plant-7");
+  const posted = JSON.parse(body ?? "") as { site: string; events: { state: string }[] };
+  assert.equal(posted.site, "plant-7");
   assert.deepEqual(
-    told.events.map(({ state }) => state),
+    posted.events.map(({ state }) => state),
     ["active", "cleared"],
   );
   assert.match(lines.join(), /the server returned HTTP 503/);
@@ -140,9 +140,9 @@ test("alarm delivery – one mail with a sentence per event, retried until the s
     /^\[plant-7\] Warning: Säule 4 Bcc: all@example\.com .* and 2 more$/,
   );
   assert.doesNotMatch(head, /^Bcc:/m);
-  const said = quotedPrintable(body.join("\r\n\r\n"));
-  assert.match(said, /1970-01-01T00:00:00\.000Z {2}Warning: Säule 4/);
-  assert.match(said, /id 1{32}/);
+  const mailText = quotedPrintable(body.join("\r\n\r\n"));
+  assert.match(mailText, /1970-01-01T00:00:00\.000Z {2}Warning: Säule 4/);
+  assert.match(mailText, /id 1{32}/);
   assert.match(JSON.stringify(logger.lines), /alarm email failed; trying again/);
   assert.doesNotMatch(JSON.stringify(logger.lines), /s3cret/);
 });

@@ -49,17 +49,17 @@ test("sparkplug – an alarm is announced in the birth of its device, and its se
   site.run(site.node({ site: fixedSite(SITE) }, { alarms }));
   await site.until((m) => m.some(({ verb }) => verb === "DBIRTH"));
   assert.equal(valueOf(metric(site.of("DBIRTH")[0], NAME)), "normal");
-  const told = () =>
+  const published = () =>
     site.of("DDATA").flatMap(({ payload }) => payload.metrics.filter((m) => m.name === NAME));
   // The rule wants two readings beyond its limit.
   for (const value of [8.5, 8.5, 9.5, 9.5, 5, 5]) follow({ channel1: value });
-  await site.until(() => told().length === 3);
-  assert.deepEqual(told().map(valueOf), ["warning", "alarm", "normal"]);
-  assert.ok(told().every((m) => m.isHistorical !== true));
+  await site.until(() => published().length === 3);
+  assert.deepEqual(published().map(valueOf), ["warning", "alarm", "normal"]);
+  assert.ok(published().every((m) => m.isHistorical !== true));
 
   follow({ channel1: 8.5 });
   follow({ channel1: 8.5 });
-  await site.until(() => told().length === 4);
+  await site.until(() => published().length === 4);
   const { client, close } = await site.command();
   await client.publishAsync("spBv1.0/plant/NCMD/edge", rebirth());
   await close();
@@ -69,8 +69,8 @@ test("sparkplug – an alarm is announced in the birth of its device, and its se
 
 test("sparkplug – an alarm whose rule is removed and returns does not go back in time with a reading that was measured before", () => {
   const { follow, engine, alarms } = watchedPump();
-  const told: { severity: string; timeMs: number }[] = [];
-  alarms.onChange((_sensor, { severity, timeMs }) => told.push({ severity, timeMs }));
+  const changes: { severity: string; timeMs: number }[] = [];
+  alarms.onChange((_sensor, { severity, timeMs }) => changes.push({ severity, timeMs }));
   follow({ channel1: 8.5 });
   follow({ channel1: 8.5 });
   engine.setSite({ ...SITE, alarms: [] });
@@ -80,10 +80,10 @@ test("sparkplug – an alarm whose rule is removed and returns does not go back 
   follow({ channel1: 8.5 });
   follow({ channel1: 8.5 });
   assert.deepEqual(
-    told.map(({ severity }) => severity),
+    changes.map(({ severity }) => severity),
     ["warning", "normal", "warning"],
   );
-  const times = told.map(({ timeMs }) => timeMs);
+  const times = changes.map(({ timeMs }) => timeMs);
   assert.deepEqual(
     times,
     times.toSorted((a, b) => a - b),

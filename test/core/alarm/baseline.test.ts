@@ -16,9 +16,9 @@ import {
   feed,
   MINUTE,
   PUMP,
-  said,
   siteWith,
   speeds,
+  summaries,
   T0,
   vibrations,
 } from "./support.ts";
@@ -115,10 +115,10 @@ test("baseline – learns only while the machine runs, and then monitors", () =>
   );
   assert.deepEqual(run(1480, 1.3), []);
   assert.deepEqual(run(1480, 1.3), []);
-  assert.deepEqual(said(run(1480, 1.3)), ["change active warning +17"]);
+  assert.deepEqual(summaries(run(1480, 1.3)), ["change active warning +17"]);
   const up = engine.relearn("10234", "change", "channel1_vel_rms", T0 + 30 * MINUTE);
   engine.committed();
-  assert.deepEqual(said(up?.events ?? []), ["change cleared warning +30"]);
+  assert.deepEqual(summaries(up?.events ?? []), ["change cleared warning +30"]);
   assert.deepEqual(run(1480, 1.3), []);
   assert.equal(engine.baselines("10234").get("change/channel1_vel_rms@running")?.count, 1);
 });

@@ -14,9 +14,9 @@ import {
   pressures,
   RPM,
   reading,
-  said,
   siteWith,
   speeds,
+  summaries,
   T0,
   vibrations,
 } from "./support.ts";
@@ -25,7 +25,10 @@ test("alarms – a limit is entered after the whole delay and left only by the h
   const engine = engineOf(siteWith([PRESSURE]));
   // 8.1 and back is one reading; the next two are a delay; 7.8 is inside the band, 7.7 is back.
   const events = feed(engine, pressures([5, 8.1, 7, 8.1, 8.2, 7.8, 8.1, 7.7, 7.6]));
-  assert.deepEqual(said(events), ["pressure active warning +4", "pressure cleared warning +7"]);
+  assert.deepEqual(summaries(events), [
+    "pressure active warning +4",
+    "pressure cleared warning +7",
+  ]);
   assert.equal(events[1]?.worst.measured, 8.2);
   assert.equal(events[0]?.limit, 8);
   assert.equal(events[1]?.raisedMs, T0 + 4 * MINUTE);
@@ -38,7 +41,7 @@ test("alarms – a limit is entered after the whole delay and left only by the h
 test("alarms – severity rises and falls within one alarm, with a separate event each time", () => {
   const engine = engineOf(siteWith([PRESSURE]));
   const events = feed(engine, pressures([8.5, 8.5, 9.5, 9.5, 8.8, 8.6, 5]));
-  assert.deepEqual(said(events), [
+  assert.deepEqual(summaries(events), [
     "pressure active warning +1",
     "pressure active alarm +3",
     "pressure active warning +5",
@@ -64,9 +67,11 @@ test("alarms – a change from too high to too low is reported as another limit 
 
 test("alarms – a delay in seconds is measured between readings beyond the limit", () => {
   const engine = engineOf(siteWith([{ ...PRESSURE, delay: { seconds: 120 } }]));
-  assert.deepEqual(said(feed(engine, pressures([8.5, 8.5, 8.5]))), ["pressure active warning +2"]);
+  assert.deepEqual(summaries(feed(engine, pressures([8.5, 8.5, 8.5]))), [
+    "pressure active warning +2",
+  ]);
   assert.deepEqual(
-    said(
+    summaries(
       feed(
         engineOf(siteWith([{ ...PRESSURE, delay: { seconds: 121 } }])),
         pressures([8.5, 8.5, 8.5]),
@@ -79,7 +84,7 @@ test("alarms – a delay in seconds is measured between readings beyond the limi
 test("alarms – a value of bad quality neither raises nor clears, and is an alarm of its own", () => {
   const engine = engineOf(siteWith([PRESSURE]));
   const events = feed(engine, pressures([8.5, 8.5, null, null, null, null, 8.5, 5]));
-  assert.deepEqual(said(events), [
+  assert.deepEqual(summaries(events), [
     "pressure active warning +1",
     "bad_quality active warning +4",
     "bad_quality cleared warning +6",
@@ -92,7 +97,7 @@ test("alarms – a value of bad quality neither raises nor clears, and is an ala
 test("alarms – of a sensor without rules, bad quality is an alarm all the same, and a late reading does not turn back its time", () => {
   const engine = engineOf(siteWith([]));
   const readings = pressures([5, null, null, null, 5, 5]);
-  assert.deepEqual(said(feed(engine, readings)), [
+  assert.deepEqual(summaries(feed(engine, readings)), [
     "bad_quality active warning +3",
     "bad_quality cleared warning +4",
   ]);
@@ -103,7 +108,7 @@ test("alarms – of a sensor without rules, bad quality is an alarm all the same
 
 test("alarms – zones C and D are alarms without configuration, and without rules there are no others", () => {
   const events = feed(engineOf(siteWith([])), vibrations([1, 3, 5, 2.7, 2.5]));
-  assert.deepEqual(said(events), [
+  assert.deepEqual(summaries(events), [
     "zone active warning +10",
     "zone active alarm +20",
     "zone active warning +30",
@@ -117,9 +122,9 @@ test("alarms – zoneReadings delays the warning of zone C; zone D is not delaye
   const site = { ...siteWith([]), zoneReadings: 2 };
   assert.deepEqual(feed(engineOf(site), vibrations([1, 3, 1, 3.5, 1])), []);
   const once = feed(engineOf(site), vibrations([1, 5, 1]));
-  assert.deepEqual(said(once), ["zone active alarm +10", "zone cleared alarm +20"]);
+  assert.deepEqual(summaries(once), ["zone active alarm +10", "zone cleared alarm +20"]);
   const twice = feed(engineOf(site), vibrations([3, 3, 1]));
-  assert.deepEqual(said(twice), ["zone active warning +10", "zone cleared warning +20"]);
+  assert.deepEqual(summaries(twice), ["zone active warning +10", "zone cleared warning +20"]);
 });
 
 test("alarms – a low battery in the node's own state is reported as one in a record is", () => {
@@ -135,7 +140,7 @@ test("alarms – a low battery in the node's own state is reported as one in a r
       },
     ]),
   );
-  assert.deepEqual(said(events), [
+  assert.deepEqual(summaries(events), [
     "battery_low active warning +1",
     "battery_low cleared warning +2",
   ]);
@@ -152,7 +157,7 @@ test("alarms – a low battery is reported if the site file gives a limit", () =
       },
     ]),
   );
-  assert.deepEqual(said(events), [
+  assert.deepEqual(summaries(events), [
     "battery_low active warning +1",
     "battery_low cleared warning +3",
   ]);
@@ -165,7 +170,9 @@ test("alarms – a stopped machine raises no vibration alarm and ends none", () 
   assert.deepEqual(feed(engine, vibrations([6], T0 + 4 * MINUTE)), []);
   feed(engine, speeds([1480], T0 + 5 * MINUTE));
   assert.equal(engine.machineState(ACCEL.code, T0 + 5 * MINUTE), "running");
-  assert.deepEqual(said(feed(engine, vibrations([6], T0 + 6 * MINUTE))), ["zone active alarm +6"]);
+  assert.deepEqual(summaries(feed(engine, vibrations([6], T0 + 6 * MINUTE))), [
+    "zone active alarm +6",
+  ]);
   feed(engine, speeds([0], T0 + 7 * MINUTE));
   assert.deepEqual(feed(engine, vibrations([0.1], T0 + 8 * MINUTE)), []);
 });
@@ -176,13 +183,13 @@ test("alarms – onlyRunning waits while the state of the machine is unknown", (
   );
   assert.deepEqual(feed(engine, pressures([9.5])), []);
   feed(engine, speeds([1480, 1480, 1480], T0 + MINUTE));
-  assert.deepEqual(said(feed(engine, pressures([9.5], T0 + 4 * MINUTE))), [
+  assert.deepEqual(summaries(feed(engine, pressures([9.5], T0 + 4 * MINUTE))), [
     "pressure active alarm +4",
   ]);
   // The newest speed is older than three of its intervals of a minute.
   assert.deepEqual(feed(engine, pressures([5], T0 + 7 * MINUTE)), []);
   feed(engine, speeds([1480], T0 + 8 * MINUTE));
-  assert.deepEqual(said(feed(engine, pressures([5], T0 + 8 * MINUTE))), [
+  assert.deepEqual(summaries(feed(engine, pressures([5], T0 + 8 * MINUTE))), [
     "pressure cleared alarm +8",
   ]);
 });
@@ -193,7 +200,7 @@ test("alarms – onlyRunning evaluates readings that arrived before the speed of
   feed(inOrder, speeds([1480, 1480, 1480, 0, 0, 0]));
   const values = [9.5, 9.5, 5, 9.5, 9.5, 9.5];
   const expected = feed(inOrder, pressures(values));
-  assert.deepEqual(said(expected), ["pressure active alarm +1", "pressure cleared alarm +2"]);
+  assert.deepEqual(summaries(expected), ["pressure active alarm +1", "pressure cleared alarm +2"]);
 
   const engine = engineOf(siteWith([rule], [PUMP]));
   assert.deepEqual(feed(engine, pressures(values)), []);
@@ -201,7 +208,7 @@ test("alarms – onlyRunning evaluates readings that arrived before the speed of
   assert.deepEqual(engine.follow(RPM.code, "rpm", day).events, expected);
   engine.committed();
   feed(engine, speeds([1480], T0 + 7 * MINUTE));
-  assert.deepEqual(said(feed(engine, pressures([9.5, 9.5], T0 + 7 * MINUTE))), [
+  assert.deepEqual(summaries(feed(engine, pressures([9.5, 9.5], T0 + 7 * MINUTE))), [
     "pressure active alarm +8",
   ]);
 });
@@ -219,7 +226,7 @@ test("alarms – a reading behind a stale signal waits for the signal of its own
   assert.deepEqual(feed(engine, speeds([1480], T0 + 9 * MINUTE)), []);
   assert.deepEqual([...engine.alarms()], []);
   // The one that was missing arrives.
-  assert.deepEqual(said(feed(engine, speeds([1480], T0 + 7 * MINUTE))), [
+  assert.deepEqual(summaries(feed(engine, speeds([1480], T0 + 7 * MINUTE))), [
     "pressure active alarm +8",
   ]);
   const standing = engineOf(siteWith([rule], [PUMP]));
@@ -261,7 +268,7 @@ test("alarms – late readings do not change the live alarm and report what they
   const engine = engineOf(siteWith([{ ...PRESSURE, delay: { readings: 1 } }]));
   feed(engine, pressures([8.5], T0 + 10 * MINUTE));
   const late = feed(engine, pressures([5, 9.5, 5]));
-  assert.deepEqual(said(late), [
+  assert.deepEqual(summaries(late), [
     "pressure active alarm +1 historical",
     "pressure cleared alarm +2 historical",
   ]);
@@ -278,7 +285,7 @@ test("alarms – readings dated in the future are skipped", () => {
   const up = engine.follow(LOOP.code, "loop", [{ ...future.reading, isFuture: true }]);
   assert.deepEqual(up.events, []);
   engine.committed();
-  assert.deepEqual(said(feed(engine, pressures([8.5]))), ["pressure active warning +0"]);
+  assert.deepEqual(summaries(feed(engine, pressures([8.5]))), ["pressure active warning +0"]);
 });
 
 test("alarms – what was evaluated in a failed transaction is undone", () => {
@@ -287,7 +294,7 @@ test("alarms – what was evaluated in a failed transaction is undone", () => {
   assert.ok(first && second);
   engine.follow(LOOP.code, "loop", [first.reading, second.reading]);
   engine.undone();
-  assert.deepEqual(said(feed(engine, [first, second])), ["pressure active warning +1"]);
+  assert.deepEqual(summaries(feed(engine, [first, second])), ["pressure active warning +1"]);
 });
 
 test("alarms – a sensor that falls silent is reported once, also across a restart, and once when it sends again", () => {
@@ -310,7 +317,9 @@ test("alarms – a sensor that falls silent is reported once, also across a rest
   const again = new AlarmEngine(site);
   again.load(disk.saved());
   assert.deepEqual(tick(again, "silent", 5), []);
-  assert.deepEqual(said(tick(again, "online", 6, T0 + 6 * MINUTE)), ["silent cleared warning +6"]);
+  assert.deepEqual(summaries(tick(again, "online", 6, T0 + 6 * MINUTE)), [
+    "silent cleared warning +6",
+  ]);
   assert.equal(disk.states.size, 0);
 });
 
@@ -320,7 +329,7 @@ test("alarms – an alarm that is no longer configured ends with a closing event
   const engine = new AlarmEngine(siteWith([]));
   engine.load(disk.saved());
   const up = engine.reconcile(T0 + MINUTE * 5);
-  assert.deepEqual(said(up.events), ["pressure cleared warning +5"]);
+  assert.deepEqual(summaries(up.events), ["pressure cleared warning +5"]);
   assert.deepEqual(up.states, [{ sensor: "30007", text: null }]);
 });
 

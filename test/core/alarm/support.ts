@@ -148,7 +148,7 @@ export const vibrations = (values: readonly number[], fromMs = T0): Fed[] =>
     }),
   }));
 
-export const said = (events: readonly AlarmEvent[]): string[] =>
+export const summaries = (events: readonly AlarmEvent[]): string[] =>
   events.map(
     ({ alarm, state, severity, timeMs, historical }) =>
       `${alarm} ${state} ${severity} +${(timeMs - T0) / MINUTE}${historical ? " historical" : ""}`,

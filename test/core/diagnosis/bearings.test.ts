@@ -51,7 +51,7 @@ test("an inner race whose line slip has moved onto an order is found by its high
   const given = { bearing: "6310", speedRpm: 2478, seed: 4_028_184_430 } as const;
   const days = DAYS.map((n) => judged(given, { fault: "inner_race", severity: 0.3 }, n));
   assert.ok(times(days, "bearing_inner_race") >= 8, `${times(days, "bearing_inner_race")}`);
-  // Random slip decides how far apart they are in one record; where it is too little, that is said.
+  // Random slip decides how far apart they are in one record; if they are too close, the reason says so.
   for (const { found, why } of days) {
     if (found.length > 0) assert.deepEqual(found, ["bearing_inner_race"]);
     else assert.equal(why("bearing_inner_race")?.reason, "resolution_coarse");

@@ -104,14 +104,14 @@ test("faults – an outage of the gateway is reported once, not as silence of ev
     const kinds = [{ kind: "rpm", ...reads }] as const;
     return { code: "10234", state: "silent", lastReadingMs, batteryV: null, kinds } as const;
   };
-  for (const [ageMs, cadenceS, isTold] of [
+  for (const [ageMs, cadenceS, isReported] of [
     [29_000, 10, false],
     [31_000, 10, true],
     [1_700_000, null, false],
     [1_900_000, null, true],
   ] as const) {
     const sensors = [silentSince(ageMs, cadenceS)];
-    assert.equal(codes({ gateway: down, sensors }).includes("sensor_silent"), isTold);
+    assert.equal(codes({ gateway: down, sensors }).includes("sensor_silent"), isReported);
     assert.deepEqual(codes({ sensors }), ["sensor_silent"]);
   }
 });

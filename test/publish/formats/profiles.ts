@@ -72,7 +72,7 @@ export function waveformParts(count: number) {
   return { samples, reading, parts: { waveforms: { read: () => waveform } } };
 }
 
-/** The samples of all parts, put together as docs/mqtt.md tells a subscriber to. */
+/** The samples of all parts, put together as docs/mqtt.md describes. */
 export function unpackParts(bodies: readonly Record<string, unknown>[]): number[] {
   return bodies.flatMap((body) => {
     const bytes = Buffer.from(String(body["base64"]), "base64");

@@ -68,8 +68,8 @@ test("devices – connected and described by attributes, disconnected when remov
       ],
     ],
   );
-  const told = { firmware: "2.1", signalDbm: -71, lastReadingMs: null, batteryV: 3.5 };
-  assert.deepEqual(sent(profile.sensorState({ code: "1", state: "unknown", ...told })), [
+  const node = { firmware: "2.1", signalDbm: -71, lastReadingMs: null, batteryV: 3.5 };
+  assert.deepEqual(sent(profile.sensorState({ code: "1", state: "unknown", ...node })), [
     [
       "v1/gateway/attributes",
       { "1": { state: "unknown", battery: 3.5, firmwareVersion: "2.1", signalStrength: -71 } },

@@ -147,7 +147,7 @@ test("sparkplug – a silent sensor gets no death between two of its pending wav
   await site.until((m) => m.some(({ verb }) => verb === "DBIRTH"));
   site.outbox.add("sparkplugWaveform", [measured(site, 3, [1])]);
   await site.until((m) => m.some(({ verb }) => verb === "DDATA"));
-  // What a tick tells of the node comes behind the deaths it found.
+  // What a tick publishes about the node comes behind the deaths it found.
   site.nodeValues = [{ name: "gateway/up", type: "Boolean", value: false }];
   await site.until((m) => m.some(({ verb }) => verb === "NDATA"));
   assert.deepEqual(

@@ -62,7 +62,7 @@ test("sparkplug – every record reaches a recording host despite cuts, lost byt
   const start = Date.now() - 3_600_000;
   const record = async (round: number) => {
     for (const { code } of SENSORS) {
-      // Every seventh comes late: behind one that was told already.
+      // Every seventh comes late: behind one that was already sent.
       const timeMs = start + (round % 7 === 0 ? round - 20 : round) * 1000 + (round % 7);
       expected.add(`${code} rpm/rpm ${timeMs}`);
       await append(store, [readingOf(code, timeMs, { salt: `${round}` })]);

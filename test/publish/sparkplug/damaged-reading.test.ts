@@ -32,7 +32,7 @@ test("sparkplug – damaged readings and measurements are counted and reported o
   await site.settled(3, "sent");
   await site.settled(1, "skipped");
   assert.deepEqual(node.failures, { damaged: 2 });
-  const told = site.logs.filter(({ message }) => message.includes("damaged"));
-  assert.equal(told.length, 2);
+  const lines = site.logs.filter(({ message }) => message.includes("damaged"));
+  assert.equal(lines.length, 2);
   assert.equal(site.of("DDATA", PUMP.code).length > 0, true);
 });

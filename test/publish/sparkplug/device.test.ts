@@ -44,8 +44,8 @@ function tank(newest: ReturnType<typeof tankReading> | null) {
 
 function of(metrics: readonly Metric[], name: string) {
   const found = metrics.find((metric) => metric.name === name);
-  const told = (found?.properties ?? []).map(({ key, value }) => [key, value] as const);
-  return { metric: found, properties: Object.fromEntries(told) };
+  const pairs = (found?.properties ?? []).map(({ key, value }) => [key, value] as const);
+  return { metric: found, properties: Object.fromEntries(pairs) };
 }
 
 test("sparkplug – the reason of an uncertain value in a birth is cleared by the next good one", () => {
@@ -78,7 +78,11 @@ test("sparkplug – a value in the unit of an older site file never counts as cu
   assert.equal(of(owed, "loop/battery").metric?.isHistorical, false);
   const now = device.data(parseReading(tankReading({ channel1: 6 }, { channel1: "bar" })), false);
   assert.equal(of(now, "loop/channel1").metric?.isHistorical, false);
-  assert.equal(of(now, "loop/channel1").properties["Quality"], 192, "the birth said null, thus 0");
+  assert.equal(
+    of(now, "loop/channel1").properties["Quality"],
+    192,
+    "the birth contained null, thus 0",
+  );
 });
 
 test("sparkplug – a channel removed from the site file is in the birth only while readings of it are pending", () => {
@@ -155,11 +159,11 @@ test("sparkplug – a node's state: values with a unit are Doubles, others Strin
   );
   book.look();
   const born = book.birthMetrics(book.ofSensor(node.code), NOW_MS, false);
-  const told = ["battery", "firmware", "build", "isSleeping"].map((name) => {
+  const values = ["battery", "firmware", "build", "isSleeping"].map((name) => {
     const { metric } = of(born, `node/${name}`);
     return [metric?.type, metric?.value];
   });
-  assert.deepEqual(told, [
+  assert.deepEqual(values, [
     ["Double", 3.58],
     ["String", "2.1-rc"],
     ["String", "21"],

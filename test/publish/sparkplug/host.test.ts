@@ -230,7 +230,7 @@ test("sparkplug – what the broker confirms after it reported the host offline 
   assert.deepEqual(site.outbox.settled, []);
 });
 
-/** The host is online until data came; its going offline is told just before the PINGRESP that would prove the data. */
+/** The host is online until data came; it goes offline just before the PINGRESP that would prove the data. */
 async function brokerThatLosesTheHost(t: TestContext) {
   let dataMessages = 0;
   let connects = 0;

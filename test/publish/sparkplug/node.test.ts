@@ -160,7 +160,7 @@ test("sparkplug – a bad value is null with Quality 0 and its reason, and 192 i
     return metric(site.of("DDATA").at(-1), "loop/channel1");
   };
   const first = await send(1, {});
-  assert.equal(property(first, "Quality")?.intValue, 192, "the birth said null, thus 0");
+  assert.equal(property(first, "Quality")?.intValue, 192, "the birth contained null, thus 0");
   assert.equal((await send(2, {}))?.properties, undefined);
   const bad = await send(null, { channel1: { quality: "bad", reason: "wire_break" } });
   assert.equal(bad?.isNull, true);

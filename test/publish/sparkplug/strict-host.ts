@@ -56,7 +56,7 @@ export class StrictHost {
       this.#seq = null;
       this.#born.clear();
       client.subscribe("spBv1.0/plant/#", { qos: 0 }, (error) => {
-        // Online without a subscription it would miss what it is told.
+        // Online without a subscription it would miss what is published.
         if (error) return void client.stream.destroy();
         this.sessions += 1;
         client.publish(topic, stateOf(true, timestamp), { qos: 1, retain: true });

@@ -160,11 +160,11 @@ test("alarm log – readings say whether their machine was running", async (t) =
   await append(store, rpms([0, 1500], START_MS + 60_000));
   await append(store, [loop(1.5), loop(2)]);
   const query = { sensor: "2", fromMs: 0, toMs: START_MS + DAY_MS };
-  const said = [...store.history.range(query)].map(
+  const states = [...store.history.range(query)].map(
     ({ attributes }): unknown =>
       (JSON.parse(attributes) as Record<string, unknown>)["machine_state"],
   );
-  assert.deepEqual(said, [undefined, "standing", "running"]);
+  assert.deepEqual(states, [undefined, "standing", "running"]);
   const own = [...store.history.range({ ...query, sensor: "1" })];
   assert.ok(own.every(({ attributes }) => !attributes.includes("machine_state")));
 });
@@ -236,13 +236,13 @@ for (const table of ["alarm_states", "alarm_samples", "alarm_actions", "outbox"]
     const directory = tempDirectory(t);
     const before = open(directory);
     await append(before.store, rpms([1500, 3100]));
-    const told = events(before.store);
+    const published = events(before.store);
     await before.store.close();
     spoil(directory, table);
     const { store, engine } = open(directory);
     t.after(() => store.close());
     const [event] = store.outbox.lease("json", "live", 1);
-    assert.equal(event?.reading.id, told[0]?.["id"], "the event is still owed");
+    assert.equal(event?.reading.id, published[0]?.["id"], "the event is still owed");
     const isKept = table !== "alarm_states";
     assert.equal([...engine.alarms()].length, isKept ? 1 : 0);
     assert.equal(/states of some alarms were lost/.test(store.state().alarm ?? ""), !isKept);

@@ -36,7 +36,7 @@ function schemaOf(path: string): unknown[] {
   }
 }
 
-/** A store without rows as a version made it; as 0.1 did unless told. */
+/** A store without rows as a version made it; by default as 0.1 did. */
 function releasedStore(path: string, steps: readonly string[] = [released]): void {
   const db = new Sqlite(path);
   db.pragma("page_size = 4096");

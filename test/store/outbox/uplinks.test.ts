@@ -218,14 +218,14 @@ test("uplinks – the effect of a format change on pending readings is previewed
   const directory = tempDirectory(t);
   const store = openStore(storeOptions(directory));
   await append(store, hours("1", 0, 1, 2));
-  const told = (...formats: ("json" | "plain" | "sparkplug")[]) =>
+  const movesTo = (...formats: ("json" | "plain" | "sparkplug")[]) =>
     laneChangesAhead(directory, mainOf(...formats)).map(({ what, lane, ...rest }) => [
       what,
       lane,
       "readings" in rest ? rest.readings : 0,
     ]);
   assert.deepEqual(
-    told("sparkplug").filter(([, lane]) => lane === "json"),
+    movesTo("sparkplug").filter(([, lane]) => lane === "json"),
     [["carried", "json", 3]],
   );
   assert.deepEqual(

@@ -173,7 +173,7 @@ test("reading log – what a response stored before it failed is reported with t
     readingOf("a", START_MS + index * 1000, { padding: 400 }),
   );
   assert.ok(first);
-  let told = await append(store, [first]);
+  let storedCount = await append(store, [first]);
   const writer = store.readings.begin(keyOf("a"));
   for (const reading of others) await writer.add(reading);
   // The day's progress is gone when the last of several transactions wants to replace it.
@@ -183,8 +183,8 @@ test("reading log – what a response stored before it failed is reported with t
   await assert.rejects(writer.commit({ checkpoint: null, records: 2_000 }));
   const before = store.state().readings;
   assert.ok(before > 1 && before < 2_000, `${before} stored`);
-  told += await append(store, [first, ...others]);
-  assert.deepEqual([told, store.state().readings], [2_000, 2_000]);
+  storedCount += await append(store, [first, ...others]);
+  assert.deepEqual([storedCount, store.state().readings], [2_000, 2_000]);
 });
 
 test("reading log – the newest time ignores readings from the future", async (t) => {

@@ -135,7 +135,7 @@ test("damage – a page of samples that cannot be read is repaired, and their re
       assert.equal((error as { isRetryable?: unknown }).isRetryable, true);
     }
   }
-  assert.equal(recovered, 1, "the poller is told that days are to be read again");
+  assert.equal(recovered, 1, "the poller learns that days are to be read again");
   for (let n = 1; n <= fileId; n++) store.waveforms.read(n);
   assert.equal((await drain(store, "json")).length, READINGS + MEASUREMENTS);
 });
@@ -174,8 +174,8 @@ test("damage – progress of the copy of a large store is reported to whoever wa
     monotonic: () => 1_000 * ++steps,
     sleep: (ms, signal) => clock.sleep(ms, signal),
   };
-  let told = 0;
-  const onProgress = () => void (told += 1);
+  let calls = 0;
+  const onProgress = () => void (calls += 1);
   const options = storeOptions(directory, {
     uplinks: mainOf(...LANES),
     logger,
@@ -185,7 +185,7 @@ test("damage – progress of the copy of a large store is reported to whoever wa
   const store = openStore(options);
   t.after(() => store.close());
   assert.ok(store.state().alarm !== null, "it was copied");
-  assert.ok(told >= 4, `${told} times`);
+  assert.ok(calls >= 4, `${calls} times`);
   assert.match(
     logger.text,
     /"table":"\w+","rows":\d+\},"message":"copying what can be read from the damaged/,

@@ -13,14 +13,14 @@ const OTHER: DayKey = { ...DAY, day: "2026-11-19" };
 function bench(t: TestContext) {
   const directory = mkdtempSync(join(tmpdir(), "gateside-marks-"));
   t.after(() => rmSync(directory, { recursive: true }));
-  const said: string[] = [];
+  const logged: string[] = [];
   let nowMs = Date.parse("2026-11-20T12:00:00Z");
-  const say = (_fields: object, text: string) => void said.push(text);
+  const say = (_fields: object, text: string) => void logged.push(text);
   const logger = { error: say, warn: say, info: say, debug: say } as unknown as Logger;
   const clock = { now: () => nowMs, monotonic: () => nowMs, sleep: () => Promise.resolve() };
   return {
     directory,
-    said,
+    logged,
     pass: (ms: number) => {
       nowMs += ms;
     },
@@ -30,14 +30,14 @@ function bench(t: TestContext) {
 }
 
 test("reading marks – a day that was being read when the process ended is set aside, no other", (t) => {
-  const { start, said, pass } = bench(t);
+  const { start, logged, pass } = bench(t);
   const first = start();
   first.begin(DAY);
   first.begin(OTHER)(true);
   const second = start();
   assert.ok(second.waitMs(DAY) > 0);
   assert.equal(second.waitMs(OTHER), 0);
-  assert.match(said.join(), /ended while reading this day/);
+  assert.match(logged.join(), /ended while reading this day/);
   assert.deepEqual(
     second.setAside.map(({ sensor, day, times }) => ({ sensor, day, times })),
     [{ sensor: "10234", day: "2026-11-20", times: 1 }],

@@ -422,7 +422,7 @@ for (const passes of [true, false]) {
     assert.ok((owed[0] ?? 0) >= newestGiven, "nothing older than what was given up is kept");
     const given = gaps.reduce((sum, { count }) => sum + count, 0);
     assert.equal(given, store.state().dropped["buffer_full"]);
-    assert.equal(given + owed.length, 2 * held.length, "each is owed or told");
+    assert.equal(given + owed.length, 2 * held.length, "each is owed or reported");
     for (const { readings, key } of yesterday)
       assert.equal(await append(store, readings, key), 0, "nor is it read again");
     // Time goes on: what is measured now takes the place of the oldest.
@@ -474,7 +474,7 @@ test("retention – a dead uplink that fills the buffer does not cost a healthy 
     await store.retain();
   }
   assert.equal(sent, 1440);
-  const told = store.gapsOf("dead").pendingGaps(1000);
-  assert.ok(told.length > 0);
+  const gapsOfDead = store.gapsOf("dead").pendingGaps(1000);
+  assert.ok(gapsOfDead.length > 0);
   assert.deepEqual(store.gapsOf("main").pendingGaps(10), []);
 });

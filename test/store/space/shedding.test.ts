@@ -75,7 +75,7 @@ function take(store: Store, max: number) {
   ].map(({ reading }) => ({ id: reading.id, sensor: reading.sensor, timeMs: reading.timeMs }));
 }
 
-/** Plays the rounds and answers what came in, what is still owed, what is told as lost, and what a publisher had in hand. */
+/** Plays the rounds and returns what came in, what is still owed, what is reported as lost, and what a publisher had in hand. */
 async function play(dataDir: string, all: readonly (readonly Step[])[]) {
   const options = storeOptions(dataDir, {
     bufferMaxMb: BUFFER_MB,
@@ -100,21 +100,21 @@ async function play(dataDir: string, all: readonly (readonly Step[])[]) {
     await store.close();
     store = openStore(options);
   }
-  const told = store.gaps.pendingGaps(100_000).reduce((sum, { count }) => sum + count, 0);
+  const reported = store.gaps.pendingGaps(100_000).reduce((sum, { count }) => sum + count, 0);
   const dropped = store.state().dropped["buffer_full"] ?? 0;
   store.outbox.release("json");
   const owed = new Set(take(store, 100_000).map(({ id }) => id));
   await store.close();
-  return { came, owed, told, dropped, inHand };
+  return { came, owed, reported, dropped, inHand };
 }
 
 test("a full buffer keeps nothing of a stream older than the newest reading it dropped", async (t) => {
   let full = 0;
   await fc.assert(
     fc.asyncProperty(rounds, async (all) => {
-      const { came, owed, told, dropped, inHand } = await play(tempDirectory(t), all);
+      const { came, owed, reported, dropped, inHand } = await play(tempDirectory(t), all);
       const lost = [...came].filter(([id]) => !owed.has(id));
-      assert.equal(told, lost.length, "each that is lost is told once");
+      assert.equal(reported, lost.length, "each lost reading is reported once");
       assert.equal(dropped, lost.length, "and counted");
       if (lost.length > 0) full += 1;
       for (const sensor of SENSORS) {
@@ -128,7 +128,7 @@ test("a full buffer keeps nothing of a stream older than the newest reading it d
         assert.equal(older.length, 0, `${sensor}: ${older.length} older ones are kept`);
       }
     }),
-    // Shrinking would take minutes; the steps of the first failure are told.
+    // Shrinking would take minutes; the steps of the first failure are printed.
     { numRuns: RUNS, endOnFailure: true, includeErrorInReport: true },
   );
   assert.ok(full >= 3, `only ${full} runs filled the buffer`);
