@@ -216,7 +216,8 @@ function locationOf(
   const others = assignments.filter(
     ({ machine, point }) => machine !== first.machine || point !== first.point,
   );
-  if (others.length > 0) notes.push(`${device.code}: assigned to more than one measuring point; the first is used`);
+  if (others.length > 0)
+    notes.push(`${device.code}: assigned to more than one measuring point; the first is used`);
   const place = found.places.get(placeKey(first.machine, first.point));
   if (place === undefined) {
     notes.push(

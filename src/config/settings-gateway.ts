@@ -113,7 +113,7 @@ export const GATEWAY_SETTINGS = {
     default: 6,
     minimum: 0,
     maximum: 60,
-    doc: "Maximum time that new readings wait so that they are stored and published in one batch, s; spares SD cards. 0 = no wait. When more than 50 are waiting, they are stored immediately.",
+    doc: "Maximum time that new readings wait to be stored and published in one batch, s; longer times spare SD cards. 0 = no wait; more than 50 waiting readings are stored immediately.",
   },
   HISTORY_DAYS: {
     type: "integer",
