@@ -164,7 +164,7 @@ function bufferText({ buffer, delivered, nowMs, clock }: AgentStatus): string {
   const left =
     buffer.hoursUntilFull === null
       ? ""
-      : `, ${Math.floor(buffer.hoursUntilFull)} h left in an outage`;
+      : `, room for ${Math.floor(buffer.hoursUntilFull)} h offline`;
   const mb = (bytes: number) => `${(bytes / 2 ** 20).toFixed(0)} MB`;
   return `${buffer.isWritable ? "" : "NOT WRITABLE, "}waiting: ${lanes.join(", ") || "nothing"}; ${buffer.readings} stored, ${mb(buffer.databaseBytes)} of ${mb(buffer.limitBytes)}${left}; ${delivered} delivered, ${dropped} dropped`;
 }

@@ -80,7 +80,7 @@ function loginForm(view: SetupView, trouble: string): HTMLElement {
     {
       class: "set-form",
       novalidate: true,
-      "aria-label": "Log-in of the analytics service",
+      "aria-label": "Log in to the analytics service",
       submit: (event: Event) => void send(event),
     },
     h(

@@ -17,7 +17,7 @@ const MISS_RETRY_MS = 2_000;
 
 export class Cadence {
   #steps: number[] = [];
-  /** Time between reads of the running day that found something new, ms. */
+  /** Time between reads of the current day that found something new, ms. */
   #gaps: number[] = [];
   #lastFoundMs: number | null = null;
   #newestMs: number | null = null;

@@ -152,7 +152,7 @@ test(
 );
 
 test(
-  "signed configuration – an agent killed during the trial starts with the last good one, and says so",
+  "signed configuration – an agent killed during the trial starts with the last good one, and reports it",
   options,
   async (t) => {
     const { plant, env, seen, sign, answer, online, site } = await setUp(t, 600);

@@ -4,7 +4,7 @@ import { REMAINING_LENGTH_MAX } from "../../src/core/link.ts";
 import { PacketLimit } from "../../src/link/packet-limit.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
-test("packet limit – losses after small packets, after none, or after varying sizes teach no limit", () => {
+test("packet limit – losses after small packets, after none, or after varying sizes set no limit", () => {
   const limit = new PacketLimit(new ManualClock());
   for (const bytes of [0, 0, 0, 0, 900, 900, 900, 900, 20_000, 30_000, 20_000, 30_000, 0, 20_000]) {
     assert.equal(limit.lost(bytes), false);
@@ -13,7 +13,7 @@ test("packet limit – losses after small packets, after none, or after varying 
   assert.equal(limit.bytesMax, REMAINING_LENGTH_MAX);
 });
 
-test("packet limit – three losses after one packet teach its size, for an hour", async () => {
+test("packet limit – three losses after one packet set the limit below its size, for an hour", async () => {
   const clock = new ManualClock();
   const limit = new PacketLimit(clock);
   assert.deepEqual(

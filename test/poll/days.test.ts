@@ -7,7 +7,7 @@ const rules = { zone: "America/New_York", lateGraceMs: 2 * HOUR, backfillDays: 3
 const at = (text: string) => Date.parse(text);
 const MINUTE = 60_000;
 
-test("days – the running day is the gateway zone's, not UTC's", () => {
+test("days – the current day is that of the gateway's zone, not of UTC", () => {
   assert.deepEqual(currentDays(at("2025-06-02T03:30:00Z"), "America/New_York", null), [
     "2025-06-01",
   ]);

@@ -49,7 +49,7 @@ function setUp(t: TestContext, script: Script) {
   return { clock, calls, poller };
 }
 
-test("newest first – past days wait while the running day of their sensor is still being read", async (t) => {
+test("newest first – past days wait while the current day of their sensor is still being read", async (t) => {
   let release: () => void = () => {};
   const { clock, calls } = setUp(t, {
     answer: (request) =>
@@ -68,7 +68,7 @@ test("newest first – past days wait while the running day of their sensor is s
   assert.ok(calls.includes("2 2026-11-18!"));
 });
 
-test("newest first – a running day that keeps failing does not hold up the days before", async (t) => {
+test("newest first – a current day that keeps failing does not hold up the days before", async (t) => {
   let tries = 0;
   const { clock, calls } = setUp(t, {
     answer: (request) => {

@@ -138,7 +138,7 @@ test("poller – one poisoned day backs off alone", async (t) => {
   assert.ok(healthy >= 9, `${healthy} reads of the other sensor`);
 });
 
-test("poller – a gateway that is gone is tried less and less often, and again within its back-off when it returns", async (t) => {
+test("poller – an unreachable gateway is tried less and less often, and within its back-off once it is back", async (t) => {
   let isDown = true;
   const { clock, calls } = setUp(t, [sensor("1"), sensor("2"), sensor("3")], () =>
     isDown ? { ok: false, isGatewayFault: true } : {},
@@ -168,7 +168,7 @@ test("poller – Retry-After pauses everything for as long as it says", async (t
   assert.ok(calls.length > before + 1);
 });
 
-test("poller – the interval is the longest time between two reads of the running day", async (t) => {
+test("poller – the interval is the longest time between two reads of the current day", async (t) => {
   const { clock, calls } = setUp(t, [sensor("1")], () => ({}));
   await clock.advance(10 * MINUTE);
   const times = calls.filter((c) => c.day === "2026-11-20").map((c) => c.atMs);
@@ -207,7 +207,7 @@ test("poller – with the wrong zone set, each sensor is asked for the day of it
   }
 });
 
-test("poller – with the wrong zone set, a start finds the gateway's running day from stored records", async (t) => {
+test("poller – with the wrong zone set, a start finds the gateway's current day from stored records", async (t) => {
   const { clock, calls } = setUp(
     t,
     [sensor("1")],
@@ -222,7 +222,7 @@ test("poller – with the wrong zone set, a start finds the gateway's running da
   assert.ok(calls.filter((c) => c.day === "2026-11-21").length >= 2);
 });
 
-test("poller – with the wrong zone set, a day that ended only in that zone is still read as the running one", async (t) => {
+test("poller – with the wrong zone set, a day that ended only in that zone is still read as the current one", async (t) => {
   const { clock, calls } = setUp(
     t,
     [sensor("1")],

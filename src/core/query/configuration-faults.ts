@@ -55,7 +55,7 @@ export function configurationFaults(status: AgentStatus): Fault[] {
       code: "http_not_listening",
       severity: "warning",
       subject: "http",
-      what: `The HTTP server is not listening: ${http.lastError}. Readings are collected and published all the same.`,
+      what: `The HTTP server is not listening: ${http.lastError}. Readings are still collected and published.`,
       remedy: "It is retried automatically; free the port, or set another HTTP_PORT and restart.",
       sinceMs: null,
     });

@@ -37,7 +37,7 @@ function bench() {
   };
 }
 
-test("retention clock – a start with the clock 40 days ahead ages readings by at most a day, and says so", () => {
+test("retention clock – a start with the clock 40 days ahead ages readings by at most a day, and logs it", () => {
   const { time, make, pass, logger } = bench();
   make().now();
   time.box += 40 * DAY;

@@ -230,7 +230,7 @@ test("retention – a reading dropped while in flight lets nothing older go live
   assert.equal(store.outbox.lease("waveform", "live", 1).length, 1);
 });
 
-test("retention – a disk below its minimum gets delivered history deleted, pending readings stay", async (t) => {
+test("retention – if the disk has less than its minimum free, delivered history is deleted and pending readings are kept", async (t) => {
   const directory = tempDirectory(t);
   let free = 500 * MIB;
   const options: Partial<StoreOptions> = {
@@ -258,7 +258,7 @@ test("retention – a disk below its minimum gets delivered history deleted, pen
   );
 });
 
-test("retention – if even the memory of dropped readings must be deleted, older days refuse to be read again", async (t) => {
+test("retention – if even the record of dropped readings must be deleted, older days are not read again", async (t) => {
   const clock = new ManualClock(START_MS + 95 * DAY_MS);
   const store = tempStore(t, { bufferMaxMb: 3, clock, commitWindowMs: 0 });
   // A tenth of 3 MB holds about 14,000 identities that lie an hour apart.
