@@ -99,7 +99,7 @@ test("doctor – if the day has no record of any sensor, the day and the zone it
   assert.equal(run.code, 1);
   assert.match(
     run.stdout,
-    /FAILED +sensors .* \d{4}-\d\d-\d\d has no usable record of any sensor; .*\(GATEWAY_TIMEZONE, UTC is in effect\).*WIRE_WORD/,
+    /FAILED +sensors .* has no usable record of any sensor on \d{4}-\d\d-\d\d; .*\(GATEWAY_TIMEZONE, UTC is in effect\).*WIRE_WORD/,
   );
 });
 
