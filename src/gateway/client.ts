@@ -244,6 +244,7 @@ export class GatewayClient implements RecordSource, StateSource {
       deadlines: this.#deadlines,
       now: () => this.#parts.clock.monotonic(),
       received: () => connection.received,
+      flow: () => connection.flow,
       onStart: () => {
         wasReused = connection.noteRequest();
       },

@@ -3,6 +3,7 @@ import type { AbortCallbacks } from "../lib/abort-callbacks.ts";
 import { withPublicAuthorities } from "../lib/authorities.ts";
 import { proxyAgent } from "../lib/proxy.ts";
 import { ReceiveBuffers } from "./receive-buffers.ts";
+import { SocketFlow } from "./socket-flow.ts";
 
 /** How long an unused connection is kept if the gateway does not say; its servers close theirs after 120 s. */
 const KEEP_ALIVE_MS = 90_000;
@@ -21,6 +22,7 @@ export class Connection {
   readonly #options: ConnectionOptions;
   #client: Dispatcher | null = null;
   #received = new ReceiveBuffers();
+  #flow = new SocketFlow(null);
   #served = 0;
 
   constructor(options: ConnectionOptions) {
@@ -30,6 +32,11 @@ export class Connection {
   /** The memory that holds the bytes of its responses. */
   get received(): ReceiveBuffers {
     return this.#received;
+  }
+
+  /** Pauses and resumes its responses. */
+  get flow(): SocketFlow {
+    return this.#flow;
   }
 
   get client(): Dispatcher {
@@ -49,6 +56,9 @@ export class Connection {
       ca: ca === null ? null : withPublicAuthorities(ca),
       connectMs,
       keepAliveMs: KEEP_ALIVE_MS,
+      onSocket: (socket) => {
+        this.#flow = new SocketFlow(socket);
+      },
     });
   }
 
@@ -79,6 +89,7 @@ export class Connection {
       if (error !== null) return callback(error, null);
       received.socket = socket;
       this.#received = received;
+      this.#flow = new SocketFlow(socket);
       callback(null, socket);
     });
   };

@@ -5,6 +5,7 @@ import type { AbortCallbacks } from "../lib/abort-callbacks.ts";
 import { networkFailure } from "./network-failure.ts";
 import type { ReceiveBuffers } from "./receive-buffers.ts";
 import { ResponseBody } from "./response-body.ts";
+import type { SocketFlow } from "./socket-flow.ts";
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -37,6 +38,7 @@ export interface ExchangeRequest {
   readonly now: () => number;
   /** The memory of the connection that carries it. */
   readonly received: () => ReceiveBuffers;
+  readonly flow: () => Pick<SocketFlow, "pause" | "resume" | "end">;
   /** Called once, when the exchange is over: whether its connection can carry another one. */
   readonly onOver: (isReusable: boolean) => void;
   /** Called when the request is sent on its connection. */
@@ -59,7 +61,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #startedAt: number;
   #leave: (() => void) | null = null;
   readonly #onAbort = () => this.#fail("aborted", "aborted", "the call was cancelled");
-  #controller: Dispatcher.DispatchController | null = null;
   #firstByte: NodeJS.Timeout | null;
   #gap: NodeJS.Timeout | null = null;
   #total: NodeJS.Timeout;
@@ -110,7 +111,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
     if (this.#isOver) controller.abort(new Error("over"));
     else this.#request.onStart();
   }
@@ -147,6 +147,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     if (this.#isOver) return;
+    this.#request.flow().end();
     this.#over(true);
     this.#body.finish(null);
   }
@@ -170,7 +171,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #pause(): void {
     clear(this.#gap);
     this.#pausedAt = this.#request.now();
-    this.#controller?.pause();
+    this.#request.flow().pause();
   }
 
   #resume(): void {
@@ -178,7 +179,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#pausedAt = null;
     if (this.#isOver) return;
     this.#gap?.refresh();
-    this.#controller?.resume();
+    this.#request.flow().resume();
   }
 
   /** A deadline: before the response head it is an outage, after it the response is truncated. */

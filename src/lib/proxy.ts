@@ -1,5 +1,6 @@
 /** One HTTP proxy for every request over it. */
-import { ProxyAgent } from "undici";
+import type { Socket } from "node:net";
+import { buildConnector, Client, ProxyAgent } from "undici";
 
 export interface ProxyOptions {
   /** http(s)://[user:password@]host:port */
@@ -8,13 +9,21 @@ export interface ProxyOptions {
   readonly ca: readonly string[] | null;
   readonly connectMs: number;
   readonly keepAliveMs: number;
+  /** Gets each connection that carries responses, decrypted, before any arrive. */
+  readonly onSocket?: (socket: Socket) => void;
 }
 
 /**
  * https uses a tunnel (CONNECT), so that the proxy sees no content. Plain http is requested from the proxy by its
  * absolute URL: many proxies allow CONNECT only to port 443.
  */
-export function proxyAgent({ proxy, ca, connectMs, keepAliveMs }: ProxyOptions): ProxyAgent {
+export function proxyAgent({
+  proxy,
+  ca,
+  connectMs,
+  keepAliveMs,
+  onSocket,
+}: ProxyOptions): ProxyAgent {
   const { origin, username, password } = new URL(proxy);
   const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
   return new ProxyAgent({
@@ -28,5 +37,24 @@ export function proxyAgent({ proxy, ca, connectMs, keepAliveMs }: ProxyOptions):
     keepAliveTimeout: keepAliveMs,
     headersTimeout: 0,
     bodyTimeout: 0,
+    ...(onSocket === undefined ? {} : { factory: watchedClient(onSocket) }),
   });
+}
+
+function watchedClient(onSocket: (socket: Socket) => void) {
+  return (origin: string | URL, options: Client.Options): Client => {
+    const connect =
+      typeof options.connect === "function"
+        ? options.connect
+        : buildConnector({ ...options.connect });
+    return new Client(origin, {
+      ...options,
+      connect: (target, callback) =>
+        connect(target, (error, socket) => {
+          if (error !== null) return callback(error, null);
+          onSocket(socket);
+          callback(null, socket);
+        }),
+    });
+  };
 }
