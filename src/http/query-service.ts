@@ -20,6 +20,7 @@ import { FailureLimit, Sessions, TokenCheck } from "./auth.ts";
 import { breathe } from "./breath.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
 import { refusalOf } from "./problem.ts";
+import { QueryBodies } from "./query-body.ts";
 import {
   ClientGone,
   jsonResponse,
@@ -38,11 +39,6 @@ import { Places, Turns } from "./turns.ts";
  */
 const WORKING_MAX = 2;
 const WAITING_MAX = 32;
-/**
- * A query names a few codes and two dates. The token is in the body, so this much is accepted from anybody and
- * scanned (query-outline.ts) before the client is known; it is parsed only for clients with a valid token.
- */
-const BODY_BYTES_MAX = 64 * 1024;
 /** A client that logs in is not known either, and sends two short texts. */
 const LOGIN_CHARACTERS_MAX = 4_096;
 /** Long responses that are computed while they are sent. */
@@ -101,6 +97,7 @@ export function registerQueryService(
   };
   const gate = new QueryGate(parts, options);
   const turns = new Turns(WORKING_MAX, WAITING_MAX);
+  const bodies = new QueryBodies();
   // Either word is accepted; exact letter case (services section 1).
   const operations = new Map<string, OperationKey>();
   for (const key of OPERATION_KEYS) {
@@ -145,9 +142,7 @@ export function registerQueryService(
 
   void app.register((scope, _options, done) => {
     scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser("application/json", { parseAs: "string" }, (_request, body, done) =>
-      done(null, String(body).replace(/^\uFEFF/, "")),
-    );
+    scope.addContentTypeParser("application/json", (_request, body, done) => done(null, body));
     scope.setErrorHandler((error: FastifyError, request, reply) => {
       if (error instanceof ClientGone) return reply.hijack();
       const status = error.statusCode ?? 500;
@@ -157,11 +152,16 @@ export function registerQueryService(
       return sendFault(reply, objectFor(operations, request), INTERNAL);
     });
     const path = `/${API_SERVICE}/*`;
-    scope.post(path, { bodyLimit: BODY_BYTES_MAX }, async (request, reply) => {
+    scope.post(path, async (request, reply) => {
       const key = operations.get(operationOf(request));
       if (key === undefined) return refuseUnknown(reply);
       const { isObject } = OPERATIONS[key];
-      const text = typeof request.body === "string" ? request.body : "";
+      // Scanned (query-outline.ts) before the client is known, and parsed only for clients with a valid token.
+      const text = await bodies.read(request, reply);
+      if (typeof text !== "string") {
+        reply.header("connection", "close");
+        return refuse(reply, text.status, isObject, text.description);
+      }
       if (key === "login" && text.length > LOGIN_CHARACTERS_MAX)
         return refuse(reply, 413, isObject, "Request body is too large");
       // Closed before everything was written: the client left.
@@ -246,6 +246,7 @@ const TRANSPORT_STATUS: Readonly<Record<number, number>> = {
   405: QUERY_STATUS.notServed,
   413: QUERY_STATUS.busy,
   415: QUERY_STATUS.fieldWrong,
+  503: QUERY_STATUS.busy,
 };
 
 /** The object of a body; null for anything else. */

@@ -150,7 +150,10 @@ test("query service – transport errors use the same envelope", async (t) => {
   for (const body of ["", "{", "[]", "[{}]", "null", "3", '"x"', "<html>", `{"a":`]) {
     await expect(raw("GetUnits", body), 400);
   }
-  await expect(raw("GetUnits", `{"Token":"${"x".repeat(64 * 1024)}"}`), 413);
+  const padded = (bytes: number) => good.replace("}", `,"pad":"${"x".repeat(bytes)}"}`);
+  const room = 1024 * 1024 - padded(0).length;
+  await expect(raw("GetUnits", padded(room + 1)), 413);
+  for (let i = 0; i < 10; i += 1) assert.equal((await raw("GetUnits", padded(room))).number, 0);
   const headers = (type: string) => ({ headers: { "content-type": type } });
   for (const type of ["text/plain", "text/json", "application/xml", "application/jsonx"]) {
     await expect(raw("GetUnits", good, headers(type)), 415);
@@ -237,6 +240,44 @@ test("query service – nothing is parsed for an unauthenticated client", async 
   assert.equal(parsed().length, 1);
   const long = await raw("Login", JSON.stringify({ email: "a", password: "x".repeat(5_000) }));
   assert.equal(long.status, 413);
+});
+
+test("query service – of large requests only a few are read at once; small ones are served meanwhile", async (t) => {
+  const { address, ask } = await service(t);
+  const encoder = new TextEncoder();
+  const requests = Array.from({ length: 5 }, () => {
+    let finish = () => {};
+    const body = new ReadableStream({
+      start(controller) {
+        controller.enqueue(encoder.encode(`{"Token":"x","pad":"${"x".repeat(70_000)}`));
+        finish = () => {
+          controller.enqueue(encoder.encode('"}'));
+          controller.close();
+        };
+      },
+    });
+    const init = { method: "POST", headers: { "content-type": "application/json" }, body };
+    const sent = fetch(`${address}/ApiWeb.svc/GetUnits`, { ...init, duplex: "half" });
+    const isRefused = sent.then(({ status }) => status === 503);
+    return { sent, isRefused, finish: () => finish() };
+  });
+  assert.ok(await Promise.race(requests.map(({ isRefused }) => isRefused)));
+  assert.equal((await ask("GetUnits")).number, 0);
+  // All but the refused one are still being sent.
+  const waiting = await Promise.all(
+    requests.map(async (request) => ({
+      ...request,
+      isOver: await Promise.race([request.isRefused, ask("GetUnits").then(() => false)]),
+    })),
+  );
+  const accepted = waiting.filter(({ isOver }) => !isOver);
+  assert.equal(accepted.length, 4);
+  for (const { finish } of accepted) finish();
+  const answers = await Promise.all(accepted.map(({ sent }) => sent));
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 200, 200, 200],
+  );
 });
 
 test("query service – Login returns a token that expires after 24 h without use", async (t) => {
