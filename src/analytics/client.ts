@@ -88,7 +88,7 @@ export class AnalyticsClient {
       { [API_REQUEST.email]: email, [API_REQUEST.password]: password },
       signal,
     );
-    const [session] = rowsOf(values);
+    const [session] = rowsOf(values, this.#names);
     const token = session === undefined ? "" : textOf(this.#names.member(session, API_LOGIN.token));
     if (token === "") {
       throw new AnalyticsFailure(
@@ -117,7 +117,7 @@ export class AnalyticsClient {
       },
       signal,
     );
-    return rowsOf(values).flatMap((row) => this.#device(row) ?? []);
+    return rowsOf(values, this.#names).flatMap((row) => this.#device(row) ?? []);
   }
 
   companies(signal: AbortSignal): Promise<ListedNode[]> {
@@ -141,7 +141,7 @@ export class AnalyticsClient {
   async assignments(code: string, signal: AbortSignal): Promise<Assignment[]> {
     const fields = { [API_REQUEST.code]: code };
     const values = await this.#call(API_OPERATIONS.sensorAssignedMachines, fields, signal);
-    return rowsOf(values).flatMap((row) => {
+    return rowsOf(values, this.#names).flatMap((row) => {
       const machine = integerOf(this.#names.member(row, API_ASSIGNMENT.machineCode));
       const point = integerOf(this.#names.member(row, API_ASSIGNMENT.pointIndex));
       const axis = integerOf(this.#names.member(row, API_ASSIGNMENT.axis));
@@ -165,7 +165,7 @@ export class AnalyticsClient {
 
   async #nodes(operation: string, fields: Dict, signal: AbortSignal): Promise<ListedNode[]> {
     const values = await this.#call(operation, fields, signal);
-    return rowsOf(values).flatMap((row) => {
+    return rowsOf(values, this.#names).flatMap((row) => {
       const id = integerOf(this.#names.member(row, API_NODE.id));
       return id === null ? [] : [{ id, name: textOf(this.#names.member(row, API_NODE.name)) }];
     });
@@ -180,7 +180,7 @@ export class AnalyticsClient {
     const parts = envelopes(reply, this.#names, operation);
     const values: unknown[] = [];
     for (const part of parts) {
-      const key = part[ENVELOPE.key];
+      const key = this.#names.member(part, ENVELOPE.key);
       if (isDict(key)) {
         const status = integerOf(this.#names.member(key, ENVELOPE.statusNumber));
         if (status !== null && status !== 0) {

@@ -10,7 +10,8 @@ export type Dict = Readonly<Record<string, unknown>>;
 export function envelopes(response: unknown, names: WireNames, operation: string): Dict[] {
   if (Array.isArray(response)) {
     const parts = response.filter(isDict);
-    const isEnveloped = parts.some((part) => ENVELOPE.key in part || ENVELOPE.value in part);
+    const has = (part: Dict, name: string) => names.member(part, name) !== undefined;
+    const isEnveloped = parts.some((part) => has(part, ENVELOPE.key) || has(part, ENVELOPE.value));
     return isEnveloped || parts.length === 0 ? parts : [{ [ENVELOPE.value]: parts }];
   }
   if (!isDict(response)) return [];
@@ -19,10 +20,10 @@ export function envelopes(response: unknown, names: WireNames, operation: string
 }
 
 /** Objects as they are; a `{columns, data}` table as one object per row. */
-export function rowsOf(values: readonly unknown[]): Dict[] {
+export function rowsOf(values: readonly unknown[], names: WireNames): Dict[] {
   return values.filter(isDict).flatMap((value) => {
-    const columns = value[API_TABLE.columns];
-    const data = value[API_TABLE.data];
+    const columns = names.member(value, API_TABLE.columns);
+    const data = names.member(value, API_TABLE.data);
     if (!Array.isArray(columns) || !Array.isArray(data)) return [value];
     return data
       .filter((row): row is unknown[] => Array.isArray(row) && row.length === columns.length)

@@ -223,8 +223,8 @@ test("discover – other shapes are read: a bare list, a wrapped response, a tab
         return body["machineCode"] === -1
           ? enveloped([
               {
-                columns: ["ID", "Code", "Type", "Name"],
-                data: [[1, 500, "3", "Fan"], [2, "501", 4, null], ["row too short"]],
+                Columns: ["ID", "Code", "Type", "Name"],
+                Data: [[1, 500, "3", "Fan"], [2, "501", 4, null], ["row too short"]],
               },
             ])
           : enveloped({ code: "500", type: 3 }, "0");
@@ -233,11 +233,13 @@ test("discover – other shapes are read: a bare list, a wrapped response, a tab
       case "GetAreas":
         return {
           body: {
-            GetAreasResult: { Key: { StatusNumber: 0 }, Value: [[{ Id: 2, Name: "Hall" }]] },
+            GetAreasResult: { key: { statusNumber: 0 }, value: [[{ Id: 2, Name: "Hall" }]] },
           },
         };
       case "GetMachines":
-        return enveloped([{ Id: 3, Name: "Fan" }, { Name: "no id" }]);
+        return {
+          body: [{ key: { statusnumber: 0 }, VALUE: [{ Id: 3, Name: "Fan" }, { Name: "no id" }] }],
+        };
       case "GetPoints":
         return enveloped([{ Id: 4, Name: "" }]);
       case "GetAxis":
@@ -270,6 +272,15 @@ test("discover – other shapes are read: a bare list, a wrapped response, a tab
   ]);
   assert.match(stderr, /queried point by point/);
   assert.match(stderr, /501: left out, because the kinds of type 4 are unknown/);
+});
+
+test("discover – a status other than 0 counts in any letter case", async (t) => {
+  const url = await otherService(t, () => ({
+    body: { key: { statusNumber: 7, description: "no rights" }, value: [] },
+  }));
+  const { code, stderr } = await discover(directory(t), ["--url", url, "--token", "x"]);
+  assert.equal(code, 1);
+  assert.match(stderr, /the service returned number 7 \(no rights\)/);
 });
 
 test("discover – logs in with e-mail and password, which is read only from its file", async (t) => {
