@@ -50,7 +50,7 @@ test("load watch – five slow minutes in a row are logged once, and so is their
   assert.deepEqual(await minutes(1), [], "a backfill");
   load.delayS = 1.2;
   const [line, ...others] = await minutes(30);
-  assert.match(line ?? "", /^warn too little CPU time for this load.*raise POLL_INTERVAL_S/);
+  assert.match(line ?? "", /^warn not enough CPU time for this load.*raise POLL_INTERVAL_S/);
   assert.deepEqual(others, []);
   load.delayS = 0.1;
   assert.deepEqual(await minutes(3), ["info enough CPU time again"]);
