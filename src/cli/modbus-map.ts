@@ -130,7 +130,7 @@ function csv(rows: readonly Row[]): string {
 
 function markdown(rows: readonly Row[], wordOrder: string): string {
   const line = (cells: readonly string[]) =>
-    `| ${cells.map((text) => text.replaceAll("|", "\\|")).join(" | ")} |\n`;
+    `| ${cells.map((text) => text.replace(/\p{Cc}+/gu, " ").replaceAll("|", "\\|")).join(" | ")} |\n`;
   return (
     `Functions 3 and 4 read the same registers; addresses count from 0. float32 is two registers, the ${wordOrder === "big" ? "high" : "low"} word first.\n\n` +
     line(COLUMNS) +

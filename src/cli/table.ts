@@ -1,5 +1,7 @@
 /** Rows of texts as aligned columns; the last column is not padded. */
-export function table(rows: readonly (readonly string[])[], indent = "  "): string {
+export function table(given: readonly (readonly string[])[], indent = "  "): string {
+  // Names come from files that others write: a line break or a terminal code must not leave its cell.
+  const rows = given.map((row) => row.map((cell) => cell.replace(/\p{Cc}+/gu, " ")));
   const widths: number[] = [];
   for (const row of rows) {
     for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, cell.length);
