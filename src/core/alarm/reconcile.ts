@@ -1,12 +1,15 @@
-/** The effect of another site file: alarms that it no longer defines end, and their baselines are forgotten. */
-import { readingKinds } from "../sensor.ts";
+/**
+ * The effect of another site file: alarms that it no longer defines, and those of sensors that it disables, end. Baselines
+ * that it no longer defines are forgotten.
+ */
+import { isRead, readingKinds } from "../sensor.ts";
 import type { CompiledSensor } from "./compile.ts";
 import type { AlarmContext } from "./context.ts";
 import type { AlarmEvent } from "./event.ts";
 import type { FollowUp } from "./follow-up.ts";
 import { eventOfState } from "./found-alarm.ts";
 import type { AlarmState } from "./sensor-alarms.ts";
-import { removedSentence } from "./sentence.ts";
+import { disabledSentence, removedSentence } from "./sentence.ts";
 import { SILENT } from "./time-changes.ts";
 
 export function reconcile({ sensors, states }: AlarmContext, nowMs: number): FollowUp {
@@ -23,7 +26,9 @@ export function reconcile({ sensors, states }: AlarmContext, nowMs: number): Fol
       codes.push(code);
       if (alarm.raised === null) continue;
       const sensor = compiled?.sensor.code ?? code;
-      const text = removedSentence(alarm.alarm, alarm.value, sensor);
+      const isDisabled = compiled !== undefined && !isRead(compiled.sensor);
+      const sentence = isDisabled ? disabledSentence : removedSentence;
+      const text = sentence(alarm.alarm, alarm.value, sensor);
       events.push(eventOfState(sensor, alarm, "removed", nowMs, { state: "cleared", text }));
     }
     for (const key of before.baselines.keys()) {
@@ -43,6 +48,8 @@ function isDefined(
   key: string,
   { alarm, kind }: AlarmState,
 ): boolean {
+  // Nothing would ever clear it: no reading comes, and whether the sensor is silent is unknown.
+  if (!isRead(sensor)) return false;
   if (byKey.has(key) || alarm === SILENT) return true;
   // The next good reading of the value clears it; no site file defines it.
   return alarm === "bad_quality" && readingKinds(sensor).includes(kind);

@@ -133,6 +133,10 @@ export function removedSentence(alarm: string, value: string, code: string): str
   return `Cleared: alarm ${alarm} on ${value} of sensor ${code} is no longer configured.`;
 }
 
+export function disabledSentence(alarm: string, value: string, code: string): string {
+  return `Cleared: alarm ${alarm} on ${value} has ended, because sensor ${code} is disabled.`;
+}
+
 function duration(seconds: number): string {
   if (seconds < 120) return `${Math.round(seconds)} s`;
   if (seconds < 7200) return `${Math.round(seconds / 60)} minutes`;

@@ -333,6 +333,36 @@ test("alarms – an alarm that is no longer configured ends with a closing event
   assert.deepEqual(up.states, [{ sensor: "30007", text: null }]);
 });
 
+test("alarms – alarms of a disabled sensor end, because nothing would ever clear them; its baselines stay", () => {
+  const disk = new Disk();
+  const learning = { name: "change", baseline: { readings: 10, deviations: 4 } };
+  const site = siteWith([PRESSURE, learning]);
+  const before = engineOf(site);
+  feed(before, pressures([8.5, 8.5]), disk);
+  const silent = { code: LOOP.code, lastReadingMs: T0, batteryV: null, kinds: [] };
+  disk.write(before.tick(T0 + 4 * MINUTE, [{ ...silent, state: "silent" }], true));
+  before.committed();
+  const sensors = site.sensors.map((sensor) =>
+    sensor.code === "30007" ? { ...sensor, enabled: false } : sensor,
+  );
+  const engine = new AlarmEngine({ ...site, sensors });
+  engine.load(disk.saved());
+  const baselines = engine.baselines("30007").size;
+  const up = engine.reconcile(T0 + MINUTE * 5);
+  assert.deepEqual(summaries(up.events).toSorted(), [
+    "pressure cleared warning +5",
+    "silent cleared warning +5",
+  ]);
+  assert.equal(
+    up.events[0]?.text,
+    "Cleared: alarm pressure on channel1 has ended, because sensor 30007 is disabled.",
+  );
+  engine.committed();
+  assert.deepEqual(engine.active("30007"), []);
+  assert.ok(baselines > 0);
+  assert.equal(engine.baselines("30007").size, baselines);
+});
+
 test("alarms – the payload has the members of the specification", () => {
   const [event] = feed(engineOf(siteWith([PRESSURE])), pressures([8.5, 8.5]));
   assert.ok(event);
