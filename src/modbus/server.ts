@@ -3,10 +3,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../core/ports.ts";
 import { type ReadRegisters, respond, takeFrame } from "./frame.ts";
 
-/** Clients at once; the next one is refused. Each costs a few kB. */
+/** Clients at once, a few kB each; beyond it the next one is refused, unless one has been silent. */
 const CLIENTS_MAX = 64;
 /** A client that requests nothing for this long is considered gone, and its slot is freed. */
 const IDLE_MS = 600_000;
+/**
+ * While all slots are taken, a client that requested nothing for this long gives its own up: a PLC that lost its
+ * connection without an end leaves one behind each time it connects again.
+ */
+const SILENT_MS = 60_000;
 /** Unread responses; a client that accumulates this many is disconnected. */
 const UNREAD_BYTES_MAX = 64 * 1024;
 /** Interval of retries for a port in use. */
@@ -17,6 +22,7 @@ export interface ModbusServerOptions {
   /** 0 = any free port. */
   readonly port: number;
   readonly retryMs?: number;
+  readonly silentMs?: number;
 }
 
 interface ModbusServerParts {
@@ -28,7 +34,8 @@ interface ModbusServerParts {
 export class ModbusServer {
   readonly #parts: ModbusServerParts;
   readonly #options: ModbusServerOptions;
-  readonly #clients = new Set<Socket>();
+  /** With the time of the last request, ms of the monotonic clock; the one silent longest is first. */
+  readonly #clients = new Map<Socket, number>();
   #server: Server | null = null;
   #lastError: string | null = null;
   #hasWarnedOfClients = false;
@@ -91,7 +98,7 @@ export class ModbusServer {
 
   #accept(socket: Socket): void {
     socket.on("error", () => socket.destroy());
-    if (this.#clients.size >= CLIENTS_MAX) {
+    if (this.#clients.size >= CLIENTS_MAX && !this.#dropSilent()) {
       if (!this.#hasWarnedOfClients) {
         this.#parts.logger.warn(
           { clients: CLIENTS_MAX },
@@ -102,7 +109,7 @@ export class ModbusServer {
       socket.destroy();
       return;
     }
-    this.#clients.add(socket);
+    this.#clients.set(socket, performance.now());
     socket.once("close", () => this.#clients.delete(socket));
     socket.setTimeout(IDLE_MS, () => socket.destroy());
     let received: Buffer = Buffer.alloc(0);
@@ -116,15 +123,29 @@ export class ModbusServer {
           return;
         }
         received = received.subarray(frame.length);
+        this.#clients.delete(socket);
+        this.#clients.set(socket, performance.now());
         socket.write(respond(frame, this.#parts.read));
       }
     });
   }
 
+  /** Frees the slot of the client that has been silent longest; false if none has been silent long enough. */
+  #dropSilent(): boolean {
+    const { silentMs = SILENT_MS } = this.#options;
+    const [oldest] = this.#clients;
+    if (oldest === undefined) return false;
+    const [socket, since] = oldest;
+    if (performance.now() - since < silentMs) return false;
+    this.#clients.delete(socket);
+    socket.destroy();
+    return true;
+  }
+
   async #close(): Promise<void> {
     const server = this.#server;
     this.#server = null;
-    for (const socket of this.#clients) socket.destroy();
+    for (const socket of this.#clients.keys()) socket.destroy();
     if (server !== null) await new Promise<void>((resolve) => server.close(() => resolve()));
   }
 }

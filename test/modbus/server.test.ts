@@ -9,12 +9,12 @@ import { until } from "../support/wait-until.ts";
 const REQUEST = Buffer.from("000100000006ff0300000002", "hex");
 const RESPONSE = "000100000007ff030400000001";
 
-async function serve(t: TestContext, port = 0) {
+async function serve(t: TestContext, port = 0, more: { readonly silentMs?: number } = {}) {
   const ending = new AbortController();
   const logger = new RecordingLogger();
   const server = new ModbusServer(
     { read: (address, count) => Array.from({ length: count }, (_, i) => address + i), logger },
-    { host: "127.0.0.1", port, retryMs: 20 },
+    { host: "127.0.0.1", port, retryMs: 20, ...more },
   );
   const running = server.run(ending.signal);
   t.after(async () => {
@@ -82,6 +82,23 @@ test("modbus server – the documented number of clients is served at once, one 
   clients[0]?.destroy();
   await until("a free place", () => server.clients < CLIENTS_PROMISED || undefined);
   assert.equal(await ask(await open(t, portOf(server)), REQUEST), RESPONSE);
+});
+
+test("modbus server – while all slots are taken, the client that has been silent longest makes room, and one that polls stays", async (t) => {
+  const { server } = await serve(t, 0, { silentMs: 0 });
+  await until("the server", () => server.address ?? undefined);
+  const clients: Socket[] = [];
+  while (clients.length < CLIENTS_PROMISED) clients.push(await open(t, portOf(server)));
+  const [polling, silent] = clients;
+  assert.ok(polling !== undefined && silent !== undefined);
+  assert.equal(await ask(polling, REQUEST), RESPONSE);
+  const closed = once(silent, "close");
+  const late = await open(t, portOf(server));
+  const refused = once(late, "close").then(() => "refused");
+  assert.equal(await Promise.race([ask(late, REQUEST), refused]), RESPONSE);
+  await closed;
+  assert.equal(await ask(polling, REQUEST), RESPONSE);
+  assert.equal(server.clients, CLIENTS_PROMISED);
 });
 
 test("modbus server – a port in use is reported once and retried until it is free", async (t) => {
