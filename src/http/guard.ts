@@ -96,7 +96,9 @@ export function registerGuard(
   app.addHook("onRequest", (request, reply, done) => {
     const path = request.url.split("?", 1)[0] ?? "";
     if (!token.isRequired) request.role = "all";
-    if (!token.isRequired || OPEN_PATHS.has(path) || path.startsWith(QUERY_SERVICE)) return done();
+    const isSignIn = request.method === "POST" && path === "/";
+    const isOpen = isSignIn || OPEN_PATHS.has(path) || path.startsWith(QUERY_SERVICE);
+    if (!token.isRequired || isOpen) return done();
     // URLs end up in histories and logs: a token in a URL is no longer secret, so it is not accepted.
     const allow = (role: Role): void => {
       request.role = role;
@@ -137,7 +139,7 @@ export function registerGuard(
       (_request, body, parsed) =>
         parsed(null, Object.fromEntries(new URLSearchParams(String(body)))),
     );
-    scope.post("/sign-in", (request, reply) => {
+    const signIn = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
       const isForm = request.headers["content-type"]?.startsWith("application/x-www-form") ?? false;
       const given = tokenOf(request.body);
       const role = token.roleOf(given);
@@ -164,7 +166,10 @@ export function registerGuard(
         request.protocol === "https" || request.headers["x-forwarded-proto"] === "https";
       reply.header("set-cookie", sessionSetCookie(sessions.open(role), isSecure));
       return isForm ? reply.code(303).header("location", "/").send() : reply.code(204).send();
-    });
+    };
+    scope.post("/sign-in", signIn);
+    // The form on the dashboard's own address posts there: only so does the browser keep the view that a link names.
+    scope.post("/", signIn);
     scope.post("/sign-out", (request, reply) => {
       const session = sessionCookie(request.headers.cookie);
       if (session !== null) sessions.close(session);

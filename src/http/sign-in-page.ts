@@ -12,7 +12,7 @@ export function signInPage(message: string): string {
 <body>
 <main>
 <h1>Gateside</h1>
-<form method="post" action="/sign-in">
+<form method="post">
 ${alert}<label for="token">Access token</label>
 <input id="token" name="token" type="password" autocomplete="current-password" required autofocus>
 <button type="submit">Sign in</button>

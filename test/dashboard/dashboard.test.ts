@@ -395,6 +395,7 @@ test("dashboard – asks for the token, signs in, and signs out", {
   await page.getByLabel("Access token").fill(token);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.locator(".live", { hasText: /^Live$/ }).waitFor({ timeout: WAIT_MS });
+  assert.equal(page.url(), `${address}/#/sensor/${ACCEL}`, "a link still leads to its view");
   const cookies = await browser.context.cookies();
   assert.deepEqual(
     cookies.map(({ httpOnly, sameSite }) => ({ httpOnly, sameSite })),
