@@ -13,6 +13,7 @@ import {
 } from "../../src/gateway/client.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
+import { deadlineMs } from "../support/deadline.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
 const EMPTY_DAY = '[{"Configs":[],"Key":{"Description":"OK","StatusNumber":0},"Value":[]}]';
@@ -63,7 +64,7 @@ function clientFor(t: TestContext, url: string, options: Partial<GatewayClientOp
     {
       url,
       names: createWireNames({ word: "acme", service: "SensorService.svc" }),
-      timeoutMs: 2_000,
+      timeoutMs: deadlineMs(2_000),
       concurrency: 2,
       bodyBytesMax: 10_000_000,
       ...options,
@@ -284,7 +285,7 @@ test("gateway client – a drip-fed body is ended by the rate limit and by the t
     const timer = setInterval(() => response.write(" "), 5);
     response.on("close", () => clearInterval(timer));
   });
-  const slow = clientFor(t, url, { deadlines: { slowAfterMs: 60 } });
+  const slow = clientFor(t, url, { timeoutMs: 2_000, deadlines: { slowAfterMs: 60 } });
   assert.equal((await failureOf(readAll(slow))).code, "too_slow");
   const long = clientFor(t, url, { deadlines: { totalMs: 100 } });
   assert.equal((await failureOf(readAll(long))).code, "total_timeout");
@@ -395,10 +396,10 @@ test("gateway client – while the first call wakes the service, no other is sen
 });
 
 test("gateway client – after 15 idle minutes a call may again take three times as long", async (t) => {
-  let delayMs = 0;
+  const timeoutMs = deadlineMs(75);
   const url = await serve(t, (_request, response) => {
-    // The delay is the subject: longer than one deadline, shorter than three.
-    setTimeout(() => response.end(EMPTY_DAY), delayMs);
+    // The delay is the subject: longer than one deadline, much shorter than three.
+    setTimeout(() => response.end(EMPTY_DAY), 1.2 * timeoutMs);
   });
   const clock = new ManualClock();
   const client = createGatewayClient(
@@ -406,13 +407,12 @@ test("gateway client – after 15 idle minutes a call may again take three times
     {
       url,
       names: createWireNames({ word: "sensor", service: "SensorService.svc" }),
-      timeoutMs: 100,
+      timeoutMs,
       concurrency: 1,
       bodyBytesMax: 1_000,
     },
   );
   t.after(() => client.close());
-  delayMs = 180;
   assert.equal((await readAll(client)).text, EMPTY_DAY);
   assert.equal((await failureOf(readAll(client))).code, "first_byte_timeout");
   await clock.advance(15 * 60_000 + 1);

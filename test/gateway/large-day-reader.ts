@@ -5,6 +5,7 @@ import { createGatewayClient } from "../../src/gateway/client.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
 import { loadByteHashing } from "../../src/lib/xxhash.ts";
+import { deadlineMs } from "../support/deadline.ts";
 
 /** Reads a large day from the server on the given port, twice, and prints what it saw and its peak memory as JSON. */
 async function main(port: string): Promise<void> {
@@ -15,7 +16,7 @@ async function main(port: string): Promise<void> {
     {
       url: `http://127.0.0.1:${port}`,
       names,
-      timeoutMs: 5_000,
+      timeoutMs: deadlineMs(5_000),
       concurrency: 1,
       bodyBytesMax: 512 * 1024 * 1024,
     },

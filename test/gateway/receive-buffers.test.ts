@@ -8,6 +8,7 @@ import { createWireNames } from "../../src/core/wire/wire-names.ts";
 import { createGatewayClient } from "../../src/gateway/client.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { createMetrics } from "../../src/lib/metrics.ts";
+import { deadlineMs } from "../support/deadline.ts";
 
 const REQUEST = { sensor: { code: "10234", type: 3 }, kind: "rpm", date: "2026-11-20" } as const;
 const BODY = randomBytes(6_000_000);
@@ -27,7 +28,7 @@ async function reader(t: TestContext, answer: (response: ServerResponse) => void
     {
       url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
       names: createWireNames({ word: "acme", service: "SensorService.svc" }),
-      timeoutMs: 5_000,
+      timeoutMs: deadlineMs(5_000),
       concurrency: 1,
       bodyBytesMax: 10_000_000,
     },
