@@ -287,7 +287,7 @@ test("gateway client – a drip-fed body is ended by the rate limit and by the t
   });
   const slow = clientFor(t, url, { timeoutMs: 2_000, deadlines: { slowAfterMs: 60 } });
   assert.equal((await failureOf(readAll(slow))).code, "too_slow");
-  const long = clientFor(t, url, { deadlines: { totalMs: 100 } });
+  const long = clientFor(t, url, { timeoutMs: 2_000, deadlines: { totalMs: 100 } });
   assert.equal((await failureOf(readAll(long))).code, "total_timeout");
 });
 
