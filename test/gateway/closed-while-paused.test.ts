@@ -30,6 +30,7 @@ async function readBusily(
   head: string,
   body: Buffer,
   end: (socket: Socket) => void,
+  isProxied = false,
 ): Promise<{ result: string; next: string }> {
   const sockets: Socket[] = [];
   const server = createServer((socket) => {
@@ -49,10 +50,13 @@ async function readBusily(
     for (const socket of sockets) socket.destroy();
     server.close();
   });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const client = createGatewayClient(
     { clock: systemClock, metrics: createMetrics() },
     {
-      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      // A proxy is requested in the same way: by the path, or by the whole URL.
+      url: isProxied ? "http://gateway.invalid" : url,
+      proxy: isProxied ? url : null,
       names: createWireNames({ word: "acme", service: "SensorService.svc" }),
       timeoutMs: deadlineMs(5_000),
       concurrency: 1,
@@ -121,3 +125,9 @@ for (const [name, head, body, end, expected] of [
     assert.equal(next, COMPLETE);
   });
 }
+
+test("gateway client – the same holds behind a proxy", async (t) => {
+  const head = `HTTP/1.1 200 OK\r\nConnection: close\r\n${LENGTH}\r\n`;
+  const { result, next } = await readBusily(t, head, BODY, close, true);
+  assert.deepEqual([result, next], [COMPLETE, COMPLETE]);
+});
