@@ -160,6 +160,9 @@ function openDamaged(
       fileMustExist: true,
       ...(parts.nativeBinding === undefined ? {} : { nativeBinding: parts.nativeBinding }),
     });
+    // SQLite refuses a file that is shorter than its header says, unless its schema may be written; nothing writes it.
+    source.unsafeMode(true);
+    source.pragma("writable_schema = ON");
     if (isOurs(source)) return source;
   } catch (error) {
     if (StoreFailure.from(error, "").isOutOfSpace) {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, renameSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import Sqlite from "better-sqlite3";
@@ -118,6 +118,18 @@ for (const name of [
     await store.retain();
   });
 }
+
+test("damage – of a file that was cut short everything before the cut is saved", async (t) => {
+  const directory = await filled(t);
+  const file = fileOf(directory);
+  truncateSync(file, Math.floor(statSync(file).size * 0.7));
+  const store = reopen(t, directory);
+  const { alarm, readings } = store.state();
+  assert.match(alarm ?? "", /set aside/);
+  assert.ok(readings > READINGS / 2, `${readings} of ${READINGS}`);
+  const ids = new Set((await drain(store, "json")).map(({ reading }) => reading.id));
+  assert.equal(ids.size, readings, "all of them are pending");
+});
 
 test("damage – a page of samples that cannot be read is repaired, and their readings are sent", async (t) => {
   const directory = await filled(t);
