@@ -28,8 +28,7 @@ export function run(context: CommandContext): Promise<number> {
     return Promise.resolve(0);
   } catch (error) {
     if (!(error instanceof StoreFailure)) throw error;
-    const hint = error.code === "in_use" ? "; stop it first" : "";
-    stderr.write(`error: ${error.message}${hint}\n`);
+    stderr.write(`error: ${error.message}\n`);
     return Promise.resolve(1);
   }
 }

@@ -198,12 +198,14 @@ const SENSORS_PER_PAGE = 500;
 
 export class Api {
   readonly #onSignedOut: () => void;
+  readonly #onSignedIn: () => void;
   /** True once the agent said that this page signed in, so that it can offer to sign out. */
   hasSession = false;
 
-  /** `onSignedOut` is called when the agent no longer accepts the session. */
-  constructor(onSignedOut: () => void) {
+  /** `onSignedOut` is called when the agent no longer accepts the session, `onSignedIn` whenever it does. */
+  constructor(onSignedOut: () => void, onSignedIn: () => void) {
     this.#onSignedOut = onSignedOut;
+    this.#onSignedIn = onSignedIn;
   }
 
   status = (): Promise<Status> => this.#get("status", {});
@@ -293,6 +295,7 @@ export class Api {
       signal: AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS),
     });
     if (response.status === 401) this.#onSignedOut();
+    else this.#onSignedIn();
     const result = (await response.json().catch(() => null)) as T;
     return { status: response.status, body: result };
   }
@@ -321,6 +324,7 @@ export class Api {
       signal: signal === undefined ? limit : either(signal, limit),
     });
     if (response.status === 401) this.#onSignedOut();
+    else this.#onSignedIn();
     if (response.headers.has("x-gateside-session")) this.hasSession = true;
     if (!response.ok) throw new ApiError(response.status, await problemText(response));
     return (await response.json()) as T;

@@ -7,6 +7,7 @@ import { placeNow } from "./place.ts";
 import { type Filter, noFilter } from "./sensor-filter.ts";
 import { shell } from "./shell.ts";
 import { Theme } from "./theme.ts";
+import { Unsaved } from "./unsaved.ts";
 
 interface Parts {
   readonly content: HTMLElement;
@@ -50,15 +51,21 @@ function main(): void {
   if (parent === null) return;
   const theme = new Theme();
   const model = new Model();
-  const api = new Api(() => {
-    sessionStorage.setItem(RETURN_KEY, location.hash);
-    location.assign("/sign-in");
-  });
+  let unsaved: Unsaved | null = null;
+  const api = new Api(
+    () => {
+      if (unsaved?.keep()) return;
+      sessionStorage.setItem(RETURN_KEY, location.hash);
+      location.assign("/sign-in");
+    },
+    () => unsaved?.signedIn(),
+  );
   const place = sessionStorage.getItem(RETURN_KEY);
   sessionStorage.removeItem(RETURN_KEY);
   if (place !== null && place !== "" && location.hash === "") history.replaceState(null, "", place);
 
   const content = shell(parent, api, model, theme);
+  unsaved = new Unsaved(content);
   const filter = noFilter();
   let stop: Cleanup | null = null;
   let lastTurn = 0;

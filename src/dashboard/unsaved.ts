@@ -1,0 +1,35 @@
+import { h } from "./dom.ts";
+
+/** Keeps what was typed into a form when the session ends, for example because the agent was restarted. */
+export class Unsaved {
+  #form: Element | null = null;
+  readonly #notice: HTMLElement;
+
+  /** `content` is where the views are. */
+  constructor(content: HTMLElement) {
+    this.#notice = h(
+      "p",
+      { class: "banner notice", role: "alert", hidden: true },
+      "You are signed out. Your entries are kept while this page is open: ",
+      h("a", { href: "/sign-in", target: "_blank" }, "sign in in another tab"),
+      ", then continue here.",
+    );
+    content.before(this.#notice);
+    content.addEventListener("input", ({ target }) => {
+      const form = (target as Element).closest("form:not([role=search])");
+      if (form !== null) this.#form = form;
+    });
+  }
+
+  /** True if a form on the page was filled in; then the notice is shown instead of the sign-in page. */
+  keep(): boolean {
+    const isFilledIn = this.#form?.isConnected === true;
+    this.#notice.hidden = !isFilledIn;
+    return isFilledIn;
+  }
+
+  /** The session is valid again. */
+  signedIn(): void {
+    this.#notice.hidden = true;
+  }
+}
