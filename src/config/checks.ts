@@ -7,6 +7,9 @@ import { errorCode } from "./environment.ts";
 import { type Note, shown } from "./fault.ts";
 
 const PORT_MAX = 65_535;
+/** For a URL that may contain a password. */
+const ENCODED =
+  "in a user name or password, write / as %2F, # as %23, ? as %3F, @ as %40 and % as %25";
 
 /** A URL without its credentials, and the credentials separately. */
 export interface Address {
@@ -36,7 +39,11 @@ export function parseAddress(
             problem: "has an invalid port",
             remedy: `use a port from 1 to ${PORT_MAX}`,
           }
-        : { place: name, problem: "is not a complete address", remedy: wanted },
+        : {
+            place: name,
+            problem: "is not a complete address",
+            remedy: text.includes("@") ? `${wanted}; ${ENCODED}` : wanted,
+          },
     );
     return null;
   }

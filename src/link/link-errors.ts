@@ -109,15 +109,15 @@ export function takenOver(clientId: string): LinkFailure {
 
 const TLS_REMEDIES: Readonly<Record<string, string>> = {
   SELF_SIGNED_CERT_IN_CHAIN:
-    "the broker's certificate is signed by an unknown CA: set MQTT_CA_FILE to that CA",
+    "the broker's certificate is signed by an unknown CA: MQTT_CA_FILE must contain that CA",
   DEPTH_ZERO_SELF_SIGNED_CERT:
-    "the broker's certificate is self-signed: set MQTT_CA_FILE to it or to its CA",
+    "the broker's certificate is self-signed: MQTT_CA_FILE must contain it or its CA",
   UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-    "the broker's certificate is not signed by a known CA: set MQTT_CA_FILE to its CA",
+    "the broker's certificate is not signed by a known CA: MQTT_CA_FILE must contain its CA",
   UNABLE_TO_GET_ISSUER_CERT:
-    "the broker's certificate is not signed by a known CA: set MQTT_CA_FILE to its CA",
+    "the broker's certificate is not signed by a known CA: MQTT_CA_FILE must contain its CA",
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-    "the broker's certificate is not signed by a known CA: set MQTT_CA_FILE to its CA",
+    "the broker's certificate is not signed by a known CA: MQTT_CA_FILE must contain its CA",
   CERT_SIGNATURE_FAILURE:
     "the broker's certificate is not signed by the CA in MQTT_CA_FILE: check that file",
   CERT_HAS_EXPIRED: "the broker's certificate has expired (or this machine's clock is wrong)",

@@ -181,6 +181,8 @@ test("settings – a cluster is several addresses, and with an uplinks file none
   assert.equal(comma.settings?.mqttPassword, "a,b");
   assert.match(load({ MQTT_URL: "mqtt://a,b" }).faults[0]?.problem ?? "", /comma in the host name/);
   assert.match(load({ MQTT_URL: "mqtt://a,tcp://b" }).faults[0]?.problem ?? "", /^address 2: /);
+  const slash = load({ MQTT_URL: "mqtt://u:p/w@broker" }).faults[0];
+  assert.match(`${slash?.problem} ${slash?.remedy}`, /write \/ as %2F/);
   const differing = load({ MQTT_URL: "mqtt://u:pw@a,mqtt://b" });
   assert.deepEqual(
     differing.faults.map(({ place }) => place),
