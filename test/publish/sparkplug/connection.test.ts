@@ -186,6 +186,7 @@ test("sparkplug – what the broker never proved to have is sent again as histor
   const { site, tap } = await tapped(t);
   site.run(site.node({ link: { url: tap.url } }));
   await site.until((m) => m.length === 3);
+  await birthsProven(tap);
   tap.swallow(true);
   const lost = [1, 2, 3].map((channel1) => site.reading({ channel1 }));
   site.append(...lost);
@@ -239,6 +240,7 @@ test("sparkplug – a stop with a frozen broker stays within its time limit and 
   const { site, tap } = await tapped(t);
   const stop = site.run(site.node({ link: { url: tap.url } }));
   await site.until((m) => m.length === 3);
+  await birthsProven(tap);
   site.broker.freeze();
   site.append(site.reading({ channel1: 1 }));
   await written(tap, 4);
@@ -249,6 +251,12 @@ test("sparkplug – a stop with a frozen broker stays within its time limit and 
   assert.equal(site.outbox.depth("sparkplug").readings, 1);
   site.broker.thaw();
 });
+
+/** Resolves when the broker has answered the ping after the births: no data is sent before that. */
+async function birthsProven(tap: Tap): Promise<void> {
+  const isAnswered = () => tap.connections[0]?.received.some(({ cmd }) => cmd === "pingresp");
+  await waitUntil("a response to the ping after the births", isAnswered);
+}
 
 /** Resolves when the first connection has sent so many PUBLISH packets. */
 async function written(tap: Tap, count: number): Promise<void> {

@@ -6,6 +6,8 @@ import { type Packet, parser } from "mqtt-packet";
 interface TappedConnection {
   /** What the client sent, in order. */
   readonly packets: Packet[];
+  /** What the broker sent, in order. */
+  readonly received: Packet[];
   isOpen: boolean;
 }
 
@@ -28,7 +30,7 @@ export async function startTap(brokerPort: number, version: 4 | 5 = 5): Promise<
   let isSwallowing = false;
   const server = createServer((client) => {
     const broker = connect(brokerPort, "127.0.0.1");
-    const seen: TappedConnection = { packets: [], isOpen: true };
+    const seen: TappedConnection = { packets: [], received: [], isOpen: true };
     connections.push(seen);
     const read = parser({ protocolVersion: version });
     read.on("packet", (packet) => seen.packets.push(packet));
@@ -36,7 +38,12 @@ export async function startTap(brokerPort: number, version: 4 | 5 = 5): Promise<
       read.parse(chunk);
       if (!isSwallowing) broker.write(chunk);
     });
-    broker.on("data", (chunk) => client.write(chunk));
+    const readBroker = parser({ protocolVersion: version });
+    readBroker.on("packet", (packet) => seen.received.push(packet));
+    broker.on("data", (chunk: Buffer) => {
+      readBroker.parse(chunk);
+      client.write(chunk);
+    });
     for (const [one, other] of [
       [client, broker],
       [broker, client],
