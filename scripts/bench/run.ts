@@ -38,7 +38,12 @@ const CHAPTERS: readonly Chapter[] = [
   { targets: ["2", "8"], title: "recognising a day, reading samples", measure: dayReaderRows },
   { targets: ["9"], title: "the values of a vibration record", measure: vibrationRows },
   { targets: ["4"], title: "draining the outbox", measure: drainRows },
-  { targets: ["w"], title: "the store beside a bare writer", measure: storeRows },
+  {
+    targets: ["w"],
+    title: "the store beside a bare writer",
+    isFullOnly: true,
+    measure: storeRows,
+  },
   {
     targets: ["1", "5", "6", "7", "10"],
     title: "the whole agent beside Node-RED",
