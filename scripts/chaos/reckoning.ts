@@ -64,11 +64,12 @@ export class Reckoning {
 
   /** That of `main` first. */
   judgeAlarms({ may }: Pick<Expectation, "may">): ReturnType<typeof judgeEvents>[] {
-    const { far, recorder, dataDir } = this.#site;
+    const { far, recorder, dataDir, siteFile } = this.#site;
     const stored = storedEvents(dataDir);
     const all = [judgeEvents(stored, recorder, () => true, may)];
     if (far === null) return all;
-    const isChosen = (sensor: string) => cloudWants(sensor, "rpm");
+    const isChosen = (sensor: string) =>
+      siteFile.kindsOf(sensor).some((kind) => cloudWants(sensor, kind));
     return [
       ...all,
       judgeEvents(stored, far.cloud, isChosen, may),

@@ -45,6 +45,11 @@ export class SiteFile {
     return this.#put(sensors.map((sensor) => (sensor === before ? after : sensor)));
   }
 
+  /** None of the changes alters them. */
+  kindsOf(code: string): readonly string[] {
+    return this.#whole.sensors.find((sensor) => sensor.code === code)?.kinds ?? [];
+  }
+
   /** As it was at the beginning. */
   restore(): void {
     this.#put(this.#whole.sensors);
