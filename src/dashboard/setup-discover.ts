@@ -6,6 +6,7 @@ import { messageOf } from "./api.ts";
 import { h, replace, setText } from "./dom.ts";
 import { entriesOf } from "./setup-difference.ts";
 import { SetupFile } from "./setup-file.ts";
+import { numberOrText } from "./setup-form.ts";
 import { type Dict, isDict, newId, wordOf } from "./setup-schema.ts";
 import type { SetupView } from "./setup-view.ts";
 
@@ -217,12 +218,12 @@ class DraftView {
       this.#unit.value.trim() !== "" && this.#low.value !== "" && this.#high.value !== "";
     const hints = {
       kinds,
-      ...(this.#clamp.value !== "" && { clamp: Number(this.#clamp.value) }),
+      ...(this.#clamp.value !== "" && { clamp: numberOrText(this.#clamp.value) }),
       ...(isLoop && {
         loop: {
           unit: this.#unit.value.trim(),
-          low: Number(this.#low.value),
-          high: Number(this.#high.value),
+          low: numberOrText(this.#low.value),
+          high: numberOrText(this.#high.value),
         },
       }),
     };

@@ -86,7 +86,7 @@ function scalarControl(
     read: () => {
       const text = input.value.trim();
       if (text === "") return undefined;
-      return isNumber && Number.isFinite(Number(text)) ? Number(text) : text;
+      return isNumber ? numberOrText(text) : text;
     },
   };
 }
@@ -222,7 +222,7 @@ function wordsControl(
         .map((word) => word.trim())
         .filter((word) => word !== "");
       if (words.length === 0) return undefined;
-      return words.map((word) => (isNumber && Number.isFinite(Number(word)) ? Number(word) : word));
+      return words.map((word) => (isNumber ? numberOrText(word) : word));
     },
   };
 }
@@ -319,4 +319,10 @@ function mapControl(
     root,
     read: () => (parts.length === 0 ? undefined : Object.fromEntries(entries())),
   };
+}
+
+/** What is no number stays as it was typed: the agent then says what is wrong with it, as with 0,5. */
+export function numberOrText(text: string): number | string {
+  const number = Number(text);
+  return Number.isFinite(number) ? number : text;
 }
