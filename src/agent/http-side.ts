@@ -79,6 +79,7 @@ export function createHttpSide(parts: HttpSideParts): HttpServer {
       metrics,
       loopDelay,
       clock,
+      gatewayNow: () => gatewayClock.now(),
       logger,
     },
     {

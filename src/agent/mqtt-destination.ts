@@ -184,7 +184,7 @@ function inboundRequests(
   const documents = isTrusted && profile.takesCommands ? parts.documents : null;
   const takesCommands = dispatcher !== null && profile.takesCommands;
   const inboundParts = {
-    clock,
+    gatewayNow: parts.gatewayNow,
     logger,
     pace: new CommandGate(clock, logger),
     redact,

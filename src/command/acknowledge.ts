@@ -5,7 +5,7 @@
 import { ALARM_WORDS } from "../core/alarm/shown.ts";
 import type { AlarmDesk, AlarmRequest } from "../core/alarm/view.ts";
 import type { Message } from "../core/message.ts";
-import type { Clock, Logger } from "../core/ports.ts";
+import type { Logger } from "../core/ports.ts";
 import type { CommandGate } from "./command-gate.ts";
 import { replyTo } from "./reply.ts";
 import { type CommandMessage, REQUEST_BYTES_MAX } from "./request.ts";
@@ -15,7 +15,8 @@ const NOTE_MAX = 500;
 
 export interface AcknowledgeParts {
   readonly alarms: AlarmDesk;
-  readonly clock: Clock;
+  /** The gateway's clock, ms: that of the alarms. */
+  readonly gatewayNow: () => number;
   readonly logger: Logger;
   /** A flood of requests is not even parsed. */
   readonly pace: CommandGate;
@@ -52,12 +53,12 @@ export async function acknowledge(
 }
 
 async function answerTo(
-  { alarms, clock, logger, redact, audit }: AcknowledgeParts,
+  { alarms, gatewayNow, logger, redact, audit }: AcknowledgeParts,
   message: Omit<CommandMessage, "uplink">,
 ): Promise<Answer> {
   const request = message.retain
     ? "a retained request is not executed, because it would be executed again on every connection"
-    : requestOf(message.payload, clock.now(), redact);
+    : requestOf(message.payload, gatewayNow(), redact);
   if (typeof request === "string") {
     audit(AUDITED, "rejected", "");
     return rejected(request);

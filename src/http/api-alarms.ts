@@ -48,7 +48,7 @@ interface WordBody {
 /** Alarms and baselines: current state, history, and actions of people. 501 if alarms are disabled. */
 export function registerAlarmsApi(
   app: FastifyInstance,
-  { alarms, clock }: Pick<HttpParts, "alarms" | "clock">,
+  { alarms, gatewayNow }: Pick<HttpParts, "alarms" | "gatewayNow">,
 ): void {
   app.get<{ Querystring: { history: number; before?: number } }>(
     "/api/v1/alarms",
@@ -78,7 +78,7 @@ export function registerAlarmsApi(
       (request, reply) =>
         alarms === null
           ? off(reply)
-          : change(alarms, clock.now(), request.params.id, word, request.body ?? {}, reply),
+          : change(alarms, gatewayNow(), request.params.id, word, request.body ?? {}, reply),
     );
   }
   app.get<{ Querystring: { sensor?: string } }>(

@@ -62,14 +62,14 @@ export const TREND_QUERY = objectOf(
 /** Stored readings, in pages or downsampled for a plot. */
 export function registerReadingsApi(
   app: FastifyInstance,
-  parts: Pick<HttpParts, "history" | "clock">,
+  parts: Pick<HttpParts, "history" | "gatewayNow">,
 ): void {
   app.get<{ Querystring: ReadingsQuery }>(
     "/api/v1/readings",
     { schema: { querystring: READINGS_QUERY } },
     async (request, reply) => {
       const { sensor, kind, limit, order, cursor } = request.query;
-      const range = rangeOf(request.query, parts.clock.now());
+      const range = rangeOf(request.query, parts.gatewayNow());
       if (typeof range === "string") return reply.code(400).send(problem(400, range));
       const page = parts.history.page({
         ...range,
@@ -93,7 +93,7 @@ export function registerReadingsApi(
     { schema: { querystring: TREND_QUERY } },
     async (request, reply): Promise<Trend> => {
       const { sensor, kind, values, buckets } = request.query;
-      const range = rangeOf(request.query, parts.clock.now());
+      const range = rangeOf(request.query, parts.gatewayNow());
       if (typeof range === "string") return reply.code(400).send(problem(400, range)) as never;
       const names = values?.split(",").map((name) => name.trim());
       const trend = new TrendBuckets(range.fromMs, range.toMs, buckets, names ?? null);

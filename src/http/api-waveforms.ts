@@ -30,7 +30,7 @@ const HARMONICS = 10;
 /** Stored waveforms, as time signal or spectrum in any of the seven units. */
 export function registerWaveformApi(
   app: FastifyInstance,
-  parts: Pick<HttpParts, "history" | "waveforms" | "series" | "site" | "clock">,
+  parts: Pick<HttpParts, "history" | "waveforms" | "series" | "site" | "gatewayNow">,
 ): void {
   app.get<{ Querystring: ListQuery }>(
     "/api/v1/waveforms",
@@ -38,7 +38,7 @@ export function registerWaveformApi(
     async (request, reply) => {
       const { sensor, limit } = request.query;
       // Two days ahead: a sensor whose clock is fast is included.
-      const toMs = instantMs(request.query.to, parts.clock.now() + 2 * 86_400_000);
+      const toMs = instantMs(request.query.to, parts.gatewayNow() + 2 * 86_400_000);
       const fromMs = instantMs(request.query.from, 0);
       if (toMs === null || fromMs === null) {
         return reply.code(400).send(problem(400, "from or to: this time does not exist"));

@@ -49,6 +49,8 @@ export interface HttpParts {
   readonly metrics: Metrics;
   readonly loopDelay: Pick<LoopDelay, "quantiles">;
   readonly clock: Clock;
+  /** The clock of the readings, ms: the gateway's if it is known (contract section 3 GATEWAY_TIMEZONE), else ours. */
+  readonly gatewayNow: () => number;
   readonly logger: Logger;
 }
 

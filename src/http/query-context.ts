@@ -56,11 +56,6 @@ export function* rowPieces(
   yield close;
 }
 
-/** Now, by the gateway's clock if it is known (contract section 3 GATEWAY_TIMEZONE). */
-function gatewayNowMs({ parts }: QueryContext): number {
-  return parts.clock.now() + (parts.status.status().gateway.skewMs ?? 0);
-}
-
 /** StartDate and EndDate as a range: start included, end excluded, ms. */
 export function rangeOf(
   fields: QueryFields,
@@ -69,7 +64,7 @@ export function rangeOf(
   const start = fields.date(API_REQUEST.startDate);
   const end = fields.date(API_REQUEST.endDate);
   const fromMs = start === null ? Number.MIN_SAFE_INTEGER : startMs(start, context.timezone);
-  const toMs = end === null ? gatewayNowMs(context) + 1 : endMs(end, context.timezone);
+  const toMs = end === null ? context.parts.gatewayNow() + 1 : endMs(end, context.timezone);
   if (start !== null && end !== null && fromMs >= toMs && isWrittenAfter(start, end)) {
     return fault(QUERY_STATUS.dateWrong, "StartDate is after EndDate");
   }

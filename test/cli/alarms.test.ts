@@ -20,13 +20,11 @@ const SITE: Site = {
   ],
 };
 
-async function startDesk(t: TestContext) {
-  const desk = alarmDesk(t, SITE, START_MS + 3_600_000);
-  const { alarms, clock } = desk;
-  const server = createHttpServer(
-    { ...testParts({ alarms: alarms.desk, findings: alarms.findingDesk }), clock },
-    OPTIONS,
-  );
+async function startDesk(t: TestContext, skewMs = 0) {
+  const desk = alarmDesk(t, SITE, START_MS + 3_600_000 - skewMs, skewMs);
+  const { alarms, clock, gatewayNow } = desk;
+  const shown = { alarms: alarms.desk, findings: alarms.findingDesk, gatewayNow };
+  const server = createHttpServer({ ...testParts(shown), clock }, OPTIONS);
   const url = await server.listen();
   t.after(() => server.close());
   let minute = 0;
@@ -104,6 +102,30 @@ test("gateside alarms – acknowledges, notes, shelves and unshelves, and the au
   const [newest] = alarms.desk.lists({ limit: 1, before: null }).history as { note: unknown }[];
   assert.match(JSON.stringify(newest), /"by":"anna".*spare part on Monday/);
 });
+
+for (const [hours, where] of [
+  [3, "ahead of ours"],
+  [-3, "behind ours"],
+] as const) {
+  test(`gateside alarms – a shelf lasts as long as requested with the gateway's clock ${where}`, async (t) => {
+    const { alarms, clock, gateside, gatewayNow, rpm } = await startDesk(t, hours * 3_600_000);
+    await rpm("1", 3100);
+    const id = idIn((await gateside()).stdout);
+    await gateside("--by", "anna", "--ack", id);
+    assert.equal((await gateside("--shelve", id, "--minutes", "60")).stderr, "");
+    const [shown] = alarms.desk.lists({ limit: 0, before: null }).shelved;
+    const time = new Date(gatewayNow()).toISOString();
+    assert.deepEqual(shown?.acknowledged, { by: "anna", time, note: null });
+    const shelved = async () => {
+      await alarms.upkeep.tick();
+      return alarms.desk.counts().shelved;
+    };
+    await clock.advance(3_540_000);
+    assert.equal(await shelved(), 1);
+    await clock.advance(120_000);
+    assert.equal(await shelved(), 0);
+  });
+}
 
 test("gateside alarms – errors are one line with exit code 1", async (t) => {
   const { gateside, rpm } = await startDesk(t);

@@ -25,7 +25,7 @@ function desk(responsePrefix: string | null = null) {
   };
   const parts = {
     alarms: alarms as never,
-    clock,
+    gatewayNow: () => clock.now(),
     logger,
     pace: new CommandGate(clock, logger),
     redact: (text: string) => gate.redact(text),

@@ -117,6 +117,17 @@ test("api – readings are paged in both orders without duplicates or gaps", asy
   ]);
 });
 
+test("api – without a range, readings and trends end now by the gateway's clock, whatever ours says", async (t) => {
+  const aheadMs = 3 * 3_600_000;
+  const { parts, get } = api(t, testParts({ gatewayNow: () => NOW + aheadMs }));
+  for (const timeMs of [NOW - 23 * 3_600_000, NOW, NOW + aheadMs - 1000])
+    parts.history.add({ sensor: "40001", kind: "rpm", timeMs, values: { rpm: 1480 } });
+  for (const name of ["readings", "trend"]) {
+    const found = (await get(`/api/v1/${name}?sensor=40001&kind=rpm`)).json();
+    assert.equal(name === "readings" ? found.readings.length : found.readings, 2, name);
+  }
+});
+
 test("api – sensors by location with state, zone and newest readings; searched, filtered, paged", async (t) => {
   const { parts, get } = api(t);
   const values = { channel1_zone: "B", channel2_zone: "D", channel3_zone: null };

@@ -38,7 +38,10 @@ test("query service over the real store – history, files and devices of stored
   };
   const clock = new ManualClock(START_MS + 2 * DAY_MS);
   const history = historyPages(store.history);
-  const app = createApp({ ...parts, history, clock }, { ...OPTIONS, timezone: "America/New_York" });
+  const app = createApp(
+    { ...parts, history, clock, gatewayNow: () => clock.now() },
+    { ...OPTIONS, timezone: "America/New_York" },
+  );
   t.after(() => app.close());
   const ask = async (operation: string, fields: object) => {
     const url = `/ApiWeb.svc/${operation}`;

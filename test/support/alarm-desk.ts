@@ -8,8 +8,11 @@ import { createMetrics } from "../../src/lib/metrics.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { type Cleanup, mainOf, tempStore } from "./temp-database.ts";
 
-/** The alarms of an agent over a real store, without the agent: readings go in by `append`, people's words by the desk. */
-export function alarmDesk(t: Cleanup, site: Site, nowMs: number) {
+/**
+ * The alarms of an agent over a real store, without the agent: readings go in by `append`, people's words by the desk.
+ * `skewMs`: how far the gateway's clock is ahead of ours.
+ */
+export function alarmDesk(t: Cleanup, site: Site, nowMs: number, skewMs = 0) {
   const clock = new ManualClock(nowMs);
   const store = tempStore(t, { site: () => site.site, uplinks: mainOf("json") });
   const metrics = createMetrics();
@@ -21,7 +24,7 @@ export function alarmDesk(t: Cleanup, site: Site, nowMs: number) {
     clock,
     logger: silentLogger,
     metrics,
-    gatewayNow: () => clock.now(),
+    gatewayNow: () => clock.now() + skewMs,
     sensors: () => sensors,
     isGatewayUp: () => true,
   };
@@ -31,5 +34,5 @@ export function alarmDesk(t: Cleanup, site: Site, nowMs: number) {
     engines.open();
     return createAlarms(engines, parts);
   };
-  return { alarms: open(), open, store, clock, metrics, sensors };
+  return { alarms: open(), open, store, clock, gatewayNow: parts.gatewayNow, metrics, sensors };
 }

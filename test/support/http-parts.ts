@@ -223,6 +223,7 @@ export function testParts(change: Partial<HttpParts> = {}): TestParts {
   const waveforms = new Map<number, StoredWaveform>();
   const listeners = new Set<(event: LiveEvent) => void>();
   const gaps: Gap[] = [];
+  const clock = new ManualClock(NOW);
   const backfill: BackfillJobs = {
     start: () => ({ accepted: false, reason: "busy", detail: "a backfill is running" }),
     current: () => null,
@@ -258,9 +259,10 @@ export function testParts(change: Partial<HttpParts> = {}): TestParts {
     metrics: createMetrics(),
     loopDelay: new LoopDelay(),
     logger: silentLogger,
+    gatewayNow: () => clock.now(),
     ...change,
     history: new MemoryHistory(),
-    clock: new ManualClock(NOW),
+    clock,
     setStatus(next) {
       status = next;
     },

@@ -21,7 +21,10 @@ export interface DeskParts {
   readonly engine: AlarmEngine;
   readonly site: SiteSource;
   readonly store: AlarmStore;
+  /** For the audit log, whose other entries are of our clock as well. */
   readonly clock: Clock;
+  /** The gateway's clock, ms: the readings', by which alarms rise, clear and end their shelves. */
+  readonly gatewayNow: () => number;
 }
 
 /** The longest shelving, ms: an alarm that should be silent forever is removed from the site file. */
@@ -103,9 +106,9 @@ export class StoredAlarmDesk implements AlarmDesk {
   }
 
   async #act(request: AlarmRequest): Promise<AlarmOutcome> {
-    const { clock, engine, store } = this.#parts;
+    const { engine, gatewayNow, store } = this.#parts;
     const { id, word, by, note, untilMs } = request;
-    const nowMs = clock.now();
+    const nowMs = gatewayNow();
     const invalid = (detail: string): AlarmOutcome => ({ ok: false, reason: "invalid", detail });
     const problem = requestProblem(request, nowMs);
     if (problem !== null) return invalid(problem);
@@ -137,18 +140,17 @@ export class StoredAlarmDesk implements AlarmDesk {
     by: string,
     source: AlarmRequest["source"],
   ): Promise<{ readonly ok: boolean; readonly detail: string }> {
-    const { clock, engine, store } = this.#parts;
-    const nowMs = clock.now();
+    const { clock, engine, gatewayNow, store } = this.#parts;
     const subject = `${of.sensor}/${of.alarm}/${of.value}`;
     const ok = await store.apply(
       "relearn a baseline",
-      () => engine.relearn(of.sensor, of.alarm, of.value, nowMs),
+      () => engine.relearn(of.sensor, of.alarm, of.value, gatewayNow()),
       true,
     );
     const detail = ok ? "the baseline is being learned again" : `${subject} has no baseline`;
     const outcome = ok ? "done" : detail;
     const what = "relearn";
-    store.audit({ timeMs: nowMs, who: by, source, what, subject, detail: "{}", outcome });
+    store.audit({ timeMs: clock.now(), who: by, source, what, subject, detail: "{}", outcome });
     return { ok, detail };
   }
 }
