@@ -17,8 +17,13 @@ export function refineSettings(
   faults: Fault[],
   warnings: Fault[],
 ): UnboundSettings {
+  const rejected = new Set(faults.map(({ place }) => place));
   const refining: Refining = {
-    note: (fault) => void faults.push(fault),
+    // A rejected value is absent here, or replaced by its default: what seems wrong with that is the same fault again.
+    note: (fault) => {
+      const isKnown = rejected.has(fault.place) || rejected.has(`${fault.place}_FILE`);
+      if (!isKnown) faults.push(fault);
+    },
     warn: (place, problem, remedy) => void warnings.push({ place, problem, remedy }),
     path: (value) => (value === undefined ? null : resolve(cwd, value)),
   };

@@ -110,6 +110,26 @@ test("settings – every error is reported at once, including missing required s
   ]);
 });
 
+test("settings – a rejected value is reported once, and not as missing as well", () => {
+  const mail = { ALARM_EMAIL_URL: "smtp://mail.example", ALARM_EMAIL_FROM: "box@plant.example" };
+  const faultsOf = (env: Environment) =>
+    load(env).faults.map(({ place, problem }) => `${place} ${problem}`);
+  assert.deepEqual(faultsOf({ ...mail, ALARM_EMAIL_TO: "nobody" }), [
+    'ALARM_EMAIL_TO "nobody" has an invalid format',
+  ]);
+  const missing = "is missing, but other ALARM_EMAIL_… settings are set";
+  assert.deepEqual(faultsOf({ ALARM_EMAIL_FROM: "box@plant.example", ALARM_EMAIL_TO: "nobody" }), [
+    'ALARM_EMAIL_TO "nobody" has an invalid format',
+    `ALARM_EMAIL_URL ${missing}`,
+  ]);
+  assert.deepEqual(faultsOf({ HTTP_HOST: "0.0.0.0", HTTP_TOKEN: "two words" }), [
+    "HTTP_TOKEN the value has an invalid format",
+  ]);
+  assert.deepEqual(faultsOf({ ALARM_WEBHOOK_URL_FILE: "/nonexistent/webhook" }), [
+    "ALARM_WEBHOOK_URL_FILE /nonexistent/webhook does not exist",
+  ]);
+});
+
 test("settings – a missing required setting is reported with an example", () => {
   const text = lines(loadSettings({}, { cwd: "/nonexistent" }));
   assert.match(
