@@ -39,7 +39,8 @@ export function isWell(status: AgentStatus): boolean {
     status.links.every((link) => link.isConnected && link.hostOnline !== false) &&
     status.buffer.isWritable &&
     status.buffer.alarm === null &&
-    (status.daysSetAside ?? []).length === 0
+    (status.daysSetAside ?? []).length === 0 &&
+    status.configurationFaults.length === 0
   );
 }
 
@@ -79,6 +80,13 @@ export function statusText(status: SaidStatus): string {
     ]);
   }
   lines.push(["configuration", configurationText(status)]);
+  const { configurationFaults } = status;
+  if (configurationFaults.length > 0) {
+    lines.push([
+      "reload",
+      `LAST RELOAD REFUSED, the previous configuration stays in effect: ${configurationFaults.join("; ")}; correct this and run \`gateside reload\` again`,
+    ]);
+  }
   if (status.http.lastError !== null) lines.push(["http", `DOWN: ${status.http.lastError}`]);
   if (buffer.alarm !== null) lines.push(["alarm", buffer.alarm]);
   for (const { sensor, kind, day, untilMs } of status.daysSetAside ?? []) {
@@ -125,10 +133,8 @@ function otherAddresses({ url, addresses = [] }: LinkState): string {
 }
 
 function configurationText(status: AgentStatus): string {
-  const { configuration, pendingRestart, pendingReload, configurationFaults } = status;
+  const { configuration, pendingRestart, pendingReload } = status;
   const parts = [configuration];
-  if (configurationFaults.length > 0)
-    parts.push(`LAST RELOAD REFUSED: ${configurationFaults.join("; ")}`);
   if (pendingRestart.length > 0) parts.push(`pending restart: ${pendingRestart.join(", ")}`);
   if (pendingReload.length > 0) parts.push(`pending reload: ${pendingReload.join(", ")}`);
   return parts.join("; ");

@@ -240,7 +240,8 @@ test(
       15_000,
     );
     const text = await runCommand(["status"], { env });
-    assert.match(text.stdout, /LAST RELOAD REFUSED/);
+    assert.match(text.stdout, /^reload +LAST RELOAD REFUSED.*sensors\[2\]\.kinds/m);
+    assert.equal(text.code, 1);
     const faults = await (await fetch(`${await agent.address}/api/v1/faults`)).text();
     assert.match(faults, /reload_refused/);
 

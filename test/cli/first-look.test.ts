@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fastClock } from "../../src/cli/demo.ts";
-import { statusText } from "../../src/cli/status.ts";
+import { isWell, statusText } from "../../src/cli/status.ts";
 import type { LinkStatus } from "../../src/core/agent-status.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import { testParts } from "../support/http-parts.ts";
@@ -134,6 +134,18 @@ test("status – counts alarms and says where they are listed", () => {
   const none = { alarm: 0, warning: 0, acknowledged: 0, shelved: 0 };
   assert.match(statusText({ ...status, alarms: none }), /^alarms +none$/m);
   assert.match(statusText({ ...status, alarms: null }), /^alarms +off/m);
+});
+
+test("status – a refused reload has a line of its own with the reason, and is not well", () => {
+  const status = testParts().status.status();
+  assert.ok(isWell(status));
+  assert.doesNotMatch(statusText(status), /^reload/m);
+  const refused = { ...status, configurationFaults: ["site.json: sensors[2].kinds: is missing"] };
+  assert.match(
+    statusText(refused),
+    /^reload +LAST RELOAD REFUSED, the previous .*: site\.json: sensors\[2\]\.kinds: is missing; correct/m,
+  );
+  assert.ok(!isWell(refused));
 });
 
 test("status – on a new box, neither the name nor the gateway is reported as lost", () => {
