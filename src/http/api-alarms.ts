@@ -45,6 +45,8 @@ interface WordBody {
   readonly minutes?: number;
 }
 
+const STATUSES = { invalid: 400, unknown: 404, conflict: 409 } as const;
+
 /** Alarms and baselines: current state, history, and actions of people. 501 if alarms are disabled. */
 export function registerAlarmsApi(
   app: FastifyInstance,
@@ -117,7 +119,7 @@ async function change(
       : nowMs + minutes * 60_000;
   const outcome = await alarms.act({ id, word, by, note, untilMs, source: "http" });
   if (outcome.ok) return reply.send({ alarm: outcome.alarm });
-  const status = outcome.reason === "unknown" ? 404 : 400;
+  const status = STATUSES[outcome.reason];
   return reply.code(status).send(problem(status, outcome.detail));
 }
 

@@ -223,7 +223,11 @@ const OPERATIONS: readonly Operation[] = [
       summary: WORD_SUMMARIES[word],
       params: ALARM_ID,
       body: WORD_BODIES[word],
-      also: { 404: "No active or shelved alarm has this id.", ...ALARMS_OFF },
+      also: {
+        404: "No active or shelved alarm has this id.",
+        ...(word === "acknowledge" && { 409: "Someone else has already acknowledged it." }),
+        ...ALARMS_OFF,
+      },
       response: "The current state of the alarm.",
       schema: RESPONSE.alarm,
     }),

@@ -127,6 +127,27 @@ for (const [hours, where] of [
   });
 }
 
+test("gateside alarms – the first acknowledgement stays: a second one is refused, and a repetition changes nothing", async (t) => {
+  const { alarms, gateside, rpm } = await startDesk(t);
+  await rpm("1", 3100);
+  const id = idIn((await gateside()).stdout);
+  assert.equal((await gateside("--by", "anna", "--ack", id)).code, 0);
+  const second = await gateside("--by", "ben", "--ack", id);
+  assert.equal(second.code, 1);
+  assert.match(second.stderr, /409: anna already acknowledged the alarm at 20\S+Z; add a note/);
+  const withNote = await gateside("--by", "anna", "--ack", id, "--note", "belt slips");
+  assert.match(withNote.stderr, /409/, "its note would be lost");
+  assert.equal((await gateside("--by", "anna", "--ack", id)).code, 0);
+  const { acknowledged, history } = alarms.desk.lists({ limit: 10, before: null });
+  assert.deepEqual(
+    acknowledged.map((alarm) => (alarm["acknowledged"] as { by: string }).by),
+    ["anna"],
+  );
+  assert.equal(history.length, 2, "raised and acknowledged once");
+  const outcomes = alarms.desk.actions(10).map(({ who, outcome }) => `${who}: ${outcome}`);
+  assert.match(outcomes.join("\n"), /^anna: done\nanna: .*\nben: anna already .*\nanna: done$/);
+});
+
 test("gateside alarms – errors are one line with exit code 1", async (t) => {
   const { gateside, rpm } = await startDesk(t);
   await rpm("1", 3100);

@@ -109,20 +109,22 @@ export class StoredAlarmDesk implements AlarmDesk {
     const { engine, gatewayNow, store } = this.#parts;
     const { id, word, by, note, untilMs } = request;
     const nowMs = gatewayNow();
-    const invalid = (detail: string): AlarmOutcome => ({ ok: false, reason: "invalid", detail });
     const problem = requestProblem(request, nowMs);
-    if (problem !== null) return invalid(problem);
+    if (problem !== null) return { ok: false, reason: "invalid", detail: problem };
     let changed: AlarmView | null = null;
-    let fault: string | null = null;
+    let refusal: AlarmOutcome | null = null;
     await store.apply(
       `${word} an alarm`,
       (): FollowUp | null => {
         const found = engine.find(id);
         if (found === null) return null;
         const { state } = found;
-        if (word === "acknowledge" && state.raised === null) fault = "the alarm is not active";
-        if (word === "unshelve" && state.shelved === null) fault = "the alarm is not shelved";
-        if (fault !== null) return null;
+        refusal = refusalBy(state, request);
+        if (refusal !== null) return null;
+        if (isRepetition(state, request)) {
+          changed = alarmView(found);
+          return null;
+        }
         const mark = { by, timeMs: nowMs, note };
         const up = engine.change(found, nextOf(word, state, mark, untilMs), word, nowMs);
         changed = alarmView(engine.refreshed(found));
@@ -130,7 +132,7 @@ export class StoredAlarmDesk implements AlarmDesk {
       },
       true,
     );
-    if (fault !== null) return invalid(fault);
+    if (refusal !== null) return refusal;
     if (changed !== null) return { ok: true, alarm: changed };
     return { ok: false, reason: "unknown", detail: `${id} is not an active or shelved alarm` };
   }
@@ -164,9 +166,36 @@ function requestProblem({ word, note, untilMs }: AlarmRequest, nowMs: number): s
   return word === "note" && note === null ? "note is missing" : null;
 }
 
+type State = ReturnType<AlarmEngine["active"]>[number];
+
+/** Why the alarm's state does not allow the action; null if it does. */
+function refusalBy(state: State, request: AlarmRequest): AlarmOutcome | null {
+  const { acknowledged, raised, shelved } = state;
+  const refuse = (reason: "invalid" | "conflict", detail: string): AlarmOutcome => ({
+    ok: false,
+    reason,
+    detail,
+  });
+  if (request.word === "unshelve" && shelved === null)
+    return refuse("invalid", "the alarm is not shelved");
+  if (request.word !== "acknowledge") return null;
+  if (raised === null) return refuse("invalid", "the alarm is not active");
+  if (acknowledged === null || isRepetition(state, request)) return null;
+  const { by, timeMs } = acknowledged;
+  return refuse(
+    "conflict",
+    `${by} already acknowledged the alarm at ${iso(timeMs)}; add a note instead`,
+  );
+}
+
+/** A request that was sent again, because its response was lost or the broker delivered it twice. */
+function isRepetition({ acknowledged }: State, { word, by, note }: AlarmRequest): boolean {
+  return word === "acknowledge" && acknowledged?.by === by && acknowledged.note === note;
+}
+
 function nextOf(
   word: AlarmRequest["word"],
-  { acknowledged, shelved, note }: ReturnType<AlarmEngine["active"]>[number],
+  { acknowledged, shelved, note }: State,
   mark: { readonly by: string; readonly timeMs: number; readonly note: string | null },
   untilMs: number | null,
 ) {

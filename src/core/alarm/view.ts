@@ -41,7 +41,11 @@ export interface AlarmRequest {
 
 export type AlarmOutcome =
   | { readonly ok: true; readonly alarm: AlarmView }
-  | { readonly ok: false; readonly reason: "unknown" | "invalid"; readonly detail: string };
+  | {
+      readonly ok: false;
+      readonly reason: "unknown" | "invalid" | "conflict";
+      readonly detail: string;
+    };
 
 /** What HTTP, the command line and MQTT need of the alarms. */
 export interface AlarmDesk {
