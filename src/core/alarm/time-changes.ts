@@ -5,7 +5,7 @@ import type { AlarmContext } from "./context.ts";
 import type { AlarmEvent } from "./event.ts";
 import type { FollowUp } from "./follow-up.ts";
 import { restate } from "./operator-changes.ts";
-import { normalAlarm } from "./sensor-alarms.ts";
+import { normalAlarm, type SensorAlarms } from "./sensor-alarms.ts";
 import { silentSentence } from "./sentence.ts";
 import { heardAgain, ONE_WARNING, transit } from "./transitions.ts";
 
@@ -18,10 +18,8 @@ export function hasTimeChanges(
   nowMs: number,
   sensors: readonly SensorState[],
 ): boolean {
-  for (const { code, state, lastReadingMs } of sensors) {
-    if (lastReadingMs === null || state === "unknown") continue;
-    const silent = states.of(normalCode(code)).live.get(SILENT_KEY);
-    if ((state === "silent") !== (silent !== undefined && silent.raised !== null)) return true;
+  for (const sensor of sensors) {
+    if (silenceChange(states.of(normalCode(sensor.code)), sensor) !== null) return true;
   }
   for (const [, , { shelved }] of states.live()) {
     if (shelved !== null && shelved.untilMs <= nowMs) return true;
@@ -57,39 +55,59 @@ export function applyTime(
   return context.states.followUp(codes, events);
 }
 
+interface SilenceChange {
+  readonly change: "raised" | "cleared";
+  readonly lastReadingMs: number;
+  readonly readingId: string;
+}
+
+/**
+ * Null if nothing changes. Only a newer reading ends a silence: the state alone may change without one, for example
+ * because a restarted agent does not know the sensor's interval yet.
+ */
+function silenceChange(
+  known: SensorAlarms,
+  { state, lastReadingMs }: SensorState,
+): SilenceChange | null {
+  if (lastReadingMs === null || state === "unknown") return null;
+  const raised = known.live.get(SILENT_KEY)?.raised ?? null;
+  if ((state === "silent") === (raised !== null)) return null;
+  let readingId = `${lastReadingMs}`;
+  for (const { timeMs, id } of known.newest.values()) if (timeMs === lastReadingMs) readingId = id;
+  if (raised === null) return { change: "raised", lastReadingMs, readingId };
+  return raised.readingId === readingId ? null : { change: "cleared", lastReadingMs, readingId };
+}
+
 function applySilence(
   { site, states }: AlarmContext,
   sensor: Sensor,
-  { state, lastReadingMs }: SensorState,
+  seen: SensorState,
   nowMs: number,
   isGatewayUp: boolean,
 ): AlarmEvent | null {
   const code = normalCode(sensor.code);
   const known = states.of(code);
   const kind = sensor.kinds[0];
-  if (kind === undefined) return null;
+  const news = silenceChange(known, seen);
+  if (kind === undefined || news === null) return null;
   const before =
     known.live.get(SILENT_KEY) ?? normalAlarm({ alarm: SILENT, kind, value: "state", unit: "s" });
-  const isActive = before.raised !== null;
-  if (lastReadingMs === null || (state === "silent") === isActive || state === "unknown") {
-    return null;
-  }
-  let readingId = `${lastReadingMs}`;
-  for (const { timeMs, id } of known.newest.values()) if (timeMs === lastReadingMs) readingId = id;
+  const { change, lastReadingMs, readingId } = news;
   const seconds = Math.max(0, Math.round((nowMs - lastReadingMs) / 1000));
   const cause = { readingId, timeMs: nowMs, measured: seconds };
   const subject = { site, sensor, type: null, isHistorical: false };
   const worst = { measured: seconds, timeMs: nowMs };
-  const next = isActive
-    ? heardAgain(before, cause, subject)
-    : transit(
-        before,
-        { passing: null, active: ONE_WARNING, worst },
-        "raised",
-        cause,
-        subject,
-        silentSentence(sensor, site, seconds, isGatewayUp),
-      );
+  const next =
+    change === "cleared"
+      ? heardAgain(before, cause, subject)
+      : transit(
+          before,
+          { passing: null, active: ONE_WARNING, worst },
+          "raised",
+          cause,
+          subject,
+          silentSentence(sensor, site, seconds, isGatewayUp),
+        );
   states.put(code, SILENT_KEY, next.state);
   return next.event;
 }

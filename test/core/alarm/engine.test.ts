@@ -323,6 +323,29 @@ test("alarms – a sensor that falls silent is reported once, also across a rest
   assert.equal(disk.states.size, 0);
 });
 
+test("alarms – only a newer reading ends a silence: a state that changes without one clears nothing", () => {
+  const disk = new Disk();
+  const engine = engineOf(siteWith([]));
+  feed(engine, pressures([5]), disk);
+  const at = (word: "silent" | "online", minute: number, lastReadingMs = T0) => {
+    const seen = [{ code: LOOP.code, state: word, lastReadingMs, batteryV: null, kinds: [] }];
+    const hasNews = engine.hasNews(T0 + minute * MINUTE, seen);
+    const { events } = engine.tick(T0 + minute * MINUTE, seen, true);
+    engine.committed();
+    assert.equal(hasNews, events.length > 0);
+    return events;
+  };
+  const raised = at("silent", 4);
+  assert.deepEqual(summaries(raised), ["silent active warning +4"]);
+  assert.deepEqual(at("online", 5), []);
+  assert.deepEqual(at("silent", 40), []);
+  const cleared = at("online", 41, T0 + 41 * MINUTE);
+  assert.deepEqual(summaries(cleared), ["silent cleared warning +41"]);
+  const again = at("silent", 60, T0 + 41 * MINUTE);
+  assert.deepEqual(summaries(again), ["silent active warning +60"]);
+  assert.notEqual(again[0]?.id, raised[0]?.id);
+});
+
 test("alarms – an alarm that is no longer configured ends with a closing event", () => {
   const disk = new Disk();
   feed(engineOf(siteWith([PRESSURE])), pressures([8.5, 8.5]), disk);
