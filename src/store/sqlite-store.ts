@@ -12,6 +12,7 @@ import { Meta } from "./database/meta.ts";
 import { StoreFailure } from "./database/store-failure.ts";
 import { Streams } from "./database/streams.ts";
 import { WriteQueue } from "./database/write-queue.ts";
+import { AgeClock } from "./outbox/age-clock.ts";
 import { SqliteGapLog } from "./outbox/gap-log.ts";
 import { SqliteOutbox } from "./outbox/outbox.ts";
 import { History } from "./readings/history.ts";
@@ -114,12 +115,14 @@ class SqliteStore implements Store {
       logger.error({ err, fileId }, "stored samples are damaged and count as lost");
       counts.dropped("damaged_samples", 1);
     });
+    const age = new AgeClock({ clock, gatewayNow: options.gatewayNow });
     const outbox = new SqliteOutbox(
       {
         db,
         streams,
         queue,
         clock,
+        age,
         logger,
         settleWindowMs: (options.commitPaceMs ?? 0) > 0 ? SETTLE_WAIT_MS : SETTLE_WINDOW_MS,
         onLost: () => counts.dropped("damaged", 1),
@@ -134,6 +137,7 @@ class SqliteStore implements Store {
       streams,
       outbox,
       clock,
+      age,
       logger,
       site: options.site ?? (() => ""),
       stored: (count) => {
@@ -214,6 +218,7 @@ class SqliteStore implements Store {
         commands: this.commands,
         progress,
         clock,
+        age,
         logger,
       },
       {

@@ -2,6 +2,7 @@ import { type AlarmEvent, EVENT_KIND, eventPayload, eventText } from "../../core
 import type { Clock } from "../../core/ports.ts";
 import type { Database } from "../database/database.ts";
 import { EVENT_STREAM_KIND, type Streams } from "../database/streams.ts";
+import type { AgeClock } from "../outbox/age-clock.ts";
 import type { SqliteOutbox } from "../outbox/outbox.ts";
 import type { PendingRow } from "../outbox/outbox-rows.ts";
 import { hourOf } from "../readings/stored-reading.ts";
@@ -11,6 +12,7 @@ export interface EventRowsParts {
   readonly streams: Streams;
   readonly outbox: SqliteOutbox;
   readonly clock: Clock;
+  readonly age: AgeClock;
   /** Name of the site, for the payload. */
   readonly site: () => string;
 }
@@ -20,9 +22,9 @@ const INSERT_SQL = `INSERT INTO readings (stream, time_ms, id, is_future, offset
 const NEWEST_SQL = `SELECT max(o.time_ms) FROM outbox o JOIN streams s ON s.stream = o.stream WHERE s.kind = ?`;
 
 /**
- * Writes events as rows that are pending like readings. A row's time is when it was written, never before the row
- * before it, whatever the event's own time: so each lane sends the events of a sensor in the order in which they
- * occurred.
+ * Writes events as rows that are pending like readings. A row's time is when it was written, by the clock by which
+ * backlog ages, and never before the row before it, whatever the event's own time: so each lane sends the events of a
+ * sensor in the order in which they occurred.
  */
 export class EventRows {
   readonly #parts: EventRowsParts;
@@ -39,13 +41,13 @@ export class EventRows {
 
   /** Inside a transaction; the rows must be passed to `outbox.rows.inserted` after it. */
   insert(event: AlarmEvent): PendingRow {
-    const { clock, db, outbox, site, streams } = this.#parts;
+    const { age, clock, db, outbox, site, streams } = this.#parts;
     const stream = streams.intern(event.sensor, EVENT_STREAM_KIND);
     streams.write(stream);
     const unitSet = streams.internUnits("{}");
     streams.writeUnits(unitSet);
     const now = clock.now();
-    const timeMs = Math.max(now, this.#lastMs);
+    const timeMs = Math.max(age.now() ?? now, this.#lastMs);
     this.#lastMs = timeMs;
     const payload = eventPayload(event.id, site(), eventText(event));
     const { lastInsertRowid } = db

@@ -6,11 +6,12 @@
 
 import type { Lane } from "../../core/delivery.ts";
 import { isWaveform } from "../../core/lane-plan.ts";
-import type { Clock, Logger } from "../../core/ports.ts";
+import type { Logger } from "../../core/ports.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
 import { hourOf } from "../readings/stored-reading.ts";
+import type { AgeClock } from "./age-clock.ts";
 import type { SqliteGapLog } from "./gap-log.ts";
 import type { LaneQueue, Place } from "./lane-queue.ts";
 import type { SqliteOutbox } from "./outbox.ts";
@@ -22,7 +23,7 @@ interface ChoreParts {
   readonly outbox: SqliteOutbox;
   readonly gaps: SqliteGapLog;
   readonly streams: Streams;
-  readonly clock: Clock;
+  readonly age: AgeClock;
   readonly logger: Logger;
   /** Counts dropped readings: `put` inside the transaction, `dropped` after it. */
   readonly counts: {
@@ -181,8 +182,8 @@ export class LaneChores {
 
   /** Drops backlog that is older than its uplink wants. */
   async #age(lane: LaneQueue, isStopping: () => boolean): Promise<void> {
-    const { clock, db, outbox } = this.#parts;
-    const oldestMs = lane.uplink.oldestMs(clock.now());
+    const { age, db, outbox } = this.#parts;
+    const oldestMs = lane.uplink.oldestMs(age.now());
     if (oldestMs === null) return;
     const owner = { lane: lane.number, uplink: lane.uplink.name, format: lane.lane };
     while (!isStopping()) {

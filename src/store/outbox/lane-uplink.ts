@@ -67,10 +67,13 @@ export class LaneUplink {
     return this.#uplink.selector.value !== null;
   }
 
-  /** Readings before it are dropped, ms; null if there is no such age. */
-  oldestMs(nowMs: number): number | null {
+  /**
+   * Readings before it are dropped, ms; null if there is no such age.
+   * @param nowMs null while the time is not known
+   */
+  oldestMs(nowMs: number | null): number | null {
     const { maxAgeHours } = this.#uplink;
-    return maxAgeHours === null ? null : nowMs - maxAgeHours * HOUR_MS;
+    return maxAgeHours === null || nowMs === null ? null : nowMs - maxAgeHours * HOUR_MS;
   }
 }
 

@@ -5,12 +5,14 @@ import type { StoredReading } from "../../core/stored-reading.ts";
 import type { Database, Row } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 import { hourOf, READING_COLUMNS, toStoredReading } from "../readings/stored-reading.ts";
+import type { AgeClock } from "./age-clock.ts";
 import type { LaneQueue, Page, Place, Slot, StreamQueue } from "./lane-queue.ts";
 
 interface LeasingParts {
   readonly db: Database;
   readonly streams: Streams;
   readonly clock: Clock;
+  readonly age: AgeClock;
 }
 
 interface LeasingHooks {
@@ -49,7 +51,7 @@ export class Leasing {
   live(lane: LaneQueue, max: number): OutboxEntry[] {
     const entries = this.#events(lane, max);
     const now = this.#parts.clock.monotonic();
-    const oldestMs = lane.uplink.oldestMs(this.#parts.clock.now()) ?? Number.NEGATIVE_INFINITY;
+    const oldestMs = lane.uplink.oldestMs(this.#parts.age.now()) ?? Number.NEGATIVE_INFINITY;
     for (const stream of lane.order) {
       if (entries.length >= max) break;
       const place = stream.candidate;
@@ -103,7 +105,7 @@ export class Leasing {
   #readBacklog(lane: LaneQueue, stream: StreamQueue, max: number, entries: OutboxEntry[]): void {
     const { db } = this.#parts;
     const end = entries.length + max;
-    skipOlder(stream, lane.uplink.oldestMs(this.#parts.clock.now()));
+    skipOlder(stream, lane.uplink.oldestMs(this.#parts.age.now()));
     // Counted, to avoid searching other streams' hours after the last row of this one.
     while (entries.length < end && lane.hasBacklog(stream)) {
       const { hour, timeMs, seq } = stream.cursor;

@@ -9,6 +9,7 @@ import type { Meta } from "../database/meta.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import type { Streams } from "../database/streams.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
+import type { AgeClock } from "../outbox/age-clock.ts";
 import { LaneChores } from "../outbox/lane-chores.ts";
 import type { StoredProgress } from "../readings/stored-progress.ts";
 import type { BufferLimits } from "./buffer-limits.ts";
@@ -29,6 +30,7 @@ export interface RetentionParts extends EvictionParts {
   readonly commands: CommandLog;
   readonly progress: StoredProgress;
   readonly clock: Clock;
+  readonly age: AgeClock;
   readonly logger: Logger;
 }
 

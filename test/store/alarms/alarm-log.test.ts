@@ -7,6 +7,7 @@ import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
 import type { Site } from "../../../src/core/sensor.ts";
 import { openStore } from "../../../src/store/sqlite-store.ts";
 import type { Store } from "../../../src/store/store.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
 import {
   append,
   DAY_MS,
@@ -16,6 +17,7 @@ import {
   START_MS,
   storeOptions,
   tempDirectory,
+  uplinkOf,
 } from "../../support/temp-database.ts";
 
 const SITE: Site = {
@@ -60,6 +62,22 @@ const events = (store: Store) =>
     .events(null, 100)
     .map(({ payload }): Record<string, unknown> => JSON.parse(payload))
     .reverse();
+
+test("alarm log – an event of a box whose clock is wrong is not too old for an uplink that drops old backlog", async (t) => {
+  const uplinks = [uplinkOf("cloud", ["json"], { maxAgeHours: 4 })];
+  const gatewayNow = () => START_MS + 60_000;
+  const clock = new ManualClock(0);
+  const options = storeOptions(tempDirectory(t), { clock, gatewayNow, uplinks });
+  const store = openStore(options);
+  t.after(() => store.close());
+  store.alarms.follower = new AlarmEngine(SITE);
+  await append(store, rpms([1500, 3100]));
+  await store.retain();
+  const outbox = store.outboxOf("cloud");
+  assert.equal(outbox.depth("json").readings, 3);
+  const kinds = outbox.lease("json", "live", 10).map(({ reading }): string => reading.kind);
+  assert.deepEqual(kinds, ["event", "rpm"]);
+});
 
 test("alarm log – an event is stored with the reading that caused it, pending in the JSON lane, and in no query of readings", async (t) => {
   const { store } = open(tempDirectory(t));

@@ -181,6 +181,33 @@ test("uplinks – a backlog older than one allows is dropped only for it, and re
   assert.deepEqual(gaps(store, "main"), []);
 });
 
+test("uplinks – backlog ages by the gateway's clock: a box whose clock is wrong drops nothing that is new", async (t) => {
+  const clock = new ManualClock(START_MS + 40 * HOUR);
+  let gatewayMs: number | null = null;
+  const short = uplinkOf("cloud", ["json"], { maxAgeHours: 4 });
+  const gatewayNow = () => gatewayMs;
+  const store = tempStore(t, { clock, gatewayNow, uplinks: [MAIN, short] });
+  await append(store, hours("1", 0, 5, 7, 8));
+  // The first response will show what time it is.
+  await store.retain();
+  assert.equal(depth(store, "cloud"), 4);
+  gatewayMs = START_MS + 10 * HOUR;
+  await store.retain();
+  assert.deepEqual(gaps(store, "cloud"), [["1", 2, "too_old", "cloud"]]);
+  assert.deepEqual(await send(store, "cloud"), times(7));
+  assert.deepEqual(await send(store, "cloud", "live"), times(8));
+});
+
+test("uplinks – if the gateway never reports its time, backlog ages by the box's clock after a while", async (t) => {
+  const clock = new ManualClock(START_MS + 10 * HOUR);
+  const short = uplinkOf("cloud", ["json"], { maxAgeHours: 4 });
+  const store = tempStore(t, { clock, gatewayNow: () => null, uplinks: [MAIN, short] });
+  await append(store, hours("1", 5, 7, 8));
+  await clock.advance(11 * 60_000);
+  await store.retain();
+  assert.deepEqual(gaps(store, "cloud"), [["1", 1, "too_old", "cloud"]]);
+});
+
 test("uplinks – a delivery that waits for its commit, or for its acknowledgement, is not dropped as too old", async (t) => {
   const clock = new ManualClock(START_MS + 10 * HOUR);
   const short = uplinkOf("cloud", ["json"], { maxAgeHours: 4 });
