@@ -66,6 +66,9 @@ interface PollingParts {
   readonly onStored: (reading: Reading) => void;
 }
 
+/** Three intervals of a sensor: their median ignores one outage. */
+const RECENT_TIMES = 4;
+
 /** The poller, between gateway and store. */
 export function createPoller(parts: PollingParts): Poller {
   const { settings, site, gateway, store, marks, clock, gatewayClock, logger, metrics } = parts;
@@ -85,6 +88,7 @@ export function createPoller(parts: PollingParts): Poller {
       logger,
       readDay,
       newestTimeMs: (sensor, kind) => store.readings.newestTimeMs(sensor, kind),
+      recentTimesMs: (sensor, kind) => store.readings.recentTimesMs(sensor, kind, RECENT_TIMES),
       newestOffsetMinutes: (sensor, kind) =>
         store.history.latest(sensor, kind)?.offsetMinutes ?? null,
       setAsideMs: (key) => marks.waitMs(key),

@@ -45,7 +45,7 @@ export function buildReadingSide(base: AgentBase, { store, marks, gateway }: Age
           clock,
           logger,
           gatewayNow: () => gatewayClock.now(),
-          sensors: () => poller.sensorStates(),
+          sensors: () => poller.settledStates(),
           isGatewayUp: () => gateway.state.isUp,
         });
   const deliveries = createDeliveries(settings, () => site.current.site, { clock, logger });

@@ -1,3 +1,5 @@
+import { UNKNOWN_CADENCE_MS } from "../core/silence.ts";
+
 /**
  * Learns when a sensor's next record will be visible at the gateway, so that it is fetched within seconds.
  *
@@ -21,6 +23,9 @@ export class Cadence {
   #gaps: number[] = [];
   #lastFoundMs: number | null = null;
   #newestMs: number | null = null;
+  #oldestMs: number | null = null;
+  /** The period is from stored records, which do not show how many come at once. */
+  #isRemembered = false;
   #lagMs = 1_500;
   #lastReadMs: number | null = null;
   #misses = 0;
@@ -39,7 +44,10 @@ export class Cadence {
    */
   get expectedMs(): number | null {
     const period = this.#periodMs;
-    if (period === null || this.#gapMs === null) return period;
+    if (period === null) return null;
+    if (this.#gapMs === null) {
+      return this.#isRemembered ? Math.max(period, UNKNOWN_CADENCE_MS) : period;
+    }
     return this.#gapMs > BATCH_FACTOR * period ? this.#gapMs : period;
   }
 
@@ -47,9 +55,17 @@ export class Cadence {
     return this.#newestMs;
   }
 
-  /** What the store remembers from before this process. */
-  seed(newestMs: number | null): void {
-    this.#newestMs ??= newestMs;
+  /**
+   * What the store remembers from before this process.
+   * @param timesMs of the newest records, ascending
+   */
+  seed(newestMs: number | null, timesMs: readonly number[]): void {
+    if (this.#newestMs !== null) return;
+    this.#newestMs = newestMs;
+    this.#oldestMs = timesMs[0] ?? newestMs;
+    this.#steps = stepsOf(timesMs);
+    this.#periodMs = medianOf(this.#steps, this.#steps.length);
+    this.#isRemembered = this.#periodMs !== null;
   }
 
   /**
@@ -68,7 +84,9 @@ export class Cadence {
       if (last !== null && ms > last) this.#steps.push(ms - last);
       last = ms;
     }
+    if (this.#steps.length < STEPS_NEEDED) this.#learnOlder(newTimesMs);
     if (this.#steps.length > STEPS_KEPT) this.#steps = this.#steps.slice(-STEPS_KEPT);
+    this.#oldestMs ??= fresh[0] ?? null;
     if (fresh.length > 0) this.#periodMs = medianOf(this.#steps, this.#steps.length);
     if (fresh.length > 0) this.#found(gatewayNowMs);
     this.#newestMs = last;
@@ -97,6 +115,17 @@ export class Cadence {
     return due + cycles * period;
   }
 
+  /** Today may hold too few records of a sensor that sends every few hours: those of earlier days show its interval. */
+  #learnOlder(timesMs: readonly number[]): void {
+    const oldest = this.#oldestMs;
+    if (oldest === null) return;
+    const older = timesMs.filter((ms) => ms < oldest).toSorted((a, b) => a - b);
+    if (older.length === 0) return;
+    this.#oldestMs = older[0] ?? oldest;
+    this.#steps = [...stepsOf([...older, oldest]), ...this.#steps].slice(-STEPS_KEPT);
+    this.#periodMs = medianOf(this.#steps, this.#steps.length);
+  }
+
   #found(gatewayNowMs: number): void {
     // A gateway clock that was set back proves nothing.
     if (this.#lastFoundMs !== null && gatewayNowMs > this.#lastFoundMs) {
@@ -121,6 +150,12 @@ export class Cadence {
     if (this.#misses > 0) this.#lagMs = Math.max(this.#lagMs, foundLagMs);
     else this.#lagMs = Math.max(0, Math.min(this.#lagMs, foundLagMs) - HIT_STEP_MS);
   }
+}
+
+/** From one time to the next, ms; equal times are one. */
+function stepsOf(timesMs: readonly number[]): number[] {
+  const steps = timesMs.map((ms, i) => ms - (timesMs[i - 1] ?? ms));
+  return steps.filter((ms) => ms > 0);
 }
 
 /** The value at half of `count` in ascending order; null with too few values. */

@@ -12,7 +12,7 @@ import { GatewayPause } from "./gateway-pause.ts";
 import { takeWaiting, waitsForNewer } from "./newest-first.ts";
 import { JITTER, taskDue } from "./next-read.ts";
 import { keyOf, ReadOutcomes } from "./read-outcomes.ts";
-import { sensorStates, stateNotRead } from "./sensor-states.ts";
+import { isCatchingUp, sensorStates, stateNotRead } from "./sensor-states.ts";
 import { Streams } from "./streams.ts";
 import { PRIORITY, type Stream, type Task, TaskQueue } from "./task.ts";
 
@@ -41,6 +41,8 @@ export interface PollParts {
   readonly logger: Logger;
   /** Newest stored time of a stream, so that a restart knows where it was. */
   readonly newestTimeMs: (sensor: string, kind: PolledKind) => number | null;
+  /** Times of its newest stored readings, ms, ascending: its interval was learned from them before the restart. */
+  readonly recentTimesMs: (sensor: string, kind: PolledKind) => readonly number[];
   /** UTC offset of the newest stored reading, minutes: the gateway's day may differ from that of GATEWAY_TIMEZONE. */
   readonly newestOffsetMinutes: (sensor: string, kind: PolledKind) => number | null;
   /** True for a day that was read before, also by an earlier process: it stays open for late records. */
@@ -107,7 +109,11 @@ export class Poller {
   /** What the store knows about a stream. */
   #remember(stream: Stream): void {
     const { cadence, sensor, kind } = stream;
-    cadence.seed(this.#parts.newestTimeMs(sensor.code, kind));
+    cadence.seed(
+      this.#parts.newestTimeMs(sensor.code, kind),
+      this.#parts.recentTimesMs(sensor.code, kind),
+    );
+    stream.startedAt = this.#parts.clock.monotonic();
     stream.offsetMinutes = this.#parts.newestOffsetMinutes(sensor.code, kind);
   }
 
@@ -194,6 +200,15 @@ export class Poller {
       this.#options.commitIntervalMs ?? 0,
     );
     return [...states, ...notRead.map((sensor) => stateNotRead(sensor, this.#parts.newestTimeMs))];
+  }
+
+  /** States of the sensors that are known well enough to say whether they are silent. */
+  settledStates(): SensorState[] {
+    const now = this.#parts.clock.monotonic();
+    const catchingUp = new Set(
+      this.#streams.all.filter((one) => isCatchingUp(one, now)).map(({ sensor }) => sensor.code),
+    );
+    return this.sensorStates().filter(({ code }) => !catchingUp.has(code));
   }
 
   #startReads(signal: AbortSignal): void {

@@ -1,7 +1,10 @@
 import type { SensorState } from "../core/agent-status.ts";
 import type { PolledKind, Sensor } from "../core/sensor.ts";
 import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../core/silence.ts";
-import type { Stream } from "./task.ts";
+import { PRIORITY, type Stream } from "./task.ts";
+
+/** A gateway that does not respond must not delay the report of silent sensors for longer. */
+const CATCH_UP_MAX_MS = SILENT_AFTER_INTERVALS * UNKNOWN_CADENCE_MS;
 
 /** How long a stream's next record may take by its usual interval, ms; none is known more often than commits happen. */
 function expectedMs(
@@ -10,6 +13,20 @@ function expectedMs(
 ): number {
   const expected = cadence.expectedMs ?? Math.max(UNKNOWN_CADENCE_MS, intervalMs);
   return Math.max(expected, commitIntervalMs);
+}
+
+/**
+ * True after a start until the records that came meanwhile have been read: those of today, and those of all open days
+ * while the interval is unknown. Until then, nothing says that the sensor is silent.
+ */
+export function isCatchingUp({ cadence, days, startedAt }: Stream, monotonicMs: number): boolean {
+  if (monotonicMs - startedAt >= CATCH_UP_MAX_MS) return false;
+  if (days.size === 0) return true;
+  for (const { lastOkAtMs, priority } of days.values()) {
+    const isNeeded = cadence.periodMs === null || priority === PRIORITY.today;
+    if (isNeeded && lastOkAtMs === null) return true;
+  }
+  return false;
 }
 
 /** State of every sensor that has a stream, by the gateway's clock; the battery comes from the store. */

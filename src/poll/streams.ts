@@ -66,6 +66,7 @@ export class Streams {
       closedDays: new Set(),
       waiting: new Set(),
       slowdown: 1,
+      startedAt: 0,
       lastReadAtMs: null,
       lastDurationMs: 0,
       lastError: null,

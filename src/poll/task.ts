@@ -18,6 +18,8 @@ export interface Stream {
   readonly waiting: Set<Task>;
   /** Grows while responses take longer than half the interval (services section 8, fault 25). */
   slowdown: number;
+  /** When this process began to read it, monotonic ms. */
+  startedAt: number;
   /** Our clock, ms. */
   lastReadAtMs: number | null;
   lastDurationMs: number;

@@ -6,6 +6,7 @@ import type { OutboxUplink } from "../core/delivery.ts";
 import type { LaneChange } from "../core/lane-plan.ts";
 import type { Clock, GapLog, Logger, Outbox, ReadingLog } from "../core/ports.ts";
 import type { WaveformFiles } from "../core/query/ports.ts";
+import type { Kind } from "../core/sensor.ts";
 import type { CommandLog } from "./command-log.ts";
 import type { Meta } from "./database/meta.ts";
 import type { History } from "./readings/history.ts";
@@ -48,6 +49,7 @@ export interface Store {
   readonly readings: ReadingLog & {
     flush(): Promise<void>;
     canReread(key: DayKey): boolean;
+    recentTimesMs(sensor: string, kind: Kind, count: number): readonly number[];
   };
   /** That of `main`. */
   readonly outbox: Outbox & { flush(): Promise<void> };

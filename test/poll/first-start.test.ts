@@ -47,6 +47,7 @@ async function firstStartMs(count: number, startMs: number): Promise<number> {
       clock,
       logger: silentLogger,
       newestTimeMs: () => null,
+      recentTimesMs: () => [],
       newestOffsetMinutes: () => null,
       wasRead: () => false,
     },

@@ -47,6 +47,7 @@ function setUp(
       gatewayClock,
       logger: silentLogger,
       newestTimeMs: () => null,
+      recentTimesMs: () => [],
       newestOffsetMinutes: () => storedOffset,
       wasRead: ({ day }) => read.has(day),
       readDay: async (request) => {

@@ -26,6 +26,8 @@ interface PollerScript {
   /** Whether days were read before; false unless given. */
   readonly wasRead?: boolean;
   readonly backfillDays: number;
+  /** Times of the newest stored readings, ascending; none unless given. */
+  readonly storedMs?: readonly number[];
   /** An hour unless given. */
   readonly intervalMs?: number;
   readonly concurrency: number;
@@ -43,7 +45,8 @@ export function startPoller(
       clock,
       gatewayClock: new GatewayClock(clock),
       logger: silentLogger,
-      newestTimeMs: () => null,
+      newestTimeMs: () => script.storedMs?.at(-1) ?? null,
+      recentTimesMs: () => script.storedMs ?? [],
       newestOffsetMinutes: () => null,
       wasRead: () => script.wasRead ?? false,
       readDay: (request) => script.readDay(request, clock),

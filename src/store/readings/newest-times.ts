@@ -9,7 +9,12 @@ export const NEWEST_SQL = {
   hasReading: "SELECT 1 FROM readings WHERE hour = ? AND stream = ? LIMIT 1",
   newestInHour: `SELECT time_ms FROM readings WHERE hour = ? AND stream = ? AND is_future = 0
     ORDER BY time_ms DESC LIMIT 1`,
+  recentInHour: `SELECT time_ms FROM readings WHERE hour = ? AND stream = ? AND is_future = 0
+    ORDER BY time_ms DESC LIMIT ?`,
 } as const;
+
+/** Recent times are searched in at most this many hours with readings: enough for four of a sensor that sends daily. */
+const RECENT_HOURS_MAX = 100;
 
 /** With this few left to find, each is looked up separately; with more, an hour's entries of the index are read. */
 const FEW_STREAMS = 32;
@@ -42,6 +47,20 @@ export class NewestTimes {
   timeMs(stream: number): number | null {
     this.#walked();
     return this.#times.get(stream) ?? null;
+  }
+
+  /** Times of the newest stored readings, ms, ascending; at most `count`. */
+  recent(stream: number, count: number): number[] {
+    const times: number[] = [];
+    let hour = this.hour(stream);
+    for (let hours = 0; hour !== null && hours < RECENT_HOURS_MAX; hours++) {
+      const rows = this.#db.read(NEWEST_SQL.recentInHour).all(hour, stream, count - times.length);
+      for (const [timeMs] of rows) times.push(Number(timeMs));
+      if (times.length >= count) break;
+      const [previous] = this.#db.read(NEWEST_SQL.previousHour).all(hour);
+      hour = previous === undefined ? null : Number(previous[0]);
+    }
+    return times.reverse();
   }
 
   /** Hour of the newest reading that may still be stored and is not from the future; null if there is none. */

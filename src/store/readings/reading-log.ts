@@ -64,6 +64,14 @@ export class SqliteReadingLog implements ReadingLog {
     return queue.read("look up the newest reading", () => newest.timeMs(stream));
   }
 
+  /** Times of the newest stored readings of a sensor and kind, ms, ascending; at most `count`. */
+  recentTimesMs(sensor: string, kind: Kind, count: number): readonly number[] {
+    const stream = this.#parts.streams.find(sensor, kind)?.stream;
+    if (stream === undefined) return [];
+    const { newest, queue } = this.#parts;
+    return queue.read("look up the newest readings", () => newest.recent(stream, count));
+  }
+
   /**
    * False if the memory of that day's identities is gone: a manual backfill would send duplicates. The poller does not
    * check: the checkpoints of its days record their content, and a late record matters more than a repeated one.

@@ -13,6 +13,7 @@ import {
   tempDirectory,
 } from "../../support/temp-database.ts";
 
+const HOUR_MS = DAY_MS / 24;
 const NOT_FROM_NOW = { attributes: { flags: ["time_in_future"] } };
 
 test("newest times – silent, never stored and future readings: each sensor's newest, also after a restart", async (t) => {
@@ -38,6 +39,25 @@ test("newest times – silent, never stored and future readings: each sensor's n
   assert.equal(store.history.latest("unheard of", "rpm"), null);
   await append(store, [readingOf("never", START_MS)]);
   assert.equal(store.history.latest("never", "rpm")?.timeMs, START_MS);
+});
+
+test("newest times – the recent times of a sensor are found across hours, also after a restart", async (t) => {
+  const dataDir = tempDirectory(t);
+  const first = openStore(storeOptions(dataDir));
+  const every4h = [0, 4, 8, 12, 16].map((hour) => START_MS + hour * HOUR_MS);
+  await append(
+    first,
+    every4h.map((ms) => readingOf("slow", ms)),
+  );
+  await append(first, [readingOf("quick", every4h[4] ?? 0)]);
+  await append(first, [readingOf("slow", START_MS + 80 * 365 * DAY_MS, NOT_FROM_NOW)]);
+  assert.deepEqual(first.readings.recentTimesMs("slow", "rpm", 4), every4h.slice(1));
+  await first.close();
+  const store = openStore(storeOptions(dataDir));
+  t.after(() => store.close());
+  assert.deepEqual(store.readings.recentTimesMs("slow", "rpm", 4), every4h.slice(1));
+  assert.deepEqual(store.readings.recentTimesMs("quick", "rpm", 4), every4h.slice(4));
+  assert.deepEqual(store.readings.recentTimesMs("unheard of", "rpm", 4), []);
 });
 
 test("newest times – a reading removed by retention is no longer the newest, and a late reading may be", async (t) => {

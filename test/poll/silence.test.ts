@@ -1,0 +1,97 @@
+/** When a sensor may be called silent: after a restart, on a first start, and with an interval of hours. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Sensor } from "../../src/core/sensor.ts";
+import { GOOD_READ, startPoller } from "../support/poller.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const NOON = Date.parse("2026-11-20T12:00:00Z");
+const SENSOR: Sensor = { code: "1", type: 6, kinds: ["rpm"], channels: {} };
+const site = { site: "plant", sensors: [SENSOR] };
+const FAILED = {
+  ok: false,
+  durationMs: 10,
+  failureClass: "transient",
+  isGatewayFault: true,
+  retryAfterMs: null,
+  message: "refused",
+} as const;
+const before = (...ago: number[]) => ago.map((ms) => NOON - ms);
+
+test("silence – after a restart, a sensor is not reported silent until its day has been read", async (t) => {
+  let isReachable = false;
+  const { clock, poller } = startPoller(t, {
+    site,
+    backfillDays: 0,
+    intervalMs: MINUTE,
+    concurrency: 1,
+    storedMs: before(43 * MINUTE, 42 * MINUTE, 41 * MINUTE, 40 * MINUTE),
+    readDay: async () => (isReachable ? { ...GOOD_READ, known: 4 } : FAILED),
+  });
+  await clock.advance(5 * MINUTE);
+  assert.equal(poller.sensorStates()[0]?.state, "silent");
+  assert.deepEqual(poller.settledStates(), []);
+  // Nothing came meanwhile: now it is.
+  isReachable = true;
+  await clock.advance(5 * MINUTE);
+  assert.deepEqual(
+    poller.settledStates().map(({ state }) => state),
+    ["silent"],
+  );
+});
+
+test("silence – a gateway that is down delays the report by half an hour at most", async (t) => {
+  const { clock, poller } = startPoller(t, {
+    site,
+    backfillDays: 0,
+    intervalMs: MINUTE,
+    concurrency: 1,
+    storedMs: before(60 * MINUTE),
+    readDay: async () => FAILED,
+  });
+  await clock.advance(29 * MINUTE);
+  assert.deepEqual(poller.settledStates(), []);
+  await clock.advance(2 * MINUTE);
+  assert.equal(poller.settledStates()[0]?.state, "silent");
+});
+
+test("silence – after a restart, the interval of a sensor that sends every few hours is still known", async (t) => {
+  const { clock, poller } = startPoller(t, {
+    site,
+    backfillDays: 0,
+    concurrency: 1,
+    storedMs: before(14 * HOUR, 10 * HOUR, 6 * HOUR, 2 * HOUR),
+    readDay: async () => ({ ...GOOD_READ, known: 3 }),
+  });
+  await clock.advance(MINUTE);
+  assert.equal(poller.settledStates()[0]?.state, "online");
+  await clock.advance(11 * HOUR);
+  assert.equal(poller.settledStates()[0]?.state, "silent");
+});
+
+test("silence – on a first start, the interval is learned from earlier days if today has too few records", async (t) => {
+  const days: Readonly<Record<string, number[]>> = {
+    "2026-11-20": before(6 * HOUR, 2 * HOUR),
+    "2026-11-19": before(22 * HOUR, 18 * HOUR, 14 * HOUR),
+  };
+  const read = new Set<string>();
+  let look: (() => string | undefined) | null = null;
+  const seen: unknown[] = [];
+  const { clock, poller } = startPoller(t, {
+    site,
+    backfillDays: 1,
+    concurrency: 1,
+    readDay: async ({ day }) => {
+      if (look !== null) seen.push([day, look()]);
+      const isNew = !read.has(day);
+      read.add(day);
+      return { ...GOOD_READ, newTimesMs: isNew ? (days[day] ?? []) : [] };
+    },
+  });
+  look = () => poller.settledStates()[0]?.state;
+  await clock.advance(MINUTE);
+  // Yesterday was read after today, and nothing was reported in between.
+  assert.deepEqual(seen[0], ["2026-11-19", undefined]);
+  assert.equal(poller.settledStates()[0]?.state, "online");
+});
