@@ -24,8 +24,9 @@ export class Cadence {
   #lastFoundMs: number | null = null;
   #newestMs: number | null = null;
   #oldestMs: number | null = null;
-  /** The period is from stored records, which do not show how many come at once. */
+  /** The period is from stored records, which do not show how many come at once, until as many steps were seen here. */
   #isRemembered = false;
+  #stepsSeen = 0;
   #lagMs = 1_500;
   #lastReadMs: number | null = null;
   #misses = 0;
@@ -81,9 +82,13 @@ export class Cadence {
       .toSorted((a, b) => a - b);
     let last = before;
     for (const ms of fresh) {
-      if (last !== null && ms > last) this.#steps.push(ms - last);
+      if (last !== null && ms > last) {
+        this.#steps.push(ms - last);
+        this.#stepsSeen += 1;
+      }
       last = ms;
     }
+    if (this.#stepsSeen >= STEPS_NEEDED) this.#isRemembered = false;
     if (this.#steps.length < STEPS_NEEDED) this.#learnOlder(newTimesMs);
     if (this.#steps.length > STEPS_KEPT) this.#steps = this.#steps.slice(-STEPS_KEPT);
     this.#oldestMs ??= fresh[0] ?? null;

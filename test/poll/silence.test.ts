@@ -95,3 +95,24 @@ test("silence – on a first start, the interval is learned from earlier days if
   assert.deepEqual(seen[0], ["2026-11-19", undefined]);
   assert.equal(poller.settledStates()[0]?.state, "online");
 });
+
+test("silence – a sensor that falls silent after a restart is reported after three intervals, as before it", async (t) => {
+  let newTimesMs: number[] = [];
+  const { clock, poller } = startPoller(t, {
+    site,
+    backfillDays: 0,
+    intervalMs: MINUTE,
+    concurrency: 1,
+    storedMs: before(8 * MINUTE, 7 * MINUTE, 6 * MINUTE, 5 * MINUTE),
+    readDay: async () => {
+      const given = newTimesMs;
+      newTimesMs = [];
+      return { ...GOOD_READ, newTimesMs: given };
+    },
+  });
+  newTimesMs = before(3 * MINUTE, 2 * MINUTE, MINUTE, 0);
+  await clock.advance(2 * MINUTE);
+  assert.equal(poller.settledStates()[0]?.state, "online");
+  await clock.advance(2 * MINUTE);
+  assert.equal(poller.settledStates()[0]?.state, "silent");
+});
