@@ -8,6 +8,7 @@ import { quantity } from "./format.ts";
 import { timeNode } from "./marks.ts";
 import type { Model } from "./model.ts";
 import { placeNow, remember } from "./place.ts";
+import { READ_ONLY } from "./read-only.ts";
 
 const LISTS = [
   ["active", "Active"],
@@ -44,6 +45,7 @@ class AlarmsPage {
   readonly #buttons: readonly HTMLButtonElement[];
   readonly #list = h("ul", { class: "alarms" });
   readonly #note = h("p", { class: "hint", role: "status" });
+  readonly #readOnly = h("p", { class: "hint", hidden: true }, READ_ONLY);
   readonly #more: HTMLButtonElement;
   #name: ListName;
   #lists: ApiAlarms | null = null;
@@ -77,6 +79,7 @@ class AlarmsPage {
         h("h1", { id: "alarms-title", tabindex: -1 }, "Alarms"),
         h("div", { class: "spans", role: "group", "aria-label": "List" }, ...this.#buttons),
       ),
+      this.#readOnly,
       this.#note,
       this.#list,
       this.#more,
@@ -171,19 +174,21 @@ class AlarmsPage {
     const name = this.#name;
     const alarms = name === "said" ? [] : name === "history" ? this.#history() : lists[name];
     const log = name === "said" ? this.#actions : [];
-    const key = JSON.stringify([name, alarms, log, this.#model.sensors.size]);
+    const { mayChange } = this.#api;
+    this.#readOnly.hidden = mayChange;
+    const key = JSON.stringify([name, alarms, log, this.#model.sensors.size, mayChange]);
     // A form that somebody is filling in is not removed.
     if (key === this.#shown || this.#list.querySelector("form") !== null) return;
     this.#shown = key;
     replace(
       this.#list,
-      ...alarms.map((alarm) => this.#item(alarm, name !== "history")),
+      ...alarms.map((alarm) => this.#item(alarm, name !== "history" && mayChange)),
       ...log.map((action) => actionItem(this.#model, action)),
       alarms.length + log.length === 0 && h("li", { class: "empty" }, EMPTY[name]),
     );
   }
 
-  #item(alarm: ApiAlarm, isOpen: boolean): HTMLElement {
+  #item(alarm: ApiAlarm, hasActions: boolean): HTMLElement {
     const model = this.#model;
     const sensor = model.sensors.get(alarm.sensor);
     const name = sensor?.name ?? alarm.name ?? `Sensor ${alarm.sensor}`;
@@ -204,7 +209,7 @@ class AlarmsPage {
       ),
       alarm.text !== undefined && h("p", null, alarm.text),
       h("p", { class: "sub" }, ...factsOf(model, alarm)),
-      isOpen &&
+      hasActions &&
         new AlarmWordsForm(this.#api, alarm, () => {
           this.#shown = "";
           void this.#load();

@@ -201,6 +201,8 @@ export class Api {
   readonly #onSignedIn: () => void;
   /** True once the agent said that this page signed in, so that it can offer to sign out. */
   hasSession = false;
+  /** False once the agent said that this page may only look. */
+  mayChange = true;
 
   /** `onSignedOut` is called when the agent no longer accepts the session, `onSignedIn` whenever it does. */
   constructor(onSignedOut: () => void, onSignedIn: () => void) {
@@ -294,14 +296,22 @@ export class Api {
       ...(body !== undefined && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS),
     });
-    if (response.status === 401) this.#onSignedOut();
-    else this.#onSignedIn();
+    this.#heed(response);
     const result = (await response.json().catch(() => null)) as T;
     return { status: response.status, body: result };
   }
 
   async signOut(): Promise<void> {
     await fetch("/sign-out", { method: "POST", credentials: "same-origin" });
+  }
+
+  /** Every response says whether the page is signed in, and with which token. */
+  #heed({ status, headers }: Response): void {
+    if (status === 401) return this.#onSignedOut();
+    this.#onSignedIn();
+    if (headers.has("x-gateside-session")) this.hasSession = true;
+    const role = headers.get("x-gateside-role");
+    if (role !== null) this.mayChange = role === "all";
   }
 
   async #series<T extends ApiSeries>(path: string, unit: number, signal?: AbortSignal): Promise<T> {
@@ -323,9 +333,7 @@ export class Api {
       headers: { accept: "application/json" },
       signal: signal === undefined ? limit : either(signal, limit),
     });
-    if (response.status === 401) this.#onSignedOut();
-    else this.#onSignedIn();
-    if (response.headers.has("x-gateside-session")) this.hasSession = true;
+    this.#heed(response);
     if (!response.ok) throw new ApiError(response.status, await problemText(response));
     return (await response.json()) as T;
   }

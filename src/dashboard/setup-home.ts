@@ -31,12 +31,13 @@ export async function homeView(view: SetupView): Promise<void> {
     h(
       "p",
       { class: "set-actions" },
-      h("a", { class: "set-button", href: "#/setup/sensor" }, "Add a sensor"),
-      h(
-        "a",
-        { class: "set-button", href: "#/setup/discover" },
-        "Find sensors at the analytics service",
-      ),
+      about.mayChange && h("a", { class: "set-button", href: "#/setup/sensor" }, "Add a sensor"),
+      about.mayChange &&
+        h(
+          "a",
+          { class: "set-button", href: "#/setup/discover" },
+          "Find sensors at the analytics service",
+        ),
       count > 0 && h("a", { class: "set-button", href: "#/" }, "See the readings"),
     ),
     h(

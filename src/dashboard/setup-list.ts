@@ -127,21 +127,22 @@ export async function listView(view: SetupView, name: string): Promise<void> {
             );
           }),
         ),
-    h(
-      "p",
-      { class: "set-actions" },
+    about.mayChange &&
       h(
-        "a",
-        { class: "set-button", href: linkTo("setup", list.one) },
-        `Add ${list.word === "sensor" || list.word === "machine" ? "a" : "an"} ${list.word}`,
-      ),
-      name === "sensors" &&
+        "p",
+        { class: "set-actions" },
         h(
           "a",
-          { class: "set-button", href: "#/setup/discover" },
-          "Find sensors at the analytics service",
+          { class: "set-button", href: linkTo("setup", list.one) },
+          `Add ${list.word === "sensor" || list.word === "machine" ? "a" : "an"} ${list.word}`,
         ),
-    ),
+        name === "sensors" &&
+          h(
+            "a",
+            { class: "set-button", href: "#/setup/discover" },
+            "Find sensors at the analytics service",
+          ),
+      ),
   );
 }
 

@@ -3,6 +3,7 @@ import { type Api, messageOf } from "./api.ts";
 import { type Cleanup, h, replace, setText } from "./dom.ts";
 import type { Model } from "./model.ts";
 import { placeNow } from "./place.ts";
+import { READ_ONLY } from "./read-only.ts";
 import { auditView } from "./setup-audit.ts";
 import { discoverView } from "./setup-discover.ts";
 import { entryView } from "./setup-entry.ts";
@@ -133,9 +134,7 @@ function show(view: SetupView, subject: string): Promise<void> {
 /** What prevents set-up, before anybody fills in a form. */
 function notes({ mayChange, site, uplinks }: SetupAbout): HTMLElement[] {
   const lines = [
-    mayChange
-      ? ""
-      : "You signed in with the read-only token. To make changes, sign out and sign in with HTTP_TOKEN.",
+    mayChange ? "" : READ_ONLY,
     ...[site, uplinks].map((file) =>
       file === null || file.trouble === null
         ? ""
