@@ -37,6 +37,8 @@ class FileMarks implements ReadingMarks {
   readonly #parts: ReadingMarksParts;
   readonly #reading = new Map<string, DayKey>();
   readonly #aside = new Map<string, DaySetAside>();
+  /** Until when each is set aside, monotonic ms: a clock that is set meanwhile changes no wait. */
+  readonly #endsAt = new Map<string, number>();
   #hasWarned = false;
 
   constructor(path: string, parts: ReadingMarksParts) {
@@ -63,6 +65,10 @@ class FileMarks implements ReadingMarks {
         "the process ended while reading this day; the day is set aside and read again later",
       );
     }
+    const startedAt = clock.monotonic();
+    for (const [name, { untilMs }] of this.#aside) {
+      this.#endsAt.set(name, startedAt + (untilMs - now));
+    }
     if (found.reading.length > 0) this.#write();
   }
 
@@ -71,8 +77,8 @@ class FileMarks implements ReadingMarks {
   }
 
   waitMs(key: DayKey): number {
-    const day = this.#aside.get(nameOf(key));
-    return day === undefined ? 0 : Math.max(0, day.untilMs - this.#parts.clock.now());
+    const endsAt = this.#endsAt.get(nameOf(key));
+    return endsAt === undefined ? 0 : Math.max(0, endsAt - this.#parts.clock.monotonic());
   }
 
   begin(key: DayKey): (isRead: boolean) => void {
@@ -86,6 +92,7 @@ class FileMarks implements ReadingMarks {
       isOver = true;
       this.#reading.delete(name);
       if (isRead && this.#aside.delete(name)) {
+        this.#endsAt.delete(name);
         this.#parts.logger.info({ sensor, kind, day }, "a day that had been set aside was read");
       }
       this.#write();

@@ -15,13 +15,19 @@ function bench(t: TestContext) {
   t.after(() => rmSync(directory, { recursive: true }));
   const logged: string[] = [];
   let nowMs = Date.parse("2026-11-20T12:00:00Z");
+  let monotonicMs = 0;
   const say = (_fields: object, text: string) => void logged.push(text);
   const logger = { error: say, warn: say, info: say, debug: say } as unknown as Logger;
-  const clock = { now: () => nowMs, monotonic: () => nowMs, sleep: () => Promise.resolve() };
+  const clock = { now: () => nowMs, monotonic: () => monotonicMs, sleep: () => Promise.resolve() };
   return {
     directory,
     logged,
     pass: (ms: number) => {
+      nowMs += ms;
+      monotonicMs += ms;
+    },
+    /** The clock is set. */
+    set: (ms: number) => {
       nowMs += ms;
     },
     /** A start of the process: the one before ended in whatever way. */
@@ -88,4 +94,17 @@ test("reading marks – a clock that went back holds no day for longer than its 
   start();
   pass(-40 * 86_400_000);
   assert.ok(start().waitMs(DAY) <= 60_000);
+});
+
+test("reading marks – a clock that is set while the agent runs neither prolongs nor ends the wait", (t) => {
+  const { start, pass, set } = bench(t);
+  start().begin(DAY);
+  const marks = start();
+  const wait = marks.waitMs(DAY);
+  set(-86_400_000);
+  assert.equal(marks.waitMs(DAY), wait);
+  set(50 * 365 * 86_400_000);
+  assert.equal(marks.waitMs(DAY), wait);
+  pass(wait);
+  assert.equal(marks.waitMs(DAY), 0);
 });
