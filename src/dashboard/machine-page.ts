@@ -1,5 +1,5 @@
 /** A machine: its findings and its sensors. */
-import type { Api } from "./api.ts";
+import type { Api, Machine } from "./api.ts";
 import { type Cleanup, h, oncePerFrame, replace, setText } from "./dom.ts";
 import { findingsPanel } from "./findings-panel.ts";
 import { stateBadge, zoneBadge } from "./marks.ts";
@@ -11,6 +11,19 @@ export function machinePage(parent: HTMLElement, api: Api, model: Model, id: str
   const title = h("h1", { tabindex: -1 }, `Machine ${id}`);
   const area = h("span");
   const list = h("ul", { class: "alarms" });
+  const hint = h(
+    "p",
+    { class: "hint", hidden: true },
+    "It may have been removed or got another number. The list shows all configured sensors and their machines.",
+  );
+  const panel = h(
+    "section",
+    { class: "panel", "aria-labelledby": "machine-sensors" },
+    h("h2", { id: "machine-sensors" }, "Sensors"),
+    list,
+  );
+  /** Those that the site file lists; null until they are known. */
+  let listed: readonly Machine[] | null = null;
   const findings = findingsPanel(api, model, Number(id), null);
   replace(
     parent,
@@ -23,14 +36,10 @@ export function machinePage(parent: HTMLElement, api: Api, model: Model, id: str
         h("ol", null, h("li", null, h("a", { href: "#/" }, "All sensors")), h("li", null, area)),
       ),
       title,
+      hint,
     ),
     findings.root,
-    h(
-      "section",
-      { class: "panel", "aria-labelledby": "machine-sensors" },
-      h("h2", { id: "machine-sensors" }, "Sensors"),
-      list,
-    ),
+    panel,
   );
   const show = (): void => {
     const sensors = [...model.sensors.values()].filter(
@@ -41,6 +50,13 @@ export function machinePage(parent: HTMLElement, api: Api, model: Model, id: str
       setText(title, machineName(first));
       setText(area, areaName(first));
     }
+    const isUnknown =
+      first === undefined &&
+      model.sensors.size > 0 &&
+      listed?.every((machine) => String(machine.id) !== id) === true;
+    if (isUnknown) setText(title, `There is no machine ${id} in the site file`);
+    hint.hidden = !isUnknown;
+    panel.hidden = isUnknown;
     replace(
       list,
       ...sensors.map((sensor) =>
@@ -67,6 +83,14 @@ export function machinePage(parent: HTMLElement, api: Api, model: Model, id: str
     if (change === "sensors" || change === "status") soon();
   });
   show();
+  api.machines().then(
+    (machines) => {
+      listed = machines;
+      show();
+    },
+    // Without the list, the page says that the machine has no sensors.
+    () => {},
+  );
   return () => {
     unsubscribe();
     findings.stop();

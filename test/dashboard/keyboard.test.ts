@@ -108,6 +108,12 @@ test("dashboard – every view can be used by keyboard alone and has no accessib
   await page.evaluate("location.hash = '#/sensor/404'");
   await page.getByRole("heading", { level: 1, name: "There is no sensor 404" }).waitFor();
   await isFineInBothThemes(browser, "no such sensor");
+  await page.evaluate("location.hash = '#/machine/999'");
+  await page.getByRole("heading", { level: 1, name: "There is no machine 999" }).waitFor();
+  assert.equal(await page.getByRole("heading", { level: 2 }).count(), 0);
+  await isFineInBothThemes(browser, "no such machine");
+  await page.locator(".crumbs").getByRole("link", { name: "All sensors" }).click();
+  await rows.first().waitFor();
 
   await page.getByLabel("Colours").focus();
   await page.keyboard.press("ArrowDown");
