@@ -15,6 +15,7 @@ import type { Fault } from "../core/query/fault.ts";
 import type { Trend } from "../core/query/trend.ts";
 import type { Value } from "../core/reading.ts";
 import type { ChannelConfig, Kind, MachineClass, SensorLocation } from "../core/sensor.ts";
+import { noResponse } from "./no-response.ts";
 
 export type Status = AgentStatus & {
   readonly faults: number;
@@ -285,7 +286,7 @@ export class Api {
     body?: object,
     options: { readonly ifMatch?: string; readonly timeoutMs?: number } = {},
   ): Promise<{ readonly status: number; readonly body: T }> {
-    const response = await fetch(`/api/v1/${path}`, {
+    const response = await request(`/api/v1/${path}`, {
       method,
       credentials: "same-origin",
       headers: {
@@ -328,15 +329,23 @@ export class Api {
       Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]),
     ).toString();
     const limit = AbortSignal.timeout(TIMEOUT_MS);
-    const response = await fetch(`/api/v1/${path}${search === "" ? "" : `?${search}`}`, {
+    const response = await request(`/api/v1/${path}${search === "" ? "" : `?${search}`}`, {
       credentials: "same-origin",
       headers: { accept: "application/json" },
       signal: signal === undefined ? limit : either(signal, limit),
     });
     this.#heed(response);
     if (!response.ok) throw new ApiError(response.status, await problemText(response));
-    return (await response.json()) as T;
+    return (await response.json().catch(rethrow)) as T;
   }
+}
+
+function request(address: string, options: RequestInit): Promise<Response> {
+  return fetch(address, options).catch(rethrow);
+}
+
+function rethrow(error: unknown): never {
+  throw noResponse(error);
 }
 
 /** Aborts with either signal. A wall display runs for weeks: `AbortSignal.any` of the browser drops signals that ended. */

@@ -86,6 +86,9 @@ export function sensorPage(
   const soon = oncePerFrame(show);
   const unsubscribe = model.subscribe((change, changed) => {
     if (change === "sensors" || change === "status" || changed === code) soon();
+    if (change !== "live" || !model.isLive) return;
+    trend?.retry();
+    signal?.retry();
   });
   const timer = setInterval(tick, 1_000);
   show();

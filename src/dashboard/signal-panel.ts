@@ -43,6 +43,7 @@ export class SignalPanel {
   readonly #newer: HTMLButtonElement;
   readonly #older: HTMLButtonElement;
   readonly #note = h("p", { class: "hint" });
+  #hasFailed = false;
   readonly #peaks = new PeakTable();
   readonly #tools: SpectrumTools;
   readonly #waterfall: Waterfall;
@@ -173,14 +174,23 @@ export class SignalPanel {
     this.#newestReading = newest.id;
   }
 
+  /** The agent responds again. */
+  retry(): void {
+    if (!this.#hasFailed) return;
+    this.#hasFailed = false;
+    void this.#list();
+  }
+
+  #failed(what: string, error: unknown): void {
+    this.#hasFailed = true;
+    setText(this.#note, `${what} could not be read: ${(error as Error).message}`);
+  }
+
   async #list(): Promise<void> {
     try {
       this.#measurements = await this.#api.measurements(this.#code, MEASUREMENTS);
     } catch (error) {
-      return void setText(
-        this.#note,
-        `The measurements could not be read: ${(error as Error).message}`,
-      );
+      return this.#failed("The measurements", error);
     }
     if (this.#measurements.length === 0) {
       return void setText(
@@ -289,7 +299,7 @@ export class SignalPanel {
       this.#draw(hz > 0 ? hz : null);
     } catch (error) {
       if (signal.aborted) return;
-      setText(this.#note, `The measurement could not be read: ${(error as Error).message}`);
+      this.#failed("The measurement", error);
     }
   }
 

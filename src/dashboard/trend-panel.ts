@@ -46,6 +46,7 @@ export class TrendPanel {
   readonly #select: HTMLSelectElement;
   readonly #legend = h("ul", { class: "legend" });
   readonly #note = h("p", { class: "hint" });
+  #hasFailed = false;
   readonly #buttons: HTMLButtonElement[];
   readonly #timer: ReturnType<typeof setInterval>;
   #groups: readonly TrendGroup[] = [];
@@ -111,6 +112,13 @@ export class TrendPanel {
     this.#loading.abort();
     this.#chart.destroy();
   };
+
+  /** The agent responds again. */
+  retry(): void {
+    if (!this.#hasFailed) return;
+    this.#hasFailed = false;
+    void this.#draw();
+  }
 
   /** Values may appear with the first reading. */
   offer(sensor: ApiSensor): void {
@@ -208,6 +216,7 @@ export class TrendPanel {
       if (merged !== null) this.#show(group, mergedGroup(all, this.#code), merged);
     } catch (error) {
       if (signal.aborted) return;
+      this.#hasFailed = true;
       setText(this.#note, `The trend could not be read: ${(error as Error).message}`);
     }
   }
