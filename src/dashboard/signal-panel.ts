@@ -156,6 +156,7 @@ export class SignalPanel {
       this.#peaks.root,
       this.#waterfall.root,
     );
+    this.#newestReading = sensor.latest.accel?.id ?? "";
     void this.#list();
   }
 
@@ -170,7 +171,7 @@ export class SignalPanel {
   follow(sensor: ApiSensor): void {
     const newest = sensor.latest.accel;
     if (newest === undefined || newest.waveforms.length === 0) return;
-    if (newest.id !== this.#newestReading && this.#newestReading !== "") void this.#list();
+    if (newest.id !== this.#newestReading) void this.#list();
     this.#newestReading = newest.id;
   }
 
