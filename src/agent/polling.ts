@@ -88,7 +88,7 @@ export function createPoller(parts: PollingParts): Poller {
       logger,
       readDay,
       newestTimeMs: (sensor, kind) => store.readings.newestTimeMs(sensor, kind),
-      recentTimesMs: (sensor, kind) => store.readings.recentTimesMs(sensor, kind, RECENT_TIMES),
+      recentTimes: (sensor, kind) => store.readings.recentTimes(sensor, kind, RECENT_TIMES),
       newestOffsetMinutes: (sensor, kind) =>
         store.history.latest(sensor, kind)?.offsetMinutes ?? null,
       setAsideMs: (key) => marks.waitMs(key),

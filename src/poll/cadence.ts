@@ -17,6 +17,14 @@ const HIT_STEP_MS = 200;
 /** After a miss the record is tried again this much later, doubling, ms. */
 const MISS_RETRY_MS = 2_000;
 
+/** Newest stored records of a sensor and kind. */
+export interface RecentTimes {
+  /** ms, ascending. */
+  readonly timesMs: readonly number[];
+  /** Each was found by a read of its own, so the sensor does not deliver several at once. */
+  readonly cameSingly: boolean;
+}
+
 export class Cadence {
   #steps: number[] = [];
   /** Time between reads of the current day that found something new, ms. */
@@ -24,7 +32,7 @@ export class Cadence {
   #lastFoundMs: number | null = null;
   #newestMs: number | null = null;
   #oldestMs: number | null = null;
-  /** The period is from stored records, which do not show how many come at once, until as many steps were seen here. */
+  /** The period is from stored records that do not show how many come at once, until as many steps were seen here. */
   #isRemembered = false;
   #stepsSeen = 0;
   #lagMs = 1_500;
@@ -58,15 +66,15 @@ export class Cadence {
 
   /**
    * What the store remembers from before this process.
-   * @param timesMs of the newest records, ascending
+   * @param recent its newest records
    */
-  seed(newestMs: number | null, timesMs: readonly number[]): void {
+  seed(newestMs: number | null, { timesMs, cameSingly }: RecentTimes): void {
     if (this.#newestMs !== null) return;
     this.#newestMs = newestMs;
     this.#oldestMs = timesMs[0] ?? newestMs;
     this.#steps = stepsOf(timesMs);
     this.#periodMs = medianOf(this.#steps, this.#steps.length);
-    this.#isRemembered = this.#periodMs !== null;
+    this.#isRemembered = this.#periodMs !== null && !cameSingly;
   }
 
   /**

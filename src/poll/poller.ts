@@ -4,6 +4,7 @@ import type { Clock, Logger } from "../core/ports.ts";
 import type { PolledKind, Sensor } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { BackfillJob } from "./backfill-job.ts";
+import type { RecentTimes } from "./cadence.ts";
 import { DayPlan } from "./day-plan.ts";
 import type { ReadDay } from "./day-read.ts";
 import type { DayRules } from "./days.ts";
@@ -41,8 +42,8 @@ export interface PollParts {
   readonly logger: Logger;
   /** Newest stored time of a stream, so that a restart knows where it was. */
   readonly newestTimeMs: (sensor: string, kind: PolledKind) => number | null;
-  /** Times of its newest stored readings, ms, ascending: its interval was learned from them before the restart. */
-  readonly recentTimesMs: (sensor: string, kind: PolledKind) => readonly number[];
+  /** Its newest stored readings: its interval was learned from them before the restart. */
+  readonly recentTimes: (sensor: string, kind: PolledKind) => RecentTimes;
   /** UTC offset of the newest stored reading, minutes: the gateway's day may differ from that of GATEWAY_TIMEZONE. */
   readonly newestOffsetMinutes: (sensor: string, kind: PolledKind) => number | null;
   /** True for a day that was read before, also by an earlier process: it stays open for late records. */
@@ -111,7 +112,7 @@ export class Poller {
     const { cadence, sensor, kind } = stream;
     cadence.seed(
       this.#parts.newestTimeMs(sensor.code, kind),
-      this.#parts.recentTimesMs(sensor.code, kind),
+      this.#parts.recentTimes(sensor.code, kind),
     );
     stream.startedAt = this.#parts.clock.monotonic();
     stream.offsetMinutes = this.#parts.newestOffsetMinutes(sensor.code, kind);
@@ -194,11 +195,9 @@ export class Poller {
   /** State of every configured sensor; the battery comes from the store. */
   sensorStates(): SensorState[] {
     const { all, notRead } = this.#streams;
-    const states = sensorStates(
-      all,
-      this.#parts.gatewayClock.now(),
-      this.#options.commitIntervalMs ?? 0,
-    );
+    const { clock, gatewayClock } = this.#parts;
+    const commitMs = this.#options.commitIntervalMs ?? 0;
+    const states = sensorStates(all, gatewayClock.now(), clock.monotonic(), commitMs);
     return [...states, ...notRead.map((sensor) => stateNotRead(sensor, this.#parts.newestTimeMs))];
   }
 

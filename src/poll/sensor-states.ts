@@ -6,13 +6,13 @@ import { PRIORITY, type Stream } from "./task.ts";
 /** A gateway that does not respond must not delay the report of silent sensors for longer. */
 const CATCH_UP_MAX_MS = SILENT_AFTER_INTERVALS * UNKNOWN_CADENCE_MS;
 
-/** How long a stream's next record may take by its usual interval, ms; none is known more often than commits happen. */
+/** How long a stream's next record may take by its usual interval, at least `leastMs`, ms. */
 function expectedMs(
   { cadence, intervalMs }: Pick<Stream, "cadence" | "intervalMs">,
-  commitIntervalMs: number,
+  leastMs: number,
 ): number {
   const expected = cadence.expectedMs ?? Math.max(UNKNOWN_CADENCE_MS, intervalMs);
-  return Math.max(expected, commitIntervalMs);
+  return Math.max(expected, leastMs);
 }
 
 /**
@@ -29,10 +29,14 @@ export function isCatchingUp({ cadence, days, startedAt }: Stream, monotonicMs: 
   return false;
 }
 
-/** State of every sensor that has a stream, by the gateway's clock; the battery comes from the store. */
+/**
+ * State of every sensor that has a stream, by the gateway's clock; the battery comes from the store. No record is known
+ * more often than commits happen.
+ */
 export function sensorStates(
   streams: readonly Stream[],
   gatewayNowMs: number,
+  monotonicMs: number,
   commitIntervalMs: number,
 ): SensorState[] {
   const bySensor = new Map<Sensor, Stream[]>();
@@ -42,7 +46,11 @@ export function sensorStates(
     else bySensor.set(stream.sensor, [stream]);
   }
   return [...bySensor].map(([sensor, own]) =>
-    stateOf(sensor, own, (stream) => isFreshAt(stream, gatewayNowMs, commitIntervalMs)),
+    stateOf(sensor, own, (stream) => {
+      // Before the first read, what came meanwhile is missing: a short stop must not show every sensor as silent.
+      const startMs = isCatchingUp(stream, monotonicMs) ? UNKNOWN_CADENCE_MS : 0;
+      return isFreshAt(stream, gatewayNowMs, Math.max(startMs, commitIntervalMs));
+    }),
   );
 }
 
@@ -74,9 +82,9 @@ function stateOf(
   return { code: sensor.code, state, lastReadingMs, batteryV: null, kinds };
 }
 
-function isFreshAt(stream: Stream, nowMs: number, commitIntervalMs: number): boolean {
+function isFreshAt(stream: Stream, nowMs: number, leastMs: number): boolean {
   const { newestMs } = stream.cadence;
-  const silentMs = SILENT_AFTER_INTERVALS * expectedMs(stream, commitIntervalMs);
+  const silentMs = SILENT_AFTER_INTERVALS * expectedMs(stream, leastMs);
   return newestMs !== null && nowMs - newestMs <= silentMs;
 }
 

@@ -10,6 +10,7 @@ import type { Kind } from "../core/sensor.ts";
 import type { CommandLog } from "./command-log.ts";
 import type { Meta } from "./database/meta.ts";
 import type { History } from "./readings/history.ts";
+import type { RecentTimes } from "./readings/newest-times.ts";
 
 export interface StoreOptions {
   /** DATA_DIR; created if it is missing. */
@@ -49,7 +50,7 @@ export interface Store {
   readonly readings: ReadingLog & {
     flush(): Promise<void>;
     canReread(key: DayKey): boolean;
-    recentTimesMs(sensor: string, kind: Kind, count: number): readonly number[];
+    recentTimes(sensor: string, kind: Kind, count: number): RecentTimes;
   };
   /** That of `main`. */
   readonly outbox: Outbox & { flush(): Promise<void> };

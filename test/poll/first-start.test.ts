@@ -47,7 +47,7 @@ async function firstStartMs(count: number, startMs: number): Promise<number> {
       clock,
       logger: silentLogger,
       newestTimeMs: () => null,
-      recentTimesMs: () => [],
+      recentTimes: () => ({ timesMs: [], cameSingly: false }),
       newestOffsetMinutes: () => null,
       wasRead: () => false,
     },

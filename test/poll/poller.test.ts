@@ -47,7 +47,7 @@ function setUp(
       gatewayClock,
       logger: silentLogger,
       newestTimeMs: () => null,
-      recentTimesMs: () => [],
+      recentTimes: () => ({ timesMs: [], cameSingly: false }),
       newestOffsetMinutes: () => storedOffset,
       wasRead: ({ day }) => read.has(day),
       readDay: async (request) => {

@@ -96,6 +96,27 @@ test("silence – on a first start, the interval is learned from earlier days if
   assert.equal(poller.settledStates()[0]?.state, "online");
 });
 
+test("silence – a sensor that was silent before a restart is silent once its day has been read", async (t) => {
+  for (const cameSingly of [true, false]) {
+    let isReachable = false;
+    const { clock, poller } = startPoller(t, {
+      site,
+      backfillDays: 0,
+      intervalMs: MINUTE,
+      concurrency: 1,
+      storedMs: before(13 * MINUTE, 12 * MINUTE, 11 * MINUTE, 10 * MINUTE),
+      cameSingly,
+      readDay: async () => (isReachable ? { ...GOOD_READ, known: 4 } : FAILED),
+    });
+    await clock.advance(MINUTE);
+    assert.equal(poller.sensorStates()[0]?.state, "online", "it may have sent in the meantime");
+    isReachable = true;
+    await clock.advance(2 * MINUTE);
+    // Several at once may be due only after the interval of the deliveries, which is not stored.
+    assert.equal(poller.sensorStates()[0]?.state, cameSingly ? "silent" : "online");
+  }
+});
+
 test("silence – a sensor that falls silent after a restart is reported after three intervals, as before it", async (t) => {
   let newTimesMs: number[] = [];
   const { clock, poller } = startPoller(t, {

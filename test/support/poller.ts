@@ -28,6 +28,8 @@ interface PollerScript {
   readonly backfillDays: number;
   /** Times of the newest stored readings, ascending; none unless given. */
   readonly storedMs?: readonly number[];
+  /** Whether these were stored one by one; false unless given. */
+  readonly cameSingly?: boolean;
   /** An hour unless given. */
   readonly intervalMs?: number;
   readonly concurrency: number;
@@ -46,7 +48,10 @@ export function startPoller(
       gatewayClock: new GatewayClock(clock),
       logger: silentLogger,
       newestTimeMs: () => script.storedMs?.at(-1) ?? null,
-      recentTimesMs: () => script.storedMs ?? [],
+      recentTimes: () => ({
+        timesMs: script.storedMs ?? [],
+        cameSingly: script.cameSingly ?? false,
+      }),
       newestOffsetMinutes: () => null,
       wasRead: () => script.wasRead ?? false,
       readDay: (request) => script.readDay(request, clock),

@@ -9,7 +9,7 @@ export const NEWEST_SQL = {
   hasReading: "SELECT 1 FROM readings WHERE hour = ? AND stream = ? LIMIT 1",
   newestInHour: `SELECT time_ms FROM readings WHERE hour = ? AND stream = ? AND is_future = 0
     ORDER BY time_ms DESC LIMIT 1`,
-  recentInHour: `SELECT time_ms FROM readings WHERE hour = ? AND stream = ? AND is_future = 0
+  recentInHour: `SELECT time_ms, stored_at_ms FROM readings WHERE hour = ? AND stream = ? AND is_future = 0
     ORDER BY time_ms DESC LIMIT ?`,
 } as const;
 
@@ -18,6 +18,14 @@ const RECENT_HOURS_MAX = 100;
 
 /** With this few left to find, each is looked up separately; with more, an hour's entries of the index are read. */
 const FEW_STREAMS = 32;
+
+/** What the newest readings of a sensor and kind show about its interval. */
+export interface RecentTimes {
+  /** ms, ascending. */
+  readonly timesMs: readonly number[];
+  /** Each was stored from a response of its own, so the sensor does not deliver several at once. */
+  readonly cameSingly: boolean;
+}
 
 /** Where the readings of a stream end. */
 export interface End {
@@ -49,18 +57,22 @@ export class NewestTimes {
     return this.#times.get(stream) ?? null;
   }
 
-  /** Times of the newest stored readings, ms, ascending; at most `count`. */
-  recent(stream: number, count: number): number[] {
+  /** The newest stored readings of a stream, at most `count`. */
+  recent(stream: number, count: number): RecentTimes {
     const times: number[] = [];
+    const storedAt = new Set<unknown>();
     let hour = this.hour(stream);
     for (let hours = 0; hour !== null && hours < RECENT_HOURS_MAX; hours++) {
       const rows = this.#db.read(NEWEST_SQL.recentInHour).all(hour, stream, count - times.length);
-      for (const [timeMs] of rows) times.push(Number(timeMs));
+      for (const [timeMs, storedAtMs] of rows) {
+        times.push(Number(timeMs));
+        storedAt.add(storedAtMs);
+      }
       if (times.length >= count) break;
       const [previous] = this.#db.read(NEWEST_SQL.previousHour).all(hour);
       hour = previous === undefined ? null : Number(previous[0]);
     }
-    return times.reverse();
+    return { timesMs: times.reverse(), cameSingly: storedAt.size === times.length };
   }
 
   /** Hour of the newest reading that may still be stored and is not from the future; null if there is none. */

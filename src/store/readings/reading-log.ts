@@ -2,6 +2,7 @@ import type { DayKey, DayProgress } from "../../core/day.ts";
 import type { ReadingLog, ResponseWriter } from "../../core/ports.ts";
 import type { Kind } from "../../core/sensor.ts";
 import type { ReadingLogOptions, ReadingLogParts } from "./reading-log-parts.ts";
+import type { RecentTimes } from "./newest-times.ts";
 import { SqliteResponseWriter } from "./response-writer.ts";
 
 /** A day in any zone is within this much of its UTC day, and its records may be dated slightly outside it. */
@@ -64,10 +65,10 @@ export class SqliteReadingLog implements ReadingLog {
     return queue.read("look up the newest reading", () => newest.timeMs(stream));
   }
 
-  /** Times of the newest stored readings of a sensor and kind, ms, ascending; at most `count`. */
-  recentTimesMs(sensor: string, kind: Kind, count: number): readonly number[] {
+  /** The newest stored readings of a sensor and kind, at most `count`. */
+  recentTimes(sensor: string, kind: Kind, count: number): RecentTimes {
     const stream = this.#parts.streams.find(sensor, kind)?.stream;
-    if (stream === undefined) return [];
+    if (stream === undefined) return { timesMs: [], cameSingly: false };
     const { newest, queue } = this.#parts;
     return queue.read("look up the newest readings", () => newest.recent(stream, count));
   }

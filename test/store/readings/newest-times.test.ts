@@ -51,13 +51,14 @@ test("newest times – the recent times of a sensor are found across hours, also
   );
   await append(first, [readingOf("quick", every4h[4] ?? 0)]);
   await append(first, [readingOf("slow", START_MS + 80 * 365 * DAY_MS, NOT_FROM_NOW)]);
-  assert.deepEqual(first.readings.recentTimesMs("slow", "rpm", 4), every4h.slice(1));
+  const recent = (of: typeof first, sensor: string) => of.readings.recentTimes(sensor, "rpm", 4);
+  assert.deepEqual(recent(first, "slow"), { timesMs: every4h.slice(1), cameSingly: false });
   await first.close();
   const store = openStore(storeOptions(dataDir));
   t.after(() => store.close());
-  assert.deepEqual(store.readings.recentTimesMs("slow", "rpm", 4), every4h.slice(1));
-  assert.deepEqual(store.readings.recentTimesMs("quick", "rpm", 4), every4h.slice(4));
-  assert.deepEqual(store.readings.recentTimesMs("unheard of", "rpm", 4), []);
+  assert.deepEqual(recent(store, "slow"), { timesMs: every4h.slice(1), cameSingly: false });
+  assert.deepEqual(recent(store, "quick"), { timesMs: every4h.slice(4), cameSingly: true });
+  assert.deepEqual(recent(store, "unheard of"), { timesMs: [], cameSingly: false });
 });
 
 test("newest times – a reading removed by retention is no longer the newest, and a late reading may be", async (t) => {
