@@ -1,8 +1,8 @@
 import type { DayKey, DayProgress } from "../../core/day.ts";
 import type { ReadingLog, ResponseWriter } from "../../core/ports.ts";
 import type { Kind } from "../../core/sensor.ts";
-import type { ReadingLogOptions, ReadingLogParts } from "./reading-log-parts.ts";
 import type { RecentTimes } from "./newest-times.ts";
+import type { ReadingLogOptions, ReadingLogParts } from "./reading-log-parts.ts";
 import { SqliteResponseWriter } from "./response-writer.ts";
 
 /** A day in any zone is within this much of its UTC day, and its records may be dated slightly outside it. */
