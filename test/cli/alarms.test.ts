@@ -103,6 +103,22 @@ test("gateside alarms – acknowledges, notes, shelves and unshelves, and the au
   assert.match(JSON.stringify(newest), /"by":"anna".*spare part on Monday/);
 });
 
+test("gateside alarms – a warning that becomes an alarm is no longer acknowledged; one that becomes less severe still is", async (t) => {
+  const { alarms, gateside, rpm } = await startDesk(t);
+  await rpm("1", 3100);
+  const id = idIn((await gateside()).stdout);
+  await gateside("--by", "anna", "--ack", id);
+  await rpm("1", 3200);
+  assert.match((await gateside()).stdout, / acknowledged by anna +warning /);
+  await rpm("1", 3600);
+  assert.match((await gateside()).stdout, / active +alarm /);
+  const [event] = alarms.desk.lists({ limit: 1, before: null }).history as object[];
+  assert.match(JSON.stringify(event), /"severity":"alarm".*"acknowledged":null/);
+  assert.equal((await gateside("--by", "ben", "--ack", id)).stderr, "");
+  await rpm("1", 3100);
+  assert.match((await gateside()).stdout, / acknowledged by ben +warning /);
+});
+
 for (const [hours, where] of [
   [3, "ahead of ours"],
   [-3, "behind ours"],

@@ -77,8 +77,10 @@ export function transit(
     ...seenIn(cause),
     text,
   };
+  // Somebody has seen the warning, and nobody the alarm (ISA-18.2: an alarm that gets worse is announced again).
+  const seen = isWorse(before.watch.active, active) ? { ...before, acknowledged: null } : before;
   const event: AlarmEvent = {
-    ...eventMembers(before),
+    ...eventMembers(seen),
     id,
     sensor: subject.sensor.code,
     text,
@@ -96,8 +98,13 @@ export function transit(
   const state: AlarmState =
     change === "cleared"
       ? { ...before, watch, raised: null, reason: null, acknowledged: null, note: null }
-      : { ...before, watch, raised };
+      : { ...seen, watch, raised };
   return { state, event };
+}
+
+/** True if an active alarm becomes more severe, or passes the limit on the other side. */
+function isWorse(before: WatchState["active"], now: NonNullable<WatchState["active"]>): boolean {
+  return before !== null && (now.rank > before.rank || now.side !== before.side);
 }
 
 function seenIn(cause: Cause): Pick<Raised, "readingId" | "seenMs" | "measured"> {
