@@ -138,7 +138,7 @@ async function playRounds(
     match.unchangedWritten.push(writtenBytes(pid) - written);
   }
   options.say("rounds with nothing new");
-  const seconds = options.isQuick ? 20 : options.isFull ? 60 : 40;
+  const seconds = options.isQuick ? 20 : 60;
   const programs = [agent.program, ...(red === null ? [] : [red.program])];
   const before = programs.map((program) => cpuMs(program.pid));
   for (let n = 0; n < seconds / 10; n++) {
