@@ -1,6 +1,6 @@
 /** When a sensor may be called silent: after a restart, on a first start, and with an interval of hours. */
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import type { Sensor } from "../../src/core/sensor.ts";
 import { GOOD_READ, startPoller } from "../support/poller.ts";
 
@@ -19,21 +19,32 @@ const FAILED = {
 } as const;
 const before = (...ago: number[]) => ago.map((ms) => NOON - ms);
 
-test("silence – after a restart, a sensor is not reported silent until its day has been read", async (t) => {
+/** A poller after a restart. Its gateway is down until `connect` is called, and then has nothing new. */
+function restarted(t: TestContext, storedMs: readonly number[], cameSingly = false) {
   let isReachable = false;
-  const { clock, poller } = startPoller(t, {
+  const connect = () => {
+    isReachable = true;
+  };
+  const poller = startPoller(t, {
     site,
     backfillDays: 0,
     intervalMs: MINUTE,
     concurrency: 1,
-    storedMs: before(43 * MINUTE, 42 * MINUTE, 41 * MINUTE, 40 * MINUTE),
-    readDay: async () => (isReachable ? { ...GOOD_READ, known: 4 } : FAILED),
+    storedMs,
+    cameSingly,
+    readDay: async () => (isReachable ? { ...GOOD_READ, known: storedMs.length } : FAILED),
   });
+  return { ...poller, connect };
+}
+
+test("silence – after a restart, a sensor is not reported silent until its day has been read", async (t) => {
+  const stored = before(43 * MINUTE, 42 * MINUTE, 41 * MINUTE, 40 * MINUTE);
+  const { clock, connect, poller } = restarted(t, stored);
   await clock.advance(5 * MINUTE);
   assert.equal(poller.sensorStates()[0]?.state, "silent");
   assert.deepEqual(poller.settledStates(), []);
   // Nothing came meanwhile: now it is.
-  isReachable = true;
+  connect();
   await clock.advance(5 * MINUTE);
   assert.deepEqual(
     poller.settledStates().map(({ state }) => state),
@@ -42,14 +53,7 @@ test("silence – after a restart, a sensor is not reported silent until its day
 });
 
 test("silence – a gateway that is down delays the report by half an hour at most", async (t) => {
-  const { clock, poller } = startPoller(t, {
-    site,
-    backfillDays: 0,
-    intervalMs: MINUTE,
-    concurrency: 1,
-    storedMs: before(60 * MINUTE),
-    readDay: async () => FAILED,
-  });
+  const { clock, poller } = restarted(t, before(60 * MINUTE));
   await clock.advance(29 * MINUTE);
   assert.deepEqual(poller.settledStates(), []);
   await clock.advance(2 * MINUTE);
@@ -98,19 +102,11 @@ test("silence – on a first start, the interval is learned from earlier days if
 
 test("silence – a sensor that was silent before a restart is silent once its day has been read", async (t) => {
   for (const cameSingly of [true, false]) {
-    let isReachable = false;
-    const { clock, poller } = startPoller(t, {
-      site,
-      backfillDays: 0,
-      intervalMs: MINUTE,
-      concurrency: 1,
-      storedMs: before(13 * MINUTE, 12 * MINUTE, 11 * MINUTE, 10 * MINUTE),
-      cameSingly,
-      readDay: async () => (isReachable ? { ...GOOD_READ, known: 4 } : FAILED),
-    });
+    const stored = before(13 * MINUTE, 12 * MINUTE, 11 * MINUTE, 10 * MINUTE);
+    const { clock, connect, poller } = restarted(t, stored, cameSingly);
     await clock.advance(MINUTE);
     assert.equal(poller.sensorStates()[0]?.state, "online", "it may have sent in the meantime");
-    isReachable = true;
+    connect();
     await clock.advance(2 * MINUTE);
     // Several at once may be due only after the interval of the deliveries, which is not stored.
     assert.equal(poller.sensorStates()[0]?.state, cameSingly ? "silent" : "online");
