@@ -10,6 +10,7 @@ interface Seen {
   readonly kind: string;
   readonly time: string;
   readonly values: Values;
+  readonly attributes: unknown;
   readonly raw: unknown;
   readonly historical: boolean;
 }
@@ -151,9 +152,10 @@ export class Recorder {
     this.events.set(id, { id, readingId, content });
   }
 
-  #content({ id, sensor, kind, time, values, raw }: Seen): void {
+  #content({ id, sensor, kind, time, values, attributes, raw }: Seen): void {
+    // Records may differ in an attribute alone (a battery type), and an uplink may be without raw values.
     const hash = createHash("sha256")
-      .update(`${sensor} ${kind} ${time} ${JSON.stringify([values, raw])}`)
+      .update(`${sensor} ${kind} ${time} ${JSON.stringify([values, attributes, raw])}`)
       .digest("base64");
     const first = this.#contentOf.get(id);
     if (first === undefined) this.#contentOf.set(id, hash);
