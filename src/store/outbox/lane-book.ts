@@ -37,6 +37,8 @@ const KEEP_NEWEST_SQL = `INSERT OR IGNORE INTO outbox (lane, hour, stream, time_
   WHERE o.lane = ? AND o.is_future = 0
     AND o.time_ms > coalesce((SELECT time_ms FROM live_marks m WHERE m.lane = ? AND m.stream = o.stream), -1e15)
   GROUP BY o.stream`;
+// On any lane.
+const NEWEST_SENT_SQL = "SELECT stream, max(time_ms) AS sentMs FROM live_marks GROUP BY stream";
 const NEWEST_OF_STREAM_SQL = `SELECT time_ms AS timeMs, "values" FROM readings
   WHERE hour = ? AND stream = ? AND is_future = 0 ORDER BY time_ms DESC, seq DESC LIMIT ?`;
 const HOUR_BEFORE_SQL = "SELECT hour FROM readings WHERE hour < ? ORDER BY hour DESC LIMIT 1";
@@ -124,12 +126,24 @@ export class LaneBook {
 
   /**
    * A late reading does not go to a live topic of the new lane either: of stored readings only the newest of each
-   * stream may, and only if the lane begins with what is stored.
+   * stream may, and only if the lane begins with what is stored. None may if a newer one was sent that is no longer
+   * stored: a former lane of this uplink may have shown it.
    */
   #markNewest(number: number, isPublishedAlready: boolean, isChosen: IsChosen | null): void {
+    const least = isPublishedAlready ? 0 : 1;
+    const sent = new Map(
+      this.#db
+        .write<{ stream: number; sentMs: number }>(NEWEST_SENT_SQL)
+        .all()
+        .map(({ stream, sentMs }) => [stream, sentMs]),
+    );
+    const marks = new Map([...sent].map(([stream, sentMs]) => [stream, sentMs - least]));
     for (const [stream, { timeMs }] of findNewest(this.#db, NEWEST_HOURS)) {
-      if (timeMs === null) continue;
-      const markMs = isPublishedAlready ? timeMs : this.#newestChosen(stream, timeMs, isChosen) - 1;
+      if (timeMs === null || timeMs < (sent.get(stream) ?? Number.NEGATIVE_INFINITY)) continue;
+      const newestMs = isPublishedAlready ? timeMs : this.#newestChosen(stream, timeMs, isChosen);
+      marks.set(stream, newestMs - least);
+    }
+    for (const [stream, markMs] of marks) {
       this.#db
         .write("INSERT OR IGNORE INTO live_marks (lane, stream, time_ms) VALUES (?, ?, ?)")
         .run(number, stream, markMs);

@@ -133,6 +133,33 @@ test("uplinks – one that is added, or returns, publishes nothing live before t
   }
 });
 
+test("uplinks – one that returns publishes nothing live that is older than what was shown, even if that is no longer stored", async (t) => {
+  for (const history of [true, false]) {
+    const directory = tempDirectory(t);
+    const cloud = uplinkOf("cloud", ["json"], { history });
+    const options = { uplinks: [MAIN, cloud] };
+    const former = openStore(storeOptions(directory, options));
+    await append(former, hours("1", 0, 1, 2, 4, 5));
+    assert.deepEqual(await send(former, "main", "live"), times(5));
+    assert.deepEqual(await send(former, "cloud", "live"), times(5));
+    former.setUplinks([MAIN]);
+    await former.close();
+    // As on a full disk, where delivered readings are deleted to make space.
+    const db = new Sqlite(join(directory, "gateside.db"));
+    assert.equal(db.prepare("DELETE FROM readings WHERE time_ms = ?").run(times(5)).changes, 1);
+    db.close();
+    const store = openStore(storeOptions(directory, options));
+    t.after(() => store.close());
+    await store.retain();
+    assert.deepEqual(await send(store, "cloud", "live"), []);
+    await append(store, hours("1", 3));
+    assert.deepEqual(await send(store, "cloud", "live"), []);
+    assert.deepEqual(await send(store, "cloud"), history ? times(0, 1, 2, 3, 4) : []);
+    await append(store, hours("1", 6));
+    assert.deepEqual(await send(store, "cloud", "live"), times(6));
+  }
+});
+
 test("uplinks – one that is added with selected values begins live with the newest reading that has one of them", async (t) => {
   for (const history of [true, false]) {
     const store = tempStore(t, { uplinks: [MAIN] });
