@@ -45,6 +45,7 @@ export function buildReadingSide(base: AgentBase, { store, marks, gateway }: Age
           clock,
           logger,
           gatewayNow: () => gatewayClock.now(),
+          isGatewayTimeKnown: () => gatewayClock.isKnown,
           sensors: () => poller.settledStates(),
           isGatewayUp: () => gateway.state.isUp,
         });

@@ -25,6 +25,7 @@ export function alarmDesk(t: Cleanup, site: Site, nowMs: number, skewMs = 0) {
     logger: silentLogger,
     metrics,
     gatewayNow: () => clock.now() + skewMs,
+    isGatewayTimeKnown: () => true,
     sensors: () => sensors,
     isGatewayUp: () => true,
   };

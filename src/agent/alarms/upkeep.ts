@@ -12,19 +12,25 @@ export interface UpkeepParts {
   readonly store: AlarmStore;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The gateway's clock, ms. */
+  /** The gateway's clock, ms; ours until it is known. */
   readonly gatewayNow: () => number;
+  readonly isGatewayTimeKnown: () => boolean;
   readonly sensors: () => readonly SensorState[];
   readonly isGatewayUp: () => boolean;
 }
 
 const TICK_MS = 5000;
 
+/** How long the gateway's time is awaited after a start before the box's clock is used, ms. */
+const GATEWAY_WAIT_MS = 600_000;
+
 export class AlarmUpkeep {
   readonly #parts: UpkeepParts;
+  readonly #startedAt: number;
 
   constructor(parts: UpkeepParts) {
     this.#parts = parts;
+    this.#startedAt = parts.clock.monotonic();
   }
 
   /** Ticks, and ends what the site file no longer defines, until aborted. */
@@ -40,7 +46,11 @@ export class AlarmUpkeep {
 
   /** Raises and clears the alarms of silent sensors, and ends shelves. */
   async tick(): Promise<void> {
-    const { engines, gatewayNow, isGatewayUp, sensors, store } = this.#parts;
+    const { clock, engines, gatewayNow, isGatewayTimeKnown, isGatewayUp, sensors, store } =
+      this.#parts;
+    // Shelves end by the gateway's clock: a box whose clock is ahead would end them at every start.
+    const waitedMs = clock.monotonic() - this.#startedAt;
+    if (!isGatewayTimeKnown() && waitedMs < GATEWAY_WAIT_MS) return;
     const now = gatewayNow();
     if (!engines.alarms.hasNews(now, sensors())) return;
     await this.#write("alarms of silent sensors", () =>

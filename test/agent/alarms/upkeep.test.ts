@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AlarmUpkeep, type UpkeepParts } from "../../../src/agent/alarms/upkeep.ts";
+import { GatewayClock } from "../../../src/poll/gateway-clock.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const GATEWAY_MS = Date.UTC(2026, 0, 1);
+
+/** An agent that has just started on a box whose clock is five hours ahead, with a shelf that ends in an hour. */
+function restarted() {
+  let monotonic = 0;
+  const clock = {
+    now: () => GATEWAY_MS + 5 * HOUR_MS + monotonic,
+    monotonic: () => monotonic,
+    sleep: async () => {},
+  };
+  const gatewayClock = new GatewayClock(clock);
+  let hasEnded = false;
+  const parts = {
+    clock,
+    engines: { alarms: { hasNews: (nowMs: number) => nowMs >= GATEWAY_MS + HOUR_MS } },
+    store: { apply: async () => void (hasEnded = true) },
+    gatewayNow: () => gatewayClock.now(),
+    isGatewayTimeKnown: () => gatewayClock.isKnown,
+    sensors: () => [],
+    isGatewayUp: () => true,
+  } as unknown as UpkeepParts;
+  const upkeep = new AlarmUpkeep(parts);
+  return {
+    gatewayClock,
+    hasEndedAfter: async (ms: number) => {
+      monotonic += ms;
+      await upkeep.tick();
+      return hasEnded;
+    },
+  };
+}
+
+test("upkeep of alarms – after a start with our clock ahead, a shelf ends by the gateway's", async () => {
+  const { gatewayClock, hasEndedAfter } = restarted();
+  assert.equal(await hasEndedAfter(0), false);
+  gatewayClock.observe(GATEWAY_MS);
+  assert.equal(await hasEndedAfter(30 * MINUTE_MS), false);
+  assert.equal(await hasEndedAfter(30 * MINUTE_MS), true);
+});
+
+test("upkeep of alarms – without the gateway's time, shelves end by our clock after ten minutes", async () => {
+  const { hasEndedAfter } = restarted();
+  assert.equal(await hasEndedAfter(9 * MINUTE_MS), false);
+  assert.equal(await hasEndedAfter(MINUTE_MS), true);
+});
