@@ -16,6 +16,9 @@ export const NEWEST_SQL = {
 /** Recent times are searched in at most this many hours with readings: enough for four of a sensor that sends daily. */
 const RECENT_HOURS_MAX = 100;
 
+/** And all of them together in this many, so that thousands with few readings do not delay the start by seconds. */
+const RECENT_HOURS_IN_ALL = 40_000;
+
 /** With this few left to find, each is looked up separately; with more, an hour's entries of the index are read. */
 const FEW_STREAMS = 32;
 
@@ -47,8 +50,11 @@ export class NewestTimes {
   /** Newest time ever stored since the first search. Retention does not change it. */
   readonly #times = new Map<number, number>();
 
-  constructor(db: Database) {
+  #recentHoursLeft: number;
+
+  constructor(db: Database, recentHoursInAll = RECENT_HOURS_IN_ALL) {
     this.#db = db;
+    this.#recentHoursLeft = recentHoursInAll;
   }
 
   /** Newest time that was stored, ms; null for a stream without readings. Those dated into the future do not count. */
@@ -68,7 +74,8 @@ export class NewestTimes {
         times.push(Number(timeMs));
         storedAt.add(storedAtMs);
       }
-      if (times.length >= count) break;
+      if (times.length >= count || this.#recentHoursLeft <= 0) break;
+      this.#recentHoursLeft -= 1;
       const [previous] = this.#db.read(NEWEST_SQL.previousHour).all(hour);
       hour = previous === undefined ? null : Number(previous[0]);
     }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Database } from "../../../src/store/database/database.ts";
-import { NEWEST_SQL } from "../../../src/store/readings/newest-times.ts";
+import { NEWEST_SQL, NewestTimes } from "../../../src/store/readings/newest-times.ts";
 import { openStore } from "../../../src/store/sqlite-store.ts";
 import {
   append,
@@ -59,6 +59,24 @@ test("newest times – the recent times of a sensor are found across hours, also
   assert.deepEqual(recent(store, "slow"), { timesMs: every4h.slice(1), cameSingly: false });
   assert.deepEqual(recent(store, "quick"), { timesMs: every4h.slice(4), cameSingly: true });
   assert.deepEqual(recent(store, "unheard of"), { timesMs: [], cameSingly: false });
+});
+
+test("newest times – the hours searched for the recent times of all sensors together are limited", async (t) => {
+  const dataDir = tempDirectory(t);
+  const store = openStore(storeOptions(dataDir));
+  const times = [0, 1, 2].map((hour) => START_MS + hour * HOUR_MS);
+  await append(
+    store,
+    times.map((ms) => readingOf("slow", ms)),
+  );
+  await store.close();
+  const db = new Database({ dataDir, checkpointBytes: 400 << 10 });
+  db.open();
+  t.after(() => db.close());
+  const [[stream = 0] = []] = db.read(NEWEST_SQL.streams).all();
+  const newest = new NewestTimes(db, 2);
+  assert.deepEqual(newest.recent(Number(stream), 3).timesMs, times);
+  assert.deepEqual(newest.recent(Number(stream), 3).timesMs, times.slice(2));
 });
 
 test("newest times – a reading removed by retention is no longer the newest, and a late reading may be", async (t) => {
