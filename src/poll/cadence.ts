@@ -1,3 +1,4 @@
+import type { RecentTimes } from "../core/recent-times.ts";
 import { UNKNOWN_CADENCE_MS } from "../core/silence.ts";
 
 /**
@@ -16,14 +17,6 @@ const BATCH_FACTOR = 1.5;
 const HIT_STEP_MS = 200;
 /** After a miss the record is tried again this much later, doubling, ms. */
 const MISS_RETRY_MS = 2_000;
-
-/** Newest stored records of a sensor and kind. */
-export interface RecentTimes {
-  /** ms, ascending. */
-  readonly timesMs: readonly number[];
-  /** Each was found by a read of its own, so the sensor does not deliver several at once. */
-  readonly cameSingly: boolean;
-}
 
 export class Cadence {
   #steps: number[] = [];

@@ -1,10 +1,10 @@
 import type { SensorState } from "../core/agent-status.ts";
 import type { DayKey } from "../core/day.ts";
 import type { Clock, Logger } from "../core/ports.ts";
+import type { RecentTimes } from "../core/recent-times.ts";
 import type { PolledKind, Sensor } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import { BackfillJob } from "./backfill-job.ts";
-import type { RecentTimes } from "./cadence.ts";
 import { DayPlan } from "./day-plan.ts";
 import type { ReadDay } from "./day-read.ts";
 import type { DayRules } from "./days.ts";

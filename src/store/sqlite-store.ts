@@ -1,5 +1,6 @@
 import type { BufferState } from "../core/agent-status.ts";
 import type { OutboxUplink } from "../core/delivery.ts";
+import { GatewayTime } from "../core/gateway-time.ts";
 import type { LaneChange } from "../core/lane-plan.ts";
 import type { GapLog, Outbox } from "../core/ports.ts";
 import { MAIN_UPLINK } from "../core/uplink.ts";
@@ -12,7 +13,6 @@ import { Meta } from "./database/meta.ts";
 import { StoreFailure } from "./database/store-failure.ts";
 import { Streams } from "./database/streams.ts";
 import { WriteQueue } from "./database/write-queue.ts";
-import { AgeClock } from "./outbox/age-clock.ts";
 import { SqliteGapLog } from "./outbox/gap-log.ts";
 import { SqliteOutbox } from "./outbox/outbox.ts";
 import { History } from "./readings/history.ts";
@@ -115,7 +115,7 @@ class SqliteStore implements Store {
       logger.error({ err, fileId }, "stored samples are damaged and count as lost");
       counts.dropped("damaged_samples", 1);
     });
-    const age = new AgeClock({ clock, gatewayNow: options.gatewayNow });
+    const age = new GatewayTime({ clock, gatewayNow: options.gatewayNow });
     const outbox = new SqliteOutbox(
       {
         db,

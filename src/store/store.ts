@@ -6,11 +6,11 @@ import type { OutboxUplink } from "../core/delivery.ts";
 import type { LaneChange } from "../core/lane-plan.ts";
 import type { Clock, GapLog, Logger, Outbox, ReadingLog } from "../core/ports.ts";
 import type { WaveformFiles } from "../core/query/ports.ts";
+import type { RecentTimes } from "../core/recent-times.ts";
 import type { Kind } from "../core/sensor.ts";
 import type { CommandLog } from "./command-log.ts";
 import type { Meta } from "./database/meta.ts";
 import type { History } from "./readings/history.ts";
-import type { RecentTimes } from "./readings/newest-times.ts";
 
 export interface StoreOptions {
   /** DATA_DIR; created if it is missing. */

@@ -2,6 +2,7 @@
 
 import type { SensorState } from "../../core/agent-status.ts";
 import type { AlarmStore } from "../../core/alarm/ports.ts";
+import { GatewayTime } from "../../core/gateway-time.ts";
 import type { Clock, Logger } from "../../core/ports.ts";
 import type { SiteSource } from "../../core/site-source.ts";
 import type { AlarmEngines } from "./engines.ts";
@@ -21,16 +22,17 @@ export interface UpkeepParts {
 
 const TICK_MS = 5000;
 
-/** How long the gateway's time is awaited after a start before the box's clock is used, ms. */
-const GATEWAY_WAIT_MS = 600_000;
-
 export class AlarmUpkeep {
   readonly #parts: UpkeepParts;
-  readonly #startedAt: number;
+  readonly #time: GatewayTime;
 
   constructor(parts: UpkeepParts) {
     this.#parts = parts;
-    this.#startedAt = parts.clock.monotonic();
+    const { clock, gatewayNow, isGatewayTimeKnown } = parts;
+    this.#time = new GatewayTime({
+      clock,
+      gatewayNow: () => (isGatewayTimeKnown() ? gatewayNow() : null),
+    });
   }
 
   /** Ticks, and ends what the site file no longer defines, until aborted. */
@@ -46,12 +48,10 @@ export class AlarmUpkeep {
 
   /** Raises and clears the alarms of silent sensors, and ends shelves. */
   async tick(): Promise<void> {
-    const { clock, engines, gatewayNow, isGatewayTimeKnown, isGatewayUp, sensors, store } =
-      this.#parts;
+    const { engines, isGatewayUp, sensors, store } = this.#parts;
     // Shelves end by the gateway's clock: a box whose clock is ahead would end them at every start.
-    const waitedMs = clock.monotonic() - this.#startedAt;
-    if (!isGatewayTimeKnown() && waitedMs < GATEWAY_WAIT_MS) return;
-    const now = gatewayNow();
+    const now = this.#time.now();
+    if (now === null) return;
     if (!engines.alarms.hasNews(now, sensors())) return;
     await this.#write("alarms of silent sensors", () =>
       store.apply(

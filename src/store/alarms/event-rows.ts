@@ -1,8 +1,8 @@
 import { type AlarmEvent, EVENT_KIND, eventPayload, eventText } from "../../core/alarm/event.ts";
+import type { GatewayTime } from "../../core/gateway-time.ts";
 import type { Clock } from "../../core/ports.ts";
 import type { Database } from "../database/database.ts";
 import { EVENT_STREAM_KIND, type Streams } from "../database/streams.ts";
-import type { AgeClock } from "../outbox/age-clock.ts";
 import type { SqliteOutbox } from "../outbox/outbox.ts";
 import type { PendingRow } from "../outbox/outbox-rows.ts";
 import { hourOf } from "../readings/stored-reading.ts";
@@ -12,7 +12,7 @@ export interface EventRowsParts {
   readonly streams: Streams;
   readonly outbox: SqliteOutbox;
   readonly clock: Clock;
-  readonly age: AgeClock;
+  readonly age: GatewayTime;
   /** Name of the site, for the payload. */
   readonly site: () => string;
 }

@@ -5,13 +5,13 @@
  */
 
 import type { Lane } from "../../core/delivery.ts";
+import type { GatewayTime } from "../../core/gateway-time.ts";
 import { isWaveform } from "../../core/lane-plan.ts";
 import type { Logger } from "../../core/ports.ts";
 import type { Database } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
 import { hourOf } from "../readings/stored-reading.ts";
-import type { AgeClock } from "./age-clock.ts";
 import type { SqliteGapLog } from "./gap-log.ts";
 import type { LaneQueue, Place } from "./lane-queue.ts";
 import type { SqliteOutbox } from "./outbox.ts";
@@ -23,7 +23,7 @@ interface ChoreParts {
   readonly outbox: SqliteOutbox;
   readonly gaps: SqliteGapLog;
   readonly streams: Streams;
-  readonly age: AgeClock;
+  readonly age: GatewayTime;
   readonly logger: Logger;
   /** Counts dropped readings: `put` inside the transaction, `dropped` after it. */
   readonly counts: {

@@ -1,18 +1,18 @@
 import { isEvent } from "../../core/alarm/event.ts";
 import type { OutboxEntry } from "../../core/delivery.ts";
+import type { GatewayTime } from "../../core/gateway-time.ts";
 import type { Clock } from "../../core/ports.ts";
 import type { StoredReading } from "../../core/stored-reading.ts";
 import type { Database, Row } from "../database/database.ts";
 import type { Streams } from "../database/streams.ts";
 import { hourOf, READING_COLUMNS, toStoredReading } from "../readings/stored-reading.ts";
-import type { AgeClock } from "./age-clock.ts";
 import type { LaneQueue, Page, Place, Slot, StreamQueue } from "./lane-queue.ts";
 
 interface LeasingParts {
   readonly db: Database;
   readonly streams: Streams;
   readonly clock: Clock;
-  readonly age: AgeClock;
+  readonly age: GatewayTime;
 }
 
 interface LeasingHooks {

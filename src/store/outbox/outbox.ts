@@ -13,6 +13,7 @@ import type {
   OutboxEntry,
   OutboxUplink,
 } from "../../core/delivery.ts";
+import type { GatewayTime } from "../../core/gateway-time.ts";
 import { type LaneChange, laneName } from "../../core/lane-plan.ts";
 import type { Clock, Logger, Outbox } from "../../core/ports.ts";
 import type { Kind } from "../../core/sensor.ts";
@@ -20,7 +21,6 @@ import type { Database } from "../database/database.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import { EVENT_STREAM_KIND, type Streams } from "../database/streams.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
-import type { AgeClock } from "./age-clock.ts";
 import type { FiledLane } from "./lane-book.ts";
 import type { LaneQueue, Page, Place, Slot, StreamQueue } from "./lane-queue.ts";
 import { LaneSet } from "./lane-set.ts";
@@ -34,7 +34,7 @@ interface OutboxParts {
   readonly streams: Streams;
   readonly queue: WriteQueue;
   readonly clock: Clock;
-  readonly age: AgeClock;
+  readonly age: GatewayTime;
   readonly logger: Logger;
   /** How long outcomes wait to share a commit of readings, ms; a full page of them is written at once. */
   readonly settleWindowMs: number;

@@ -1,3 +1,4 @@
+import type { RecentTimes } from "../../core/recent-times.ts";
 import type { Database } from "../database/database.ts";
 import { hourOf } from "./stored-reading.ts";
 
@@ -21,14 +22,6 @@ const RECENT_HOURS_IN_ALL = 40_000;
 
 /** With this few left to find, each is looked up separately; with more, an hour's entries of the index are read. */
 const FEW_STREAMS = 32;
-
-/** What the newest readings of a sensor and kind show about its interval. */
-export interface RecentTimes {
-  /** ms, ascending. */
-  readonly timesMs: readonly number[];
-  /** Each was stored from a response of its own, so the sensor does not deliver several at once. */
-  readonly cameSingly: boolean;
-}
 
 /** Where the readings of a stream end. */
 export interface End {

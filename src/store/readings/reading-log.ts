@@ -1,7 +1,7 @@
 import type { DayKey, DayProgress } from "../../core/day.ts";
 import type { ReadingLog, ResponseWriter } from "../../core/ports.ts";
+import type { RecentTimes } from "../../core/recent-times.ts";
 import type { Kind } from "../../core/sensor.ts";
-import type { RecentTimes } from "./newest-times.ts";
 import type { ReadingLogOptions, ReadingLogParts } from "./reading-log-parts.ts";
 import { SqliteResponseWriter } from "./response-writer.ts";
 

@@ -3,13 +3,14 @@
  * and only then pending readings, oldest first, each counted and reported as a gap. Removed readings stay known by
  * their identity, so that the gateway's next response does not restore them.
  */
+
+import type { GatewayTime } from "../../core/gateway-time.ts";
 import type { Clock, Logger } from "../../core/ports.ts";
 import type { CommandLog } from "../command-log.ts";
 import type { Meta } from "../database/meta.ts";
 import { StoreFailure } from "../database/store-failure.ts";
 import type { Streams } from "../database/streams.ts";
 import type { WriteQueue } from "../database/write-queue.ts";
-import type { AgeClock } from "../outbox/age-clock.ts";
 import { LaneChores } from "../outbox/lane-chores.ts";
 import type { StoredProgress } from "../readings/stored-progress.ts";
 import type { BufferLimits } from "./buffer-limits.ts";
@@ -30,7 +31,7 @@ export interface RetentionParts extends EvictionParts {
   readonly commands: CommandLog;
   readonly progress: StoredProgress;
   readonly clock: Clock;
-  readonly age: AgeClock;
+  readonly age: GatewayTime;
   readonly logger: Logger;
 }
 

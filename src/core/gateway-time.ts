@@ -1,28 +1,28 @@
-import type { Clock } from "../../core/ports.ts";
+import type { Clock } from "./ports.ts";
 
 /** How long the gateway's time is awaited before the box's clock is used, ms. */
 const GATEWAY_WAIT_MS = 600_000;
 
-export interface AgeClockParts {
+export interface GatewayTimeParts {
   readonly clock: Clock;
   /** The gateway's clock, ms; null until a response contained it. Undefined if there is no gateway to wait for. */
   readonly gatewayNow: (() => number | null) | undefined;
 }
 
 /**
- * The time by which backlog ages. Readings have the gateway's time, so their age is determined by it too: a box whose
- * clock is hours ahead would otherwise drop readings that are seconds old.
+ * The time by which backlog ages and shelves end, awaited after a start. Readings have the gateway's time, so what
+ * depends on their age does too: a box whose clock is hours ahead would otherwise drop readings that are seconds old.
  */
-export class AgeClock {
-  readonly #parts: AgeClockParts;
+export class GatewayTime {
+  readonly #parts: GatewayTimeParts;
   readonly #startedAt: number;
 
-  constructor(parts: AgeClockParts) {
+  constructor(parts: GatewayTimeParts) {
     this.#parts = parts;
     this.#startedAt = parts.clock.monotonic();
   }
 
-  /** ms since 1970; null while the gateway's time may still come: nothing is too old yet. */
+  /** ms since 1970; null while the gateway's time may still come: nothing is too old or due yet. */
   now(): number | null {
     const { clock, gatewayNow } = this.#parts;
     if (gatewayNow === undefined) return clock.now();
