@@ -25,6 +25,8 @@ export interface SimulatorOptions {
   readonly generation?: 1 | 2;
   /** Plant time at the start, ms UTC; by default now. */
   readonly startMs?: number;
+  /** Which moment of the machines' lives the start is, ms UTC; by default plant time. A fixed one makes every start alike. */
+  readonly machinesStartMs?: number;
   /** Error of the gateway's clock, ms. */
   readonly clockOffsetMs?: number;
   readonly historyDays?: number;
@@ -67,6 +69,7 @@ const CADENCE_S: Readonly<Record<PolledKind, number>> = {
 /** Every option with its default. */
 export function withDefaults(options: SimulatorOptions) {
   const clock = options.clock ?? systemClock;
+  const startMs = options.startMs ?? clock.now();
   return {
     clock,
     host: options.host ?? "127.0.0.1",
@@ -78,7 +81,8 @@ export function withDefaults(options: SimulatorOptions) {
     word: options.word ?? "sensor",
     servicePath: (options.servicePath ?? "SensorService.svc").replace(/^\/+|\/+$/g, ""),
     generation: options.generation ?? 2,
-    startMs: options.startMs ?? clock.now(),
+    startMs,
+    machinesAheadMs: (options.machinesStartMs ?? startMs) - startMs,
     clockOffsetMs: options.clockOffsetMs ?? 0,
     historyDays: options.historyDays ?? 30,
     cadenceS: { ...CADENCE_S, ...options.cadenceS },

@@ -22,6 +22,8 @@ export interface HistoryOptions {
   readonly cadenceMs: Readonly<Record<PolledKind, number>>;
   /** How far the gateway's memory goes back before the start, ms. */
   readonly historyMs: number;
+  /** How far the machines' own time is ahead of the plant's, ms. */
+  readonly machinesAheadMs: number;
   readonly waveform: WaveformShape;
   /** Which time assigns a waveform to a day. */
   readonly dayRule: "time_data" | "realnodetime";
@@ -34,6 +36,8 @@ export interface RecordRef {
   readonly n: number;
   /** When it was measured, the plant's true time, ms. */
   readonly trueMs: number;
+  /** The same in the machines' own time, ms. */
+  readonly machineMs: number;
   /** When the gateway received it, true time, ms. */
   readonly visibleMs: number;
 }
@@ -75,8 +79,9 @@ export class SensorHistory {
     const trueMs = Math.floor(n * cadence + phase + jitter);
     // Waveforms take long over the radio; now and then a message is repeated.
     const radioMs = 400 + 2600 * chance(seed, n, 3) + (chance(seed, n, 4) < 0.02 ? 6000 : 0);
+    const machineMs = trueMs + this.#options.machinesAheadMs;
     const visibleMs = trueMs + this.#transferMs(seed, kind, n) + Math.min(radioMs, cadence / 4);
-    return { n, trueMs, visibleMs: Math.ceil(visibleMs) };
+    return { n, trueMs, machineMs, visibleMs: Math.ceil(visibleMs) };
   }
 
   /** Records measured in [from, to) of true time that are within the gateway's memory; in order, visible or not. */
@@ -169,10 +174,10 @@ export class SensorHistory {
   #accel(sensor: PlantSensor, ref: RecordRef): PlainRecord {
     const { waveform } = this.#options;
     const seed = streamSeed(sensor, "accel");
-    const { severity, temperatureC, isRunning } = machineState(sensor.machine, ref.trueMs);
+    const { severity, temperatureC, isRunning } = machineState(sensor.machine, ref.machineMs);
     const asked = chance(seed, ref.n, 6) < 0.01;
     const isAlarm = isRunning && severity > 0.6 && ref.n % 3 === 0;
-    const channel = (axis: 0 | 1 | 2) => synthesise(sensor, ref.trueMs, axis, waveform);
+    const channel = (axis: 0 | 1 | 2) => synthesise(sensor, ref.machineMs, axis, waveform);
     const taken = this.#time(ref.trueMs);
     const stored = taken.ms + this.#transferMs(seed, "accel", ref.n);
     return {
@@ -199,21 +204,21 @@ export class SensorHistory {
   #scalar(sensor: PlantSensor, kind: Exclude<PolledKind, "accel">, ref: RecordRef): PlainRecord {
     const { machine } = sensor;
     if (kind === "accCurrent") {
-      const { startMs, phases } = accumulatedAh(machine, ref.trueMs);
+      const { startMs, phases } = accumulatedAh(machine, ref.machineMs);
       return {
         accumulated_current1: round(phases[0], 3),
         accumulated_current2: round(phases[1], 3),
         accumulated_current3: round(phases[2], 3),
         accumulated_current4: round(phases[3], 3),
-        startPeriod: this.#time(startMs),
+        startPeriod: this.#time(startMs - this.#options.machinesAheadMs),
         endPeriod: this.#time(ref.trueMs),
       };
     }
     return {
       sensor_code: sensor.code,
-      battery: round(batteryV(sensor, ref.trueMs), 2),
+      battery: round(batteryV(sensor, ref.machineMs), 2),
       battery_type: batteryType(sensor),
-      module_temperature: round(machineState(machine, ref.trueMs).temperatureC - 6, 1),
+      module_temperature: round(machineState(machine, ref.machineMs).temperatureC - 6, 1),
       version: firmware(sensor),
       time_data: this.#time(ref.trueMs),
       ...this.#values(sensor, kind, ref),
@@ -223,19 +228,19 @@ export class SensorHistory {
   #values(
     sensor: PlantSensor,
     kind: Exclude<PolledKind, "accel" | "accCurrent">,
-    { trueMs, n }: RecordRef,
+    { machineMs, n }: RecordRef,
   ): PlainRecord {
     const { machine } = sensor;
     const seed = streamSeed(sensor, kind);
     switch (kind) {
       case "rpm": {
-        const { speedRpm } = machineState(machine, trueMs);
+        const { speedRpm } = machineState(machine, machineMs);
         return {
           RPM: speedRpm === 0 ? 0 : round(speedRpm * (1 + 0.001 * (chance(seed, n, 8) - 0.5)), 1),
         };
       }
       case "current": {
-        const amps = phaseCurrentsA(machine, trueMs);
+        const amps = phaseCurrentsA(machine, machineMs);
         return {
           current1: round(amps[0] / clampFactor(sensor, 1), 3),
           current2: round(amps[1] / clampFactor(sensor, 2), 3),
@@ -243,14 +248,14 @@ export class SensorHistory {
         };
       }
       case "currentV2":
-        return currentSpread(sensor, trueMs, this.#options.cadenceMs.currentV2);
+        return currentSpread(sensor, machineMs, this.#options.cadenceMs.currentV2);
       case "loop":
-        return loopVoltages(sensor, trueMs);
+        return loopVoltages(sensor, machineMs);
       case "dryContact":
         return {
-          input1: isDoorOpen(sensor, trueMs),
-          input2: machineState(machine, trueMs).isRunning,
-          input3: tankLevel(machine, trueMs) > 0.8,
+          input1: isDoorOpen(sensor, machineMs),
+          input2: machineState(machine, machineMs).isRunning,
+          input3: tankLevel(machine, machineMs) > 0.8,
           input4: false,
         };
     }

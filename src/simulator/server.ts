@@ -69,6 +69,7 @@ class Gateway implements Simulator {
         rpm: cadence("rpm"),
       },
       historyMs: config.historyDays * DAY_MS,
+      machinesAheadMs: config.machinesAheadMs,
       waveform: config.waveform,
       dayRule: config.dayRule,
       cacheBytesMax: config.cacheMb * 1_048_576,

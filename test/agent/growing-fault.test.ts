@@ -17,13 +17,13 @@ const CODE = "100200300";
 const TOPIC = `gateside/plant/${CODE}/accel`;
 const skip = skipWithoutBuild || skipWithoutMosquitto;
 
-/** The last running minutes before the machine's repair, about today: its fault is as bad as it gets. */
+/** The last running minutes before the machine's repair, of a certain week: its fault is as bad as it gets. */
 function worstMoment(): number {
   const plant = createPlant({ seed: 1, sensors: 1, accelSensorsMax: 1, growthDays: GROWTH_DAYS });
   const [machine] = plant.machines;
   assert.ok(machine?.defect === "bearing");
   const step = 5 * 60_000;
-  let ms = Math.floor(Date.now() / step) * step;
+  let ms = Date.UTC(2026, 10, 18, 12);
   while (machineState(machine, ms - step).severity <= machineState(machine, ms).severity)
     ms -= step;
   while (!machineState(machine, ms - step).isRunning) ms -= step;
@@ -42,6 +42,7 @@ describe("a growing bearing fault", { skip, timeout: deadlineMs(60_000) }, () =>
       simulator: {
         sensors: 1,
         startMs,
+        machinesStartMs: startMs,
         historyDays: 1.2,
         growthDays: GROWTH_DAYS,
         cadenceS: { accel: 1200 },

@@ -7,6 +7,7 @@ import { describe, it } from "node:test";
 import { deadlineMs } from "../support/deadline.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { type BuiltAgent, type Plant, skipWithoutBuild, startPlant } from "../support/plant.ts";
+import { programEnvironment } from "../support/program-environment.ts";
 import { until } from "../support/wait-until.ts";
 
 const hasMbpoll = spawnSync("mbpoll", ["-V"]).error === undefined;
@@ -27,7 +28,7 @@ function mapOf(plant: Plant): MapRow[] {
   const { stdout, stderr, status } = spawnSync(
     process.execPath,
     [resolve("dist/gateside.js"), "modbus-map", "--format", "csv"],
-    { env: { PATH: process.env["PATH"], ...plant.env }, encoding: "utf8" },
+    { env: { ...programEnvironment(), ...plant.env }, encoding: "utf8" },
   );
   assert.equal(status, 0, stderr);
   return stdout

@@ -8,6 +8,7 @@ import { untilMetric } from "../support/agent-answers.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { skipWithoutMosquitto } from "../support/mosquitto.ts";
 import { type Plant, skipWithoutBuild, startPlant } from "../support/plant.ts";
+import { programEnvironment } from "../support/program-environment.ts";
 import { assertLiveMovesForward, SeenReadings, truthOf } from "../support/seen-readings.ts";
 import { until, waitUntil } from "../support/wait-until.ts";
 
@@ -46,7 +47,7 @@ const truthNow = ({ simulator }: Plant) => truthOf(simulator, START_MS - 60 * MI
 async function runOnce(env: Readonly<Record<string, string>>, cwd: string) {
   const child = spawn(process.execPath, [resolve("dist/gateside.js"), "run"], {
     cwd,
-    env: { PATH: process.env["PATH"] ?? "", ...env },
+    env: { ...programEnvironment(), ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let stdout = "";

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
 import { PROGRAM, skipWithoutBuild } from "../support/plant.ts";
+import { programEnvironment } from "../support/program-environment.ts";
 
 /** A spinning start is ended by this, and its code is then null. */
 const START_MAX_MS = 30_000;
@@ -36,7 +37,7 @@ function bench(t: TestContext): Bench {
     cwd,
     run(dataDir, as = {}) {
       const env = {
-        PATH: process.env["PATH"],
+        ...programEnvironment(),
         GATEWAY_URL: "http://127.0.0.1:9",
         MQTT_URL: "mqtt://127.0.0.1:9",
         SITE_FILE: join(cwd, "site.json"),

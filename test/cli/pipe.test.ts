@@ -5,6 +5,7 @@ import { type TestContext, test } from "node:test";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { PROGRAM, skipWithoutBuild } from "../support/plant.ts";
+import { programEnvironment } from "../support/program-environment.ts";
 import {
   append,
   readingOf,
@@ -37,7 +38,7 @@ function pipeline(directory: string, words: string, reader: string) {
     // Bash takes a socket on stdin for a remote shell, and reads start-up files.
     stdio: ["ignore", "pipe", "pipe"],
     timeout: deadlineMs(60_000),
-    env: { PATH: process.env["PATH"], DATA_DIR: directory, SITE_FILE: join(directory, "none") },
+    env: { ...programEnvironment(), DATA_DIR: directory, SITE_FILE: join(directory, "none") },
   });
   return { stdout, stderr };
 }

@@ -2,8 +2,6 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
-import { machineState } from "../../src/simulator/machines.ts";
-import { createPlant } from "../../src/simulator/plant.ts";
 import { type Browser, openBrowser, pageUntil, skipWithoutBrowser } from "../support/browser.ts";
 import { deadlineMs } from "../support/deadline.ts";
 import { freePort, type RecordingSubscriber, skipWithoutMosquitto } from "../support/mosquitto.ts";
@@ -15,7 +13,7 @@ const WAIT_MS = deadlineMs(15_000);
 const SPEED = 20;
 const ACCEL = "100200300";
 const SENSORS = 7;
-const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
 const STATE = {
   name: "getNodeState",
   fields: { Volts: "battery", FW: "firmware", Signal: "signal" },
@@ -64,24 +62,8 @@ test("dashboard", { skip, timeout: deadlineMs(110_000) }, async (t) => {
   await t.test("a dead agent is never shown as live", () => admitsSilence(house));
 });
 
-/**
- * The last moment around which the pump runs for hours, so that its spectrum shows its speed whenever the test is run,
- * and not soon after midnight: the agent reads the current day, and its trend must have a length.
- */
-function runningMoment(): number {
-  const plant = createPlant({ seed: 1, sensors: SENSORS, accelSensorsMax: 100, growthDays: 14 });
-  const machine = plant.sensors.find(({ code }) => code === ACCEL)?.machine;
-  assert.ok(machine);
-  const runs = (fromMs: number, toMs: number) => {
-    for (let ms = fromMs; ms <= toMs; ms += MINUTE_MS)
-      if (!machineState(machine, ms).isRunning) return false;
-    return true;
-  };
-  let ms = Date.now();
-  const isEarly = () => new Date(ms).getUTCHours() < 4;
-  while (isEarly() || !runs(ms - 120 * MINUTE_MS, ms + 40 * MINUTE_MS)) ms -= 10 * MINUTE_MS;
-  return ms;
-}
+/** The last noon: the agent reads the current day, and its trend must have a length. */
+const NOON_MS = Math.floor((Date.now() - DAY_MS / 2) / DAY_MS) * DAY_MS + DAY_MS / 2;
 
 async function openHouse(t: TestContext): Promise<House> {
   const port = await freePort();
@@ -89,7 +71,7 @@ async function openHouse(t: TestContext): Promise<House> {
     simulator: {
       sensors: SENSORS,
       speed: SPEED,
-      startMs: runningMoment(),
+      startMs: NOON_MS,
       historyDays: 1,
       stateOperations: [STATE],
     },

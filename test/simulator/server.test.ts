@@ -4,6 +4,8 @@ import { POLLED_KINDS } from "../../src/core/sensor.ts";
 import { rawCall } from "./raw-call.ts";
 import { ask, OPERATIONS, plant, post, question, records, sensorOf } from "./support.ts";
 
+const DAY_MS = 86_400_000;
+
 const SETTINGS = {
   IntervalSendData: 10,
   Range: 8,
@@ -286,4 +288,17 @@ test("simulator – the growing defect goes from quiet to loud, and machines sto
       (sorted.at(-1) ?? 0) > 0.5,
   );
   assert.ok((sorted.at(-1) ?? 9) < 4, "and never beyond what such a machine does");
+});
+
+test("simulator – machines of a certain moment are the same whatever the date of the plant", async (t) => {
+  const machinesStartMs = Date.UTC(2026, 10, 18, 5);
+  const speedsFrom = async (startMs: number) => {
+    const { simulator } = await plant(t, { startMs, machinesStartMs, historyDays: 1 });
+    const { code } = sensorOf(simulator, "rpm");
+    const hours = simulator.truth(code, "rpm", startMs - DAY_MS, startMs);
+    return hours.map(({ record }) => Number(record["RPM"]) > 0);
+  };
+  const speeds = await speedsFrom(machinesStartMs);
+  assert.ok(speeds.includes(true) && speeds.includes(false));
+  assert.deepEqual(await speedsFrom(machinesStartMs + 5 * DAY_MS), speeds);
 });

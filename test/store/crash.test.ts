@@ -7,6 +7,7 @@ import Sqlite from "better-sqlite3";
 import { SeededRandom } from "../../scripts/chaos/random.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import { buildShim } from "../support/build-shim.ts";
+import { preloading } from "../support/program-environment.ts";
 import { DAY_MS, START_MS, storeOptions, tempDirectory } from "../support/temp-database.ts";
 
 interface Progress {
@@ -207,7 +208,12 @@ test("crash – a power cut that keeps what was synced, and any part of the rest
   const log = join(directory, "writes.log");
   mkdirSync(data);
   const run = spawnSync(process.execPath, [...CHILD, data, "0", "250"], {
-    env: { ...process.env, LD_PRELOAD: shim, RECORD_LOG: log, RECORD_UNDER: `${data}/` },
+    env: {
+      ...process.env,
+      LD_PRELOAD: preloading(shim),
+      RECORD_LOG: log,
+      RECORD_UNDER: `${data}/`,
+    },
     encoding: "utf8",
     maxBuffer: 1 << 26,
   });

@@ -8,6 +8,7 @@ import { StoreFailure } from "../../src/store/database/store-failure.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import { buildShim } from "../support/build-shim.ts";
 import { deadlineMs } from "../support/deadline.ts";
+import { preloading } from "../support/program-environment.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { fillDisk, smallDisk, WITHOUT_MOUNT } from "../support/small-disk.ts";
 import {
@@ -44,7 +45,12 @@ test("disk faults – no space, write and sync errors are reported, nothing is h
     process.execPath,
     ["--import", "tsx", "test/support/store-faults-child.ts", data, control],
     {
-      env: { ...process.env, LD_PRELOAD: shim, RECORD_UNDER: `${data}/`, RECORD_FAULT: control },
+      env: {
+        ...process.env,
+        LD_PRELOAD: preloading(shim),
+        RECORD_UNDER: `${data}/`,
+        RECORD_FAULT: control,
+      },
       encoding: "utf8",
     },
   );

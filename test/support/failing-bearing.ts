@@ -8,6 +8,9 @@ interface PlantSensor {
   readonly location: { readonly machine: number; readonly point: number };
 }
 
+/** The machine has run for half an hour and goes on for more than four. */
+const RUNS_MS = Date.UTC(2026, 10, 22, 6, 22);
+
 interface Pace {
   readonly historyDays: number;
   readonly speed: number;
@@ -20,6 +23,7 @@ export async function failingBearing(t: TestContext, { historyDays, speed, accel
   const plant: Plant = await startPlant(t, {
     simulator: {
       seed: 12,
+      machinesStartMs: RUNS_MS,
       growthDays: 1_000_000,
       sensors: 7,
       historyDays,

@@ -16,6 +16,7 @@ import {
   type SubscriberOptions,
   startMosquitto,
 } from "./mosquitto.ts";
+import { programEnvironment } from "./program-environment.ts";
 
 export const PROGRAM = join("dist", "gateside.js");
 
@@ -24,7 +25,11 @@ export const skipWithoutBuild: string | false = existsSync(PROGRAM)
   ? false
   : "dist/gateside.js is not built (npm run build)";
 
+/** A moment of the first two machines' lives, ms UTC: both have run for two hours and go on for four. */
+const BOTH_RUN_MS = Date.UTC(2026, 10, 24, 2, 25);
+
 export interface PlantOptions {
+  /** Its machines run at the start, at whatever hour the test runs. */
   readonly simulator?: SimulatorOptions;
   readonly broker?: MosquittoOptions;
   /** Settings beside the addresses. */
@@ -67,7 +72,11 @@ export async function openPlant(
   options: PlantOptions = {},
 ): Promise<{ readonly plant: Plant; readonly close: () => Promise<void> }> {
   const directory = mkdtempSync(join(tmpdir(), "gateside-plant-"));
-  const simulator = await startSimulator({ zone: "UTC", ...options.simulator });
+  const simulator = await startSimulator({
+    zone: "UTC",
+    machinesStartMs: BOTH_RUN_MS,
+    ...options.simulator,
+  });
   const broker = await startMosquitto(options.broker);
   const agents: BuiltAgent[] = [];
   const subscribers: RecordingSubscriber[] = [];
@@ -114,7 +123,7 @@ export async function openPlant(
   return { plant, close };
 }
 
-/** Starts `gateside run` as a site would, with nothing of this process' environment but the path. */
+/** Starts `gateside run` as a site would, with nothing of this process' environment but the path and the clock. */
 export function spawnAgent(
   env: Readonly<Record<string, string>>,
   cwd: string,
@@ -122,7 +131,7 @@ export function spawnAgent(
 ): BuiltAgent {
   const child = spawn(process.execPath, [program, "run"], {
     cwd,
-    env: { PATH: process.env["PATH"] ?? "", ...env },
+    env: { ...programEnvironment(), ...env },
     stdio: ["ignore", "pipe", "inherit"],
   });
   const log: Record<string, unknown>[] = [];

@@ -15,6 +15,7 @@ import { join, resolve } from "node:path";
 import { Client, type QueryResultRow } from "pg";
 import { deadlineMs } from "./deadline.ts";
 import { freePort } from "./mosquitto.ts";
+import { programEnvironment } from "./program-environment.ts";
 
 const ROOT = "/usr/lib/postgresql";
 const VERSION = existsSync(ROOT)
@@ -69,7 +70,7 @@ function run(program: string, args: readonly string[], home: string): void {
   const { status, stderr, stdout } = spawnSync(first, rest, {
     cwd: home,
     encoding: "utf8",
-    env: { PATH: process.env["PATH"], HOME: home, LC_ALL: "C.UTF-8" },
+    env: { ...programEnvironment(), HOME: home, LC_ALL: "C.UTF-8" },
   });
   if (status !== 0) throw new Error(`${program} failed: ${stderr}${stdout}`);
 }

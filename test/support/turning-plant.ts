@@ -5,13 +5,16 @@ import type { SimulatorOptions } from "../../src/simulator/options.ts";
 import type { MosquittoOptions } from "./mosquitto.ts";
 import { startPlant } from "./plant.ts";
 
+/** The machine has run for half an hour and goes on for more than eleven. */
+const RUNS_MS = Date.UTC(2026, 10, 18, 5, 16);
+
 interface TurningPlantOptions {
   readonly cadenceS?: SimulatorOptions["cadenceS"];
   readonly broker?: MosquittoOptions;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** One machine, twenty times as fast as ours, with a broker, a subscriber, and alarm rules that a test writes. */
+/** One running machine, twenty times as fast as ours, with a broker, a subscriber, and alarm rules that a test writes. */
 export async function turningPlant(t: TestContext, options: TurningPlantOptions = {}) {
   const { broker = {}, cadenceS, env = {} } = options;
   const plant = await startPlant(t, {
@@ -19,6 +22,7 @@ export async function turningPlant(t: TestContext, options: TurningPlantOptions 
       sensors: 7,
       historyDays: 0.02,
       speed: 20,
+      machinesStartMs: RUNS_MS,
       waveform: { sampleRateHz: 6400, samples: 256 },
       cadenceS: {
         current: 600,

@@ -11,8 +11,7 @@ import { turningPlant } from "../../support/turning-plant.ts";
 const skip = skipWithoutBuild || skipWithoutMosquitto;
 const timeout = deadlineMs(120_000);
 
-/** Also for a machine that stands at this time of day. */
-const TURNS = { name: "turns", select: { values: ["rpm"] }, high: -1 };
+const TURNS = { name: "turns", select: { values: ["rpm"] }, high: 1 };
 
 test("alarms – a retained topic whose alarm was lost with the store is cleared, others stay", {
   skip,
