@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { type DayRow, outlookOf } from "../../../src/core/outlook/outlook.ts";
+import { mannKendall, median, theilSen } from "../../../src/core/outlook/robust.ts";
+
+const LIMIT = 4.5;
+const TODAY = 20_000;
+
+/** Rows of the days before today, oldest first. */
+const rows = (days: number, valueOf: (daysAgo: number) => number): DayRow[] =>
+  Array.from({ length: days }, (_, at) => {
+    const daysAgo = days - at;
+    return { day: TODAY - daysAgo, median: valueOf(daysAgo), count: 24 };
+  });
+
+/** Repeatable scatter of about this share. */
+const noisy = (share: number) => (daysAgo: number) => 1 + share * Math.sin(daysAgo * 12.9898);
+
+describe("outlook", () => {
+  test("an even growth: the range holds the day, slope and level are those of the value", () => {
+    const told = outlookOf(
+      rows(120, (ago) => (3.4 - 0.015 * ago) * noisy(0.02)(ago)),
+      LIMIT,
+      TODAY,
+    );
+    const trueDay = TODAY + (LIMIT - 3.4) / 0.015;
+    assert.equal(told.reason, null);
+    assert.ok(told.outlook !== null && told.outlook.from <= trueDay);
+    assert.ok(told.outlook.to === null || told.outlook.to >= trueDay);
+    assert.ok(Math.abs((told.slopePerDay as number) - 0.015) < 0.002);
+    assert.ok(Math.abs((told.level as number) - 3.34) < 0.1);
+    assert.equal(told.days, 120);
+  });
+
+  test("a growth by a share: the range holds the day", () => {
+    const told = outlookOf(
+      rows(140, (ago) => 2.5 * Math.exp(-0.012 * ago) * noisy(0.02)(ago)),
+      LIMIT,
+      TODAY,
+    );
+    const trueDay = TODAY + Math.log(LIMIT / 2.5) / 0.012;
+    assert.ok(told.outlook !== null && told.outlook.from <= trueDay);
+    assert.ok(told.outlook.to === null || told.outlook.to >= trueDay);
+  });
+
+  test("says why there is none", () => {
+    const steady = rows(120, (ago) => 2 * noisy(0.05)(ago));
+    assert.equal(outlookOf(steady, LIMIT, TODAY).reason, "not_rising");
+    assert.equal(outlookOf(steady, null, TODAY).reason, "no_limit");
+    assert.equal(outlookOf(steady, 1.5, TODAY).reason, "beyond_limit");
+    assert.equal(outlookOf(steady, LIMIT, TODAY, true).reason, "standing");
+    assert.equal(outlookOf(steady.slice(-20), LIMIT, TODAY).reason, "too_few_days");
+    assert.equal(outlookOf([], LIMIT, TODAY).reason, "too_few_days");
+    const far = rows(120, (ago) => (1 - 0.003 * ago) * noisy(0.001)(ago));
+    assert.equal(outlookOf(far, 40, TODAY).reason, "too_far");
+    const small = rows(120, (ago) => (2 - 0.001 * ago) * noisy(0.005)(ago));
+    assert.equal(outlookOf(small, LIMIT, TODAY).reason, "within_noise");
+  });
+
+  test("a step is none, whenever it is looked at", () => {
+    const stepped = rows(200, (ago) => (ago <= 100 ? 3 : 2) * noisy(0.03)(ago));
+    for (let day = TODAY - 95; day <= TODAY; day += 1)
+      assert.equal(outlookOf(stepped, LIMIT, day).outlook, null, `${TODAY - day} days before`);
+  });
+
+  test("today and later rows do not count, and the order of rows does not matter", () => {
+    const grown = rows(120, (ago) => (3.4 - 0.015 * ago) * noisy(0.02)(ago));
+    const told = outlookOf(grown, LIMIT, TODAY);
+    const later = [{ day: TODAY, median: 99, count: 1 }, ...grown.toReversed()];
+    assert.deepEqual(outlookOf(later, LIMIT, TODAY), told);
+  });
+});
+
+describe("robust statistics", () => {
+  test("median, slope and bounds of known series", () => {
+    assert.equal(median([3, 1, 2]), 2);
+    assert.equal(median([4, 1, 2, 3]), 2.5);
+    const line = [0, 1, 2, 3, 4].map((x) => ({ x, y: 2 * x + 1 }));
+    assert.deepEqual(theilSen(line, 1.96), { slope: 2, lower: 2, upper: 2 });
+    // S = 10 of 5 rising values, standard deviation sqrt(5 * 4 * 15 / 18).
+    assert.ok(Math.abs(mannKendall(line) - 9 / Math.sqrt(300 / 18)) < 1e-12);
+    assert.equal(mannKendall(line.map(({ x }) => ({ x, y: 1 }))), 0);
+  });
+});
