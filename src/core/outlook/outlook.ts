@@ -20,7 +20,7 @@ export interface DayRow {
   readonly count: number;
 }
 
-export type OutlookReason =
+type OutlookReason =
   | "no_limit"
   | "too_few_days"
   | "not_rising"
@@ -31,7 +31,7 @@ export type OutlookReason =
   | "beyond_limit";
 
 /** Days since 1970-01-01 UTC; `to` is null where the slowest growth that the data allow never gets there. */
-export interface DayRange {
+interface DayRange {
   readonly from: number;
   readonly to: number | null;
 }
