@@ -46,6 +46,8 @@ export interface Bands {
   /** Lines of the band that is demodulated; empty when first > last. */
   readonly envLineMin: number;
   readonly envLineMax: number;
+  /** Low-pass of the envelope, Hz. */
+  readonly envLowPassHz: number;
   /** Samples dropped at each end by the envelope's taper, and those that remain. */
   readonly envEdge: number;
   readonly envSize: number;
@@ -64,7 +66,7 @@ export function bandsOf(size: number, options: AxisOptions): Bands {
   const perHz = size / sampleRateHz;
   const envEdge = Math.floor(0.05 * size);
   const envSize = size - 2 * envEdge;
-  const lowPassHz = Math.min(ENV_LOW_PASS_HZ, envTopHz - envLoHz);
+  const envLowPassHz = Math.min(ENV_LOW_PASS_HZ, envTopHz - envLoHz);
   return {
     fLoHz,
     fHiHz,
@@ -78,8 +80,9 @@ export function bandsOf(size: number, options: AxisOptions): Bands {
     ),
     envLineMin: Math.max(1, Math.ceil(envLoHz * perHz - LINE_GUARD)),
     envLineMax: Math.floor(envTopHz * perHz + LINE_GUARD),
+    envLowPassHz,
     envEdge,
     envSize,
-    envLines: Math.floor((lowPassHz * envSize) / sampleRateHz + LINE_GUARD),
+    envLines: Math.floor((envLowPassHz * envSize) / sampleRateHz + LINE_GUARD),
   };
 }

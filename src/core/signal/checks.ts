@@ -62,7 +62,7 @@ const ENV_STANDARD_LO_HZ = 500;
 const GUARD = 1e-9;
 
 const isLess = (a: number, b: number) => a < b - Math.abs(b) * GUARD;
-const isGreater = (a: number, b: number) => a > b + Math.abs(b) * GUARD;
+export const isGreater = (a: number, b: number) => a > b + Math.abs(b) * GUARD;
 const isPositive = (x: number) => Number.isFinite(x) && x > 0;
 
 export function checkRecord(samples: Int16Array, options: AxisOptions): RecordChecks {
@@ -120,7 +120,7 @@ function graded(
 }
 
 /** The worst effect takes precedence; among equal ones the first in table order. */
-function doubtOf(flags: readonly SignalFlag[], group: Group): Doubt | null {
+export function doubtOf(flags: readonly SignalFlag[], group: Group): Doubt | null {
   let doubt: Doubt | null = null;
   for (const flag of flags) {
     const { reason, effects }: { reason: Reason; effects: Effects } = FLAG_TABLE[flag];

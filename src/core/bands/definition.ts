@@ -1,0 +1,91 @@
+/** The bands of a sensor (plant section 18): which numbers an analyst trends, by the rotating parts of its machine. */
+import { bearingOrders } from "../diagnosis/frequencies.ts";
+import type { Bearing, Machine } from "../machine.ts";
+import type { SensorLocation } from "../sensor.ts";
+
+/** A band of the analyst's own. */
+export interface CustomBand {
+  /** Letters, digits, `_` and `-`. */
+  readonly name: string;
+  readonly from: number;
+  readonly to: number;
+  /** order: multiples of the shaft frequency. */
+  readonly unit: "order" | "Hz";
+  readonly of: "velocity" | "accel";
+}
+
+/** The `bands` of a machine in the site file. */
+export interface BandSettings {
+  readonly orders?: readonly number[];
+  readonly bearings?: boolean;
+  readonly blades?: boolean;
+  readonly teeth?: boolean;
+  readonly custom?: readonly CustomBand[];
+}
+
+/** One band of each channel; its value's name is `channel{n}_{name}`. */
+export type Band =
+  /** A multiple of the shaft frequency, mm/s RMS. */
+  | { readonly name: string; readonly order: number }
+  /** A bearing frequency as a multiple of the shaft frequency, GE RMS. */
+  | { readonly name: string; readonly bearing: number }
+  /** mm/s or G RMS. */
+  | ({ readonly name: string } & Pick<CustomBand, "from" | "to" | "unit" | "of">);
+
+const BEARING_PARTS = ["bpfo", "bpfi", "bsf", "ftf"] as const;
+
+/** Whether the band lies elsewhere at another speed. */
+export function followsShaft(band: Band): boolean {
+  return !("unit" in band) || band.unit === "order";
+}
+
+export function bandUnit(band: Band): "mm/s" | "GE" | "G" {
+  if ("bearing" in band) return "GE";
+  return "of" in band && band.of === "accel" ? "G" : "mm/s";
+}
+
+/** The bearings at a sensor's point; none without a location. */
+export function bearingsAt(
+  machine: Pick<Machine, "bearings">,
+  location: Pick<SensorLocation, "point"> | undefined,
+): Bearing[] {
+  return (machine.bearings ?? []).filter(({ point }) => point === location?.point);
+}
+
+/**
+ * Names that the values of a point's bearings begin with: none for the first in file order, the name for each further one.
+ * Null: a further one without a name, which the check of the site file refuses.
+ */
+export function bearingPrefix(bearing: Pick<Bearing, "name">, at: number): string | null {
+  if (at === 0) return "";
+  return bearing.name === undefined ? null : `${bearing.name.replace(/[^A-Za-z0-9_-]/g, "_")}_`;
+}
+
+/** The bands of a sensor at this location, in the order of the site file; empty where its machine asks for none. */
+export function bandsOf(
+  machine: Pick<Machine, "blades" | "teeth" | "bearings"> & { readonly bands?: BandSettings },
+  location: Pick<SensorLocation, "point"> | undefined,
+): Band[] {
+  const { orders = [], bearings, blades, teeth, custom = [] } = machine.bands ?? {};
+  const bands: Band[] = orders.map((order) => ({ name: `${order}x`, order }));
+  if (bearings === true) bands.push(...bearingBands(bearingsAt(machine, location)));
+  if (blades === true && machine.blades !== undefined)
+    bands.push({ name: "blade", order: machine.blades });
+  if (teeth === true)
+    for (const count of machine.teeth ?? []) bands.push({ name: `mesh_${count}`, order: count });
+  for (const { name, from, to, unit, of } of custom)
+    bands.push({ name: `band_${name}`, from, to, unit, of });
+  return bands;
+}
+
+function bearingBands(bearings: readonly Bearing[]): Band[] {
+  return bearings.flatMap((bearing, at) => {
+    const prefix = bearingPrefix(bearing, at);
+    if (prefix === null) return [];
+    const orders = bearingOrders(bearing);
+    return BEARING_PARTS.flatMap((part) => {
+      const order = orders[part];
+      return order === null ? [] : [{ name: `${prefix}${part}`, bearing: order }];
+    });
+  });
+}
