@@ -4,7 +4,7 @@ import type { Bearing, Machine } from "../machine.ts";
 import type { SensorLocation } from "../sensor.ts";
 
 /** A band of the analyst's own. */
-export interface CustomBand {
+interface CustomBand {
   /** Letters, digits, `_` and `-`. */
   readonly name: string;
   readonly from: number;
@@ -45,7 +45,7 @@ export function bandUnit(band: Band): "mm/s" | "GE" | "G" {
 }
 
 /** The bearings at a sensor's point; none without a location. */
-export function bearingsAt(
+function bearingsAt(
   machine: Pick<Machine, "bearings">,
   location: Pick<SensorLocation, "point"> | undefined,
 ): Bearing[] {
@@ -56,7 +56,7 @@ export function bearingsAt(
  * Names that the values of a point's bearings begin with: none for the first in file order, the name for each further one.
  * Null: a further one without a name, which the check of the site file refuses.
  */
-export function bearingPrefix(bearing: Pick<Bearing, "name">, at: number): string | null {
+function bearingPrefix(bearing: Pick<Bearing, "name">, at: number): string | null {
   if (at === 0) return "";
   return bearing.name === undefined ? null : `${bearing.name.replace(/[^A-Za-z0-9_-]/g, "_")}_`;
 }

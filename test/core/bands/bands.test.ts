@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type Band, bandsOf } from "../../../src/core/bands/definition.ts";
+import { type Band, bandsOf, bandUnit } from "../../../src/core/bands/definition.ts";
 import { measureBands } from "../../../src/core/bands/measure.ts";
 
 const CALIBRATION = 0.0005;
@@ -227,6 +227,10 @@ describe("bands – the definition", () => {
     assert.deepEqual(
       bandsOf(machine, { point: 1 }).map(({ name }) => name),
       "1x 3x bpfo ftf NU_216_bpfo blade mesh_23 mesh_71 band_hf".split(" "),
+    );
+    assert.deepEqual(
+      bandsOf(machine, { point: 1 }).map(bandUnit),
+      "mm/s mm/s GE GE GE mm/s mm/s mm/s G".split(" "),
     );
     assert.deepEqual(bandsOf({ blades: 5 }, { point: 1 }), []);
   });
