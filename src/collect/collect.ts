@@ -39,7 +39,7 @@ export async function collect(
   try {
     if (!(await openDatabase(writer, database, options.migrateOnly, parts, signal)))
       return signal.aborted ? 0 : 1;
-    await writer.maintain((client) => writer.partitions.ahead(client, clock.now()));
+    await writer.maintain(({ client, partitions }) => partitions.ahead(client, clock.now()));
     if (options.migrateOnly) {
       logger.info({ database, schema: SCHEMA_VERSION }, "the schema is up to date");
       return 0;
@@ -158,13 +158,13 @@ async function maintain(
 ): Promise<void> {
   while (!signal.aborted) {
     try {
-      await writer.maintain(async (client) => {
+      await writer.maintain(async ({ client, partitions }) => {
         if (keepDays !== null) {
-          const dropped = await writer.partitions.drop(client, clock.now(), keepDays);
+          const dropped = await partitions.drop(client, clock.now(), keepDays);
           metrics.partitionsDropped.inc(dropped);
           if (dropped > 0) logger.info({ dropped, keepDays }, "dropped expired partitions");
         }
-        await writer.partitions.ahead(client, clock.now());
+        await partitions.ahead(client, clock.now());
       });
     } catch (error) {
       logger.warn(

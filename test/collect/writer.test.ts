@@ -47,6 +47,27 @@ test("writer – two readings of one time with different content are two", {
   assert.equal((await postgres.query(url, "SELECT * FROM reading")).length, 2);
 });
 
+test("writer – of two contents under one id the first is stored, within a batch and later, and is the newest", {
+  skip: skipWithoutPostgres,
+}, async (t) => {
+  const url = await freshDatabase();
+  const writer = new Writer(url);
+  t.after(() => writer.close());
+  const content = (rpm: number) => reading(1, { values: { rpm } });
+  const filler = Array.from({ length: 20 }, (_, n) => reading(n + 10, { sensor: "1" }));
+  await writer.write([content(7), ...filler, content(8), content(9)]);
+  await writer.write([content(6)]);
+  for (const view of ["measurement", "latest"])
+    assert.deepEqual(
+      await postgres.query(
+        url,
+        `SELECT number FROM ${view} WHERE value = 'rpm' AND sensor = '101'`,
+      ),
+      [{ number: 7 }],
+      view,
+    );
+});
+
 test("writer – a bad value without a column of its own is a measurement row like any other", {
   skip: skipWithoutPostgres,
 }, async (t) => {
@@ -263,7 +284,9 @@ test("writer – weekly partitions are created as readings need them, and droppe
   const ago = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
   await writer.write([reading(1, { time: ago(300) }), reading(2, { time: ago(1) })]);
   assert.equal((await postgres.query(url, "SELECT * FROM reading")).length, 2);
-  const dropped = await writer.maintain((client) => writer.partitions.drop(client, Date.now(), 30));
+  const dropped = await writer.maintain(({ client, partitions }) =>
+    partitions.drop(client, Date.now(), 30),
+  );
   assert.equal(dropped, 10);
   assert.equal((await postgres.query(url, "SELECT * FROM reading")).length, 1);
   await writer.write([reading(3, { time: ago(299) })]);
@@ -288,7 +311,7 @@ test("writer – the role gateside_writer suffices, and gateside_reader sees the
     JSON.stringify({ v: 1, site: "plant-7", reason: "space", count: 3 }),
   );
   await writer.write([reading(1), gap, gap, entry("gateside/plant-7/1/rpm", "x")]);
-  await writer.maintain((client) => writer.partitions.drop(client, Date.now(), 30));
+  await writer.maintain(({ client, partitions }) => partitions.drop(client, Date.now(), 30));
   for (const view of ["measurement", "latest", "reading", "gap", "box", "sensor", "rejected"])
     assert.ok((await postgres.query(as("r"), `SELECT * FROM ${view}`)).length > 0, view);
   await assert.rejects(postgres.query(as("r"), "DELETE FROM rejected"), /permission denied/);

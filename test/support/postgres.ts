@@ -37,6 +37,9 @@ export interface Postgres {
   createDatabase(name: string): Promise<string>;
   /** Rows of one statement in a database of this server. */
   query<R extends QueryResultRow>(url: string, sql: string): Promise<R[]>;
+  /** A script of pg_dump; and its tables in the place of those that are there, in one transaction. */
+  dump(url: string): string;
+  restore(url: string, script: string): void;
   /** False also where it has ended by itself. */
   readonly isRunning: boolean;
   stop(): void;
@@ -62,7 +65,7 @@ const isRoot = process.getuid?.() === 0;
 /** A fresh cluster as initdb makes it, made once and copied by every test: initdb takes more CPU than most of them. */
 const TEMPLATE = resolve(".cache", `postgres-${VERSION}-${process.getuid?.() ?? 0}`);
 
-function run(program: string, args: readonly string[], home: string): void {
+function run(program: string, args: readonly string[], home: string, input = ""): string {
   const words = [join(ROOT, VERSION ?? "", "bin", program), ...args];
   const [first = "", ...rest] = isRoot
     ? ["setpriv", `--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups", ...words]
@@ -70,9 +73,12 @@ function run(program: string, args: readonly string[], home: string): void {
   const { status, stderr, stdout } = spawnSync(first, rest, {
     cwd: home,
     encoding: "utf8",
+    input,
+    maxBuffer: 256 << 20,
     env: { ...programEnvironment(), HOME: home, LC_ALL: "C.UTF-8" },
   });
   if (status !== 0) throw new Error(`${program} failed: ${stderr}${stdout}`);
+  return stdout;
 }
 
 function createCluster(data: string, home: string): void {
@@ -145,6 +151,11 @@ export async function openPostgres(options: PostgresOptions = {}): Promise<Postg
       }
     },
     query,
+    dump: (url) => run("pg_dump", [url], directory),
+    restore(url, script) {
+      const clean = "DROP SCHEMA public CASCADE; CREATE SCHEMA public;\n";
+      run("psql", ["-q1", "-v", "ON_ERROR_STOP=1", url], directory, clean + script);
+    },
     async createDatabase(name) {
       const base = `postgres://postgres@127.0.0.1:${port}`;
       await query(`${base}/postgres`, `CREATE DATABASE ${name}`);

@@ -3,6 +3,7 @@ import type { ClientBase } from "pg";
 import { type Delivery, KEPT_BYTES } from "../delivery.ts";
 import type { EventItem, GapItem, RejectedItem, WaveformItem } from "../parse/item.ts";
 import { optionalNumber, optionalText, parseInstant } from "../parse/members.ts";
+import { compare } from "./order.ts";
 
 /** Limit per batch; the rest is counted in the metrics. */
 const REJECTED_PER_BATCH_MAX = 200;
@@ -26,7 +27,7 @@ export async function writeWaveforms(
   client: ClientBase,
   items: readonly WaveformItem[],
 ): Promise<number> {
-  const sorted = [...items].sort((a, b) => (waveformKey(a) < waveformKey(b) ? -1 : 1));
+  const sorted = [...items].sort((a, b) => compare(waveformKey(a), waveformKey(b)));
   let stored = 0;
   for (const item of sorted) {
     const { rowCount } = await client.query({
@@ -56,6 +57,8 @@ function waveformKey({ site, sensor, timeMs, channel, id }: WaveformItem): strin
   return `${site}\0${sensor}\0${timeMs}\0${channel}\0${id}`;
 }
 
+const eventKey = ({ site, id }: EventItem) => `${site}\0${id}`;
+
 const EVENT_COLUMNS = [
   "v",
   "id",
@@ -84,7 +87,7 @@ export async function writeEvents(
   client: ClientBase,
   items: readonly EventItem[],
 ): Promise<number> {
-  const sorted = [...items].sort((a, b) => (a.site + a.id < b.site + b.id ? -1 : 1));
+  const sorted = [...items].sort((a, b) => compare(eventKey(a), eventKey(b)));
   let stored = 0;
   for (const { body, id, site, timeMs } of sorted) {
     const json = (name: string) =>

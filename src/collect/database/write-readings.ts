@@ -2,6 +2,7 @@ import type { ClientBase } from "pg";
 import { copyJson, copyText, copyTime } from "../parse/copy-text.ts";
 import { READING_TABLES, type ReadingTable, readingColumns } from "../tables.ts";
 import { copyIn } from "./connection.ts";
+import { compare } from "./order.ts";
 import { copyReading, type ReadingRow, type RowNumbers } from "./reading-rows.ts";
 
 /** Temporary tables that a batch is copied to first: COPY itself has no ON CONFLICT. */
@@ -19,7 +20,7 @@ export interface NumberedRow {
   readonly numbers: RowNumbers;
 }
 
-/** Writes readings within the running transaction; returns how many were new. */
+/** Writes readings within the running transaction; returns how many were new. Of two of one identity the first stays. */
 export async function writeReadings(
   client: ClientBase,
   rows: readonly NumberedRow[],
@@ -46,7 +47,7 @@ function inOrder(a: NumberedRow, b: NumberedRow): number {
   return (
     a.numbers.stream - b.numbers.stream ||
     a.row.item.timeMs - b.row.item.timeMs ||
-    (a.row.item.id < b.row.item.id ? -1 : 1)
+    compare(a.row.item.id, b.row.item.id)
   );
 }
 
@@ -71,12 +72,13 @@ function isFromFuture({ row }: NumberedRow): boolean {
   return Array.isArray(flags) && flags.includes("time_in_future");
 }
 
-/** `rows` are in order, so the newest of a stream is the last of its run. */
+/** `rows` are in order, so the newest of a stream is the last of its run; of one identity the first was stored. */
 async function writeLatest(client: ClientBase, rows: readonly NumberedRow[]): Promise<void> {
   let lines = "";
   let newest: NumberedRow | null = null;
   for (const row of rows) {
     if (isFromFuture(row)) continue;
+    if (newest !== null && inOrder(newest, row) === 0) continue;
     if (newest !== null && newest.numbers.stream !== row.numbers.stream)
       lines += copyLatest(newest);
     newest = row;

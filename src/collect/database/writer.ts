@@ -1,15 +1,11 @@
-import type { Client } from "pg";
 import type { Delivery } from "../delivery.ts";
 import type { Item, ReadingItem } from "../parse/item.ts";
 import { rejected } from "../parse/parse-message.ts";
-import { dropConnection, openConnection, withDeadline } from "./connection.ts";
-import { Dictionary } from "./dictionary.ts";
+import { dropConnection, withDeadline } from "./connection.ts";
 import { isConnectionUsable } from "./failure.ts";
-import { migrate } from "./migrate.ts";
 import { Names } from "./names.ts";
-import { Partitions } from "./partitions.ts";
-import { type ReadingRow, readingRow } from "./reading-rows.ts";
-import { Streams } from "./streams.ts";
+import { readingRow } from "./reading-rows.ts";
+import { begin, openSession, type Session } from "./session.ts";
 import {
   type Rejection,
   writeEvents,
@@ -17,9 +13,8 @@ import {
   writeRejected,
   writeWaveforms,
 } from "./write-others.ts";
-import { createStages, type NumberedRow, writeReadings } from "./write-readings.ts";
+import { type NumberedRow, writeReadings } from "./write-readings.ts";
 import {
-  Descriptions,
   type Received,
   writeAbouts,
   writeBoxStates,
@@ -47,12 +42,7 @@ export interface Written {
 /** Writes batches to PostgreSQL, one transaction each. Repeating one changes nothing. */
 export class Writer {
   readonly #url: string;
-  readonly #streams = new Streams();
-  readonly #units = new Dictionary("unit_set");
-  readonly #attributes = new Dictionary("attribute_set");
-  readonly #descriptions = new Descriptions();
-  readonly partitions = new Partitions();
-  #client: Client | null = null;
+  #session: Session | null = null;
   /** A connection does one thing at a time: maintenance must not get into a batch's transaction. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -61,31 +51,22 @@ export class Writer {
   }
 
   get isConnected(): boolean {
-    return this.#client !== null;
+    return this.#session !== null;
   }
 
   /** Connects if necessary, with the schema up to date. Rejects if that fails. */
-  async open(): Promise<Client> {
-    if (this.#client !== null) return this.#client;
-    const client = await openConnection(this.#url, "gateside collect");
-    try {
-      await migrate(client);
-      await createStages(client);
-    } catch (error) {
-      dropConnection(client);
-      throw error;
-    }
-    this.#client = client;
-    client.once("end", () => {
-      if (this.#client === client) this.#client = null;
-    });
-    return client;
+  async open(): Promise<Session> {
+    if (this.#session !== null) return this.#session;
+    const session = await openSession(this.#url);
+    this.#session = session;
+    session.client.once("end", () => this.#forget(session));
+    return session;
   }
 
   async close(): Promise<void> {
-    const client = this.#client;
-    this.#client = null;
-    await client?.end().catch(() => {});
+    const session = this.#session;
+    this.#session = null;
+    await session?.client.end().catch(() => {});
   }
 
   /** Returns once committed. A batch that failed has changed nothing, except after a COMMIT whose response was lost. */
@@ -94,28 +75,22 @@ export class Writer {
   }
 
   async #write(entries: readonly Entry[]): Promise<Written> {
-    const client = await this.open();
-    try {
-      return await withDeadline(client, this.#transaction(client, entries));
-    } catch (error) {
-      // A partition may have been dropped by another process, a table restored from a backup.
-      this.partitions.forget();
-      await this.#recover(client, error);
-      throw error;
-    }
+    return this.#use((session) => transaction(session, entries));
   }
 
   /** Separate work on the writer's connection, between batches. */
-  maintain<T>(work: (client: Client) => Promise<T>): Promise<T> {
-    return this.#inTurn(async () => {
-      const client = await this.open();
-      try {
-        return await withDeadline(client, work(client));
-      } catch (error) {
-        await this.#recover(client, error);
-        throw error;
-      }
-    });
+  maintain<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    return this.#inTurn(() => this.#use(work));
+  }
+
+  async #use<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    const session = await this.open();
+    try {
+      return await withDeadline(session.client, work(session));
+    } catch (error) {
+      await this.#recover(session, error);
+      throw error;
+    }
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -124,66 +99,68 @@ export class Writer {
     return result;
   }
 
-  async #recover(client: Client, error: unknown): Promise<void> {
+  async #recover(session: Session, error: unknown): Promise<void> {
+    // A partition may have been dropped by another process.
+    session.partitions.forget();
     if (isConnectionUsable(error)) {
       try {
-        await withDeadline(client, client.query("ROLLBACK"));
+        await withDeadline(session.client, session.client.query("ROLLBACK"));
         return;
       } catch {
         // The connection is gone after all.
       }
     }
-    if (this.#client === client) this.#client = null;
-    dropConnection(client);
+    this.#forget(session);
+    dropConnection(session.client);
   }
 
-  async #transaction(client: Client, entries: readonly Entry[]): Promise<Written> {
-    const sorted = sortOut(entries);
-    const rows = sorted.items.map(readingRow);
-    const streams = await this.#streams.numbersOf(client, sorted.items);
-    await this.#units.learn(client, new Set(rows.map(({ unitsText }) => unitsText)));
-    await this.#attributes.learn(client, new Set(rows.map(({ attributesText }) => attributesText)));
-    await this.partitions.ensure(client, sorted.timesMs);
-
-    const rejections = [...sorted.rejections];
-    const numbered: NumberedRow[] = [];
-    rows.forEach((row, at) => {
-      const stream = streams[at] ?? null;
-      if (stream !== null) numbered.push({ row, numbers: this.#numbers(row, stream) });
-      else {
-        const delivery = sorted.deliveries[at];
-        const item = rejected("too_many_streams", `site ${row.item.site} has too many sensors`);
-        if (delivery) rejections.push({ delivery, item });
-      }
-    });
-
-    await client.query("BEGIN");
-    const readings = await writeReadings(client, numbered);
-    const waveforms = await writeWaveforms(client, sorted.waveforms);
-    const events = await writeEvents(client, sorted.events);
-    const gaps = await writeGaps(client, sorted.gaps);
-    const received = new Date(entries[0]?.delivery.receivedMs ?? Date.now());
-    const described = await this.#descriptions.write(client, numbered, received);
-    const { abouts, sensorStates, boxStates, boxStats } = sorted;
-    const names = await Names.of(client, [...abouts, ...sensorStates, ...boxStates, ...boxStats]);
-    await writeAbouts(client, names.named(abouts));
-    await writeSensorStates(client, names.named(sensorStates));
-    await writeBoxStates(client, names.named(boxStates));
-    await writeBoxStats(client, names.named(boxStats));
-    await writeRejected(client, rejections);
-    await client.query("COMMIT");
-    this.#descriptions.remember(described);
-    const duplicates = numbered.length - readings;
-    return { readings, duplicates, waveforms, events, gaps, rejections };
+  #forget(session: Session): void {
+    if (this.#session === session) this.#session = null;
   }
+}
 
-  #numbers(row: ReadingRow, stream: number): NumberedRow["numbers"] {
-    return {
-      stream,
-      unitSet: this.#units.number(row.unitsText),
-      attributeSet: this.#attributes.number(row.attributesText),
-    };
-  }
+async function transaction(session: Session, entries: readonly Entry[]): Promise<Written> {
+  const { client, streams, units, attributes, descriptions, partitions } = session;
+  const sorted = sortOut(entries);
+  const rows = sorted.items.map(readingRow);
+  const numbers = await streams.numbersOf(client, sorted.items);
+  await units.learn(client, new Set(rows.map(({ unitsText }) => unitsText)));
+  await attributes.learn(client, new Set(rows.map(({ attributesText }) => attributesText)));
+  await partitions.ensure(client, sorted.timesMs);
+
+  const rejections = [...sorted.rejections];
+  const numbered: NumberedRow[] = [];
+  rows.forEach((row, at) => {
+    const stream = numbers[at] ?? null;
+    if (stream !== null) {
+      const unitSet = units.number(row.unitsText);
+      const attributeSet = attributes.number(row.attributesText);
+      numbered.push({ row, numbers: { stream, unitSet, attributeSet } });
+      return;
+    }
+    const delivery = sorted.deliveries[at];
+    const item = rejected("too_many_streams", `site ${row.item.site} has too many sensors`);
+    if (delivery) rejections.push({ delivery, item });
+  });
+
+  await begin(session);
+  const readings = await writeReadings(client, numbered);
+  const waveforms = await writeWaveforms(client, sorted.waveforms);
+  const events = await writeEvents(client, sorted.events);
+  const gaps = await writeGaps(client, sorted.gaps);
+  const received = new Date(entries[0]?.delivery.receivedMs ?? Date.now());
+  const described = await descriptions.write(client, numbered, received);
+  const { abouts, sensorStates, boxStates, boxStats } = sorted;
+  const names = await Names.of(client, [...abouts, ...sensorStates, ...boxStates, ...boxStats]);
+  await writeAbouts(client, names.named(abouts));
+  await writeSensorStates(client, names.named(sensorStates));
+  await writeBoxStates(client, names.named(boxStates));
+  await writeBoxStats(client, names.named(boxStats));
+  await writeRejected(client, rejections);
+  await client.query("COMMIT");
+  descriptions.remember(described);
+  const duplicates = numbered.length - readings;
+  return { readings, duplicates, waveforms, events, gaps, rejections };
 }
 
 /** The batch, grouped by the kind of its messages. */

@@ -1,0 +1,75 @@
+import type { Client } from "pg";
+import { dropConnection, openConnection } from "./connection.ts";
+import { Dictionary } from "./dictionary.ts";
+import { migrate } from "./migrate.ts";
+import { Partitions } from "./partitions.ts";
+import { Streams } from "./streams.ts";
+import { createStages } from "./write-readings.ts";
+import { Descriptions } from "./write-states.ts";
+
+/** The tables whose numbers are remembered. */
+const NUMBERED = "stream, unit_set, attribute_set";
+
+/**
+ * A connection and everything remembered of the database behind it. Both end together: the next connection may lead to
+ * a standby that lacks the newest rows, or to a restored database where other streams have the same numbers.
+ */
+export interface Session {
+  readonly client: Client;
+  readonly streams: Streams;
+  readonly units: Dictionary;
+  readonly attributes: Dictionary;
+  readonly descriptions: Descriptions;
+  readonly partitions: Partitions;
+  /** The tables that the numbers belong to. */
+  readonly tables: string;
+}
+
+/** The tables were replaced under an open connection. */
+export class TablesReplaced extends Error {
+  /** Treated like a lost connection. */
+  readonly code = "08000";
+
+  constructor() {
+    super("the database was restored; connecting again");
+  }
+}
+
+/** Connects and updates the schema. Rejects if that fails. */
+export async function openSession(url: string): Promise<Session> {
+  const client = await openConnection(url, "gateside collect");
+  try {
+    await migrate(client);
+    await createStages(client);
+    return {
+      client,
+      streams: new Streams(),
+      units: new Dictionary("unit_set"),
+      attributes: new Dictionary("attribute_set"),
+      descriptions: new Descriptions(),
+      partitions: new Partitions(),
+      tables: await numberedTables(client),
+    };
+  } catch (error) {
+    dropConnection(client);
+    throw error;
+  }
+}
+
+/**
+ * Begins a transaction in which the remembered numbers are valid. Throws `TablesReplaced` if a restore has replaced
+ * the tables since the session was opened: dropped or truncated ones have other files.
+ */
+export async function begin({ client, tables }: Session): Promise<void> {
+  // The lock keeps a restore that begins now waiting until the end of the transaction.
+  await client.query(`BEGIN; LOCK TABLE ${NUMBERED} IN ACCESS SHARE MODE`);
+  if ((await numberedTables(client)) !== tables) throw new TablesReplaced();
+}
+
+async function numberedTables(client: Client): Promise<string> {
+  const { rows } = await client.query<{ tables: string }>(
+    `SELECT string_agg(name || pg_relation_filenode(name::regclass), ' ') AS tables
+     FROM unnest(string_to_array('${NUMBERED}', ', ')) name`,
+  );
+  return rows[0]?.tables ?? "";
+}
