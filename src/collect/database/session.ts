@@ -26,7 +26,7 @@ export interface Session {
 }
 
 /** The tables were replaced under an open connection. */
-export class TablesReplaced extends Error {
+class TablesReplaced extends Error {
   /** Treated like a lost connection. */
   readonly code = "08000";
 
