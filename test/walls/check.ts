@@ -1,0 +1,84 @@
+/** Holds the files of `src` against the walls (rooms.ts). */
+import { posix } from "node:path";
+import { type Parsed, parsed } from "./parsed.ts";
+import { COMPUTED_IMPORTS, OUTSIDE, ROOMS } from "./rooms.ts";
+
+/** Files by path from the project's root, such as `src/core/unit.ts`. */
+export type Files = ReadonlyMap<string, string>;
+
+/** A folder of src, or a file of src itself without its ending. */
+function roomOf(path: string): string {
+  const [, first = "", ...rest] = path.split("/");
+  return rest.length === 0 ? first.replace(/\.ts$/, "") : first;
+}
+
+function packageOf(specifier: string): string {
+  return specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
+}
+
+/** Where a relative import leads, from the project's root. */
+const targetOf = (file: string, specifier: string) =>
+  posix.normalize(posix.join(posix.dirname(file), specifier));
+
+/** What is forbidden in one file. */
+export function faultsOf(file: string, text: string): string[] {
+  const name = roomOf(file);
+  const room = ROOMS[name];
+  if (room === undefined)
+    return [`${file}: src/${name} is not a room: list it in test/walls/rooms.ts`];
+  const { imports, hasUnknownImport, reaches } = parsed(file, text);
+  const faults = imports.flatMap((specifier) => {
+    if (specifier.startsWith(".") || specifier.startsWith("/")) {
+      const target = targetOf(file, specifier);
+      const isOurs = target.startsWith("src/");
+      const isAllowed = isOurs
+        ? roomOf(target) === name || room.rooms.includes(roomOf(target))
+        : (OUTSIDE[name] ?? []).includes(target);
+      return isAllowed ? [] : [`${file}: ${name} may not import ${target}`];
+    }
+    const isNode = specifier.startsWith("node:");
+    const allowed = isNode ? room.node : room.packages;
+    const wanted = isNode ? specifier.slice("node:".length) : packageOf(specifier);
+    return allowed.includes(wanted) ? [] : [`${file}: ${name} may not import ${specifier}`];
+  });
+  if (hasUnknownImport && !COMPUTED_IMPORTS.includes(file))
+    faults.push(`${file}: imports something that is computed`);
+  if (reaches.includes("process.env") && room.readsEnvironment !== true)
+    faults.push(`${file}: ${name} may not read process.env`);
+  if (room.isPure === true)
+    for (const global of reaches) faults.push(`${file}: ${name} is pure and may not use ${global}`);
+  return faults;
+}
+
+/** Files that import each other in a circle, of types too; each circle sorted. */
+export function circlesOf(files: Files): string[][] {
+  const arrows = new Map<string, readonly string[]>();
+  for (const [file, text] of files) arrows.set(file, ownImports(file, parsed(file, text)));
+  const circles: string[][] = [];
+  const order = new Map<string, number>();
+  const lowest = new Map<string, number>();
+  const open: string[] = [];
+  // Tarjan's strongly connected components.
+  const walk = (file: string): void => {
+    order.set(file, order.size);
+    lowest.set(file, order.get(file) as number);
+    open.push(file);
+    for (const target of arrows.get(file) ?? []) {
+      if (!order.has(target)) walk(target);
+      if (open.includes(target))
+        lowest.set(file, Math.min(lowest.get(file) as number, lowest.get(target) as number));
+    }
+    if (lowest.get(file) !== order.get(file)) return;
+    const circle = open.splice(open.indexOf(file));
+    if (circle.length > 1) circles.push(circle.sort());
+  };
+  for (const file of arrows.keys()) if (!order.has(file)) walk(file);
+  return circles;
+}
+
+function ownImports(file: string, { imports }: Parsed): string[] {
+  return imports
+    .filter((specifier) => specifier.startsWith("."))
+    .map((specifier) => targetOf(file, specifier))
+    .filter((target) => target.startsWith("src/"));
+}
