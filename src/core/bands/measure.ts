@@ -32,7 +32,7 @@ const LINE_GUARD = 1e-9;
 /** Flags that speak of the bands of the overall values, not of these. */
 const isOfOverallBands = (flag: SignalFlag) => flag.startsWith("BAND_");
 
-interface Spectrum {
+interface PowerLines {
   /** Mean square by line, in the value's unit squared. */
   readonly power: Float64Array;
   readonly stepHz: number;
@@ -126,7 +126,7 @@ function edgesOf(band: Band, shaftHz: number, stepHz: number): Edges[] {
 }
 
 /** Lines whose centres lie in the ranges; one that two of them share counts once. */
-function linesIn(ranges: readonly Edges[], { power, stepHz, firstLine }: Spectrum): Set<number> {
+function linesIn(ranges: readonly Edges[], { power, stepHz, firstLine }: PowerLines): Set<number> {
   const lines = new Set<number>();
   for (const { lowHz, highHz } of ranges) {
     const last = Math.min(power.length - 1, Math.floor(highHz / stepHz + LINE_GUARD));
@@ -138,8 +138,8 @@ function linesIn(ranges: readonly Edges[], { power, stepHz, firstLine }: Spectru
 
 /** The spectra of one channel, each made when a band first asks for it. */
 class Spectra {
-  readonly #make: Readonly<Record<"accel" | "velocity" | "envelope", () => Spectrum>>;
-  readonly #made = new Map<Group, Spectrum>();
+  readonly #make: Readonly<Record<"accel" | "velocity" | "envelope", () => PowerLines>>;
+  readonly #made = new Map<Group, PowerLines>();
 
   constructor(
     samples: Int16Array,
@@ -166,7 +166,7 @@ class Spectra {
     };
   }
 
-  of(group: Group): Spectrum {
+  of(group: Group): PowerLines {
     const made = this.#made.get(group);
     if (made !== undefined) return made;
     const spectrum = this.#make[group === "envelope" || group === "accel" ? group : "velocity"]();
@@ -176,7 +176,7 @@ class Spectra {
 }
 
 /** From G² to (mm/s)²: each line by (9800/w)². */
-function integrated({ power, stepHz, firstLine }: Spectrum): Spectrum {
+function integrated({ power, stepHz, firstLine }: PowerLines): PowerLines {
   const velocity = power.map((square, line) => {
     const w = 2 * Math.PI * line * stepHz;
     return line === 0 ? 0 : square * (MM_S2_PER_G / w) ** 2;

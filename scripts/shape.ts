@@ -1,0 +1,103 @@
+/**
+ * What should not grow, counted: `npm run shape`, with `--names` also what was counted. Lines, files, long files, types declared
+ * twice, casts, classes that only forward. The files that one record passes through are counted by scripts/reading-path.ts.
+ */
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { parseSync } from "oxc-parser";
+
+const { values: flags } = parseArgs({ options: { names: { type: "boolean", default: false } } });
+const root = resolve(import.meta.dirname, "..");
+const LONG_LINES = 300;
+const LONGEST_LINES = 380;
+
+interface Node {
+  readonly type: string;
+  readonly [member: string]: unknown;
+}
+const isNode = (value: unknown): value is Node =>
+  typeof value === "object" && value !== null && "type" in value;
+const nameOf = (value: unknown) => (isNode(value) ? String(value["name"]) : "");
+
+const files = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
+  .filter((name) => name.endsWith(".ts") && !name.includes("generated"))
+  .map((name) => ({ name, text: readFileSync(join(root, "src", name), "utf8") }));
+
+/** Where each type is declared; a class is one. */
+const types = new Map<string, string[]>();
+let casts = 0;
+const forwarding: string[] = [];
+
+function visit(node: Node, file: string): void {
+  const isType = /^(TSInterface|TSTypeAlias|Class)Declaration$/.test(node.type);
+  if (isType && isNode(node["id"])) {
+    const name = nameOf(node["id"]);
+    types.set(name, [...(types.get(name) ?? []), file]);
+  }
+  if (node.type === "TSAsExpression" && !isConst(node["typeAnnotation"])) casts += 1;
+  if (node.type === "ClassDeclaration" && onlyForwards(node))
+    forwarding.push(`${file} ${nameOf(node["id"])}`);
+  for (const child of Object.values(node)) {
+    if (Array.isArray(child)) for (const item of child) if (isNode(item)) visit(item, file);
+    if (isNode(child)) visit(child, file);
+  }
+}
+
+const isConst = (type: unknown) => isNode(type) && nameOf(type["typeName"]) === "const";
+
+/** Every method does nothing but call one of the same name on a member. */
+function onlyForwards(declared: Node): boolean {
+  const members = (declared["body"] as { body: Node[] }).body;
+  const methods = members.filter(
+    ({ type, kind }) => type === "MethodDefinition" && kind !== "constructor",
+  );
+  return methods.length >= 2 && methods.every(forwards);
+}
+
+function forwards(method: Node): boolean {
+  const statements = (method["value"] as { body: { body: Node[] } | null }).body?.body ?? [];
+  const [only] = statements;
+  if (statements.length !== 1 || only === undefined) return false;
+  const called = only["argument"] ?? only["expression"];
+  const call = isNode(called) && called.type === "AwaitExpression" ? called["argument"] : called;
+  if (!isNode(call) || call.type !== "CallExpression") return false;
+  const callee = call["callee"];
+  return isNode(callee) && nameOf(callee["property"]) === nameOf(method["key"]);
+}
+
+for (const { name, text } of files) visit(parseSync(name, text).program as unknown as Node, name);
+
+const linesOf = (text: string) => text.split("\n").length - 1;
+const lines = files.reduce((sum, { text }) => sum + linesOf(text), 0);
+const long = files
+  .map(({ name, text }) => ({ name, lines: linesOf(text) }))
+  .filter((file) => file.lines > LONG_LINES)
+  .sort((a, b) => b.lines - a.lines);
+const twice = [...types].filter(([, places]) => places.length > 1);
+
+function show(title: string, count: number | string, names: readonly string[] = []): void {
+  console.log(`${title.padEnd(44)}${String(count).padStart(8)}`);
+  if (flags.names) for (const name of names) console.log(`    ${name}`);
+}
+
+show("lines in src", lines);
+show("files in src", files.length);
+show(
+  `files over ${LONG_LINES} lines`,
+  long.length,
+  long.map((file) => `${file.lines} ${file.name}`),
+);
+show(`files over ${LONGEST_LINES} lines`, long.filter((file) => file.lines > LONGEST_LINES).length);
+show(
+  "type names declared more than once",
+  twice.length,
+  twice.map(([name, places]) => `${name}: ${places.join(", ")}`),
+);
+show("casts (as, without as const)", casts);
+show("classes that only forward", forwarding.length, forwarding);
+try {
+  show("bundle, kB", Math.round(statSync(join(root, "dist/gateside.js")).size / 1000));
+} catch {
+  show("bundle, kB", "not built");
+}
