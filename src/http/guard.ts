@@ -9,7 +9,13 @@ import {
   TokenCheck,
 } from "./auth.ts";
 import { isRefusedToViewers } from "./change.ts";
-import { isHostAllowed, isNavigation, isSameOrigin } from "./host-check.ts";
+import {
+  hostName,
+  isHostAllowed,
+  isLoopbackHost,
+  isNavigation,
+  isSameOrigin,
+} from "./host-check.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
 import { problem } from "./problem.ts";
 import { SIGN_IN_CSS, signInPage } from "./sign-in-page.ts";
@@ -32,9 +38,9 @@ const SECURITY_HEADERS = {
   "content-security-policy": CONTENT_SECURITY_POLICY,
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
-  "referrer-policy": "no-referrer",
+  // With "no-referrer" the sign-in form would post `Origin: null`.
+  "referrer-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
-  "cross-origin-opener-policy": "same-origin",
   "permissions-policy": "camera=(), geolocation=(), microphone=()",
 };
 
@@ -81,13 +87,17 @@ export function registerGuard(
   // On the raw response, so that streams and early errors carry them too.
   app.addHook("onRequest", (request, reply, done) => {
     reply.headers(SECURITY_HEADERS);
+    if (isTrustworthy(request)) reply.header("cross-origin-opener-policy", "same-origin");
     const isAsking = request.method === "GET" || request.method === "HEAD";
     if (!isHostAllowed(options.host, request.headers.host)) {
       return void reply
         .code(403)
         .send(problem(403, "use the host name localhost or 127.0.0.1 for this address"));
     }
-    if (!isSameOrigin(request.headers) && !(isAsking && isNavigation(request.headers))) {
+    if (
+      !isSameOrigin(request.headers, schemeOf(request)) &&
+      !(isAsking && isNavigation(request.headers))
+    ) {
       return void reply.code(403).send(problem(403, "requests from other origins are refused"));
     }
     done();
@@ -162,8 +172,7 @@ export function registerGuard(
           .type(HTML)
           .send(signInPage("The token is wrong."));
       }
-      const isSecure =
-        request.protocol === "https" || request.headers["x-forwarded-proto"] === "https";
+      const isSecure = schemeOf(request) === "https";
       reply.header("set-cookie", sessionSetCookie(sessions.open(role), isSecure));
       return isForm ? reply.code(303).header("location", "/").send() : reply.code(204).send();
     };
@@ -177,6 +186,17 @@ export function registerGuard(
     });
     done();
   });
+}
+
+/** Over plain http, except on loopback, browsers ignore that header, and each page would say so in the console. */
+function isTrustworthy(request: FastifyRequest): boolean {
+  const name = hostName(request.headers.host);
+  return schemeOf(request) === "https" || (name !== null && isLoopbackHost(name));
+}
+
+/** What the browser's address begins with. A proxy may end TLS; no page can make a browser send that header elsewhere. */
+function schemeOf({ protocol, headers }: FastifyRequest): "http" | "https" {
+  return protocol === "https" || headers["x-forwarded-proto"] === "https" ? "https" : "http";
 }
 
 const HTML = "text/html; charset=utf-8";

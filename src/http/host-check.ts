@@ -1,14 +1,14 @@
 /** DNS rebinding: a page elsewhere makes its own name resolve to 127.0.0.1, but its requests still carry that name in `Host`. */
 
 /** True for addresses and names that always mean this machine. */
-function isLoopbackHost(host: string): boolean {
+export function isLoopbackHost(host: string): boolean {
   const name = host.replace(/^\[|\]$/g, "").toLowerCase();
   if (name === "localhost" || name === "::1" || name === "0:0:0:0:0:0:0:1") return true;
   return /^(::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name);
 }
 
 /** The name in a `Host` header, without its port; null if it is malformed. */
-function hostName(header: string | undefined): string | null {
+export function hostName(header: string | undefined): string | null {
   if (header === undefined) return null;
   const match = /^(\[[0-9a-fA-F:.]+\]|[^:[\]\s/@]+)(:\d{1,5})?$/.exec(header.trim());
   return match?.[1] ?? null;
@@ -28,16 +28,29 @@ export function isNavigation(headers: {
   return headers["sec-fetch-mode"] === "navigate";
 }
 
-/** False for a request that a page of another origin sent: browsers say so in one of these two headers. */
-export function isSameOrigin(headers: {
-  readonly origin?: string | undefined;
-  readonly host?: string | undefined;
-  readonly "sec-fetch-site"?: string | string[] | undefined;
-}): boolean {
-  const site = headers["sec-fetch-site"];
+/**
+ * False for a request that a page of another origin sent. An origin is compared by scheme, host and port. Over plain
+ * http, except on loopback, browsers send no Sec-Fetch-Site: there the Origin of a form's post has to decide.
+ */
+export function isSameOrigin(
+  headers: {
+    readonly origin?: string | undefined;
+    readonly host?: string | undefined;
+    readonly "sec-fetch-site"?: string | string[] | undefined;
+  },
+  scheme: "http" | "https",
+): boolean {
+  const { origin, host, "sec-fetch-site": site } = headers;
+  // A page without an origin of its own, such as a sandboxed frame, is none of ours: those send `same-origin` referrers.
+  if (origin === "null") return false;
   // The browser states it explicitly; behind a proxy that rewrites `Host` the comparison below could not tell.
   if (typeof site === "string") return site === "same-origin" || site === "none";
-  if (headers.origin === undefined) return true;
-  const match = /^https?:\/\/(.+)$/.exec(headers.origin);
-  return match?.[1] !== undefined && match[1].toLowerCase() === headers.host?.toLowerCase();
+  if (origin === undefined) return true;
+  const own = originOf(`${scheme}://${host ?? ""}`);
+  return own !== null && originOf(origin) === own;
+}
+
+/** In its usual spelling, without a default port; null if it is none. */
+function originOf(address: string): string | null {
+  return URL.canParse(address) ? new URL(address).origin : null;
 }

@@ -81,6 +81,37 @@ test("server – a request sent by a page of another origin is refused before it
   assert.equal(answer.statusCode, 200);
 });
 
+test("server – without Sec-Fetch-Site, as over plain http, the Origin decides by scheme, host and port", async (t) => {
+  const app = createApp(testParts(), { ...OPTIONS, host: "::", token: "t0ken" });
+  t.after(() => app.close());
+  const signIn = async (headers: Record<string, string>) =>
+    (await app.inject({ method: "POST", url: "/sign-in", headers, payload: { token: "t0ken" } }))
+      .statusCode;
+  for (const [host, origin] of [
+    ["192.0.2.7:8080", "http://192.0.2.7:8080"],
+    ["[2001:db8::7]:8080", "http://[2001:db8::7]:8080"],
+    ["Box7.local", "http://box7.local"],
+    ["box7.local:80", "http://box7.local"],
+  ] as const)
+    assert.equal(await signIn({ host, origin }), 204, origin);
+  for (const [host, origin] of [
+    ["192.0.2.7:8080", "https://192.0.2.7:8080"],
+    ["192.0.2.7:8080", "http://192.0.2.7:8081"],
+    ["192.0.2.7:8080", "http://192.0.2.7"],
+    ["192.0.2.7:8080", "http://192.0.2.8:8080"],
+    ["192.0.2.7:8080", "null"],
+    ["192.0.2.7:8080", "nothing"],
+    ["not a host", "nothing"],
+  ] as const)
+    assert.equal(await signIn({ host, origin }), 403, origin);
+  // A proxy that ends TLS says so, and the browser says the rest.
+  const host = "box7.plant.example";
+  const origin = "https://box7.plant.example";
+  assert.equal(await signIn({ host, origin, "x-forwarded-proto": "https" }), 204);
+  assert.equal(await signIn({ host, origin, "sec-fetch-site": "same-origin" }), 204);
+  assert.equal(await signIn({ host, origin: "null", "sec-fetch-site": "same-origin" }), 403);
+});
+
 test("server – with a token, every path except healthz requires it", async (t) => {
   const parts = testParts();
   const app = createApp(parts, { ...OPTIONS, token: "t0ken" });

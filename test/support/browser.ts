@@ -7,7 +7,7 @@ import { type BrowserContext, chromium, type Page } from "playwright-core";
 import { deadlineMs } from "./deadline.ts";
 import { OTHER_PAUSE_MS, waitUntil } from "./wait-until.ts";
 
-const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find((path) =>
+export const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find((path) =>
   existsSync(path),
 );
 const DASHBOARD = join("dist", "dashboard", "index.html");
@@ -45,11 +45,19 @@ export interface Browser {
 /** A browser with a profile of its own; gone when the test ends. Give `t` null to close it yourself. */
 export async function openBrowser(
   t: TestContext | null,
-  options: { readonly width?: number; readonly height?: number } = {},
+  options: {
+    readonly width?: number;
+    readonly height?: number;
+    /** Starts it; by default the installed one. */
+    readonly program?: string;
+    /** Goes on where a person would, past the warning of a self-signed certificate. */
+    readonly trustsAll?: boolean;
+  } = {},
 ): Promise<Browser & { close(): Promise<void> }> {
   const profile = mkdtempSync(join(tmpdir(), "gateside-browser-"));
   const context = await chromium.launchPersistentContext(profile, {
-    executablePath: CHROMIUM ?? "chromium",
+    executablePath: options.program ?? CHROMIUM ?? "chromium",
+    ignoreHTTPSErrors: options.trustsAll ?? false,
     args: FLAGS,
     headless: true,
     viewport: { width: options.width ?? 1280, height: options.height ?? 900 },

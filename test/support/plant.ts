@@ -123,13 +123,18 @@ export async function openPlant(
   return { plant, close };
 }
 
-/** Starts `gateside run` as a site would, with nothing of this process' environment but the path and the clock. */
+/**
+ * Starts `gateside run` as a site would, with nothing of this process' environment but the path and the clock. `prefix`:
+ * words before the command, such as those that run it elsewhere.
+ */
 export function spawnAgent(
   env: Readonly<Record<string, string>>,
   cwd: string,
   program: string = join(process.cwd(), PROGRAM),
+  prefix: readonly string[] = [],
 ): BuiltAgent {
-  const child = spawn(process.execPath, [program, "run"], {
+  const [command = "", ...args] = [...prefix, process.execPath, program, "run"];
+  const child = spawn(command, args, {
     cwd,
     env: { ...programEnvironment(), ...env },
     stdio: ["ignore", "pipe", "inherit"],

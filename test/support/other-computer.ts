@@ -1,0 +1,78 @@
+/** A second computer in the network, for what only shows between two: a network namespace behind a pair of virtual interfaces. */
+import { execFileSync } from "node:child_process";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+
+/** What to give node:test as `skip`. */
+export const skipWithoutNamespaces: string | false =
+  process.getuid?.() !== 0
+    ? "network namespaces need root"
+    : ["/usr/sbin/ip", "/sbin/ip"].some((path) => existsSync(path))
+      ? false
+      : "iproute2 is not installed";
+
+export interface OtherComputer {
+  readonly ipv4: string;
+  readonly ipv6: string;
+  /** Known to the programs that `knowing` starts. */
+  readonly name: string;
+  /** Before a command, this runs it on the other computer. */
+  readonly prefix: readonly string[];
+  /** A program on this computer that is `program`, and knows the other one's names. */
+  knowing(program: string): string;
+}
+
+let made = 0;
+
+/** Nothing leaves this machine: the addresses are those of RFC 2544 (tests of network devices), and nothing forwards them. */
+export function openOtherComputer(
+  t: TestContext,
+  names: readonly string[] = ["box7.plant.test"],
+): OtherComputer {
+  made += 1;
+  // Interfaces have names of at most 15 characters, and test files run at the same time.
+  const id = `gs${process.pid}-${made}`;
+  const number = (process.pid * 8 + made) % 16_384;
+  const [high, low] = [number >> 6, (number & 63) * 4];
+  const ipv4 = (host: number) => `198.18.${high}.${low + host}`;
+  const ipv6 = (host: number) => `fd67:6174:6573:${number.toString(16)}::${host}`;
+  const directory = mkdtempSync(join(tmpdir(), "gateside-computer-"));
+  const ip = (...args: string[]) =>
+    execFileSync("ip", args, { stdio: ["ignore", "ignore", "pipe"] });
+  const prefix = ["ip", "netns", "exec", id];
+  ip("netns", "add", id);
+  t.after(() => {
+    // The pair goes with the namespace.
+    ip("netns", "del", id);
+    rmSync(directory, { recursive: true, force: true });
+  });
+  ip("link", "add", `${id}a`, "type", "veth", "peer", "name", `${id}b`, "netns", id);
+  const set = (interfaceName: string, host: number, ...where: string[]) => {
+    ip(...where, "addr", "add", `${ipv4(host)}/30`, "dev", interfaceName);
+    // Without "nodad" the address cannot be used for a second or two.
+    ip(...where, "-6", "addr", "add", `${ipv6(host)}/64`, "dev", interfaceName, "nodad");
+    ip(...where, "link", "set", interfaceName, "up");
+  };
+  set(`${id}a`, 1);
+  set(`${id}b`, 2, "-n", id);
+  ip("-n", id, "link", "set", "lo", "up");
+
+  const hostsFile = join(directory, "hosts");
+  const others = names.map((name) => `${ipv4(2)} ${name}\n`).join("");
+  writeFileSync(hostsFile, `${readFileSync("/etc/hosts", "utf8")}\n${others}`);
+  return {
+    ipv4: ipv4(2),
+    ipv6: ipv6(2),
+    name: names[0] ?? "",
+    prefix,
+    knowing(program) {
+      const path = join(directory, `knowing-${program.replaceAll("/", "-")}`);
+      const mount = `mount --bind ${hostsFile} /etc/hosts && exec ${program} "$@"`;
+      writeFileSync(path, `#!/bin/sh\nexec unshare --mount sh -c '${mount}' sh "$@"\n`);
+      chmodSync(path, 0o755);
+      return path;
+    },
+  };
+}
