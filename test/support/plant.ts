@@ -133,8 +133,8 @@ export function spawnAgent(
   program: string = join(process.cwd(), PROGRAM),
   prefix: readonly string[] = [],
 ): BuiltAgent {
-  const [command = "", ...args] = [...prefix, process.execPath, program, "run"];
-  const child = spawn(command, args, {
+  const words = [...prefix, process.execPath, program, "run"];
+  const child = spawn(words[0] as string, words.slice(1), {
     cwd,
     env: { ...programEnvironment(), ...env },
     stdio: ["ignore", "pipe", "inherit"],
