@@ -19,11 +19,11 @@ export class GatewayClock {
     this.#clock = clock;
   }
 
-  /** ms since 1970. */
+  /** Whole ms since 1970: the monotonic clock has fractions of one, and times are stored as integers. */
   now(): number {
     const anchor = this.#anchor;
     if (anchor === null) return this.#clock.now();
-    return anchor.gatewayMs + (this.#clock.monotonic() - anchor.monotonic);
+    return Math.floor(anchor.gatewayMs + (this.#clock.monotonic() - anchor.monotonic));
   }
 
   /** True once a response carried the time. */

@@ -9,8 +9,9 @@ export class ManualClock implements Clock {
   constructor(nowMs: number | string = "2026-11-20T12:00:00Z") {
     this.#now = typeof nowMs === "string" ? Date.parse(nowMs) : nowMs;
   }
+  /** Whole, as `Date.now` is; `monotonic` may have fractions, as `performance.now` has. */
   now(): number {
-    return this.#now;
+    return Math.floor(this.#now);
   }
   monotonic(): number {
     return this.#monotonic;

@@ -113,3 +113,11 @@ export function shelvedMember(shelf: Shelf | null): object | null {
 export function eventPayload(id: string, site: string, text: string): string {
   return `{"v":1,"id":"${id}","site":${JSON.stringify(site)},${text.slice(1)}`;
 }
+
+/**
+ * The event's own time, ms, from its payload. The row's time is when it was written, by which events are sent in order.
+ */
+export function eventTimeMs(payload: string): number {
+  const { time }: { time: string } = JSON.parse(payload);
+  return Date.parse(time);
+}

@@ -3,6 +3,7 @@
  * a device sends, with a property bag at its end that gives the type. Nothing is retained; the client id is the device
  * id.
  */
+import { eventTimeMs } from "../../core/alarm/event.ts";
 import type { Message } from "../../core/message.ts";
 import { compactWaveforms } from "./compact-waveform.ts";
 import { createTimeText, type Encode } from "./encoder.ts";
@@ -43,8 +44,9 @@ export function createAzureIotProfile(
   const each = (messages: readonly Message[], properties: Properties) =>
     messages.map((message) => as(message, properties));
   const encode: Encode = (entry) => {
-    const { id, sensor, kind, timeMs } = entry.reading;
-    const common = { "$.mid": id, "$.ctime": timeText(timeMs), sensor, kind };
+    const { id, sensor, kind, timeMs, values } = entry.reading;
+    const createdMs = isEvent(entry) ? eventTimeMs(values) : timeMs;
+    const common = { "$.mid": id, "$.ctime": timeText(createdMs), sensor, kind };
     const own = isEvent(entry)
       ? { type: "event" }
       : { type: "reading", historical: String(!entry.live) };

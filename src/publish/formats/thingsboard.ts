@@ -4,6 +4,7 @@
  * is no will: ThingsBoard detects the end of the session by itself.
  */
 
+import { eventTimeMs } from "../../core/alarm/event.ts";
 import type { OutboxEntry } from "../../core/delivery.ts";
 import type { Message } from "../../core/message.ts";
 import type { Value } from "../../core/reading.ts";
@@ -107,7 +108,7 @@ export function createThingsBoardProfile(parts: ProfileParts, options: ProfileOp
 /** Events by their own time, under their device. */
 function eventTelemetry({ reading }: OutboxEntry): Message {
   const event: object = JSON.parse(reading.values);
-  return telemetry(reading.sensor, reading.timeMs, { event });
+  return telemetry(reading.sensor, eventTimeMs(reading.values), { event });
 }
 
 function withoutNulls(content: object): object {

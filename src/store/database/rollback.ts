@@ -9,6 +9,7 @@ import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { DirectoryLock } from "./directory-lock.ts";
 import { APPLICATION_ID, requireKnownVersion, SCHEMA_VERSION } from "./migrate.ts";
+import { back as wholeTimesBack } from "./migrations/006-whole-times.ts";
 import { StoreFailure } from "./store-failure.ts";
 
 /** Lanes 0–4 are main's in 0.1, in this order. A store created by a newer program may have given them other numbers. */
@@ -63,6 +64,7 @@ ALTER TABLE audit DROP COLUMN last_ms;
 ALTER TABLE audit DROP COLUMN times;
 ALTER TABLE audit DROP COLUMN refused;
 `,
+  wholeTimesBack,
 ];
 
 export interface Rollback {

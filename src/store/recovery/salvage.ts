@@ -211,6 +211,10 @@ function copyTable(
     .map((column) => `${column} DESC`)
     .join();
   const { writer } = db;
+  // Events of versions up to 0.2 have fractions of a millisecond, which the new store refuses.
+  const isTime = columns.split(", ").map((column) => /_ms$|^hour$/.test(column));
+  const whole = (row: unknown[]) =>
+    row.map((value, i) => (isTime[i] && typeof value === "number" ? Math.trunc(value) : value));
   const copy = (orderBy: string, from = `${name} NOT INDEXED`): boolean => {
     // The table itself, not an index that may be intact while the rows are not.
     const rows = new ReadableRows(source, `SELECT ${columns} FROM ${from} ORDER BY ${orderBy}`);
@@ -220,7 +224,7 @@ function copyTable(
     writer.exec("BEGIN IMMEDIATE");
     try {
       for (const row of rows) {
-        const changes = insertIfPossible(insert, row);
+        const changes = insertIfPossible(insert, whole(row));
         if (changes === 0 && orderBy === backwards) break;
         if (changes === null) isWhole = false;
         fresh += changes ?? 0;

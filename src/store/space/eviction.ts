@@ -1,3 +1,4 @@
+import { EVENT_KIND } from "../../core/alarm/event.ts";
 import type { Database } from "../database/database.ts";
 import type { SqliteGapLog } from "../outbox/gap-log.ts";
 import type { LaneQueue, Place } from "../outbox/lane-queue.ts";
@@ -52,8 +53,15 @@ interface Candidate extends Place {
 }
 
 const HOUR_SQL = "SELECT hour FROM readings WHERE hour >= ? ORDER BY hour LIMIT 1";
-const ROWS_SQL = `SELECT seq, stream, hour, time_ms AS timeMs, id, is_future AS isFuture, waveforms FROM readings
-  WHERE hour = ? AND (time_ms, seq) > (?, ?) ORDER BY time_ms, seq LIMIT ?`;
+const rowsSql = (which = "") => `SELECT seq, stream, hour, time_ms AS timeMs, id, is_future AS isFuture, waveforms FROM readings
+  WHERE hour = ? AND (time_ms, seq) > (?, ?) ${which} ORDER BY time_ms, seq LIMIT ?`;
+const ROWS_SQL = rowsSql();
+const EVENTS = `(SELECT stream FROM streams WHERE kind = '${EVENT_KIND}')`;
+/** Events of alarms are given up when nothing else is left: there are few, and somebody may have to act on them. */
+const GIVEN_UP_SQL = [
+  rowsSql(`AND stream NOT IN ${EVENTS}`),
+  rowsSql(`AND stream IN ${EVENTS}`),
+];
 const WAVEFORM_HOUR_SQL = "SELECT hour FROM waveforms WHERE hour >= ? ORDER BY hour LIMIT 1";
 const WAVEFORM_ROWS_SQL = `SELECT file_id AS seq, stream, hour, time_ms AS timeMs FROM waveforms
   WHERE hour = ? AND (time_ms, file_id) > (?, ?)
@@ -92,16 +100,18 @@ export class Eviction {
       readings.count -= slice.removed;
       for (const step of after) step();
     });
-    Object.assign(walk, startWalk());
-    while (!walk.isOver && slice.removed < rowsMax) {
-      const most = rowsMax - slice.removed;
-      for (const reading of this.#next(walk, Number.MAX_SAFE_INTEGER, most)) {
-        // What is counted as lost must not arrive after all.
-        if (outbox.rows.isUnderWay(reading)) continue;
-        const lanes = this.#giveUp(reading, reason, slice);
-        if (lanes.length > 0) after.push(() => outbox.rows.dropped(reading, lanes));
-        this.#remove(reading);
-        slice.removed += 1;
+    for (const sql of GIVEN_UP_SQL) {
+      Object.assign(walk, startWalk());
+      while (!walk.isOver && slice.removed < rowsMax) {
+        const most = rowsMax - slice.removed;
+        for (const reading of this.#next(walk, Number.MAX_SAFE_INTEGER, most, sql)) {
+          // What is counted as lost must not arrive after all.
+          if (outbox.rows.isUnderWay(reading)) continue;
+          const lanes = this.#giveUp(reading, reason, slice);
+          if (lanes.length > 0) after.push(() => outbox.rows.dropped(reading, lanes));
+          this.#remove(reading);
+          slice.removed += 1;
+        }
       }
     }
     return slice;
@@ -130,8 +140,8 @@ export class Eviction {
     identities.forget(reading.stream, reading.timeMs, hashOf(reading.id.toString("hex")));
   }
 
-  #next(walk: Walk, untilMs: number, rowsMax: number): Candidate[] {
-    return this.#walk<Candidate>(walk, untilMs, rowsMax, HOUR_SQL, ROWS_SQL);
+  #next(walk: Walk, untilMs: number, rowsMax: number, sql = ROWS_SQL): Candidate[] {
+    return this.#walk<Candidate>(walk, untilMs, rowsMax, HOUR_SQL, sql);
   }
 
   /** Waveforms before `untilMs`; with `mayGiveUp` also those that are still pending in a waveform lane. */

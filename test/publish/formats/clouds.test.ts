@@ -4,6 +4,8 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
+import { EVENT_KIND } from "../../../src/core/alarm/event.ts";
+import type { Kind } from "../../../src/core/sensor.ts";
 import { createAwsIotProfile } from "../../../src/publish/formats/aws-iot.ts";
 import { azureTopic, createAzureIotProfile } from "../../../src/publish/formats/azure-iot.ts";
 import { azureUsername, sasToken } from "../../../src/publish/formats/azure-sas.ts";
@@ -86,6 +88,17 @@ test("azure-iot – everything goes to devices/{device-id}/messages/events/ with
   });
   assert.deepEqual([message?.qos, message?.retain], [1, false]);
   assert.equal(JSON.parse(String(message?.payload)).values.channel1, 4.2);
+});
+
+test("azure-iot – an alarm event carries its own time, not that of its row", () => {
+  const event = {
+    kind: EVENT_KIND as Kind,
+    values: '{"time":"2026-11-20T15:04:05.250Z"}',
+    timeMs: TIME + 9_000,
+  };
+  const [message] = azure().encode.json({ reading: loopReading(event), live: false });
+  const bag = bagOf(message?.topic ?? "");
+  assert.deepEqual([bag["type"], bag["$.ctime"]], ["event", "2026-11-20T15:04:05.250Z"]);
 });
 
 test("azure-iot – states, gaps and about are distinguishable, nothing is retained, and no name breaks the topic", () => {

@@ -2,7 +2,9 @@
 // "Attributes API", "Telemetry upload API") and /docs/reference/mqtt-api/ ("Telemetry upload API", "Attributes API") give them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { EVENT_KIND } from "../../../src/core/alarm/event.ts";
 import type { Message } from "../../../src/core/message.ts";
+import type { Kind } from "../../../src/core/sensor.ts";
 import { createThingsBoardProfile } from "../../../src/publish/formats/thingsboard.ts";
 import { LOOP, loopReading, options, TIME, unpackParts, waveformParts } from "./profiles.ts";
 
@@ -30,6 +32,17 @@ test("telemetry – {device: [{ts, values}]} with the reading's own time, live o
       ],
     ]);
   }
+});
+
+test("telemetry – an alarm event carries its own time in whole milliseconds, not that of its row", () => {
+  const values = '{"alarm":"high","time":"2026-11-20T15:04:05.250Z"}';
+  const reading = loopReading({ kind: EVENT_KIND as Kind, values, timeMs: TIME + 9_000 });
+  assert.deepEqual(sent(profile.encode.json({ reading, live: false })), [
+    [
+      "v1/gateway/telemetry",
+      { "30007": [{ ts: TIME + 250, values: { event: JSON.parse(values) } }] },
+    ],
+  ]);
 });
 
 test("telemetry – nothing is retained, and a reading without any value sends only its quality", () => {
