@@ -53,15 +53,14 @@ interface Candidate extends Place {
 }
 
 const HOUR_SQL = "SELECT hour FROM readings WHERE hour >= ? ORDER BY hour LIMIT 1";
-const rowsSql = (which = "") => `SELECT seq, stream, hour, time_ms AS timeMs, id, is_future AS isFuture, waveforms FROM readings
+const rowsSql = (
+  which = "",
+) => `SELECT seq, stream, hour, time_ms AS timeMs, id, is_future AS isFuture, waveforms FROM readings
   WHERE hour = ? AND (time_ms, seq) > (?, ?) ${which} ORDER BY time_ms, seq LIMIT ?`;
 const ROWS_SQL = rowsSql();
 const EVENTS = `(SELECT stream FROM streams WHERE kind = '${EVENT_KIND}')`;
 /** Events of alarms are given up when nothing else is left: there are few, and somebody may have to act on them. */
-const GIVEN_UP_SQL = [
-  rowsSql(`AND stream NOT IN ${EVENTS}`),
-  rowsSql(`AND stream IN ${EVENTS}`),
-];
+const GIVEN_UP_SQL = [rowsSql(`AND stream NOT IN ${EVENTS}`), rowsSql(`AND stream IN ${EVENTS}`)];
 const WAVEFORM_HOUR_SQL = "SELECT hour FROM waveforms WHERE hour >= ? ORDER BY hour LIMIT 1";
 const WAVEFORM_ROWS_SQL = `SELECT file_id AS seq, stream, hour, time_ms AS timeMs FROM waveforms
   WHERE hour = ? AND (time_ms, file_id) > (?, ?)

@@ -47,7 +47,12 @@ test("whole times – events that 0.2 stored with fractions of a millisecond are
     owe(old, 0, 2, eventMs, insert(old, 2, eventMs));
   }
   // Their readings went with a full buffer, which took them for delivered.
-  for (const [lane, n] of [[0, 1001], [0, 1002], [5, 1001], [6, 1001]] as const)
+  for (const [lane, n] of [
+    [0, 1001],
+    [0, 1002],
+    [5, 1001],
+    [6, 1001],
+  ] as const)
     owe(old, lane, 2, START_MS - n + 0.25, n);
   old.prepare("INSERT INTO meta VALUES ('dropped', ?)").run('{"buffer_full":7,"too_old":1}');
   old.close();
