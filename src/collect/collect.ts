@@ -1,11 +1,13 @@
+import { publicDatabase } from "../core/database-url.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import { Backoff } from "../lib/backoff.ts";
 import { AmqpSource } from "./amqp/amqp-source.ts";
 import { brokerAddress, publicBroker } from "./broker-url.ts";
 import { Collector } from "./collector.ts";
-import { publicDatabase } from "./database/connection.ts";
+import { requirePrimary } from "./database/connection.ts";
 import { messageOf } from "./database/failure.ts";
 import { SCHEMA_VERSION, SchemaFailure } from "./database/migrate.ts";
+import { PoolerFailure } from "./database/pooler.ts";
 import { Writer } from "./database/writer.ts";
 import type { Source } from "./delivery.ts";
 import { Inbox } from "./inbox.ts";
@@ -20,6 +22,8 @@ interface CollectParts {
   readonly version: string;
 }
 
+/** Interval at which an idle writer looks whether its server still accepts writes, ms. */
+const PROBE_MS = 5000;
 /** Interval at which partitions are created ahead and dropped, ms. */
 const MAINTENANCE_MS = 3_600_000;
 const RETRY_MIN_MS = 500;
@@ -27,18 +31,18 @@ const RETRY_MAX_MS = 15_000;
 /** The contract's 10 s for a clean stop: what PostgreSQL has not accepted by then is delivered again, ms. */
 const END_MS = 8000;
 
-/** Runs until aborted; 0, or 1 if the database cannot be used as it is. With `migrateOnly` it updates the schema and ends. */
+/** Runs until aborted; 0, or 1 or 2 if the database or the way to it cannot be used as it is. With `migrateOnly` it updates the schema and ends. */
 export async function collect(
   options: CollectOptions & { readonly migrateOnly: boolean },
   parts: CollectParts,
   signal: AbortSignal,
 ): Promise<number> {
   const { logger, clock } = parts;
-  const writer = new Writer(options.to);
+  const writer = new Writer(options.to, logger);
   const database = publicDatabase(options.to);
   try {
-    if (!(await openDatabase(writer, database, options.migrateOnly, parts, signal)))
-      return signal.aborted ? 0 : 1;
+    const code = await openDatabase(writer, database, options.migrateOnly, parts, signal);
+    if (code !== null) return code;
     await writer.maintain(({ client, partitions }) => partitions.ahead(client, clock.now()));
     if (options.migrateOnly) {
       logger.info({ database, schema: SCHEMA_VERSION }, "the schema is up to date");
@@ -49,8 +53,8 @@ export async function collect(
     const inbox = new Inbox();
     const source = createSource(options, inbox, parts);
     inbox.add(source);
-    const isHealthy = () => source.isConnected && writer.isConnected;
-    const server = options.metrics && (await serveMetrics(options.metrics, metrics, isHealthy));
+    const health = () => ({ broker: source.isConnected, database: writer.problem });
+    const server = options.metrics && (await serveMetrics(options.metrics, metrics, health));
     if (server) logger.info({ host: options.metrics?.host, port: server.port }, "serving metrics");
     logger.info(
       {
@@ -75,30 +79,34 @@ export async function collect(
   }
 }
 
-/** False if aborted first, or if waiting would not help. */
+/** Null once open; else the exit code: aborted first, or waiting would not help. */
 async function openDatabase(
   writer: Writer,
   database: string,
   isOnce: boolean,
   { clock, logger }: CollectParts,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<number | null> {
   const backoff = new Backoff(RETRY_MIN_MS, RETRY_MAX_MS);
   while (!signal.aborted) {
     try {
       await writer.open();
-      return true;
+      return null;
     } catch (error) {
+      if (error instanceof PoolerFailure) {
+        logger.error({ database }, messageOf(error));
+        return 2;
+      }
       const fields = { database, error: messageOf(error) };
       if (isOnce || error instanceof SchemaFailure) {
         logger.error(fields, "the database cannot be used");
-        return false;
+        return 1;
       }
       logger.warn(fields, "PostgreSQL cannot be reached; trying again");
       await clock.sleep(backoff.next(), signal);
     }
   }
-  return false;
+  return 0;
 }
 
 function createSource(options: CollectOptions, inbox: Inbox, parts: CollectParts): Source {
@@ -127,7 +135,7 @@ async function run(options: CollectOptions, running: Running, signal: AbortSigna
   const collector = new Collector({ inbox, writer, metrics, clock, logger, flush }, options);
   const gauges = setInterval(() => metrics.sourceUp.set(source.isConnected ? 1 : 0), 1000);
   const receiving = source.run(disconnect.signal);
-  const maintaining = maintain(options, running, signal);
+  const maintaining = Promise.all([maintain(options, running, signal), probe(running, signal)]);
   const onAbort = () => source.pause();
   signal.addEventListener("abort", onAbort, { once: true });
   try {
@@ -146,6 +154,16 @@ function aborted(signal: AbortSignal): Promise<void> {
     if (signal.aborted) resolve();
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
+}
+
+/** Connects again, and notices a server that has become read-only, also while no message arrives. */
+async function probe({ writer, clock }: Running, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await clock.sleep(PROBE_MS, signal);
+    // The writer keeps the reason, and the next batch logs it.
+    if (!signal.aborted)
+      await writer.maintain(({ client }) => requirePrimary(client)).catch(() => {});
+  }
 }
 
 /**

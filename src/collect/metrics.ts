@@ -40,14 +40,20 @@ export function createCollectMetrics(group: string) {
 const HEADERS_TIMEOUT_MS = 10_000;
 const HEADER_BYTES_MAX = 8192;
 
+/** What `/healthz` shows; `database` says why nothing can be written, null if nothing is known against it. */
+interface Health {
+  readonly broker: boolean;
+  readonly database: string | null;
+}
+
 /**
- * `/metrics` for Prometheus and `/healthz`, which is 200 while broker and PostgreSQL are connected. Rejects if the port
- * is in use.
+ * `/metrics` for Prometheus and `/healthz`, which is 200 while the broker is connected and PostgreSQL accepts batches.
+ * Rejects if the port is in use.
  */
 export async function serveMetrics(
   { host, port }: { readonly host: string; readonly port: number },
   metrics: CollectMetrics,
-  isHealthy: () => boolean,
+  healthOf: () => Health,
 ): Promise<{ readonly port: number; close(): Promise<void> }> {
   const server = createServer(
     { headersTimeout: HEADERS_TIMEOUT_MS, maxHeaderSize: HEADER_BYTES_MAX },
@@ -55,11 +61,13 @@ export async function serveMetrics(
       request.resume();
       const path = request.url?.split("?")[0];
       if (request.method !== "GET" && request.method !== "HEAD") response.writeHead(405).end();
-      else if (path === "/healthz")
+      else if (path === "/healthz") {
+        const health = healthOf();
+        const ok = health.broker && health.database === null;
         response
-          .writeHead(isHealthy() ? 200 : 503, { "content-type": "application/json" })
-          .end(`${JSON.stringify({ ok: isHealthy() })}\n`);
-      else if (path === "/metrics")
+          .writeHead(ok ? 200 : 503, { "content-type": "application/json" })
+          .end(`${JSON.stringify({ ok, ...health })}\n`);
+      } else if (path === "/metrics")
         void metrics.registry.metrics().then((text) => {
           response.writeHead(200, { "content-type": metrics.registry.contentType }).end(text);
         });

@@ -4,6 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { databaseAddress } from "../core/database-url.ts";
 import { fileTrouble } from "../lib/file-trouble.ts";
 import type { Environment } from "./environment.ts";
 import type { Fault } from "./fault.ts";
@@ -162,11 +163,11 @@ function checkTo(to: string, place: CollectPlace, faults: Fault[]): void {
   if (to === "") {
     if (place.required.includes("to") && !faults.some((one) => one.place.startsWith("COLLECT_TO")))
       faults.push({ place: "--to or COLLECT_TO", problem: "is required but not set", remedy });
-  } else if (!/^postgres(ql)?:\/\//.test(to) || !URL.canParse(to)) {
+  } else if (databaseAddress(to) === null) {
     faults.push({
       place: placeOf(place, "to"),
-      problem: "is not a PostgreSQL address",
-      remedy,
+      problem: "is not a PostgreSQL address (target_session_attrs may be read-write or any)",
+      remedy: `${remedy}, or of several servers: postgres://…@db1:5432,db2:5432/gateside?target_session_attrs=read-write`,
     });
   }
 }

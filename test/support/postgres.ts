@@ -44,6 +44,8 @@ export interface Postgres {
   readonly isRunning: boolean;
   stop(): void;
   start(): void;
+  /** Makes a standby the primary. */
+  promote(): void;
   /** SIGQUIT: no checkpoint, every connection cut, as after a crash. */
   crash(): void;
   close(): void;
@@ -57,6 +59,8 @@ export interface PostgresOptions {
   readonly isDurable?: boolean;
   /** Further lines of postgresql.conf. */
   readonly config?: readonly string[];
+  /** Copies this server and follows it as a streaming standby. */
+  readonly standbyOf?: Postgres;
 }
 
 /** nobody: PostgreSQL's programs refuse root. */
@@ -111,7 +115,11 @@ export async function openPostgres(options: PostgresOptions = {}): Promise<Postg
   const directory = mkdtempSync(join(options.below ?? tmpdir(), "gateside-postgres-"));
   const data = join(directory, "data");
   if (isRoot) chownSync(directory, NOBODY, NOBODY);
-  createCluster(data, directory);
+  if (options.standbyOf === undefined) createCluster(data, directory);
+  else {
+    const from = ["-h", "127.0.0.1", "-p", String(options.standbyOf.port), "-U", "postgres"];
+    run("pg_basebackup", [...from, "-D", data, "-R", "-c", "fast", "--no-sync"], directory);
+  }
   const config = [
     `port = ${port}`,
     "listen_addresses = '127.0.0.1'",
@@ -169,6 +177,7 @@ export async function openPostgres(options: PostgresOptions = {}): Promise<Postg
       start();
       isUp = true;
     },
+    promote: () => control("promote"),
     crash() {
       stop("immediate");
       isUp = false;

@@ -1,13 +1,56 @@
 import { Client, type ClientBase } from "pg";
 import { from as copyFrom } from "pg-copy-streams";
+import { databaseAddress, publicDatabase } from "../../core/database-url.ts";
+import type { Logger } from "../../core/ports.ts";
+import { messageOf } from "./failure.ts";
 
 /** Name lookup, TCP, TLS and login together, ms. */
 const CONNECT_TIMEOUT_MS = 10_000;
 /** A server that does not respond for this long is gone: the batch is retried over another connection, ms. */
 const SILENCE_MS = 120_000;
 
-/** Opens a connection. Times are read and written as UTC. Rejects if the server cannot be reached or refuses. */
-export async function openConnection(url: string, name: string): Promise<Client> {
+/** The server cannot be written to; the code lets it count as a lost connection. */
+class NotPrimary extends Error {
+  readonly code = "08004";
+}
+
+interface ConnectionOptions {
+  /** A standby will do. */
+  readonly isReading?: boolean;
+  /** For hosts that are passed over. */
+  readonly logger?: Logger | null;
+}
+
+/**
+ * Opens a connection to the first of the hosts that serves; one that only reads accepts standbys, unless the address
+ * forbids it. Times are read and written as UTC. Rejects if no host serves.
+ * @param name as the server's statistics show it
+ */
+export async function openConnection(
+  url: string,
+  name: string,
+  { isReading = false, logger }: ConnectionOptions = {},
+): Promise<Client> {
+  const address = databaseAddress(url);
+  if (address === null) throw new Error(`${publicDatabase(url)} is not a PostgreSQL address`);
+  const { hosts, isPrimary } = address;
+  const failures: string[] = [];
+  let last: unknown;
+  for (const host of hosts) {
+    try {
+      return await connect(host, name, isPrimary || !isReading);
+    } catch (error) {
+      last = error;
+      const fields = { database: publicDatabase(host), error: messageOf(error) };
+      if (hosts.length > 1) logger?.warn(fields, "this server of the database cannot be used");
+      failures.push(`${publicDatabase(host)}: ${fields.error}`);
+    }
+  }
+  if (last instanceof Error && hosts.length > 1) last.message = failures.join("; ");
+  throw last;
+}
+
+async function connect(url: string, name: string, isPrimary: boolean): Promise<Client> {
   const client = new Client({
     connectionString: url,
     application_name: name,
@@ -17,14 +60,30 @@ export async function openConnection(url: string, name: string): Promise<Client>
   });
   // Failures reach whoever waits for a response; without a listener they would end the process.
   client.on("error", () => {});
-  await client.connect();
-  await client.query("SET TIME ZONE 'UTC'; SET client_min_messages = warning");
-  return client;
+  try {
+    await client.connect();
+    await client.query("SET TIME ZONE 'UTC'; SET client_min_messages = warning");
+    if (isPrimary) await requirePrimary(client);
+    return client;
+  } catch (error) {
+    dropConnection(client);
+    throw error;
+  }
+}
+
+/** Throws if the server accepts no writes. */
+export async function requirePrimary(client: ClientBase): Promise<void> {
+  const { rows } = await client.query<{ standby: boolean; read_only: string }>(
+    "SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') AS read_only",
+  );
+  if (rows[0]?.standby === true) throw new NotPrimary("this is a standby; trying the next");
+  if (rows[0]?.read_only === "on")
+    throw new NotPrimary("this server accepts no writes (it is set to read-only); trying the next");
 }
 
 /** Like `openConnection`, for read-only use. Rejects if no collector has created its tables there. */
 export async function openForReading(url: string, name: string): Promise<Client> {
-  const client = await openConnection(url, name);
+  const client = await openConnection(url, name, { isReading: true });
   try {
     const { rows } = await client.query<{ is_there: boolean }>(
       "SELECT to_regclass('gateside_schema') IS NOT NULL AS is_there",
@@ -68,14 +127,4 @@ export function copyIn(client: ClientBase, sql: string, lines: string): Promise<
     stream.once("finish", resolve);
     stream.end(lines);
   });
-}
-
-/** The URL without user name, password and options, for logs. */
-export function publicDatabase(url: string): string {
-  try {
-    const { host, pathname } = new URL(url);
-    return `postgres://${host}${pathname}`;
-  } catch {
-    return "postgres://…";
-  }
 }

@@ -11,9 +11,12 @@ export type FailureKind =
 const DATA_CLASSES = ["22", "23", "54"];
 const SETUP_CLASSES = ["28", "3D", "3F", "42", "0A", "25"];
 
+/** A statement that writes has reached a standby, or a primary that was set to read-only. */
+const READ_ONLY = "25006";
+
 export function failureKind(error: unknown): FailureKind {
   const code = sqlState(error);
-  if (code === null) return "later";
+  if (code === null || code === READ_ONLY) return "later";
   if (code === "23514" && /no partition of relation/.test(messageOf(error))) return "later";
   const group = code.slice(0, 2);
   if (DATA_CLASSES.includes(group)) return "data";
@@ -35,5 +38,5 @@ export function messageOf(error: unknown): string {
 /** True if the connection may be used for the next transaction after a ROLLBACK. */
 export function isConnectionUsable(error: unknown): boolean {
   const code = sqlState(error);
-  return code !== null && !/^(08|57P|XX|58)/.test(code);
+  return code !== null && code !== READ_ONLY && !/^(08|57P|XX|58)/.test(code);
 }

@@ -21,26 +21,62 @@ export class SchemaFailure extends Error {
   readonly code = "schema";
 }
 
+/** How long another process that migrates is waited for before it is reported, ms. */
+const LOCK_WAIT_MS = 10_000;
+const LOCK_RETRY_MS = 250;
+const LOCK = "hashtext('gateside'), hashtext('migrate')";
+
+/** Another session migrates, or has left its lock behind; the code lets it be tried again. */
+class MigrationLocked extends Error {
+  readonly code = "55P03";
+}
+
 /**
  * Updates the schema to this program's version, one transaction per step. Several processes may start at once: one does
  * it. Throws a `SchemaFailure` if the database is newer, or older and this role may not create tables. Returns the
  * steps taken.
  */
-export async function migrate(client: ClientBase): Promise<number> {
-  await client.query("SELECT pg_advisory_lock(hashtext('gateside'), hashtext('migrate'))");
+export async function migrate(client: ClientBase, lockWaitMs = LOCK_WAIT_MS): Promise<number> {
+  if ((await dueSteps(client)).length === 0) return 0;
+  await lock(client, lockWaitMs);
   try {
-    const at = await versionOf(client);
-    if (at > SCHEMA_VERSION)
-      throw new SchemaFailure(
-        `the database has schema ${at}, but this program supports only up to ${SCHEMA_VERSION}: update gateside on this machine first`,
-      );
-    const due = STEPS.slice(at);
+    const due = await dueSteps(client);
     for (const step of due) await take(client, step);
     if (due.length > 0) await grant(client);
     return due.length;
   } finally {
-    await client.query("SELECT pg_advisory_unlock(hashtext('gateside'), hashtext('migrate'))");
+    await client.query(`SELECT pg_advisory_unlock(${LOCK})`);
   }
+}
+
+async function dueSteps(client: ClientBase): Promise<readonly Step[]> {
+  const at = await versionOf(client);
+  if (at > SCHEMA_VERSION)
+    throw new SchemaFailure(
+      `the database has schema ${at}, but this program supports only up to ${SCHEMA_VERSION}: update gateside on this machine first`,
+    );
+  return STEPS.slice(at);
+}
+
+/** Never waits in silence: a pooler can leave a lock behind that nobody releases. */
+async function lock(client: ClientBase, waitMs: number): Promise<void> {
+  for (let waitedMs = 0; ; waitedMs += LOCK_RETRY_MS) {
+    const { rows } = await client.query<{ taken: boolean }>(
+      `SELECT pg_try_advisory_lock(${LOCK}) AS taken`,
+    );
+    if (rows[0]?.taken === true) return;
+    if (waitedMs >= waitMs) break;
+    await new Promise((resolve) => setTimeout(resolve, LOCK_RETRY_MS));
+  }
+  const { rows } = await client.query<{ holder: string }>(
+    `SELECT format('%s (process %s)', coalesce(nullif(a.application_name, ''), 'a session without a name'), l.pid) AS holder
+     FROM pg_locks l LEFT JOIN pg_stat_activity a USING (pid)
+     WHERE l.locktype = 'advisory' AND l.granted AND (l.classid::bigint, l.objid::bigint)
+       = (hashtext('gateside')::bigint & 4294967295, hashtext('migrate')::bigint & 4294967295)`,
+  );
+  throw new MigrationLocked(
+    `the migration lock is held by ${rows[0]?.holder ?? "another session"}; waiting until it is released`,
+  );
 }
 
 async function versionOf(client: ClientBase): Promise<number> {

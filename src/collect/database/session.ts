@@ -1,8 +1,10 @@
 import type { Client } from "pg";
+import type { Logger } from "../../core/ports.ts";
 import { dropConnection, openConnection } from "./connection.ts";
 import { Dictionary } from "./dictionary.ts";
 import { migrate } from "./migrate.ts";
 import { Partitions } from "./partitions.ts";
+import { refuseTransactionPooling } from "./pooler.ts";
 import { Streams } from "./streams.ts";
 import { createStages } from "./write-readings.ts";
 import { Descriptions } from "./write-states.ts";
@@ -16,6 +18,8 @@ const NUMBERED = "stream, unit_set, attribute_set";
  */
 export interface Session {
   readonly client: Client;
+  /** The server's process for this connection. */
+  readonly backend: Backend;
   readonly streams: Streams;
   readonly units: Dictionary;
   readonly attributes: Dictionary;
@@ -23,6 +27,12 @@ export interface Session {
   readonly partitions: Partitions;
   /** The tables that the numbers belong to. */
   readonly tables: string;
+}
+
+/** Identified by process number and start. */
+export interface Backend {
+  readonly pid: number;
+  readonly startedAt: Date;
 }
 
 /** The tables were replaced under an open connection. */
@@ -35,14 +45,20 @@ class TablesReplaced extends Error {
   }
 }
 
-/** Connects and updates the schema. Rejects if that fails. */
-export async function openSession(url: string): Promise<Session> {
-  const client = await openConnection(url, "gateside collect");
+/** Connects and updates the schema. Rejects if that fails; with a `PoolerFailure` behind a pooler that cannot be used. */
+export async function openSession(url: string, logger: Logger | null): Promise<Session> {
+  const client = await openConnection(url, "gateside collect", { logger });
   try {
+    const backend = await backendOf(client);
+    await refuseTransactionPooling(url, client, backend.pid);
+    // Nothing here needs a standby's confirmation, and a start must not wait for one that is away.
+    await client.query("SET synchronous_commit = local");
     await migrate(client);
     await createStages(client);
+    await client.query("RESET synchronous_commit");
     return {
       client,
+      backend,
       streams: new Streams(),
       units: new Dictionary("unit_set"),
       attributes: new Dictionary("attribute_set"),
@@ -54,6 +70,13 @@ export async function openSession(url: string): Promise<Session> {
     dropConnection(client);
     throw error;
   }
+}
+
+async function backendOf(client: Client): Promise<Backend> {
+  const { rows } = await client.query<{ pid: number; started: Date }>(
+    "SELECT pid, backend_start AS started FROM pg_stat_activity WHERE pid = pg_backend_pid()",
+  );
+  return { pid: rows[0]?.pid ?? 0, startedAt: rows[0]?.started ?? new Date(0) };
 }
 
 /**

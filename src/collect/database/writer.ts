@@ -1,11 +1,13 @@
+import type { Logger } from "../../core/ports.ts";
 import type { Delivery } from "../delivery.ts";
 import type { Item, ReadingItem } from "../parse/item.ts";
 import { rejected } from "../parse/parse-message.ts";
-import { dropConnection, withDeadline } from "./connection.ts";
-import { isConnectionUsable } from "./failure.ts";
+import { dropConnection } from "./connection.ts";
+import { isConnectionUsable, messageOf } from "./failure.ts";
 import { Names } from "./names.ts";
 import { readingRow } from "./reading-rows.ts";
 import { begin, openSession, type Session } from "./session.ts";
+import { Watch, type WatchTimes } from "./watch.ts";
 import {
   type Rejection,
   writeEvents,
@@ -42,31 +44,50 @@ export interface Written {
 /** Writes batches to PostgreSQL, one transaction each. Repeating one changes nothing. */
 export class Writer {
   readonly #url: string;
+  readonly #logger: Logger | null;
+  readonly #watch: Watch;
   #session: Session | null = null;
+  /** Of the connection before. */
+  #failure: string | null = null;
   /** A connection does one thing at a time: maintenance must not get into a batch's transaction. */
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(url: string) {
+  constructor(url: string, logger: Logger | null = null, times?: WatchTimes) {
     this.#url = url;
+    this.#logger = logger;
+    this.#watch = new Watch(url, logger, times);
   }
 
-  get isConnected(): boolean {
-    return this.#session !== null;
+  /** Why batches cannot be written at present; null if nothing is known against it. */
+  get problem(): string | null {
+    if (this.#session === null) return this.#failure ?? "not connected";
+    const { waitsFor } = this.#watch;
+    return waitsFor === null ? null : `waits for ${waitsFor}`;
   }
 
   /** Connects if necessary, with the schema up to date. Rejects if that fails. */
   async open(): Promise<Session> {
     if (this.#session !== null) return this.#session;
-    const session = await openSession(this.#url);
+    const session = await this.#open();
     this.#session = session;
+    this.#failure = null;
     session.client.once("end", () => this.#forget(session));
     return session;
+  }
+
+  async #open(): Promise<Session> {
+    try {
+      return await openSession(this.#url, this.#logger);
+    } catch (error) {
+      this.#failure = messageOf(error);
+      throw error;
+    }
   }
 
   async close(): Promise<void> {
     const session = this.#session;
     this.#session = null;
-    await session?.client.end().catch(() => {});
+    await Promise.all([session?.client.end().catch(() => {}), this.#watch.close()]);
   }
 
   /** Returns once committed. A batch that failed has changed nothing, except after a COMMIT whose response was lost. */
@@ -86,7 +107,7 @@ export class Writer {
   async #use<T>(work: (session: Session) => Promise<T>): Promise<T> {
     const session = await this.open();
     try {
-      return await withDeadline(session.client, work(session));
+      return await this.#watched(session, work(session));
     } catch (error) {
       await this.#recover(session, error);
       throw error;
@@ -104,14 +125,19 @@ export class Writer {
     session.partitions.forget();
     if (isConnectionUsable(error)) {
       try {
-        await withDeadline(session.client, session.client.query("ROLLBACK"));
+        await this.#watched(session, session.client.query("ROLLBACK"));
         return;
       } catch {
         // The connection is gone after all.
       }
     }
+    this.#failure = messageOf(error);
     this.#forget(session);
     dropConnection(session.client);
+  }
+
+  #watched<T>({ client, backend }: Session, work: Promise<T>): Promise<T> {
+    return this.#watch.during(client, backend, work);
   }
 
   #forget(session: Session): void {

@@ -1,5 +1,6 @@
+import { publicDatabase } from "../../core/database-url.ts";
 import { topicLevel } from "../../core/topic-level.ts";
-import { openForReading, publicDatabase } from "../database/connection.ts";
+import { openForReading } from "../database/connection.ts";
 import { messageOf } from "../database/failure.ts";
 import { unreachedText } from "../unreached.ts";
 import { type BoxFacts, type FleetBox, fleetBox, type Json } from "./box.ts";

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Client } from "pg";
 import { dropConnection, openConnection, withDeadline } from "../database/connection.ts";
+import { isConnectionUsable, sqlState } from "../database/failure.ts";
 
 /** No more collectors than this share a subscription. */
 const SLOTS_MAX = 256;
@@ -98,7 +99,12 @@ export class SessionSlots {
   #inTurn<T>(work: (client: Client) => Promise<T>): Promise<T> {
     const result = this.#turn.then(async () => {
       const client = await this.#connect();
-      return withDeadline(client, work(client));
+      try {
+        return await withDeadline(client, work(client));
+      } catch (error) {
+        if (sqlState(error) !== null && !isConnectionUsable(error)) this.#drop(client);
+        throw error;
+      }
     });
     this.#turn = result.catch(() => {});
     return result;
@@ -119,11 +125,15 @@ export class SessionSlots {
   async #connect(): Promise<Client> {
     if (this.#client !== null) return this.#client;
     const client = await openConnection(this.#url, "gateside collect sessions");
-    client.once("end", () => {
-      if (this.#client === client) this.#client = null;
-      dropConnection(client);
-    });
+    // What it writes need not outlive a fail-over, and must not wait for a standby that is away.
+    await client.query("SET synchronous_commit = local");
+    client.once("end", () => this.#drop(client));
     this.#client = client;
     return client;
+  }
+
+  #drop(client: Client): void {
+    if (this.#client === client) this.#client = null;
+    dropConnection(client);
   }
 }
