@@ -254,6 +254,7 @@ export const COMMANDS: readonly Command[] = [
     flags: EXPORT_FLAGS,
     examples: [
       "gateside export --from 2026-11-01 --to 2026-11-30 > november.csv",
+      "gateside export --from 2026-11-01 --to 2026-11-30 --kind accel --excel > november.csv",
       "gateside export --from 2026-11-20T06:00:00Z --to 2026-11-20T14:00:00Z --kind loop --format jsonl",
       "gateside export --from 2026-11-01 --to 2026-11-30 --format parquet > november.parquet",
       "gateside export --from 2026-11-20 --to 2026-11-20 --sensor 10234 --waveforms wav --format wav",
