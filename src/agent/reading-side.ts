@@ -1,5 +1,6 @@
 /** The parts that readings pass through: gateway, poller, node states, store, alarms; and those that show stored readings. */
 import type { Reading } from "../core/reading.ts";
+import type { Poller } from "../poll/poller.ts";
 import { createAlarms } from "./alarms/alarms.ts";
 import { createDeliveries } from "./alarms/delivery.ts";
 import { AlarmEngines } from "./alarms/engines.ts";
@@ -23,10 +24,19 @@ export function buildReadingSide(base: AgentBase, { store, marks, gateway }: Age
     watch.stored(reading);
   };
   const engines = settings.alarmsEnabled
-    ? new AlarmEngines({ site, store: store.alarms, history: store.history, logger, metrics })
+    ? new AlarmEngines({
+        site,
+        store: store.alarms,
+        history: store.history,
+        clock,
+        zone: settings.gatewayTimezone,
+        pendingDays: (sensor, kind) => poller.pendingDays(sensor, kind),
+        logger,
+        metrics,
+      })
     : null;
   const reading = createReadingParts({ ...base, gateway });
-  const poller = createPoller({
+  const poller: Poller = createPoller({
     ...base,
     gateway,
     store,
@@ -34,6 +44,8 @@ export function buildReadingSide(base: AgentBase, { store, marks, gateway }: Age
     reading,
     wantsTones: (sensor) => engines?.findings.wantsTones(sensor) ?? false,
     onStored,
+    onRead: ({ sensor, kind, day }, atMs) =>
+      engines?.alarms.wait.noteRead(sensor, kind, { day, atMs }),
   });
   const nodeStates = createNodeStates({ ...base, source: gateway, store, poller, onStored });
   const alarms =

@@ -1,18 +1,24 @@
 /** The engines of alarms and findings over the store: they load their states from it, and follow what is stored. */
 import { AlarmEngine } from "../../core/alarm/engine.ts";
 import type { AlarmEvent } from "../../core/alarm/event.ts";
+import type { FollowUp } from "../../core/alarm/follow-up.ts";
 import type { AlarmStore } from "../../core/alarm/ports.ts";
 import { FindingEngine, isFindingState } from "../../core/diagnosis/engine.ts";
 import { DiagnosisFollower } from "../../core/diagnosis/follower.ts";
-import type { Logger } from "../../core/ports.ts";
+import { Wait, type WaitOptions } from "../../core/machine-state/wait.ts";
+import type { Clock, Logger } from "../../core/ports.ts";
 import type { SiteSource } from "../../core/site-source.ts";
 import type { Metrics } from "../../lib/metrics.ts";
-import { earlierPoint, primeNewest, primeSignals, type StoredHistory } from "./priming.ts";
+import { earlierPoints, primeNewest, primeSignals, type StoredHistory } from "./priming.ts";
 
 export interface EngineParts {
   readonly site: SiteSource;
   readonly store: AlarmStore;
   readonly history: StoredHistory;
+  readonly clock: Pick<Clock, "monotonic">;
+  /** Of the gateway's days. */
+  readonly zone: string;
+  readonly pendingDays: NonNullable<WaitOptions["pendingDays"]>;
   readonly logger: Logger;
   readonly metrics: Pick<Metrics, "alarmsActive">;
 }
@@ -23,19 +29,32 @@ export class AlarmEngines {
   readonly alarms: AlarmEngine;
   readonly findings: FindingEngine;
   readonly #parts: EngineParts;
+  readonly #follower: DiagnosisFollower;
   readonly #listeners = new Set<EventListener>();
   #hasFailed = false;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
-    const { history, site } = parts;
+    const { clock, history, pendingDays, site, store, zone } = parts;
+    const startedAt = clock.monotonic();
+    const wait = new Wait(site.current, {
+      rows: store.waiting,
+      earlier: (signal, timeMs, count) => earlierPoints(history, signal, timeMs, count),
+      zone,
+      runningMs: () => clock.monotonic() - startedAt,
+      pendingDays,
+    });
     this.alarms = new AlarmEngine(site.current, {
-      earlier: (sensor, kind, value, timeMs) => earlierPoint(history, sensor, kind, value, timeMs),
+      wait,
       onEvents: (events) => this.#announce(events),
     });
-    this.findings = new FindingEngine(site.current, {
-      speedAt: (machine, timeMs) => this.alarms.speedAt(machine, timeMs),
-      stateAt: (sensor, timeMs) => this.alarms.machineState(sensor, timeMs),
+    this.findings = new FindingEngine(site.current, { wait });
+    this.#follower = new DiagnosisFollower(this.alarms, this.findings, {
+      onFindings: (events) => this.#announce(events),
+      onFailure: (err, sensor) => {
+        if (!this.#hasFailed) parts.logger.error({ err, sensor }, "diagnosis failed");
+        this.#hasFailed = true;
+      },
     });
   }
 
@@ -56,19 +75,18 @@ export class AlarmEngines {
     }
     primeNewest(history, site.current, this.alarms, this.findings);
     primeSignals(history, this.alarms);
-    store.follower = new DiagnosisFollower(this.alarms, this.findings, {
-      onFindings: (events) => this.#announce(events),
-      onFailure: (err, sensor) => {
-        if (!this.#hasFailed) logger.error({ err, sensor }, "diagnosis failed");
-        this.#hasFailed = true;
-      },
-    });
+    store.follower = this.#follower;
     this.#count();
     site.onChange((next) => {
       this.alarms.setSite(next);
       this.findings.setSite(next);
       primeSignals(history, this.alarms);
     });
+  }
+
+  /** Judges what has waited for long enough for the state and speed of its machine. */
+  judgeDue(): FollowUp {
+    return this.#follower.judgeDue();
   }
 
   /** Calls the listener with the events of each commit. Returns how to stop that. */

@@ -49,6 +49,7 @@ export class AlarmUpkeep {
   /** Raises and clears the alarms of silent sensors, and ends shelves. */
   async tick(): Promise<void> {
     const { engines, isGatewayUp, sensors, store } = this.#parts;
+    await this.#judgeDue();
     // Shelves end by the gateway's clock: a box whose clock is ahead would end them at every start.
     const now = this.#time.now();
     if (now === null) return;
@@ -60,6 +61,15 @@ export class AlarmUpkeep {
         false,
       ),
     );
+  }
+
+  /** What waited for a signal that has been read without anything new, or that cannot be read. */
+  async #judgeDue(): Promise<void> {
+    const { engines, store } = this.#parts;
+    const judge = () => store.apply("judge what waited", () => engines.judgeDue(), false);
+    while (engines.alarms.wait.releases()) {
+      if (!(await this.#write("alarms that waited", judge))) return;
+    }
   }
 
   async #reconcile(): Promise<void> {
@@ -95,11 +105,13 @@ export class AlarmUpkeep {
   }
 
   /** Faults of the store are temporary; the next tick tries again. */
-  async #write(what: string, work: () => Promise<unknown>): Promise<void> {
+  async #write(what: string, work: () => Promise<unknown>): Promise<boolean> {
     try {
       await work();
+      return true;
     } catch (err) {
       this.#parts.logger.warn({ err }, `${what} could not be stored yet`);
+      return false;
     }
   }
 }

@@ -92,6 +92,12 @@ export function follow(
   return { ...state, slow: { median, mad: Math.max(0, mad) } };
 }
 
+/** The baseline as it was learned; nothing before that. */
+export function firstAt(state: BaselineState, timeMs: number): BaselineState {
+  const isLearned = state.learnedMs !== null && state.learnedMs <= timeMs;
+  return isLearned ? { ...state, slow: state.first } : UNLEARNED;
+}
+
 /** Limits by the baseline; null while there is none. */
 export function baselineBounds(state: BaselineState, test: BaselineTest): Bounds | null {
   const { first, slow } = state;

@@ -2,8 +2,6 @@
 import type { Kind } from "../sensor.ts";
 import { type BaselineState, UNLEARNED } from "./baseline.ts";
 import type { Acknowledgement, Shelf } from "./event.ts";
-import type { FollowedReading } from "./follow-up.ts";
-import type { SignalPoints } from "./signal.ts";
 import { NORMAL, type WatchState } from "./watch-state.ts";
 
 /** What began with the transition from normal to active and lasts until cleared. */
@@ -59,13 +57,6 @@ interface Newest {
   readonly id: string;
 }
 
-/** A reading that arrived before the signal that shows whether its machine was running. */
-export interface WaitingReading {
-  readonly reading: FollowedReading;
-  /** It was late when it arrived, or a newer one has been evaluated meanwhile. */
-  readonly isLate: boolean;
-}
-
 /** Values of the maps are never altered in place: a copy of the maps is a copy of all. */
 export interface SensorAlarms {
   readonly newest: Map<Kind, Newest>;
@@ -73,13 +64,10 @@ export interface SensorAlarms {
   readonly live: Map<string, AlarmState>;
   /** The same for late readings: a second run over the past, restarted whenever time goes back. */
   readonly past: Map<string, AlarmState>;
-  readonly pastMs: Map<Kind, number>;
+  /** By kind, and those of what waits for the machine's state separately. */
+  readonly pastMs: Map<string, number>;
   /** By `watch key@running state`. */
   readonly baselines: Map<string, BaselineState>;
-  /** By `kind/value`, if machines use them. */
-  readonly signals: Map<string, SignalPoints>;
-  /** Readings that wait for the state of their machine, in order of time. */
-  readonly waiting: Map<Kind, readonly WaitingReading[]>;
   /** Number of the next learning sample. */
   nextSample: number;
   /** Something that is saved may have changed since this copy was made. */
@@ -93,8 +81,6 @@ export function emptySensor(): SensorAlarms {
     past: new Map(),
     pastMs: new Map(),
     baselines: new Map(),
-    signals: new Map(),
-    waiting: new Map(),
     nextSample: 0,
     isChanged: false,
   };
@@ -107,22 +93,15 @@ export function copySensor(from: SensorAlarms): SensorAlarms {
     past: new Map(from.past),
     pastMs: new Map(from.pastMs),
     baselines: new Map(from.baselines),
-    signals: new Map(from.signals),
-    waiting: new Map(from.waiting),
     nextSample: from.nextSample,
     isChanged: false,
   };
 }
 
-/** Waiting readings of a sensor and kind that survive a restart: each waiting reading is written with them. */
-const SAVED_WAITING = 32;
-
 interface SavedSensor {
-  /** Absent in texts of version 0.1. */
-  readonly waiting?: [Kind, readonly WaitingReading[]][];
   readonly live: [string, AlarmState][];
   readonly past: [string, AlarmState][];
-  readonly pastMs: [Kind, number][];
+  readonly pastMs: [string, number][];
   readonly baselines: [string, BaselineState][];
 }
 
@@ -133,17 +112,14 @@ export function saveSensor(sensor: SensorAlarms): string | null {
     // What is being learned is rebuilt from the samples.
     return state.from === 0 ? [] : [[key, { ...UNLEARNED, from: state.from }]];
   });
-  const { live, past, pastMs, waiting } = sensor;
-  const size = live.size + past.size + pastMs.size + waiting.size + baselines.length;
+  const { live, past, pastMs } = sensor;
+  const size = live.size + past.size + pastMs.size + baselines.length;
   if (size === 0) return null;
   const saved: SavedSensor = {
     live: [...live],
     past: [...past],
     pastMs: [...pastMs],
     baselines,
-    ...(waiting.size === 0
-      ? {}
-      : { waiting: [...waiting].map(([kind, all]) => [kind, all.slice(-SAVED_WAITING)]) }),
   };
   return JSON.stringify(saved);
 }
@@ -158,7 +134,6 @@ export function loadSensor(text: string): SensorAlarms {
   for (const [key, state] of saved.live) sensor.live.set(key, state);
   for (const [key, state] of saved.past) sensor.past.set(key, state);
   for (const [kind, ms] of saved.pastMs) sensor.pastMs.set(kind, ms);
-  for (const [kind, waiting] of saved.waiting ?? []) sensor.waiting.set(kind, waiting);
   for (const [key, state] of saved.baselines) sensor.baselines.set(key, state);
   return sensor;
 }

@@ -3,8 +3,10 @@
  * FollowUp for the transaction of the readings, like the alarms'; `committed` applies it, `undone` drops it.
  */
 import { type AlarmEvent, eventId } from "../alarm/event.ts";
-import type { FollowedReading, FollowUp, MachineState } from "../alarm/follow-up.ts";
+import type { FollowedReading, FollowUp } from "../alarm/follow-up.ts";
 import type { Machine } from "../machine.ts";
+import type { Wait } from "../machine-state/wait.ts";
+import { readingOfText, waitingText } from "../machine-state/waiting-text.ts";
 import { type Kind, normalCode, type Sensor, type Site } from "../sensor.ts";
 import { findingKey } from "./finding.ts";
 import { judge } from "./judge.ts";
@@ -22,21 +24,11 @@ import { THRESHOLDS, type Thresholds } from "./thresholds.ts";
 const FINDING_ALARM = "finding";
 /** Findings are stored among the states of the alarms, under the sensor's code with this prefix. */
 const SAVED_PREFIX = "finding:";
-/** Readings of one sensor that wait for the speed of their time; the oldest are dropped. */
-const WAITING_MAX = 48;
-/** Readings of the signal that a waiting reading is compared with before it is dropped. */
-const TRIES_MAX = 3;
 
 export interface FindingOptions {
-  /** r/min; null while it is unknown. */
-  readonly speedAt: (machine: number, timeMs: number) => number | null;
-  readonly stateAt: (sensor: string, timeMs: number) => MachineState | null;
+  /** State and speed of the machines, and what waits for them. */
+  readonly wait: Pick<Wait, "admit" | "due" | "isSignal" | "speedAt" | "stateAt">;
   readonly thresholds?: Thresholds;
-}
-
-interface Waiting {
-  readonly reading: FollowedReading;
-  readonly tries: number;
 }
 
 interface Watched {
@@ -51,8 +43,9 @@ export class FindingEngine {
   readonly #staged = new Map<string, SensorFindings>();
   readonly #texts = new Map<string, string | null>();
   readonly #stagedTexts = new Map<string, string | null>();
-  readonly #waiting = new Map<string, readonly Waiting[]>();
-  readonly #stagedWaiting = new Map<string, readonly Waiting[]>();
+  /** Time of the newest reading that arrived, ms, whether it waits or was judged. */
+  readonly #arrived = new Map<string, number>();
+  readonly #stagedArrived = new Map<string, number>();
   #machines: readonly Machine[] = [];
 
   constructor(site: Site, options: FindingOptions) {
@@ -70,7 +63,6 @@ export class FindingEngine {
       watched.set(normalCode(sensor.code), { sensor, machine });
     }
     this.#watched = watched;
-    for (const code of this.#waiting.keys()) if (!watched.has(code)) this.#waiting.delete(code);
   }
 
   get machines(): readonly Machine[] {
@@ -120,11 +112,7 @@ export class FindingEngine {
 
   /** The newest reading from before this process started: readings that are not newer count as late. */
   prime(sensor: string, newestMs: number): void {
-    const code = normalCode(sensor);
-    const state = this.of(code);
-    if (this.#watched.has(code) && newestMs > (state.newestMs ?? Number.NEGATIVE_INFINITY)) {
-      this.#states.set(code, { ...state, newestMs });
-    }
+    this.#arrived.set(normalCode(sensor), newestMs);
   }
 
   /** Readings of one sensor and kind, about to be committed; the alarms have processed them. */
@@ -135,78 +123,78 @@ export class FindingEngine {
   ): Pick<FollowUp, "events" | "states"> {
     const code = normalCode(sensor);
     const events: AlarmEvent[] = [];
-    const codes: string[] = [];
     if (kind === "accel" && this.#watched.has(code)) {
-      const fresh = readings
+      const inOrder = readings
         .filter(({ isFuture, tones }) => !isFuture && Array.isArray(tones))
-        .map((reading) => ({ reading, tries: 0 }));
-      events.push(...this.#take(code, fresh));
-      codes.push(code);
+        .toSorted((a, b) => a.timeMs - b.timeMs);
+      for (const reading of inOrder) events.push(...this.#arrive(code, kind, reading));
     }
-    for (const [other, { machine }] of this.#watched) {
-      const waiting = this.#waitingOf(other);
-      if (waiting.length === 0 || !isSignalOf(machine, code, kind)) continue;
-      this.#stagedWaiting.set(other, []);
-      events.push(...this.#take(other, waiting));
-      codes.push(other);
+    const due = this.#options.wait.isSignal(sensor, kind) ? this.judgeDue() : null;
+    return {
+      events: [...events, ...(due?.events ?? [])],
+      states: [...this.#changed([code]), ...(due?.states ?? [])],
+    };
+  }
+
+  /** Judges readings whose machine's state and speed are known by now. */
+  judgeDue(): Pick<FollowUp, "events" | "states"> {
+    const events: AlarmEvent[] = [];
+    const codes: string[] = [];
+    for (const { sensor, text } of this.#options.wait.due("finding")) {
+      events.push(...this.#judge(sensor, readingOfText(text)));
+      codes.push(sensor);
     }
     return { events, states: this.#changed(codes) };
   }
 
-  #waitingOf(code: string): readonly Waiting[] {
-    return this.#stagedWaiting.get(code) ?? this.#waiting.get(code) ?? [];
+  #arrive(sensor: string, kind: Kind, reading: FollowedReading): AlarmEvent[] {
+    const { id, timeMs, isFuture, values, tones = null } = reading;
+    // Findings follow the order of time: a late reading says nothing about the present.
+    const newestMs = this.#stagedArrived.get(sensor) ?? this.#arrived.get(sensor);
+    if (newestMs !== undefined && timeMs <= newestMs) return [];
+    this.#stagedArrived.set(sensor, timeMs);
+    const of = { purpose: "finding", sensor, kind, isLate: false } as const;
+    const text = () => waitingText({ id, timeMs, isFuture, values, quality: {}, tones });
+    return this.#options.wait.admit(of, timeMs, text) ? this.#judge(sensor, reading) : [];
   }
 
-  #take(code: string, items: readonly Waiting[]): AlarmEvent[] {
+  #judge(code: string, reading: FollowedReading): AlarmEvent[] {
     const watched = this.#watched.get(code);
     if (watched === undefined) return [];
     const { machine, sensor } = watched;
-    const { speedAt, stateAt, thresholds = THRESHOLDS } = this.#options;
-    const events: AlarmEvent[] = [];
-    const inOrder = items.toSorted((a, b) => a.reading.timeMs - b.reading.timeMs);
-    for (const { reading, tries } of inOrder) {
-      const before = this.of(code);
-      // Findings follow the order of time: a late reading says nothing about the present.
-      if (before.newestMs !== null && reading.timeMs <= before.newestMs) continue;
-      const speedRpm = speedAt(machine.id, reading.timeMs);
-      const known = stateAt(code, reading.timeMs);
-      const state = known ?? (machine.running === undefined ? "running" : "unknown");
-      const judgement = judge(
-        { tones: reading.tones ?? [], values: reading.values },
-        {
-          machine,
-          sensor,
-          speedRpm,
-          state,
-          thresholds,
-          isHeld: (key) => (before.states.get(key)?.stands ?? null) !== null,
-          fullRpm: (key) => before.states.get(key)?.fullRpm ?? null,
-        },
-      );
-      const { id, timeMs } = reading;
-      const isUnknown = state !== "standing" && (speedRpm === null || state === "unknown");
-      if (isUnknown && machine.speed !== undefined) {
-        if (tries < TRIES_MAX) this.#wait(code, { reading, tries: tries + 1 });
-        const seen = { readingId: id, timeMs, speedRpm, cannot: judgement.cannot, judged: [] };
-        this.#staged.set(code, { ...before, seen });
-        continue;
-      }
-      const idOf = (key: string) => eventId(FINDING_ALARM, sensor.code, key, id, "stands");
-      const { next, changes } = advance(
-        before,
-        { id, timeMs, speedRpm },
-        judgement,
+    const { wait, thresholds = THRESHOLDS } = this.#options;
+    const { id, timeMs } = reading;
+    const before = this.of(code);
+    const speedRpm = wait.speedAt(machine.id, timeMs);
+    const known = wait.stateAt(code, timeMs);
+    const state = known ?? (machine.running === undefined ? "running" : "unknown");
+    const judgement = judge(
+      { tones: reading.tones ?? [], values: reading.values },
+      {
+        machine,
+        sensor,
+        speedRpm,
+        state,
         thresholds,
-        idOf,
-      );
-      this.#staged.set(code, next);
-      for (const change of changes) events.push(eventOf(change, watched, id, timeMs));
+        isHeld: (key) => (before.states.get(key)?.stands ?? null) !== null,
+        fullRpm: (key) => before.states.get(key)?.fullRpm ?? null,
+      },
+    );
+    if (state !== "standing" && (speedRpm === null || state === "unknown")) {
+      const seen = { readingId: id, timeMs, speedRpm, cannot: judgement.cannot, judged: [] };
+      this.#staged.set(code, { ...before, seen });
+      return [];
     }
-    return events;
-  }
-
-  #wait(code: string, item: Waiting): void {
-    this.#stagedWaiting.set(code, [...this.#waitingOf(code), item].slice(-WAITING_MAX));
+    const idOf = (key: string) => eventId(FINDING_ALARM, sensor.code, key, id, "stands");
+    const { next, changes } = advance(
+      before,
+      { id, timeMs, speedRpm },
+      judgement,
+      thresholds,
+      idOf,
+    );
+    this.#staged.set(code, next);
+    return changes.map((change) => eventOf(change, watched, id, timeMs));
   }
 
   /** Forgets sensors that were removed from the site file. */
@@ -231,24 +219,19 @@ export class FindingEngine {
   committed(): void {
     for (const [code, state] of this.#staged) this.#states.set(code, state);
     for (const [code, text] of this.#stagedTexts) this.#texts.set(code, text);
-    for (const [code, waiting] of this.#stagedWaiting) this.#waiting.set(code, waiting);
+    for (const [code, arrivedMs] of this.#stagedArrived) this.#arrived.set(code, arrivedMs);
     this.undone();
   }
 
   undone(): void {
     this.#staged.clear();
     this.#stagedTexts.clear();
-    this.#stagedWaiting.clear();
+    this.#stagedArrived.clear();
   }
 }
 
 export function isFindingState(sensor: string): boolean {
   return sensor.startsWith(SAVED_PREFIX);
-}
-
-function isSignalOf({ speed, running }: Machine, code: string, kind: Kind): boolean {
-  const isSpeed = speed !== undefined && kind === "rpm" && normalCode(speed.sensor) === code;
-  return isSpeed || (running?.kind === kind && normalCode(running.sensor) === code);
 }
 
 function eventOf(

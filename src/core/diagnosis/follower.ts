@@ -7,6 +7,7 @@ import type {
   MachineState,
   ReadingFollower,
 } from "../alarm/follow-up.ts";
+import type { DayReadAt } from "../machine-state/signal-reads.ts";
 import type { Kind } from "../sensor.ts";
 import type { FindingEngine } from "./engine.ts";
 
@@ -38,11 +39,29 @@ export class DiagnosisFollower implements ReadingFollower {
     return isDiagnosed || this.#alarms.isFollowed(sensor, kind);
   }
 
-  follow(sensor: string, kind: Kind, readings: readonly FollowedReading[]): FollowUp {
+  follow(
+    sensor: string,
+    kind: Kind,
+    readings: readonly FollowedReading[],
+    read: DayReadAt | null,
+  ): FollowUp {
     // The alarms first: they know the speed and state of the machine.
-    const alarms = this.#alarms.follow(sensor, kind, readings);
+    const alarms = this.#alarms.follow(sensor, kind, readings, read);
+    return this.#withFindings(alarms, sensor, () => this.#findings.follow(sensor, kind, readings));
+  }
+
+  /** Judges what has waited for long enough for the state and speed of its machine. */
+  judgeDue(): FollowUp {
+    return this.#withFindings(this.#alarms.judgeDue(), "any", () => this.#findings.judgeDue());
+  }
+
+  #withFindings(
+    alarms: FollowUp,
+    sensor: string,
+    find: () => Pick<FollowUp, "events" | "states">,
+  ): FollowUp {
     try {
-      const { events, states } = this.#findings.follow(sensor, kind, readings);
+      const { events, states } = find();
       if (events.length === 0 && states.length === 0) return alarms;
       this.#events.push(...events);
       const all = { events: [...alarms.events, ...events], states: [...alarms.states, ...states] };

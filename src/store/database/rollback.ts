@@ -65,6 +65,9 @@ ALTER TABLE audit DROP COLUMN times;
 ALTER TABLE audit DROP COLUMN refused;
 `,
   wholeTimesBack,
+  /* sql */ `
+DROP TABLE waiting;
+`,
 ];
 
 export interface Rollback {

@@ -19,7 +19,12 @@ function restarted() {
   let hasEnded = false;
   const parts = {
     clock,
-    engines: { alarms: { hasNews: (nowMs: number) => nowMs >= GATEWAY_MS + HOUR_MS } },
+    engines: {
+      alarms: {
+        hasNews: (nowMs: number) => nowMs >= GATEWAY_MS + HOUR_MS,
+        wait: { releases: () => false },
+      },
+    },
     store: { apply: async () => void (hasEnded = true) },
     gatewayNow: () => gatewayClock.now(),
     isGatewayTimeKnown: () => gatewayClock.isKnown,

@@ -2,18 +2,23 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
 import { eventPayload, eventText } from "../../../src/core/alarm/event.ts";
+import { Wait } from "../../../src/core/machine-state/wait.ts";
 import {
   ACCEL,
   Disk,
+  EMPTY,
   engineOf,
   feed,
+  judgeDue,
   LOOP,
   MINUTE,
   PRESSURE,
   PUMP,
   pressures,
+  RollingRows,
   RPM,
   reading,
+  readAt,
   siteWith,
   speeds,
   summaries,
@@ -166,32 +171,76 @@ test("alarms – a low battery is reported if the site file gives a limit", () =
 test("alarms – a stopped machine raises no vibration alarm and ends none", () => {
   const engine = engineOf(siteWith([], [PUMP]));
   feed(engine, speeds([0, 0, 0, 0]));
-  assert.equal(engine.machineState(ACCEL.code, T0 + 4 * MINUTE), "standing");
+  assert.equal(engine.wait.stateAt(ACCEL.code, T0 + 4 * MINUTE), "standing");
   assert.deepEqual(feed(engine, vibrations([6], T0 + 4 * MINUTE)), []);
-  feed(engine, speeds([1480], T0 + 5 * MINUTE));
-  assert.equal(engine.machineState(ACCEL.code, T0 + 5 * MINUTE), "running");
-  assert.deepEqual(summaries(feed(engine, vibrations([6], T0 + 6 * MINUTE))), [
-    "zone active alarm +6",
-  ]);
-  feed(engine, speeds([0], T0 + 7 * MINUTE));
-  assert.deepEqual(feed(engine, vibrations([0.1], T0 + 8 * MINUTE)), []);
+  assert.deepEqual(feed(engine, speeds([1480], T0 + 5 * MINUTE)), []);
+  assert.equal(engine.wait.stateAt(ACCEL.code, T0 + 5 * MINUTE), "running");
+  assert.deepEqual(feed(engine, vibrations([6], T0 + 6 * MINUTE)), []);
+  assert.deepEqual(summaries(feed(engine, speeds([0], T0 + 7 * MINUTE))), ["zone active alarm +6"]);
+  feed(engine, vibrations([0.1], T0 + 8 * MINUTE));
+  assert.deepEqual(feed(engine, speeds([0], T0 + 9 * MINUTE)), []);
+  assert.equal([...engine.alarms()].length, 1);
 });
 
-test("alarms – onlyRunning waits while the state of the machine is unknown", () => {
-  const engine = engineOf(
-    siteWith([{ ...PRESSURE, onlyRunning: true, delay: { readings: 1 } }], [PUMP]),
-  );
+/** The signal's day was read at this minute. */
+const speedRead = (engine: AlarmEngine, minute: number) => {
+  engine.wait.noteRead(RPM.code, "rpm", readAt(T0 + minute * MINUTE));
+  return judgeDue(engine);
+};
+const RUNNING_RULE = { ...PRESSURE, onlyRunning: true, delay: { readings: 1 } };
+
+test("alarms – a reading waits for the signal of its own time, or for a read an interval after it", () => {
+  const engine = engineOf(siteWith([RUNNING_RULE], [PUMP]));
   assert.deepEqual(feed(engine, pressures([9.5])), []);
-  feed(engine, speeds([1480, 1480, 1480], T0 + MINUTE));
-  assert.deepEqual(summaries(feed(engine, pressures([9.5], T0 + 4 * MINUTE))), [
-    "pressure active alarm +4",
-  ]);
+  // Nothing shows the state before the first speed.
+  assert.deepEqual(feed(engine, speeds([1480, 1480, 1480], T0 + MINUTE)), []);
+  assert.deepEqual(feed(engine, pressures([9.5], T0 + 4 * MINUTE)), []);
+  assert.deepEqual(speedRead(engine, 4.9), []);
+  assert.deepEqual(summaries(speedRead(engine, 5)), ["pressure active alarm +4"]);
   // The newest speed is older than three of its intervals of a minute.
   assert.deepEqual(feed(engine, pressures([5], T0 + 7 * MINUTE)), []);
-  feed(engine, speeds([1480], T0 + 8 * MINUTE));
+  assert.deepEqual(feed(engine, speeds([1480], T0 + 8 * MINUTE)), []);
   assert.deepEqual(summaries(feed(engine, pressures([5], T0 + 8 * MINUTE))), [
     "pressure cleared alarm +8",
   ]);
+});
+
+test("alarms – today's speed ends no wait of last week, and a week that was read without one does", () => {
+  const engine = engineOf(siteWith([RUNNING_RULE], [PUMP]));
+  const week = 7 * 1440;
+  feed(engine, speeds([1480, 1480, 1480]));
+  assert.deepEqual(feed(engine, pressures([9.5], T0 - week * MINUTE)), []);
+  assert.deepEqual(feed(engine, speeds([1480], T0 + 3 * MINUTE)), []);
+  const day = speeds([1480], T0 - week * MINUTE).map(({ reading: one }) => one);
+  const { events } = engine.follow(RPM.code, "rpm", day, {
+    ...readAt(T0 - week * MINUTE),
+    atMs: T0 + 4 * MINUTE,
+  });
+  assert.deepEqual(summaries(events), [`pressure active alarm +${-week}`]);
+});
+
+test("alarms – a sensor that cannot be read holds nobody for more than half an hour of running time", () => {
+  let runningMs = 0;
+  const site = siteWith(
+    [RUNNING_RULE, { ...PRESSURE, name: "always", delay: { readings: 1 } }],
+    [PUMP],
+  );
+  let pending: readonly string[] = [];
+  const options = { runningMs: () => runningMs, pendingDays: () => pending };
+  const engine = new AlarmEngine(site, { wait: new Wait(site, options) });
+  engine.load(EMPTY);
+  assert.deepEqual(summaries(feed(engine, pressures([9.5]))), ["always active alarm +0"]);
+  feed(engine, vibrations([6]));
+  runningMs = 29 * MINUTE;
+  assert.deepEqual(judgeDue(engine), []);
+  // A day that will be read is awaited for longer.
+  runningMs = 31 * MINUTE;
+  pending = ["2026-11-20"];
+  assert.deepEqual(judgeDue(engine), []);
+  pending = [];
+  runningMs = 33 * MINUTE;
+  // Unknown counts for zones as running, for onlyRunning not at all.
+  assert.deepEqual(summaries(judgeDue(engine)), ["zone active alarm +0"]);
 });
 
 test("alarms – onlyRunning evaluates readings that arrived before the speed of their time", () => {
@@ -205,46 +254,21 @@ test("alarms – onlyRunning evaluates readings that arrived before the speed of
   const engine = engineOf(siteWith([rule], [PUMP]));
   assert.deepEqual(feed(engine, pressures(values)), []);
   const day = speeds([1480, 1480, 1480, 0, 0, 0]).map(({ reading: one }) => one);
-  assert.deepEqual(engine.follow(RPM.code, "rpm", day).events, expected);
-  engine.committed();
-  feed(engine, speeds([1480], T0 + 7 * MINUTE));
-  assert.deepEqual(summaries(feed(engine, pressures([9.5, 9.5], T0 + 7 * MINUTE))), [
-    "pressure active alarm +8",
-  ]);
-});
-
-test("alarms – a reading behind a stale signal waits for the signal of its own time, however late that arrives", () => {
-  const rule = { ...PRESSURE, onlyRunning: true, delay: { readings: 1 } };
-  const engine = engineOf(siteWith([rule], [PUMP]));
-  feed(engine, speeds([1480, 1480, 1480, 1480]));
-  // Three intervals of a minute after the last speed are the last moment at which it counts.
-  assert.equal(engine.machineState(LOOP.code, T0 + 6 * MINUTE), "running");
-  assert.equal(engine.machineState(LOOP.code, T0 + 6 * MINUTE + 1), null);
-  assert.deepEqual(feed(engine, pressures([9.5], T0 + 8 * MINUTE)), [], "it ran five minutes ago");
-  assert.deepEqual([...engine.alarms()], []);
-  // A newer speed says nothing of the time before it.
-  assert.deepEqual(feed(engine, speeds([1480], T0 + 9 * MINUTE)), []);
-  assert.deepEqual([...engine.alarms()], []);
-  // The one that was missing arrives.
-  assert.deepEqual(summaries(feed(engine, speeds([1480], T0 + 7 * MINUTE))), [
-    "pressure active alarm +8",
-  ]);
-  const standing = engineOf(siteWith([rule], [PUMP]));
-  feed(standing, speeds([1480, 1480, 1480, 1480]));
-  feed(standing, pressures([9.5], T0 + 8 * MINUTE));
-  assert.deepEqual(feed(standing, speeds([0], T0 + 7.5 * MINUTE)), [], "it stood by then");
-  assert.deepEqual([...standing.alarms()], []);
+  const up = engine.follow(RPM.code, "rpm", day, readAt(T0 + 6 * MINUTE));
+  assert.deepEqual(up.events, expected);
 });
 
 test("alarms – a transaction that fails keeps the waiting readings", () => {
-  const engine = engineOf(
-    siteWith([{ ...PRESSURE, onlyRunning: true, delay: { readings: 1 } }], [PUMP]),
-  );
+  const rows = new RollingRows();
+  const site = siteWith([RUNNING_RULE], [PUMP]);
+  const engine = new AlarmEngine(site, { wait: new Wait(site, { rows }) });
   feed(engine, pressures([9.5]));
+  rows.commit();
   const day = speeds([1480]).map(({ reading: one }) => one);
-  assert.equal(engine.follow(RPM.code, "rpm", day).events.length, 1);
+  assert.equal(engine.follow(RPM.code, "rpm", day, readAt(T0)).events.length, 1);
   engine.undone();
-  assert.equal(engine.follow(RPM.code, "rpm", day).events.length, 1);
+  rows.rollBack();
+  assert.equal(engine.follow(RPM.code, "rpm", day, readAt(T0)).events.length, 1);
 });
 
 test("alarms – a message never says that a value within the hysteresis is beyond the limit", () => {
@@ -259,9 +283,9 @@ test("alarms – a message never says that a value within the hysteresis is beyo
 test("alarms – the machine's state at an earlier time is taken from the signal of that time", () => {
   const engine = engineOf(siteWith([], [PUMP]));
   feed(engine, speeds([1480, 1480, 0, 0, 1480]));
-  assert.equal(engine.machineState(LOOP.code, T0 + 2.5 * MINUTE), "standing");
-  assert.equal(engine.machineState(LOOP.code, T0 + 1.5 * MINUTE), "running");
-  assert.equal(engine.machineState(LOOP.code, T0 - 1), null);
+  assert.equal(engine.wait.stateAt(LOOP.code, T0 + 2.5 * MINUTE), "standing");
+  assert.equal(engine.wait.stateAt(LOOP.code, T0 + 1.5 * MINUTE), "running");
+  assert.equal(engine.wait.stateAt(LOOP.code, T0 - 1), null);
 });
 
 test("alarms – late readings do not change the live alarm and report what they would have done", () => {

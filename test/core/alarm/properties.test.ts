@@ -1,13 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
+import type { AlarmEngine } from "../../../src/core/alarm/engine.ts";
 import type { AlarmRule } from "../../../src/core/alarm/rule.ts";
 import {
-  Disk,
-  EMPTY,
   engineOf,
-  type Fed,
   feed,
   MINUTE,
   PRESSURE,
@@ -70,40 +67,6 @@ test("alarms – a replay gives the same events with the same ids, and no id twi
     }),
   );
 });
-
-test("alarms – a restart after any reading changes no event", () => {
-  fc.assert(
-    fc.property(plant, fc.infiniteStream(fc.boolean()), (readings, restarts) => {
-      const events = feed(engineOf(SITE), readings);
-      const disk = new Disk();
-      const followed: Fed[] = [];
-      let engine = new AlarmEngine(SITE);
-      engine.load(EMPTY);
-      const again = readings.flatMap((one) => {
-        if (restarts.next().value === true) engine = restart(disk, followed);
-        followed.push(one);
-        return feed(engine, [one], disk);
-      });
-      assert.deepEqual(again, events);
-    }),
-  );
-});
-
-/** As a store primes a new process: the newest readings, and the signals. */
-function restart(disk: Disk, followed: readonly Fed[]): AlarmEngine {
-  const engine = new AlarmEngine(SITE);
-  engine.load(disk.saved());
-  for (const { sensor, kind, reading } of followed) engine.prime(sensor.code, kind, reading);
-  for (const { sensor, kind } of engine.signals) {
-    const own = followed.filter((one) => one.sensor.code === sensor && one.kind === kind);
-    engine.primeSignal(
-      sensor,
-      kind,
-      own.map(({ reading }) => reading),
-    );
-  }
-  return engine;
-}
 
 test("alarms – in any order of arrival, live alarms follow the readings that arrived in order, and late ones are history", () => {
   fc.assert(

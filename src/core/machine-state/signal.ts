@@ -1,4 +1,4 @@
-/** What is remembered of a signal that shows a machine's state or speed: its newest readings, in order of time. */
+/** The readings of a signal that shows a machine's state or speed, and what they say of a time. */
 import { SILENT_AFTER_INTERVALS, UNKNOWN_CADENCE_MS } from "../silence.ts";
 
 export interface SignalPoint {
@@ -7,22 +7,26 @@ export interface SignalPoint {
   readonly value: number | null;
 }
 
-/** Readings kept of a signal, a day of one a minute: late readings of other sensors can look back this far. */
-const SIGNAL_POINTS = 1440;
-/** Steps between readings from which the interval is derived. */
+/** Steps between readings from which the interval is derived, and the readings that have so many. */
 const STEPS = 9;
+export const INTERVAL_POINTS = STEPS + 1;
 
 /** In order of time; never altered in place. */
 export type SignalPoints = readonly SignalPoint[];
 
+/** The points with one more in its place. */
 export function addPoint(points: SignalPoints, point: SignalPoint): SignalPoints {
   const at = points.findLastIndex(({ timeMs }) => timeMs <= point.timeMs) + 1;
-  return [...points.slice(0, at), point, ...points.slice(at)].slice(-SIGNAL_POINTS);
+  return [...points.slice(0, at), point, ...points.slice(at)];
 }
 
-/** Time between readings, ms: the median of the newest steps. */
-function intervalMs(points: SignalPoints): number {
-  const newest = points.slice(-STEPS - 1);
+/**
+ * Time between the readings of a signal, ms: the median of the newest nine steps; ten minutes while fewer than two are
+ * known.
+ * @param points the newest ones at or before the time in question
+ */
+export function intervalMs(points: SignalPoints): number {
+  const newest = points.slice(-INTERVAL_POINTS);
   const steps = newest
     .slice(1)
     .map(({ timeMs }, i) => timeMs - (newest[i]?.timeMs ?? timeMs))
@@ -33,9 +37,10 @@ function intervalMs(points: SignalPoints): number {
 
 /**
  * The value at a time: that of the newest reading at or before it, if no older than three intervals; otherwise null.
+ * @param points the newest ones at or before that time
  */
 export function valueAt(points: SignalPoints, timeMs: number): number | null {
-  const point = points.findLast((candidate) => candidate.timeMs <= timeMs);
+  const point = points.at(-1);
   if (point === undefined) return null;
   const isFresh = timeMs - point.timeMs <= SILENT_AFTER_INTERVALS * intervalMs(points);
   return isFresh ? point.value : null;
