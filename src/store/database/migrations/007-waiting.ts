@@ -9,6 +9,7 @@ CREATE TABLE waiting (
   -- The agent's running time at its arrival.
   since_ms INTEGER NOT NULL,
   text TEXT NOT NULL,
-  PRIMARY KEY (queue, number)
+  PRIMARY KEY (queue, number),
+  CHECK (typeof(time_ms) = 'integer' AND typeof(since_ms) = 'integer')
 ) WITHOUT ROWID;
 `;
