@@ -1,5 +1,5 @@
-import type { Doubt } from "../quality.ts";
 import type { DayReadAt } from "../machine-state/signal-reads.ts";
+import type { Doubt } from "../quality.ts";
 import type { ChannelTones, Value } from "../reading.ts";
 import type { Kind } from "../sensor.ts";
 import type { AlarmEvent } from "./event.ts";

@@ -22,7 +22,7 @@ import { isRunning, MachineSignals, type Signal, streamKey } from "./machine-sig
 import { INTERVAL_POINTS, intervalMs, numberOf, type SignalPoint, valueAt } from "./signal.ts";
 import { type Earlier, SignalLog } from "./signal-log.ts";
 import { type DayReadAt, SignalReads } from "./signal-reads.ts";
-import { WaitQueues, type WaitQueue, type WaitOf, type WaitPurpose } from "./wait-queues.ts";
+import { type WaitOf, type WaitPurpose, type WaitQueue, WaitQueues } from "./wait-queues.ts";
 import { type WaitRows, WaitRowsInMemory } from "./wait-rows.ts";
 
 export interface WaitOptions {

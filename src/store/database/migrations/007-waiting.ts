@@ -10,6 +10,6 @@ CREATE TABLE waiting (
   since_ms INTEGER NOT NULL,
   text TEXT NOT NULL,
   PRIMARY KEY (queue, number),
-  CHECK (typeof(time_ms) = 'integer' AND typeof(since_ms) = 'integer')
+  CONSTRAINT "waiting: a time is no whole number" CHECK (typeof(time_ms) = 'integer' AND typeof(since_ms) = 'integer')
 ) WITHOUT ROWID;
 `;
