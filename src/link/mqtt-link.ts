@@ -3,6 +3,7 @@ import { type LinkHooks, REMAINING_LENGTH_MAX, type SessionLink, type Will } fro
 import type { Message, PublishOutcome } from "../core/message.ts";
 import type { Clock, Logger } from "../core/ports.ts";
 import type { UplinkMetrics } from "../lib/metrics.ts";
+import { TokenBucket } from "../lib/token-bucket.ts";
 import { type Address, Addresses } from "./addresses.ts";
 import type { LinkFailure } from "./link-errors.ts";
 import type { MqttLinkOptions } from "./link-options.ts";
@@ -40,6 +41,8 @@ export class MqttLink implements SessionLink {
   readonly #addresses: Addresses;
   readonly #history: SessionHistory;
   readonly #retain: RetainSupport;
+  /** Of the link, not of a session: a platform counts the end of one and the beginning of the next together. */
+  readonly #pace: TokenBucket;
   readonly #readyListeners = new Set<() => void>();
   #current: MqttSession | null = null;
   /** The CONNACK and `onConnected` are done. */
@@ -56,6 +59,7 @@ export class MqttLink implements SessionLink {
     this.#addresses = new Addresses(options.urls);
     this.#history = new SessionHistory(options, parts.clock);
     this.#retain = new RetainSupport(parts.clock);
+    this.#pace = new TokenBucket(parts.clock, options.publishesPerS ?? 0);
   }
 
   get isConnected(): boolean {
@@ -67,9 +71,13 @@ export class MqttLink implements SessionLink {
   get inflightMax(): number {
     return this.#current?.inflightMax ?? this.#options.inflight;
   }
-  /** QoS 1 publishes awaiting their acknowledgement. */
-  get inflight(): number {
-    return this.#current?.inflight ?? 0;
+  /** A publish would be sent at once: the window and the platform's limit per second have room. */
+  get hasRoom(): boolean {
+    return this.#current?.hasRoom ?? false;
+  }
+  /** Until the limit per second lets the next publish through, ms; 0 if it does now. */
+  get paceWaitMs(): number {
+    return this.#pace.waitMs;
   }
   get state(): LinkState {
     return {
@@ -193,7 +201,11 @@ export class MqttLink implements SessionLink {
     const { clock, hooks, metrics, logger } = this.#parts;
     const isolate = this.#history.shouldIsolate;
     const retain = mode === "retained" || mode === "confirm";
-    const session = new MqttSession(this.#options, address.url, { isolate, retain });
+    const session = new MqttSession(this.#options, address.url, {
+      isolate,
+      retain,
+      pace: this.#pace,
+    });
     const abort = () => session.abort("stopped");
     signal.addEventListener("abort", abort, { once: true });
     this.#current = session;

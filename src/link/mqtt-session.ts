@@ -1,6 +1,7 @@
 import mqtt, { type IConnackPacket, type MqttClient } from "mqtt";
 import type { InboundMessage, SessionInfo, Subscription, Will } from "../core/link.ts";
 import type { Message } from "../core/message.ts";
+import type { TokenBucket } from "../lib/token-bucket.ts";
 import { AckWatch, type WatchedSession } from "./ack-watch.ts";
 import { InboundGuard } from "./inbound-guard.ts";
 import {
@@ -27,6 +28,8 @@ export interface SessionTraits {
   readonly isolate: boolean;
   /** False: the broker is known to refuse retained messages. */
   readonly retain: boolean;
+  /** Publishes per second that the platform accepts; absent: as many as there are. */
+  readonly pace?: TokenBucket;
 }
 
 export interface SessionEvents {
@@ -80,6 +83,7 @@ export class MqttSession implements WatchedSession {
     this.#publishes = new Publishes({
       requireSubscriber: options.requireSubscriber === true,
       inflightMax: () => this.inflightMax,
+      pace: traits.pace ?? null,
       tick: () => this.#watch.tick,
       transmit: (message, bytes, onLeft) => this.#transmit(message, bytes, onLeft),
     });
@@ -100,6 +104,9 @@ export class MqttSession implements WatchedSession {
   /** QoS 1 publishes sent or waiting, not yet answered. */
   get inflight(): number {
     return this.#publishes.inflight;
+  }
+  get hasRoom(): boolean {
+    return this.isOpen && this.#publishes.hasRoom;
   }
   get inflightMax(): number {
     if (this.#traits.isolate && this.#acks < ISOLATION_ACKS) return 1;

@@ -3,6 +3,7 @@
  * once: by its PUBACK, or lost when the session ends.
  */
 import type { Message, PublishOutcome } from "../core/message.ts";
+import type { TokenBucket } from "../lib/token-bucket.ts";
 
 export type Done = (outcome: PublishOutcome) => void;
 
@@ -17,6 +18,8 @@ export interface PublishesParts {
   readonly requireSubscriber: boolean;
   /** QoS 1 publishes that may be in flight now. */
   readonly inflightMax: () => number;
+  /** Publishes per second, QoS 0 included; null = as many as there are. */
+  readonly pace: TokenBucket | null;
   /** Of the watch. */
   readonly tick: () => number;
   /** Writes a PUBLISH and returns its packet identifier (0 for QoS 0). `onLeft`: called for QoS 0 once the kernel has it. */
@@ -47,6 +50,8 @@ export class Publishes {
   /** QoS 0 publishes that the kernel does not have yet. */
   readonly #leaving = new Set<Pending>();
   readonly #waiting: { message: Message; bytes: number; done: Done }[] = [];
+  /** Releases what waits for the pace; an acknowledgement releases what waits for the window. */
+  #timer: NodeJS.Timeout | null = null;
 
   constructor(parts: PublishesParts) {
     this.#parts = parts;
@@ -60,6 +65,12 @@ export class Publishes {
   get isBusy(): boolean {
     return this.#pending.size > 0 || this.#leaving.size > 0;
   }
+  /** A publish would be sent at once. */
+  get hasRoom(): boolean {
+    return (
+      this.#waiting.length === 0 && this.#pending.size < this.#parts.inflightMax() && this.#isPaced
+    );
+  }
   get oldestTick(): number | null {
     for (const { tick } of this.#pending.values()) return tick;
     return null;
@@ -69,14 +80,44 @@ export class Publishes {
     return this.#pending.has(id);
   }
 
-  /** Sends now, or once the window has room; `done` is called exactly once. */
+  /** Sends now, or once window and pace have room, in the order of the calls; `done` is called exactly once. */
   send(message: Message, bytes: number, done: Done): void {
-    const { inflightMax, tick, transmit } = this.#parts;
-    if (message.qos === 1 && this.#pending.size >= inflightMax()) {
-      if (this.#waiting.length >= WAITING_MAX) return done({ result: "lost" });
-      this.#waiting.push({ message, bytes, done });
+    if (this.#waiting.length === 0 && this.#maySend(message)) {
+      this.#transmit(message, bytes, done);
       return;
     }
+    if (this.#waiting.length >= WAITING_MAX) return done({ result: "lost" });
+    this.#waiting.push({ message, bytes, done });
+    this.#release();
+  }
+
+  get #isPaced(): boolean {
+    return this.#parts.pace?.hasToken ?? true;
+  }
+
+  #maySend({ qos }: Message): boolean {
+    return this.#isPaced && (qos === 0 || this.#pending.size < this.#parts.inflightMax());
+  }
+
+  #release(): void {
+    for (
+      let next = this.#waiting[0];
+      next && this.#maySend(next.message);
+      next = this.#waiting[0]
+    ) {
+      this.#waiting.shift();
+      this.#transmit(next.message, next.bytes, next.done);
+    }
+    if (this.#waiting.length === 0 || this.#timer !== null || this.#isPaced) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      this.#release();
+    }, this.#parts.pace?.waitMs ?? 0);
+  }
+
+  #transmit(message: Message, bytes: number, done: Done): void {
+    const { pace, tick, transmit } = this.#parts;
+    pace?.take(1);
     const pending: Pending = { done, bytes, tick: tick() };
     try {
       if (message.qos === 1) this.#pending.set(transmit(message, bytes, null), pending);
@@ -103,10 +144,7 @@ export class Publishes {
     const isRefused =
       reason >= REFUSED_UNSPECIFIED || (reason === NO_SUBSCRIBER && this.#parts.requireSubscriber);
     pending.done(isRefused ? { result: "refused", code: reason } : { result: "delivered" });
-    while (this.#waiting.length > 0 && this.#pending.size < this.#parts.inflightMax()) {
-      const next = this.#waiting.shift();
-      if (next) this.send(next.message, next.bytes, next.done);
-    }
+    this.#release();
   }
 
   /** Forgets what was sent. Returns how to end it, once the connection is closed. */
@@ -116,6 +154,7 @@ export class Publishes {
     readonly largestInflight: number;
     readonly end: () => void;
   } {
+    if (this.#timer !== null) clearTimeout(this.#timer);
     const unacknowledged = [...this.#pending.values()];
     const unsent = [...this.#leaving];
     this.#pending.clear();

@@ -9,9 +9,12 @@ import type { Logger, MessageLink } from "../core/ports.ts";
 import { type Kind, readingKinds, type Sensor, type Site } from "../core/sensor.ts";
 import type { SiteSource } from "../core/site-source.ts";
 import type { Profile, RetainedTopics } from "./formats/profile.ts";
+import type { Turns } from "./turns.ts";
 
 export interface DescriptionsParts {
-  readonly link: MessageLink;
+  readonly link: Pick<MessageLink, "session">;
+  /** Gives way to the newest readings. */
+  readonly turns: Pick<Turns, "publish">;
   readonly logger: Logger;
   readonly profile: Profile;
   readonly site: SiteSource;
@@ -30,9 +33,6 @@ export interface DescriptionsOptions {
 
 /** By sensor code: what may be retained about it. */
 type Standing = Readonly<Record<string, RetainedTopics & { readonly kinds: readonly Kind[] }>>;
-
-/** Messages in flight at once: they share the window with readings. */
-const AT_ONCE = 20;
 
 export class Descriptions {
   readonly #parts: DescriptionsParts;
@@ -159,20 +159,16 @@ export class Descriptions {
     messages: readonly Message[],
     onTaken: (message: Message) => void = () => {},
   ): Promise<boolean> {
-    const { link, logger } = this.#parts;
-    for (let at = 0; at < messages.length; at += AT_ONCE) {
-      const some = messages.slice(at, at + AT_ONCE);
-      const outcomes = await Promise.all(some.map((message) => link.publish(message)));
-      if (outcomes.some(({ result }) => result === "lost")) return false;
-      for (const [i, message] of some.entries()) {
-        const outcome = outcomes[i];
-        if (outcome?.result === "refused" || outcome?.result === "oversize") {
-          logger.warn({ topic: message.topic, ...outcome }, "the broker refuses this message");
-        }
-        onTaken(message);
-      }
+    const { turns, logger } = this.#parts;
+    const outcomes = await turns.publish(messages);
+    for (const [i, message] of messages.entries()) {
+      const outcome = outcomes[i];
+      if (outcome === undefined || outcome.result === "lost") continue;
+      if (outcome.result !== "delivered")
+        logger.warn({ topic: message.topic, ...outcome }, "the broker refuses this message");
+      onTaken(message);
     }
-    return true;
+    return outcomes.every(({ result }) => result !== "lost");
   }
 }
 

@@ -7,7 +7,7 @@ import type { TopicTemplates } from "../../src/core/topics/template.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { Descriptions } from "../../src/publish/descriptions.ts";
 import { createGatesideProfile } from "../../src/publish/formats/gateside.ts";
-import { FakeLink } from "../support/fake-link.ts";
+import { FakeLink, turnsOver } from "../support/fake-link.ts";
 
 const loop: Sensor = {
   code: "30007",
@@ -61,6 +61,7 @@ function start(broker: FakeBroker, memory: { text: string | null }, setting: Set
   const descriptions = new Descriptions(
     {
       link: broker,
+      turns: turnsOver(broker),
       logger: silentLogger,
       profile,
       site,

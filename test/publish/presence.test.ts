@@ -8,7 +8,7 @@ import { silentLogger } from "../../src/lib/logger.ts";
 import { createGatesideProfile } from "../../src/publish/formats/gateside.ts";
 import type { Naming } from "../../src/publish/formats/naming.ts";
 import { Presence } from "../../src/publish/presence.ts";
-import { FakeLink } from "../support/fake-link.ts";
+import { FakeLink, turnsOver } from "../support/fake-link.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
 const sensorState = (overrides: Partial<SensorState> = {}): SensorState => ({
@@ -104,6 +104,7 @@ function start(
   const now: { changes: Partial<AgentStatus> } = { changes: {} };
   const presence = new Presence({
     link,
+    turns: turnsOver(link),
     clock,
     logger: silentLogger,
     status: () => ({ ...status(clock), ...now.changes }),
@@ -113,6 +114,7 @@ function start(
       settleGaps: (ids) => void settled.push(...ids),
     },
     profile,
+    board: { online: () => Promise.resolve() },
     descriptions: { sync: () => Promise.resolve(), renew: () => {} },
     retained: { begin: () => {}, received: () => {}, look: () => Promise.resolve() },
   });

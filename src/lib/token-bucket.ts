@@ -2,13 +2,13 @@ import type { Clock } from "../core/ports.ts";
 
 /** Lets `ratePerS` through, evenly, with bursts of a tenth of a second; 0 lets everything through. */
 export class TokenBucket {
-  readonly #clock: Clock;
+  readonly #clock: Pick<Clock, "monotonic">;
   readonly #ratePerS: number;
   readonly #burst: number;
   #tokens: number;
   #at: number;
 
-  constructor(clock: Clock, ratePerS: number) {
+  constructor(clock: Pick<Clock, "monotonic">, ratePerS: number) {
     this.#clock = clock;
     this.#ratePerS = ratePerS;
     this.#burst = Math.max(1, ratePerS / 10);
