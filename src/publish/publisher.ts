@@ -3,9 +3,9 @@ import { mayHeal } from "../core/failure.ts";
 import type { Message, PublishOutcome } from "../core/message.ts";
 import type { Clock, Logger, MessageLink, Outbox } from "../core/ports.ts";
 import type { UplinkMetrics } from "../lib/metrics.ts";
+import { TokenBucket } from "../lib/token-bucket.ts";
 import { DeliveryReport } from "./delivery-report.ts";
 import { type LaneOptions, LeasedEntries, SETTLE_MS } from "./leased-entries.ts";
-import { TokenBucket } from "../lib/token-bucket.ts";
 
 /** A link as the publisher drives it: with a callback instead of a promise per message. */
 interface PublisherLink extends MessageLink {
