@@ -62,13 +62,12 @@ export class Turns {
     for (let at = 0; at < messages.length; at += BATCH) {
       await this.next();
       const batch = messages.slice(at, at + BATCH);
-      const sent = batch.map((message) =>
-        link.session === session && !this.#ended.signal.aborted ? link.publish(message) : LOST,
-      );
+      const isOver = link.session !== session || this.#ended.signal.aborted;
+      const sent = batch.map((message) => (isOver ? LOST : link.publish(message)));
       outcomes.push(...(await Promise.all(sent)));
     }
     return outcomes;
   }
 }
 
-const LOST: PublishOutcome = { result: "lost" };
+const LOST: Promise<PublishOutcome> = Promise.resolve({ result: "lost" });
