@@ -15,6 +15,7 @@ import { type CollectMetrics, createCollectMetrics, serveMetrics } from "./metri
 import { MqttSource } from "./mqtt/mqtt-source.ts";
 import { SessionSlots } from "./mqtt/session-slots.ts";
 import type { CollectOptions } from "./options.ts";
+import { DEFAULT_TOPIC, SiteTopics } from "./site-topics.ts";
 
 interface CollectParts {
   readonly clock: Clock;
@@ -30,6 +31,8 @@ const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 15_000;
 /** The contract's 10 s for a clean stop: what PostgreSQL has not accepted by then is delivered again, ms. */
 const END_MS = 8000;
+/** For connections to close, ms. */
+const CLOSE_MS = 1500;
 
 /** Runs until aborted; 0, or 1 or 2 if the database or the way to it cannot be used as it is. With `migrateOnly` it updates the schema and ends. */
 export async function collect(
@@ -63,12 +66,17 @@ export async function collect(
         to: database,
         group: options.group,
         prefix: options.prefix,
+        topic: options.topic,
         keepDays: options.keepDays,
       },
       "collecting",
     );
     try {
       await run(options, { ...parts, writer, metrics, inbox, source }, signal);
+    } catch (error) {
+      const stack = error instanceof Error ? error.stack : undefined;
+      logger.error({ error: messageOf(error), stack }, "ended by a fault of this program");
+      return 1;
     } finally {
       await server?.close();
     }
@@ -112,12 +120,13 @@ async function openDatabase(
 function createSource(options: CollectOptions, inbox: Inbox, parts: CollectParts): Source {
   const addresses = options.from.map(brokerAddress);
   const { tls, group, prefix } = options;
-  if (addresses[0]?.protocol.startsWith("amqp"))
-    return new AmqpSource({ ...parts, inbox }, { addresses, tls, group, prefix });
+  const chosen = { addresses, tls, group, prefix, topics: new SiteTopics(prefix, options.topic) };
+  if (addresses[0]?.protocol.startsWith("amqp")) return new AmqpSource({ ...parts, inbox }, chosen);
   // Equal processes have the same cluster, prefix and group, in whichever order they name its nodes.
   const cluster = addresses.map(({ host, port }) => `${host}:${port}`).sort();
-  const slots = new SessionSlots(options.to, [...cluster, prefix, group].join(" "), group);
-  return new MqttSource({ ...parts, inbox, slots }, { addresses, tls, group, prefix });
+  const own = options.topic === DEFAULT_TOPIC ? [] : [options.topic];
+  const slots = new SessionSlots(options.to, [...cluster, prefix, group, ...own].join(" "), group);
+  return new MqttSource({ ...parts, inbox, slots }, chosen);
 }
 
 interface Running extends CollectParts {
@@ -127,26 +136,54 @@ interface Running extends CollectParts {
   readonly source: Source;
 }
 
-/** First the writer ends, then the connection: what was committed is acknowledged. */
+/**
+ * Until aborted: first the writer ends, then the connection, so that what was committed is acknowledged. Rejects if one
+ * of the loops ends by itself.
+ */
 async function run(options: CollectOptions, running: Running, signal: AbortSignal): Promise<void> {
   const { inbox, writer, metrics, clock, logger, source } = running;
+  const failing = new AbortController();
+  const ending = AbortSignal.any([signal, failing.signal]);
   const disconnect = new AbortController();
   const flush = () => source.flush();
-  const collector = new Collector({ inbox, writer, metrics, clock, logger, flush }, options);
+  const topics = new SiteTopics(options.prefix, options.topic);
+  if (!topics.namesSite)
+    logger.warn(
+      { topic: options.topic },
+      "the topic does not say where the site stands: every box that may publish there is believed whichever site it names",
+    );
+  const parsing = { topics, keepDays: options.keepDays };
+  const collector = new Collector({ inbox, writer, metrics, clock, logger, flush }, parsing);
   const gauges = setInterval(() => metrics.sourceUp.set(source.isConnected ? 1 : 0), 1000);
-  const receiving = source.run(disconnect.signal);
-  const maintaining = Promise.all([maintain(options, running, signal), probe(running, signal)]);
   const onAbort = () => source.pause();
   signal.addEventListener("abort", onAbort, { once: true });
+  const collecting = collector.run(ending);
+  const loops = {
+    "the writer": collecting,
+    "the connection to the broker": source.run(disconnect.signal),
+    "the maintenance": maintain(options, running, ending),
+    "the check of the database": probe(running, ending),
+  };
   try {
-    const ending = collector.run(signal);
-    await Promise.race([ending, aborted(signal).then(() => clock.sleep(END_MS))]);
+    const stopped = aborted(signal).then(() => Promise.race([collecting, clock.sleep(END_MS)]));
+    await Promise.race([stopped, endedAlone(loops, signal)]);
   } finally {
     clearInterval(gauges);
     signal.removeEventListener("abort", onAbort);
+    failing.abort();
     disconnect.abort();
-    await Promise.all([receiving, maintaining]);
+    await Promise.race([Promise.allSettled(Object.values(loops)), clock.sleep(CLOSE_MS)]);
   }
+}
+
+/** Rejects once a loop fails, or ends although nobody has asked it to. */
+function endedAlone(loops: Readonly<Record<string, Promise<void>>>, signal: AbortSignal) {
+  return new Promise<never>((_, reject) => {
+    for (const [name, loop] of Object.entries(loops))
+      loop.then(() => {
+        if (!signal.aborted) reject(new Error(`${name} has ended`));
+      }, reject);
+  });
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

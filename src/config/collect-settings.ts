@@ -14,6 +14,7 @@ export interface CollectSettings {
   readonly to: string;
   readonly group: string;
   readonly prefix: string;
+  readonly topic: string;
   readonly metrics: { readonly host: string; readonly port: number } | null;
   readonly keepDays: number | null;
   readonly tls: {
@@ -30,6 +31,7 @@ const COLLECT_NAMES = {
   to: "COLLECT_TO",
   group: "COLLECT_GROUP",
   prefix: "COLLECT_PREFIX",
+  topic: "COLLECT_TOPIC",
   metrics: "COLLECT_METRICS",
   "keep-days": "COLLECT_KEEP_DAYS",
 } as const;
@@ -87,11 +89,20 @@ export function loadCollectSettings(place: CollectPlace): {
       problem: "is not the beginning of a topic",
       remedy: "use the boxes' MQTT_TOPIC_PREFIX, such as gateside or plants/gateside",
     });
+  const topic = text("topic") ?? "{prefix}/{site}/#";
+  if (!isTopicPattern(topic))
+    faults.push({
+      place: placeOf(place, "topic"),
+      problem: `${JSON.stringify(topic)} is not a pattern of the boxes' topics`,
+      remedy:
+        "use levels of text, + and {prefix}, {site} once as a level of its own, and # at the end, such as {prefix}/+/{site}/#",
+    });
   const settings: CollectSettings = {
     from,
     to,
     group,
     prefix,
+    topic,
     metrics: metricsOf(text("metrics"), place, faults),
     keepDays: keepDaysOf(text("keep-days"), place, faults),
     tls: {
@@ -102,6 +113,16 @@ export function loadCollectSettings(place: CollectPlace): {
     logLevel: logLevel(place.env, faults),
   };
   return { settings: faults.length === 0 ? settings : null, faults };
+}
+
+function isTopicPattern(topic: string): boolean {
+  const levels = topic.split("/");
+  if (levels.length < 2 || levels.at(-1) !== "#" || /\0|^\$/.test(topic)) return false;
+  const others = levels.slice(0, -1).map((level) => level.replace("{prefix}", "prefix"));
+  if (others.filter((level) => level === "{site}").length > 1) return false;
+  return others.every(
+    (level) => level === "+" || level === "{site}" || (level !== "" && !/[+#{}]/.test(level)),
+  );
 }
 
 function fromEnvironment({ env, cwd }: CollectPlace, flag: Flag, faults: Fault[]): string | null {

@@ -2,17 +2,19 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { PAYLOAD_BYTES_MAX } from "../../src/collect/delivery.ts";
 import { parseMessage } from "../../src/collect/parse/parse-message.ts";
+import { DEFAULT_TOPIC, SiteTopics } from "../../src/collect/site-topics.ts";
 import { readingPayload } from "../support/collecting.ts";
 
 const parse = (
   topic: string,
   text: string,
-  options: { keepDays?: number; prefix?: string } = {},
+  options: { keepDays?: number; prefix?: string; topic?: string; dots?: "kept" | "levels" } = {},
 ) => {
   const payload = Buffer.from(text);
+  const { dots = "kept", prefix = "gateside", topic: pattern = DEFAULT_TOPIC } = options;
   return parseMessage(
-    { topic, payload, bytes: payload.length, receivedMs: Date.now(), acknowledge() {} },
-    { prefix: options.prefix ?? "gateside", keepDays: options.keepDays ?? null },
+    { topic, dots, payload, bytes: payload.length, receivedMs: Date.now(), acknowledge() {} },
+    { topics: new SiteTopics(prefix, pattern), keepDays: options.keepDays ?? null },
   );
 };
 const outcome = (...args: Parameters<typeof parse>) => {
@@ -94,12 +96,13 @@ test("parse – a message that is not ours is rejected with the reason", () => {
   const huge = parseMessage(
     {
       topic: "gateside/plant-7/100/rpm",
+      dots: "kept",
       payload: Buffer.alloc(9),
       bytes: PAYLOAD_BYTES_MAX + 1,
       receivedMs: 0,
       acknowledge() {},
     },
-    { prefix: "gateside", keepDays: null },
+    { topics: new SiteTopics("gateside", DEFAULT_TOPIC), keepDays: null },
   );
   assert.ok(huge.type === "rejected" && huge.reason === "too_large");
 });

@@ -2,8 +2,8 @@ import type { Logger } from "../../core/ports.ts";
 import type { Delivery } from "../delivery.ts";
 import type { Item, ReadingItem } from "../parse/item.ts";
 import { rejected } from "../parse/parse-message.ts";
-import { dropConnection } from "./connection.ts";
-import { isConnectionUsable, messageOf } from "./failure.ts";
+import { dropConnection, isLost } from "./connection.ts";
+import { asConnectionFailure, isConnectionUsable, messageOf } from "./failure.ts";
 import { Names } from "./names.ts";
 import { readingRow } from "./reading-rows.ts";
 import { begin, openSession, type Session } from "./session.ts";
@@ -105,12 +105,15 @@ export class Writer {
   }
 
   async #use<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    const session = await this.open();
+    const session = await this.open().catch((error: unknown) => {
+      throw asConnectionFailure(error);
+    });
     try {
       return await this.#watched(session, work(session));
     } catch (error) {
-      await this.#recover(session, error);
-      throw error;
+      const failure = isLost(session.client) ? asConnectionFailure(error) : error;
+      await this.#recover(session, failure);
+      throw failure;
     }
   }
 
