@@ -20,11 +20,11 @@ const FOREIGN_KEY = "23503";
 const CHECK = "23514";
 
 /** PostgreSQL cannot be reached, or the connection to it was lost; the message says why. */
-class ConnectionFailure extends Error {}
+export class ConnectionFailure extends Error {}
 
 /** A failure to connect, or one on a connection that was lost; what PostgreSQL itself has said stays. */
 export function asConnectionFailure(error: unknown): unknown {
-  if (sqlState(error) !== null) return error;
+  if (sqlState(error) !== null || error instanceof ConnectionFailure) return error;
   return new ConnectionFailure(messageOf(error), { cause: error });
 }
 

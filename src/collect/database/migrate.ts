@@ -1,4 +1,5 @@
 import type { ClientBase } from "pg";
+import { ConnectionFailure } from "./failure.ts";
 import { READINGS } from "./migrations/001-readings.ts";
 import { NAMES } from "./migrations/002-names.ts";
 
@@ -17,7 +18,7 @@ const STEPS: readonly Step[] = [
 export const SCHEMA_VERSION = STEPS.length;
 
 /** The database does not have the required schema, and this role may not change it. */
-export class SchemaFailure extends Error {
+export class SchemaFailure extends ConnectionFailure {
   readonly code = "schema";
 }
 
