@@ -1,4 +1,3 @@
-import { isUtf8 } from "node:buffer";
 import { type Body, isObject } from "./members.ts";
 
 /** No message of ours has more than five levels; writers recurse level by level. */
@@ -24,13 +23,11 @@ export class Unusable {
 export function jsonBody(payload: Buffer): Body | Unusable {
   if (isNestedDeeper(payload, DEPTH_MAX))
     return new Unusable("too_deep", `is nested more than ${DEPTH_MAX} levels deep`);
-  // A text with replaced bytes would be another text.
-  if (!isUtf8(payload)) return new Unusable("not_json", "is not UTF-8");
   let value: unknown;
   try {
-    value = JSON.parse(payload.toString("utf8"));
-  } catch {
-    return new Unusable("not_json", "");
+    value = JSON.parse(UTF8.decode(payload));
+  } catch (error) {
+    return new Unusable("not_json", error instanceof SyntaxError ? "" : "is not UTF-8");
   }
   if (!isObject(value))
     return value === null ? new Unusable("not_json", "") : new Unusable("not_an_object", "");
@@ -39,6 +36,9 @@ export function jsonBody(payload: Buffer): Body | Unusable {
   if (path === null) return value;
   return new Unusable("wrong_member", `${path} has a character that a text column cannot hold`);
 }
+
+/** A text with replaced bytes would be another text. */
+const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Reads bytes only: it must not depend on what a parser does with a text of a million brackets. */
 function isNestedDeeper(json: Buffer, levels: number): boolean {
