@@ -152,7 +152,7 @@ test("descriptions – a sensor removed from the site file is marked removed, th
     [
       [
         `${ROOT}/30007/state`,
-        '{"state":"removed","lastReading":"2026-11-20T11:59:00.000Z","battery":null}',
+        '{"state":"removed","lastReading":"2026-11-20T11:59:00.000Z","battery":null,"site":"plant-7","sensor":"30007"}',
         true,
       ],
       [`${ROOT}/30007/state`, "", true],

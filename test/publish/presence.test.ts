@@ -146,6 +146,7 @@ test("presence – the will and the farewell publish offline on the topic that s
       ...(reason === "connection lost"
         ? {}
         : { configuration: "0123456789ab", pendingRestart: [] }),
+      site: "plant-7",
     });
   assert.deepEqual(
     link.messages.map(({ payload }) => payload),
@@ -228,16 +229,16 @@ test("presence – a sensor's state is published at the start and on change, and
   link.outcome = () => ({ result: "delivered" });
   await clock.advance(5000);
   await clock.advance(5000);
-  assert.deepEqual(link.payloads(topic), [
-    { state: "unknown", lastReading: null, battery: null },
-    { state: "unknown", lastReading: null, battery: null },
-  ]);
+  const named = { site: "plant-7", sensor: "10234" };
+  const unknown = { state: "unknown", lastReading: null, battery: null, ...named };
+  assert.deepEqual(link.payloads(topic), [unknown, unknown]);
   current = sensorState();
   await clock.advance(5000);
   assert.deepEqual(link.payloads(topic).at(-1), {
     state: "online",
     lastReading: "2026-11-20T11:59:00.000Z",
     battery: 3.6,
+    ...named,
   });
   current = sensorState({ lastReadingMs: clock.now() });
   await clock.advance(5000);
