@@ -4,8 +4,9 @@ import { Backoff } from "../lib/backoff.ts";
 import { AmqpSource } from "./amqp/amqp-source.ts";
 import { brokerAddress, publicBroker } from "./broker-url.ts";
 import { Collector } from "./collector.ts";
-import { requirePrimary } from "./database/connection.ts";
 import { messageOf } from "./database/failure.ts";
+import { acceptedDays } from "./database/horizon.ts";
+import { maintain } from "./database/maintenance.ts";
 import { SCHEMA_VERSION, SchemaFailure } from "./database/migrate.ts";
 import { PoolerFailure } from "./database/pooler.ts";
 import { Writer } from "./database/writer.ts";
@@ -23,10 +24,6 @@ interface CollectParts {
   readonly version: string;
 }
 
-/** Interval at which an idle writer looks whether its server still accepts writes, ms. */
-const PROBE_MS = 5000;
-/** Interval at which partitions are created ahead and dropped, ms. */
-const MAINTENANCE_MS = 3_600_000;
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 15_000;
 /** The contract's 10 s for a clean stop: what PostgreSQL has not accepted by then is delivered again, ms. */
@@ -152,7 +149,7 @@ async function run(options: CollectOptions, running: Running, signal: AbortSigna
       { topic: options.topic },
       "the topic does not say where the site stands: every box that may publish there is believed whichever site it names",
     );
-  const parsing = { topics, keepDays: options.keepDays };
+  const parsing = { topics, keepDays: acceptedDays(options.keepDays) };
   const collector = new Collector({ inbox, writer, metrics, clock, logger, flush }, parsing);
   const gauges = setInterval(() => metrics.sourceUp.set(source.isConnected ? 1 : 0), 1000);
   const onAbort = () => source.pause();
@@ -161,8 +158,7 @@ async function run(options: CollectOptions, running: Running, signal: AbortSigna
   const loops = {
     "the writer": collecting,
     "the connection to the broker": source.run(disconnect.signal),
-    "the maintenance": maintain(options, running, ending),
-    "the check of the database": probe(running, ending),
+    "the maintenance": maintain({ ...running, url: options.to }, options.keepDays, ending),
   };
   try {
     const stopped = aborted(signal).then(() => Promise.race([collecting, clock.sleep(END_MS)]));
@@ -191,42 +187,4 @@ function aborted(signal: AbortSignal): Promise<void> {
     if (signal.aborted) resolve();
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
-}
-
-/** Connects again, and notices a server that has become read-only, also while no message arrives. */
-async function probe({ writer, clock }: Running, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    await clock.sleep(PROBE_MS, signal);
-    // The writer keeps the reason, and the next batch logs it.
-    if (!signal.aborted)
-      await writer.maintain(({ client }) => requirePrimary(client)).catch(() => {});
-  }
-}
-
-/**
- * Future weeks are created and old ones dropped, hourly. A failure costs nothing: a batch creates what it needs itself.
- */
-async function maintain(
-  { keepDays }: CollectOptions,
-  { writer, clock, logger, metrics }: Running,
-  signal: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      await writer.maintain(async ({ client, partitions }) => {
-        if (keepDays !== null) {
-          const dropped = await partitions.drop(client, clock.now(), keepDays);
-          metrics.partitionsDropped.inc(dropped);
-          if (dropped > 0) logger.info({ dropped, keepDays }, "dropped expired partitions");
-        }
-        await partitions.ahead(client, clock.now());
-      });
-    } catch (error) {
-      logger.warn(
-        { error: messageOf(error) },
-        "partition maintenance failed; trying again in an hour",
-      );
-    }
-    await clock.sleep(MAINTENANCE_MS, signal);
-  }
 }
