@@ -1,5 +1,5 @@
 /** The weekly tables, frozen with the steps that name them. */
-export const WEEKLY = `ARRAY['reading_accel', 'reading_current', 'reading_current_v2', 'reading_acc_current', 'reading_loop', 'reading_dry_contact', 'reading_rpm', 'reading_other', 'waveform', 'alarm_event']`;
+const WEEKLY = `ARRAY['reading_accel', 'reading_current', 'reading_current_v2', 'reading_acc_current', 'reading_loop', 'reading_dry_contact', 'reading_rpm', 'reading_other', 'waveform', 'alarm_event']`;
 
 /**
  * What is too old, for all collectors alike; weeks before it leave without making writers wait. Never edited once
