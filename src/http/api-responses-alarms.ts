@@ -66,6 +66,7 @@ export const ALARM_RESPONSES: Readonly<Record<string, Schema>> = {
     stage: INTEGER,
     worstStage: INTEGER,
     since: TEXT,
+    raised: TEXT,
     lastSeen: TEXT,
     readingId: TEXT,
     inRow: INTEGER,

@@ -20,7 +20,7 @@ export interface EngineParts {
   readonly zone: string;
   readonly pendingDays: NonNullable<WaitOptions["pendingDays"]>;
   readonly logger: Logger;
-  readonly metrics: Pick<Metrics, "alarmsActive">;
+  readonly metrics: Pick<Metrics, "alarmsActive" | "findingsActive">;
 }
 
 type EventListener = (events: readonly AlarmEvent[]) => void;
@@ -50,7 +50,6 @@ export class AlarmEngines {
     });
     this.findings = new FindingEngine(site.current, { wait });
     this.#follower = new DiagnosisFollower(this.alarms, this.findings, {
-      onFindings: (events) => this.#announce(events),
       onFailure: (err, sensor) => {
         if (!this.#hasFailed) parts.logger.error({ err, sensor }, "diagnosis failed");
         this.#hasFailed = true;
@@ -73,6 +72,7 @@ export class AlarmEngines {
         "alarm states are damaged; alarms that persist will be raised again",
       );
     }
+    this.alarms.restoreFindings(this.findings.standing());
     primeNewest(history, site.current, this.alarms, this.findings);
     primeSignals(history, this.alarms);
     store.follower = this.#follower;
@@ -89,6 +89,11 @@ export class AlarmEngines {
     return this.#follower.judgeDue();
   }
 
+  /** Ends what the site file no longer describes. */
+  reconcile(nowMs: number): FollowUp {
+    return this.#follower.reconcile(nowMs);
+  }
+
   /** Calls the listener with the events of each commit. Returns how to stop that. */
   onEvents(listener: EventListener): () => void {
     this.#listeners.add(listener);
@@ -101,14 +106,20 @@ export class AlarmEngines {
   }
 
   #count(): void {
-    const counts = { warning: 0, alarm: 0 };
-    for (const { state } of this.alarms.alarms()) {
-      if (state.raised === null || state.shelved !== null) continue;
-      counts[state.watch.active?.rank === 2 ? "alarm" : "warning"] += 1;
-    }
-    const { alarmsActive } = this.#parts.metrics;
+    const shown = [...this.alarms.alarms()].filter(
+      ({ state: { raised, shelved } }) => raised !== null && shelved === null,
+    );
+    const { alarmsActive, findingsActive } = this.#parts.metrics;
     for (const severity of ["warning", "alarm"] as const) {
-      alarmsActive.set({ severity }, counts[severity]);
+      const rank = severity === "alarm" ? 2 : 1;
+      const own = shown.filter(({ state }) => state.watch.active?.rank === rank);
+      const acknowledged = own.filter(({ state }) => state.acknowledged !== null).length;
+      alarmsActive.set({ severity, acknowledged: "true" }, acknowledged);
+      alarmsActive.set({ severity, acknowledged: "false" }, own.length - acknowledged);
+    }
+    const stages = this.findings.stages();
+    for (const stage of [1, 2, 3] as const) {
+      findingsActive.set({ stage: `${stage}` }, stages.filter((one) => one === stage).length);
     }
   }
 }

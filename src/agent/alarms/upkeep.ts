@@ -75,17 +75,7 @@ export class AlarmUpkeep {
   async #reconcile(): Promise<void> {
     const { engines, gatewayNow, store } = this.#parts;
     await this.#write("alarms that are no longer configured", () =>
-      store.apply("end alarms", () => engines.alarms.reconcile(gatewayNow()), true),
-    );
-    await this.#write("findings of removed sensors", () =>
-      store.apply(
-        "forget findings",
-        () => {
-          const states = engines.findings.reconcile();
-          return states.length === 0 ? null : { events: [], states, samples: [], forgotten: [] };
-        },
-        false,
-      ),
+      store.apply("end alarms", () => engines.reconcile(gatewayNow()), true),
     );
   }
 

@@ -59,6 +59,8 @@ export const SHARED_VALUES: readonly string[] = ["battery", "module_temperature"
 
 /** How far below a zone's boundary a value must fall to leave it, as a share of the boundary: prevents chatter. */
 export const ZONE_HYSTERESIS = 0.1;
+/** Readings in a row in zone C or worse that raise the warning: one start or surge does not. */
+const ZONE_READINGS = 2;
 /** The same for a battery, which recovers a little when it is warm, as a share of its limit. */
 const BATTERY_HYSTERESIS = 0.02;
 const ONE_READING: AlarmDelay = { readings: 1 };
@@ -80,7 +82,7 @@ export function compileAlarms(site: Site): ReadonlyMap<string, CompiledSensor> {
       const watches = new Map<Kind, readonly Watch[]>();
       for (const kind of readingKinds(sensor)) {
         const own = [
-          ...builtIn(sensor, kind, site.zoneReadings ?? 1),
+          ...builtIn(sensor, kind, site.zoneReadings ?? ZONE_READINGS),
           ...rules.flatMap((rule) => ruleWatches(rule, sensor, kind)),
         ];
         watches.set(kind, own);

@@ -12,6 +12,7 @@ import { BaselineSamples } from "./baseline-samples.ts";
 import { compileAlarms, type Watch } from "./compile.ts";
 import { type AlarmContext, isFollowed } from "./context.ts";
 import type { AlarmEvent } from "./event.ts";
+import { adoptFindings, restoreFindings } from "./finding-alarms.ts";
 import type {
   FollowedReading,
   FollowUp,
@@ -130,6 +131,16 @@ export class AlarmEngine implements ReadingFollower {
     const compiled = this.#context.sensors.get(normalCode(sensor));
     if (compiled === undefined) return NOTHING;
     return new ReadingPass(this.#context).take(compiled, kind, readings);
+  }
+
+  /** Transitions of findings. */
+  adoptFindings(transitions: readonly AlarmEvent[]): FollowUp {
+    return adoptFindings(this.#context, transitions);
+  }
+
+  /** Findings that stood before this process. */
+  restoreFindings(standing: readonly AlarmEvent[]): void {
+    restoreFindings(this.#context, standing);
   }
 
   /** Judges what has waited for long enough. */

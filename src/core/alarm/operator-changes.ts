@@ -73,6 +73,13 @@ export function relearn(
   }
   const text = `Cleared: the baseline of ${alarm} on ${value} of sensor ${watch.sensor} is being learned again.`;
   const event = eventOfState(watch.sensor, before, "relearned", nowMs, { state: "cleared", text });
-  states.put(code, key, { ...before, watch: NORMAL, raised: null, acknowledged: null, note: null });
+  states.put(code, key, {
+    ...before,
+    watch: NORMAL,
+    raised: null,
+    since: null,
+    acknowledged: null,
+    note: null,
+  });
   return states.followUp([code], [event]);
 }

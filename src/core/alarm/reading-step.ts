@@ -12,6 +12,7 @@ import {
 import type { AlarmEvent } from "./event.ts";
 import type { FollowedReading, MachineState } from "./follow-up.ts";
 import { type AlarmState, isNothing, normalAlarm, type SensorAlarms } from "./sensor-alarms.ts";
+import { extended } from "./since.ts";
 import {
   badReading,
   type Cause,
@@ -177,12 +178,26 @@ export class ReadingStep {
       const key = watchKey(BAD_QUALITY, value);
       this.#keep(key, badReading(alarm, doubt.reason, cause, subject), isLate);
     }
+    const isBad = (value: string) => quality[value]?.quality === "bad";
+    for (const [key, { alarm, kind, value }] of isLate ? this.#state.live : []) {
+      if (alarm !== BAD_QUALITY || kind !== this.#kind) continue;
+      if (Object.hasOwn(values, value) && !isBad(value)) this.#extend(key, false);
+    }
     for (const [key, alarm] of isLate ? this.#state.past : this.#state.live) {
       if (alarm.alarm !== BAD_QUALITY || alarm.kind !== this.#kind) continue;
-      if (!Object.hasOwn(values, alarm.value) || quality[alarm.value]?.quality === "bad") continue;
+      if (!Object.hasOwn(values, alarm.value) || isBad(alarm.value)) continue;
       const measured = numberOf(values[alarm.value]);
       this.#keep(key, goodReading(alarm, { ...cause, measured }, subject), isLate);
     }
+  }
+
+  /** A late reading may say that the machine has shown a live condition for longer than was known. */
+  #extend(key: string, isShown: boolean): void {
+    const alarm = this.#state.live.get(key);
+    if (!alarm?.since) return;
+    const since = extended(alarm.since, this.#reading.timeMs, isShown);
+    this.#state.live.set(key, { ...alarm, since });
+    this.#state.isChanged = true;
   }
 
   #subject(type: Subject["type"], isHistorical: boolean): Subject {
@@ -198,6 +213,7 @@ export class ReadingStep {
   #keep(key: string, { state, event }: Transition, isLate: boolean): void {
     const alarms = isLate ? this.#state.past : this.#state.live;
     const isOver = isNothing(state);
+    if (isLate) this.#extend(key, state.watch.passing !== null || state.watch.active !== null);
     if (isOver && !alarms.has(key)) return;
     this.#state.isChanged = true;
     if (isOver) alarms.delete(key);

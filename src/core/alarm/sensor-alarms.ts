@@ -2,6 +2,7 @@
 import type { Kind } from "../sensor.ts";
 import { type BaselineState, UNLEARNED } from "./baseline.ts";
 import type { Acknowledgement, Shelf } from "./event.ts";
+import { type Since, sinceFrom } from "./since.ts";
 import { NORMAL, type WatchState } from "./watch-state.ts";
 
 /** What began with the transition from normal to active and lasts until cleared. */
@@ -25,6 +26,8 @@ export interface AlarmState {
   readonly unit: string | null;
   readonly watch: WatchState;
   readonly raised: Raised | null;
+  /** Of the condition, from before the delay; null while normal. */
+  readonly since: Since | null;
   /** `bad_quality`: why the value is bad. */
   readonly reason: string | null;
   readonly acknowledged: Acknowledgement | null;
@@ -36,12 +39,19 @@ export interface AlarmState {
 export type AlarmKey = Pick<AlarmState, "alarm" | "kind" | "value" | "unit">;
 
 export function normalAlarm({ alarm, kind, value, unit }: AlarmKey): AlarmState {
-  const rest = { raised: null, reason: null, acknowledged: null, shelved: null, note: null };
+  const rest = {
+    raised: null,
+    since: null,
+    reason: null,
+    acknowledged: null,
+    shelved: null,
+    note: null,
+  };
   return { alarm, kind, value, unit, watch: NORMAL, ...rest };
 }
 
 /** Common to all events of the alarm. */
-export function eventMembers(state: AlarmState): Omit<AlarmState, "watch" | "raised"> {
+export function eventMembers(state: AlarmState): Omit<AlarmState, "watch" | "raised" | "since"> {
   const { alarm, kind, value, unit, reason, acknowledged, shelved, note } = state;
   return { alarm, kind, value, unit, reason, acknowledged, shelved, note };
 }
@@ -131,9 +141,16 @@ export function saveSensor(sensor: SensorAlarms): string | null {
 export function loadSensor(text: string): SensorAlarms {
   const sensor = emptySensor();
   const saved = JSON.parse(text) as SavedSensor;
-  for (const [key, state] of saved.live) sensor.live.set(key, state);
-  for (const [key, state] of saved.past) sensor.past.set(key, state);
+  for (const [key, state] of saved.live) sensor.live.set(key, withSince(state));
+  for (const [key, state] of saved.past) sensor.past.set(key, withSince(state));
   for (const [kind, ms] of saved.pastMs) sensor.pastMs.set(kind, ms);
   for (const [key, state] of saved.baselines) sensor.baselines.set(key, state);
   return sensor;
+}
+
+/** States of versions up to 0.2 do not say since when. */
+function withSince(state: AlarmState & { readonly since?: Since | null }): AlarmState {
+  const { raised, since, watch } = state;
+  const ms = watch.passing?.sinceMs ?? raised?.timeMs;
+  return { ...state, since: since ?? (ms === undefined ? null : sinceFrom(ms)) };
 }

@@ -3,15 +3,19 @@
  * FollowUp for the transaction of the readings, like the alarms'; `committed` applies it, `undone` drops it.
  */
 import { type AlarmEvent, eventId } from "../alarm/event.ts";
+import { FINDING_ALARM } from "../alarm/finding-alarms.ts";
 import type { FollowedReading, FollowUp } from "../alarm/follow-up.ts";
+import { sinceMs } from "../alarm/since.ts";
 import type { Machine } from "../machine.ts";
 import type { Wait } from "../machine-state/wait.ts";
 import { readingOfText, waitingText } from "../machine-state/waiting-text.ts";
-import { type Kind, normalCode, type Sensor, type Site } from "../sensor.ts";
-import { findingKey } from "./finding.ts";
+import { isRead, type Kind, normalCode, type Sensor, type Site } from "../sensor.ts";
+import { findingKey, type Stage } from "./finding.ts";
 import { judge } from "./judge.ts";
+import { possibleFindings } from "./possible.ts";
 import {
   advance,
+  extend,
   type FindingChange,
   loadFindings,
   NO_FINDINGS,
@@ -21,7 +25,6 @@ import {
 import { endedSentence, findingSentence } from "./sentence.ts";
 import { THRESHOLDS, type Thresholds } from "./thresholds.ts";
 
-const FINDING_ALARM = "finding";
 /** Findings are stored among the states of the alarms, under the sensor's code with this prefix. */
 const SAVED_PREFIX = "finding:";
 
@@ -59,7 +62,7 @@ export class FindingEngine {
     const watched = new Map<string, Watched>();
     for (const sensor of site.sensors) {
       const machine = sensor.location && byId.get(sensor.location.machine);
-      if (machine === undefined || !sensor.kinds.includes("accel")) continue;
+      if (machine === undefined || !sensor.kinds.includes("accel") || !isRead(sensor)) continue;
       watched.set(normalCode(sensor.code), { sensor, machine });
     }
     this.#watched = watched;
@@ -74,6 +77,12 @@ export class FindingEngine {
     return [...this.#watched.values()]
       .filter((watched) => watched.machine.id === machine)
       .map(({ sensor }) => sensor);
+  }
+
+  /** Keys of what may be found on a sensor. */
+  possible(sensor: string): readonly string[] {
+    const watched = this.#watched.get(normalCode(sensor));
+    return watched === undefined ? [] : possibleFindings(watched.machine, watched.sensor);
   }
 
   of(sensor: string): SensorFindings {
@@ -140,8 +149,8 @@ export class FindingEngine {
   judgeDue(): Pick<FollowUp, "events" | "states"> {
     const events: AlarmEvent[] = [];
     const codes: string[] = [];
-    for (const { sensor, text } of this.#options.wait.due("finding")) {
-      events.push(...this.#judge(sensor, readingOfText(text)));
+    for (const { sensor, text, isLate } of this.#options.wait.due("finding")) {
+      events.push(...this.#judge(sensor, readingOfText(text), isLate));
       codes.push(sensor);
     }
     return { events, states: this.#changed(codes) };
@@ -149,16 +158,16 @@ export class FindingEngine {
 
   #arrive(sensor: string, kind: Kind, reading: FollowedReading): AlarmEvent[] {
     const { id, timeMs, isFuture, values, tones = null } = reading;
-    // Findings follow the order of time: a late reading says nothing about the present.
     const newestMs = this.#stagedArrived.get(sensor) ?? this.#arrived.get(sensor);
-    if (newestMs !== undefined && timeMs <= newestMs) return [];
-    this.#stagedArrived.set(sensor, timeMs);
-    const of = { purpose: "finding", sensor, kind, isLate: false } as const;
+    const isLate = newestMs !== undefined && timeMs <= newestMs;
+    if (!isLate) this.#stagedArrived.set(sensor, timeMs);
+    const of = { purpose: "finding", sensor, kind, isLate } as const;
     const text = () => waitingText({ id, timeMs, isFuture, values, quality: {}, tones });
-    return this.#options.wait.admit(of, timeMs, text) ? this.#judge(sensor, reading) : [];
+    return this.#options.wait.admit(of, timeMs, text) ? this.#judge(sensor, reading, isLate) : [];
   }
 
-  #judge(code: string, reading: FollowedReading): AlarmEvent[] {
+  /** A late reading says nothing about the present, but since when the machine has shown what stands. */
+  #judge(code: string, reading: FollowedReading, isLate: boolean): AlarmEvent[] {
     const watched = this.#watched.get(code);
     if (watched === undefined) return [];
     const { machine, sensor } = watched;
@@ -182,7 +191,11 @@ export class FindingEngine {
     );
     if (state !== "standing" && (speedRpm === null || state === "unknown")) {
       const seen = { readingId: id, timeMs, speedRpm, cannot: judgement.cannot, judged: [] };
-      this.#staged.set(code, { ...before, seen });
+      if (!isLate) this.#staged.set(code, { ...before, seen });
+      return [];
+    }
+    if (isLate) {
+      this.#staged.set(code, extend(before, timeMs, judgement, thresholds));
       return [];
     }
     const idOf = (key: string) => eventId(FINDING_ALARM, sensor.code, key, id, "stands");
@@ -197,11 +210,37 @@ export class FindingEngine {
     return changes.map((change) => eventOf(change, watched, id, timeMs));
   }
 
-  /** Forgets sensors that were removed from the site file. */
+  /** Forgets what the site file no longer describes. */
   reconcile(): FollowUp["states"] {
-    const gone = [...this.#texts.keys()].filter((code) => !this.#watched.has(code));
-    for (const code of gone) this.#staged.set(code, NO_FINDINGS);
-    return this.#changed(gone);
+    const codes = [...this.#texts.keys()];
+    for (const code of codes) {
+      const possible = this.possible(code);
+      const before = this.of(code);
+      const states = new Map([...before.states].filter(([key]) => possible.includes(key)));
+      if (states.size < before.states.size) this.#staged.set(code, { ...before, states });
+    }
+    return this.#changed(codes);
+  }
+
+  /** The stage of each standing finding. */
+  stages(): readonly Stage[] {
+    return [...this.#watched.keys()].flatMap((code) =>
+      [...this.of(code).states.values()]
+        .filter(({ stands }) => stands !== null)
+        .map(({ last }) => last.verdict.stage),
+    );
+  }
+
+  /** The events with which the standing findings would be told now. */
+  standing(): readonly AlarmEvent[] {
+    return [...this.#watched.values()].flatMap((watched) =>
+      [...this.of(watched.sensor.code).states.values()]
+        .filter(({ stands }) => stands !== null)
+        .map((state) => {
+          const { readingId, timeMs } = state.last;
+          return eventOf({ change: "stands", state }, watched, readingId, timeMs);
+        }),
+    );
   }
 
   #changed(codes: readonly string[]): { sensor: string; text: string | null }[] {
@@ -240,14 +279,15 @@ function eventOf(
   readingId: string,
   timeMs: number,
 ): AlarmEvent {
-  const { finding, bearing, inRow, missed, last, stands } = state;
+  const { finding, bearing, inRow, missed, last, since, stands } = state;
   const { verdict } = last;
   const value = findingKey(finding, bearing);
   const isEnded = change === "ended";
   return {
-    id: isEnded
-      ? eventId(FINDING_ALARM, sensor.code, value, readingId, "ended")
-      : (stands?.id ?? ""),
+    id:
+      change === "stands"
+        ? (stands?.id ?? "")
+        : eventId(FINDING_ALARM, sensor.code, value, readingId, change),
     sensor: sensor.code,
     kind: "accel",
     value,
@@ -261,6 +301,7 @@ function eventOf(
     unit: verdict.unit,
     readingId,
     raisedMs: stands?.sinceMs ?? timeMs,
+    sinceMs: sinceMs(since),
     worst: { measured: verdict.level, timeMs: last.timeMs },
     acknowledged: null,
     shelved: null,

@@ -24,6 +24,7 @@ const EVENT: AlarmEvent = {
   unit: "bar",
   readingId: "1",
   raisedMs: 0,
+  sinceMs: 0,
   worst: { measured: 8.2, timeMs: 0 },
   acknowledged: null,
   shelved: null,

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
 import { eventPayload, eventText } from "../../../src/core/alarm/event.ts";
+import { sinceMs } from "../../../src/core/alarm/since.ts";
 import { Wait } from "../../../src/core/machine-state/wait.ts";
 import {
   ACCEL,
@@ -112,24 +113,26 @@ test("alarms – of a sensor without rules, bad quality is an alarm all the same
 });
 
 test("alarms – zones C and D are alarms without configuration, and without rules there are no others", () => {
-  const events = feed(engineOf(siteWith([])), vibrations([1, 3, 5, 2.7, 2.5]));
+  const events = feed(engineOf(siteWith([])), vibrations([1, 3, 3, 5, 2.7, 2.5]));
   assert.deepEqual(summaries(events), [
-    "zone active warning +10",
-    "zone active alarm +20",
-    "zone active warning +30",
-    "zone cleared warning +40",
+    "zone active warning +20",
+    "zone active alarm +30",
+    "zone active warning +40",
+    "zone cleared warning +50",
   ]);
   assert.equal(events[1]?.limit, 4.5);
   assert.equal(events[1]?.value, "channel1_vel_rms");
 });
 
-test("alarms – zoneReadings delays the warning of zone C; zone D is not delayed", () => {
-  const site = { ...siteWith([]), zoneReadings: 2 };
+test("alarms – the warning of zone C needs a second reading in a row in C or worse, zone D does not", () => {
+  const site = siteWith([]);
   assert.deepEqual(feed(engineOf(site), vibrations([1, 3, 1, 3.5, 1])), []);
   const once = feed(engineOf(site), vibrations([1, 5, 1]));
   assert.deepEqual(summaries(once), ["zone active alarm +10", "zone cleared alarm +20"]);
   const twice = feed(engineOf(site), vibrations([3, 3, 1]));
   assert.deepEqual(summaries(twice), ["zone active warning +10", "zone cleared warning +20"]);
+  const atOnce = feed(engineOf({ ...site, zoneReadings: 1 }), vibrations([3, 1]));
+  assert.deepEqual(summaries(atOnce), ["zone active warning +0", "zone cleared warning +10"]);
 });
 
 test("alarms – a low battery in the node's own state is reported as one in a record is", () => {
@@ -433,10 +436,37 @@ test("alarms – the payload has the members of the specification", () => {
     "unit",
     "readingId",
     "raised",
+    "since",
     "worst",
     "acknowledged",
     "text",
     "historical",
   ]);
   assert.equal(payload["time"], "2026-11-20T08:01:00.000Z");
+});
+
+test("alarms – since says when the machine began to show it, also by readings that come late, day by day backwards", () => {
+  const engine = engineOf(siteWith([{ ...PRESSURE, delay: { readings: 2 } }]));
+  const since = () => [...engine.alarms()].map(({ state }) => state.since && sinceMs(state.since));
+  const DAY = 1440 * MINUTE;
+  const [event] = feed(engine, pressures([5, 8.5, 8.6, 8.6]));
+  assert.equal(event?.raisedMs, T0 + 2 * MINUTE);
+  assert.equal(event?.sinceMs, T0 + MINUTE);
+  // A late reading that is normal lies between.
+  feed(engine, pressures([8.5, 8.5, 5], T0 - MINUTE * 60));
+  assert.deepEqual(since(), [T0 + MINUTE]);
+
+  const first = engineOf(siteWith([{ ...PRESSURE, delay: { readings: 2 } }]));
+  const sinceFirst = () =>
+    [...first.alarms()].map(({ state }) => state.since && sinceMs(state.since));
+  feed(first, pressures([8.5, 8.6, 8.6]));
+  feed(first, pressures([9.5, 8.5, 8.5], T0 - DAY));
+  assert.deepEqual(sinceFirst(), [T0 - DAY]);
+  feed(first, pressures([8.5, 5, 8.5, 8.5], T0 - 2 * DAY));
+  assert.deepEqual(sinceFirst(), [T0 - 2 * DAY + 2 * MINUTE]);
+  // Nothing before a normal reading counts.
+  feed(first, pressures([8.5, 8.5], T0 - 3 * DAY));
+  assert.deepEqual(sinceFirst(), [T0 - 2 * DAY + 2 * MINUTE]);
+  const [cleared] = feed(first, pressures([5], T0 + 5 * MINUTE));
+  assert.equal(cleared?.sinceMs, T0 - 2 * DAY + 2 * MINUTE);
 });

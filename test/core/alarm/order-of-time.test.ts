@@ -188,8 +188,11 @@ function speedsAmong(stored: readonly Fed[], timeMs: number) {
     .toSorted((a, b) => a.timeMs - b.timeMs);
 }
 
+/** `since` is what is known when an event is told: readings that come late say more of it. */
 const byId = (events: readonly AlarmEvent[]) =>
-  events.toSorted((a, b) => (a.id === b.id ? 0 : a.id < b.id ? -1 : 1));
+  events
+    .map((event) => ({ ...event, sinceMs: 0 }))
+    .toSorted((a, b) => (a.id === b.id ? 0 : a.id < b.id ? -1 : 1));
 
 test("alarms – the order in which sensors are read, backfill and restarts change no event", () => {
   fc.assert(

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { sinceFrom, sinceMs } from "../../../src/core/alarm/since.ts";
 import { FindingEngine } from "../../../src/core/diagnosis/engine.ts";
 import { Wait } from "../../../src/core/machine-state/wait.ts";
 import { WaitRowsInMemory } from "../../../src/core/machine-state/wait-rows.ts";
@@ -151,5 +152,29 @@ test("a damaged state is skipped and named", () => {
       { sensor: "10234", text: "{" },
     ]),
     ["10234"],
+  );
+});
+
+test("a finding says since when the machine has shown it, also by readings of earlier days that come late", () => {
+  const { engine, follow } = engineOf();
+  for (let hour = 101; hour <= 105; hour++) follow(fault(hour), hour);
+  const since = () =>
+    sinceMs(engine.of("10234").states.get(KEY)?.since ?? sinceFrom(0)) / 3_600_000;
+  assert.equal(since(), 101);
+  for (let hour = 76; hour <= 99; hour++)
+    follow(hour < 80 ? recordOf({}, hour) : fault(hour), hour);
+  assert.equal(since(), 80);
+  for (let hour = 52; hour <= 75; hour++) follow(fault(hour), hour);
+  assert.equal(since(), 80);
+});
+
+test("what is checked is what may be found, so that a standing finding is never ended as not configured", () => {
+  const { engine, follow } = engineOf();
+  follow(recordOf({}, 1), 1);
+  const judged = engine.of("10234").seen?.judged ?? [];
+  assert.ok(judged.length > 8, judged.join());
+  assert.deepEqual(
+    judged.filter((key) => !engine.possible("10234").includes(key)),
+    [],
   );
 });
