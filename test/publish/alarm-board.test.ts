@@ -64,7 +64,8 @@ test("alarm board – with alarms disabled, topics left by an earlier run are cl
   assert.deepEqual(sent(payload("1", "active")), [[TOPIC, ""]]);
   assert.deepEqual(sent(payload("2", "cleared")), [[TOPIC, ""]]);
   assert.deepEqual(sent(payload("3", "active", { historical: true })), []);
-  assert.deepEqual(sent(payload("4", "active", { alarm: "finding" })), []);
+  const finding = "gateside/plant/30007/alarm/finding/channel1";
+  assert.deepEqual(sent(payload("4", "active", { alarm: "finding" })), [[finding, ""]]);
   assert.equal(logger.lines.length, 1);
 });
 
