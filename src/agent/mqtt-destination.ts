@@ -238,6 +238,7 @@ function createPresence(shared: Shared, link: MqttLink, turns: Turns, board: Ala
       {
         link,
         turns,
+        clock,
         logger,
         profile,
         site,

@@ -112,6 +112,16 @@ export const AGENT_RESPONSES: Readonly<Record<string, Schema>> = {
         description:
           "The broker's addresses in the order they are tried, each with why the last attempt failed.",
       },
+      refused: {
+        ...orNull(
+          object({
+            topics: INTEGER,
+            examples: list(object({ topic: TEXT, reason: TEXT })),
+            text: { ...TEXT, description: "Which topics, by whom, and what to change." },
+          }),
+        ),
+        description: "Publishes that the broker refuses although the session lives.",
+      },
       uplink: TEXT,
       pending: { ...INTEGER, description: "Readings waiting for this link, without waveforms." },
       oldestTimeMs: { ...orNull(MS), description: "Time of the oldest of these readings." },

@@ -10,6 +10,7 @@ import type { MqttLinkOptions } from "./link-options.ts";
 import { MqttSession } from "./mqtt-session.ts";
 import { publishPacketBytes } from "./packet-size.ts";
 import type { Done } from "./publishes.ts";
+import { RefusedTopics } from "./refusals.ts";
 import { type RetainMode, RetainSupport } from "./retain-support.ts";
 import type { SessionEnd } from "./session-end.ts";
 import { SessionHistory } from "./session-history.ts";
@@ -40,6 +41,7 @@ export class MqttLink implements SessionLink {
   readonly #parts: MqttLinkParts;
   readonly #addresses: Addresses;
   readonly #history: SessionHistory;
+  readonly #refusals: RefusedTopics;
   readonly #retain: RetainSupport;
   /** Of the link, not of a session: a platform counts the end of one and the beginning of the next together. */
   readonly #pace: TokenBucket;
@@ -58,6 +60,7 @@ export class MqttLink implements SessionLink {
     this.#options = options;
     this.#addresses = new Addresses(options.urls);
     this.#history = new SessionHistory(options, parts.clock);
+    this.#refusals = new RefusedTopics(parts.clock, options.clientId);
     this.#retain = new RetainSupport(parts.clock);
     this.#pace = new TokenBucket(parts.clock, options.publishesPerS ?? 0);
   }
@@ -86,6 +89,7 @@ export class MqttLink implements SessionLink {
       url: this.#addresses.current.shown,
       since: this.#since,
       lastError: this.#lastError,
+      refused: this.#refusals.state(this.#addresses.current.shown),
       retainAvailable: this.isConnected ? (this.#current?.retainAvailable ?? null) : null,
       addresses: this.#addresses.all.map(({ shown, lastError }) => ({ url: shown, lastError })),
     };
@@ -140,6 +144,8 @@ export class MqttLink implements SessionLink {
     if (message.qos === 1 && !session.isQos1Available) {
       return done({ result: "refused", code: QOS_NOT_SUPPORTED });
     }
+    const heldCode = this.#refusals.isEmpty ? null : this.#refusals.heldCode(message.topic);
+    if (heldCode !== null) return done({ result: "refused", code: heldCode });
     const bytes = publishPacketBytes(message, this.#options.version);
     const announced = session.maximumPacketSize ?? REMAINING_LENGTH_MAX;
     const limitBytes = Math.min(announced, this.#history.packetBytesMax);
@@ -205,6 +211,7 @@ export class MqttLink implements SessionLink {
       isolate,
       retain,
       pace: this.#pace,
+      refusals: this.#refusals,
     });
     const abort = () => session.abort("stopped");
     signal.addEventListener("abort", abort, { once: true });
@@ -233,6 +240,7 @@ export class MqttLink implements SessionLink {
       this.#since = clock.now();
       metrics?.linkConnected.set({ link: this.#options.name }, 0);
     }
+    if (end.culprit) this.#refusals.endedSession(end.culprit.topic, end.culprit.code);
     if (!signal.aborted && !this.#isClosing) {
       const livedMs = openedAt === null ? null : clock.monotonic() - openedAt;
       const failure = this.#history.judge(end, livedMs, isolate);

@@ -21,6 +21,7 @@ import {
 import { PingQueue } from "./ping-queue.ts";
 import { type PublishPath, publishPath } from "./publish-path.ts";
 import { type Done, Publishes } from "./publishes.ts";
+import type { RefusedTopics } from "./refusals.ts";
 import type { SessionEnd } from "./session-end.ts";
 
 export interface SessionTraits {
@@ -30,6 +31,7 @@ export interface SessionTraits {
   readonly retain: boolean;
   /** Publishes per second that the platform accepts; absent: as many as there are. */
   readonly pace?: TokenBucket;
+  readonly refusals?: RefusedTopics;
 }
 
 export interface SessionEvents {
@@ -84,6 +86,7 @@ export class MqttSession implements WatchedSession {
       requireSubscriber: options.requireSubscriber === true,
       inflightMax: () => this.inflightMax,
       pace: traits.pace ?? null,
+      refusals: traits.refusals ?? null,
       tick: () => this.#watch.tick,
       transmit: (message, bytes, onLeft) => this.#transmit(message, bytes, onLeft),
     });
@@ -351,6 +354,7 @@ export class MqttSession implements WatchedSession {
         this.#connectSent && this.#connack === null && this.#code === null && !this.#isLocalEnd,
       code: this.#code,
       brokeWithInflight: publishes.brokeWithInflight,
+      culprit: publishes.culprit,
       byPeer,
       largestInflight: publishes.largestInflight,
       largestUnproven,

@@ -4,14 +4,22 @@
  */
 import type { Message, PublishOutcome } from "../core/message.ts";
 import type { TokenBucket } from "../lib/token-bucket.ts";
+import type { RefusedTopics } from "./refusals.ts";
 
 export type Done = (outcome: PublishOutcome) => void;
 
 interface Pending {
+  readonly topic: string;
   readonly done: Done;
   readonly bytes: number;
   /** Watch tick in which it was sent. */
   readonly tick: number;
+}
+
+/** A publish that the broker refused. */
+export interface Refusal {
+  readonly topic: string;
+  readonly code: number;
 }
 
 export interface PublishesParts {
@@ -22,6 +30,8 @@ export interface PublishesParts {
   readonly pace: TokenBucket | null;
   /** Of the watch. */
   readonly tick: () => number;
+  /** Told of every refused topic, and of accepted ones while any is refused. */
+  readonly refusals: RefusedTopics | null;
   /** Writes a PUBLISH and returns its packet identifier (0 for QoS 0). `onLeft`: called for QoS 0 once the kernel has it. */
   readonly transmit: (message: Message, bytes: number, onLeft: (() => void) | null) => number;
 }
@@ -50,6 +60,8 @@ export class Publishes {
   /** QoS 0 publishes that the kernel does not have yet. */
   readonly #leaving = new Set<Pending>();
   readonly #waiting: { message: Message; bytes: number; done: Done }[] = [];
+  /** The newest acknowledgement, if it was a refusal. */
+  #lastRefusal: Refusal | null = null;
   /** Releases what waits for the pace; an acknowledgement releases what waits for the window. */
   #timer: NodeJS.Timeout | null = null;
 
@@ -118,7 +130,7 @@ export class Publishes {
   #transmit(message: Message, bytes: number, done: Done): void {
     const { pace, tick, transmit } = this.#parts;
     pace?.take(1);
-    const pending: Pending = { done, bytes, tick: tick() };
+    const pending: Pending = { topic: message.topic, done, bytes, tick: tick() };
     try {
       if (message.qos === 1) this.#pending.set(transmit(message, bytes, null), pending);
       else {
@@ -143,6 +155,11 @@ export class Publishes {
     onCounted();
     const isRefused =
       reason >= REFUSED_UNSPECIFIED || (reason === NO_SUBSCRIBER && this.#parts.requireSubscriber);
+    const isByBroker = isRefused && reason !== NO_SUBSCRIBER;
+    this.#lastRefusal = isByBroker ? { topic: pending.topic, code: reason } : null;
+    const { refusals } = this.#parts;
+    if (isByBroker) refusals?.refused(pending.topic, reason);
+    else if (refusals?.isEmpty === false) refusals.accepted(pending.topic);
     pending.done(isRefused ? { result: "refused", code: reason } : { result: "delivered" });
     this.#release();
   }
@@ -152,6 +169,8 @@ export class Publishes {
     readonly brokeWithInflight: boolean;
     /** Bytes of the largest QoS 1 packet that was in flight. */
     readonly largestInflight: number;
+    /** The refused publish that the broker ended the session for; null if none is known. */
+    readonly culprit: Refusal | null;
     readonly end: () => void;
   } {
     if (this.#timer !== null) clearTimeout(this.#timer);
@@ -163,6 +182,7 @@ export class Publishes {
     const isCulprit = brokeWithInflight && isIsolated && unacknowledged.length === 1;
     return {
       brokeWithInflight,
+      culprit: byPeer && code === null ? this.#lastRefusal : null,
       largestInflight: unacknowledged.reduce((max, { bytes }) => Math.max(max, bytes), 0),
       end: () => {
         for (const { done, bytes } of unacknowledged)

@@ -219,7 +219,11 @@ function configurationOf({ configuration, pendingRestart }: AgentStatus): string
 /** What an operator is alerted for: it changes if something fails or recovers. */
 function healthOf(status: AgentStatus): string {
   const { gateway, links, buffer, clock, configurationFaults } = status;
-  const sessions = links.map((link) => [link.isConnected, link.hostOnline ?? null]);
+  const sessions = links.map((link) => [
+    link.isConnected,
+    link.hostOnline ?? null,
+    Boolean(link.refused),
+  ]);
   const { isWritable, alarm } = buffer;
   return JSON.stringify([
     gateway.isUp,

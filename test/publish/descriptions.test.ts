@@ -8,6 +8,7 @@ import { silentLogger } from "../../src/lib/logger.ts";
 import { Descriptions } from "../../src/publish/descriptions.ts";
 import { createGatesideProfile } from "../../src/publish/formats/gateside.ts";
 import { FakeLink, turnsOver } from "../support/fake-link.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 
 const loop: Sensor = {
   code: "30007",
@@ -58,10 +59,12 @@ function start(broker: FakeBroker, memory: { text: string | null }, setting: Set
       isWanted: null,
     },
   );
+  const clock = new ManualClock();
   const descriptions = new Descriptions(
     {
       link: broker,
       turns: turnsOver(broker),
+      clock,
       logger: silentLogger,
       profile,
       site,
@@ -76,8 +79,29 @@ function start(broker: FakeBroker, memory: { text: string | null }, setting: Set
     { clearReadings, isSelected: () => true },
   );
   const replace = (sensors: readonly Sensor[]) => site.replace({ site: "plant-7", sensors });
-  return { descriptions, replace };
+  return { descriptions, replace, clock };
 }
+
+test("descriptions – what the broker refuses is recorded, also where others of the batch are lost, and tried again after five minutes", async () => {
+  const broker = new FakeBroker();
+  const { descriptions, clock } = start(broker, { text: null }, { sensors: [loop, rpm] });
+  const denied = `${ROOT}/30007/about`;
+  const sent = () => broker.messages.splice(0).map(({ topic }) => topic);
+  // The broker cuts the connection after the refusal.
+  broker.outcome = ({ topic }) =>
+    topic === denied ? { result: "refused", code: 0x87 } : { result: "lost" };
+  await descriptions.sync();
+  assert.deepEqual(sent(), [denied, `${ROOT}/50021/about`]);
+  broker.outcome = () => ({ result: "delivered" });
+  await descriptions.sync();
+  assert.deepEqual(sent(), [`${ROOT}/50021/about`]);
+  await clock.advance(299_000);
+  await descriptions.sync();
+  assert.deepEqual(sent(), []);
+  await clock.advance(1000);
+  await descriptions.sync();
+  assert.deepEqual(sent(), [denied]);
+});
 
 test("descriptions – about describes the sensor as the site file does, retained, with each session and each change", async () => {
   const broker = new FakeBroker();

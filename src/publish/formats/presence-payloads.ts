@@ -110,6 +110,7 @@ export function statsPayload(site: string, status: AgentStatus): string {
       oldest: timeOf(link.oldestTimeMs),
       delivered: link.delivered,
       failures: link.failures,
+      ...(link.refused ? { refused: link.refused } : {}),
       ...(link.hostOnline === undefined ? {} : { hostOnline: link.hostOnline }),
       ...(link.hostDoubt ? { hostDoubt: link.hostDoubt } : {}),
     })),
