@@ -88,6 +88,9 @@ export function createHttpSide(parts: HttpSideParts): HttpServer {
       socketPath: agentSocketPath(settings.dataDir),
       token: settings.httpToken,
       viewToken: settings.httpViewToken,
+      publicUrls: settings.httpPublicUrls,
+      trustedProxies: settings.httpTrustedProxies,
+      userHeader: settings.httpUserHeader,
       tls:
         settings.httpCertFile === null || settings.httpKeyFile === null
           ? null

@@ -79,6 +79,27 @@ export const SERVICE_SETTINGS = {
     form: "printable ASCII characters without spaces",
     doc: "Bearer token with read-only access.",
   },
+  HTTP_SESSION_DAYS: {
+    type: "integer",
+    default: 30,
+    minimum: 1,
+    maximum: 3650,
+    doc: "Days after which an unused session of HTTP_VIEW_TOKEN ends. It survives restarts; one of HTTP_TOKEN ends with the process, or after 24 h without use.",
+  },
+  HTTP_PUBLIC_URL: {
+    type: "text",
+    doc: "Further addresses of the dashboard, such as a proxy's, comma-separated; their path is the base of every page. See docs/network.md.",
+  },
+  HTTP_TRUSTED_PROXY: {
+    type: "text",
+    doc: "Addresses or networks of proxies, comma-separated: only their X-Forwarded-For and HTTP_USER_HEADER are believed.",
+  },
+  HTTP_USER_HEADER: {
+    type: "text",
+    pattern: "^[A-Za-z0-9_-]{1,64}$",
+    form: "the name of a header, such as X-Remote-User",
+    doc: "Header in which a trusted proxy names the person, for the audit log and acknowledgements. It signs nobody in.",
+  },
   SETUP_ENABLED: {
     type: "boolean",
     default: false,

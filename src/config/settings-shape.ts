@@ -75,6 +75,12 @@ export interface Settings {
   readonly httpToken: string | null;
   /** Secret: read-only access. */
   readonly httpViewToken: string | null;
+  readonly httpSessionDays: number;
+  /** Each with a slash at the end; one for each origin. */
+  readonly httpPublicUrls: readonly string[];
+  /** Addresses, and networks as address/bits. */
+  readonly httpTrustedProxies: readonly string[];
+  readonly httpUserHeader: string | null;
   readonly setupEnabled: boolean;
   /** Both or neither: with them the HTTP server accepts only TLS. */
   readonly httpCertFile: string | null;

@@ -146,7 +146,7 @@ function notes({ mayChange, site, uplinks }: SetupAbout): HTMLElement[] {
 
 /** Styles of these pages only. */
 function styles(): Promise<void> {
-  const href = "/setup.css";
+  const href = "setup.css";
   if (document.querySelector(`link[href="${href}"]`) !== null) return Promise.resolve();
   return new Promise((resolve) => {
     const link = h("link", {

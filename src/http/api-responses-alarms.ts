@@ -118,6 +118,7 @@ export const ALARM_RESPONSES: Readonly<Record<string, Schema>> = {
     entry: INTEGER,
     timeMs: MS,
     who: TEXT,
+    person: { ...orNull(TEXT), description: "Whom a trusted proxy names (HTTP_USER_HEADER)." },
     address: TEXT,
     what: TEXT,
     detail: TEXT,

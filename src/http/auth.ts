@@ -175,7 +175,10 @@ export function sessionCookie(header: string | undefined): string | null {
 const COOKIE_LIFE_S = 30 * 86_400;
 
 /** HttpOnly: scripts cannot read it. Strict: no other site's link or form sends it. */
-export function sessionSetCookie(key: string | null, isSecure: boolean): string {
+export function sessionSetCookie(
+  key: string | null,
+  { path, isSecure }: { readonly path: string; readonly isSecure: boolean },
+): string {
   const life = key === null ? 0 : COOKIE_LIFE_S;
-  return `${SESSION_COOKIE}=${key ?? ""}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${life}${isSecure ? "; Secure" : ""}`;
+  return `${SESSION_COOKIE}=${key ?? ""}; Path=${path}; HttpOnly; SameSite=Strict; Max-Age=${life}${isSecure ? "; Secure" : ""}`;
 }

@@ -66,6 +66,12 @@ export interface HttpOptions {
   readonly token: string | null;
   /** May read and change nothing; absent or null: there is none. */
   readonly viewToken?: string | null;
+  /** HTTP_PUBLIC_URL: further addresses at which people open the agent, their paths ending with a slash; absent = none. */
+  readonly publicUrls?: readonly string[];
+  /** HTTP_TRUSTED_PROXY: addresses and networks whose X-Forwarded-For and user header count; absent = none. */
+  readonly trustedProxies?: readonly string[];
+  /** HTTP_USER_HEADER; absent or null: nobody is named. */
+  readonly userHeader?: string | null;
   /** With them the port accepts only TLS; the socket stays plain. */
   readonly tls?: TlsFiles | null;
   readonly version: string;

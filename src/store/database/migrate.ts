@@ -6,6 +6,7 @@ import { sql as audit } from "./migrations/004-audit.ts";
 import { sql as auditShares } from "./migrations/005-audit-shares.ts";
 import { sql as wholeTimes } from "./migrations/006-whole-times.ts";
 import { sql as waiting } from "./migrations/007-waiting.ts";
+import { sql as people } from "./migrations/008-people.ts";
 import { StoreFailure } from "./store-failure.ts";
 
 /** Step n migrates a store from version n to n + 1. */
@@ -17,6 +18,7 @@ export const STEPS: readonly string[] = [
   auditShares,
   wholeTimes,
   waiting,
+  people,
 ];
 
 export const SCHEMA_VERSION = STEPS.length;

@@ -68,6 +68,10 @@ ALTER TABLE audit DROP COLUMN refused;
   /* sql */ `
 DROP TABLE waiting;
 `,
+  /* sql */ `
+ALTER TABLE audit DROP COLUMN person;
+DROP TABLE sessions;
+`,
 ];
 
 export interface Rollback {

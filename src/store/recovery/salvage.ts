@@ -90,7 +90,7 @@ const TABLES: readonly Table[] = [
   },
   {
     name: "audit",
-    columns: "entry, time_ms, who, address, what, detail, outcome, refused, times, last_ms",
+    columns: "entry, time_ms, who, address, what, detail, outcome, refused, times, last_ms, person",
     order: "entry",
   },
 ];
