@@ -5,6 +5,7 @@ CREATE TABLE sessions (
   name TEXT PRIMARY KEY,
   -- Two bytes of the digest of the token it was opened with.
   token INTEGER NOT NULL,
-  last_used_ms INTEGER NOT NULL CHECK (typeof(last_used_ms) = 'integer')
+  last_used_ms INTEGER NOT NULL,
+  CONSTRAINT "sessions: a time is no whole number" CHECK (typeof(last_used_ms) = 'integer')
 ) WITHOUT ROWID;
 `;
