@@ -55,7 +55,8 @@ export class Clients {
     const name = (
       bytes.toString("utf8").includes("\uFFFD") ? value : bytes.toString("utf8")
     ).trim();
-    const isName = name !== "" && [...name].length <= PERSON_LENGTH_MAX && !/\p{Cc}/u.test(name);
+    const isName =
+      name !== "" && Array.from(name).length <= PERSON_LENGTH_MAX && !/\p{Cc}/u.test(name);
     return isName ? name : null;
   }
 
