@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { hostname } from "node:os";
 import type { Dispatcher } from "../command/dispatcher.ts";
 import type { Settings } from "../config/settings.ts";
 import type { AgentStatus } from "../core/agent-status.ts";
@@ -88,6 +89,7 @@ export function createHttpSide(parts: HttpSideParts): HttpServer {
       socketPath: agentSocketPath(settings.dataDir),
       token: settings.httpToken,
       viewToken: settings.httpViewToken,
+      ownName: hostname,
       publicUrls: settings.httpPublicUrls,
       trustedProxies: settings.httpTrustedProxies,
       userHeader: settings.httpUserHeader,

@@ -1,5 +1,5 @@
 /** Settings for proxies in front of the HTTP server. */
-import { isIP } from "node:net";
+import { parseNetwork } from "../lib/network.ts";
 import { parseAddress } from "./checks.ts";
 import { type Note, shown } from "./fault.ts";
 import type { SettingsOf } from "./refining.ts";
@@ -72,10 +72,7 @@ function publicUrls(text: string | undefined, note: Note): string[] {
 function trustedProxies(text: string | undefined, note: Note): string[] {
   const place = "HTTP_TRUSTED_PROXY";
   return listed(place, text, note).filter((one) => {
-    const [address = "", bits, ...rest] = one.split("/");
-    const bitsMax = isIP(address) === 6 ? 128 : 32;
-    const isNetwork = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= bitsMax);
-    const isRight = isIP(address) !== 0 && isNetwork && rest.length === 0;
+    const isRight = parseNetwork(one) !== null;
     if (!isRight)
       note({
         place,

@@ -1,5 +1,6 @@
 import { BlockList, isIP } from "node:net";
 import type { FastifyRequest } from "fastify";
+import { parseNetwork } from "../lib/network.ts";
 
 /** A longer name is no name. */
 const PERSON_LENGTH_MAX = 64;
@@ -19,10 +20,8 @@ export class Clients {
 
   constructor({ trustedProxies, userHeader }: ProxyOptions) {
     for (const text of trustedProxies) {
-      const [address = "", bits] = text.split("/");
-      const family = isIP(address) === 6 ? "ipv6" : "ipv4";
-      if (bits === undefined) this.#trusted.addAddress(address, family);
-      else this.#trusted.addSubnet(address, Number(bits), family);
+      const network = parseNetwork(text);
+      if (network !== null) this.#trusted.addSubnet(network.address, network.bits, network.family);
     }
     this.#hasTrusted = trustedProxies.length > 0;
     this.#userHeader = userHeader?.toLowerCase() ?? null;

@@ -1,5 +1,4 @@
 import { isIP } from "node:net";
-import { hostname } from "node:os";
 import { hostName, isLoopbackHost } from "./host-check.ts";
 
 export type Scheme = "http" | "https";
@@ -17,10 +16,12 @@ interface Headers {
 export class OwnAddresses {
   readonly #isLoopback: boolean;
   readonly #listed: readonly URL[];
+  readonly #ownName: () => string;
 
   /** `publicUrls`: one for each origin, their paths with a slash at the end. */
-  constructor(boundHost: string, publicUrls: readonly string[]) {
+  constructor(boundHost: string, publicUrls: readonly string[], ownName: () => string) {
     this.#isLoopback = isLoopbackHost(boundHost);
+    this.#ownName = ownName;
     this.#listed = publicUrls.map((url) => new URL(url));
   }
 
@@ -35,7 +36,9 @@ export class OwnAddresses {
     if (isLoopbackHost(name) || this.#listed.some((url) => url.hostname === name)) return true;
     if (this.#isLoopback) return false;
     // A name can be made to resolve to us, an address cannot.
-    return isIP(name.replace(/^\[|\]$/g, "")) !== 0 || isOwnName(name);
+    return (
+      isIP(name.replace(/^\[|\]$/g, "")) !== 0 || isNameOf(this.#ownName().toLowerCase(), name)
+    );
   }
 
   /**
@@ -95,9 +98,8 @@ export class OwnAddresses {
   }
 }
 
-/** This computer's name, alone, in full, or as neighbours find it (multicast DNS). */
-function isOwnName(name: string): boolean {
-  const full = hostname().toLowerCase();
+/** A computer's name in full, its first part, or as neighbours find it (multicast DNS). */
+function isNameOf(full: string, name: string): boolean {
   const short = full.split(".", 1)[0] ?? full;
   return [full, short, `${full}.local`, `${short}.local`].includes(name);
 }

@@ -68,6 +68,8 @@ export interface HttpOptions {
   readonly viewToken?: string | null;
   /** HTTP_PUBLIC_URL: further addresses at which people open the agent, their paths ending with a slash; absent = none. */
   readonly publicUrls?: readonly string[];
+  /** This computer's name, which may change; absent = it has none. */
+  readonly ownName?: () => string;
   /** HTTP_TRUSTED_PROXY: addresses and networks whose X-Forwarded-For and user header count; absent = none. */
   readonly trustedProxies?: readonly string[];
   /** HTTP_USER_HEADER; absent or null: nobody is named. */

@@ -166,7 +166,11 @@ export function createApp(
   options: HttpOptions,
   tls: TlsPort | null = null,
 ): FastifyInstance {
-  const addresses = new OwnAddresses(options.host, options.publicUrls ?? []);
+  const addresses = new OwnAddresses(
+    options.host,
+    options.publicUrls ?? [],
+    options.ownName ?? (() => ""),
+  );
   const app = fastify({
     serverFactory(handler) {
       const server = tls?.create(handler) ?? createPlainServer(SERVER_LIMITS, handler);

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request } from "node:http";
-import { hostname } from "node:os";
 import { test } from "node:test";
 import type { AlarmDesk } from "../../src/core/alarm/view.ts";
 import type { AuditEntry } from "../../src/core/audit.ts";
@@ -24,14 +23,16 @@ function appWith(
 }
 
 test("proxies – with HTTP_PUBLIC_URL, only addresses, this computer's own names and the listed ones are ours", async (t) => {
-  const name = hostname().split(".", 1)[0] ?? "";
-  const own = ["192.0.2.7:8080", "[2001:db8::7]", "localhost:1", name, `${name}.local:8080`];
+  const names = ["box7", "box7.local:8080", "box7.lan.example"];
+  const own = ["192.0.2.7:8080", "[2001:db8::7]", "localhost:1", ...names];
   const status = async (bound: string, host: string) =>
     (
-      await appWith(t, { host: bound, publicUrls: URLS }).inject({
-        url: "/api/v1/status",
-        headers: { host, ...BEARER },
-      })
+      await appWith(t, { host: bound, publicUrls: URLS, ownName: () => "Box7.lan.example" }).inject(
+        {
+          url: "/api/v1/status",
+          headers: { host, ...BEARER },
+        },
+      )
     ).statusCode;
   for (const host of [...own, "gw.plant.example", "GW.plant.example:443", "gw.plant.example."])
     assert.equal(await status("0.0.0.0", host), 200, host);
@@ -39,7 +40,7 @@ test("proxies – with HTTP_PUBLIC_URL, only addresses, this computer's own name
     assert.equal(await status("0.0.0.0", host), 403, host);
   for (const host of ["localhost", "127.0.0.1:8080", "gw.plant.example"])
     assert.equal(await status("127.0.0.1", host), 200, host);
-  for (const host of ["192.0.2.7:8080", `${name}.local`])
+  for (const host of ["192.0.2.7:8080", "box7.local"])
     assert.equal(await status("127.0.0.1", host), 403, host);
 });
 
