@@ -2,7 +2,6 @@
 import type { Reading } from "../core/reading.ts";
 import type { Poller } from "../poll/poller.ts";
 import { createAlarms } from "./alarms/alarms.ts";
-import { createDeliveries } from "./alarms/delivery.ts";
 import { AlarmEngines } from "./alarms/engines.ts";
 import type { AgentBase } from "./base.ts";
 import { GapWatch } from "./gap-watch.ts";
@@ -61,13 +60,9 @@ export function buildReadingSide(base: AgentBase, { store, marks, gateway }: Age
           sensors: () => poller.settledStates(),
           isGatewayUp: () => gateway.state.isUp,
         });
-  const deliveries = createDeliveries(settings, () => site.current.site, { clock, logger });
-  engines?.onEvents((events) => {
-    for (const delivery of deliveries) delivery.add(events);
-  });
   store.onRecovered(() => {
     poller.readAgain();
     void alarms?.upkeep.rewrite();
   });
-  return { hub, newest, watch, gaps, reading, poller, nodeStates, alarms, deliveries };
+  return { hub, newest, watch, gaps, reading, poller, nodeStates, alarms };
 }

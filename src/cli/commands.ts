@@ -134,11 +134,16 @@ export const COMMANDS: readonly Command[] = [
         value: "FILE",
         doc: "also write a support bundle, secrets removed, to FILE (.json.gz)",
       },
+      {
+        name: "notify",
+        doc: "also send a test message to each destination of alarm messages (e-mail, web-hook, heartbeat)",
+      },
       ENVIRONMENT_FLAG,
     ],
     examples: [
       "gateside doctor",
       "gateside doctor --json",
+      "gateside doctor --notify",
       "gateside doctor --bundle support.json.gz",
     ],
     load: () => import("./doctor.ts"),

@@ -3,7 +3,7 @@ import { csvField } from "../core/csv.ts";
 import type { Doubt } from "../core/quality.ts";
 import type { Value } from "../core/reading.ts";
 import type { StoredReading } from "../core/stored-reading.ts";
-import { wallClockMs } from "../core/time-zone.ts";
+import { wallClockText } from "../core/time-zone.ts";
 import type { Flags } from "./command.ts";
 import { UsageError } from "./command.ts";
 
@@ -87,7 +87,7 @@ export function* excelLines(
       ([name, doubt]) => `${name}: ${doubt.quality} (${doubt.reason})`,
     );
     yield line([
-      localTime(reading.timeMs, zone),
+      wallClockText(reading.timeMs, zone),
       reading.sensor,
       nameOf(reading.sensor),
       reading.kind,
@@ -100,9 +100,4 @@ export function* excelLines(
 function written(value: Value | undefined, separator: string, decimal: string): string {
   if (typeof value === "number") return String(value).replace(".", decimal);
   return csvField(value, separator);
-}
-
-/** 2026-11-23 08:49:00 on a clock in the zone. */
-function localTime(ms: number, zone: string): string {
-  return new Date(wallClockMs(ms, zone)).toISOString().slice(0, 19).replace("T", " ");
 }

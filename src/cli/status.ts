@@ -79,6 +79,8 @@ export function statusText(status: SaidStatus): string {
       address === null ? `DOWN${why(lastError)}` : `${address}, ${clients} clients`,
     ]);
   }
+  for (const { name, lastError } of status.notifications ?? [])
+    if (lastError !== null) lines.push([name, `FAILS: ${lastError}`]);
   lines.push(["configuration", configurationText(status)]);
   const { configurationFaults } = status;
   if (configurationFaults.length > 0) {

@@ -112,6 +112,13 @@ export interface BufferState {
   readonly isWritable: boolean;
 }
 
+/** A destination of alarm messages. */
+export interface NotificationState {
+  readonly name: "webhook" | "email" | "heartbeat";
+  /** Why the last message was not accepted; null while it works. */
+  readonly lastError: string | null;
+}
+
 export interface AgentStatus extends ConfigurationState {
   readonly site: string;
   readonly version: string;
@@ -130,6 +137,8 @@ export interface AgentStatus extends ConfigurationState {
   /** Days that ended the process while they were being read. */
   readonly daysSetAside?: readonly DaySetAside[];
   readonly http: HttpState;
+  /** Those that are configured. */
+  readonly notifications?: readonly NotificationState[];
 }
 
 /** The agent's own HTTP server. */

@@ -29,6 +29,12 @@ export const AGENT_RESPONSES: Readonly<Record<string, Schema>> = {
       sensors: list(ref("SensorState")),
       delivered: { ...INTEGER, description: "Total of all links." },
       clock: object({ skewMs: orNull(NUMBER), isPlausible: YES_NO }),
+      notifications: {
+        ...list(
+          object({ name: oneOf(["webhook", "email", "heartbeat"]), lastError: orNull(TEXT) }),
+        ),
+        description: "Destinations of messages to people, each with why the last one failed.",
+      },
       daysSetAside: list(
         object({ sensor: TEXT, kind: TEXT, day: TEXT, times: INTEGER, sinceMs: MS, untilMs: MS }),
       ),

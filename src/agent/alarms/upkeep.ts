@@ -25,6 +25,8 @@ const TICK_MS = 5000;
 export class AlarmUpkeep {
   readonly #parts: UpkeepParts;
   readonly #time: GatewayTime;
+  /** When the gateway was last seen not to respond, ms; null if it never was. */
+  #downAtMs: number | null = null;
 
   constructor(parts: UpkeepParts) {
     this.#parts = parts;
@@ -48,16 +50,17 @@ export class AlarmUpkeep {
 
   /** Raises and clears the alarms of silent sensors, and ends shelves. */
   async tick(): Promise<void> {
-    const { engines, isGatewayUp, sensors, store } = this.#parts;
+    const { engines, isGatewayUp, store } = this.#parts;
+    const sensors = this.#sensors();
     await this.#judgeDue();
     // Shelves end by the gateway's clock: a box whose clock is ahead would end them at every start.
     const now = this.#time.now();
     if (now === null) return;
-    if (!engines.alarms.hasNews(now, sensors())) return;
+    if (!engines.alarms.hasNews(now, sensors)) return;
     await this.#write("alarms of silent sensors", () =>
       store.apply(
         "publish alarms that time alone changes",
-        () => engines.alarms.tick(now, sensors(), isGatewayUp()),
+        () => engines.alarms.tick(now, sensors, isGatewayUp()),
         false,
       ),
     );
@@ -70,6 +73,18 @@ export class AlarmUpkeep {
     while (engines.alarms.wait.releases()) {
       if (!(await this.#write("alarms that waited", judge))) return;
     }
+  }
+
+  /** A gateway that is away makes no sensor silent: those count again once they have been read since. */
+  #sensors(): readonly SensorState[] {
+    const { clock, isGatewayUp, sensors } = this.#parts;
+    if (!isGatewayUp()) this.#downAtMs = clock.now();
+    const downAtMs = this.#downAtMs;
+    if (downAtMs === null) return sensors();
+    return sensors().filter(
+      ({ state, kinds }) =>
+        state !== "silent" || kinds.some(({ lastReadAtMs }) => (lastReadAtMs ?? 0) > downAtMs),
+    );
   }
 
   async #reconcile(): Promise<void> {

@@ -55,3 +55,42 @@ test("upkeep of alarms – without the gateway's time, shelves end by our clock 
   assert.equal(await hasEndedAfter(9 * MINUTE_MS), false);
   assert.equal(await hasEndedAfter(MINUTE_MS), true);
 });
+
+test("upkeep of alarms – a gateway that is away makes no sensor silent, until that was read again and has nothing new", async () => {
+  let now = GATEWAY_MS;
+  let isUp = true;
+  let lastReadAtMs = now;
+  let seen: readonly { code: string }[] = [];
+  const clock = { now: () => now, monotonic: () => now, sleep: async () => {} };
+  const upkeep = new AlarmUpkeep({
+    clock,
+    engines: {
+      alarms: {
+        hasNews: (_nowMs: number, sensors: readonly { code: string }[]) => {
+          seen = sensors;
+          return false;
+        },
+        wait: { releases: () => false },
+      },
+    },
+    gatewayNow: () => now,
+    isGatewayTimeKnown: () => true,
+    sensors: () => [
+      { code: "1", state: "silent", kinds: [{ lastReadAtMs }] },
+      { code: "2", state: "online", kinds: [{ lastReadAtMs }] },
+    ],
+    isGatewayUp: () => isUp,
+  } as unknown as UpkeepParts);
+  const codesAfter = async (ms: number) => {
+    now += ms;
+    await upkeep.tick();
+    return seen.map(({ code }) => code).join();
+  };
+  assert.equal(await codesAfter(0), "1,2");
+  isUp = false;
+  assert.equal(await codesAfter(MINUTE_MS), "2");
+  isUp = true;
+  assert.equal(await codesAfter(MINUTE_MS), "2");
+  lastReadAtMs = now;
+  assert.equal(await codesAfter(MINUTE_MS), "1,2");
+});
