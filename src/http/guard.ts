@@ -15,6 +15,7 @@ import type { OwnAddresses, Scheme } from "./own-addresses.ts";
 import type { HttpOptions, HttpParts } from "./parts.ts";
 import { problem } from "./problem.ts";
 import { SIGN_IN_CSS, signInPage } from "./sign-in-page.ts";
+import { ViewSessions } from "./view-sessions.ts";
 
 /** Scripts, styles and pictures only from this server; nothing inline, nothing framed. No exceptions. */
 const CONTENT_SECURITY_POLICY = [
@@ -66,16 +67,20 @@ const HOST_REFUSED =
   "use an address of this machine, such as localhost or 127.0.0.1; HTTP_PUBLIC_URL adds others";
 const ORIGIN_REFUSED =
   "requests from other origins are refused; an address of a proxy belongs into HTTP_PUBLIC_URL";
+/** HTTP_SESSION_DAYS. */
+const SESSION_DAYS = 30;
 const VIEW_REFUSED = "HTTP_VIEW_TOKEN is read-only; sign in with HTTP_TOKEN to make changes";
 
 /** Access control: host names, origins, token, dashboard sessions; and the headers of every response. */
 export function registerGuard(
   app: FastifyInstance,
-  parts: Pick<HttpParts, "clock" | "logger">,
+  parts: Pick<HttpParts, "clock" | "logger" | "sessions">,
   options: HttpOptions,
   addresses: OwnAddresses,
 ): void {
-  const token = new TokenCheck(options.token, options.viewToken ?? null);
+  const { clock, logger } = parts;
+  const viewToken = options.viewToken ?? null;
+  const token = new TokenCheck(options.token, viewToken);
   const clients = new Clients({
     trustedProxies: options.trustedProxies ?? [],
     userHeader: options.userHeader ?? null,
@@ -87,7 +92,13 @@ export function registerGuard(
   app.decorate("isTokenRequired", token.isRequired);
   // A proxy may rewrite `Host` to a loopback address.
   const isDirect = (options.publicUrls ?? []).length === 0;
-  const sessions = new Sessions(parts.clock);
+  const sessions = new Sessions(clock);
+  const viewSessions = new ViewSessions(
+    { store: parts.sessions ?? null, clock, logger },
+    viewToken,
+    options.sessionDays ?? SESSION_DAYS,
+  );
+  app.addHook("onClose", () => viewSessions.save());
   const failures = new FailureLimit(parts.clock);
 
   app.decorate("isWelcome", (request: FastifyRequest): boolean => {
@@ -95,7 +106,7 @@ export function registerGuard(
     const bearer = bearerToken(request.headers.authorization);
     return (
       !token.isRequired ||
-      (session !== null && sessions.isOpen(session)) ||
+      (session !== null && (sessions.isOpen(session) || viewSessions.isOpen(session))) ||
       (bearer !== null && token.roleOf(bearer) !== null)
     );
   });
@@ -140,7 +151,8 @@ export function registerGuard(
       done();
     };
     const session = sessionCookie(request.headers.cookie);
-    const sessionRole = session === null ? null : sessions.use(session);
+    const sessionRole =
+      session === null ? null : viewSessions.use(session) ? "view" : sessions.use(session);
     if (sessionRole !== null) {
       // The page cannot see the cookie; this tells it that it can sign out.
       reply.header("x-gateside-session", "open");
@@ -197,7 +209,8 @@ export function registerGuard(
           .type(HTML)
           .send(signInPage("The token is wrong."));
       }
-      reply.header("set-cookie", sessionSetCookie(sessions.open(role), cookieScope(request)));
+      const key = role === "view" ? viewSessions.open() : sessions.open(role);
+      reply.header("set-cookie", sessionSetCookie(key, cookieScope(request)));
       return isForm ? reply.redirect(request.base, 303) : reply.code(204).send();
     };
     scope.post("/sign-in", signIn);
@@ -205,7 +218,10 @@ export function registerGuard(
     scope.post("/", signIn);
     scope.post("/sign-out", (request, reply) => {
       const session = sessionCookie(request.headers.cookie);
-      if (session !== null) sessions.close(session);
+      if (session !== null) {
+        sessions.close(session);
+        viewSessions.close(session);
+      }
       return reply
         .header("set-cookie", sessionSetCookie(null, cookieScope(request)))
         .code(204)
