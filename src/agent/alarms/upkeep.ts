@@ -43,9 +43,17 @@ export class AlarmUpkeep {
     await this.#reconcile();
     while (!signal.aborted) {
       await this.tick();
-      await this.#parts.clock.sleep(TICK_MS, signal);
+      await this.#parts.clock.sleep(this.#untilNextMs(), signal);
     }
     stop();
+  }
+
+  /** A shelf ends on time. */
+  #untilNextMs(): number {
+    const endMs = this.#parts.engines.alarms.nextShelfEndMs();
+    const now = this.#time.now();
+    if (endMs === null || now === null || endMs <= now) return TICK_MS;
+    return Math.min(TICK_MS, Math.ceil(endMs - now));
   }
 
   /** Raises and clears the alarms of silent sensors, and ends shelves. */

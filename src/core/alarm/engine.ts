@@ -28,7 +28,7 @@ import type { Learned } from "./reading-step.ts";
 import { reconcile } from "./reconcile.ts";
 import type { AlarmState } from "./sensor-alarms.ts";
 import { AlarmStates } from "./states.ts";
-import { applyTime, hasTimeChanges } from "./time-changes.ts";
+import { applyTime, hasTimeChanges, nextShelfEndMs } from "./time-changes.ts";
 
 export interface EngineOptions {
   /** By default one without a store. */
@@ -170,6 +170,11 @@ export class AlarmEngine implements ReadingFollower {
     return hasTimeChanges(this.#context, nowMs, sensors);
   }
 
+  /** When the next shelf ends, ms by the gateway's clock; null while nothing is shelved. */
+  nextShelfEndMs(): number | null {
+    return nextShelfEndMs(this.#context);
+  }
+
   /** Raises and clears the alarms of silent sensors, and ends shelves. */
   tick(nowMs: number, sensors: readonly SensorState[], isGatewayUp: boolean): FollowUp {
     return applyTime(this.#context, nowMs, sensors, isGatewayUp);
@@ -194,8 +199,9 @@ export class AlarmEngine implements ReadingFollower {
     next: Pick<AlarmState, "acknowledged" | "shelved" | "note">,
     word: string,
     nowMs: number,
+    by: string,
   ): FollowUp {
-    return applyOperatorChange(this.#context, found, next, word, nowMs);
+    return applyOperatorChange(this.#context, found, next, word, nowMs, by);
   }
 
   /* ---------- views ---------- */

@@ -70,7 +70,8 @@ export class ReadingPass {
     const hasRunning = wait.hasRunning(code);
     const watches = compiled.watches.get(kind) ?? [];
     const waiting = hasRunning ? watches.filter(dependsOnState) : [];
-    const direct = watches.filter((watch) => !waiting.includes(watch));
+    const direct =
+      waiting.length === 0 ? watches : watches.filter((watch) => !waiting.includes(watch));
     let isLate = false;
     this.#step(compiled, kind, reading, direct, null, (step) => {
       isLate = step.take(new Set(waiting.map(({ key }) => key)));

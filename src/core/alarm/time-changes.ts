@@ -28,6 +28,15 @@ export function hasTimeChanges(
   return false;
 }
 
+/** When the next shelf ends, ms; null while nothing is shelved. */
+export function nextShelfEndMs({ states }: AlarmContext): number | null {
+  let endMs: number | null = null;
+  for (const [, , { shelved }] of states.live()) {
+    if (shelved !== null) endMs = Math.min(endMs ?? shelved.untilMs, shelved.untilMs);
+  }
+  return endMs;
+}
+
 /** @param nowMs the gateway's clock, ms */
 export function applyTime(
   context: AlarmContext,

@@ -94,3 +94,34 @@ test("upkeep of alarms – a gateway that is away makes no sensor silent, until 
   lastReadAtMs = now;
   assert.equal(await codesAfter(MINUTE_MS), "1,2");
 });
+
+test("upkeep of alarms – looks again when a shelf ends, not only at its next round", async () => {
+  const slept: number[] = [];
+  const stopping = new AbortController();
+  const clock = {
+    now: () => GATEWAY_MS,
+    monotonic: () => 0,
+    sleep: async (ms: number) => {
+      slept.push(ms);
+      stopping.abort();
+    },
+  };
+  const parts = {
+    clock,
+    engines: {
+      alarms: {
+        hasNews: () => false,
+        nextShelfEndMs: () => GATEWAY_MS + 1200,
+        wait: { releases: () => false },
+      },
+    },
+    store: { apply: async () => true },
+    site: { onChange: () => () => {} },
+    gatewayNow: () => GATEWAY_MS,
+    isGatewayTimeKnown: () => true,
+    sensors: () => [],
+    isGatewayUp: () => true,
+  } as unknown as UpkeepParts;
+  await new AlarmUpkeep(parts).run(stopping.signal);
+  assert.deepEqual(slept, [1200]);
+});

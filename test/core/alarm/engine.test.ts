@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AlarmEngine } from "../../../src/core/alarm/engine.ts";
 import { eventPayload, eventText } from "../../../src/core/alarm/event.ts";
+import type { AlarmRule } from "../../../src/core/alarm/rule.ts";
 import { sinceMs } from "../../../src/core/alarm/since.ts";
 import { Wait } from "../../../src/core/machine-state/wait.ts";
 import {
@@ -272,6 +273,58 @@ test("alarms – a transaction that fails keeps the waiting readings", () => {
   engine.undone();
   rows.rollBack();
   assert.equal(engine.follow(RPM.code, "rpm", day, readAt(T0)).events.length, 1);
+});
+
+test("alarms – a decimal limit and its hysteresis clear exactly where they say", () => {
+  const at = (rule: Partial<AlarmRule>, values: readonly number[]) => {
+    const only = { name: "exact", select: PRESSURE.select ?? {}, ...rule };
+    return summaries(feed(engineOf(siteWith([only])), pressures(values)));
+  };
+  // 7.1 − 0.2 is 6.8999999999999995 as a double, 0.1 + 0.2 is 0.30000000000000004.
+  assert.deepEqual(at({ high: 7.1, hysteresis: 0.2 }, [7.2, 6.91, 6.9]), [
+    "exact active warning +0",
+    "exact cleared warning +2",
+  ]);
+  assert.deepEqual(at({ low: 0.1, hysteresis: 0.2 }, [0.05, 0.29, 0.3]), [
+    "exact active warning +0",
+    "exact cleared warning +2",
+  ]);
+});
+
+test("alarms – an event of an action says who did what, before what it is about", () => {
+  const engine = engineOf(siteWith([{ ...PRESSURE, delay: { readings: 1 } }]));
+  feed(engine, pressures([8.5]));
+  const [found] = engine.alarms();
+  assert.ok(found);
+  const change = (word: string, next: object) => {
+    const current = engine.refreshed(found);
+    const up = engine.change(current, { ...current.state, ...next }, word, T0, "anna");
+    engine.committed();
+    return up.events[0]?.text;
+  };
+  const mark = { by: "anna", timeMs: T0, note: "valve is stuck" };
+  const about =
+    "Warning: Suction pressure at Feed line (30007) is 8.5 bar, above the limit of 8 bar.";
+  assert.equal(
+    change("acknowledge", { acknowledged: mark }),
+    `Acknowledged by anna (“valve is stuck”). ${about}`,
+  );
+  assert.equal(
+    change("shelve", { shelved: { ...mark, note: null, untilMs: T0 + MINUTE } }),
+    `Shelved until 2026-11-20T08:01:00.000Z by anna. ${about}`,
+  );
+  assert.equal(engine.nextShelfEndMs(), T0 + MINUTE);
+  const [over] = engine.tick(T0 + MINUTE, [], true).events;
+  engine.committed();
+  assert.equal(over?.text, `The shelf has ended. ${about}`);
+});
+
+test("alarms – texts name the axis as the dashboard does, and the worst value beside the present one", () => {
+  const [event] = feed(engineOf(siteWith([])), vibrations([4, 3]));
+  assert.equal(
+    event?.text,
+    "Warning: Vibration velocity (RMS) of axis H at Pump 4 drive end (10234) is 3 mm/s, above the zone limit of 2.8 mm/s (zone C); the worst was 4 mm/s.",
+  );
 });
 
 test("alarms – a message never says that a value within the hysteresis is beyond the limit", () => {

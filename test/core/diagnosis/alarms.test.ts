@@ -41,7 +41,7 @@ test("a finding is an alarm: it stands among them, is acknowledged, and its end 
   assert.equal(raised?.raisedMs, 5 * 3_600_000);
   const acknowledged = { by: "anna", timeMs: 6, note: "ordered" };
   const [told] = commit(
-    alarms.change(found, { acknowledged, shelved: null, note: null }, "acknowledge", 6),
+    alarms.change(found, { acknowledged, shelved: null, note: null }, "acknowledge", 6, "anna"),
   );
   assert.equal(told?.alarm, "finding");
   assert.equal(alarms.find(told?.id ?? "")?.key, found.key);
