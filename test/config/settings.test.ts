@@ -346,6 +346,30 @@ test("settings – a proxy without HTTP_TOKEN, and a user header without a trust
   }
 });
 
+test("settings – a misspelt name of every prefix is told with the one that was meant, and other programs' names are not", () => {
+  const shown = warnings(
+    load({
+      HTTP_TOKN: "x",
+      HTTP_PUBLIC_URLS: "x",
+      ALARM_MAIL_TO: "x",
+      COLLECT_KEEPDAYS: "1",
+      MODBUS_PROT: "502",
+      COLLECT_FROM: "mqtt://broker",
+      COLLECT_TO_FILE: "/x",
+      HTTP_PROXY: "http://proxy:3128",
+    }),
+  );
+  for (const [written, meant] of [
+    ["HTTP_TOKN", "HTTP_TOKEN"],
+    ["HTTP_PUBLIC_URLS", "HTTP_PUBLIC_URL"],
+    ["ALARM_MAIL_TO", "ALARM_EMAIL_TO"],
+    ["COLLECT_KEEPDAYS", "COLLECT_KEEP_DAYS"],
+    ["MODBUS_PROT", "MODBUS_PORT"],
+  ])
+    assert.match(shown, new RegExp(`${written}: .*did you mean ${meant}\\?`));
+  assert.doesNotMatch(shown, /COLLECT_FROM|COLLECT_TO_FILE|HTTP_PROXY/);
+});
+
 test("settings – a deprecated name sets its replacement", () => {
   const shown = warnings(load({ MQTT_USER: "u", MQTT_PASS: "p" }));
   assert.match(shown, /MQTT_USER: .*did you mean MQTT_USERNAME\?/);
