@@ -53,7 +53,7 @@ export interface Configuration {
   /** Null unless SETUP_ENABLED. */
   readonly setup: Setup | null;
   /** Null if there are no files to reload. */
-  readonly control: ConfigurationControl;
+  readonly control: ConfigurationControl | null;
 }
 
 /** Connects what can change while the agent runs with the parts that change it. */
@@ -74,10 +74,9 @@ export function createConfiguration(
     },
     files.texts(),
   );
-  const changing = { settings, files, site, reloader, clock, logger };
-  const control = configurationControl(changing, uplinks);
   if (options.files === undefined)
-    return { reloader, remote: null, documents: null, setup: null, control };
+    return { reloader, remote: null, documents: null, setup: null, control: null };
+  const changing = { settings, files, site, reloader, clock, logger };
   const remote =
     options.documentKeys === undefined
       ? null
@@ -105,7 +104,7 @@ export function createConfiguration(
             settings.commandResponsePrefix,
           ),
     setup,
-    control,
+    control: configurationControl(changing, uplinks),
   };
 }
 

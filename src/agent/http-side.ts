@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { hostname } from "node:os";
 import type { Dispatcher } from "../command/dispatcher.ts";
 import type { Settings } from "../config/settings.ts";
 import type { AgentStatus } from "../core/agent-status.ts";
@@ -77,7 +76,6 @@ export function createHttpSide(parts: HttpSideParts): HttpServer {
       setup,
       alarms: alarms?.desk ?? null,
       audit: store.audit,
-      sessions: store.sessions,
       metrics,
       loopDelay,
       clock,
@@ -90,11 +88,6 @@ export function createHttpSide(parts: HttpSideParts): HttpServer {
       socketPath: agentSocketPath(settings.dataDir),
       token: settings.httpToken,
       viewToken: settings.httpViewToken,
-      sessionDays: settings.httpSessionDays,
-      ownName: hostname,
-      publicUrls: settings.httpPublicUrls,
-      trustedProxies: settings.httpTrustedProxies,
-      userHeader: settings.httpUserHeader,
       tls:
         settings.httpCertFile === null || settings.httpKeyFile === null
           ? null

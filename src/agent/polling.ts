@@ -1,5 +1,4 @@
 import type { Settings } from "../config/settings.ts";
-import type { DayKey } from "../core/day.ts";
 import { DayReader } from "../core/decode/day-reader.ts";
 import type { ByteHashing } from "../core/decode/hashing.ts";
 import type { Clock, Logger } from "../core/ports.ts";
@@ -65,7 +64,6 @@ interface PollingParts {
   /** True if diagnosis uses the sensor's spectra. */
   readonly wantsTones: (sensor: string) => boolean;
   readonly onStored: (reading: Reading) => void;
-  readonly onRead: (key: DayKey, atMs: number) => void;
 }
 
 /** Three intervals of a sensor: their median ignores one outage. */
@@ -82,7 +80,6 @@ export function createPoller(parts: PollingParts): Poller {
     marks,
     onUnusable: (failureClass, message) => gateway.note(failureClass, message),
     onStored: parts.onStored,
-    onRead: parts.onRead,
   });
   return new Poller(
     {

@@ -4,7 +4,6 @@ import type {
   BufferState,
   LinkStatus,
   ModbusState,
-  NotificationState,
   SensorState,
 } from "../core/agent-status.ts";
 import type { ConfigurationState } from "../core/configuration.ts";
@@ -48,7 +47,6 @@ interface StatusSections {
   readonly configuration: () => ConfigurationState;
   readonly http: () => AgentStatus["http"];
   readonly modbus: () => ModbusState;
-  readonly notifications: () => readonly NotificationState[];
 }
 
 const UNCONFIGURED: ConfigurationState = {
@@ -105,7 +103,7 @@ export class StatusReport {
   /** Its sensors are looked up only if they are read. */
   readonly current = (): AgentStatus => {
     const { settings, site, clock, store, gateway, marks } = this.#parts;
-    const { uplinks, configuration, http, modbus, notifications } = this.#sections;
+    const { uplinks, configuration, http, modbus } = this.#sections;
     let sensors: readonly SensorState[] | null = null;
     const readSensors = () => this.#sensorStates(site.current);
     const nowMs = clock.now();
@@ -129,7 +127,6 @@ export class StatusReport {
       daysSetAside: marks.setAside,
       clock: { skewMs, isPlausible: nowMs >= PLAUSIBLE_SINCE_MS },
       modbus: modbus?.() ?? null,
-      notifications: notifications?.() ?? [],
       http: http?.() ?? { address: null, lastError: null },
       ...(configuration?.() ?? UNCONFIGURED),
     };

@@ -1,4 +1,3 @@
-import { csvField } from "../core/csv.ts";
 import { kindValues } from "../core/kind-values.ts";
 import { readingKinds, type Site } from "../core/sensor.ts";
 import { MapFileFailure, mapFilePath, readMapFile } from "../modbus/map-file.ts";
@@ -125,9 +124,8 @@ function row(
 }
 
 function csv(rows: readonly Row[]): string {
-  return [COLUMNS, ...rows]
-    .map((cells) => `${cells.map((cell) => csvField(cell)).join(",")}\n`)
-    .join("");
+  const cell = (text: string) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  return [COLUMNS, ...rows].map((cells) => `${cells.map(cell).join(",")}\n`).join("");
 }
 
 function markdown(rows: readonly Row[], wordOrder: string): string {

@@ -1,4 +1,3 @@
-import { csvField } from "../core/csv.ts";
 import { type PublishedTopic, publishedTopics } from "../core/topics/published.ts";
 import { MAIN_UPLINK } from "../core/uplink.ts";
 import type { Configuration } from "./configuration.ts";
@@ -24,5 +23,9 @@ export function listTopics({ settings, uplinks, site }: Configuration): ListedTo
 
 /** RFC 4180; null is an empty cell. */
 export function csvLine(cells: readonly (string | number | boolean | null)[]): string {
-  return `${cells.map((cell) => csvField(cell)).join(",")}\n`;
+  const texts = cells.map((cell) => {
+    const text = cell === null ? "" : String(cell);
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  });
+  return `${texts.join(",")}\n`;
 }

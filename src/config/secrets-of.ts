@@ -9,9 +9,6 @@ type Secrets = Pick<
   | "httpToken"
   | "httpViewToken"
   | "alarmWebhookUrl"
-  | "alarmWebhookHeaders"
-  | "alarmWebhookSecret"
-  | "heartbeatUrl"
   | "alarmEmail"
 >;
 /** The secrets of an uplink. */
@@ -24,8 +21,7 @@ export interface UplinkSecrets {
 /** Every configured secret, and the forms derived from it that an echo would contain. */
 export function secretsOf(settings: Secrets, uplinks: readonly UplinkSecrets[] = []): string[] {
   const found: string[] = [];
-  const headers = [settings.gatewayHeaders, settings.alarmWebhookHeaders];
-  for (const value of headers.flatMap(Object.values)) found.push(...partsOfHeader(value));
+  for (const value of Object.values(settings.gatewayHeaders)) found.push(...partsOfHeader(value));
   const sessions = [
     { username: settings.mqttUsername, password: settings.mqttPassword },
     ...uplinks,
@@ -39,11 +35,7 @@ export function secretsOf(settings: Secrets, uplinks: readonly UplinkSecrets[] =
     settings.httpViewToken ?? "",
     ...partsOfAddress(settings.gatewayProxy),
     ...partsOfAddress(settings.alarmEmail?.url ?? null),
-    settings.alarmWebhookSecret ?? "",
-    ...partsOfAddress(settings.alarmWebhookUrl),
     ...partsOfWebhook(settings.alarmWebhookUrl),
-    ...partsOfAddress(settings.heartbeatUrl),
-    ...partsOfWebhook(settings.heartbeatUrl),
   );
   return [...new Set(found.filter((secret) => secret !== ""))];
 }

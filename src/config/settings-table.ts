@@ -13,9 +13,7 @@ const SPECS = { ...GATEWAY_SETTINGS, ...BROKER_SETTINGS, ...SERVICE_SETTINGS } a
 export type SettingName = keyof typeof SPECS;
 
 type ValueOf<S> = S extends { type: "integer" | "number" }
-  ? S extends { default: number }
-    ? number
-    : number | undefined
+  ? number
   : S extends { type: "boolean" }
     ? boolean
     : S extends { choices: readonly (infer C)[] }

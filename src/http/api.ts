@@ -38,10 +38,7 @@ export function registerApi(
       setup: parts.setup !== null,
     };
   };
-  app.get(`${API}/openapi.json`, ({ base }, reply) =>
-    // Served by the agent that it describes.
-    reply.send({ ...document, servers: [{ url: base, description: "This agent." }] }),
-  );
+  app.get(`${API}/openapi.json`, (_request, reply) => reply.send(document));
   const large = (path: string, make: () => unknown) =>
     app.get(`${API}/${path}`, async (request, reply) => {
       const text = await responses.compute(path, isGone(request), () => JSON.stringify(make()));

@@ -40,8 +40,7 @@ export function registerAudit(
         audit.add({
           timeMs: clock.now(),
           who: whoOf(request),
-          person: request.person,
-          address: request.clientAddress,
+          address: request.raw.socket.remoteAddress ?? "",
           what: `${request.method} ${what}`,
           detail: request.auditDetail,
           outcome,

@@ -200,14 +200,8 @@ function failureOf(error: unknown, url: string): ModbusFailure {
       code,
     );
   }
-  return new ModbusFailure(`${url}: ${messageOf(error)}`, true);
-}
-
-/** The library rejects with plain objects, too: its time-out is one. */
-function messageOf(error: unknown): string {
-  if (typeof error !== "object" || error === null || !("message" in error)) return String(error);
-  const message = String(error.message);
-  return message === "Timed out" ? "it did not respond in time" : message;
+  const message = error instanceof Error ? error.message : String(error);
+  return new ModbusFailure(`${url}: ${message}`, true);
 }
 
 function exceptionOf(error: unknown): number | null {

@@ -118,12 +118,12 @@ export class MqttConnection {
         {
           cmd: "subscribe",
           messageId,
-          // Only what was retained before arrives with its flag.
+          // Retained state counts from its publication, and arrives with its original flag.
           subscriptions: topics.map((topic) => ({
             topic,
             qos: 1 as const,
             nl: false,
-            rap: false,
+            rap: true,
             rh: 0,
           })),
         },

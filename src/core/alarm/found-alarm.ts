@@ -3,7 +3,6 @@ import type { Sensor } from "../sensor.ts";
 import type { AlarmContext } from "./context.ts";
 import { type AlarmEvent, eventId } from "./event.ts";
 import { type AlarmState, eventMembers, normalAlarm } from "./sensor-alarms.ts";
-import { sinceMs } from "./since.ts";
 
 export interface FoundAlarm {
   /** Normalised sensor code. */
@@ -79,7 +78,6 @@ export function eventOfState(
     hysteresis: active?.hysteresis ?? null,
     measured: raised?.measured ?? null,
     raisedMs: raised?.timeMs ?? nowMs,
-    sinceMs: of.since === null ? (raised?.timeMs ?? nowMs) : sinceMs(of.since),
     worst: worst ?? { measured: raised?.measured ?? null, timeMs: raised?.seenMs ?? nowMs },
     historical: false,
   };

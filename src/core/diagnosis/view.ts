@@ -1,6 +1,5 @@
 /** Machines and findings in the form of the API. */
 import type { MachineState } from "../alarm/follow-up.ts";
-import { sinceMs } from "../alarm/since.ts";
 import type { Machine } from "../machine.ts";
 import type { FindingEngine } from "./engine.ts";
 import type { Cannot, EvidenceLine, FindingKind, Stage } from "./finding.ts";
@@ -30,9 +29,8 @@ interface FindingView {
   readonly point: number | null;
   readonly stage: Stage;
   readonly worstStage: Stage;
-  /** Since when the machine has shown it, the reading with which it was told, and the newest that shows it, ISO. */
+  /** Of the reading with which it became active, and the newest that shows it, ISO. */
   readonly since: string;
-  readonly raised: string;
   readonly lastSeen: string;
   readonly readingId: string;
   /** How many readings in a row showed it; 0: the newest ones did not. */
@@ -113,8 +111,7 @@ export function machineFindings(
         point: sensor.location?.point ?? null,
         stage,
         worstStage,
-        since: iso(sinceMs(state.since)),
-        raised: iso(stands?.sinceMs ?? last.timeMs),
+        since: iso(stands?.sinceMs ?? last.timeMs),
         lastSeen: iso(last.timeMs),
         readingId: last.readingId,
         inRow,

@@ -32,7 +32,8 @@ export function eventMessages(
     userProperties: { id, kind: "event" },
   };
   const event = JSON.parse(payload) as Addressed;
-  if (!retain || event.historical) return [message];
+  // Findings are events of a machine, and have no other topic.
+  if (!retain || event.historical || event.alarm === "finding") return [message];
   return [message, standing(topics, event, payload)];
 }
 

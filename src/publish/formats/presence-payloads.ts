@@ -10,8 +10,7 @@ const timeOf = (ms: number | null): string | null =>
   ms === null ? null : new Date(ms).toISOString();
 const secondsOf = (ms: number): number => Math.round(ms / 100) / 10;
 
-/** Payloads name their site and sensor: a topic of a template, or with dots behind RabbitMQ, does not tell them. */
-export function agentStatePayload(site: string, word: AgentWord, version: string): string {
+export function agentStatePayload(word: AgentWord, version: string): string {
   const { state, timeMs, reason, configuration, pendingRestart } = word;
   return JSON.stringify({
     state,
@@ -20,7 +19,6 @@ export function agentStatePayload(site: string, word: AgentWord, version: string
     reason,
     configuration,
     pendingRestart,
-    site,
   });
 }
 
@@ -32,7 +30,7 @@ export type PublishedState = Pick<
   readonly state: SensorState["state"] | "removed";
 };
 
-export function sensorStatePayload(site: string, sensor: PublishedState): string {
+export function sensorStatePayload(sensor: PublishedState): string {
   // Only if a state read reports them.
   const { firmware = null, signalDbm = null } = sensor;
   return JSON.stringify({
@@ -41,8 +39,6 @@ export function sensorStatePayload(site: string, sensor: PublishedState): string
     battery: sensor.batteryV,
     ...(firmware === null ? {} : { firmwareVersion: firmware }),
     ...(signalDbm === null ? {} : { signalStrength: signalDbm }),
-    site,
-    sensor: sensor.code,
   });
 }
 
@@ -60,13 +56,12 @@ export function gapPayload(site: string, gap: Gap): string {
   });
 }
 
-export function statsPayload(site: string, status: AgentStatus): string {
+export function statsPayload(status: AgentStatus): string {
   const { buffer, gateway, clock } = status;
   const { readings, oldestTimeMs } = backlogOf(buffer.lanes);
   const gatewayNowMs = status.nowMs + (clock.skewMs ?? 0);
   return JSON.stringify({
     v: 1,
-    site,
     time: timeOf(status.nowMs),
     version: status.version,
     configuration: status.configuration,
@@ -110,7 +105,6 @@ export function statsPayload(site: string, status: AgentStatus): string {
       oldest: timeOf(link.oldestTimeMs),
       delivered: link.delivered,
       failures: link.failures,
-      ...(link.refused ? { refused: link.refused } : {}),
       ...(link.hostOnline === undefined ? {} : { hostOnline: link.hostOnline }),
       ...(link.hostDoubt ? { hostDoubt: link.hostDoubt } : {}),
     })),

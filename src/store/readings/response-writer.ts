@@ -23,8 +23,6 @@ import { formatRefs, hashOf } from "./stored-reading.ts";
 export interface ResponseContext {
   readonly key: DayKey;
   readonly stream: Stream;
-  /** The gateway's time when it answered, ms; null for what is no read of a day. */
-  readonly readAtMs: number | null;
   /** Identities of this stream that wait for their commit, including this response's once it does. */
   readonly waiting: Set<string>;
   /** Something of this day was stored when the response began. */
@@ -237,9 +235,7 @@ export class SqliteResponseWriter implements ResponseWriter {
       yield;
     }
     if (shed.length > 0) full.putShed(shed.length);
-    const { readAtMs } = this.#context;
-    const read = progress === null || readAtMs === null ? null : { day: key.day, atMs: readAtMs };
-    events.push(...alarms.follow(stream, fresh, read));
+    events.push(...alarms.follow(stream, fresh));
     if (progress === null) return;
     if (this.#context.hadProgress && this.#storedProgress() === null) {
       // The response may skip what was stored of its day, and that is lost.
